@@ -1,0 +1,199 @@
+package regs
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// A Window is a run of words at a byte address.
+type Window struct {
+	Group string // G0 to G6
+	Block string
+	Base  uint32
+	Words int
+}
+
+// Contains reports whether the window holds the word at addr.
+func (w Window) Contains(addr uint32) bool {
+	return addr >= w.Base && addr < w.Base+4*uint32(w.Words)
+}
+
+// Words of the version 7 groups, 140 in all (bytes: the records of every real program
+// stay inside these windows).
+const (
+	wordsG0, wordsG1, wordsG2, wordsG3, wordsG4, wordsG5, wordsG6 = 62, 16, 28, 18, 4, 5, 7
+
+	atG0 = 0
+	atG1 = atG0 + wordsG0
+	atG2 = atG1 + wordsG1
+	atG3 = atG2 + wordsG2
+	atG4 = atG3 + wordsG3
+	atG5 = atG4 + wordsG4
+	atG6 = atG5 + wordsG5
+	atV7 = atG6 + wordsG6
+)
+
+// V7Windows returns the seven windows of the version 7 register space, in the order
+// the compiler's streams write them.
+func V7Windows() [7]Window {
+	return [7]Window{
+		{"G0", "KernelDMASrc", 0x1F800, wordsG0},
+		{"G1", "Common", 0x00000, wordsG1},
+		{"G2", "TileDMASrc", 0x13800, wordsG2},
+		{"G3", "L2", 0x04800, wordsG3},
+		{"G4", "PE", 0x08800, wordsG4},
+		{"G5", "NE", 0x0C800, wordsG5},
+		{"G6", "TileDMADst", 0x17800, wordsG6},
+	}
+}
+
+func windowOf(group string) Window {
+	for _, w := range V7Windows() {
+		if w.Group == group {
+			return w
+		}
+	}
+	return Window{}
+}
+
+// An AddressError is an access outside every register window.
+type AddressError struct {
+	Addr uint32
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("register address %#x is in no group's window", e.Addr)
+}
+
+// A File is the engine's task register file in the version 7 layout: flat words by
+// byte address. It is the authority; Groups are snapshots of it. Registers keep their
+// values from descriptor to descriptor: an absent write is not a write of zero. The
+// zero File is the reset state.
+type File struct {
+	words   [atV7]uint32
+	written [(atV7 + 63) / 64]uint64
+}
+
+// slot is the place of addr in the flat words, and the words from there to the
+// window's end.
+func slot(addr uint32) (at, room int) {
+	if addr&3 != 0 {
+		return 0, 0
+	}
+	var base uint32
+	var start, n int
+	switch {
+	case addr < 4*wordsG1:
+		base, start, n = 0, atG1, wordsG1
+	case addr >= 0x1F800:
+		base, start, n = 0x1F800, atG0, wordsG0
+	case addr >= 0x17800:
+		base, start, n = 0x17800, atG6, wordsG6
+	case addr >= 0x13800:
+		base, start, n = 0x13800, atG2, wordsG2
+	case addr >= 0x0C800:
+		base, start, n = 0x0C800, atG5, wordsG5
+	case addr >= 0x08800:
+		base, start, n = 0x08800, atG4, wordsG4
+	case addr >= 0x04800:
+		base, start, n = 0x04800, atG3, wordsG3
+	}
+	i := int(addr-base) / 4
+	if i >= n {
+		return 0, 0
+	}
+	return start + i, n - i
+}
+
+// Load reads the word at addr; ok is false outside the windows.
+func (f *File) Load(addr uint32) (v uint32, ok bool) {
+	at, room := slot(addr)
+	if room == 0 {
+		return 0, false
+	}
+	return f.words[at], true
+}
+
+// Written reports whether the word at addr was written since the reset.
+func (f *File) Written(addr uint32) bool {
+	at, room := slot(addr)
+	return room > 0 && f.written[at/64]>>(at%64)&1 != 0
+}
+
+// CountWritten is the number of words written since the reset.
+func (f *File) CountWritten() int {
+	n := 0
+	for _, w := range f.written {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Store writes a run of words from addr on. A run that leaves its window is an
+// *AddressError and writes nothing.
+func (f *File) Store(addr uint32, values ...uint32) error {
+	at, room := slot(addr)
+	if room < len(values) || room == 0 {
+		return &AddressError{addr + 4*uint32(room)}
+	}
+	copy(f.words[at:], values)
+	for i := at; i < at+len(values); i++ {
+		f.written[i/64] |= 1 << (i % 64)
+	}
+	return nil
+}
+
+// MaskedWrite sets the bits of mask in the word at addr to those of value.
+func (f *File) MaskedWrite(addr, mask, value uint32) error {
+	old, ok := f.Load(addr)
+	if !ok {
+		return &AddressError{addr}
+	}
+	return f.Store(addr, Masked(old, mask, value))
+}
+
+// Masked is the read-modify-write of every masked register access.
+func Masked(old, mask, value uint32) uint32 { return old&^mask | value&mask }
+
+// Groups is a snapshot of the seven register groups.
+type Groups struct {
+	KernelDMASrc KernelDMASrc
+	Common       Common
+	TileDMASrc   TileDMASrc
+	L2           L2
+	PE           PE
+	NE           NE
+	TileDMADst   TileDMADst
+}
+
+// Snapshot copies the file's words into g.
+func (f *File) Snapshot(g *Groups) {
+	g.KernelDMASrc.load((*[wordsG0]uint32)(f.words[atG0:]))
+	g.Common.load((*[wordsG1]uint32)(f.words[atG1:]))
+	g.TileDMASrc.load((*[wordsG2]uint32)(f.words[atG2:]))
+	g.L2.load((*[wordsG3]uint32)(f.words[atG3:]))
+	g.PE.load((*[wordsG4]uint32)(f.words[atG4:]))
+	g.NE.load((*[wordsG5]uint32)(f.words[atG5:]))
+	g.TileDMADst.load((*[wordsG6]uint32)(f.words[atG6:]))
+}
+
+// Words returns a group's words as its window has them.
+func (g *KernelDMASrc) Words() (w [wordsG0]uint32) { g.store(&w); return w }
+
+// Words returns a group's words as its window has them.
+func (g *Common) Words() (w [wordsG1]uint32) { g.store(&w); return w }
+
+// Words returns a group's words as its window has them.
+func (g *TileDMASrc) Words() (w [wordsG2]uint32) { g.store(&w); return w }
+
+// Words returns a group's words as its window has them.
+func (g *L2) Words() (w [wordsG3]uint32) { g.store(&w); return w }
+
+// Words returns a group's words as its window has them.
+func (g *PE) Words() (w [wordsG4]uint32) { g.store(&w); return w }
+
+// Words returns a group's words as its window has them.
+func (g *NE) Words() (w [wordsG5]uint32) { g.store(&w); return w }
+
+// Words returns a group's words as its window has them.
+func (g *TileDMADst) Words() (w [wordsG6]uint32) { g.store(&w); return w }

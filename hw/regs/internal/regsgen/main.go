@@ -1,0 +1,35 @@
+// Command regsgen writes the Go types of the register groups from fields.txt.
+//
+// Run it from hw/regs through go generate; its test regenerates every file and
+// compares, so the table stays the only source.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := run("fields.txt", "."); err != nil {
+		fmt.Fprintln(os.Stderr, "regsgen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(table, dir string) error {
+	text, err := os.ReadFile(table)
+	if err != nil {
+		return err
+	}
+	files, err := Generate(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", table, err)
+	}
+	for name, src := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), src, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package regs
+
+import (
+	"iter"
+	"strings"
+)
+
+// A Field is a named run of bits of a register, as fields.txt has it.
+type Field struct {
+	Name       string
+	Low, Width int
+	Type       string
+	Evidence   string
+	Note       string
+}
+
+// Of extracts the field from a register word.
+func (f Field) Of(w uint32) uint32 { return field(w, f.Low, f.Width) }
+
+// Fits reports whether v fits the field.
+func (f Field) Fits(v uint64) bool { return v>>f.Width == 0 }
+
+// With returns w with the field set to v; it panics when v does not fit.
+func (f Field) With(w, v uint32) uint32 { return withField(w, f.Low, f.Width, v) }
+
+// A Register is one word of a group.
+type Register struct {
+	Group  string // G0 to G6, H for the header, K0 and K1 for the version 10 image
+	Block  string // KernelDMASrc, Common, ...
+	Name   string // with its index when it is one of an array
+	Word   int    // index inside the group
+	Fields []Field
+}
+
+// Addr is the register's byte address in the version 7 space.
+func (r Register) Addr() uint32 { return windowOf(r.Group).Base + 4*uint32(r.Word) }
+
+// Unknown returns the bits of w that no field of the register names.
+func (r Register) Unknown(w uint32) uint32 {
+	for _, f := range r.Fields {
+		w &^= (1<<f.Width - 1) << f.Low
+	}
+	return w
+}
+
+// Field finds a field by name.
+func (r Register) Field(name string) (Field, bool) {
+	for _, f := range r.Fields {
+		if strings.EqualFold(f.Name, name) {
+			return f, true
+		}
+	}
+	return Field{}, false
+}
+
+// Registers yields the version 7 registers of G0 to G6 in address order of their groups.
+func Registers() iter.Seq[Register] { return registersOf('G') }
+
+// HeaderRegisters yields the ten header words.
+func HeaderRegisters() iter.Seq[Register] { return registersOf('H') }
+
+func registersOf(kind byte) iter.Seq[Register] {
+	return func(yield func(Register) bool) {
+		for _, r := range registerTable {
+			if r.Group[0] == kind && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup finds a register by group or block name and register name, case aside.
+func Lookup(block, register string) (Register, bool) {
+	for r := range Registers() {
+		if (strings.EqualFold(r.Block, block) || strings.EqualFold(r.Group, block)) && strings.EqualFold(r.Name, register) {
+			return r, true
+		}
+	}
+	return Register{}, false
+}

@@ -1,0 +1,120 @@
+package regs
+
+import "fmt"
+
+// V10 is the register image of the later numbering the documents call
+// ZinAneTdHw_v10: the same seven groups behind other addresses. It is fed by captured
+// (address, value) pairs; only the dimensions and the kernel streams are known by name,
+// all other words are kept whole.
+type V10 struct {
+	words   [v10Words]uint32
+	written [v10Words]bool
+}
+
+const v10Words = 34 + 19 + 69 + 30 + 14 + 11 + 21
+
+// A V10Window is a group's address range and its place in the image (decompiled,
+// tables 23.4 and C.17).
+type V10Window struct {
+	Window
+	Image int // byte offset of the group in the descriptor image
+	at    int
+}
+
+// V10Windows returns the seven windows of the version 10 space in image order.
+func V10Windows() [7]V10Window {
+	w := [7]V10Window{
+		{Window{"G0", "KernelDMASrc", 0x5500, 34}, 0x24, 0},
+		{Window{"G1", "Common", 0x0000, 19}, 0xf4, 0},
+		{Window{"G2", "TileDMASrc", 0x4d00, 69}, 0x148, 0},
+		{Window{"G3", "L2", 0x4100, 30}, 0x264, 0},
+		{Window{"G4", "PE", 0x4500, 14}, 0x2e4, 0},
+		{Window{"G5", "NE", 0x4900, 11}, 0x324, 0},
+		{Window{"G6", "TileDMADst", 0x5100, 21}, 0x358, 0},
+	}
+	for i := 1; i < len(w); i++ {
+		w[i].at = w[i-1].at + w[i-1].Words
+	}
+	return w
+}
+
+// A Relocation register of the version 10 image is a base address the loader fills in;
+// Word is its word address, four times that its byte address.
+type V10Relocation struct {
+	Word uint32
+	Name string
+}
+
+// V10Relocations returns the address slots left symbolic at compile time (decompiled,
+// table 23.5).
+func V10Relocations() [7]V10Relocation {
+	return [7]V10Relocation{
+		{0x1344, "source 1"}, {0x134a, "source 2"}, {0x1442, "destination"},
+		{0x1554, "bias"}, {0x1558, "post-scale"}, {0x155c, "palette"}, {0x1560, "activation table"},
+	}
+}
+
+func v10Slot(addr uint32) (V10Window, int, bool) {
+	for _, w := range V10Windows() {
+		if addr&3 == 0 && w.Contains(addr) {
+			return w, w.at + int(addr-w.Base)/4, true
+		}
+	}
+	return V10Window{}, 0, false
+}
+
+// Store writes the word at a byte address; outside the windows it is an *AddressError.
+func (v *V10) Store(addr, value uint32) error {
+	_, at, ok := v10Slot(addr)
+	if !ok {
+		return &AddressError{addr}
+	}
+	v.words[at], v.written[at] = value, true
+	return nil
+}
+
+// Load reads the word at a byte address; ok is false where nothing was written.
+func (v *V10) Load(addr uint32) (value uint32, ok bool) {
+	_, at, in := v10Slot(addr)
+	if !in || !v.written[at] {
+		return 0, false
+	}
+	return v.words[at], true
+}
+
+// A V10Word is a written word of the image.
+type V10Word struct {
+	Window V10Window
+	Addr   uint32 // byte address
+	Image  int    // byte offset in the descriptor image
+	Value  uint32
+	Reg    Register // empty name where the meaning is unknown
+}
+
+// Name is the register's name, or its group and word index.
+func (w V10Word) Name() string {
+	if w.Reg.Name != "" {
+		return w.Window.Block + "." + w.Reg.Name
+	}
+	return fmt.Sprintf("%s.Word%02d", w.Window.Block, (w.Addr-w.Window.Base)/4)
+}
+
+// Words returns the written words in image order.
+func (v *V10) Words() []V10Word {
+	var out []V10Word
+	for _, w := range V10Windows() {
+		for i := range w.Words {
+			if !v.written[w.at+i] {
+				continue
+			}
+			word := V10Word{Window: w, Addr: w.Base + 4*uint32(i), Image: w.Image + 4*i, Value: v.words[w.at+i]}
+			for r := range registersOf('K') {
+				if r.Group[1:] == w.Group[1:] && r.Word == i {
+					word.Reg = r
+				}
+			}
+			out = append(out, word)
+		}
+	}
+	return out
+}
