@@ -20,7 +20,11 @@ type StreamError struct {
 	Index int    // descriptor in the chain
 	Off   uint64 // byte offset in __text
 	What  string // what is wrong, and what was expected
+	Err   error  // the cause, or nil
 }
+
+// Unwrap returns the cause.
+func (e *StreamError) Unwrap() error { return e.Err }
 
 func (e *StreamError) Error() string {
 	return fmt.Sprintf("descriptor %d at text offset %#x: %s", e.Index, e.Off, e.What)
@@ -62,7 +66,7 @@ func (h *Header) extended() bool { return h.KernelBases&3 == 3 }
 // records up to the first zero word, the only bound a bare first descriptor has.
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
 	fail := func(at uint64, format string, args ...any) (*Descriptor, error) {
-		return nil, &StreamError{index, at, fmt.Sprintf(format, args...)}
+		return nil, &StreamError{Index: index, Off: at, What: fmt.Sprintf(format, args...)}
 	}
 	base := uint64(off)
 	if base+HeaderBytes > uint64(len(text)) {
@@ -161,7 +165,7 @@ func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 			first, last := off/Alignment, (off+4*uint32(d.Words)-1)/Alignment
 			for u := first; u <= last; u++ {
 				if o := owner[u]; o != 0 {
-					yield(nil, &StreamError{index, uint64(off), fmt.Sprintf("overlaps descriptor %d", o-1)})
+					yield(nil, &StreamError{Index: index, Off: uint64(off), What: fmt.Sprintf("overlaps descriptor %d", o-1)})
 					return
 				}
 				owner[u] = int32(index) + 1
@@ -186,11 +190,11 @@ func checkNext(text []byte, owner []int32, d *Descriptor, next uint32) error {
 	at := uint64(d.Offset) + 4*7
 	switch {
 	case next%Alignment != 0:
-		return &StreamError{d.Index, at, fmt.Sprintf("next pointer %#x is no multiple of %#x", next, Alignment)}
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is no multiple of %#x", next, Alignment)}
 	case uint64(next) >= uint64(len(text)):
-		return &StreamError{d.Index, at, fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, len(text))}
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, len(text))}
 	case owner[next/Alignment] != 0:
-		return &StreamError{d.Index, at, fmt.Sprintf("next pointer %#x loops back to descriptor %d", next, owner[next/Alignment]-1)}
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x loops back to descriptor %d", next, owner[next/Alignment]-1)}
 	}
 	return nil
 }

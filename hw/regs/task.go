@@ -1,0 +1,51 @@
+package regs
+
+import (
+	"fmt"
+	"iter"
+)
+
+// A Task is a descriptor as a unit sees it: its header, the register groups after its
+// records were stored, and its resolved addresses.
+type Task struct {
+	Index  int    // place in the chain
+	Offset uint32 // byte offset in __text
+	Header Header
+	Groups Groups
+	Bases  Bases
+}
+
+// A Stream is a chain of descriptors with what its addresses need: the text, the first
+// descriptor's words (0 when unknown) and the buffers.
+type Stream struct {
+	Text       []byte
+	FirstWords int
+	BARs       BARs
+}
+
+// Tasks walks the chain, stores each descriptor's records into f and resolves its
+// bases. Each task is its own copy. The walk ends after the first error, a *StreamError
+// naming the descriptor.
+func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
+	return func(yield func(*Task, error) bool) {
+		for d, err := range Chain(s.Text, s.FirstWords) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			t := &Task{Index: d.Index, Offset: d.Offset, Header: d.Header}
+			if err := d.Apply(f); err != nil {
+				yield(nil, fmt.Errorf("descriptor %d: %w", d.Index, err))
+				return
+			}
+			f.Snapshot(&t.Groups)
+			if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
+				yield(nil, &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err})
+				return
+			}
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
