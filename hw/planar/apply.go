@@ -1,0 +1,71 @@
+package planar
+
+import "github.com/x448/float16"
+
+// Apply computes dst[i] = c(a[i], b[i]) and returns how many elements it
+// wrote, the length of the shortest of the three. dst may be a or b itself.
+//
+// Source: the two-source form, Common.Cfg 0x33 and 0x31.
+func (c *Config) Apply(dst, a, b []float16.Float16) int {
+	n := min(len(dst), len(a), len(b))
+	dst, a, b = dst[:n], a[:n], b[:n]
+	p := c.plan()
+	if p.neutral && c.Op <= Min {
+		plain(dst, a, b, c.masks(), c.Op)
+		return n
+	}
+	for i := range dst {
+		dst[i] = p.back(p.front(p.first(a[i]), p.second(b[i])))
+	}
+	return n
+}
+
+// ApplyConst is [Config.Apply] with k standing for every element of source 2.
+func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
+	n := min(len(dst), len(a))
+	dst, a = dst[:n], a[:n]
+	p := c.plan()
+	y := p.second(k)
+	for i := range dst {
+		dst[i] = p.back(p.front(p.first(a[i]), y))
+	}
+	return n
+}
+
+// ApplyOne is the one-source form, Common.Cfg 0x21: dst[i] is
+// (±a[i] + Bias) * Scale and what follows. The constant of a scalar addition
+// stands in Bias (env_bcast_add scalar: 0x3800, one half). Of the operations
+// only SumSquare, the square of a[i], means anything with one source; the
+// others leave it alone.
+func (c *Config) ApplyOne(dst, a []float16.Float16) int {
+	n := min(len(dst), len(a))
+	dst, a = dst[:n], a[:n]
+	p := c.plan()
+	for i := range dst {
+		dst[i] = p.back(p.single(p.first(a[i])))
+	}
+	return n
+}
+
+// masks are the sign and ReLU switches of a task as masks of float32 bits.
+type masks struct {
+	flip1, flip2 uint32 // 1<<31 turns the sign
+	relu2, relu  uint32 // all ones clears what is negative
+}
+
+func (c *Config) masks() masks {
+	var m masks
+	if c.Negate1 {
+		m.flip1 = 1 << 31
+	}
+	if c.Negate2 {
+		m.flip2 = 1 << 31
+	}
+	if c.Relu2 {
+		m.relu2 = ^uint32(0)
+	}
+	if c.ReLU {
+		m.relu = ^uint32(0)
+	}
+	return m
+}

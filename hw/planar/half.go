@@ -1,0 +1,69 @@
+package planar
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
+
+const (
+	signBit  float16.Float16 = 0x8000
+	infinity float16.Float16 = 0x7c00
+	one      float16.Float16 = 0x3c00
+)
+
+// wide holds every half as a float32. A NaN reads as +Inf, which is what the
+// engine's input port makes of it (measured). The table never changes after
+// the package is initialised.
+var wide [1 << 16]float32
+
+func init() {
+	for i := range wide {
+		h := float16.Float16(i)
+		if h.IsNaN() {
+			h = infinity
+		}
+		wide[i] = h.Float32()
+	}
+}
+
+// narrow rounds to the nearest half, ties to even. From 65520 up the result
+// is infinite; a NaN, which no stage lets through, would become +0.
+func narrow(f float32) float16.Float16 {
+	const least, beyond = 113 << 23, 143 << 23 // 2^-14 and 2^16
+	u := math.Float32bits(f)
+	s, m := uint16(u>>16)&0x8000, u&0x7fffffff
+	if m-least < beyond-least {
+		m += 0xfff + m>>13&1
+		return float16.Float16(s | uint16(m>>13-112<<10))
+	}
+	return narrowEdge(s, m)
+}
+
+func narrowEdge(s uint16, m uint32) float16.Float16 {
+	switch {
+	case m > 0x7f800000:
+		return 0
+	case m >= 143<<23:
+		return float16.Float16(s) | infinity
+	}
+	// The unit in the last place of 0.5 is 2^-24, the smallest half: the
+	// addition does the rounding.
+	t := math.Float32frombits(m) + 0.5
+	return float16.Float16(s | uint16(math.Float32bits(t)-126<<23))
+}
+
+// narrow64 rounds a float64 once. The step through float32 rounds to odd, so
+// it leaves the second rounding as much as the first one knew.
+func narrow64(v float64) float16.Float16 {
+	f := float32(v)
+	back := float64(f)
+	if back == v {
+		return narrow(f)
+	}
+	b := math.Float32bits(f)
+	if math.Abs(back) > math.Abs(v) {
+		b--
+	}
+	return narrow(math.Float32frombits(b | 1))
+}
