@@ -21,10 +21,14 @@ type Stream struct {
 	Text       []byte
 	FirstWords int
 	BARs       BARs
+
+	// Modify, when it is not nil, changes the register file after each descriptor's
+	// records and before the task is taken from it: a what-if.
+	Modify func(*File) error
 }
 
-// Tasks walks the chain, stores each descriptor's records into f and resolves its
-// bases. Each task is its own copy. The walk ends after the first error, a *StreamError
+// Tasks walks the chain, stores each descriptor's records into f, modifies it and
+// resolves the task's bases. Each task is its own copy. The walk ends after the first error, a *StreamError
 // naming the descriptor.
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
@@ -37,6 +41,12 @@ func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 			if err := d.Apply(f); err != nil {
 				yield(nil, fmt.Errorf("descriptor %d: %w", d.Index, err))
 				return
+			}
+			if s.Modify != nil {
+				if err := s.Modify(f); err != nil {
+					yield(nil, &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err})
+					return
+				}
 			}
 			f.Snapshot(&t.Groups)
 			if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
