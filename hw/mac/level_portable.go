@@ -1,0 +1,17 @@
+package mac
+
+import "github.com/x448/float16"
+
+func levels() []level { return []level{portable} }
+
+func reduceAt(_ level, acc, panel, taps []float32, lanes, k int, port Port) {
+	reducePortable(acc, panel, taps, lanes, k, port)
+}
+
+func widenAt(_ level, dst []float32, src []float16.Float16) {
+	widenPortable(dst, src)
+}
+
+func narrowAt(_ level, dst []float16.Float16, acc []float32, p *Post) {
+	narrowPortable(dst, acc, p)
+}

@@ -1,0 +1,72 @@
+package mac
+
+import "github.com/x448/float16"
+
+// Post is what happens to the accumulators of one output channel on their way to
+// memory: scale, bias, ReLU or table, one rounding. The zero value scales by
+// zero, so Scale is always to be set; Post{Scale: 1} only rounds.
+type Post struct {
+	Scale float32 // factor, 1 for none; PostScale makes it from the register
+	Bias  float32 // addend, 0 for none; AccBias makes it from the register
+	ReLU  bool    // cut below zero; not together with Table
+	Table *Table  // activation table, nil for none
+	Port  Port    // the port that the halves leave through
+}
+
+// PostScale is the factor that the PostScale register stands for: an fp16 value
+// shifted right. NaN reads as +Inf, a denormal as +0 (Widen). That the shift
+// divides the factor, exactly, is inferred from the field's name.
+func PostScale(value float16.Float16, rightShift uint) float32 {
+	return scaleBy(widen(value), -int(rightShift&31))
+}
+
+// AccBias is the addend that the AccBias register stands for: an fp16 value
+// shifted left. That the shift goes left is assumed; real programs leave it 0.
+func AccBias(value float16.Float16, shift uint) float32 {
+	return scaleBy(widen(value), int(shift&31))
+}
+
+// scaleBy returns v * 2^n for n in [-31, 31].
+func scaleBy(v float32, n int) float32 {
+	if n < 0 {
+		return v / float32(uint32(1)<<-n)
+	}
+	return v * float32(uint32(1)<<n)
+}
+
+// Apply takes len(acc) accumulators out to dst, which must be at least as long.
+// Scale and bias are one fp32 operation each (assumed: the only rounding that is
+// known is the last), and each gives +0 where it has no value. A bias of +0 is
+// added too, so -0 leaves as +0 (measured for x + 0). Then ReLU or the table,
+// then Port.Narrow.
+func (p *Post) Apply(dst []float16.Float16, acc []float32) {
+	if len(acc) == 0 {
+		return
+	}
+	dst = dst[:len(acc)]
+	if p.Table == nil {
+		narrowAt(active, dst, acc, p)
+		return
+	}
+	for i, a := range acc {
+		h := p.Table.Eval(p.linear(a))
+		if p.Port == PortCeiling && h&^halfSign >= half32768 {
+			h = h&halfSign | halfInf
+		}
+		dst[i] = h
+	}
+}
+
+func (p *Post) linear(a float32) float32 {
+	return sum(product(a, p.Scale), p.Bias)
+}
+
+func narrowPortable(dst []float16.Float16, acc []float32, p *Post) {
+	for i, a := range acc {
+		v := p.linear(a)
+		if p.ReLU && !(v > 0) {
+			v = 0
+		}
+		dst[i] = p.Port.Narrow(v)
+	}
+}

@@ -1,0 +1,169 @@
+package mac
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/x448/float16"
+)
+
+const (
+	// tileTaps is how many consecutive taps meet in one pass of the tile adder
+	// (inferred from the probes of the tests).
+	tileTaps = 4
+
+	// alignBits is the width of the tile adder: with e the exponent of the larger
+	// operand, both operands are cut to multiples of 2^(e-alignBits+1) (inferred:
+	// 12 is the only width that fits the probes).
+	alignBits = 12
+)
+
+// Reduce computes len(acc) reductions over the same taps:
+//
+//	acc[l] = sum over k of panel[k*len(acc)+l] * taps[k]
+//
+// taken as the engine takes it: exact products, tiles of four consecutive taps
+// through the 12-bit tile adder, tile sums joined in order to an fp32 accumulator
+// that starts at +0. After every join a magnitude of port.Limit() or more becomes
+// infinity. Operands are values that Widen yields; for others the result is
+// unspecified. len(panel) must be len(acc)*len(taps).
+func Reduce(acc, panel, taps []float32, port Port) {
+	if len(panel) != len(acc)*len(taps) {
+		panic(fmt.Sprintf("mac: Reduce: panel of %d values for %d taps of %d outputs", len(panel), len(taps), len(acc)))
+	}
+	reduceMany(acc, panel, taps, len(acc), len(taps), port)
+}
+
+// ReduceMany runs several tap vectors over one panel, which it reads once for a
+// few of them. With K = len(panel)/lanes taps to a vector, vector m is
+// taps[m*K:][:K] and its results are acc[m*lanes:][:lanes], each exactly as
+// Reduce gives it. len(panel) must be a multiple of lanes, len(taps) of K, and
+// len(acc) must be lanes times the number of vectors.
+func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
+	if len(acc) == 0 {
+		return
+	}
+	k := 0
+	if lanes > 0 {
+		k = len(panel) / lanes
+	}
+	if lanes <= 0 || len(panel) != k*lanes || len(acc)%lanes != 0 || len(taps) != len(acc)/lanes*k {
+		panic(fmt.Sprintf("mac: ReduceMany: %d lanes do not divide a panel of %d values, %d taps and %d results", lanes, len(panel), len(taps), len(acc)))
+	}
+	reduceMany(acc, panel, taps, lanes, k, port)
+}
+
+func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
+	if len(acc) == 0 {
+		return
+	}
+	if k == 0 {
+		clear(acc)
+		return
+	}
+	reduceAt(active, acc, panel, taps, lanes, k, port)
+}
+
+// Dot is one output of a reduction of two or more taps: x and w, of equal length,
+// through Widen, Reduce and the ceiling port.
+func Dot(x, w []float16.Float16) float16.Float16 {
+	if len(x) != len(w) {
+		panic(fmt.Sprintf("mac: Dot: %d inputs and %d weights", len(x), len(w)))
+	}
+	var acc float32
+	limit := PortCeiling.Limit()
+	for k := 0; k < len(x); k += tileTaps {
+		s := product(widen(x[k]), widen(w[k]))
+		for i := k + 1; i < min(k+tileTaps, len(x)); i++ {
+			s = addAligned(s, product(widen(x[i]), widen(w[i])))
+		}
+		acc = join(acc, s, limit)
+	}
+	return PortCeiling.Narrow(acc)
+}
+
+// reducePortable is the definition of the reduction. The lanes of one row are
+// independent; everything else is in the order written.
+func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
+	limit := port.Limit()
+	clear(acc)
+	for len(acc) > 0 {
+		out := acc[:lanes]
+		for t := 0; t < k; t += tileTaps {
+			// A tile at the end is only as long as its taps: absent lanes do not
+			// take part (assumed; a zero in their place would cut a lone product
+			// to 12 bits).
+			tile := taps[t:min(t+tileTaps, k)]
+			rows := panel[t*lanes:][:len(tile)*lanes]
+			for l := range out {
+				s := product(rows[l], tile[0])
+				for i := 1; i < len(tile); i++ {
+					s = addAligned(s, product(rows[i*lanes+l], tile[i]))
+				}
+				out[l] = join(out[l], s, limit)
+			}
+		}
+		acc, taps = acc[lanes:], taps[k:]
+	}
+}
+
+// product multiplies two operands. Halves have 11 significant bits, so fp32 holds
+// the product exactly. 0 * inf is +0 (measured).
+func product(x, w float32) float32 {
+	p := float32(x * w)
+	if p != p {
+		return 0
+	}
+	return p
+}
+
+// addAligned is the tile adder: both operands are cut toward zero to multiples of
+// 2^(e-11), e the larger exponent, and added exactly. That the cut is toward zero
+// and not half to even is assumed; the probes do not tell. The first operand of a
+// tile enters uncut, which only a tile of one tap can show (assumed).
+//
+// An infinite operand wins and inf - inf is +0 (measured at elementwise adds,
+// assumed here).
+func addAligned(a, b float32) float32 {
+	const expMask = 0xff << 23
+	ab, bb := math.Float32bits(a), math.Float32bits(b)
+	ae, be := ab&expMask, bb&expMask
+	e := max(ae, be)
+	if e == expMask {
+		return sum(a, b)
+	}
+	// Products and their sums are far from fp32 subnormals: a zero exponent means
+	// zero, and the shift below then clears what is already clear.
+	cut := func(bits, exp uint32) float32 {
+		drop := 24 - alignBits + (e-exp)>>23
+		if drop > 23 {
+			return 0
+		}
+		return math.Float32frombits(bits >> drop << drop)
+	}
+	return float32(cut(ab, ae) + cut(bb, be))
+}
+
+// join adds a tile's sum to the accumulator, an fp32 add rounded half to even (the
+// class is measured, the exact width assumed), and applies the port's limit
+// (measured: a partial sum beyond 2^15 is infinity even if later terms cancel it;
+// that lane sums inside a tile escape the check is assumed).
+func join(acc, tile, limit float32) float32 {
+	acc = sum(acc, tile)
+	if acc >= limit {
+		return float32(math.Inf(1))
+	}
+	if acc <= -limit {
+		return float32(math.Inf(-1))
+	}
+	return acc
+}
+
+// sum is an fp32 add in which inf - inf is +0.
+func sum(a, b float32) float32 {
+	s := float32(a + b)
+	if s != s {
+		return 0
+	}
+	return s
+}

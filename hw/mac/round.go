@@ -1,0 +1,108 @@
+package mac
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/x448/float16"
+)
+
+// RoundingMode selects how a conversion outside the multiply-accumulate rounds.
+// The numbers are the engine's own (measured).
+type RoundingMode uint8
+
+const (
+	NearestEven RoundingMode = 0 // ties to the even significand
+	Down        RoundingMode = 1 // toward -infinity
+	Up          RoundingMode = 2 // toward +infinity
+	TowardZero  RoundingMode = 3 // truncate
+	NearestAway RoundingMode = 4 // ties away from zero
+)
+
+var roundingModeNames = [...]string{"nearest-even", "down", "up", "toward-zero", "nearest-away"}
+
+// String returns the mode's name, or its number when it is not one of the five.
+func (m RoundingMode) String() string {
+	if int(m) < len(roundingModeNames) {
+		return roundingModeNames[m]
+	}
+	return "RoundingMode(" + strconv.Itoa(int(m)) + ")"
+}
+
+// Bits of the halves that mark the edges of the format.
+const (
+	halfSign     = 0x8000
+	halfInf      = 0x7c00
+	halfMax      = 0x7bff // 65504
+	halfNormal   = 0x0400 // 2^-14, smallest normal
+	half32768    = 0x7800 // the port ceiling
+	halfExpShift = 10
+)
+
+// Round converts v to fp16 with a single rounding in mode m, subnormal results
+// included. A magnitude that rounds beyond 65504 becomes infinity where the mode
+// rounds that way and 65504 where it truncates. NaN becomes +Inf, as at every
+// input of the engine (measured). A mode that is not one of the five rounds like
+// NearestEven.
+func Round(v float64, m RoundingMode) float16.Float16 {
+	if math.IsNaN(v) {
+		return halfInf
+	}
+	var sign float16.Float16
+	if math.Signbit(v) {
+		sign = halfSign
+	}
+	a := math.Abs(v)
+	if math.IsInf(a, 0) {
+		return sign | halfInf
+	}
+
+	if a >= 65536 { // beyond every finite half and every tie with one
+		if m.outward(sign != 0) {
+			return sign | halfInf
+		}
+		return sign | halfMax
+	}
+
+	// n counts quanta of the binade, rest is what lies above n in [0,1). Both are
+	// exact: the quantum is a power of two and a/quantum is below 2048.
+	exp := -14
+	if a >= 0x1p-14 {
+		_, e := math.Frexp(a)
+		exp = e - 1
+	}
+	q := math.Ldexp(a, halfExpShift-exp)
+	n := math.Floor(q)
+	rest := q - n
+
+	up := false
+	switch m {
+	case Down, Up, TowardZero:
+		up = rest > 0 && m.outward(sign != 0)
+	case NearestAway:
+		up = rest >= 0.5
+	default:
+		up = rest > 0.5 || rest == 0.5 && math.Mod(n, 2) == 1
+	}
+	if up {
+		n++
+	}
+	// n holds the implicit one of a normal number, and a carry out of the
+	// significand lands in the exponent, so one sum covers every case.
+	return sign | float16.Float16((exp+14)<<halfExpShift+int(n))
+}
+
+// outward reports whether the mode takes an overflowing or inexact magnitude of
+// the given sign away from zero. The two nearest modes count as outward: beyond
+// 65536 nothing finite is nearest.
+func (m RoundingMode) outward(negative bool) bool {
+	switch m {
+	case Down:
+		return negative
+	case Up:
+		return !negative
+	case TowardZero:
+		return false
+	}
+	return true
+}

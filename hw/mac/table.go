@@ -1,0 +1,198 @@
+package mac
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/x448/float16"
+)
+
+// TableBytes is the size of an activation table in memory: 64 little-endian halves.
+const TableBytes = 128
+
+// TableMode says how an input finds its segment (bytes of real programs; what the
+// modes do is inferred from the tables).
+type TableMode uint16
+
+const (
+	ModePlain      TableMode = 0x01 // knots from -16 to +16 steps
+	ModeExponent   TableMode = 0x0a // 2^v: knots over the fraction of v, the integer part goes to the exponent
+	ModeOdd        TableMode = 0x60 // knots from 0 to 32 steps over |v|, the result takes the sign of v
+	ModeSqrt       TableMode = 0xc5 // knots over a mantissa in [1/2,2), the exponent is halved
+	ModeReciprocal TableMode = 0xc6 // reciprocal square root: as ModeSqrt, the exponent halved and negated
+)
+
+// Places in the 64 halves.
+const (
+	atClampLow, atClampHigh      = 0, 1
+	atBelow, atAbove             = 2, 3
+	atKnots                      = 4
+	numKnots                     = 33
+	segments                     = numKnots - 1
+	atLowSlope, atLowIntercept   = 37, 38
+	atHighSlope, atHighIntercept = 39, 40
+	atStep, atMode               = 41, 42
+)
+
+// maxStepLog bounds log2(1/step): 2^15 steps to a unit already put neighbouring
+// knots closer than halves lie near 1.
+const maxStepLog = 15
+
+// Table is an activation table: 33 knots at equal steps with straight lines
+// between them, a line for each tail, and a constant beyond each clamp. It is
+// immutable; ParseTable and FitTable make one.
+type Table struct {
+	raw  [TableBytes / 2]float16.Float16
+	mode TableMode
+	step int // log2(1/step)
+	knot [numKnots]float32
+
+	clampLow, clampHigh float32
+	lowSlope, lowIntercept,
+	highSlope, highIntercept float32
+}
+
+// ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
+// length is wrong, the mode is unknown, the step is out of range, or a knot, tail
+// or clamp is NaN (no real table has one and no result may be).
+func ParseTable(b []byte) (*Table, error) {
+	if len(b) != TableBytes {
+		return nil, &FormatError{"table", min(len(b), TableBytes), "a table has 128 bytes", len(b)}
+	}
+	t := new(Table)
+	for i := range t.raw {
+		t.raw[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
+		if i <= atHighIntercept && t.raw[i].IsNaN() {
+			return nil, &FormatError{"table", 2 * i, "NaN", nil}
+		}
+	}
+	t.mode = TableMode(t.raw[atMode])
+	switch t.mode {
+	case ModePlain, ModeExponent, ModeOdd, ModeSqrt, ModeReciprocal:
+	default:
+		return nil, &FormatError{"table", 2 * atMode, "unknown mode", uint16(t.mode)}
+	}
+	if t.raw[atStep] > maxStepLog {
+		return nil, &FormatError{"table", 2 * atStep, "log2(1/step) above 15", uint16(t.raw[atStep])}
+	}
+	t.step = int(t.raw[atStep])
+
+	for i := range t.knot {
+		t.knot[i] = t.raw[atKnots+i].Float32()
+	}
+	t.clampLow, t.clampHigh = t.raw[atClampLow].Float32(), t.raw[atClampHigh].Float32()
+	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
+	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
+	return t, nil
+}
+
+// Encode returns the 128 bytes of the table, those ParseTable read included the
+// ones no field is known for.
+func (t *Table) Encode() [TableBytes]byte {
+	var b [TableBytes]byte
+	for i, h := range t.raw {
+		binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
+	}
+	return b
+}
+
+// Mode returns the way inputs find their segment.
+func (t *Table) Mode() TableMode { return t.mode }
+
+// Step returns the distance between two knots.
+func (t *Table) Step() float64 { return math.Ldexp(1, -t.step) }
+
+// Eval looks v up. The input is the fp32 value that scale and bias left: that it
+// is not rounded to fp16 on the way into the table is assumed. NaN reads as +Inf
+// (measured). The clamps themselves belong to the end values (inferred: h2 of
+// rsqrt is the infinity that silicon gives for zero). The result is rounded once,
+// half to even, over the full range; Post.Apply adds the port's ceiling.
+func (t *Table) Eval(v float32) float16.Float16 {
+	if v != v {
+		v = float32(math.Inf(1))
+	}
+	switch t.mode {
+	case ModeOdd:
+		var sign float16.Float16
+		if v < 0 {
+			sign, v = halfSign, -v
+		}
+		h := t.eval(v)
+		if h == 0 {
+			return 0
+		}
+		return h ^ sign
+	case ModeSqrt, ModeReciprocal:
+		if v < 0 {
+			return 0 // measured: sqrt(-1) and rsqrt(-1) are +0
+		}
+	}
+	return t.eval(v)
+}
+
+// EvalSlice looks up every value of src into dst, which must be at least as long.
+func (t *Table) EvalSlice(dst []float16.Float16, src []float32) {
+	dst = dst[:len(src)]
+	for i, v := range src {
+		dst[i] = t.Eval(v)
+	}
+}
+
+func (t *Table) eval(v float32) float16.Float16 {
+	if v <= t.clampLow {
+		return t.raw[atBelow]
+	}
+	if v >= t.clampHigh {
+		return t.raw[atAbove]
+	}
+
+	switch t.mode {
+	case ModeExponent:
+		n := float32(math.Floor(float64(v)))
+		return scaleHalf(t.between(scaleBy(v-n, t.step)), int(n))
+	case ModeSqrt, ModeReciprocal:
+		// v = m * 4^half with m in [1/2,2), so that an even power of two lands on
+		// the knot for 1 (inferred: 25 of the 33 knots are set, those from 1/2 on).
+		m, e := math.Frexp(float64(v))
+		half := e >> 1
+		if e&1 != 0 {
+			m *= 2
+		}
+		if t.mode == ModeReciprocal {
+			half = -half
+		}
+		return scaleHalf(t.between(scaleBy(float32(m), t.step)), half)
+	}
+
+	pos := scaleBy(v, t.step)
+	if t.mode == ModePlain {
+		if pos < -segments/2 {
+			return line(t.lowSlope, v, t.lowIntercept)
+		}
+		if pos > segments/2 {
+			return line(t.highSlope, v, t.highIntercept)
+		}
+		pos += segments / 2
+	} else if pos > segments {
+		return line(t.highSlope, v, t.highIntercept)
+	}
+	return t.between(pos)
+}
+
+// between interpolates at pos steps from the first knot, pos in [0,32].
+func (t *Table) between(pos float32) float16.Float16 {
+	i := min(int(pos), segments-1)
+	f := pos - float32(i)
+	a, b := t.knot[i], t.knot[i+1]
+	return float16.Fromfloat32(a + float32(f*float32(b-a)))
+}
+
+// line is a tail: slope*v + intercept.
+func line(slope, v, intercept float32) float16.Float16 {
+	return float16.Fromfloat32(sum(product(slope, v), intercept))
+}
+
+// scaleHalf returns h * 2^n, rounded once.
+func scaleHalf(h float16.Float16, n int) float16.Float16 {
+	return Round(math.Ldexp(float64(h.Float32()), n), NearestEven)
+}

@@ -1,0 +1,161 @@
+package mac
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/x448/float16"
+)
+
+// Coefficients reach the engines in one of these forms and unfold to halves on the
+// way: palettes of 4 and 8 bits, sparse, and symmetric int8. The order of things
+// inside a byte is measured for the sparse mask (LSB first) and assumed to be the
+// same for palette indices.
+
+// UnpackPalette looks up len(dst) indices of 4 or 8 bits in the codebook, the low
+// nibble of a byte first. indices must hold them all; an index beyond the
+// codebook, or another width, is an error too, a *FormatError.
+func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) error {
+	if bits != 4 && bits != 8 {
+		return &FormatError{"palette", 0, "width is neither 4 nor 8 bits", bits}
+	}
+	if need := (len(dst)*bits + 7) / 8; len(indices) < need {
+		return &FormatError{"palette", len(indices), "indices end early, bytes needed", need}
+	}
+	for i := range dst {
+		at := i
+		if bits == 4 {
+			at = i / 2
+		}
+		index := indices[at]
+		if bits == 4 {
+			index = index >> (i % 2 * 4) & 15
+		}
+		if int(index) >= len(codebook) {
+			return &FormatError{"palette", at, "index beyond the codebook", index}
+		}
+		dst[i] = codebook[index]
+	}
+	return nil
+}
+
+// PackPalette is the inverse of UnpackPalette. The codebook lists the values of w
+// in order of their first use; more than 2^bits distinct ones are an error.
+func PackPalette(w []float16.Float16, bits int) (codebook []float16.Float16, indices []byte, err error) {
+	if bits != 4 && bits != 8 {
+		return nil, nil, &FormatError{"palette", 0, "width is neither 4 nor 8 bits", bits}
+	}
+	indices = make([]byte, (len(w)*bits+7)/8)
+	index := make(map[float16.Float16]int)
+	for i, h := range w {
+		n, ok := index[h]
+		if !ok {
+			if n = len(codebook); n == 1<<bits {
+				return nil, nil, &FormatError{"palette", 2 * i, "more values than indices", n + 1}
+			}
+			index[h] = n
+			codebook = append(codebook, h)
+		}
+		if bits == 4 {
+			indices[i/2] |= byte(n << (i % 2 * 4))
+		} else {
+			indices[i] = byte(n)
+		}
+	}
+	return codebook, indices, nil
+}
+
+// UnpackSparse reads len(dst) halves from src: a mask of one bit each, LSB first,
+// rounded up to bytes, then the halves of the set bits; the others are +0. It
+// returns how many bytes it read. Bits beyond len(dst) are ignored.
+func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
+	at := (len(dst) + 7) / 8
+	if len(src) < at {
+		return 0, &FormatError{"sparse", len(src), "mask ends early, bytes needed", at}
+	}
+	mask := src[:at]
+	for i := range dst {
+		if mask[i/8]>>(i%8)&1 == 0 {
+			dst[i] = 0
+			continue
+		}
+		if len(src)-at < 2 {
+			return 0, &FormatError{"sparse", len(src), "halves end early at value", i}
+		}
+		dst[i] = float16.Float16(binary.LittleEndian.Uint16(src[at:]))
+		at += 2
+	}
+	return at, nil
+}
+
+// PackSparse is the inverse of UnpackSparse. Only +0 is left out; -0 is a value.
+func PackSparse(w []float16.Float16) []byte {
+	out := make([]byte, (len(w)+7)/8)
+	for i, h := range w {
+		if h != 0 {
+			out[i/8] |= 1 << (i % 8)
+			out = binary.LittleEndian.AppendUint16(out, uint16(h))
+		}
+	}
+	return out
+}
+
+// UnpackInt8 expands symmetric int8 weights: q holds len(scale) rows, one per
+// output channel, and dst[i] = scale[row]*q[i] rounded once, half to even (that
+// the product is rounded to fp16 before the multiply-accumulate is assumed: its
+// operands are halves). 0 * inf is +0 and a NaN scale reads as +Inf, as
+// everywhere. Each byte is two's complement, -128 included.
+func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
+	if len(q) < len(dst) {
+		return &FormatError{"int8", len(q), "values end early, bytes needed", len(dst)}
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	if len(scale) == 0 || len(dst)%len(scale) != 0 {
+		return &FormatError{"int8", 0, "values do not divide into channels", len(scale)}
+	}
+	row := len(dst) / len(scale)
+	for i := range dst {
+		s := scale[i/row]
+		if s.IsNaN() {
+			s = halfInf
+		}
+		dst[i] = PortFull.Narrow(float32(s.Float32() * float32(int8(q[i]))))
+	}
+	return nil
+}
+
+// PackInt8 is the nearest UnpackInt8 can come to w, channels rows of finite halves:
+// the scale of a row is its largest magnitude over 127, and values round half to
+// even within [-127,127].
+func PackInt8(w []float16.Float16, channels int) (q []byte, scale []float16.Float16, err error) {
+	if len(w) == 0 && channels == 0 {
+		return nil, nil, nil
+	}
+	if channels <= 0 || len(w)%channels != 0 {
+		return nil, nil, &FormatError{"int8", 0, "values do not divide into channels", channels}
+	}
+	q, scale = make([]byte, len(w)), make([]float16.Float16, channels)
+	row := len(w) / channels
+	for c := range scale {
+		values := w[c*row:][:row]
+		var top float64
+		for i, h := range values {
+			if !h.IsFinite() {
+				return nil, nil, &FormatError{"int8", 2 * (c*row + i), "not finite", h}
+			}
+			top = max(top, math.Abs(float64(h.Float32())))
+		}
+		scale[c] = Round(top/127, NearestEven)
+		if scale[c] == 0 {
+			continue
+		}
+		s := float64(scale[c].Float32())
+		for i, h := range values {
+			n := math.RoundToEven(float64(h.Float32()) / s)
+			q[c*row+i] = byte(int8(max(-127, min(127, n))))
+		}
+	}
+	return q, scale, nil
+}
