@@ -16,7 +16,7 @@ type Common struct {
 	GroupConvCfg GroupConvCfg
 	TileCfg      TileCfg
 	PlanarPatch  PlanarPatch
-	Reserved12   Word
+	Reserved12   PlanarOperands
 	Cfg          CommonCfg
 	TaskInfo     TaskInfo
 	DPE          DPE
@@ -38,7 +38,7 @@ func (g *Common) load(w *[16]uint32) {
 	g.GroupConvCfg = GroupConvCfg(w[9])
 	g.TileCfg = TileCfg(w[10])
 	g.PlanarPatch = PlanarPatch(w[11])
-	g.Reserved12 = Word(w[12])
+	g.Reserved12 = PlanarOperands(w[12])
 	g.Cfg = CommonCfg(w[13])
 	g.TaskInfo = TaskInfo(w[14])
 	g.DPE = DPE(w[15])
@@ -250,6 +250,108 @@ func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
 	return PlanarPatch(withField(uint32(w), 4, 4, v))
 }
 
+// PlanarOperands is Common.Reserved12.
+type PlanarOperands uint32
+
+// Src1BroadcastW is bit 0 (inferred).
+// Layer_norm: source 1 is one value a row.
+func (w PlanarOperands) Src1BroadcastW() bool { return w>>0&1 != 0 }
+
+// WithSrc1BroadcastW returns w with Src1BroadcastW set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc1BroadcastW(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 0, 1, bit(v)))
+}
+
+// Src1BroadcastH is bit 1 (inferred).
+// By analogy with source 2.
+func (w PlanarOperands) Src1BroadcastH() bool { return w>>1&1 != 0 }
+
+// WithSrc1BroadcastH returns w with Src1BroadcastH set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc1BroadcastH(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 1, 1, bit(v)))
+}
+
+// Src1BroadcastD is bit 2 (inferred).
+// By analogy with source 2.
+func (w PlanarOperands) Src1BroadcastD() bool { return w>>2&1 != 0 }
+
+// WithSrc1BroadcastD returns w with Src1BroadcastD set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc1BroadcastD(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 2, 1, bit(v)))
+}
+
+// Src1BroadcastC is bit 3 (inferred).
+// Softmax: source 1 is the one reciprocal.
+func (w PlanarOperands) Src1BroadcastC() bool { return w>>3&1 != 0 }
+
+// WithSrc1BroadcastC returns w with Src1BroadcastC set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc1BroadcastC(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 3, 1, bit(v)))
+}
+
+// Src2BroadcastW is bit 4 (inferred).
+// Add of one value a channel.
+func (w PlanarOperands) Src2BroadcastW() bool { return w>>4&1 != 0 }
+
+// WithSrc2BroadcastW returns w with Src2BroadcastW set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc2BroadcastW(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 4, 1, bit(v)))
+}
+
+// Src2BroadcastH is bit 5 (inferred).
+// Add of one value a channel.
+func (w PlanarOperands) Src2BroadcastH() bool { return w>>5&1 != 0 }
+
+// WithSrc2BroadcastH returns w with Src2BroadcastH set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc2BroadcastH(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 5, 1, bit(v)))
+}
+
+// Src2BroadcastD is bit 6 (inferred).
+// By analogy.
+func (w PlanarOperands) Src2BroadcastD() bool { return w>>6&1 != 0 }
+
+// WithSrc2BroadcastD returns w with Src2BroadcastD set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc2BroadcastD(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 6, 1, bit(v)))
+}
+
+// Src2BroadcastC is bit 7 (inferred).
+// Softmax: source 2 is the one maximum.
+func (w PlanarOperands) Src2BroadcastC() bool { return w>>7&1 != 0 }
+
+// WithSrc2BroadcastC returns w with Src2BroadcastC set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc2BroadcastC(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 7, 1, bit(v)))
+}
+
+// Src1Transpose is bit 8 (inferred).
+// By analogy with source 2.
+func (w PlanarOperands) Src1Transpose() bool { return w>>8&1 != 0 }
+
+// WithSrc1Transpose returns w with Src1Transpose set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc1Transpose(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 8, 1, bit(v)))
+}
+
+// Src2Transpose is bit 9 (inferred).
+// Multiply by a constant a channel: channel runs along x.
+func (w PlanarOperands) Src2Transpose() bool { return w>>9&1 != 0 }
+
+// WithSrc2Transpose returns w with Src2Transpose set to v; it panics when v does not fit.
+func (w PlanarOperands) WithSrc2Transpose(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 9, 1, bit(v)))
+}
+
+// ResultTranspose is bit 10 (inferred).
+// Softmax, reduce_sum: channel and x change places in the result.
+func (w PlanarOperands) ResultTranspose() bool { return w>>10&1 != 0 }
+
+// WithResultTranspose returns w with ResultTranspose set to v; it panics when v does not fit.
+func (w PlanarOperands) WithResultTranspose(v bool) PlanarOperands {
+	return PlanarOperands(withField(uint32(w), 10, 1, bit(v)))
+}
+
 // CommonCfg is Common.Cfg.
 type CommonCfg uint32
 
@@ -263,7 +365,7 @@ func (w CommonCfg) WithSmallSourceMode(v bool) CommonCfg {
 }
 
 // PlanarForm is bits 4-6 (inferred).
-// 3 two sources; 2 one source and a constant; 5 reduction.
+// 2 one source and a constant; 3 two sources; 4 bias and scale rows; 5 reduction; 6 two sources, then a reduction.
 func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(field(uint32(w), 4, 3)) }
 
 // WithPlanarForm returns w with PlanarForm set to v; it panics when v does not fit.

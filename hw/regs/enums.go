@@ -108,11 +108,11 @@ type PlanarForm uint8
 
 // Planar forms seen in programs.
 const (
-	FormConstant     PlanarForm = 2 // one source and the constant of BiasScale
-	FormTwoSources   PlanarForm = 3 // two sources; one may be a broadcast kept in L2
-	FormRowBroadcast PlanarForm = 4 // the second source is one row or value kept in L2
-	FormReduction    PlanarForm = 5 // one source reduced
-	FormTwoReduced   PlanarForm = 6 // two sources combined, then reduced
+	FormConstant   PlanarForm = 2 // one source and the constant of BiasScale
+	FormTwoSources PlanarForm = 3 // two sources; Reserved12 says which are broadcast
+	FormBiasScale  PlanarForm = 4 // source 2 is two rows: a bias, then a scale
+	FormReduction  PlanarForm = 5 // one source reduced
+	FormTwoReduced PlanarForm = 6 // two sources combined, then reduced
 )
 
 // String names the form.
@@ -122,8 +122,8 @@ func (f PlanarForm) String() string {
 		return "constant"
 	case FormTwoSources:
 		return "two-sources"
-	case FormRowBroadcast:
-		return "row-broadcast"
+	case FormBiasScale:
+		return "bias-scale"
 	case FormReduction:
 		return "reduction"
 	case FormTwoReduced:

@@ -9,19 +9,19 @@ type L2 struct {
 	Src1Base            L2Word
 	Src1ChannelStride   L2Word
 	Src1RowStride       L2Word
-	Reserved05          Word
-	Reserved06          Word
+	Reserved05          L2Word
+	Reserved06          L2Word
 	Src2Base            L2Word
 	Src2ChannelStride   L2Word
 	Src2RowStride       L2Word
-	Reserved10          Word
-	Reserved11          Word
+	Reserved10          L2Word
+	Reserved11          L2Word
 	ResultCfg           L2Route
 	ResultBase          L2Word
 	ResultChannelStride L2Word
 	ResultRowStride     L2Word
-	Reserved16          Word
-	Reserved17          Word
+	Reserved16          L2Word
+	Reserved17          L2Word
 }
 
 // G3 is the document's name of the group.
@@ -33,19 +33,19 @@ func (g *L2) load(w *[18]uint32) {
 	g.Src1Base = L2Word(w[2])
 	g.Src1ChannelStride = L2Word(w[3])
 	g.Src1RowStride = L2Word(w[4])
-	g.Reserved05 = Word(w[5])
-	g.Reserved06 = Word(w[6])
+	g.Reserved05 = L2Word(w[5])
+	g.Reserved06 = L2Word(w[6])
 	g.Src2Base = L2Word(w[7])
 	g.Src2ChannelStride = L2Word(w[8])
 	g.Src2RowStride = L2Word(w[9])
-	g.Reserved10 = Word(w[10])
-	g.Reserved11 = Word(w[11])
+	g.Reserved10 = L2Word(w[10])
+	g.Reserved11 = L2Word(w[11])
 	g.ResultCfg = L2Route(w[12])
 	g.ResultBase = L2Word(w[13])
 	g.ResultChannelStride = L2Word(w[14])
 	g.ResultRowStride = L2Word(w[15])
-	g.Reserved16 = Word(w[16])
-	g.Reserved17 = Word(w[17])
+	g.Reserved16 = L2Word(w[16])
+	g.Reserved17 = L2Word(w[17])
 }
 
 func (g *L2) store(w *[18]uint32) {

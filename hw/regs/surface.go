@@ -96,8 +96,8 @@ func (g *Groups) InShape() Shape {
 }
 
 // OutShape is the shape the task writes. A planar reduction writes one element a
-// channel although OutDim repeats the input's (bytes: reduce_mean, layer_norm). A
-// transposed pass-through writes its width as channels.
+// channel although OutDim repeats the input's (bytes: reduce_mean, layer_norm). Channel
+// and width are those before ResultExchanged applies.
 func (g *Groups) OutShape() Shape {
 	c := &g.Common
 	s := Shape{g.GroupCount(), int(c.Cout.Cout()), int(c.OutDim.Hout()), int(c.OutDim.Wout())}
@@ -130,6 +130,16 @@ func (g *Groups) Source2() Surface {
 	}
 }
 
+// ResultExchanged reports whether channel and x change places as the result is written:
+// Cfg bit 28 on the MAC engines (matvec, matmul), a planar operand bit on the planar
+// engine (inferred).
+func (g *Groups) ResultExchanged() bool {
+	if g.Planar() {
+		return g.Common.Reserved12.ResultTranspose()
+	}
+	return g.Common.Cfg.Transpose()
+}
+
 // Destination is the result's surface; it means something when DestinationOn.
 func (g *Groups) Destination() Surface {
 	t := &g.TileDMADst
@@ -138,11 +148,7 @@ func (g *Groups) Destination() Surface {
 		Row: t.DstRowStride.Bytes(), Plane: t.DstPlaneStride.Bytes(),
 		Depth: t.DstDepthStride.Bytes(), Group: t.DstGroupStride.Bytes(),
 	}
-	// Two forms write channels next to each other: a multiply-accumulate with the
-	// transpose bit, and a reduction whose L2 result is both kept and written (ResultCfg
-	// type 1: reduce_sum_axes_1, the only program that has it; inferred).
-	s.Transposed = !g.Planar() && g.Common.Cfg.Transpose() && g.NE.MACCfg.OpMode() == MultiplyAccumulate ||
-		g.Planar() && g.Common.Cfg.PlanarForm() == FormReduction && g.L2.ResultCfg.Type() == 1
+	s.Transposed = g.ResultExchanged()
 	return s
 }
 

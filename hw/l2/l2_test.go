@@ -1,0 +1,95 @@
+package l2
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+var m1 = Params{Bytes: 2 << 20, Banks: 64, Granule: 16}
+
+// ConflictDepth against a count of the granules that fall on each bank.
+func TestConflictDepthCountsBanks(t *testing.T) {
+	for rows := 1; rows <= 130; rows++ {
+		for stride := uint32(0); stride < 0x900; stride += 16 {
+			var load [64]int
+			worst := 0
+			for r := range rows {
+				b := (r * int(stride) / 16) % 64
+				load[b]++
+				worst = max(worst, load[b])
+			}
+			if got := m1.ConflictDepth(rows, stride); got != worst {
+				t.Fatalf("%d rows %#x apart: depth %d, counted %d", rows, stride, got, worst)
+			}
+		}
+	}
+}
+
+// The skews the compiler adds to row strides are the ones that spread banks.
+func TestSkewsAvoidConflicts(t *testing.T) {
+	for _, tc := range []struct{ skewed, plain uint32 }{
+		{0x830, 0x800}, {0x1030, 0x1000}, {0x4050, 0x4000}, {0x430, 0x400}, {0x420, 0x400},
+	} {
+		if s, p := m1.ConflictDepth(8, tc.skewed), m1.ConflictDepth(8, tc.plain); s >= p {
+			t.Errorf("eight rows: stride %#x has depth %d, %#x has %d", tc.skewed, s, tc.plain, p)
+		}
+	}
+}
+
+func TestReadReturnsWhatWriteStored(t *testing.T) {
+	s := regs.Shape{Groups: 2, Channels: 3, Height: 2, Width: 5}
+	for _, l := range []Layout{
+		{Base: 0x40, Channel: 0x10, Row: 0x50, Group: 0x100},
+		{Base: 0x40, Channel: 0x10, Row: 0x60, Group: 0x100, Exchanged: true},
+	} {
+		p := New(0x400)
+		if err := p.Check(l, s); err != nil {
+			t.Fatal(err)
+		}
+		n := s.Elements() / s.Groups
+		var want [2][]float16.Float16
+		for g := range s.Groups {
+			want[g] = make([]float16.Float16, n)
+			for i := range want[g] {
+				want[g][i] = float16.Float16(g<<8 | i)
+			}
+			p.Write(want[g], l, s, g)
+		}
+		for g := range s.Groups {
+			got := make([]float16.Float16, n)
+			p.Read(got, l, s, g)
+			if d := cmp.Diff(want[g], got); d != "" {
+				t.Errorf("group %d of %+v (-want +got):\n%s", g, l, d)
+			}
+		}
+	}
+}
+
+func TestCheckRefusesTilesBeyondTheEnd(t *testing.T) {
+	p := New(0x100)
+	s := regs.Shape{Groups: 1, Channels: 2, Height: 1, Width: 8}
+	if err := p.Check(Layout{Base: 0xe0, Channel: 0x10}, s); err != nil {
+		t.Errorf("tile that ends at the end: %v", err)
+	}
+	var re *RangeError
+	if err := p.Check(Layout{Base: 0xf0, Channel: 0x10}, s); !errors.As(err, &re) || re.End != 0x110 {
+		t.Errorf("tile beyond the end: %v", err)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	p := New(2 << 20)
+	s := regs.Shape{Groups: 1, Channels: 256, Height: 32, Width: 32}
+	l := Layout{Channel: 0x40, Row: 0x4050}
+	dst := make([]float16.Float16, s.Elements())
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Read(dst, l, s, 0)
+	}
+	b.ReportMetric(float64(s.Elements())*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+}
