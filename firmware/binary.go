@@ -1,0 +1,173 @@
+package firmware
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The binary form, little-endian. The sizes are the documents'; the widths inside a
+// descriptor are assumed: the longest block name has 21 bytes and cannot stand in it
+// beside the other three, so the name is a pointer, and four 64-bit words fill the 32.
+//
+//	descriptor, one per block in order   name pointer u64, MMIO base u64,
+//	                                     record pointer u64, record count u64
+//	descriptor of zeros                  the end
+//	names                                each ended by a zero byte
+//	records                              offset u32, mask u32, value u32
+//
+// Pointers are byte offsets in the file.
+const (
+	descriptorBytes = 32
+	recordBytes     = 12
+	maxName         = 64 // bytes of a name read, end included
+)
+
+// ReadInit reads an init table of size bytes: the binary form, or CSV as ReadInitCSV
+// has it. A text has no zero byte; a descriptor's addresses always do.
+//
+// A binary table must be full: every block of the M1 image with the base and the count
+// the image has. A table that cannot be read is an *InitError; so is a record that
+// InitTable.Check refuses, with its place in the file.
+func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
+	if size <= 0 {
+		return nil, &InitError{Index: -1, Off: 0, What: "no bytes"}
+	}
+	head := make([]byte, min(size, descriptorBytes))
+	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, &InitError{Index: -1, Off: 0, What: err.Error(), Err: err}
+	}
+	if bytes.IndexByte(head, 0) < 0 {
+		return ReadInitCSV(io.NewSectionReader(r, 0, size))
+	}
+	return (&binaryReader{r: r, size: size}).table()
+}
+
+type binaryReader struct {
+	r     io.ReaderAt
+	size  int64
+	check checker
+	t     InitTable
+}
+
+// bytes reads n bytes at off; both come from the file.
+func (b *binaryReader) bytes(off, n uint64, what string) ([]byte, error) {
+	if off > uint64(b.size) || n > uint64(b.size)-off {
+		return nil, &InitError{Index: -1, Off: int64(min(off, uint64(b.size))),
+			What: fmt.Sprintf("%s at %#x of %d bytes leaves the file's %d bytes", what, off, n, b.size)}
+	}
+	p := make([]byte, n)
+	if _, err := b.r.ReadAt(p, int64(off)); err != nil && !(errors.Is(err, io.EOF) && off+n == uint64(b.size)) {
+		return nil, &InitError{Index: -1, Off: int64(off), What: what + ": " + err.Error(), Err: err}
+	}
+	return p, nil
+}
+
+func (b *binaryReader) table() (*InitTable, error) {
+	for at := uint64(0); ; at += descriptorBytes {
+		d, err := b.bytes(at, descriptorBytes, "block descriptor")
+		if err != nil {
+			return nil, err
+		}
+		le := binary.LittleEndian
+		name, base, records, count := le.Uint64(d), le.Uint64(d[8:]), le.Uint64(d[16:]), le.Uint64(d[24:])
+		if name|base|records|count == 0 {
+			break
+		}
+		if err := b.block(at, name, base, records, count); err != nil {
+			return nil, err
+		}
+	}
+	for _, want := range Blocks() {
+		if b.check.counts[want.Name] == 0 {
+			return nil, &InitError{Index: len(b.t.Records), Block: want.Name, Off: -1,
+				What: fmt.Sprintf("no records: a full table has %d", want.Records)}
+		}
+	}
+	return &b.t, nil
+}
+
+func (b *binaryReader) block(at, name, base, records, count uint64) error {
+	fail := func(block string, field int64, format string, args ...any) error {
+		return &InitError{Index: len(b.t.Records), Block: block, Off: int64(at) + field, What: fmt.Sprintf(format, args...)}
+	}
+	text, err := b.bytes(name, min(maxName, max(uint64(b.size), name)-name), "block name")
+	if err != nil {
+		return err
+	}
+	text, _, ended := bytes.Cut(text, []byte{0})
+	if !ended {
+		return fail("", 0, "block name at %#x has no end within %d bytes", name, maxName)
+	}
+	block, ok := BlockNamed(string(text))
+	switch {
+	case !ok:
+		return fail("", 0, "no block of the M1 image is named %q", text)
+	case base != block.Base:
+		return fail(block.Name, 8, "MMIO base %#x: expected %#x", base, block.Base)
+	case b.check.counts[block.Name] != 0:
+		return fail(block.Name, 0, "a second descriptor of the block")
+	case count != uint64(block.Records):
+		// The first record that is missing, or one too many.
+		index := len(b.t.Records) + int(min(count, uint64(block.Records)))
+		return &InitError{Index: index, Block: block.Name, Off: int64(at) + 24,
+			What: fmt.Sprintf("record count %d: the M1 image has %d", count, block.Records)}
+	}
+	body, err := b.bytes(records, recordBytes*count, "records of "+block.Name)
+	if err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	for i := range count {
+		p := body[recordBytes*i:]
+		rec := InitRecord{block.Name, le.Uint32(p), le.Uint32(p[4:]), le.Uint32(p[8:]), "bytes", "init table file"}
+		if what := b.check.add(rec); what != "" {
+			return &InitError{Index: len(b.t.Records), Block: block.Name, Off: int64(records + recordBytes*i), What: what}
+		}
+		b.t.Records = append(b.t.Records, rec)
+	}
+	return nil
+}
+
+// AppendBinary appends the table in the binary form to dst: one descriptor for each
+// block with records, in the order of Blocks. Evidence and source are not part of it.
+// A table that Check refuses is an *InitError.
+func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
+	if err := t.Check(); err != nil {
+		return dst, err
+	}
+	var used []Block
+	var names []byte
+	for _, b := range Blocks() {
+		if t.Count(b.Name) > 0 {
+			used = append(used, b)
+			names = append(append(names, b.Name...), 0)
+		}
+	}
+	le := binary.LittleEndian
+	name := uint64(descriptorBytes * (len(used) + 1))
+	records := (name + uint64(len(names)) + 3) &^ 3
+	padding := records - name - uint64(len(names))
+	for _, b := range used {
+		n := uint64(t.Count(b.Name))
+		for _, v := range [...]uint64{name, b.Base, records, n} {
+			dst = le.AppendUint64(dst, v)
+		}
+		name += uint64(len(b.Name)) + 1
+		records += recordBytes * n
+	}
+	dst = append(dst, make([]byte, descriptorBytes)...)
+	dst = append(append(dst, names...), make([]byte, padding)...)
+	for _, b := range used {
+		for _, r := range t.Records {
+			if r.Block == b.Name {
+				dst = le.AppendUint32(dst, r.Offset)
+				dst = le.AppendUint32(dst, r.Mask)
+				dst = le.AppendUint32(dst, r.Value)
+			}
+		}
+	}
+	return dst, nil
+}

@@ -1,0 +1,99 @@
+package firmware
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	csvColumns = []string{"block", "offset", "mask", "value", "evidence", "source"}
+	evidences  = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
+)
+
+// ReadInitCSV reads an init table from lines of block, offset, mask, value and, when
+// they are there, evidence and source. Numbers are decimal or, after 0x, hexadecimal;
+// a first line that names the columns and lines from # on are skipped. The table may be
+// a part of the image's: records it leaves out are not applied. Errors are *InitError.
+func ReadInitCSV(r io.Reader) (*InitTable, error) {
+	cr := csv.NewReader(r)
+	cr.FieldsPerRecord = -1
+	cr.Comment = '#'
+	cr.TrimLeadingSpace = true
+	cr.ReuseRecord = true
+	var check checker
+	t := new(InitTable)
+	for first := true; ; first = false {
+		row, err := cr.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			e := &InitError{Index: len(t.Records), Off: -1, What: err.Error(), Err: err}
+			if p := (*csv.ParseError)(nil); errors.As(err, &p) {
+				e.Line, e.What = p.Line, p.Err.Error()
+			}
+			return nil, e
+		}
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		if first && len(row) <= len(csvColumns) && slices.EqualFunc(row, csvColumns[:len(row)], strings.EqualFold) {
+			continue
+		}
+		rec, what := parseRow(row)
+		if what == "" {
+			what = check.add(rec)
+		}
+		if what != "" {
+			line, _ := cr.FieldPos(0)
+			return nil, &InitError{Index: len(t.Records), Block: rec.Block, Off: -1, Line: line, What: what}
+		}
+		t.Records = append(t.Records, rec)
+	}
+	if len(t.Records) == 0 {
+		return nil, &InitError{Index: -1, Off: -1, What: "no records"}
+	}
+	return t, nil
+}
+
+// parseRow reads a row, or says what is wrong with it.
+func parseRow(row []string) (rec InitRecord, what string) {
+	if len(row) < 4 || len(row) > len(csvColumns) {
+		return rec, fmt.Sprintf("%d columns: expected %s, and evidence and source if known", len(row), strings.Join(csvColumns[:4], ", "))
+	}
+	rec = InitRecord{Block: strings.Clone(row[0]), Evidence: "bytes", Source: "init table file"}
+	for i, to := range [...]*uint32{&rec.Offset, &rec.Mask, &rec.Value} {
+		v, err := parseNumber(row[1+i])
+		if err != nil || v>>32 != 0 {
+			return rec, fmt.Sprintf("%s %q is no 32-bit number", csvColumns[1+i], row[1+i])
+		}
+		*to = uint32(v)
+	}
+	if len(row) > 4 {
+		if !slices.Contains(evidences, row[4]) {
+			return rec, fmt.Sprintf("evidence %q: expected one of %s", row[4], strings.Join(evidences, ", "))
+		}
+		rec.Evidence = strings.Clone(row[4])
+	}
+	if len(row) > 5 {
+		rec.Source = strings.Clone(row[5])
+	}
+	return rec, ""
+}
+
+// WriteCSV writes the table in the form ReadInitCSV reads.
+func (t *InitTable) WriteCSV(w io.Writer) error {
+	cw := csv.NewWriter(w)
+	cw.Write(csvColumns)
+	hex := func(v uint32) string { return "0x" + strconv.FormatUint(uint64(v), 16) }
+	for _, r := range t.Records {
+		cw.Write([]string{r.Block, hex(r.Offset), hex(r.Mask), hex(r.Value), r.Evidence, r.Source})
+	}
+	cw.Flush()
+	return cw.Error()
+}

@@ -1,0 +1,38 @@
+package firmware
+
+// Known returns the 66 init records whose address, mask and value the documents give:
+// 32 tile enables, and at least one record of every block.
+func Known() *InitTable {
+	t := new(InitTable)
+	add := func(block string, offset, mask, value uint32, evidence, source string) {
+		t.Records = append(t.Records, InitRecord{block, offset, mask, value, evidence, source})
+	}
+	const all = 1<<32 - 1
+
+	add("ASC_CHINOOK", 0x14_0020, 0xf8_0000, 0x78_0000, "decompiled", "table C.14: clock divider field, 15")
+	add("ASCWRAP", 0x80c, 0x6000_0001, 0x6000_0001, "decompiled", "table C.14: fabric clock and QoS enable")
+	for i := range uint32(8) {
+		add("sneCtrl", 0x28+4*i, 0x8fff_c000, 0x8fff_c000, "decompiled", "table C.14: QoS and credit word of a set")
+	}
+	for tile := range Tiles {
+		add("ANE", tileEnable(tile), 1, 1, "decompiled", "table C.14: tile clock and power enable")
+	}
+	add("ANE", 0x1_400c, 0xffff_ff00, 0x4010_1000, "decompiled", "table C.14: DMA descriptor base and configuration")
+	add("aneDpePpt", 0, 0xffff, 0x267e, "decompiled", "table C.14: peak-power base budget")
+	add("aneDpePpt", 0x42c, 0x3fff, 0, "decompiled", "table C.14: trailing control, armed to 0x3fff when power tracking starts")
+	// The documents also write two words in decimal, 7811476 and 207820, which are not
+	// these; the hexadecimal is taken because 0x773594 is 10^9/128.
+	for _, block := range [...]string{"aneDpePptAccp0", "aneDpePptAccp1", "aneDpePptAccp2"} {
+		add(block, 0, all, 0x77_3594, "decompiled", "table C.14: energy scale of a counter")
+	}
+	add("aneDpeSys", 0x14, all, 0x23e1, "decompiled", "table C.14: period")
+	for i, v := range [...]uint32{25, 50, 70, 85, 95, 105, 115} {
+		add("aneDpeSys", 0x18+4*uint32(i), 0x1ff, v, "decompiled", "section C.4: sampling threshold")
+	}
+	add("aneDpeSys", 0x38, all, 0x3_2dcc, "decompiled", "table C.14: accumulation window")
+	add("aneDpePpt_soc_dpe_lee", 0, 0x1e, 0xc, "decompiled", "table C.14: control field")
+	for i, v := range [...]uint32{10, 22, 39, 64, 89, 121, 164, 189} {
+		add("aneDpePpt_soc_dpe_lee", 0x18+4*uint32(i), 0x1ff, v, "assumed", "section C.4: leakage threshold; offset and mask as in aneDpeSys")
+	}
+	return t
+}

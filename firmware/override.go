@@ -1,0 +1,152 @@
+package firmware
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/hw/regs"
+)
+
+// An Override sets a task register, or one field of it, to a value.
+type Override struct {
+	Register regs.Register
+	Field    *regs.Field // nil for the whole word
+	Value    uint32      // in the field's own units, the raw bits
+}
+
+// String is the form ParseOverride reads.
+func (o Override) String() string {
+	name := o.Register.Block + "." + o.Register.Name
+	if o.Field != nil {
+		name += "." + o.Field.Name
+	}
+	return fmt.Sprintf("%s=%#x", name, o.Value)
+}
+
+// Apply writes the override to the register file.
+func (o Override) Apply(f *regs.File) error {
+	if o.Field == nil {
+		return f.Store(o.Register.Addr(), o.Value)
+	}
+	return f.MaskedWrite(o.Register.Addr(), o.Field.With(0, 1<<o.Field.Width-1), o.Field.With(0, o.Value))
+}
+
+// An OverrideError is an override that cannot be read.
+type OverrideError struct {
+	Text string   // the whole override
+	What string   // what is wrong, and what was expected
+	Near []string // the names closest to one that is unknown
+	Err  error    // the cause, or nil
+}
+
+// Unwrap returns the cause.
+func (e *OverrideError) Unwrap() error { return e.Err }
+
+func (e *OverrideError) Error() string {
+	s := fmt.Sprintf("override %q: %s", e.Text, e.What)
+	if len(e.Near) > 0 {
+		s += "; nearest: " + strings.Join(e.Near, ", ")
+	}
+	return s
+}
+
+// ParseOverride reads GROUP.REGISTER.FIELD=VALUE, or GROUP.REGISTER=VALUE for a whole
+// word: "PE.Cfg.OpMode=1", "G4.Cfg.OpMode=1", "Common.InDim=0x10001". A group goes by
+// its number or block name, case aside; the value is decimal or, after 0x, hexadecimal.
+// A field's value is its raw bits: a stride field counts units, the whole word bytes.
+// What cannot be read is an *OverrideError.
+func ParseOverride(s string) (Override, error) {
+	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
+		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
+	}
+	name, value, ok := strings.Cut(s, "=")
+	if !ok {
+		return fail(nil, nil, "no value: expected GROUP.REGISTER.FIELD=VALUE")
+	}
+	path := strings.Split(strings.TrimSpace(name), ".")
+	if len(path) != 2 && len(path) != 3 {
+		return fail(nil, nil, "expected GROUP.REGISTER.FIELD=VALUE or GROUP.REGISTER=VALUE")
+	}
+	var o Override
+	if o.Register, ok = regs.Lookup(path[0], path[1]); !ok {
+		blocks, registers := namesOf(path[0])
+		if len(registers) == 0 {
+			return fail(nil, nearest(path[0], blocks), "no register group %q", path[0])
+		}
+		return fail(nil, nearest(path[1], registers), "group %s has no register %q", path[0], path[1])
+	}
+	width := 32
+	if len(path) == 3 {
+		f, ok := o.Register.Field(path[2])
+		if !ok {
+			var fields []string
+			for _, f := range o.Register.Fields {
+				fields = append(fields, f.Name)
+			}
+			return fail(nil, nearest(path[2], fields), "register %s.%s has no field %q", o.Register.Block, o.Register.Name, path[2])
+		}
+		o.Field, width = &f, f.Width
+	}
+	v, err := parseNumber(strings.TrimSpace(value))
+	if err != nil {
+		return fail(err, nil, "%q is no number: expected decimal, or hexadecimal after 0x", strings.TrimSpace(value))
+	}
+	if v>>width != 0 {
+		return fail(nil, nil, "value %#x does not fit %d bits", v, width)
+	}
+	o.Value = uint32(v)
+	return o, nil
+}
+
+func parseNumber(s string) (uint64, error) {
+	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
+		return strconv.ParseUint(s[2:], 16, 64)
+	}
+	return strconv.ParseUint(s, 10, 64)
+}
+
+// namesOf returns the names of every group, and of the registers of one.
+func namesOf(group string) (groups, registers []string) {
+	for r := range regs.Registers() {
+		if !slices.Contains(groups, r.Block) {
+			groups = append(groups, r.Block)
+		}
+		if strings.EqualFold(r.Block, group) || strings.EqualFold(r.Group, group) {
+			registers = append(registers, r.Name)
+		}
+	}
+	return groups, registers
+}
+
+// nearest returns the three names with the fewest edits from a name, closest first.
+func nearest(name string, names []string) []string {
+	name = strings.ToLower(name)
+	near := slices.SortedStableFunc(slices.Values(names), func(a, b string) int {
+		return cmp.Compare(edits(name, strings.ToLower(a)), edits(name, strings.ToLower(b)))
+	})
+	return near[:min(3, len(near))]
+}
+
+// edits is the number of bytes to insert, delete or replace to turn a into b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
