@@ -8,28 +8,48 @@ import "github.com/x448/float16"
 // Source: the two-source form, Common.Cfg 0x33 and 0x31.
 func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	n := min(len(dst), len(a), len(b))
-	dst, a, b = dst[:n], a[:n], b[:n]
 	p := c.plan()
-	if p.neutral && c.Op <= Min {
-		plain(dst, a, b, c.masks(), c.Op)
-		return n
-	}
-	for i := range dst {
-		dst[i] = p.back(p.front(p.first(a[i]), p.second(b[i])))
-	}
+	p.apply(dst[:n], a[:n], b[:n])
 	return n
 }
 
 // ApplyConst is [Config.Apply] with k standing for every element of source 2.
 func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	n := min(len(dst), len(a))
-	dst, a = dst[:n], a[:n]
 	p := c.plan()
-	y := p.second(k)
-	for i := range dst {
-		dst[i] = p.back(p.front(p.first(a[i]), y))
-	}
+	p.applyConst(dst[:n], a[:n], k)
 	return n
+}
+
+// apply needs three slices of one length.
+func (p *plan) apply(dst, a, b []float16.Float16) {
+	if p.neutral {
+		plain(dst, a, b, &p.masks, p.op)
+		return
+	}
+	for i := range dst {
+		dst[i] = p.back(p.front(p.first(a[i]), p.second(b[i])))
+	}
+}
+
+func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
+	if !p.neutral {
+		y := p.second(k)
+		for i := range dst {
+			dst[i] = p.back(p.front(p.first(a[i]), y))
+		}
+		return
+	}
+	var repeated [128]float16.Float16
+	fill := repeated[:min(len(dst), len(repeated))]
+	for i := range fill {
+		fill[i] = k
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), len(fill))
+		plain(dst[:n], a[:n], fill[:n], &p.masks, p.op)
+		dst, a = dst[n:], a[n:]
+	}
 }
 
 // ApplyOne is the one-source form, Common.Cfg 0x21: dst[i] is

@@ -387,10 +387,13 @@ func BenchmarkElementwise(b *testing.B) {
 	}
 	for op := Add; op <= Min; op++ {
 		c := Neutral(op)
-		run("portable-"+op.String(), func() { plainGo(dst, x, y, c.masks(), op) })
+		m := c.masks()
+		run("portable-"+op.String(), func() { plainGo(dst, x, y, &m, op) })
 	}
 	c := Neutral(Add)
 	c.Scale = half(1.4427)
 	run("scaled", func() { c.Apply(dst, x, y) })
+	k := Neutral(Mul)
+	run("constant", func() { k.ApplyConst(dst, x, half(3)) })
 	run("one", func() { c.ApplyOne(dst, x) })
 }

@@ -28,14 +28,15 @@ import (
 
 // plan is a Config with its registers widened once per call.
 type plan struct {
-	op               Op
-	flip1, flip2     float64
-	relu2, relu      bool
-	post             Post
-	bias, scale      float64
-	final            float64
-	epsilon, preface float64
-	neutral          bool
+	op                Op
+	flip1, flip2      float64
+	relu2, relu       bool
+	post              Post
+	bias, scale       float64
+	final             float64
+	epsilon, preScale float64
+	neutral           bool // no stage but the operation, signs and ReLUs
+	masks             masks
 }
 
 func (c *Config) plan() plan {
@@ -43,7 +44,7 @@ func (c *Config) plan() plan {
 		op: c.Op, flip1: 1, flip2: 1, relu2: c.Relu2, relu: c.ReLU, post: c.Post,
 		bias: float64(wide[c.Bias]), scale: float64(wide[c.Scale]),
 		final:   float64(c.FinalScale),
-		epsilon: float64(wide[c.Epsilon]), preface: float64(wide[c.PreScale]),
+		epsilon: float64(wide[c.Epsilon]), preScale: float64(wide[c.PreScale]),
 	}
 	if c.Negate1 {
 		p.flip1 = -1
@@ -51,11 +52,12 @@ func (c *Config) plan() plan {
 	if c.Negate2 {
 		p.flip2 = -1
 	}
-	if math.IsNaN(p.final) {
+	if p.final != p.final {
 		p.final = math.Inf(1)
 	}
 	p.neutral = p.bias == 0 && p.scale == 1 && p.final == 1 &&
-		p.epsilon == 0 && p.preface == 1 && p.post == PostNone
+		p.epsilon == 0 && p.preScale == 1 && p.post == PostNone && p.op <= Min
+	p.masks = c.masks()
 	return p
 }
 
@@ -119,7 +121,7 @@ func (p *plan) scaled(v, bias, scale float64) float64 {
 func (p *plan) back(v float64) float16.Float16 {
 	v = settle(float64(v * p.final))
 	v = settle(v + p.epsilon)
-	v = settle(float64(v * p.preface))
+	v = settle(float64(v * p.preScale))
 	if p.post == PostRsqrt {
 		v = rsqrt(v)
 	}
