@@ -66,17 +66,26 @@ func TestWalksRoundTrip(t *testing.T) {
 		var want [2][]float16.Float16
 		for g := range want {
 			want[g] = make([]float16.Float16, n)
+			v, err := m.View(0x1000, s, g)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i := range want[g] {
 				want[g][i] = float16.Float16(g<<8 | i + 1)
 			}
-			if err := Store(want[g], m, 0x1000, s, g); err != nil {
-				t.Fatal(err)
+			for r := range 6 { // three channels of two rows, each in two pieces
+				v.SetRow(want[g][r*5:r*5+2], r/2, r%2, 0)
+				v.SetRow(want[g][r*5+2:r*5+5], r/2, r%2, 2)
 			}
 		}
 		for g := range want {
-			got := make([]float16.Float16, n)
-			if err := Load(got, m, 0x1000, s, g); err != nil {
+			v, err := m.View(0x1000, s, g)
+			if err != nil {
 				t.Fatal(err)
+			}
+			got := make([]float16.Float16, n)
+			for r := range 6 {
+				v.Row(got[r*5:r*5+5], r/2, r%2)
 			}
 			if d := cmp.Diff(want[g], got); d != "" {
 				t.Errorf("%s group %d:\n%s", name, g, d)
@@ -85,7 +94,7 @@ func TestWalksRoundTrip(t *testing.T) {
 		// One byte less and the walk is refused whole.
 		short := memory(t, Segment{"s", 0x1000, s.Span() - 1, nil})
 		var ae *AccessError
-		if err := Load(make([]float16.Float16, n), short, 0x1000, s, 0); !errors.As(err, &ae) {
+		if _, err := short.View(0x1000, s, 0); !errors.As(err, &ae) {
 			t.Errorf("%s: a surface one byte too long: %v", name, err)
 		}
 	}
@@ -113,19 +122,25 @@ func TestTrafficOfThreeToTwo(t *testing.T) {
 	}
 }
 
-func BenchmarkLoad(b *testing.B) {
+func BenchmarkRow(b *testing.B) {
 	shape := regs.Shape{Groups: 1, Channels: 256, Height: 32, Width: 32}
 	s := regs.Surface{Shape: shape, Row: 0x40, Plane: 0x800, Depth: 0x80000, Group: 0x80000}
 	m, err := NewMemory([]Segment{{"s", 0, s.Span(), nil}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	dst := make([]float16.Float16, shape.Elements())
+	v, err := m.View(0, s, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	dst := make([]float16.Float16, shape.Width)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Load(dst, m, 0, s, 0); err != nil {
-			b.Fatal(err)
+		for c := range shape.Channels {
+			for y := range shape.Height {
+				v.Row(dst, c, y)
+			}
 		}
 	}
-	b.ReportMetric(float64(2*len(dst))*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
+	b.ReportMetric(float64(2*shape.Elements())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
 }

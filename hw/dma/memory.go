@@ -36,12 +36,14 @@ type segment struct {
 	name string
 	addr uint64
 	size uint64
-	data []byte // nil until something touches it
+	used uint64 // end of the furthest access that was checked
+	data []byte // nil until something touches it; then used bytes or more
 	init []byte
 }
 
-// NewMemory lays out the segments. No byte is allocated before an access touches its
-// segment. Overlapping segments are an error.
+// NewMemory lays out the segments. A segment takes memory once something touches it, and
+// then only up to the furthest access checked: a declared gigabyte costs nothing.
+// Overlapping segments are an error.
 func NewMemory(list []Segment) (*Memory, error) {
 	m := new(Memory)
 	for _, s := range list {
@@ -86,6 +88,7 @@ func (m *Memory) find(addr, n uint64) (*segment, error) {
 	if n > s.size-(addr-s.addr) {
 		return nil, &AccessError{addr, n, s.name, s.addr + s.size}
 	}
+	s.used = max(s.used, addr-s.addr+n)
 	return s, nil
 }
 
@@ -95,15 +98,20 @@ func (m *Memory) Check(addr, n uint64) error {
 	return err
 }
 
-// Bytes is the n bytes at addr; writing to them writes the memory.
+// Bytes is the n bytes at addr; writing to them writes the memory. The slice is good
+// until an access further into its segment grows it, so check all accesses first.
 func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	s, err := m.find(addr, n)
 	if err != nil {
 		return nil, err
 	}
-	if s.data == nil {
-		s.data = make([]byte, s.size)
-		copy(s.data, s.init)
+	if off := uint64(len(s.data)); off < s.used {
+		grown := make([]byte, s.used)
+		copy(grown, s.data)
+		if off < uint64(len(s.init)) {
+			copy(grown[off:], s.init[off:])
+		}
+		s.data = grown
 	}
 	off := addr - s.addr
 	return s.data[off : off+n : off+n], nil

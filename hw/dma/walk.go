@@ -8,62 +8,75 @@ import (
 	"anesim/hw/regs"
 )
 
-// Load copies group g of the surface at addr into dst, channel by channel, row by row:
-// dst[(c*Height+y)*Width+x]. The error is an *AccessError and leaves dst unspecified.
-func Load(dst []float16.Float16, m *Memory, addr uint64, s regs.Surface, g int) error {
-	b, err := m.Bytes(addr, s.Span())
-	if err != nil {
-		return err
-	}
-	walk(s, g, func(i, at, n, step int) {
-		if step == 2 {
-			row := b[at : at+2*n]
-			for x := range n {
-				dst[i+x] = float16.Float16(binary.LittleEndian.Uint16(row[2*x:]))
-			}
-			return
-		}
-		for x := range n {
-			dst[i+x] = float16.Float16(binary.LittleEndian.Uint16(b[at+x*step:]))
-		}
-	})
-	return nil
+// A View is one group of a surface in device memory, read and written a row at a time.
+type View struct {
+	b                []byte
+	base             int // of the group
+	row, plane, step int // bytes to the next row, channel and element
 }
 
-// Store copies src, laid out as Load's dst, into group g of the surface at addr.
-func Store(src []float16.Float16, m *Memory, addr uint64, s regs.Surface, g int) error {
+// View checks the surface at addr against the memory and returns its group g. The error
+// is an *AccessError.
+func (m *Memory) View(addr uint64, s regs.Surface, g int) (View, error) {
 	b, err := m.Bytes(addr, s.Span())
 	if err != nil {
-		return err
+		return View{}, err
 	}
-	walk(s, g, func(i, at, n, step int) {
-		if step == 2 {
-			row := b[at : at+2*n]
-			for x := range n {
-				binary.LittleEndian.PutUint16(row[2*x:], uint16(src[i+x]))
-			}
-			return
-		}
-		for x := range n {
-			binary.LittleEndian.PutUint16(b[at+x*step:], uint16(src[i+x]))
-		}
-	})
-	return nil
-}
-
-// walk visits the rows of a group: element index, byte offset, elements, and the bytes
-// from one element to the next.
-func walk(s regs.Surface, g int, row func(i, at, n, step int)) {
-	plane, step := int(s.Plane), 2
+	v := View{b, g * int(s.Group), int(s.Row), int(s.Plane), elementBytes}
 	if s.Transposed {
-		plane, step = step, plane
+		v.plane, v.step = v.step, v.plane
 	}
-	base, i := g*int(s.Group), 0
-	for c := range s.Channels {
-		for y := range s.Height {
-			row(i, base+c*plane+y*int(s.Row), s.Width, step)
-			i += s.Width
+	return v, nil
+}
+
+const elementBytes = 2
+
+func (v View) at(c, y, x int) int { return v.base + c*v.plane + y*v.row + x*v.step }
+
+// Row copies the elements of row y of channel c into dst, from x = 0 on.
+func (v View) Row(dst []float16.Float16, c, y int) {
+	if len(dst) == 0 {
+		return
+	}
+	at := v.at(c, y, 0)
+	if v.step != elementBytes {
+		for x := range dst {
+			dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.b[at+x*v.step:]))
 		}
+		return
+	}
+	b := v.b[at : at+2*len(dst)]
+	for len(dst) >= 4 {
+		w := binary.LittleEndian.Uint64(b)
+		d := (*[4]float16.Float16)(dst)
+		d[0], d[1], d[2], d[3] = float16.Float16(w), float16.Float16(w>>16), float16.Float16(w>>32), float16.Float16(w>>48)
+		dst, b = dst[4:], b[8:]
+	}
+	for x := range dst {
+		dst[x] = float16.Float16(binary.LittleEndian.Uint16(b[2*x:]))
+	}
+}
+
+// SetRow writes src to row y of channel c from element x on.
+func (v View) SetRow(src []float16.Float16, c, y, x int) {
+	if len(src) == 0 {
+		return
+	}
+	at := v.at(c, y, x)
+	if v.step != elementBytes {
+		for i, h := range src {
+			binary.LittleEndian.PutUint16(v.b[at+i*v.step:], uint16(h))
+		}
+		return
+	}
+	b := v.b[at : at+2*len(src)]
+	for len(src) >= 4 {
+		s := (*[4]float16.Float16)(src)
+		binary.LittleEndian.PutUint64(b, uint64(s[0])|uint64(s[1])<<16|uint64(s[2])<<32|uint64(s[3])<<48)
+		src, b = src[4:], b[8:]
+	}
+	for x, h := range src {
+		binary.LittleEndian.PutUint16(b[2*x:], uint16(h))
 	}
 }
 

@@ -48,23 +48,28 @@ func TestReadReturnsWhatWriteStored(t *testing.T) {
 		{Base: 0x40, Channel: 0x10, Row: 0x60, Group: 0x100, Exchanged: true},
 	} {
 		p := New(0x400)
-		if err := p.Check(l, s); err != nil {
-			t.Fatal(err)
-		}
 		n := s.Elements() / s.Groups
-		var want [2][]float16.Float16
-		for g := range s.Groups {
-			want[g] = make([]float16.Float16, n)
-			for i := range want[g] {
-				want[g][i] = float16.Float16(g<<8 | i)
-			}
-			p.Write(want[g], l, s, g)
-		}
-		for g := range s.Groups {
-			got := make([]float16.Float16, n)
-			p.Read(got, l, s, g)
-			if d := cmp.Diff(want[g], got); d != "" {
-				t.Errorf("group %d of %+v (-want +got):\n%s", g, l, d)
+		for _, write := range []bool{true, false} {
+			for g := range s.Groups {
+				v, err := p.View(l, s, g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := make([]float16.Float16, n)
+				for i := range want {
+					want[i] = float16.Float16(g<<8 | i + 1)
+				}
+				got := make([]float16.Float16, n)
+				for r := range 6 {
+					if write {
+						v.SetRow(want[r*5:r*5+2], r/2, r%2, 0)
+						v.SetRow(want[r*5+2:r*5+5], r/2, r%2, 2)
+					}
+					v.Row(got[r*5:r*5+5], r/2, r%2)
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("group %d of %+v (-want +got):\n%s", g, l, d)
+				}
 			}
 		}
 	}
@@ -80,16 +85,4 @@ func TestCheckRefusesTilesBeyondTheEnd(t *testing.T) {
 	if err := p.Check(Layout{Base: 0xf0, Channel: 0x10}, s); !errors.As(err, &re) || re.End != 0x110 {
 		t.Errorf("tile beyond the end: %v", err)
 	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	p := New(2 << 20)
-	s := regs.Shape{Groups: 1, Channels: 256, Height: 32, Width: 32}
-	l := Layout{Channel: 0x40, Row: 0x4050}
-	dst := make([]float16.Float16, s.Elements())
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Read(dst, l, s, 0)
-	}
-	b.ReportMetric(float64(s.Elements())*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
 }

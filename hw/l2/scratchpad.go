@@ -34,35 +34,38 @@ func (p *Scratchpad) Check(l Layout, s regs.Shape) error {
 	return nil
 }
 
-// Read copies group g of a tile into dst, channel by channel, row by row:
-// dst[(c*Height+y)*Width+x]. The tile must have passed Check.
-func (p *Scratchpad) Read(dst []float16.Float16, l Layout, s regs.Shape, g int) {
-	p.each(l, s, g, func(i, at int) {
-		dst[i] = float16.Float16(binary.LittleEndian.Uint16(p.mem[at:]))
-	})
+// A View is one group of a tile in the scratchpad, read and written a row at a time.
+type View struct {
+	mem                          []byte
+	base, row, channel, elements int // bytes to the next row, channel and element
 }
 
-// Write copies src, laid out as Read's dst, into group g of a tile.
-func (p *Scratchpad) Write(src []float16.Float16, l Layout, s regs.Shape, g int) {
-	p.each(l, s, g, func(i, at int) {
-		binary.LittleEndian.PutUint16(p.mem[at:], uint16(src[i]))
-	})
-}
-
-func (p *Scratchpad) each(l Layout, s regs.Shape, g int, visit func(i, at int)) {
-	channel, x := int(l.Channel), 2
-	if l.Exchanged {
-		channel, x = x, channel
+// View returns group g of a tile, or a *RangeError.
+func (p *Scratchpad) View(l Layout, s regs.Shape, g int) (View, error) {
+	if err := p.Check(l, s); err != nil {
+		return View{}, err
 	}
-	base, i := int(l.Base)+g*int(l.Group), 0
-	for c := range s.Channels {
-		for y := range s.Height {
-			at := base + y*int(l.Row) + c*channel
-			for range s.Width {
-				visit(i, at)
-				i++
-				at += x
-			}
-		}
+	v := View{p.mem, int(l.Base) + g*int(l.Group), int(l.Row), int(l.Channel), 2}
+	if l.Exchanged {
+		v.channel, v.elements = v.elements, v.channel
+	}
+	return v, nil
+}
+
+func (v View) at(c, y, x int) int { return v.base + y*v.row + c*v.channel + x*v.elements }
+
+// Row copies the elements of row y of channel c into dst, from x = 0 on.
+func (v View) Row(dst []float16.Float16, c, y int) {
+	at := v.at(c, y, 0)
+	for x := range dst {
+		dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.mem[at+x*v.elements:]))
+	}
+}
+
+// SetRow writes src to row y of channel c from element x on.
+func (v View) SetRow(src []float16.Float16, c, y, x int) {
+	at := v.at(c, y, x)
+	for i, h := range src {
+		binary.LittleEndian.PutUint16(v.mem[at+i*v.elements:], uint16(h))
 	}
 }
