@@ -61,10 +61,31 @@ func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	n := min(len(dst), len(a))
 	dst, a = dst[:n], a[:n]
 	p := c.plan()
+	if op, k, ok := c.scalar(&p); ok {
+		p.neutral, p.op = true, op
+		p.masks.flip2, p.masks.relu2 = 0, 0
+		p.applyConst(dst, a, k)
+		return n
+	}
 	for i := range dst {
 		dst[i] = p.back(p.single(p.first(a[i])))
 	}
 	return n
+}
+
+// scalar is the operation and the constant that a task with one source comes
+// down to, if it does: a sum with Bias or a product with Scale. The zero the
+// other one adds is added by every operation.
+func (c *Config) scalar(p *plan) (op Op, k float16.Float16, ok bool) {
+	switch {
+	case !p.tailless || c.Op == SumSquare:
+		return 0, 0, false
+	case p.scale == 1:
+		return Add, c.Bias, true
+	case p.bias == 0:
+		return Mul, c.Scale, true
+	}
+	return 0, 0, false
 }
 
 // masks are the sign and ReLU switches of a task as masks of float32 bits.

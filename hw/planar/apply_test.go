@@ -221,7 +221,7 @@ func exact(c Config, a, b float16.Float16) (v *big.Float, ok bool) {
 // Random pairs, and pairs near each other, against exact arithmetic with one
 // rounding. Scales other than 1 go through the float64 stages.
 func TestApplyAgainstBig(t *testing.T) {
-	const n = 4096
+	const n = 2048
 	r := rand.New(rand.NewPCG(3, 4))
 	a, b, dst := make([]float16.Float16, n), make([]float16.Float16, n), make([]float16.Float16, n)
 	for i := range a {
@@ -230,7 +230,7 @@ func TestApplyAgainstBig(t *testing.T) {
 			b[i] = a[i] ^ float16.Float16(r.Uint32()&0x8fff)
 		}
 	}
-	for _, bs := range [][2]float64{{0, 1}, {0.333, 1}, {0, 1.4427}, {-7.5, 0.0123}} {
+	for _, bs := range [][2]float64{{0, 1}, {0, 1.4427}, {-7.5, 0.0123}} {
 		for flags := range 16 {
 			for op := Add; op <= SumSquare; op++ {
 				c := Neutral(op)
@@ -300,6 +300,28 @@ func TestPlainMatchesStages(t *testing.T) {
 					if want := slowApply(c, x, b[i]); dst[i] != want {
 						t.Fatalf("%+v of %#04x, %#04x: %#04x, want %#04x", c, x, b[i], dst[i], want)
 					}
+				}
+			}
+		}
+	}
+}
+
+func TestOneSourceMatchesStages(t *testing.T) {
+	all, dst := make([]float16.Float16, 1<<16), make([]float16.Float16, 1<<16)
+	for i := range all {
+		all[i] = float16.Float16(i)
+	}
+	for _, bs := range [][2]float16.Float16{{0, one}, {0x3800, one}, {0xb801, one}, {0x8000, 0x3dc5}, {0, 0xbc01}, {0, 0}, {0, 0xfc00}, {0x7e00, one}, {0xfc00, one}, {0x3800, 0x3dc5}} {
+		for flags := range 8 {
+			c := Neutral(Add)
+			c.Bias, c.Scale = bs[0], bs[1]
+			c.Negate1, c.ReLU = flags&1 != 0, flags&2 != 0
+			c.Negate2, c.Relu2 = flags&4 != 0, flags&4 != 0
+			p := c.plan()
+			c.ApplyOne(dst, all)
+			for i := range dst {
+				if want := p.back(p.single(p.first(all[i]))); dst[i] != want {
+					t.Fatalf("%+v of %#04x: %#04x, want %#04x", c, i, dst[i], want)
 				}
 			}
 		}

@@ -19,8 +19,12 @@ func (e *OrderError) Error() string {
 
 // Validate returns an [*OrderError] unless o is a permutation.
 func (o Order) Validate() error {
-	if o[0]+o[1]+o[2] != AxisC+AxisH+AxisW || o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
-		return &OrderError{o}
+	var seen Axes
+	for _, a := range o {
+		if a != AxisC && a != AxisH && a != AxisW || seen&a != 0 {
+			return &OrderError{o}
+		}
+		seen |= a
 	}
 	return nil
 }

@@ -48,13 +48,9 @@ func (s *accumulator) take(t float32) {
 			s.v = 0
 		}
 	case ReduceMin:
-		if t < s.v {
-			s.v = t
-		}
+		s.v = min(s.v, t)
 	case ReduceMax:
-		if t > s.v {
-			s.v = t
-		}
+		s.v = max(s.v, t)
 	}
 }
 
@@ -104,20 +100,25 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 
 // row takes neighbours as they are.
 func (s *accumulator) row(a []float16.Float16) {
-	if s.kind == ReduceSum {
-		v := s.v
+	v := s.v
+	switch s.kind {
+	case ReduceSum:
 		for _, h := range a {
 			v += wide[h]
 			if v != v {
 				v = 0
 			}
 		}
-		s.v = v
-		return
+	case ReduceMin:
+		for _, h := range a {
+			v = min(v, wide[h])
+		}
+	case ReduceMax:
+		for _, h := range a {
+			v = max(v, wide[h])
+		}
 	}
-	for _, h := range a {
-		s.take(wide[h])
-	}
+	s.v = v
 }
 
 // ReduceTwo joins c(a, b) over axes, the joined shape of a and b.

@@ -35,7 +35,8 @@ type plan struct {
 	bias, scale       float64
 	final             float64
 	epsilon, preScale float64
-	neutral           bool // no stage but the operation, signs and ReLUs
+	tailless          bool // back only rounds
+	neutral           bool // and front is only the operation
 	masks             masks
 }
 
@@ -55,8 +56,8 @@ func (c *Config) plan() plan {
 	if p.final != p.final {
 		p.final = math.Inf(1)
 	}
-	p.neutral = p.bias == 0 && p.scale == 1 && p.final == 1 &&
-		p.epsilon == 0 && p.preScale == 1 && p.post == PostNone && p.op <= Min
+	p.tailless = p.final == 1 && p.epsilon == 0 && p.preScale == 1 && p.post == PostNone
+	p.neutral = p.tailless && p.bias == 0 && p.scale == 1 && p.op <= Min
 	p.masks = c.masks()
 	return p
 }

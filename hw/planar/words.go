@@ -80,8 +80,10 @@ func (e *WordError) Error() string {
 }
 
 // FromWords reads a planar task. relu2 is the input ReLU on source 2, L2.Cfg
-// bit 4 (env_chain_residual_relu adds a tensor to its own ReLU with it). A bit
-// or an operation no real program shows is a [*WordError].
+// bit 4: env_chain_residual_relu adds a tensor to its own ReLU with it. Both of
+// its sources are one surface, so the bytes do not say which has the ReLU; bit
+// 0, InputReLU, is taken by source 1 (decompiled). A bit or an operation no
+// real program shows is a [*WordError].
 //
 // In the reducing forms OpMode max and min choose the reduction when there is
 // one source (assumed: the programs show sums only, and the compiler gives

@@ -1,0 +1,82 @@
+package planar_test
+
+import (
+	"fmt"
+
+	"anesim/hw/planar"
+
+	"github.com/x448/float16"
+)
+
+func halves(vs ...float32) []float16.Float16 {
+	out := make([]float16.Float16, len(vs))
+	for i, v := range vs {
+		out[i] = float16.Fromfloat32(v)
+	}
+	return out
+}
+
+func ExampleConfig_Apply() {
+	a, b := halves(3), halves(2)
+	out := halves(0)
+	for _, op := range []planar.Op{planar.Mul, planar.Add} {
+		c := planar.Neutral(op)
+		c.Apply(out, a, b)
+		fmt.Println(op, out[0])
+	}
+	// Output:
+	// mul 6
+	// add 5
+}
+
+// The words of the compiler's subtraction.
+func ExampleFromWords() {
+	c, err := planar.FromWords(planar.FormTwo, planar.Words{
+		Cfg:        0x000c0000,
+		BiasScale:  0x3c000000,
+		PreScale:   0x3c000000,
+		FinalScale: 0x3f800000,
+	}, false)
+	fmt.Println(c.Op, c.Negate2, c.Scale, c.FinalScale, err)
+	// Output: add true 1 1 <nil>
+}
+
+func ExampleSoftmax() {
+	x := halves(1000, 1, 2, 3)
+	planar.Softmax(x, x, planar.ExactTables())
+	fmt.Println(x)
+	// Output: [1 0 0 0]
+}
+
+func ExampleConfig_Reduce() {
+	x := planar.Source{Data: halves(1, 2, 3, 4, 10, 20, 30, 40), Shape: planar.Shape{C: 2, H: 2, W: 2}}
+	mean := planar.Mean(4)
+	out := halves(0, 0)
+	err := mean.Reduce(out, planar.AxisH|planar.AxisW, x)
+	fmt.Println(out, err)
+	// Output: [2.5 25] <nil>
+}
+
+func ExampleWindow_Pool() {
+	x := planar.Source{Data: halves(1, 2, 3, 4, 5, 6, 7, 8, 9), Shape: planar.Shape{C: 1, H: 3, W: 3}}
+	w := planar.Window{Kind: planar.PoolMax, KH: 2, KW: 2, StrideH: 1, StrideW: 1, Padding: planar.PadNegative}
+	out := halves(0, 0, 0, 0)
+	err := w.Pool(out, planar.Shape{C: 1, H: 2, W: 2}, x)
+	fmt.Println(out, err)
+	// Output: [5 6 8 9] <nil>
+}
+
+func ExampleWidthSliceGain() {
+	x := halves(-1, 4094, 4096)
+	planar.WidthSliceGain(x, x)
+	fmt.Println(x)
+	// Output: [-1 4094 +Inf]
+}
+
+func ExampleLayerNorm() {
+	x := planar.Source{Data: halves(1, 2, 3, 4), Shape: planar.Shape{C: 1, H: 1, W: 4}}
+	scratch := halves(0, 0)
+	err := planar.LayerNorm(x.Data, scratch, planar.AxisW, x, 0x00a8)
+	fmt.Println(x.Data, "mean", scratch[0], err)
+	// Output: [-1.3417969 -0.44726562 0.44726562 1.3417969] mean 2.5 <nil>
+}

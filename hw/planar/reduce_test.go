@@ -1,0 +1,189 @@
+package planar
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+// gather lists the terms of one output element in row-major order.
+func gather(a Source, axes Axes, c, h, w int) []float16.Float16 {
+	out := a.Shape.Without(axes)
+	span := spans(a.Shape, out)
+	var terms []float16.Float16
+	for dz := range span.C {
+		for dy := range span.H {
+			for dx := range span.W {
+				terms = append(terms, a.at(c+dz, h+dy, w+dx))
+			}
+		}
+	}
+	return terms
+}
+
+func TestReduceEveryAxisSet(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	a := randomTile(r, Shape{3, 4, 5})
+	a.Data[7] = 0x7e00 // one NaN, an infinity
+	scaled := Mean(5)
+	scaled.Scale, scaled.Negate1 = log2e, true
+	square := Neutral(SumSquare)
+	largest, smallest := Neutral(Add), Neutral(Add)
+	largest.Kind, smallest.Kind = ReduceMax, ReduceMin
+	for axes := range Axes(8) {
+		out := a.Shape.Without(axes)
+		for _, c := range []Config{Neutral(Add), Mean(60), scaled, square, largest, smallest} {
+			dst := make([]float16.Float16, out.Len())
+			if err := c.Reduce(dst, axes, a); err != nil {
+				t.Fatal(err)
+			}
+			p := c.plan()
+			i := 0
+			for z := range out.C {
+				for y := range out.H {
+					for x := range out.W {
+						acc := c.Kind.start()
+						for _, h := range gather(a, axes, z, y, x) {
+							acc.take(float32(p.single(p.first(h))))
+						}
+						if want := p.back(float64(acc.v)); dst[i] != want {
+							t.Fatalf("%+v over %03b at %d: %#04x, want %#04x", c, axes, i, dst[i], want)
+						}
+						i++
+					}
+				}
+			}
+		}
+	}
+}
+
+// A sum of n halves in float32 stays within n-1 roundings of 2^-24 of the sum
+// of magnitudes, so the half is at most one place from the exact one.
+func TestSumNearExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	c := Neutral(Add)
+	var dst [1]float16.Float16
+	for range 300 {
+		a := randomTile(r, Shape{1, 1, 1 + r.IntN(1000)})
+		exact, size := 0., 0.
+		for _, h := range a.Data {
+			exact += float64(h.Float32())
+			size += max(float64(h.Float32()), -float64(h.Float32()))
+		}
+		if err := c.Reduce(dst[:], AxisW, a); err != nil {
+			t.Fatal(err)
+		}
+		slack := float64(len(a.Data)) * size / (1 << 24)
+		lo, hi := half(exact-slack), half(exact+slack)
+		if got := dst[0].Float32(); got < lo.Float32() || got > hi.Float32() {
+			t.Fatalf("%d terms: %v, exact %v", len(a.Data), got, exact)
+		}
+	}
+}
+
+func TestReduceValues(t *testing.T) {
+	mean := Mean(4)
+	for _, c := range []struct {
+		name string
+		cfg  Config
+		in   []float64
+		want float64
+	}{
+		{"sum", Neutral(Add), []float64{1, 2, 3, 4}, 10},
+		{"mean", mean, []float64{1, 2, 3, 4}, 2.5},
+		{"the full range", Neutral(Add), []float64{32768, 16384, 16000, 352}, 65504},
+		{"beyond it on the way", mean, []float64{65504, 65504, 65504, 65504}, 65504},
+		{"a partial sum beyond it", Neutral(Add), []float64{60000, 60000, -60000, -59008}, 992},
+		{"overflow", Neutral(Add), []float64{65504, 16, 0, 0}, inf},
+		{"denormals", Neutral(Add), []float64{tiny, tiny, tiny, 0}, 3 * tiny},
+		{"NaN", Neutral(Add), []float64{1, nan, 3, 4}, inf},
+		{"inf - inf is 0 and the rest adds", Neutral(Add), []float64{inf, -inf, 3, 4}, 7},
+		{"no negative zero", Neutral(Add), []float64{zero, zero, zero, zero}, 0},
+	} {
+		var dst [1]float16.Float16
+		if err := c.cfg.Reduce(dst[:], AxisW, Source{halvesOf(c.in...), Shape{1, 1, 4}}); err != nil || dst[0] != half(c.want) {
+			t.Errorf("%s: %v, %v, want %v", c.name, dst[0], err, c.want)
+		}
+	}
+}
+
+func TestArg(t *testing.T) {
+	a := Source{halvesOf(1, 5, 5, -2, 0, -2), Shape{1, 2, 3}}
+	var dst [3]int32
+	if err := ArgMax(dst[:], AxisW, a); err != nil || dst != [3]int32{1, 1} {
+		t.Error("rows:", dst, err)
+	}
+	if err := ArgMin(dst[:], AxisH|AxisW, a); err != nil || dst[0] != 3 {
+		t.Error("plane:", dst, err)
+	}
+	if err := ArgMax(dst[:], AxisH, a); err != nil || dst != [3]int32{0, 0, 0} {
+		t.Error("columns:", dst, err)
+	}
+	a.Data[4] = 0xfe00
+	if err := ArgMax(dst[:], AxisH|AxisW, a); err != nil || dst[0] != 4 {
+		t.Error("a NaN is the largest:", dst, err)
+	}
+	if err := ArgMax(dst[:1], AxisH, a); err == nil {
+		t.Error("a short destination passes")
+	}
+}
+
+func TestReduceTwoRepeats(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	full := Shape{2, 3, 4}
+	c := Neutral(SumSquare)
+	c.Negate1, c.FinalScale = true, 0.25
+	for axes := range Axes(8) {
+		x, m := randomTile(r, full), randomTile(r, full.Without(axes))
+		got := make([]float16.Float16, m.Shape.Len())
+		if err := c.ReduceTwo(got, axes, m, x); err != nil {
+			t.Fatal(err)
+		}
+		p := c.plan()
+		var want []float16.Float16
+		for z := range m.Shape.C {
+			for y := range m.Shape.H {
+				for w := range m.Shape.W {
+					acc := ReduceSum.start()
+					for _, h := range gather(x, axes, z, y, w) {
+						acc.take(float32(p.front(p.first(m.at(z, y, w)), p.second(h))))
+					}
+					want = append(want, p.back(float64(acc.v)))
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("over %03b: %v, want %v", axes, got, want)
+		}
+	}
+}
+
+func BenchmarkReduce(b *testing.B) {
+	r := rand.New(rand.NewPCG(5, 5))
+	a := randomTile(r, Shape{64, 16, 16})
+	dst := make([]float16.Float16, a.Shape.Len())
+	largest := Neutral(Add)
+	largest.Kind = ReduceMax
+	for _, c := range []struct {
+		name string
+		cfg  Config
+		axes Axes
+	}{
+		{"mean-HW", Mean(256), AxisH | AxisW},
+		{"sum-C", Neutral(Add), AxisC},
+		{"max-W", largest, AxisW},
+		{"squares-W", Neutral(SumSquare), AxisW},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.cfg.Reduce(dst, c.axes, a); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(a.Data))*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package planar
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+func randomTile(r *rand.Rand, s Shape) Source {
+	t := Source{make([]float16.Float16, s.Len()), s}
+	for i := range t.Data {
+		t.Data[i] = half(r.NormFloat64() * 4)
+	}
+	return t
+}
+
+func (s Source) at(c, h, w int) float16.Float16 {
+	t := s.Shape.steps()
+	return s.Data[c*t.c+h*t.h+w*t.w]
+}
+
+// Every way two sources can repeat, against an index per element.
+func TestApplyTileBroadcasts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	full := Shape{3, 4, 5}
+	scaled := Subtract()
+	scaled.Scale = log2e
+	for am := range 8 {
+		for bm := range 8 {
+			a, b := randomTile(r, full.Without(Axes(am))), randomTile(r, full.Without(Axes(bm)))
+			out := join(a.Shape, b.Shape)
+			for _, c := range []Config{Subtract(), Neutral(Mul), scaled} {
+				dst := make([]float16.Float16, out.Len())
+				if err := c.ApplyTile(dst, a, b); err != nil {
+					t.Fatal(err)
+				}
+				i := 0
+				for z := range out.C {
+					for y := range out.H {
+						for x := range out.W {
+							if want := slowApply(c, a.at(z, y, x), b.at(z, y, x)); dst[i] != want {
+								t.Fatalf("%v with %v at %d,%d,%d: %#04x, want %#04x", a.Shape, b.Shape, z, y, x, dst[i], want)
+							}
+							i++
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestApplyChannel(t *testing.T) {
+	a := Source{halvesOf(1, 2, 3, 4), Shape{2, 1, 2}}
+	dst := make([]float16.Float16, 4)
+	c := Neutral(Add)
+	err := c.ApplyChannel(dst, a, Source{halvesOf(0, 1), Shape{2, 1, 1}}, Source{halvesOf(10, -1), Shape{2, 1, 1}})
+	if want := halvesOf(10, 20, -4, -5); err != nil || !slices.Equal(dst, want) {
+		t.Error(dst, err)
+	}
+	c.Negate2 = true
+	err = c.ApplyChannel(dst, a, Source{halvesOf(0.5), Shape{1, 1, 1}}, Source{halvesOf(2), Shape{1, 1, 1}})
+	if want := halvesOf(1, 3, 5, 7); err != nil || !slices.Equal(dst, want) {
+		t.Error(dst, err)
+	}
+}
+
+func TestShapeErrors(t *testing.T) {
+	c := Neutral(Add)
+	d := make([]float16.Float16, 6)
+	ok := Source{d, Shape{1, 2, 3}}
+	huge := Source{d, Shape{1 << 40, 1 << 40, 1 << 40}}
+	for name, err := range map[string]error{
+		"planar: source 1 is 1x2x3, want 1x3x3":                                            c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
+		"planar: source 1 is 0x2x3, an extent is not positive":                             c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
+		"planar: source 2 is 1x2x3 and has 5 elements":                                     c.ApplyTile(d, ok, Source{d[:5], ok.Shape}),
+		"planar: destination is 1x2x3 and has 2 elements":                                  c.ApplyTile(d[:2], ok, ok),
+		"planar: destination is 1x2x1 and has 1 elements":                                  c.Reduce(d[:1], AxisW, ok),
+		"planar: factor is 2x1x1, want 1x2x3":                                              c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
+		"planar: scratch is 1x2x1 and has 3 elements":                                      LayerNorm(d, d[:3], AxisW, ok, 0),
+		"planar: slice of 1x1x2 at 0x1x2 leaves the source 1x2x3":                          Slice(d, ok, Shape{0, 1, 2}, Shape{1, 1, 2}),
+		"planar: source 1 is 1099511627776x1099511627776x1099511627776 and has 6 elements": c.Reduce(d, AxisC, huge),
+	} {
+		var se *ShapeError
+		var le *SliceError
+		if err == nil || err.Error() != name || !errors.As(err, &se) && !errors.As(err, &le) {
+			t.Errorf("got %q, want %q", err, name)
+		}
+	}
+}
