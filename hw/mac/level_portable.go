@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package mac
 
 import "github.com/x448/float16"

@@ -82,28 +82,31 @@ func Dot(x, w []float16.Float16) float16.Float16 {
 	return PortCeiling.Narrow(acc)
 }
 
-// reducePortable is the definition of the reduction. The lanes of one row are
-// independent; everything else is in the order written.
+// reducePortable is the definition of the reduction. The outputs of one tap vector
+// are independent; everything else is in the order written.
 func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
-	limit := port.Limit()
+	for ; len(acc) > 0; acc, taps = acc[lanes:], taps[k:] {
+		reduceColumns(acc[:lanes], panel, taps[:k], lanes, port.Limit())
+	}
+}
+
+// reduceColumns reduces the first len(acc) columns of a panel whose rows are stride
+// values apart.
+func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
 	clear(acc)
-	for len(acc) > 0 {
-		out := acc[:lanes]
-		for t := 0; t < k; t += tileTaps {
-			// A tile at the end is only as long as its taps: absent lanes do not
-			// take part (assumed; a zero in their place would cut a lone product
-			// to 12 bits).
-			tile := taps[t:min(t+tileTaps, k)]
-			rows := panel[t*lanes:][:len(tile)*lanes]
-			for l := range out {
-				s := product(rows[l], tile[0])
-				for i := 1; i < len(tile); i++ {
-					s = addAligned(s, product(rows[i*lanes+l], tile[i]))
-				}
-				out[l] = join(out[l], s, limit)
+	for len(taps) > 0 {
+		// A tile at the end is only as long as its taps: absent lanes do not take
+		// part (assumed; a zero in their place would cut a lone product to 12 bits).
+		tile := taps[:min(tileTaps, len(taps))]
+		taps = taps[len(tile):]
+		for l := range acc {
+			s := product(panel[l], tile[0])
+			for i := 1; i < len(tile); i++ {
+				s = addAligned(s, product(panel[i*stride+l], tile[i]))
 			}
+			acc[l] = join(acc[l], s, limit)
 		}
-		acc, taps = acc[lanes:], taps[k:]
+		panel = panel[min(len(tile)*stride, len(panel)):]
 	}
 }
 
@@ -125,23 +128,17 @@ func product(x, w float32) float32 {
 // An infinite operand wins and inf - inf is +0 (measured at elementwise adds,
 // assumed here).
 func addAligned(a, b float32) float32 {
-	const expMask = 0xff << 23
-	ab, bb := math.Float32bits(a), math.Float32bits(b)
-	ae, be := ab&expMask, bb&expMask
-	e := max(ae, be)
-	if e == expMask {
+	const field = 23 // lowest bit of the exponent
+	const infinite = 0xff << field
+	e := max(math.Float32bits(a)&infinite, math.Float32bits(b)&infinite)
+	if e == infinite {
 		return sum(a, b)
 	}
-	// Products and their sums are far from fp32 subnormals: a zero exponent means
-	// zero, and the shift below then clears what is already clear.
-	cut := func(bits, exp uint32) float32 {
-		drop := 24 - alignBits + (e-exp)>>23
-		if drop > 23 {
-			return 0
-		}
-		return math.Float32frombits(bits >> drop << drop)
-	}
-	return float32(cut(ab, ae) + cut(bb, be))
+	// In units of 2^(e-11) the cut is a conversion to integers. The powers of two
+	// are made in the exponent field; for two zeros they are some finite numbers.
+	unit := math.Float32frombits(e - (alignBits-1)<<field)
+	perUnit := math.Float32frombits((127+127+alignBits-1)<<field&math.MaxUint32 - e)
+	return float32(float32(int32(a*perUnit)+int32(b*perUnit)) * unit)
 }
 
 // join adds a tile's sum to the accumulator, an fp32 add rounded half to even (the
@@ -150,11 +147,8 @@ func addAligned(a, b float32) float32 {
 // that lane sums inside a tile escape the check is assumed).
 func join(acc, tile, limit float32) float32 {
 	acc = sum(acc, tile)
-	if acc >= limit {
-		return float32(math.Inf(1))
-	}
-	if acc <= -limit {
-		return float32(math.Inf(-1))
+	if acc >= limit || acc <= -limit {
+		acc *= float32(inf)
 	}
 	return acc
 }

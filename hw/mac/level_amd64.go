@@ -1,0 +1,179 @@
+//go:build amd64 && !purego
+
+package mac
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+	"golang.org/x/sys/cpu"
+)
+
+func levels() []level {
+	l := []level{portable}
+	// F16C has no bit of its own in cpu.X86; every processor with AVX2 has it.
+	if cpu.X86.HasAVX2 {
+		l = append(l, avx2)
+		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
+			l = append(l, avx512)
+		}
+	}
+	return l
+}
+
+func reduceAt(lv level, acc, panel, taps []float32, lanes, k int, port Port) {
+	switch lv {
+	case avx512:
+		reduceAVX512(acc, panel, taps, lanes, k, port)
+	case avx2:
+		reduceAVX2(acc, panel, taps, lanes, k, port)
+	default:
+		reducePortable(acc, panel, taps, lanes, k, port)
+	}
+}
+
+// reduceAVX512 walks the panel in blocks of columns, so that a block of a usual
+// reduction stays in the second-level cache while every tap vector passes over it.
+// The wide kernel assumes finite operands and sums below the limit, and reports
+// when it was wrong; the block is then computed again with care.
+func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
+	const width, wide = 16, 64
+	limit, stride := port.Limit(), uintptr(lanes)*4
+	l := 0
+	for ; l+wide <= lanes; l += wide {
+		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
+			if !reduce64AVX512(&a[l], &panel[l], &t[0], k, stride, limit) {
+				continue
+			}
+			for i := l; i < l+wide; i += width {
+				reduceCarefulAVX512(&a[i], &panel[i], &t[0], k, stride, limit, 1<<width-1)
+			}
+		}
+	}
+	for ; l < lanes; l += width {
+		mask := uint64(1)<<min(width, lanes-l) - 1
+		a, t := acc, taps
+		for ; len(a) >= 4*lanes; a, t = a[4*lanes:], t[4*k:] {
+			if !reduce16x4AVX512(&a[l], &panel[l], &t[0], k, stride, limit, mask) {
+				continue
+			}
+			for m := range 4 {
+				reduceCarefulAVX512(&a[m*lanes+l], &panel[l], &t[m*k], k, stride, limit, mask)
+			}
+		}
+		for ; len(a) > 0; a, t = a[lanes:], t[k:] {
+			if reduce16AVX512(&a[l], &panel[l], &t[0], k, stride, limit, mask) {
+				reduceCarefulAVX512(&a[l], &panel[l], &t[0], k, stride, limit, mask)
+			}
+		}
+	}
+}
+
+// reduceAVX2 is reduceAVX512 in smaller blocks.
+func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
+	const width, wide = 8, 32
+	limit, stride := port.Limit(), uintptr(lanes)*4
+	l := 0
+	for ; l+wide <= lanes; l += wide {
+		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
+			if !reduce32AVX2(&a[l], &panel[l], &t[0], k, stride, limit) {
+				continue
+			}
+			for i := l; i < l+wide; i += width {
+				reduceCarefulAVX2(&a[i], &panel[i], &t[0], k, stride, limit, &columnMask[0])
+			}
+		}
+	}
+	for ; l < lanes; l += width {
+		mask := &columnMask[width-min(width, lanes-l)]
+		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
+			if reduce8AVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask) {
+				reduceCarefulAVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask)
+			}
+		}
+	}
+}
+
+// columnMask read from index 8-n selects n of eight columns.
+var columnMask = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
+
+func widenAt(lv level, dst []float32, src []float16.Float16) {
+	if lv == portable {
+		widenPortable(dst, src)
+		return
+	}
+	n := len(src) &^ 7
+	if n > 0 {
+		widenF16C(&dst[0], &src[0], n)
+	}
+	widenPortable(dst[n:], src[n:])
+}
+
+func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
+	if lv == portable {
+		narrowPortable(dst, acc, p)
+		return
+	}
+	n := len(acc) &^ 7
+	if n > 0 {
+		floor := float32(math.Inf(-1))
+		if p.ReLU {
+			floor = 0
+		}
+		top := uint16(halfMax)
+		if p.Port == PortCeiling {
+			top = half32768 - 1
+		}
+		narrowF16C(&dst[0], &acc[0], n, p.Scale, p.Bias, floor, top)
+	}
+	narrowPortable(dst[n:], acc[n:], p)
+}
+
+// reduce64AVX512 reduces 64 adjacent columns of a panel whose rows are stride bytes
+// apart with the k taps. It reports that the results are void: an operand was
+// infinite, or a sum reached the limit.
+//
+//go:noescape
+func reduce64AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// reduce16AVX512 is reduce64AVX512 for up to 16 columns, those set in mask.
+//
+//go:noescape
+func reduce16AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
+
+// reduce16x4AVX512 is reduce16AVX512 for four tap vectors at once; the results of
+// one follow those of the one before by stride bytes.
+//
+//go:noescape
+func reduce16x4AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
+
+// reduceCarefulAVX512 is reduce16AVX512 for any operands and sums.
+//
+//go:noescape
+func reduceCarefulAVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64)
+
+// reduce32AVX2 is reduce64AVX512 for 32 columns.
+//
+//go:noescape
+func reduce32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// reduce8AVX2 is reduce32AVX2 for up to 8 columns, those whose mask is -1.
+//
+//go:noescape
+func reduce8AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32) (void bool)
+
+// reduceCarefulAVX2 is reduce8AVX2 for any operands and sums.
+//
+//go:noescape
+func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
+
+// widenF16C is Widen for n halves, n a positive multiple of 8.
+//
+//go:noescape
+func widenF16C(dst *float32, src *float16.Float16, n int)
+
+// narrowF16C takes n accumulators out, n a positive multiple of 8. Values below
+// floor become floor; a rounded magnitude above top, as bits, becomes infinity.
+//
+//go:noescape
+func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)

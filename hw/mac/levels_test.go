@@ -1,0 +1,67 @@
+package mac
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+// anyHalf draws from every half, specials and extremes well represented.
+func anyHalf(rng *rand.Rand, wild int) float16.Float16 {
+	if rng.IntN(100) < wild {
+		special := [...]float16.Float16{0, 0x8000, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 1, 0x83ff, 0x400, 0x8400, 0x7bff, 0xfbff, 0x6c00, 0x7800}
+		return special[rng.IntN(len(special))]
+	}
+	switch rng.IntN(3) {
+	case 0:
+		return float16.Fromfloat32(float32(rng.NormFloat64()))
+	case 1:
+		return float16.Fromfloat32(float32(rng.IntN(4097) - 2048))
+	}
+	return float16.Float16(rng.Uint32())
+}
+
+func TestReduceLevels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	draw := func(n, wild int) []float32 {
+		v := make([]float32, n+1)
+		for i := range v {
+			v[i] = widen(anyHalf(rng, wild))
+		}
+		return v[1:]
+	}
+	for round := range 4000 {
+		lanes, k, vectors := 1+rng.IntN(70), rng.IntN(40), 1+rng.IntN(9)
+		if round%10 == 0 {
+			lanes += rng.IntN(200)
+		}
+		wild := []int{0, 0, 1, 20}[round%4]
+		var panel, taps []float32
+		if wild == 0 && round%8 < 4 {
+			panel, taps = gaussian(rng, lanes*k), gaussian(rng, k*vectors)
+		} else {
+			panel, taps = draw(lanes*k, wild), draw(k*vectors, wild)
+		}
+		if k == 0 {
+			continue
+		}
+		port := Port(round / 3 % 2)
+		want := make([]float32, lanes*vectors)
+		reducePortable(want, panel, taps, lanes, k, port)
+		for _, lv := range levels()[1:] {
+			got := make([]float32, len(want)+1)
+			got[len(want)] = 42
+			reduceAt(lv, got[:len(want)], panel, taps, lanes, k, port)
+			for i := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("%v, round %d, %d lanes, %d taps, port %v: result %d is %v, want %v", lv, round, lanes, k, port, i, got[i], want[i])
+				}
+			}
+			if got[len(want)] != 42 {
+				t.Fatalf("%v wrote past %d results", lv, len(want))
+			}
+		}
+	}
+}

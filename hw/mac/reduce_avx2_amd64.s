@@ -1,0 +1,283 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// AVX2 cannot round a single operation toward zero, but a conversion to integers
+// truncates. With e the larger exponent of the operands, both are scaled by
+// 2^(11-e), truncated, added as integers and scaled back, every other operation
+// being exact. 2^(11-e) comes from e's exponent field by subtraction; for two
+// zeros it is some finite number, which leaves them zero. An infinite or NaN
+// operand shows in the largest exponent field seen.
+
+#define EIGHT(NAME, VALUE) \
+	DATA NAME<>+0(SB)/4, VALUE  \
+	DATA NAME<>+4(SB)/4, VALUE  \
+	DATA NAME<>+8(SB)/4, VALUE  \
+	DATA NAME<>+12(SB)/4, VALUE \
+	DATA NAME<>+16(SB)/4, VALUE \
+	DATA NAME<>+20(SB)/4, VALUE \
+	DATA NAME<>+24(SB)/4, VALUE \
+	DATA NAME<>+28(SB)/4, VALUE \
+	GLOBL NAME<>(SB), RODATA|NOPTR, $32
+
+EIGHT(exponents8, $0x7f800000)
+EIGHT(magnitude8, $0x7fffffff)
+EIGHT(eleven8, $0x05800000) // 11 in the exponent field
+EIGHT(unscale8, $0x84800000) // 127+11 + 127 in the exponent field, modulo 2^9
+
+#define CONSTANTS \
+	VMOVDQU exponents8<>(SB), Y15 \
+	VMOVDQU unscale8<>(SB), Y14   \
+	VMOVDQU eleven8<>(SB), Y13
+
+// EXPONENT leaves the larger exponent field of S and P in Y12 and keeps the
+// largest of all in Y9.
+#define EXPONENT(S, P) \
+	VPAND   Y15, P, Y11    \
+	VPAND   Y15, S, Y12    \
+	VPMAXSD Y11, Y12, Y12  \
+	VPMAXSD Y12, Y9, Y9
+
+// ADD: S = tile adder of S and P, whose exponent is in Y12.
+#define ADD(S, P) \
+	VPSUBD  Y12, Y14, Y11  \
+	VPSUBD  Y13, Y12, Y12  \
+	VMULPS  Y11, S, S      \
+	VMULPS  Y11, P, P      \
+	VCVTTPS2DQ S, S        \
+	VCVTTPS2DQ P, P        \
+	VPADDD  P, S, S        \
+	VCVTDQ2PS S, S         \
+	VMULPS  Y12, S, S
+
+#define FIRST4 \
+	VBROADCASTSS (DX), Y10  \
+	VMULPS (SI), Y10, Y0    \
+	VMULPS 32(SI), Y10, Y1  \
+	VMULPS 64(SI), Y10, Y2  \
+	VMULPS 96(SI), Y10, Y3  \
+	PREFETCHT0 (SI)(R9*1)   \
+	PREFETCHT0 64(SI)(R9*1) \
+	ADDQ R8, SI
+
+#define NEXT(I, OFF, S) \
+	VBROADCASTSS (4*I)(DX), Y10 \
+	VMULPS OFF(SI), Y10, Y10    \
+	EXPONENT(S, Y10)            \
+	ADD(S, Y10)
+
+#define NEXT4(I) \
+	NEXT(I, 0, Y0)          \
+	NEXT(I, 32, Y1)         \
+	NEXT(I, 64, Y2)         \
+	NEXT(I, 96, Y3)         \
+	PREFETCHT0 (SI)(R9*1)   \
+	PREFETCHT0 64(SI)(R9*1) \
+	ADDQ R8, SI
+
+#define JOIN(S, ACC) \
+	VADDPS S, ACC, ACC                   \
+	VPAND  magnitude8<>(SB), ACC, Y10    \
+	VPMAXSD Y10, Y8, Y8
+
+#define JOIN4 \
+	JOIN(Y0, Y4) \
+	JOIN(Y1, Y5) \
+	JOIN(Y2, Y6) \
+	JOIN(Y3, Y7)
+
+// VERDICT sets the flag when the largest magnitude in Y8 is not below the limit in
+// Y10 or the largest exponent in Y9 is that of infinity. A tile of one tap shows no
+// exponent, but it leaves its infinity or NaN in the accumulator; compared as
+// integers, the magnitude of NaN is the largest of all.
+#define VERDICT(FLAG) \
+	VCMPPS   $5, Y10, Y8, Y10 \ // not less
+	VPCMPEQD Y15, Y9, Y9      \
+	VPOR     Y10, Y9, Y9      \
+	VPTEST   Y9, Y9           \
+	SETNE    FLAG             \
+	VZEROUPPER                \
+	RET
+
+// func reduce32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+//
+// Y0-Y3 tile sums, Y4-Y7 accumulators, Y8 their largest magnitude, Y9 the largest
+// exponent field.
+TEXT ·reduce32AVX2(SB), NOSPLIT, $0-49
+	MOVQ acc+0(FP), DI
+	MOVQ panel+8(FP), SI
+	MOVQ taps+16(FP), DX
+	MOVQ k+24(FP), CX
+	MOVQ stride+32(FP), R8
+	LEAQ (R8*8), R9
+	CONSTANTS
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	SUBQ $4, CX
+	JLT  rest
+
+tile:
+	FIRST4
+	NEXT4(1)
+	NEXT4(2)
+	NEXT4(3)
+	JOIN4
+	ADDQ $16, DX
+	SUBQ $4, CX
+	JGE  tile
+
+rest:
+	ADDQ $4, CX
+	JEQ  done
+	FIRST4
+	DECQ CX
+	JEQ  last
+	NEXT4(1)
+	DECQ CX
+	JEQ  last
+	NEXT4(2)
+
+last:
+	JOIN4
+
+done:
+	VMOVUPS Y4, (DI)
+	VMOVUPS Y5, 32(DI)
+	VMOVUPS Y6, 64(DI)
+	VMOVUPS Y7, 96(DI)
+	VBROADCASTSS limit+40(FP), Y10
+	VERDICT(void+48(FP))
+
+#define LOAD1(I, P) \
+	VBROADCASTSS (4*I)(DX), P  \
+	VMASKMOVPS (SI), Y7, Y10   \
+	VMULPS Y10, P, P           \
+	ADDQ   R8, SI
+
+#define STEP1(I) \
+	LOAD1(I, Y1)     \
+	EXPONENT(Y0, Y1) \
+	ADD(Y0, Y1)
+
+// func reduce8AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32) (void bool)
+TEXT ·reduce8AVX2(SB), NOSPLIT, $0-57
+	MOVQ acc+0(FP), DI
+	MOVQ panel+8(FP), SI
+	MOVQ taps+16(FP), DX
+	MOVQ k+24(FP), CX
+	MOVQ stride+32(FP), R8
+	MOVQ mask+48(FP), AX
+	VMOVDQU (AX), Y7
+	CONSTANTS
+	VXORPS Y4, Y4, Y4
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	SUBQ $4, CX
+	JLT  rest
+
+tile:
+	LOAD1(0, Y0)
+	STEP1(1)
+	STEP1(2)
+	STEP1(3)
+	JOIN(Y0, Y4)
+	ADDQ $16, DX
+	SUBQ $4, CX
+	JGE  tile
+
+rest:
+	ADDQ $4, CX
+	JEQ  done
+	LOAD1(0, Y0)
+	DECQ CX
+	JEQ  last
+	STEP1(1)
+	DECQ CX
+	JEQ  last
+	STEP1(2)
+
+last:
+	JOIN(Y0, Y4)
+
+done:
+	VMASKMOVPS Y4, Y7, (DI)
+	VBROADCASTSS limit+40(FP), Y10
+	VERDICT(void+56(FP))
+
+// NAN0 turns NaN into +0.
+#define NAN0(X) \
+	VCMPPS $7, X, X, Y10 \ // ordered
+	VANDPS Y10, X, X
+
+#define CLOAD(I, P) \
+	LOAD1(I, P) \
+	NAN0(P)
+
+// CSTEP is STEP1 for any operands: where the larger exponent is that of infinity
+// the plain sum holds.
+#define CSTEP(I) \
+	CLOAD(I, Y1)             \
+	VADDPS Y1, Y0, Y2        \
+	EXPONENT(Y0, Y1)         \
+	VPCMPEQD Y15, Y12, Y3    \
+	ADD(Y0, Y1)              \
+	VBLENDVPS Y3, Y2, Y0, Y0 \
+	NAN0(Y0)
+
+#define CJOIN \
+	VADDPS Y0, Y4, Y4                 \
+	NAN0(Y4)                          \
+	VANDPS magnitude8<>(SB), Y4, Y10  \
+	VCMPPS $13, Y6, Y10, Y11          \ // not below the limit
+	VXORPS Y10, Y4, Y12               \ // sign
+	VORPS  Y15, Y12, Y12              \
+	VBLENDVPS Y11, Y12, Y4, Y4
+
+// func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
+TEXT ·reduceCarefulAVX2(SB), NOSPLIT, $0-56
+	MOVQ acc+0(FP), DI
+	MOVQ panel+8(FP), SI
+	MOVQ taps+16(FP), DX
+	MOVQ k+24(FP), CX
+	MOVQ stride+32(FP), R8
+	VBROADCASTSS limit+40(FP), Y6
+	MOVQ mask+48(FP), AX
+	VMOVDQU (AX), Y7
+	CONSTANTS
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	SUBQ $4, CX
+	JLT  rest
+
+tile:
+	CLOAD(0, Y0)
+	CSTEP(1)
+	CSTEP(2)
+	CSTEP(3)
+	CJOIN
+	ADDQ $16, DX
+	SUBQ $4, CX
+	JGE  tile
+
+rest:
+	ADDQ $4, CX
+	JEQ  done
+	CLOAD(0, Y0)
+	DECQ CX
+	JEQ  last
+	CSTEP(1)
+	DECQ CX
+	JEQ  last
+	CSTEP(2)
+
+last:
+	CJOIN
+
+done:
+	VMASKMOVPS Y4, Y7, (DI)
+	VZEROUPPER
+	RET
