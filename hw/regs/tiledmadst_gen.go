@@ -71,10 +71,10 @@ func (w DstDMAConfig) WithBypassEOW(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 25, 1, bit(v)))
 }
 
-// b26 is bit 26 (decompiled).
-func (w DstDMAConfig) b26() bool { return w>>26&1 != 0 }
+// B26 is bit 26 (decompiled).
+func (w DstDMAConfig) B26() bool { return w>>26&1 != 0 }
 
-// Withb26 returns w with b26 set to v; it panics when v does not fit.
-func (w DstDMAConfig) Withb26(v bool) DstDMAConfig {
+// WithB26 returns w with B26 set to v; it panics when v does not fit.
+func (w DstDMAConfig) WithB26(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 26, 1, bit(v)))
 }

@@ -152,9 +152,10 @@ func wordSource(w *bytes.Buffer, t, what string, fields []Field) {
 }
 
 func fieldSource(w *bytes.Buffer, t string, f Field) {
-	doc := fmt.Sprintf("// %s is bits %d-%d (%s).", f.Name, f.Low, f.Low+f.Width-1, f.Evidence)
+	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the document's spelling, such as b26
+	doc := fmt.Sprintf("// %s is bits %d-%d (%s).", name, f.Low, f.Low+f.Width-1, f.Evidence)
 	if f.Width == 1 {
-		doc = fmt.Sprintf("// %s is bit %d (%s).", f.Name, f.Low, f.Evidence)
+		doc = fmt.Sprintf("// %s is bit %d (%s).", name, f.Low, f.Evidence)
 	}
 	if f.Note != "" {
 		doc += "\n// " + strings.ToUpper(f.Note[:1]) + f.Note[1:] + "."
@@ -171,9 +172,9 @@ func fieldSource(w *bytes.Buffer, t string, f Field) {
 	default:
 		gt, gx, sx = f.Type, f.Type+"("+get+")", "uint32(v)"
 	}
-	fmt.Fprintf(w, "%s\nfunc (w %s) %s() %s { return %s }\n\n", doc, t, f.Name, gt, gx)
-	fmt.Fprintf(w, "// With%s returns w with %s set to v; it panics when v does not fit.\n", f.Name, f.Name)
-	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(withField(uint32(w), %d, %d, %s)) }\n\n", t, f.Name, gt, t, t, f.Low, f.Width, sx)
+	fmt.Fprintf(w, "%s\nfunc (w %s) %s() %s { return %s }\n\n", doc, t, name, gt, gx)
+	fmt.Fprintf(w, "// With%s returns w with %s set to v; it panics when v does not fit.\n", name, name)
+	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(withField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
 }
 
 // tableSource writes the table the dump and the text form read.
