@@ -1,0 +1,77 @@
+package regs_test
+
+import (
+	"errors"
+	"testing"
+
+	"anesim/hw/regs"
+)
+
+func TestSurface(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		s           regs.Surface
+		span, moved uint64
+	}{
+		{"64 channels of one pixel", // a row is padded to 64 bytes
+			regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 64, Height: 1, Width: 1}, Row: 64, Plane: 64, Depth: 0x1000},
+			63*64 + 2, 0x1000},
+		{"64x64 pixels without padding",
+			regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 64, Height: 64, Width: 64}, Row: 0x80, Plane: 0x2000, Depth: 0x80000},
+			0x80000, 0x80000},
+		{"8x8 pixels in rows of 64 bytes, batch 8",
+			regs.Surface{Shape: regs.Shape{Groups: 8, Channels: 64, Height: 8, Width: 8}, Row: 64, Plane: 512, Depth: 0x8000, Group: 0x8000},
+			7*0x8000 + 63*512 + 7*64 + 16, 8 * 0x8000},
+		{"depth stride not stated",
+			regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 3, Height: 4, Width: 2}, Row: 64, Plane: 256},
+			2*256 + 3*64 + 4, 768},
+		{"no strides at all",
+			regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 5}},
+			10, 10},
+		{"transposed: channels side by side",
+			regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 256, Height: 1, Width: 2}, Row: 0x400, Plane: 0x200, Depth: 0x400, Transposed: true},
+			0x200 + 512, 1024},
+		{"no elements",
+			regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 0, Height: 1, Width: 1}, Row: 64},
+			0, 0},
+	} {
+		if got := tc.s.Span(); got != tc.span {
+			t.Errorf("%s: spans %#x bytes, want %#x", tc.name, got, tc.span)
+		}
+		if got := tc.s.Moved(); got != tc.moved {
+			t.Errorf("%s: moves %#x bytes, want %#x", tc.name, got, tc.moved)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	bars := regs.BARs{1: 0x4000, 4: 0x3000_0000, 5: 1<<42 - 0x40}
+	var on regs.Groups
+	on.TileDMASrc.Src1DMAConfig = 1
+	on.TileDMASrc.Src1Base = on.TileDMASrc.Src1Base.WithBytes(0x80)
+	for _, tc := range []struct {
+		name  string
+		bases regs.HeaderBases
+		want  uint64
+		err   string
+	}{
+		{"base and offset", regs.HeaderBases(0).WithRBase0(4).WithRBE0(true), 0x3000_0080, ""},
+		{"no buffer named", regs.HeaderBases(0).WithRBase0(4), 0, "source 1 DMA is on: the header names no buffer"},
+		{"buffer not there", regs.HeaderBases(0).WithRBase0(31).WithRBE0(true), 0, "source 1 DMA is on: buffer 31 is not in the program"},
+		{"beyond the address bits", regs.HeaderBases(0).WithRBase0(5).WithRBE0(true), 0,
+			"source 1 DMA is on: buffer 5 resolves to 0x40000000040, beyond 42 bits"},
+	} {
+		b, err := regs.Resolve(&regs.Header{Bases: tc.bases}, &on, &bars)
+		var be *regs.BaseError
+		switch {
+		case tc.err == "" && (err != nil || b != regs.Bases{Source1: tc.want}):
+			t.Errorf("%s: %+v, %v", tc.name, b, err)
+		case tc.err != "" && (!errors.As(err, &be) || err.Error() != tc.err):
+			t.Errorf("%s: %v, want %s", tc.name, err, tc.err)
+		}
+	}
+	// A base whose DMA is off is not resolved.
+	if b, err := regs.Resolve(new(regs.Header), new(regs.Groups), new(regs.BARs)); err != nil || b != (regs.Bases{}) {
+		t.Errorf("all off: %+v, %v", b, err)
+	}
+}
