@@ -1,0 +1,41 @@
+// Package loader reads compiled engine programs, checks that everything they touch is
+// theirs, and writes them.
+//
+// A program arrives in one of three forms: the hardware container, a bare chain of
+// task descriptors, or captured register pairs. The container is shaped like a Mach-O
+// file, with its own magic and an address space that starts at 0x30000000:
+//
+//	offset 0     +-------------------------------------------+
+//	             | header  0xbeefface, subtype 4 = M1        |
+//	             +-------------------------------------------+
+//	0x20         | 0x19 segment  __PAGEZERO                  |
+//	             | 0x19 segment  __TEXT   __text    ---------+--+
+//	             |                        __const   ---------+--|--+
+//	             | 0x19 segment  __FVMLIB  an input window   |  |  |
+//	             | 0x19 segment  __FVMLIB  an output window  |  |  |
+//	             | 0x06 port     address, name               |  |  |
+//	             | 0x04 thread   flavor 1: BAR[0..31], words |  |  |
+//	             |               of the first descriptor     |  |  |
+//	             | 0x04 thread   flavor 3: a port's shape    |  |  |
+//	             | 0x08 banner   the compiler's command line |  |  |
+//	             | 0x02 symbols  tiles, types, shapes        |  |  |
+//	             +-------------------------------------------+  |  |
+//	             | symbols, strings, relocations             |  |  |
+//	0x4000       +-------------------------------------------+  |  |
+//	             | descriptor 0 -> descriptor 1 -> ...       |<-+  |
+//	             +-------------------------------------------+     |
+//	             | coefficients, one run per engine          |<----+
+//	             +-------------------------------------------+
+//
+// A descriptor names its buffers by index. Index i stands for BAR[i], a device address;
+// a DMA's base register is an offset from there. Link resolves both and checks that
+// every surface lies inside one segment before anything runs.
+//
+// Read recognises the form from the content. A file that breaks its form gives a
+// *FormatError with the byte offset; one of a form the model knows and does not run
+// gives an *UnsupportedError by name. All sizes are checked against the file before
+// anything is allocated, and no error comes with a partial program.
+//
+// What the package does not understand of a container it carries: a Program read from a
+// container writes the same bytes again.
+package loader

@@ -1,0 +1,302 @@
+package loader
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"anesim/hw/regs"
+)
+
+// An imager turns a container's load commands into a Program.
+type imager struct {
+	p        *Program
+	sections []*SectionHeader // by ordinal, from 0
+	text     *SectionHeader
+	main     *ProgramLoad
+	ports    []placed[*PortLoad]
+	ops      []placed[*OperationLoad]
+	shapes   []Symbol
+}
+
+// placed is a load command with its file offset.
+type placed[T any] struct {
+	at   uint64
+	load T
+}
+
+// program reads a Program out of a decoded container.
+func (c *Container) program(name string) (*Program, error) {
+	m := &imager{p: &Program{Name: name, Form: FormContainer, Subtype: c.Subtype, Container: c}}
+	at := uint64(headerSize)
+	for _, l := range c.Loads {
+		if err := m.add(at, l); err != nil {
+			return nil, err
+		}
+		at += uint64(len(l.Raw()))
+	}
+	if m.main == nil {
+		return nil, fail(at, nil, "no program descriptor: a thread command of flavor %d", flavorProgram)
+	}
+	if m.text == nil {
+		return nil, fail(at, nil, "no section __TEXT,__text")
+	}
+	for _, step := range []func() error{m.chain, m.bind} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return m.p, nil
+}
+
+func (m *imager) add(at uint64, l Load) error {
+	p := m.p
+	switch l := l.(type) {
+	case *SegmentLoad:
+		if len(l.Sections) == 0 && l.MemSize > 0 {
+			p.Segments = append(p.Segments, Segment{Name: l.Name, Addr: l.Addr, Size: l.MemSize, Data: l.Data, Prot: l.Prot})
+		}
+		for _, s := range l.Sections {
+			if s.Segment == "__TEXT" && s.Name == "__text" {
+				if m.text != nil {
+					return fail(at, nil, "a second section __TEXT,__text")
+				}
+				m.text = s
+			}
+			m.sections = append(m.sections, s)
+			p.Segments = append(p.Segments, Segment{l.Name, s.Name, s.Addr, s.Size, s.Data, l.Prot})
+		}
+	case *PortLoad:
+		m.ports = append(m.ports, placed[*PortLoad]{at, l})
+	case *ProgramLoad:
+		if m.main != nil {
+			return &UnsupportedError{"container", fmt.Sprintf("two procedures, %s and %s; the model runs one", m.main.Procedure, l.Procedure)}
+		}
+		m.main = l
+		m.procedure(l.Procedure)
+		p.FirstWords, p.TaskCount, p.BARs = l.FirstWords, l.Tasks, l.BARs
+	case *OperationLoad:
+		m.ops = append(m.ops, placed[*OperationLoad]{at, l})
+		m.procedure(l.Procedure)
+	case *BannerLoad:
+		p.Banner = parseBanner(l.Text)
+	case *SymtabLoad:
+		for i := range l.Symbols {
+			s := &l.Symbols[i]
+			p.Symbols = append(p.Symbols, *s)
+			if t, ok := s.tile(); ok {
+				p.Tiles = append(p.Tiles, t)
+			} else if e, ok := s.element(); ok {
+				p.Types = append(p.Types, e)
+			} else if s.Type == symbolShape {
+				m.shapes = append(m.shapes, *s)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *imager) procedure(name string) {
+	if !slices.Contains(m.p.Procedures, name) {
+		m.p.Procedures = append(m.p.Procedures, name)
+	}
+}
+
+// chain walks the descriptors and places the relocations on them.
+func (m *imager) chain() error {
+	p, text := m.p, m.text
+	if text.Data == nil {
+		return fail(uint64(text.Offset), nil, "section __TEXT,__text has no bytes in the file")
+	}
+	if len(text.Data) > MaxText {
+		return fail(uint64(text.Offset), uint64(len(text.Data)), "program text has more than %#x bytes", MaxText)
+	}
+	if m.main.Start != 0 && m.main.Start != text.Addr {
+		return &UnsupportedError{"container", fmt.Sprintf("a program that starts at %#x, not at its text's %#x", m.main.Start, text.Addr)}
+	}
+	p.Text, p.TextAddr, p.textOff = text.Data, text.Addr, uint64(text.Offset)
+	owner, err := p.walk()
+	if err != nil {
+		return err
+	}
+	for i, pair := range text.Relocs {
+		r, err := m.relocation(owner, pair)
+		if err != nil {
+			return wrap(uint64(text.RelocOffset)+relocSize*uint64(i), err, "relocation %d", i)
+		}
+		p.Relocations = append(p.Relocations, r)
+	}
+	return nil
+}
+
+// walk checks the chain and returns each alignment unit's descriptor.
+func (p *Program) walk() ([]*regs.Descriptor, error) {
+	owner := make([]*regs.Descriptor, (len(p.Text)+descriptorUnit-1)/descriptorUnit)
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return nil, p.streamError(err)
+		}
+		for u := int(d.Offset) / descriptorUnit; u <= (int(d.Offset)+4*d.Words-1)/descriptorUnit; u++ {
+			owner[u] = d
+		}
+	}
+	return owner, nil
+}
+
+// relocation places a container's relocation on its register.
+func (m *imager) relocation(owner []*regs.Descriptor, pair RelocPair) (Relocation, error) {
+	section := int(pair.Info & 0xffffff)
+	r := Relocation{
+		Kind: SectionRelative, Off: pair.Off, Target: section, Info: pair.Info,
+		Bit: 6, Width: 26, Shift: 6,
+	}
+	if pair.Info>>24 != relocSection>>24 {
+		return r, fmt.Errorf("info %#x is not that of a section-relative word, %#x", pair.Info, relocSection)
+	}
+	if section < 1 || section > len(m.sections) {
+		return r, fmt.Errorf("section %d of %d", section, len(m.sections))
+	}
+	unit := int(pair.Off / descriptorUnit)
+	if unit >= len(owner) || owner[unit] == nil {
+		return r, fmt.Errorf("offset %#x is in no descriptor", pair.Off)
+	}
+	d := owner[unit]
+	register, ok := recordWord(d, pair.Off)
+	if !ok {
+		return r, fmt.Errorf("offset %#x is no register word of descriptor %d", pair.Off, d.Index)
+	}
+	r.Task, r.Register = d.Index, register
+	return r, nil
+}
+
+// bind makes the ports: inputs, then outputs, each in the order of the operations.
+func (m *imager) bind() error {
+	byName := make(map[string]placed[*PortLoad], len(m.ports))
+	for _, l := range m.ports {
+		if _, ok := byName[l.load.Name]; ok {
+			return fail(l.at, l.load.Name, "a second port of the name")
+		}
+		byName[l.load.Name] = l
+	}
+	for _, d := range [...]Direction{Input, Output} {
+		named := make(map[string]bool, len(m.ops))
+		for _, op := range m.ops {
+			if op.load.Direction != d || named[op.load.Port] {
+				continue
+			}
+			l, ok := byName[op.load.Port]
+			if !ok {
+				return fail(op.at, op.load.Port, "operation without a port command")
+			}
+			named[op.load.Port] = true
+			if err := m.port(l, op.load, d); err != nil {
+				return err
+			}
+		}
+	}
+	// A port no operation names takes its direction from its window.
+	for _, d := range [...]Direction{Input, Output} {
+		for _, l := range m.ports {
+			if slices.ContainsFunc(m.ops, func(op placed[*OperationLoad]) bool { return op.load.Port == l.load.Name }) {
+				continue
+			}
+			if s, ok := m.p.segmentAt(l.load.Addr); ok && (s.Prot&ProtWrite != 0) != (d == Output) {
+				continue
+			} else if !ok && d == Output {
+				continue
+			}
+			if err := m.port(l, nil, d); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortStableFunc(m.p.Ports, func(a, b Port) int { return int(a.Direction) - int(b.Direction) })
+	return nil
+}
+
+// segmentAt finds the segment that starts at an address.
+func (p *Program) segmentAt(addr uint64) (*Segment, bool) {
+	for i := range p.Segments {
+		if s := &p.Segments[i]; s.Addr == addr && s.Size > 0 {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+func (m *imager) port(l placed[*PortLoad], op *OperationLoad, d Direction) error {
+	p := m.p
+	s, ok := p.segmentAt(l.load.Addr)
+	if !ok {
+		return fail(l.at+0x10, l.load.Addr, "no section stands at the address of port %s", l.load.Name)
+	}
+	port := Port{Name: l.load.Name, Direction: d, Address: s.Addr, Bytes: s.Size, BAR: -1}
+	for i, a := range p.BARs {
+		if a == s.Addr && i != regs.BARText {
+			port.BAR = i
+			break
+		}
+	}
+	code, err := m.shape(&port, op)
+	if err != nil {
+		return wrap(l.at, err, "port %s", port.Name)
+	}
+	port.Type = p.elementType(code)
+	// The last element must stand inside the window.
+	last := uint64(0)
+	for i, n := range port.Shape {
+		last += uint64(n-1) * port.Strides[i]
+	}
+	if last+elementBytes > port.Bytes {
+		return fail(l.at, port.Name, "shape %v with strides %v needs %#x bytes of the %#x of port", port.Shape, port.Strides, last+elementBytes, port.Bytes)
+	}
+	p.Ports = append(p.Ports, port)
+	return nil
+}
+
+// elementType looks a number up in the program's catalogue.
+func (p *Program) elementType(code int) ElementType {
+	for _, t := range p.Types {
+		if t.Code == code {
+			return t
+		}
+	}
+	if f := Float16(); f.Code == code {
+		return f
+	}
+	return ElementType{Code: code}
+}
+
+// elementBytes is the size of fp16, the only element format real programs move.
+const elementBytes = 2
+
+// shape fills in the port's shape from its symbol, or else from its operation, or else
+// as a flat run of halves; it returns the element type's number.
+func (m *imager) shape(port *Port, op *OperationLoad) (int, error) {
+	var bad error
+	for _, s := range m.shapes {
+		if !strings.HasPrefix(s.Name, port.Name+":t") {
+			continue
+		}
+		sh, err := parseShape(s.Name)
+		if err == nil && sh.Name == port.Name {
+			port.Shape, port.Strides = sh.Extents, sh.Strides
+			return sh.Type, nil
+		}
+		bad = err
+	}
+	if op != nil {
+		port.Shape, port.Strides = op.Shape, op.Strides
+		return int(op.Type), nil
+	}
+	if bad != nil {
+		return 0, bad
+	}
+	if port.Bytes < elementBytes {
+		return 0, fmt.Errorf("no element in the %d bytes", port.Bytes)
+	}
+	n := port.Bytes / elementBytes
+	port.Shape = [4]int{1, 1, 1, int(n)}
+	port.Strides = [4]uint64{port.Bytes, port.Bytes, port.Bytes, elementBytes}
+	return Float16().Code, nil
+}

@@ -1,0 +1,149 @@
+package loader
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/hw/regs"
+)
+
+// A Linked program has its addresses resolved and checked: every byte its tasks move
+// stands inside one segment.
+type Linked struct {
+	Program *Program
+	Tasks   []*regs.Task
+	Map     []Segment // memory with at least one byte, by address
+}
+
+// Segment is the segment that holds n bytes at a device address, nil when none does.
+func (l *Linked) Segment(addr, n uint64) *Segment {
+	s := find(l.Map, addr)
+	if s == nil || addr-s.Addr >= s.Size || n > s.Size-(addr-s.Addr) {
+		return nil
+	}
+	return s
+}
+
+// find is the last segment that starts at or below an address.
+func find(m []Segment, addr uint64) *Segment {
+	i, ok := slices.BinarySearchFunc(m, addr, func(s Segment, a uint64) int { return cmp.Compare(s.Addr, a) })
+	if ok {
+		return &m[i]
+	}
+	if i == 0 {
+		return nil
+	}
+	return &m[i-1]
+}
+
+// Link resolves every base of every descriptor to a device address and checks the
+// result. Errors are a *FormatError for a chain or a count that is wrong, a
+// *SurfaceError for bytes outside the program's memory, a *RelocError, a *MemoryError,
+// and an *UnsupportedError for captured registers, which have no addresses.
+func (p *Program) Link() (*Linked, error) {
+	if p.Form == FormRegisters {
+		return nil, &UnsupportedError{"captured registers", "version 10 words can be printed; the model runs version 7 streams"}
+	}
+	m, err := memoryMap(p.Segments)
+	if err != nil {
+		return nil, err
+	}
+	text, err := p.relocated()
+	if err != nil {
+		return nil, err
+	}
+	l := &Linked{Program: p, Map: m}
+	stream := regs.Stream{Text: text, FirstWords: p.FirstWords, BARs: p.BARs}
+	var buf []access
+	for t, err := range stream.Tasks(new(regs.File)) {
+		if err != nil {
+			return nil, p.streamError(err)
+		}
+		buf = accesses(buf, &t.Header, &t.Groups)
+		for i := range buf {
+			if err := l.check(t.Index, &buf[i]); err != nil {
+				return nil, err
+			}
+		}
+		l.Tasks = append(l.Tasks, t)
+	}
+	if p.TaskCount != 0 && p.TaskCount != len(l.Tasks) {
+		return nil, fail(p.textOff, nil, "chain has %d descriptors, the program declares %d", len(l.Tasks), p.TaskCount)
+	}
+	return l, nil
+}
+
+// streamError gives a chain's error its place in the file.
+func (p *Program) streamError(err error) error {
+	var s *regs.StreamError
+	if errors.As(err, &s) {
+		return wrap(p.textOff+s.Off, err, "program text")
+	}
+	return wrap(p.textOff, err, "program text")
+}
+
+// check holds an access to one segment.
+func (l *Linked) check(task int, a *access) error {
+	if !a.on {
+		return nil
+	}
+	addr := l.Program.BARs[a.bar] + a.off
+	s := find(l.Map, addr)
+	bad := func(what string) error {
+		name := "a program without memory"
+		if s != nil {
+			name = fmt.Sprintf("%v, %#x bytes at %#x", s, s.Size, s.Addr)
+		}
+		return &SurfaceError{Task: task, Unit: a.unit, Addr: addr, Bytes: a.bytes, Segment: name, What: what}
+	}
+	switch {
+	case s == nil || addr-s.Addr >= s.Size:
+		return bad("stand in no segment; the nearest below is")
+	case a.bytes > s.Size-(addr-s.Addr):
+		return bad("leave")
+	case s.Prot == 0:
+		return bad("may not touch")
+	case a.write && s.Prot&ProtWrite == 0:
+		return bad("may not be written in")
+	}
+	return nil
+}
+
+// memoryMap sorts the segments by address and checks that they are apart and that
+// together they ask for no more than a program may.
+func memoryMap(segments []Segment) ([]Segment, error) {
+	m := make([]Segment, 0, len(segments))
+	for _, s := range segments {
+		if s.Size > 0 {
+			m = append(m, s)
+		}
+	}
+	slices.SortStableFunc(m, func(a, b Segment) int { return cmp.Compare(a.Addr, b.Addr) })
+	var low, high, zero uint64
+	for i := range m {
+		s := &m[i]
+		if !inAperture(s.Addr, s.Size) {
+			return nil, &MemoryError{fmt.Sprintf("%v, %#x bytes at %#x, leaves the %d-bit device space", s, s.Size, s.Addr, regs.AddressBits)}
+		}
+		if i > 0 && m[i-1].End() > s.Addr {
+			return nil, &MemoryError{fmt.Sprintf("%v at %#x overlaps %v, %#x bytes at %#x", s, s.Addr, &m[i-1], m[i-1].Size, m[i-1].Addr)}
+		}
+		if s.Prot == 0 {
+			continue // a guard: nothing stands there
+		}
+		if high == 0 {
+			low = s.Addr
+		}
+		high = s.End()
+		zero += s.Size - uint64(len(s.Data))
+		if zero > MaxZeroFill {
+			return nil, &MemoryError{fmt.Sprintf("more than %#x bytes without contents, up to %v", MaxZeroFill, s)}
+		}
+	}
+	if high-low > MaxAddressRange {
+		return nil, &MemoryError{fmt.Sprintf("addresses %#x to %#x, more than %#x bytes apart", low, high, MaxAddressRange)}
+	}
+	return m, nil
+}

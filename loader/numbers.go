@@ -1,0 +1,152 @@
+package loader
+
+import (
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// Magic numbers of the files that turn up where a program is expected, as the
+// little-endian word at offset 0.
+const (
+	MagicContainer = 0xbeefface // hardware container: on disk CE FA EF BE
+
+	magicFirmware     = 0x414E4548 // package level of the firmware container, "HENA" on disk
+	magicFirmwareProg = 0x414E4550 // program level, "PENA"
+	magicFirmwareSect = 0x414E4553 // section level, "SENA"
+	magicMachO32      = 0xfeedface
+	magicMachO64      = 0xfeedfacf
+	magicFat          = 0xbebafeca // a fat Mach-O, big-endian cafebabe
+)
+
+// Values of the container header (bytes; table 23.9 of the format document).
+const (
+	cpuTypeEngine  = 0x80
+	subtypeM1      = 4
+	fileExecutable = 2
+	headerFlags    = 0x200000
+
+	headerSize = 32
+)
+
+// SubtypeName names the machines of a container subtype.
+func SubtypeName(subtype uint32) string {
+	switch subtype {
+	case 1:
+		return "A12"
+	case 3:
+		return "A13"
+	case subtypeM1:
+		return "M1/A14"
+	case 5:
+		return "A15/M2"
+	case 6:
+		return "A16/M3"
+	case 7:
+		return "A17/M4"
+	case 9:
+		return "A18/M5"
+	case 10:
+		return "A19"
+	}
+	return fmt.Sprintf("subtype %d", subtype)
+}
+
+// Load commands (bytes).
+const (
+	cmdSymtab  = 0x02
+	cmdThread  = 0x04
+	cmdPort    = 0x06 // 32-bit aperture address
+	cmdBanner  = 0x08
+	cmdSegment = 0x19
+	cmdNote    = 0x31
+	cmdPort64  = 0x40 // 64-bit aperture address
+
+	commandHeader = 8 // command and size
+	segmentSize   = 72
+	sectionSize   = 80
+	symbolSize    = 16
+	relocSize     = 8
+)
+
+// Thread command flavors (bytes).
+const (
+	flavorProgram   = 1 // buffers, size of the first descriptor, descriptor count
+	flavorOperation = 3 // one port with its shape
+)
+
+// Offsets in the thread command of flavor 1, from the command's start (bytes).
+const (
+	programBARs       = 0x10 // u64 each
+	programStart      = 0x810
+	programFirstWords = 0x818 // words of the first descriptor, minus one
+	programTasks      = 0x81c
+	programFFFF       = 0x824 // 0xffff in every program
+	programName       = 0x83c // offset of the procedure's name
+	programWord850    = 0x850 // 0x11; 7 in a concat of two descriptors
+	programWord858    = 0x858 // 3 with two ports, 4 with three (2020); 4 later
+	programSize       = 0x860 // without the name
+)
+
+// Offsets in the thread command of flavor 3 (bytes).
+const (
+	operationWord10    = 0x10 // 3 in every program
+	operationDirection = 0x14 // 1 input, 2 output
+	operationProcedure = 0x18 // offset of the procedure's name
+	operationPort      = 0x20 // offset of the port's name
+	operationType      = 0x24 // element type
+	operationShape     = 0x28 // N, C, H, W, and a fifth extent of 1
+	operationStrides   = 0x50 // the same axes, u64 each
+	operationBytes     = 0x70 // u64
+	operationWord78    = 0x78 // 1
+	operationSymbol    = 0x7c // offset of the symbol's name
+	operationExtent    = 0x80 // u64: bytes to the end of the last element on outputs
+	operationSize      = 0x88 // without the names
+)
+
+// Section flags (bytes).
+const (
+	sectionText      = 0x28
+	sectionTextReloc = 0x128
+	sectionConst     = 0x26
+	sectionInput     = 0x21
+	sectionOutput    = 0x23
+	sectionScratch   = 0x01 // inferred: zero-fill, as Mach-O has it
+
+	segmentPadded = 4 // __PAGEZERO, and a __TEXT whose constants no register reads
+	segmentWindow = 6 // __FVMLIB
+)
+
+// Symbol types (bytes).
+const (
+	symbolDefined = 0x0f // weight tiles and ports
+	symbolShape   = 0x20
+	symbolElement = 0x80 // the element-type catalogue
+)
+
+// relocSection is the second word of a Mach-O relocation pair on __text: the word is
+// relative to section 2, the constants.
+const relocSection = 0x05000002
+
+// Placement in device memory (bytes).
+const (
+	ApertureBase = 0x30000000
+	PageSize     = 0x4000 // of a window
+	TileSize     = 0x40   // of text and constants
+)
+
+// Limits on what a file may ask for. The largest real text has 4,468 bytes; the vendor's
+// compiler splits weights at 128 MiB and scratch at 3 GiB.
+const (
+	MaxFile         = 1 << 30 // bytes of a file
+	MaxText         = 16 << 20
+	MaxAddressRange = 4 << 30 // from the lowest window to the end of the highest
+	MaxZeroFill     = 1 << 30 // bytes of memory with nothing in the file
+	maxName         = 1 << 12
+)
+
+// Bounds of a descriptor, as hw/regs has them.
+const (
+	maxWords       = regs.MaxWords
+	descriptorUnit = regs.Alignment
+)

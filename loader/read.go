@@ -1,0 +1,141 @@
+package loader
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Options say what a file does not: they matter to a bare text only.
+type Options struct {
+	FirstWords int      // words of the first descriptor; 0 reads to the first zero padding
+	Windows    []Window // memory the caller knows better than the descriptors
+}
+
+// A Window is the memory behind a buffer index.
+type Window struct {
+	BAR   int
+	Addr  uint64 // device address, 0 to have it placed
+	Bytes uint64 // size, 0 to have it derived
+}
+
+// Read reads a program of size bytes; name is what errors of others may call it. The
+// form is recognised by content:
+//
+//   - 0xbeefface at offset 0: a hardware container of subtype 4
+//   - text of lines "0xADDRESS 0xVALUE", # starting a comment: captured registers
+//   - two or more (address, value) pairs of little-endian words to the end of the
+//     file, every address different and in a version 10 window: the same in binary
+//   - otherwise a chain of descriptors
+//
+// No chain passes for binary pairs: the third word of a descriptor, its log events, is
+// outside the windows in every real program (0x400 to 0x42a). The Linux driver's form,
+// firmware containers, Mach-O files and dispatch descriptors are refused by name.
+//
+// Errors are a *FormatError, an *UnsupportedError, or that of r.
+func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
+	return new(Options).Read(name, r, size)
+}
+
+// Open reads the program in a file.
+func Open(path string) (*Program, error) { return new(Options).Open(path) }
+
+// Open is Open with options.
+func (o *Options) Open(path string) (*Program, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return o.Read(filepath.Base(path), f, info.Size())
+}
+
+// Read is Read with options.
+func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
+	if size < 0 || size > MaxFile {
+		return nil, fail(0, nil, "file of %d bytes, want at most %d", size, int64(MaxFile))
+	}
+	// ReadAll grows with what arrives: a size that is not true costs nothing.
+	file, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(file)) != size {
+		return nil, fail(uint64(len(file)), nil, "file ends, want %d bytes", size)
+	}
+	if len(file) < 4 {
+		return nil, fail(0, nil, "file of %d bytes is no program", len(file))
+	}
+	if form := foreign(file); form != "" {
+		return nil, &UnsupportedError{form, "the model reads hardware containers, bare texts and captured registers"}
+	}
+	switch {
+	case le.Uint32(file) == MagicContainer:
+		c, err := parseContainer(file)
+		if err != nil {
+			return nil, err
+		}
+		return c.program(name)
+	case isCaptureText(file):
+		return readCaptureText(name, file)
+	case isCaptureBinary(file):
+		return readCaptureBinary(name, file)
+	}
+	return o.readText(name, file)
+}
+
+// foreign names a form the package knows and does not read, or is empty.
+func foreign(file []byte) string {
+	switch le.Uint32(file) {
+	case magicFirmware, magicFirmwareProg, magicFirmwareSect:
+		return fmt.Sprintf("firmware container (%s)", file[:4])
+	case magicMachO32, magicMachO64, magicFat:
+		return "Mach-O file"
+	}
+	switch binary.BigEndian.Uint32(file) {
+	case magicMachO32, magicMachO64:
+		return "Mach-O file, big-endian"
+	}
+	if isDispatch(file) {
+		return "dispatch descriptor (.e5, FlatBuffer)"
+	}
+	if isLinuxDriver(file) {
+		return "Linux driver's program (.anec)"
+	}
+	return ""
+}
+
+// isDispatch recognises the root table of a dispatch descriptor by the virtual table
+// every one has: 12 bytes, a table of 20, fields at 4, 8, 12 and 16 (decompiled).
+func isDispatch(file []byte) bool {
+	root := uint64(le.Uint32(file))
+	if root%4 != 0 || root+4 > uint64(len(file)) {
+		return false
+	}
+	table := int64(root) - int64(int32(le.Uint32(file[root:])))
+	tag := []byte{0x0c, 0, 0x14, 0, 0x04, 0, 0x08, 0}
+	return table >= 0 && table < int64(len(file)) && bytes.HasPrefix(file[table:], tag)
+}
+
+// isLinuxDriver recognises the Linux driver's header, which has no magic: the sizes must
+// add up and the data must stand behind the 0x800 bytes of header.
+func isLinuxDriver(file []byte) bool {
+	const header, channels = 0x800, 32
+	if len(file) < header {
+		return false
+	}
+	size, task, kernel := le.Uint64(file), le.Uint64(file[16:]), le.Uint64(file[24:])
+	words, count := le.Uint32(file[8:]), le.Uint32(file[12:])
+	in, out := le.Uint32(file[32:]), le.Uint32(file[36:])
+	room := uint64(len(file))
+	return size > 0 && size <= room && task > 0 && task <= size && kernel <= size &&
+		words > 0 && uint64(words) <= task && count > 0 && uint64(count) <= task &&
+		in > 0 && in < channels && out > 0 && out < channels
+}

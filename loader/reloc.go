@@ -1,0 +1,164 @@
+package loader
+
+import (
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// A RelocKind is what a relocation writes.
+type RelocKind uint8
+
+// Kinds of relocation. The first is the container's own; the others are the "bars" of
+// the documents (decompiled), which no program at hand has.
+const (
+	SectionRelative RelocKind = iota // the word is already relative to its section: nothing to write
+	DeviceAddress                    // address of buffer Target, plus Value
+	DataSet                          // on-chip data-set id Value
+	BufferOffset                     // offset Value in a buffer
+	LiveIn                           // run-time parameter Value, within Range
+)
+
+// String names the kind.
+func (k RelocKind) String() string {
+	switch k {
+	case SectionRelative:
+		return "section-relative"
+	case DeviceAddress:
+		return "device-address"
+	case DataSet:
+		return "data-set"
+	case BufferOffset:
+		return "buffer-offset"
+	case LiveIn:
+		return "live-in"
+	}
+	return fmt.Sprintf("RelocKind(%d)", uint8(k))
+}
+
+// A Relocation is a bit field of a register that a loader resolves.
+type Relocation struct {
+	Kind     RelocKind
+	Task     int    // descriptor in the chain
+	Register uint32 // byte address of the register
+	Off      uint32 // byte offset of its word in __text
+	Bit      int    // lowest bit of the field
+	Width    int    // bits of the field
+	Shift    int    // log2 of the field's unit in bytes: 6 in a DMA word
+	Target   int    // section ordinal from 1, or buffer index
+	Value    uint64 // what to write, in the kind's measure
+	Name     string // of a run-time parameter
+	Range    Range  // of a run-time parameter
+	Info     uint32 // second word of the container's pair
+}
+
+// A Range is what a run-time parameter may be: Start, Start+Step, ... up to Stop.
+type Range struct {
+	Start, Stop, Step uint64
+}
+
+// Contains reports whether v is one of the range's values.
+func (r Range) Contains(v uint64) bool {
+	if v < r.Start || v > r.Stop {
+		return false
+	}
+	return v == r.Start || r.Step > 0 && (v-r.Start)%r.Step == 0
+}
+
+// A RelocError is a relocation that cannot be resolved.
+type RelocError struct {
+	Relocation
+	What string
+}
+
+func (e *RelocError) Error() string {
+	return fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
+		e.Kind, e.Task, e.Register, e.Bit, e.Bit+e.Width-1, e.What)
+}
+
+// Resolve is the value that the relocation's field takes.
+func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
+	bad := func(format string, args ...any) (uint64, error) {
+		return 0, &RelocError{*r, fmt.Sprintf(format, args...)}
+	}
+	if r.Bit < 0 || r.Width < 1 || r.Bit+r.Width > 32 || r.Shift < 0 || r.Shift > 31 {
+		return bad("no such field in a word")
+	}
+	v := r.Value
+	switch r.Kind {
+	case DeviceAddress:
+		if r.Target < 0 || r.Target >= len(bars) || bars[r.Target] == 0 {
+			return bad("buffer %d is not in the program", r.Target)
+		}
+		v += bars[r.Target]
+	case LiveIn:
+		if !r.Range.Contains(v) {
+			return bad("%s is %d, want %d to %d by %d", r.Name, v, r.Range.Start, r.Range.Stop, r.Range.Step)
+		}
+	}
+	if v&(1<<r.Shift-1) != 0 {
+		return bad("%#x is no multiple of %d", v, 1<<r.Shift)
+	}
+	if v >>= r.Shift; v>>r.Width != 0 {
+		return bad("%#x does not fit %d bits", v, r.Width)
+	}
+	return v, nil
+}
+
+// Patch writes a resolved value into the field of word.
+func (r *Relocation) Patch(word uint32, v uint64) uint32 {
+	mask := uint32(1<<r.Width-1) << r.Bit
+	return regs.Masked(word, mask, uint32(v)<<r.Bit)
+}
+
+// recordWord is the register that the word at a byte offset of __text is stored to.
+func recordWord(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
+	for at, r := range recordsAt(d) {
+		if off >= at && off < at+4*uint32(len(r.Values)) && (off-at)%4 == 0 {
+			return r.Addr + off - at, true
+		}
+	}
+	return 0, false
+}
+
+// recordsAt yields the byte offset in __text of each record's first value.
+func recordsAt(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
+	return func(yield func(uint32, *regs.Record) bool) {
+		at := d.Offset + regs.HeaderBytes
+		if d.Extended {
+			at += 4
+		}
+		for i := range d.Records {
+			if !yield(at+4, &d.Records[i]) {
+				return
+			}
+			at += 4 + 4*uint32(len(d.Records[i].Values))
+		}
+	}
+}
+
+// relocated is the program's text with every relocation resolved. It is the program's
+// own when none writes anything, as in every container at hand.
+func (p *Program) relocated() ([]byte, error) {
+	text := p.Text
+	own := true
+	for i := range p.Relocations {
+		r := &p.Relocations[i]
+		if r.Kind == SectionRelative {
+			continue
+		}
+		v, err := r.Resolve(&p.BARs)
+		if err != nil {
+			return nil, err
+		}
+		off := uint64(r.Off)
+		if off%4 != 0 || off+4 > uint64(len(text)) {
+			return nil, &RelocError{*r, fmt.Sprintf("no word at offset %#x of the %#x bytes of text", off, len(text))}
+		}
+		if own {
+			text, own = append([]byte(nil), text...), false
+		}
+		le.PutUint32(text[off:], r.Patch(le.Uint32(text[off:]), v))
+	}
+	return text, nil
+}

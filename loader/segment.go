@@ -1,0 +1,113 @@
+package loader
+
+import "anesim/hw/regs"
+
+func (r *reader) segment(at uint64, b []byte) (Load, error) {
+	if len(b) < segmentSize {
+		return nil, short(at, b, segmentSize, "segment command")
+	}
+	s := &SegmentLoad{
+		LoadBytes: b, Name: cString(b[8:24]),
+		Addr: le.Uint64(b[24:]), MemSize: le.Uint64(b[32:]),
+		Offset: le.Uint64(b[40:]), FileSize: le.Uint64(b[48:]),
+		MaxProt: Protection(le.Uint32(b[56:])), Prot: Protection(le.Uint32(b[60:])),
+		Flags: le.Uint32(b[68:]),
+	}
+	n := uint64(le.Uint32(b[64:]))
+	if n > uint64(len(b)-segmentSize)/sectionSize {
+		return nil, fail(at+64, n, "sections of segment %s leave the command of %#x bytes", s.Name, len(b))
+	}
+	if !inAperture(s.Addr, s.MemSize) {
+		return nil, fail(at+24, s.Addr, "segment %s of %#x bytes leaves the %d-bit device space at", s.Name, s.MemSize, regs.AddressBits)
+	}
+	size := uint64(len(r.file))
+	if s.Offset > size || s.FileSize > size-s.Offset {
+		return nil, fail(at+40, s.Offset, "segment %s of %#x bytes leaves the file of %#x bytes at", s.Name, s.FileSize, size)
+	}
+	if s.FileSize > s.MemSize {
+		return nil, fail(at+48, s.FileSize, "segment %s has more bytes in the file than the %#x in memory", s.Name, s.MemSize)
+	}
+	for i := range n {
+		sec, err := r.section(at+segmentSize+sectionSize*i, b[segmentSize+sectionSize*i:][:sectionSize], s)
+		if err != nil {
+			return nil, err
+		}
+		s.Sections = append(s.Sections, sec)
+	}
+	if n == 0 && s.FileSize > 0 {
+		var err error
+		if s.Data, err = r.own(at+40, s.Offset, s.FileSize, "segment "+s.Name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// inAperture reports whether n bytes at addr fit a device address.
+func inAperture(addr, n uint64) bool {
+	const top = 1 << regs.AddressBits
+	return addr <= top && n <= top-addr
+}
+
+func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, error) {
+	h := &SectionHeader{
+		Name: cString(b[:16]), Segment: cString(b[16:32]),
+		Addr: le.Uint64(b[32:]), Size: le.Uint64(b[40:]),
+		Offset: le.Uint32(b[48:]), Align: le.Uint32(b[52:]),
+		RelocOffset: le.Uint32(b[56:]), Flags: le.Uint32(b[64:]),
+	}
+	if h.Addr < s.Addr || h.Addr-s.Addr > s.MemSize || h.Size > s.MemSize-(h.Addr-s.Addr) {
+		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes leaves its segment's %#x bytes at %#x: it stands at",
+			h.Segment, h.Name, h.Size, s.MemSize, s.Addr)
+	}
+	// A window has no bytes in the file: its segment's file range is empty.
+	if s.FileSize > 0 {
+		off := uint64(h.Offset)
+		if off < s.Offset || off-s.Offset > s.FileSize || h.Size > s.FileSize-(off-s.Offset) {
+			return nil, fail(at+48, h.Offset, "bytes of section %s,%s leave its segment's %#x bytes at %#x: they stand at",
+				h.Segment, h.Name, s.FileSize, s.Offset)
+		}
+		var err error
+		if h.Data, err = r.own(at+48, off, h.Size, "section "+h.Segment+","+h.Name); err != nil {
+			return nil, err
+		}
+	}
+	if n := uint64(le.Uint32(b[60:])); n > 0 {
+		pairs, err := r.own(at+56, uint64(h.RelocOffset), n*relocSize, "relocations of "+h.Segment+","+h.Name)
+		if err != nil {
+			return nil, err
+		}
+		h.Relocs = make([]RelocPair, n)
+		for i := range h.Relocs {
+			h.Relocs[i] = RelocPair{le.Uint32(pairs[relocSize*i:]), le.Uint32(pairs[relocSize*i+4:])}
+		}
+	}
+	return h, nil
+}
+
+func (s *SegmentLoad) store(dst []byte) {
+	copy(dst[8:24], s.Name)
+	le.PutUint64(dst[24:], s.Addr)
+	le.PutUint64(dst[32:], s.MemSize)
+	le.PutUint64(dst[40:], s.Offset)
+	le.PutUint64(dst[48:], s.FileSize)
+	le.PutUint32(dst[56:], uint32(s.MaxProt))
+	le.PutUint32(dst[60:], uint32(s.Prot))
+	le.PutUint32(dst[64:], uint32(len(s.Sections)))
+	le.PutUint32(dst[68:], s.Flags)
+	for i, h := range s.Sections {
+		h.store(dst[segmentSize+sectionSize*i:])
+	}
+}
+
+func (h *SectionHeader) store(dst []byte) {
+	copy(dst[:16], h.Name)
+	copy(dst[16:32], h.Segment)
+	le.PutUint64(dst[32:], h.Addr)
+	le.PutUint64(dst[40:], h.Size)
+	le.PutUint32(dst[48:], h.Offset)
+	le.PutUint32(dst[52:], h.Align)
+	le.PutUint32(dst[56:], h.RelocOffset)
+	le.PutUint32(dst[60:], uint32(len(h.Relocs)))
+	le.PutUint32(dst[64:], h.Flags)
+}

@@ -1,0 +1,196 @@
+package loader
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Symbol is an entry of the symbol table.
+type Symbol struct {
+	Name    string
+	Type    uint8
+	Section uint8  // ordinal of its section from 1, 0 for none
+	Desc    uint16 // of a tile 2 live, 0 sentinel; of a shape its type number
+	Value   uint64 // device address
+
+	index uint32 // of the name in the strings
+}
+
+// A Tile is a weight tile: the coefficients one engine reads.
+type Tile struct {
+	Digest string // sha256 of the weight, hexadecimal
+	Lane   int    // engine, -1 for a tile all engines share
+	Addr   uint64 // device address; the section's end for a sentinel
+	Live   bool   // false for the empty tile of an unused lane
+}
+
+// An ElementType is an element type by the catalogue's number: 5 is fp16, 16 e4m3, 23
+// int4, 2 int8, 3 uint8 (bytes; listing 23.5).
+type ElementType struct {
+	Code  int
+	Name  string
+	Range string // as the catalogue has it: r<kind>;<low>;<high>
+}
+
+// Float16 is the element type of every real surface.
+func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
+
+// A Shape is a tensor's extents and byte strides, as a shape symbol spells them.
+type Shape struct {
+	Name    string
+	Extents [4]int    // N, C, H, W
+	Strides [4]uint64 // bytes
+	Type    int       // element type by the catalogue's number
+}
+
+// axes are the letters of a shape in the order of Port.Shape.
+const axes = "nchw"
+
+// maxExtent bounds a tensor's extent: the registers' channel fields have 17 bits.
+const maxExtent = 1<<17 - 1
+
+func (r *reader) symtab(at uint64, b []byte) (Load, error) {
+	if len(b) < 24 {
+		return nil, short(at, b, 24, "symbol table command")
+	}
+	t := &SymtabLoad{LoadBytes: b, Offset: le.Uint32(b[8:]), StringOffset: le.Uint32(b[16:])}
+	n := uint64(le.Uint32(b[12:]))
+	entries, err := r.own(at+8, uint64(t.Offset), n*symbolSize, "symbol table")
+	if err != nil {
+		return nil, err
+	}
+	if t.Strings, err = r.own(at+16, uint64(t.StringOffset), uint64(le.Uint32(b[20:])), "string table"); err != nil {
+		return nil, err
+	}
+	// One string for all names: a hostile table cannot make them cost more than itself.
+	text := string(t.Strings)
+	t.Symbols = make([]Symbol, n)
+	for i := range t.Symbols {
+		e := entries[symbolSize*i:]
+		s := Symbol{index: le.Uint32(e), Type: e[4], Section: e[5], Desc: le.Uint16(e[6:]), Value: le.Uint64(e[8:])}
+		where := uint64(t.Offset) + symbolSize*uint64(i)
+		if uint64(s.index) >= uint64(len(text)) {
+			return nil, fail(where, s.index, "name of symbol %d leaves the %#x bytes of strings", i, len(text))
+		}
+		name := text[s.index:min(int(s.index)+maxName, len(text))]
+		end := strings.IndexByte(name, 0)
+		if end < 0 {
+			return nil, fail(where, s.index, "name of symbol %d has no end within %d bytes", i, maxName)
+		}
+		s.Name = name[:end]
+		t.Symbols[i] = s
+	}
+	return t, nil
+}
+
+func (t *SymtabLoad) store(dst []byte) {
+	le.PutUint32(dst[8:], t.Offset)
+	le.PutUint32(dst[12:], uint32(len(t.Symbols)))
+	le.PutUint32(dst[16:], t.StringOffset)
+	le.PutUint32(dst[20:], uint32(len(t.Strings)))
+}
+
+func (s *Symbol) store(dst []byte) {
+	le.PutUint32(dst, s.index)
+	dst[4], dst[5] = s.Type, s.Section
+	le.PutUint16(dst[6:], s.Desc)
+	le.PutUint64(dst[8:], s.Value)
+}
+
+// tile reads a name of the form K<sha256>_ne_<lane> or K<sha256>.
+func (s *Symbol) tile() (Tile, bool) {
+	const digest = 64
+	if s.Type != symbolDefined || len(s.Name) < 1+digest || s.Name[0] != 'K' {
+		return Tile{}, false
+	}
+	t := Tile{Digest: s.Name[1 : 1+digest], Lane: -1, Addr: s.Value, Live: s.Desc != 0}
+	if strings.Trim(t.Digest, "0123456789ABCDEFabcdef") != "" {
+		return Tile{}, false
+	}
+	if rest := s.Name[1+digest:]; rest != "" {
+		lane, err := strconv.Atoi(strings.TrimPrefix(rest, "_ne_"))
+		if err != nil || lane < 0 || lane > 15 {
+			return Tile{}, false
+		}
+		t.Lane = lane
+	}
+	return t, true
+}
+
+// element reads a catalogue entry, such as float16:t5=r1;2;0.
+func (s *Symbol) element() (ElementType, bool) {
+	name, rest, ok := strings.Cut(s.Name, ":t")
+	if !ok || s.Type != symbolElement {
+		return ElementType{}, false
+	}
+	number, span, ok := strings.Cut(rest, "=")
+	code, err := strconv.Atoi(number)
+	return ElementType{code, name, span}, ok && err == nil && code > 0
+}
+
+// parseShape reads a shape symbol, per axis an extent and a stride:
+//
+//	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
+func parseShape(text string) (Shape, error) {
+	bad := func(format string, args ...any) (Shape, error) {
+		return Shape{}, fmt.Errorf("shape %q: "+format, append([]any{text}, args...)...)
+	}
+	name, rest, ok := cutLast(text, ":t", "=")
+	if !ok {
+		return bad("no name and type number")
+	}
+	parts := strings.Split(rest, ":")
+	if len(parts) != len(axes)+1 {
+		return bad("%d axes and an element type, want %d axes", len(parts)-1, len(axes))
+	}
+	s := Shape{Name: name}
+	for i, p := range parts[:len(axes)] {
+		span, stride, ok := strings.Cut(p, "=")
+		fields := strings.Split(span, ";")
+		if !ok || len(fields) != 4 || fields[0] != "ar1" || fields[1] != "0" {
+			return bad("axis %c is not ar1;0;extent;type=stride", axes[i])
+		}
+		extent, err := strconv.Atoi(fields[2])
+		if err != nil || extent < 1 || extent > maxExtent {
+			return bad("extent %q of axis %c", fields[2], axes[i])
+		}
+		digits, ok := strings.CutPrefix(stride, "s")
+		digits, ok2 := strings.CutSuffix(digits, axes[i:i+1])
+		n, err := strconv.ParseUint(digits, 10, 42)
+		if !ok || !ok2 || err != nil {
+			return bad("stride %q of axis %c", stride, axes[i])
+		}
+		s.Extents[i], s.Strides[i] = extent, n
+	}
+	var err error
+	if s.Type, err = strconv.Atoi(parts[len(axes)]); err != nil || s.Type < 0 {
+		return bad("element type %q", parts[len(axes)])
+	}
+	return s, nil
+}
+
+// cutLast splits text at the last mark that stands ahead of the first end: a port's
+// name may hold the mark itself.
+func cutLast(text, mark, end string) (before, after string, ok bool) {
+	head, after, ok := strings.Cut(text, end)
+	i := strings.LastIndex(head, mark)
+	if !ok || i < 1 {
+		return "", "", false
+	}
+	if _, err := strconv.Atoi(head[i+len(mark):]); err != nil {
+		return "", "", false
+	}
+	return head[:i], after, true
+}
+
+// String spells the shape with its type number, and those of its axes after it.
+func (s Shape) spell(number int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:t%d=", s.Name, number)
+	for i := range axes {
+		fmt.Fprintf(&b, "ar1;0;%d;%d=s%d%c:", s.Extents[i], number+1+i, s.Strides[i], axes[i])
+	}
+	fmt.Fprintf(&b, "%d", s.Type)
+	return b.String()
+}

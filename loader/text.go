@@ -1,0 +1,258 @@
+package loader
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"anesim/hw/regs"
+)
+
+// A bare text says which buffers it reads and writes and how far, and nothing about
+// where they are. Its windows are made as the vendor's compiler places them (41
+// programs whose addresses are known): from 0x30000000 the scratch, then the surfaces
+// in the order of their index, each rounded to a page; then the text, and the constants
+// at the next multiple of 64.
+
+// unreadConstants is the section the compiler writes for programs that read no
+// constants: 16 KiB of zeros (bytes).
+const unreadConstants = 0x4000
+
+// A buffer is what the descriptors do with one buffer index.
+type buffer struct {
+	bar     int
+	bytes   uint64 // to the end of the farthest byte touched or declared
+	touched uint64 // to the end of the farthest byte a DMA moves
+	read    bool   // read before it was written
+	written bool
+	first   *access // first reader
+	last    *access // last writer
+}
+
+// readText reads a chain of descriptors and makes its windows.
+func (o *Options) readText(name string, text []byte) (*Program, error) {
+	if len(text) > MaxText {
+		return nil, fail(0, nil, "bare text of %d bytes, want at most %d", len(text), MaxText)
+	}
+	p := &Program{Name: name, Form: FormText, Subtype: subtypeM1, Text: text, FirstWords: o.FirstWords}
+	buffers, err := p.buffers()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.place(p, buffers); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// buffers walks the chain and gathers what it does with each buffer, by index.
+func (p *Program) buffers() ([]*buffer, error) {
+	var (
+		byBAR [len(regs.BARs{})]*buffer
+		file  regs.File
+		g     regs.Groups
+		list  []access
+	)
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return nil, p.streamError(err)
+		}
+		if len(d.Records) == 0 {
+			return nil, fail(uint64(d.Offset), nil, "neither a container nor captured registers, and no chain of descriptors: the header at its start has no register records")
+		}
+		if d.Index == 0 {
+			p.FirstWords = d.Words
+		}
+		if err := d.Apply(&file); err != nil {
+			return nil, wrap(uint64(d.Offset), err, "descriptor %d", d.Index)
+		}
+		file.Snapshot(&g)
+		list = accesses(list, &d.Header, &g)
+		for i := range list {
+			a := list[i]
+			if a.bar < 0 {
+				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.unit, BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
+			}
+			b := byBAR[a.bar]
+			if b == nil {
+				b = &buffer{bar: a.bar}
+				byBAR[a.bar] = b
+			}
+			b.add(&a)
+		}
+	}
+	var out []*buffer
+	for _, b := range byBAR {
+		if b != nil {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+func (b *buffer) add(a *access) {
+	end := a.off + a.bytes
+	if !a.on {
+		// The surface stays in the L2; its depth stride is what the compiler kept
+		// for it in memory.
+		b.bytes = max(b.bytes, end, a.off+uint64(a.surface.Depth))
+		return
+	}
+	b.bytes, b.touched = max(b.bytes, end), max(b.touched, end)
+	switch {
+	case a.write:
+		b.written, b.last = true, a
+	case !b.written:
+		b.read = true
+		fallthrough
+	default:
+		if b.first == nil {
+			b.first = a
+		}
+	}
+}
+
+// place gives every buffer its window and makes the ports.
+func (o *Options) place(p *Program, buffers []*buffer) error {
+	given := make(map[int]Window, len(o.Windows))
+	for _, w := range o.Windows {
+		if w.BAR < 0 || w.BAR >= len(p.BARs) {
+			return fail(0, nil, "buffer index %d of a given window is not between 0 and %d", w.BAR, len(p.BARs)-1)
+		}
+		given[w.BAR] = w
+	}
+	var constants *buffer
+	at := uint64(ApertureBase)
+	for _, b := range buffers {
+		switch b.bar {
+		case regs.BARText:
+			continue
+		case regs.BARWeights:
+			constants = b
+			continue
+		}
+		w := given[b.bar]
+		size := roundUp(max(b.bytes, w.Bytes, 1), PageSize)
+		addr := w.Addr
+		if addr == 0 {
+			addr = at
+		}
+		if !inAperture(addr, size) || size > MaxAddressRange {
+			return fail(0, nil, "buffer %d needs %#x bytes", b.bar, size)
+		}
+		at = max(at, roundUp(addr+size, PageSize))
+		p.BARs[b.bar] = addr
+		s := Segment{Name: "__FVMLIB", Section: "__const", Addr: addr, Size: size, Prot: ProtRead}
+		switch {
+		case b.bar == regs.BARScratch || b.touched == 0:
+			s.Name, s.Section, s.Prot = "__DATA", "__bss", ProtRead|ProtWrite
+		case b.written:
+			s.Section, s.Prot = "__data", ProtRead|ProtWrite
+		}
+		p.Segments = append(p.Segments, s)
+	}
+	if w := given[regs.BARText]; w.Addr != 0 {
+		at = w.Addr
+	}
+	p.TextAddr, p.BARs[regs.BARText] = at, at
+	p.Segments = append(p.Segments, Segment{"__TEXT", "__text", at, uint64(len(p.Text)), p.Text, ProtRead | ProtExec})
+
+	w := given[regs.BARWeights]
+	size := uint64(unreadConstants)
+	if constants != nil {
+		size = roundUp(constants.bytes, TileSize)
+	}
+	size = max(size, w.Bytes)
+	if at = roundUp(at+uint64(len(p.Text)), TileSize); w.Addr != 0 {
+		at = w.Addr
+	}
+	if !inAperture(at, size) {
+		return fail(0, nil, "constants need %#x bytes", size)
+	}
+	p.BARs[regs.BARWeights] = at
+	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: size, Prot: ProtRead})
+	p.textPorts(buffers)
+	return nil
+}
+
+func roundUp(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
+
+// textPorts makes the ports of a bare text: read before written is an input, written is
+// an output, and the constants are an input a caller may fill.
+func (p *Program) textPorts(buffers []*buffer) {
+	for _, b := range buffers {
+		name := fmt.Sprintf("b%d", b.bar)
+		switch b.bar {
+		case regs.BARText, regs.BARScratch:
+			continue
+		case regs.BARWeights:
+			name = "weights"
+		}
+		if b.read {
+			p.Ports = append(p.Ports, p.textPort(name, Input, b, b.first))
+		}
+		if b.written {
+			p.Ports = append(p.Ports, p.textPort(name, Output, b, b.last))
+		}
+	}
+	// Weights come last among the inputs.
+	slices.SortStableFunc(p.Ports, func(a, b Port) int {
+		if a.Direction != b.Direction {
+			return cmp.Compare(a.Direction, b.Direction)
+		}
+		return cmp.Compare(order(a.BAR), order(b.BAR))
+	})
+}
+
+func order(bar int) int {
+	if bar == regs.BARWeights {
+		return len(regs.BARs{})
+	}
+	return bar
+}
+
+func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port {
+	port := Port{Name: name, Direction: d, Type: Float16(), Address: p.BARs[b.bar], BAR: b.bar}
+	if b.bar == regs.BARWeights || a.kernel {
+		port.Bytes = roundUp(b.bytes, TileSize)
+		port.Shape = [4]int{1, 1, 1, int(port.Bytes / elementBytes)}
+		port.Strides = [4]uint64{port.Bytes, port.Bytes, port.Bytes, elementBytes}
+		return port
+	}
+	port.Shape, port.Strides = tensor(&a.surface)
+	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0])
+	port.Bytes = min(port.Bytes, roundUp(b.bytes, PageSize))
+	return port
+}
+
+// tensor is the whole tensor of which a surface is a part: the strides tell its
+// channels and rows where a task moves only some of them.
+func tensor(s *regs.Surface) ([4]int, [4]uint64) {
+	row, plane, depth, group := uint64(s.Row), uint64(s.Plane), uint64(s.Depth), uint64(s.Group)
+	split := s.Groups > 1 && group < depth // the groups lie inside one element
+	switch {
+	case s.Transposed && split && s.Width == 1 && s.Height == 1:
+		return [4]int{1, 1, s.Groups, s.Channels}, [4]uint64{depth, depth, group, elementBytes}
+	case s.Transposed:
+		// Element (c, x) stands at x*plane + 2c: rows of channels.
+		return [4]int{s.Groups, s.Height, s.Width, s.Channels}, [4]uint64{depth, row, plane, elementBytes}
+	case s.Height == 1 && row == depth && plane < row && s.Channels > 1:
+		// A matrix whose rows are the descriptor's channels.
+		return [4]int{s.Groups, 1, s.Channels, s.Width}, [4]uint64{depth, row, plane, elementBytes}
+	}
+	n, c := s.Groups, s.Channels
+	if split {
+		n, c = 1, n*c
+	}
+	if plane > 0 && depth%plane == 0 {
+		c = max(c, int(min(depth/plane, maxExtent)))
+	}
+	h := s.Height
+	if row > 0 && plane%row == 0 && s.Base == 0 {
+		h = max(h, int(min(plane/row, maxExtent)))
+	}
+	if depth == 0 {
+		depth = plane * uint64(c)
+	}
+	return [4]int{n, c, h, s.Width}, [4]uint64{depth, plane, row, elementBytes}
+}
