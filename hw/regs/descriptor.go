@@ -73,7 +73,7 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 		return fail(base, "header of %d bytes leaves the %d bytes of text", HeaderBytes, len(text))
 	}
 	end := uint64(len(text))
-	if words > 0 {
+	if words != 0 {
 		if words < HeaderWords {
 			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
 		}
@@ -114,9 +114,6 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 		}
 		d.Records = append(d.Records, Record{addr, v})
 		at += 4 + 4*n
-	}
-	if words > 0 && at != end {
-		return fail(at, "%d bytes after the last record", end-at)
 	}
 	d.Words = int(at-base) / 4
 	if d.Words > MaxWords {

@@ -28,8 +28,8 @@ type Stream struct {
 }
 
 // Tasks walks the chain, stores each descriptor's records into f, modifies it and
-// resolves the task's bases. Each task is its own copy. The walk ends after the first error, a *StreamError
-// naming the descriptor.
+// resolves the task's bases. Each task is its own copy. The walk ends after the first
+// error, a *StreamError naming the descriptor.
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		for d, err := range Chain(s.Text, s.FirstWords) {
