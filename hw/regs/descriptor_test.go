@@ -1,0 +1,290 @@
+package regs_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	"anesim/hw/regs"
+)
+
+// chainAt lays descriptors out at byte offsets and links them in order.
+func chainAt(offsets []uint32, chain ...*regs.Descriptor) []byte {
+	for i, d := range chain {
+		d.Index, d.Offset = i, offsets[i]
+		d.Words = len(d.Append(nil)) / 4
+		if i > 0 {
+			chain[i-1].Header.Next = regs.HeaderNext(d.Offset)
+			chain[i-1].Header.Timing = chain[i-1].Header.Timing.WithNextSize(uint32(d.Words) - 1)
+		}
+	}
+	return regs.EncodeChain(chain)
+}
+
+// three is a chain of three descriptors at 0, 0x100 and 0x300: shapes, then the first
+// source channel count alone, then a kernel in scratch with its extra header word.
+func three() []*regs.Descriptor {
+	return []*regs.Descriptor{
+		{Records: []regs.Record{{Addr: 0, Values: []uint32{0x0008_0008, 1, 0x22, 64, 32}}, {Addr: 0x8800, Values: []uint32{0x80000}}}},
+		{Records: []regs.Record{{Addr: 0xc, Values: []uint32{128}}}},
+		{Header: regs.Header{KernelBases: 0x23}, Extended: true, Extra: 0xdead_0123,
+			Records: []regs.Record{{Addr: 0x1f800, Values: make([]uint32, 62)}, {Addr: 0x17818, Values: []uint32{0x130_2031}}}},
+	}
+}
+
+var threeAt = []uint32{0, 0x100, 0x300}
+
+// A chain of our own does what the real ones do: gaps between descriptors, the extra
+// word, and words a descriptor does not write keep their values.
+func TestChain(t *testing.T) {
+	want := three()
+	text := chainAt(threeAt, want...)
+	for _, first := range []int{0, want[0].Words} {
+		var f regs.File
+		s := regs.Stream{Text: text, FirstWords: first}
+		n := 0
+		for task, err := range s.Tasks(&f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := task.Groups.Common; c.Cin != regs.Cin([]uint32{64, 128, 128}[n]) || c.Cout != 32 || task.Index != n || task.Offset != threeAt[n] {
+				t.Errorf("task %d at %#x: Cin %d, Cout %d", task.Index, task.Offset, c.Cin, c.Cout)
+			}
+			n++
+		}
+		if n != 3 {
+			t.Errorf("%d tasks, want 3", n)
+		}
+		var got []*regs.Descriptor
+		for d, err := range regs.Chain(text, first) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, d)
+		}
+		if !got[2].Extended || got[2].Extra != 0xdead_0123 || len(got[2].Records) != 2 {
+			t.Errorf("third descriptor: %+v", got[2])
+		}
+		if !bytes.Equal(regs.EncodeChain(got), text) {
+			t.Error("the text changes")
+		}
+	}
+	for d, err := range regs.Chain(text, 0) {
+		if d.Index != 0 || err != nil {
+			t.Error("the walk goes on after the loop was left")
+		}
+		break
+	}
+}
+
+func TestChainErrors(t *testing.T) {
+	le := binary.LittleEndian
+	next := func(text []byte, d int, at uint32) { le.PutUint32(text[threeAt[d]+4*7:], at) }
+	size := func(text []byte, d int, words uint32) {
+		w := regs.HeaderTiming(le.Uint32(text[threeAt[d]+4:]))
+		le.PutUint32(text[threeAt[d]+4:], uint32(w.WithNextSize(words-1)))
+	}
+	word := func(at, w uint32) func([]byte) []byte {
+		return func(text []byte) []byte { le.PutUint32(text[at:], w); return text }
+	}
+	const record = 4 * regs.HeaderWords // of a descriptor without the extra word
+	for _, tc := range []struct {
+		name   string
+		damage func(text []byte) []byte
+		first  int
+		index  int
+		off    uint64
+		want   string
+	}{
+		{"empty text", func([]byte) []byte { return nil }, 0, 0, 0, "header of 40 bytes"},
+		{"first header cut", func(b []byte) []byte { return b[:36] }, 0, 0, 0, "header of 40 bytes"},
+		{"later header cut", func(b []byte) []byte { return b[:0x110] }, 0, 1, 0x100, "header of 40 bytes"},
+		{"later descriptor cut", func(b []byte) []byte { return b[:0x100+record] }, 0, 1, 0x100, "leaves the 0x128 bytes of text"},
+		{"first size beyond the text", func(b []byte) []byte { return b }, 400, 0, 0, "declared size of 0x640 bytes"},
+		{"first size too small", func(b []byte) []byte { return b }, 9, 0, 0, "below the header's 10"},
+		{"first size negative", func(b []byte) []byte { return b }, -1, 0, 0, "below the header's 10"},
+		{"size too small", func(b []byte) []byte { size(b, 0, 5); return b }, 0, 1, 0x100, "declared size of 5 words"},
+		{"size one short", func(b []byte) []byte { size(b, 0, 11); return b }, 0, 1, 0x100 + record, "leaves the descriptor's end"},
+		{"size one long", func(b []byte) []byte { size(b, 0, 13); return b }, 0, 1, 0x100 + record + 8, "leaves the descriptor's end"},
+		{"size cuts the extra word", func(b []byte) []byte { size(b, 1, 10); return b }, 0, 2, 0x300 + record, "extra word"},
+		{"next misaligned", func(b []byte) []byte { next(b, 0, 0x180); return b }, 0, 0, 0x1c, "no multiple of 0x100"},
+		{"next outside", func(b []byte) []byte { next(b, 1, 0x500); return b }, 0, 1, 0x11c, "leaves the 0x430 bytes of text"},
+		{"next far outside", func(b []byte) []byte { next(b, 1, 0xffff_ff00); return b }, 0, 1, 0x11c, "leaves the 0x430 bytes of text"},
+		{"next is itself", func(b []byte) []byte { next(b, 1, 0x100); return b }, 0, 1, 0x11c, "descriptor 1"},
+		{"next loops back", func(b []byte) []byte { next(b, 2, 0x100); return b }, 0, 2, 0x31c, "descriptor 1"},
+		{"next inside an earlier one", func(b []byte) []byte { next(b, 2, 0x400); return b }, 0, 2, 0x31c, "descriptor 2"},
+		{"record misaligned", word(0x100+record, 0xd), 0, 1, 0x100 + record, "leaves the register windows"},
+		{"record between windows", word(0x100+record, 0x40), 0, 1, 0x100 + record, "leaves the register windows"},
+		{"record runs out of its window", word(record, 4<<26|0x38), 0, 0, record, "record of 5 words at register 0x38"},
+		{"record runs out of the descriptor", word(0x100+record, 1<<26|0xc), 0, 1, 0x100 + record, "leaves the descriptor's end at 0x130"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := tc.damage(chainAt(threeAt, three()...))
+			var err error
+			walked := 0
+			for _, err = range regs.Chain(text, tc.first) {
+				walked++
+			}
+			var e *regs.StreamError
+			if !errors.As(err, &e) {
+				t.Fatalf("error %v", err)
+			}
+			if e.Index != tc.index || e.Off != tc.off || !strings.Contains(e.Error(), tc.want) || walked != tc.index+1 {
+				t.Errorf("after %d descriptors %v\nwant descriptor %d at %#x: %s", walked-1, err, tc.index, tc.off, tc.want)
+			}
+		})
+	}
+}
+
+// The third descriptor of the walk, at 0x200, reaches into the second, at 0x300.
+func TestChainOverlap(t *testing.T) {
+	d := three()
+	first, short, long := d[0], d[1], d[2]
+	short.Offset, long.Offset = 0x300, 0x200
+	first.Header.Next = 0x300
+	first.Header.Timing = first.Header.Timing.WithNextSize(uint32(len(short.Append(nil)))/4 - 1)
+	short.Header.Next = 0x200
+	short.Header.Timing = short.Header.Timing.WithNextSize(uint32(len(long.Append(nil)))/4 - 1)
+	var err error
+	for _, err = range regs.Chain(regs.EncodeChain([]*regs.Descriptor{first, long, short}), 0) {
+	}
+	var e *regs.StreamError
+	if !errors.As(err, &e) || e.Index != 2 || e.Off != 0x200 || !strings.Contains(e.What, "overlaps descriptor 1") {
+		t.Errorf("error %v, want descriptor 2 at 0x200 overlapping descriptor 1", err)
+	}
+}
+
+// A descriptor no header can declare the size of.
+func TestDecodeTooLong(t *testing.T) {
+	d := regs.Descriptor{}
+	for range 9 {
+		d.Records = append(d.Records, regs.Record{Addr: 0x1f800, Values: make([]uint32, 62)})
+	}
+	_, err := regs.Decode(d.Append(nil), 3, 0, 0)
+	var e *regs.StreamError
+	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "577 words") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTasksModify(t *testing.T) {
+	text := chainAt(threeAt, three()...)
+	calls := 0
+	s := regs.Stream{Text: text, Modify: func(f *regs.File) error {
+		calls++
+		return f.MaskedWrite(0x10, 0xff, uint32(100*calls))
+	}}
+	var f regs.File
+	for task, err := range s.Tasks(&f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := task.Groups.Common.Cout.Cout(); got != []uint32{100, 200, 300 & 0xff}[task.Index] {
+			t.Errorf("task %d: Cout %d", task.Index, got)
+		}
+	}
+	refused := errors.New("refused")
+	s.Modify = func(f *regs.File) error {
+		if w, _ := f.Load(0xc); w == 128 {
+			return refused
+		}
+		return nil
+	}
+	var last error
+	for _, last = range s.Tasks(&f) {
+	}
+	var e *regs.StreamError
+	if !errors.As(last, &e) || e.Index != 1 || e.Off != 0x100 || !errors.Is(last, refused) {
+		t.Errorf("error %v, want the hook's, of descriptor 1", last)
+	}
+}
+
+func TestTasksWithoutBuffer(t *testing.T) {
+	d := three()
+	d[1].Records = append(d[1].Records, regs.Record{Addr: 0x17800, Values: []uint32{1}})
+	d[1].Header.Bases = regs.HeaderBases(0).WithWBase(4).WithWBE(true)
+	s := regs.Stream{Text: chainAt(threeAt, d...)}
+	var f regs.File
+	var last error
+	for _, last = range s.Tasks(&f) {
+	}
+	var e *regs.StreamError
+	var b *regs.BaseError
+	if !errors.As(last, &e) || e.Index != 1 || !errors.As(last, &b) || b.Unit != "destination" || b.BAR != 4 {
+		t.Errorf("error %v, want that descriptor 1 has no buffer 4", last)
+	}
+}
+
+func FuzzChain(f *testing.F) {
+	f.Add(chainAt(threeAt, three()...), 0)
+	f.Add(chainAt(threeAt, three()...), 18)
+	f.Fuzz(func(t *testing.T, text []byte, first int) {
+		var chain []*regs.Descriptor
+		for d, err := range regs.Chain(text, first) {
+			if err != nil {
+				var e *regs.StreamError
+				if !errors.As(err, &e) || e.Index != len(chain) && e.Index != len(chain)-1 {
+					t.Errorf("after %d descriptors: %v", len(chain), err)
+				}
+				break
+			}
+			chain = append(chain, d)
+		}
+		again := regs.EncodeChain(chain)
+		for _, d := range chain {
+			if !bytes.Equal(again[d.Offset:][:4*d.Words], text[d.Offset:][:4*d.Words]) {
+				t.Errorf("descriptor %d changes", d.Index)
+			}
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, d := range three() {
+		f.Add(d.Append(nil), uint32(0), 0)
+		f.Add(append(make([]byte, 256), d.Append(nil)...), uint32(256), len(d.Append(nil))/4)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, off uint32, words int) {
+		d, err := regs.Decode(text, 0, off, words)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(d.Append(nil), text[off:][:4*d.Words]) {
+			t.Error("the descriptor changes")
+		}
+		if words != 0 && d.Words != words {
+			t.Errorf("%d words, %d declared", d.Words, words)
+		}
+		var file regs.File
+		if err := d.Apply(&file); err != nil {
+			t.Errorf("what decodes does not apply: %v", err)
+		}
+	})
+}
+
+func BenchmarkDecodeChain(b *testing.B) {
+	// The two sizes of real programs: without coefficients, and with.
+	without := &regs.Descriptor{Records: []regs.Record{{Addr: 0x1f800, Values: make([]uint32, 18)}, {Addr: 0x1f8c8, Values: make([]uint32, 12)}}}
+	with := &regs.Descriptor{Records: []regs.Record{{Addr: 0x1f800, Values: make([]uint32, 62)}}}
+	windows := regs.V7Windows()
+	for _, w := range windows[1:] {
+		r := regs.Record{Addr: w.Base, Values: make([]uint32, w.Words)}
+		without.Records = append(without.Records, r)
+		with.Records = append(with.Records, r)
+	}
+	text := chainAt([]uint32{0, 0x200}, without, with)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	n := 0
+	for b.Loop() {
+		for _, err := range regs.Chain(text, without.Words) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "descriptors/s")
+}
