@@ -58,8 +58,9 @@ func TestMemoryChecksEveryAccess(t *testing.T) {
 func TestWalksRoundTrip(t *testing.T) {
 	shape := regs.Shape{Groups: 2, Channels: 3, Height: 2, Width: 5}
 	for name, s := range map[string]regs.Surface{
-		"planar":     {Shape: shape, Row: 0x40, Plane: 0x80, Depth: 0x180, Group: 0x180},
-		"transposed": {Shape: shape, Row: 0x100, Plane: 0x20, Depth: 0x200, Group: 0x200, Transposed: true},
+		"planar":      {Shape: shape, Row: 0x40, Plane: 0x80, Depth: 0x180, Group: 0x180},
+		"transposed":  {Shape: shape, Row: 0x100, Plane: 0x20, Depth: 0x200, Group: 0x200, Transposed: true},
+		"interleaved": {Shape: shape, Row: 0x40, Plane: 0x80, Depth: 0x100, Group: 0x100, Interleave: 2},
 	} {
 		m := memory(t, Segment{"s", 0x1000, s.Span(), nil})
 		n := shape.Elements() / shape.Groups

@@ -13,6 +13,7 @@ type View struct {
 	b                []byte
 	base             int // of the group
 	row, plane, step int // bytes to the next row, channel and element
+	interleave       int // channels side by side at each element, at least one
 }
 
 // View checks the surface at addr against the memory and returns its group g. The error
@@ -22,16 +23,22 @@ func (m *Memory) View(addr uint64, s regs.Surface, g int) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v := View{b, g * int(s.Group), int(s.Row), int(s.Plane), elementBytes}
-	if s.Transposed {
+	v := View{b, g * int(s.Group), int(s.Row), int(s.Plane), elementBytes, 1}
+	switch {
+	case s.Transposed:
 		v.plane, v.step = v.step, v.plane
+	case s.Interleave > 1:
+		v.interleave = s.Interleave
+		v.step *= s.Interleave
 	}
 	return v, nil
 }
 
 const elementBytes = 2
 
-func (v View) at(c, y, x int) int { return v.base + c*v.plane + y*v.row + x*v.step }
+func (v View) at(c, y, x int) int {
+	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x*v.step
+}
 
 // Row copies the elements of row y of channel c into dst, from x = 0 on.
 func (v View) Row(dst []float16.Float16, c, y int) {

@@ -19,6 +19,10 @@ type Surface struct {
 	Base                     uint32 // offset in its buffer
 	Row, Plane, Depth, Group uint32
 	Transposed               bool
+	// Interleave channels stand side by side at each x when it is above one:
+	// (c/Interleave)*Plane + (x*Interleave + c%Interleave)*2 (bytes: the runtime matmul
+	// writes its kernel operand four channels wide).
+	Interleave int
 }
 
 // elementBytes is the size of fp16, the only element format real programs move.
@@ -30,8 +34,11 @@ func (s Surface) Span() uint64 {
 		return 0
 	}
 	outer, inner := s.Channels, s.Width
-	if s.Transposed {
+	switch {
+	case s.Transposed:
 		outer, inner = inner, outer
+	case s.Interleave > 1:
+		outer, inner = (outer+s.Interleave-1)/s.Interleave, inner*s.Interleave
 	}
 	return uint64(s.Groups-1)*uint64(s.Group) + uint64(outer-1)*uint64(s.Plane) +
 		uint64(s.Height-1)*uint64(s.Row) + uint64(inner)*elementBytes
@@ -149,6 +156,7 @@ func (g *Groups) Destination() Surface {
 		Depth: t.DstDepthStride.Bytes(), Group: t.DstGroupStride.Bytes(),
 	}
 	s.Transposed = g.ResultExchanged()
+	s.Interleave = int(t.DstFmt.Interleave())
 	return s
 }
 

@@ -1,0 +1,157 @@
+package hw
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/hw/l2"
+	"anesim/hw/tiles"
+)
+
+// An Evidence says what a number rests on.
+type Evidence string
+
+// The kinds of evidence, strongest first.
+const (
+	Measured   Evidence = "measured"   // on silicon
+	Bytes      Evidence = "bytes"      // seen in real programs
+	Decompiled Evidence = "decompiled" // read from the vendor's code
+	Fitted     Evidence = "fitted"     // by us or a study, from measurements
+	Inferred   Evidence = "inferred"
+	Assumed    Evidence = "assumed"
+)
+
+// A Constant is a number of the hardware with what it rests on.
+type Constant struct {
+	Value    float64
+	Unit     string
+	Evidence Evidence
+	Source   string
+}
+
+// A Chip is one machine's constants: the only place they stand.
+type Chip struct {
+	Name string
+
+	Clock         Constant
+	PatchPixels   Constant
+	MaxPack       Constant
+	L2Bytes       Constant
+	L2Banks       Constant
+	L2Granule     Constant
+	TransposeRate Constant
+	PlanarRate    Constant
+	ReadRate      Constant
+	TotalRate     Constant
+	TaskOverhead  Constant
+
+	DispatchEnergy Constant
+	MACEnergy      Constant
+	DRAMEnergy     Constant
+	ActivePower    Constant
+}
+
+const study = "fit over 101 public M1-family rows with shape and time, leave-one-shape-out"
+
+// M1 is the H13 engine of the M1.
+func M1() Chip {
+	c := h13()
+	c.Name = "m1"
+	c.Clock = Constant{1.428e9, "Hz", Decompiled, "vendor clock table, H13"}
+	c.ReadRate = Constant{65.4e9, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096 (61-66)"}
+	c.TotalRate = Constant{65.1e9, "B/s", Fitted, study + "; 96-layer chain (63-68)"}
+	c.DispatchEnergy = Constant{0.205e6, "nJ/dispatch", Fitted, "fit over public energy rows, M1"}
+	c.MACEnergy = Constant{2.21, "pJ/MAC", Fitted, "fit over public energy rows, M1"}
+	c.DRAMEnergy = Constant{24, "pJ/B", Fitted, "fit over public energy rows, M1; nearly collinear with the active power"}
+	c.ActivePower = Constant{0.27, "W", Fitted, "fit over public energy rows, M1"}
+	return c
+}
+
+// M1Max is the H13g engine of the M1 Pro, Max and Ultra.
+func M1Max() Chip {
+	c := h13()
+	c.Name = "m1max"
+	c.Clock = Constant{1.464e9, "Hz", Decompiled, "vendor clock table, H13g"}
+	c.ReadRate = Constant{56.5e9, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096 (55-57)"}
+	c.TotalRate = Constant{78.1e9, "B/s", Fitted, study + "; 96-layer chain (75-79)"}
+	c.DispatchEnergy = Constant{0.087e6, "nJ/dispatch", Fitted, "fit over public energy rows, M1 Max"}
+	c.MACEnergy = Constant{1.22, "pJ/MAC", Fitted, "fit over public energy rows, M1 Max"}
+	c.DRAMEnergy = Constant{3, "pJ/B", Fitted, "fit over public energy rows, M1 Max; nearly collinear with the active power"}
+	c.ActivePower = Constant{1.41, "W", Fitted, "fit over public energy rows, M1 Max"}
+	return c
+}
+
+func h13() Chip {
+	return Chip{
+		PatchPixels:   Constant{256, "pixels", Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC; ExeCycles of real programs step by 256 pixels"},
+		MaxPack:       Constant{8, "channels", Decompiled, "accumulators per MAC; used as the small-source packing limit"},
+		L2Bytes:       Constant{2 << 20, "B", Decompiled, "hardware table; latency step measured at 2.28-2.34 MB"},
+		L2Banks:       Constant{64, "banks", Decompiled, "hardware table"},
+		L2Granule:     Constant{16, "B", Decompiled, "bank = (addr / 16) mod 64"},
+		TransposeRate: Constant{16, "elements/cycle", Fitted, study + "; weakly bound"},
+		PlanarRate:    Constant{57.6e9, "elements/s", Fitted, study},
+		TaskOverhead:  Constant{1000, "ns/descriptor", Fitted, study + " (600-1400), weakly bound; at most 2800 measured"},
+	}
+}
+
+// Chips returns the presets.
+func Chips() []Chip { return []Chip{M1(), M1Max()} }
+
+// ChipByName finds a preset.
+func ChipByName(name string) (Chip, error) {
+	var known []string
+	for _, c := range Chips() {
+		if c.Name == name {
+			return c, nil
+		}
+		known = append(known, c.Name)
+	}
+	return Chip{}, fmt.Errorf("chip %q is none of %v", name, known)
+}
+
+// Constants yields every constant by name, in the order of the struct.
+func (c Chip) Constants() iter.Seq2[string, Constant] {
+	return func(yield func(string, Constant) bool) {
+		v := reflect.ValueOf(c)
+		for i := range v.NumField() {
+			if k, ok := v.Field(i).Interface().(Constant); ok && !yield(v.Type().Field(i).Name, k) {
+				return
+			}
+		}
+	}
+}
+
+// params are a chip's constants in the form the units compute with.
+type params struct {
+	clock     clock.Hertz
+	tiles     tiles.Params
+	l2        l2.Params
+	dma       dma.Params
+	planar    clock.Rate // elements a cycle
+	transpose clock.Rate // elements a cycle
+	overhead  clock.Cycles
+
+	mac, dram clock.Picojoules
+	active    float64 // watts
+	dispatch  clock.Nanojoules
+}
+
+func (c Chip) params() params {
+	hz := clock.Hertz(c.Clock.Value)
+	return params{
+		clock:     hz,
+		tiles:     tiles.Params{PatchPixels: int(c.PatchPixels.Value), MaxPack: int(c.MaxPack.Value)},
+		l2:        l2.Params{Bytes: int(c.L2Bytes.Value), Banks: int(c.L2Banks.Value), Granule: int(c.L2Granule.Value)},
+		dma:       dma.Params{Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz)},
+		planar:    clock.PerSecond(c.PlanarRate.Value, hz),
+		transpose: clock.Rate(c.TransposeRate.Value),
+		overhead:  hz.Cycles(clock.Nanoseconds(c.TaskOverhead.Value)),
+		mac:       clock.Picojoules(c.MACEnergy.Value),
+		dram:      clock.Picojoules(c.DRAMEnergy.Value),
+		active:    c.ActivePower.Value,
+		dispatch:  clock.Nanojoules(c.DispatchEnergy.Value),
+	}
+}

@@ -1,0 +1,93 @@
+package hw
+
+import (
+	"iter"
+
+	"anesim/hw/regs"
+)
+
+// NumCounters is the number of per-descriptor counters of the device's statistics.
+const NumCounters = 24
+
+// Counters are the statistics of one descriptor, by the index of CounterNames. All come
+// from the descriptor's accounting and traffic.
+type Counters [NumCounters]uint64
+
+// Indices of Counters, in the order the statistics have (decompiled).
+const (
+	NENominal = iota
+	NECompute
+	NEThrottle
+	NEInputStall
+	NEOutputStall
+	NEKernelStall
+	L2Nominal
+	L2Throttle
+	L2ReadStall
+	L2WriteStall
+	L2PECompute
+	L2PEInputStall
+	L2PEOutputStall
+	FP16Cycles
+	Int8Cycles
+	KernelManagerStall
+	DMAReadBytes
+	DMAReadWriteBytes
+	AFToKMBytes
+	AFToL2Bytes
+	L2ToAFBytes
+	L2ToNEBytes
+	NEToL2Bytes
+	DPEEnergy // picojoules
+)
+
+var counterNames = [NumCounters]string{
+	"ne_nominal", "ne_compute", "ne_throttle", "ne_input_stall", "ne_output_stall", "ne_kernel_stall",
+	"l2_nominal", "l2_throttle", "l2_read_stall", "l2_write_stall",
+	"l2pe_compute", "l2pe_input_stall", "l2pe_output_stall",
+	"fp16_cycles", "int8_cycles", "kernel_manager_stall",
+	"dma_read_bytes", "dma_read_write_bytes", "af_to_km_bytes", "af_to_l2_bytes", "l2_to_af_bytes",
+	"l2_to_ne_bytes", "ne_to_l2_bytes", "dpe_energy_pj",
+}
+
+// All yields the counters by name, in order.
+func (c *Counters) All() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for i, n := range counterNames {
+			if !yield(n, c[i]) {
+				return
+			}
+		}
+	}
+}
+
+func countersOf(d *Descriptor, g *regs.Groups) (c Counters) {
+	a, total := &d.Cycles, uint64(d.Cycles.Total())
+	in, out := uint64(g.InShape().Elements())*2, uint64(g.OutShape().Elements())*2
+	if g.Planar() {
+		c[L2PECompute] = uint64(a.Compute)
+		c[L2PEInputStall] = uint64(a.InputStall + a.L2ReadStall)
+		c[L2PEOutputStall] = uint64(a.OutputStall + a.L2WriteStall)
+	} else {
+		c[NENominal] = total
+		c[NECompute] = uint64(a.Compute)
+		c[NEThrottle] = uint64(a.Throttle)
+		c[NEInputStall] = uint64(a.InputStall)
+		c[NEOutputStall] = uint64(a.OutputStall)
+		c[NEKernelStall] = uint64(a.KernelStall)
+		c[KernelManagerStall] = uint64(a.KernelStall)
+		c[FP16Cycles] = uint64(a.Compute)
+		c[L2ToNEBytes] = in
+		c[NEToL2Bytes] = out
+	}
+	c[L2Nominal] = total
+	c[L2ReadStall] = uint64(a.L2ReadStall)
+	c[L2WriteStall] = uint64(a.L2WriteStall)
+	c[DMAReadBytes] = d.DMA.Read()
+	c[DMAReadWriteBytes] = d.DMA.Total()
+	c[AFToKMBytes] = d.DMA.Kernel
+	c[AFToL2Bytes] = d.DMA.Source1 + d.DMA.Source2
+	c[L2ToAFBytes] = d.DMA.Destination
+	c[DPEEnergy] = uint64(d.Energy * 1000)
+	return c
+}

@@ -1,0 +1,22 @@
+// Package hw is the device: it wires the units together, holds a chip's constants with
+// the evidence for each, and turns a task into values, cycles, bytes and energy.
+//
+//	            regs.Task
+//	                |
+//	     +----------+-----------+
+//	     | timing               | values (only when asked)
+//	     v                      v
+//	dma   bytes, cycles      dma    rows of the source, from memory or from the L2
+//	l2    banks, conflicts   tiles  reduction, post-processing, activation
+//	tiles work units, gates  planar element-wise, reductions
+//	planar elements          dma/l2 rows of the result
+//	     |                      |
+//	     v                      v
+//	 Descriptor{cycles by cause, units, bytes, counters, energy}   device memory
+//
+// The device has two faces over one walk. The timing face touches no tensor bytes; the
+// execution face adds the values. Cycles, bytes and counters come from the same code for
+// both. What the silicon would not survive is a Fault in the report, with the unit, the
+// descriptor and the cycle; what the model cannot compute is said in the descriptor's
+// Note and no outputs are claimed.
+package hw

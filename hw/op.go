@@ -1,0 +1,67 @@
+package hw
+
+import (
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// An Op is what a descriptor does, read from its registers.
+type Op uint8
+
+// The operations.
+const (
+	Conv Op = iota
+	MatMul
+	Pass
+	Activation
+	Elementwise
+	Pool
+	Reduce
+	Copy
+)
+
+var opNames = [...]string{"conv", "matmul", "pass", "activation", "elementwise", "pool", "reduce", "copy"}
+
+// String is the operation's name in reports.
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return fmt.Sprintf("Op(%d)", uint8(o))
+}
+
+// Classify reads the operation from the registers. A matrix multiply is a 1x1
+// multiply-accumulate whose result is exchanged or whose kernel is a surface; a copy is
+// a planar task that adds nothing and scales by one.
+func Classify(h *regs.Header, g *regs.Groups) Op {
+	if g.Planar() {
+		switch g.Common.Cfg.PlanarForm() {
+		case regs.FormReduction, regs.FormTwoReduced:
+			return Reduce
+		case regs.FormConstant:
+			if p := &g.PE; p.Cfg == 0 && p.BiasScale == 0x3c000000 && p.PreScale == 0x3c000000 && p.FinalScale == 0x3f800000 {
+				return Copy
+			}
+		}
+		return Elementwise
+	}
+	switch g.NE.MACCfg.OpMode() {
+	case regs.MultiplyAccumulate:
+		if g.Common.Cfg.Transpose() || h.KernelBases.KBE0() && h.KernelBases.KBase0() == regs.BARScratch {
+			return MatMul
+		}
+		return Conv
+	case regs.ChannelMaximum:
+		return Reduce
+	case regs.MantissaTable:
+		if !g.Common.GroupConvCfg.UnicastEn() {
+			return Reduce
+		}
+		return Activation
+	}
+	if g.NE.MACCfg.NonlinearMode() != regs.NoActivation {
+		return Activation
+	}
+	return Pass
+}

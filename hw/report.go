@@ -1,0 +1,131 @@
+package hw
+
+import (
+	"fmt"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+)
+
+// Accounting gives every engine cycle of a descriptor one cause.
+type Accounting struct {
+	Compute      clock.Cycles
+	InputStall   clock.Cycles // waiting for the tile DMA's source
+	OutputStall  clock.Cycles // waiting for the tile DMA to take results
+	KernelStall  clock.Cycles // waiting for coefficients
+	Throttle     clock.Cycles
+	L2ReadStall  clock.Cycles
+	L2WriteStall clock.Cycles
+	Overhead     clock.Cycles // descriptor fetch and start
+	Idle         clock.Cycles
+}
+
+// Total is the descriptor's cycles.
+func (a *Accounting) Total() clock.Cycles {
+	return a.Compute + a.InputStall + a.OutputStall + a.KernelStall + a.Throttle +
+		a.L2ReadStall + a.L2WriteStall + a.Overhead + a.Idle
+}
+
+// Bound names the cause with the most cycles: what to relieve first. The overhead is
+// named only when it is more than all the rest together.
+func (a *Accounting) Bound() string {
+	if rest := a.Total() - a.Overhead; a.Overhead > rest {
+		return "overhead"
+	}
+	name, most := "compute", a.Compute
+	for _, c := range [...]struct {
+		name string
+		n    clock.Cycles
+	}{
+		{"kernel_stall", a.KernelStall}, {"input_stall", a.InputStall}, {"output_stall", a.OutputStall},
+		{"l2_read_stall", a.L2ReadStall}, {"l2_write_stall", a.L2WriteStall}, {"throttle", a.Throttle},
+	} {
+		if c.n > most {
+			name, most = c.name, c.n
+		}
+	}
+	return name
+}
+
+// Units are the columns of the vendor compiler's cost dump.
+type Units struct {
+	WorkUnits     int
+	MACCyclesPerW int // multiply-accumulate cycles per work unit
+	PostCyclesPer int // post-processing cycles per work unit
+	NESingle      clock.Cycles
+	NEDouble      clock.Cycles
+	Planar        clock.Cycles
+	L2Broadcast   clock.Cycles
+	L2Writeback   clock.Cycles
+	KernelBytes   uint64 // weights, unpadded
+}
+
+// Shape is a descriptor's work in whole tensors: channels over all groups.
+type Shape struct {
+	Win, Hin, Cin    int
+	Wout, Hout, Cout int
+	Kw, Kh           int
+	Groups           int
+}
+
+// ExeCycles is the vendor's own estimate of a descriptor, in microseconds.
+type ExeCycles struct {
+	Stored uint16 // as the program has it, 0 when its compiler left it out
+	Model  uint16 // by the rule read from real programs
+}
+
+// A Descriptor is what the device says of one task.
+type Descriptor struct {
+	Index    int
+	Offset   uint32
+	Op       Op
+	Shape    Shape
+	Engines  int
+	Tiles    int
+	Cycles   Accounting
+	Units    Units
+	DMA      dma.Traffic
+	Exe      ExeCycles
+	MACs     uint64
+	Time     clock.Nanoseconds
+	Energy   clock.Nanojoules
+	Counters Counters
+	Computed bool   // values were computed
+	Note     string // why they were not, when they were asked for
+}
+
+// A Fault is what the modelled device would not survive: a result, not an error of the
+// program that runs the model.
+type Fault struct {
+	Unit       string
+	Descriptor int
+	Cycle      clock.Cycles // since the chain's start
+	What       string
+}
+
+// String is the fault on one line.
+func (f Fault) String() string {
+	return fmt.Sprintf("descriptor %d, %s, cycle %d: %s", f.Descriptor, f.Unit, f.Cycle, f.What)
+}
+
+// A Report is what a chain did.
+type Report struct {
+	Descriptors []Descriptor
+	Faults      []Fault
+	Cycles      clock.Cycles
+	Time        clock.Nanoseconds
+	Energy      clock.Nanojoules // the descriptors' and the dispatch's own
+	Dispatch    clock.Nanojoules // of Energy, what a dispatch costs whatever it does
+	MACs        uint64
+	DMA         dma.Traffic
+}
+
+// Complete reports whether every descriptor's values were computed without a fault.
+func (r *Report) Complete() bool {
+	for i := range r.Descriptors {
+		if !r.Descriptors[i].Computed {
+			return false
+		}
+	}
+	return len(r.Faults) == 0
+}

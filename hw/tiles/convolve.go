@@ -1,0 +1,340 @@
+package tiles
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/mac"
+	"anesim/hw/regs"
+)
+
+// A Source gives a tensor's rows: the elements of row y of channel c from x = 0 on.
+type Source interface {
+	Row(dst []float16.Float16, c, y int)
+}
+
+// A Sink takes a tensor's rows: src goes to row y of channel c from element x on.
+// Disjoint pieces may arrive from several goroutines at once.
+type Sink interface {
+	SetRow(src []float16.Float16, c, y, x int)
+}
+
+// A Convolution is one group of a multiply-accumulate task: what it reduces and how the
+// results leave. Its zero padding is what Px and Py put before the source; what comes
+// after is implied by the output's extent.
+type Convolution struct {
+	Cin, Hin, Win    int
+	Cout, Hout, Wout int
+	Kh, Kw           int
+	Sy, Sx           int
+	Py, Px           int
+	Unicast          bool // output channel c reads input channel c alone
+	TileRows         int  // output rows per source tile
+	Kernel           *Kernel
+	Group            int
+	Post             mac.Post // Bias is added to the channel's own
+}
+
+// NewConvolution reads the shape of one group from the registers.
+func NewConvolution(g *regs.Groups) Convolution {
+	in, out, cc := g.InShape(), g.OutShape(), g.Common.ConvCfg
+	return Convolution{
+		Cin: in.Channels, Hin: in.Height, Win: in.Width,
+		Cout: out.Channels, Hout: out.Height, Wout: out.Width,
+		Kh: int(cc.Kh()), Kw: int(cc.Kw()), Sy: int(cc.Sy()), Sx: int(cc.Sx()),
+		Py: int(cc.Py()), Px: int(cc.Px()),
+		Unicast:  g.Common.GroupConvCfg.UnicastEn(),
+		TileRows: int(g.Common.TileCfg.TileHeight()),
+	}
+}
+
+const (
+	panelLanes  = 64      // outputs side by side in a panel
+	panelFloats = 1 << 20 // most a panel holds: 4 MiB
+	tapFloats   = 1 << 21 // most widened weights at a time: 8 MiB
+	stageHalves = 4 << 20 // most source elements staged at a time: 8 MiB
+	maxBatch    = 4096    // output channels that share one pass over a panel
+)
+
+// Run computes the group's outputs. The results do not depend on workers.
+func (c *Convolution) Run(dst Sink, src Source, workers int) {
+	if c.Cout*c.Hout*c.Wout == 0 {
+		return
+	}
+	rows := min(max(1, c.TileRows), c.Hout)
+	// A tile of the model's own may be lower than the registers': values do not depend
+	// on it, memory does.
+	for rows > 1 && c.Cin*c.sourceRows(rows)*c.Win > stageHalves {
+		rows = (rows + 1) / 2
+	}
+	s := stage{c: c}
+	for y := 0; y < c.Hout; y += rows {
+		s.fill(src, y, min(rows, c.Hout-y), workers)
+		if c.Unicast {
+			s.unicast(dst, workers)
+		} else if s.rows*c.Wout >= 16 {
+			s.byPixels(dst, workers)
+		} else {
+			s.byChannels(dst, workers)
+		}
+	}
+}
+
+func (c *Convolution) sourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
+
+// taps is the length of one reduction.
+func (c *Convolution) taps() int {
+	if c.Unicast {
+		return c.Kh * c.Kw
+	}
+	return c.Cin * c.Kh * c.Kw
+}
+
+// A stage is one source tile and the output rows that need it.
+type stage struct {
+	c      *Convolution
+	first  int // output row
+	rows   int // output rows
+	top    int // source row the tile starts at, inside the source
+	height int // source rows
+	tile   []float16.Float16
+}
+
+// fill copies the source rows that output rows [first, first+rows) need.
+func (s *stage) fill(src Source, first, rows, workers int) {
+	c := s.c
+	s.first, s.rows = first, rows
+	s.top = min(max(0, first*c.Sy-c.Py), c.Hin)
+	end := min(max(s.top, (first+rows-1)*c.Sy-c.Py+c.Kh), c.Hin)
+	s.height = end - s.top
+	n := c.Cin * s.height * c.Win
+	if cap(s.tile) < n {
+		s.tile = make([]float16.Float16, n)
+	}
+	s.tile = s.tile[:n]
+	each(c.Cin, workers, func(next func() (int, bool)) {
+		for ch, ok := next(); ok; ch, ok = next() {
+			for y := range s.height {
+				src.Row(s.row(ch, s.top+y), ch, s.top+y)
+			}
+		}
+	})
+}
+
+// row is the staged row y of channel ch; y must be inside the tile.
+func (s *stage) row(ch, y int) []float16.Float16 {
+	at := (ch*s.height + y - s.top) * s.c.Win
+	return s.tile[at : at+s.c.Win]
+}
+
+// each deals the jobs 0 to n-1 out to the workers, one at a time.
+func each(n, workers int, work func(next func() (int, bool))) {
+	var taken atomic.Int64
+	next := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	workers = min(workers, n)
+	if workers <= 1 {
+		work(next)
+		return
+	}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() { work(next) })
+	}
+	wg.Wait()
+}
+
+// gather writes the source elements that tap (ch, ky, kx) multiplies for n outputs from
+// flat output index first on: dst[i], zero where the window leaves the source.
+func (s *stage) gather(dst []float32, scratch []float16.Float16, ch, ky, kx, first int) {
+	c := s.c
+	for len(dst) > 0 {
+		oy, ox := first/c.Wout, first%c.Wout
+		n := min(len(dst), c.Wout-ox)
+		y := (s.first+oy)*c.Sy + ky - c.Py
+		if y < 0 || y >= c.Hin {
+			clear(dst[:n])
+		} else {
+			s.gatherRow(dst[:n], scratch, s.row(ch, y), ox*c.Sx+kx-c.Px)
+		}
+		dst, first = dst[n:], first+n
+	}
+}
+
+// gatherRow widens row[x], row[x+Sx], ... into dst, zero outside the row.
+func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) {
+	step := s.c.Sx
+	lead := 0
+	if x < 0 {
+		lead = min(len(dst), (-x+step-1)/step)
+		x += lead * step
+	}
+	inside := 0
+	if x < len(row) {
+		inside = min(len(dst)-lead, (len(row)-x+step-1)/step)
+	}
+	clear(dst[:lead])
+	clear(dst[lead+inside:])
+	if inside == 0 {
+		return
+	}
+	if step == 1 {
+		mac.Widen(dst[lead:lead+inside], row[x:x+inside])
+		return
+	}
+	for i := range inside {
+		scratch[i] = row[x+i*step]
+	}
+	mac.Widen(dst[lead:lead+inside], scratch[:inside])
+}
+
+// pack fills a panel: row k holds tap k of the outputs [first, first+lanes).
+func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
+	k := 0
+	for ch := channel; ch < channel+channels; ch++ {
+		for ky := range s.c.Kh {
+			for kx := range s.c.Kw {
+				s.gather(panel[k*lanes:(k+1)*lanes], scratch, ch, ky, kx, first)
+				k++
+			}
+		}
+	}
+}
+
+// emit sends a run of finished outputs of one channel to the sink row by row.
+func (s *stage) emit(dst Sink, out []float16.Float16, channel, first int) {
+	for len(out) > 0 {
+		oy, ox := first/s.c.Wout, first%s.c.Wout
+		n := min(len(out), s.c.Wout-ox)
+		dst.SetRow(out[:n], channel, s.first+oy, ox)
+		out, first = out[n:], first+n
+	}
+}
+
+// post is the post-processing of one output channel.
+func (c *Convolution) post(channel int) mac.Post {
+	p := c.Post
+	p.Bias += c.Kernel.Bias(c.Group, channel).Float32()
+	return p
+}
+
+func lanesFor(taps, outputs int) int {
+	lanes := panelLanes
+	for lanes > 8 && lanes*taps > panelFloats {
+		lanes /= 2
+	}
+	return min(lanes, outputs)
+}
+
+// widenTaps is the widened weights of output channels [first, first+n).
+func (c *Convolution) widenTaps(dst []float32, first, n, workers int) {
+	k := c.taps()
+	each(n, workers, func(next func() (int, bool)) {
+		half := make([]float16.Float16, k)
+		for i, ok := next(); ok; i, ok = next() {
+			c.Kernel.Taps(half, c.Group, first+i)
+			mac.Widen(dst[i*k:(i+1)*k], half)
+		}
+	})
+}
+
+// byPixels keeps pixels side by side: one panel serves every output channel.
+func (s *stage) byPixels(dst Sink, workers int) {
+	c, k := s.c, s.c.taps()
+	pixels := s.rows * c.Wout
+	lanes := lanesFor(k, pixels)
+	blocks := (pixels + lanes - 1) / lanes
+	batch := min(c.Cout, max(1, tapFloats/k), maxBatch)
+	taps := make([]float32, batch*k)
+	for first := 0; first < c.Cout; first += batch {
+		n := min(batch, c.Cout-first)
+		c.widenTaps(taps[:n*k], first, n, workers)
+		each(blocks, workers, func(next func() (int, bool)) {
+			panel := make([]float32, k*lanes)
+			acc := make([]float32, n*lanes)
+			half := make([]float16.Float16, lanes)
+			for b, ok := next(); ok; b, ok = next() {
+				p := b * lanes
+				m := min(lanes, pixels-p)
+				s.pack(panel[:k*m], half, m, p, 0, c.Cin)
+				mac.ReduceMany(acc[:n*m], panel[:k*m], taps[:n*k], m, c.Post.Port)
+				for i := range n {
+					post := c.post(first + i)
+					post.Apply(half[:m], acc[i*m:(i+1)*m])
+					s.emit(dst, half[:m], first+i, p)
+				}
+			}
+		})
+	}
+}
+
+// byChannels keeps output channels side by side: for fewer pixels than a vector is wide.
+func (s *stage) byChannels(dst Sink, workers int) {
+	c, k := s.c, s.c.taps()
+	pixels := s.rows * c.Wout
+	taps := make([]float32, pixels*k)
+	{
+		column := make([]float32, k)
+		scratch := make([]float16.Float16, 1)
+		for p := range pixels {
+			s.pack(column, scratch, 1, p, 0, c.Cin)
+			copy(taps[p*k:], column)
+		}
+	}
+	lanes := lanesFor(k, c.Cout)
+	blocks := (c.Cout + lanes - 1) / lanes
+	each(blocks, workers, func(next func() (int, bool)) {
+		panel := make([]float32, k*lanes)
+		acc := make([]float32, pixels*lanes)
+		half, wide := make([]float16.Float16, k), make([]float32, k)
+		out := make([]float16.Float16, 1)
+		for b, ok := next(); ok; b, ok = next() {
+			ch := b * lanes
+			m := min(lanes, c.Cout-ch)
+			for l := range m {
+				c.Kernel.Taps(half, c.Group, ch+l)
+				mac.Widen(wide, half)
+				for i, w := range wide {
+					panel[i*m+l] = w
+				}
+			}
+			mac.ReduceMany(acc[:pixels*m], panel[:k*m], taps, m, c.Post.Port)
+			for l := range m {
+				post := c.post(ch + l)
+				for p := range pixels {
+					post.Apply(out, acc[p*m+l:p*m+l+1])
+					s.emit(dst, out, ch+l, p)
+				}
+			}
+		}
+	})
+}
+
+// unicast reduces every channel over its own taps alone.
+func (s *stage) unicast(dst Sink, workers int) {
+	c, k := s.c, s.c.taps()
+	pixels := s.rows * c.Wout
+	lanes := lanesFor(k, pixels)
+	each(c.Cout, workers, func(next func() (int, bool)) {
+		panel := make([]float32, k*lanes)
+		acc := make([]float32, lanes)
+		half := make([]float16.Float16, max(lanes, k))
+		taps := make([]float32, k)
+		for ch, ok := next(); ok; ch, ok = next() {
+			c.Kernel.Taps(half[:k], c.Group, ch)
+			mac.Widen(taps, half[:k])
+			post := c.post(ch)
+			for p := 0; p < pixels; p += lanes {
+				m := min(lanes, pixels-p)
+				s.pack(panel[:k*m], half, m, p, ch, 1)
+				mac.Reduce(acc[:m], panel[:k*m], taps, c.Post.Port)
+				post.Apply(half[:m], acc[:m])
+				s.emit(dst, half[:m], ch, p)
+			}
+		}
+	})
+}

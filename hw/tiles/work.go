@@ -1,0 +1,94 @@
+package tiles
+
+import (
+	"math/bits"
+
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+)
+
+// Params are a chip's array: pixels an engine covers in a step and channels it can pack
+// into a step when the source is small.
+type Params struct {
+	PatchPixels int // 256: one multiply-accumulate a pixel (inferred from the measured peak)
+	MaxPack     int // 8: accumulators of a MAC (decompiled)
+}
+
+// Work is a descriptor's demand on the array.
+type Work struct {
+	Crew
+	Patches    int    // of up to PatchPixels pixels, over all groups
+	WorkUnits  int    // patches x output-channel-group passes
+	MACCycles  int    // per work unit
+	PostCycles int    // per work unit: bias, scale, activation and rounding of a group
+	MACs       uint64 // multiply-accumulates the values need
+	Lookups    uint64 // activation-table look-ups
+	Pixels     int    // output pixels of a group
+	Channels   int    // output channels an engine serves in a pass
+}
+
+// Single is the engine cycles with one accumulator bank: a unit's post-processing
+// waits for its multiply-accumulates.
+func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
+
+// Double is the engine cycles with two: post-processing hides behind the next unit.
+func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
+
+func (w *Work) cycles(perUnit int) clock.Cycles {
+	return clock.Cycles(w.WorkUnits) * clock.Cycles(perUnit) * clock.Cycles(w.Slow)
+}
+
+// Taps is the length of one output's reduction: input channels times kernel taps, of
+// one channel for a unicast task.
+func Taps(g *regs.Groups) int {
+	c := &g.Common
+	channels := int(c.Cin.Cin())
+	if c.GroupConvCfg.UnicastEn() {
+		channels = int(c.GroupConvCfg.UnicastCin())
+	}
+	switch g.NE.MACCfg.OpMode() {
+	case regs.PassThrough:
+		return 1
+	case regs.MultiplyAccumulate:
+		return channels * int(c.ConvCfg.Kw()) * int(c.ConvCfg.Kh())
+	}
+	return channels
+}
+
+// Plan deals a task of the MAC engines out to the open tiles.
+func Plan(g *regs.Groups, open Enables, p Params) Work {
+	out := g.OutShape()
+	w := Work{Pixels: out.Height * out.Width}
+	want := 1 << min(4, g.Common.Cfg.ActiveNE())
+	w.Crew = open.Assign(want)
+	w.Patches = out.Groups * clock.CeilDiv(w.Pixels, p.PatchPixels)
+
+	perEngine := clock.CeilDiv(out.Channels, want)
+	group := min(perEngine, 1<<g.Common.ConvCfg.OCGSize())
+	if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
+		group = perEngine // OCGSize is 0 on tasks without a kernel, whatever their channels
+	}
+	rounds := clock.CeilDiv(perEngine, max(1, group))
+	w.Channels = group
+	w.WorkUnits = w.Patches * rounds * max(1, w.Passes)
+
+	// Below a patch's pixels the idle lanes take further output channels.
+	pack := 1
+	if w.Pixels > 0 && w.Pixels < p.PatchPixels {
+		pack = min(max(p.PatchPixels>>bits.Len(uint(w.Pixels-1)), 1), p.MaxPack)
+	}
+	taps := Taps(g)
+	steps := taps
+	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+		w.MACs = uint64(out.Elements()) * uint64(taps)
+		if g.NE.MACCfg.BiasMode() {
+			steps++ // the bias is a row of its own in the coefficient stream (bytes)
+		}
+	}
+	w.PostCycles = clock.CeilDiv(group, pack)
+	w.MACCycles = w.PostCycles * steps
+	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+		w.Lookups = uint64(out.Elements())
+	}
+	return w
+}

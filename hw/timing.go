@@ -1,0 +1,156 @@
+package hw
+
+import (
+	"math"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/hw/l2"
+	"anesim/hw/regs"
+	"anesim/hw/tiles"
+)
+
+// time fills in everything about a task but its values. It allocates nothing.
+func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables) {
+	g := &t.Groups
+	*d = Descriptor{Index: t.Index, Offset: t.Offset, Op: Classify(&t.Header, g), Shape: shapeOf(g)}
+	d.DMA = dma.TrafficOf(g)
+	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), exeCycles(g, d.DMA)}
+
+	if g.Planar() {
+		d.Units = p.planarUnits(g)
+	} else {
+		w := tiles.Plan(g, open, p.tiles)
+		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
+		d.Units = p.engineUnits(g, &w)
+	}
+	d.Cycles = p.account(&d.Units, p.dma.Cycles(d.DMA))
+	d.Time = p.clock.Time(d.Cycles.Total())
+	d.Energy = p.energy(d, open)
+	d.Counters = countersOf(d, g)
+}
+
+func shapeOf(g *regs.Groups) Shape {
+	c, in, out := &g.Common, g.InShape(), g.OutShape()
+	return Shape{
+		Win: in.Width, Hin: in.Height, Cin: in.Channels * in.Groups,
+		Wout: out.Width, Hout: out.Height, Cout: out.Channels * out.Groups,
+		Kw: int(c.ConvCfg.Kw()), Kh: int(c.ConvCfg.Kh()), Groups: in.Groups,
+	}
+}
+
+// engineUnits are the cost columns of a task on the MAC engines.
+func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) Units {
+	u := Units{
+		WorkUnits: w.WorkUnits, MACCyclesPerW: w.MACCycles, PostCyclesPer: w.PostCycles,
+		NESingle: w.Single(), NEDouble: w.Double(),
+	}
+	c, in, out := &g.Common, g.InShape(), g.OutShape()
+	width := min(max(1, out.Width), p.tiles.PatchPixels)
+	rows := min(max(1, out.Height), max(1, p.tiles.PatchPixels/width))
+	kh, kw, sy, sx := 1, 1, 1, 1
+	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+		cc := c.ConvCfg
+		kh, kw, sy, sx = int(cc.Kh()), int(cc.Kw()), int(cc.Sy()), int(cc.Sx())
+	}
+	source := l2.Patch{
+		Rows:   min((rows-1)*sy+kh, max(1, in.Height)),
+		Width:  min((width-1)*sx+kw, max(1, in.Width)),
+		Stride: g.L2.Src1RowStride.Bytes(),
+	}
+	// Each work unit sees every input channel of its patch once; a unicast task reads
+	// each channel for one engine only.
+	reads := w.WorkUnits * in.Channels
+	if c.GroupConvCfg.UnicastEn() {
+		reads = w.Patches * in.Channels
+	}
+	u.L2Broadcast = clock.Cycles(reads) * clock.Cycles(p.l2.Cycles(source))
+	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: rows, Width: width, Stride: g.L2.ResultRowStride.Bytes()}, w.Patches)
+	switch {
+	case g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate:
+		u.KernelBytes = 2 * uint64(out.Groups) * uint64(out.Channels) * uint64(tiles.Taps(g))
+	case g.NE.MACCfg.NonlinearMode() == regs.ActivationTable:
+		u.KernelBytes = 128
+	}
+	return u
+}
+
+// writeback is what the results cost on their way into the L2: the banks take a granule
+// each a cycle, and an exchanged result goes in element by element.
+func (p *params) writeback(g *regs.Groups, out regs.Shape, t l2.Patch, patches int) clock.Cycles {
+	if g.ResultExchanged() {
+		return p.transpose.Cycles(uint64(out.Elements()))
+	}
+	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
+}
+
+// planarUnits are the cost columns of a planar task.
+func (p *params) planarUnits(g *regs.Groups) Units {
+	in, out := g.InShape(), g.OutShape()
+	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
+	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
+	u.L2Broadcast = clock.Cycles(in.Groups*planarSources(g)) * p.l2.WritebackCycles(in.Channels, patch)
+	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)
+	return u
+}
+
+// planarSources is how many sources a planar task reads: ChCfg is 0x2a on every task
+// with two (104 of 104).
+func planarSources(g *regs.Groups) int {
+	if g.Common.ChCfg == 0x2a {
+		return 2
+	}
+	return 1
+}
+
+// account overlaps a descriptor's units, which double buffering lets run at once, and
+// gives each cycle its cause: compute first, then what each slower unit adds to the
+// wait. The order is from the array outwards.
+func (p *params) account(u *Units, mem dma.Cycles) Accounting {
+	a := Accounting{Overhead: p.overhead, Compute: max(u.NEDouble, u.Planar)}
+	at := a.Compute
+	wait := func(cause *clock.Cycles, until clock.Cycles) {
+		if until > at {
+			*cause = until - at
+			at = until
+		}
+	}
+	wait(&a.L2ReadStall, u.L2Broadcast)
+	wait(&a.L2WriteStall, u.L2Writeback)
+	wait(&a.KernelStall, mem.Kernel)
+	wait(&a.InputStall, mem.Kernel+mem.Source)
+	wait(&a.OutputStall, mem.Total)
+	return a
+}
+
+// Constants of the vendor's time estimate, read from the stored words of 104
+// descriptors (fitted; the engine and planar terms rest on six points each).
+const (
+	exeBytesPerMicrosecond = 34133.33
+	exeStepsPerMicrosecond = 1493.3
+	exeMicrosecondsPerRow  = 0.0711
+	exePlanarMicroseconds  = 0.004444
+	exePatchPixels         = 256
+)
+
+// exeCycles is the vendor's own estimate of a descriptor: the slowest of its bytes, its
+// engine steps and its planar channels, in whole microseconds.
+func exeCycles(g *regs.Groups, t dma.Traffic) uint16 {
+	us := float64(t.Total()) / exeBytesPerMicrosecond
+	c, out := &g.Common, g.OutShape()
+	if !g.Planar() && g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+		patches := float64(clock.CeilDiv(int(c.OutDim.Wout()*c.OutDim.Hout()), exePatchPixels))
+		us = max(us, patches*float64(out.Channels)/16*(float64(tiles.Taps(g))/exeStepsPerMicrosecond+exeMicrosecondsPerRow))
+	} else {
+		us = max(us, exePlanarMicroseconds*float64(c.Cin.Cin())*float64(planarSources(g))*float64(out.Groups))
+	}
+	return uint16(min(math.Floor(us), 65535))
+}
+
+// energy is the descriptor's events times what each costs. Powered engines burn the
+// active power for as long as it runs, gated ones nothing.
+func (p *params) energy(d *Descriptor, open tiles.Enables) clock.Nanojoules {
+	powered := float64(open.Tiles()) / tiles.Tiles
+	return p.mac.Times(d.MACs) + p.dram.Times(d.DMA.Total()) +
+		clock.Nanojoules(p.active*powered*float64(d.Time))
+}
