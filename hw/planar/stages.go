@@ -56,7 +56,7 @@ func (c *Config) plan() plan {
 	if p.final != p.final {
 		p.final = math.Inf(1)
 	}
-	p.tailless = p.final == 1 && p.epsilon == 0 && p.preScale == 1 && p.post == PostNone
+	p.tailless = p.final == 1 && c.Epsilon == 0 && p.preScale == 1 && p.post == PostNone
 	p.neutral = p.tailless && p.bias == 0 && p.scale == 1 && p.op <= Min
 	p.masks = c.masks()
 	return p
@@ -87,7 +87,7 @@ func (p *plan) front(x, y float64) float64 {
 	case Add:
 		v = settle(x + y)
 	case Mul:
-		v = settle(x * y)
+		v = settle(float64(x * y))
 	case Max:
 		v = x
 		if y > x {
@@ -120,16 +120,25 @@ func (p *plan) scaled(v, bias, scale float64) float64 {
 
 // back is everything after a reduction, the rounding included.
 func (p *plan) back(v float64) float16.Float16 {
+	if p.tailless {
+		v += 0 // what adding Epsilon still does to -0
+	} else {
+		v = p.tail(v)
+	}
+	if p.relu && !(v > 0) {
+		v = 0
+	}
+	return narrow64(v)
+}
+
+func (p *plan) tail(v float64) float64 {
 	v = settle(float64(v * p.final))
 	v = settle(v + p.epsilon)
 	v = settle(float64(v * p.preScale))
 	if p.post == PostRsqrt {
 		v = rsqrt(v)
 	}
-	if p.relu && !(v > 0) {
-		v = 0
-	}
-	return narrow64(v)
+	return v
 }
 
 func rsqrt(v float64) float64 {
