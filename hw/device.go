@@ -1,0 +1,104 @@
+package hw
+
+import (
+	"runtime"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/hw/l2"
+	"anesim/hw/regs"
+	"anesim/hw/tiles"
+)
+
+// DefaultBudget is the steps (multiply-accumulates, or element operations) that the
+// values of one program may take: some seconds of a fast machine. ResNet-50 takes 4e9.
+const DefaultBudget = 1 << 35
+
+// Options say how a device runs.
+type Options struct {
+	Chip    Chip
+	Values  bool   // compute values, not timing alone
+	Workers int    // goroutines for values; 0 is one for each processor
+	Budget  uint64 // steps of values; 0 is DefaultBudget
+}
+
+// A Device is one engine. Its methods are what the firmware drives it through.
+type Device struct {
+	p      params
+	opts   Options
+	open   tiles.Enables
+	mem    *dma.Memory
+	pad    *l2.Scratchpad
+	steps  uint64 // of values so far
+	broken int    // descriptor whose values could not be computed, -1 for none
+	report Report
+}
+
+// New returns a device over a program's memory with every tile open. Without values the
+// memory is used for checks only.
+func New(mem *dma.Memory, opts Options) *Device {
+	if opts.Workers <= 0 {
+		opts.Workers = runtime.GOMAXPROCS(0)
+	}
+	if opts.Budget == 0 {
+		opts.Budget = DefaultBudget
+	}
+	d := &Device{p: opts.Chip.params(), opts: opts, open: tiles.AllTiles, mem: mem, broken: -1}
+	d.report.Dispatch = d.p.dispatch
+	d.report.Energy = d.p.dispatch
+	return d
+}
+
+// SetTileEnables opens and gates tiles: bit 2e+h is half h of engine e.
+func (d *Device) SetTileEnables(mask uint32) { d.open = tiles.Enables(mask) }
+
+// Execute runs one task. It returns true after a fault, which the report keeps.
+func (d *Device) Execute(t *regs.Task) (halt bool) {
+	var r Descriptor
+	d.p.time(&r, t, d.open)
+	if unit, what := d.fault(t); what != "" {
+		d.report.Faults = append(d.report.Faults, Fault{unit, t.Index, d.report.Cycles, what})
+		return true
+	}
+	if d.opts.Values {
+		if f := d.values(&r, t); f != nil {
+			f.Descriptor, f.Cycle = t.Index, d.report.Cycles
+			d.report.Faults = append(d.report.Faults, *f)
+			return true
+		}
+	}
+	d.add(&r)
+	return false
+}
+
+func (d *Device) add(r *Descriptor) {
+	rep := &d.report
+	rep.Descriptors = append(rep.Descriptors, *r)
+	rep.Cycles += r.Cycles.Total()
+	rep.Time += r.Time
+	rep.Energy += r.Energy
+	rep.MACs += r.MACs
+	rep.DMA.Source1 += r.DMA.Source1
+	rep.DMA.Source2 += r.DMA.Source2
+	rep.DMA.Kernel += r.DMA.Kernel
+	rep.DMA.Destination += r.DMA.Destination
+}
+
+// Report is what the device did since it was made.
+func (d *Device) Report() *Report { return &d.report }
+
+// A Timer times tasks one by one without values or allocation: the same numbers as
+// Device.Execute's.
+type Timer struct {
+	p    params
+	open tiles.Enables
+}
+
+// NewTimer returns a timer of a chip with every tile open.
+func NewTimer(c Chip) *Timer { return &Timer{c.params(), tiles.AllTiles} }
+
+// Time fills d in with everything about t but its values.
+func (m *Timer) Time(d *Descriptor, t *regs.Task) { m.p.time(d, t, m.open) }
+
+// Frequency is the engine's clock.
+func (d *Device) Frequency() clock.Hertz { return d.p.clock }

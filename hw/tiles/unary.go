@@ -1,0 +1,94 @@
+package tiles
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/mac"
+	"anesim/hw/regs"
+)
+
+// PassThrough sends one group through the post-processing alone. With nothing to do the
+// bits move unchanged, denormals and the sign of zero included (measured: concat copies
+// are exact), but a NaN becomes +Inf as at every input.
+func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int) {
+	exact := post.Scale == 1 && post.Bias == 0 && !post.ReLU && post.Table == nil
+	each(s.Channels, workers, func(next func() (int, bool)) {
+		row := make([]float16.Float16, s.Width)
+		acc := make([]float32, s.Width)
+		for c, ok := next(); ok; c, ok = next() {
+			for y := range s.Height {
+				src.Row(row, c, y)
+				if exact {
+					for i, h := range row {
+						if h.IsNaN() {
+							row[i] = positiveInfinity
+						}
+					}
+				} else {
+					for i, h := range row {
+						acc[i] = exactly(h)
+					}
+					post.Apply(row, acc)
+				}
+				dst.SetRow(row, c, y, 0)
+			}
+		}
+	})
+}
+
+const positiveInfinity = float16.Float16(0x7c00)
+
+// exactly widens a half without the multiply-accumulate's flush: outside it denormals
+// are kept (measured). NaN becomes +Inf.
+func exactly(h float16.Float16) float32 {
+	if h.IsNaN() {
+		return float32(math.Inf(1))
+	}
+	return h.Float32()
+}
+
+// ChannelMaximum writes the largest of the channels at each pixel as one channel.
+func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
+	row := make([]float16.Float16, s.Width)
+	acc := make([]float32, s.Width)
+	for y := range s.Height {
+		for c := range channels {
+			src.Row(row, c, y)
+			for i, h := range row {
+				if v := exactly(h); c == 0 || v > acc[i] {
+					acc[i] = v
+				}
+			}
+		}
+		post.Apply(row, acc)
+		dst.SetRow(row, 0, y, 0)
+	}
+}
+
+// ChannelSum writes the sum of the channels at each pixel as one channel: a reduction
+// with every weight one, in the adder's own order.
+func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
+	row := make([]float16.Float16, s.Width)
+	lanes := lanesFor(channels, s.Width)
+	panel := make([]float32, channels*lanes)
+	acc := make([]float32, lanes)
+	ones := make([]float32, channels)
+	for i := range ones {
+		ones[i] = 1
+	}
+	out := make([]float16.Float16, lanes)
+	for y := range s.Height {
+		for x := 0; x < s.Width; x += lanes {
+			n := min(lanes, s.Width-x)
+			for c := range channels {
+				src.Row(row[:x+n], c, y)
+				mac.Widen(panel[c*n:(c+1)*n], row[x:x+n])
+			}
+			mac.Reduce(acc[:n], panel[:channels*n], ones, post.Port)
+			post.Apply(out[:n], acc[:n])
+			dst.SetRow(out[:n], 0, y, x)
+		}
+	}
+}

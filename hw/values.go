@@ -1,0 +1,260 @@
+package hw
+
+import (
+	"fmt"
+
+	"anesim/hw/dma"
+	"anesim/hw/l2"
+	"anesim/hw/mac"
+	"anesim/hw/regs"
+	"anesim/hw/tiles"
+)
+
+// values computes a task. What the model cannot compute goes to r.Note; a fault of the
+// device is returned.
+func (d *Device) values(r *Descriptor, t *regs.Task) *Fault {
+	if d.broken >= 0 {
+		r.Note = fmt.Sprintf("the values of descriptor %d, before it, are not known", d.broken)
+		return nil
+	}
+	g := &t.Groups
+	if d.steps += stepsOf(g); d.steps > d.opts.Budget {
+		return &Fault{Unit: "device", What: fmt.Sprintf("the values take %d steps or more, beyond the budget of %d", d.steps, d.opts.Budget)}
+	}
+	note := unmodelled(g)
+	if note == "" {
+		var f *Fault
+		if note, f = d.compute(t); f != nil {
+			return f
+		}
+	}
+	if note != "" {
+		r.Note, d.broken = note, t.Index
+		return nil
+	}
+	r.Computed = true
+	return nil
+}
+
+// elementSteps is how many multiply-accumulates one element operation weighs in the budget.
+const elementSteps = 16
+
+func stepsOf(g *regs.Groups) uint64 {
+	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
+	if !g.Planar() {
+		n = max(n, uint64(g.OutShape().Elements())*uint64(tiles.Taps(g)))
+	}
+	return n
+}
+
+// unmodelled names what a task uses that the values do not cover, empty when nothing.
+func unmodelled(g *regs.Groups) string {
+	c, n := &g.Common, &g.NE
+	switch {
+	case c.ChCfg.InFmt() != regs.FormatFP16 || c.ChCfg.OutFmt() != regs.FormatFP16:
+		return "8-bit elements are not modelled"
+	case g.L2.Cfg.InputReLU():
+		return "ReLU on the first source is not modelled: no program shows it"
+	case g.Planar():
+		return ""
+	case n.MACCfg.MatrixBiasEn() || n.MACCfg.KernelMode() || n.MACCfg.PostScaleMode():
+		return "matrix bias, kernel mode and post-scale mode are not modelled: no program shows them"
+	case n.MACCfg.OpMode() != regs.MultiplyAccumulate && n.MACCfg.BiasMode():
+		return "a bias stream without a kernel is not modelled: no program shows it"
+	case n.MACCfg.NonlinearMode() > regs.ActivationTable:
+		return fmt.Sprintf("nonlinear mode %d is not modelled", n.MACCfg.NonlinearMode())
+	}
+	switch n.MACCfg.OpMode() {
+	case regs.PassThrough:
+		return ""
+	case regs.ChannelMaximum, regs.MantissaTable:
+		return ""
+	case regs.MultiplyAccumulate:
+	default:
+		return fmt.Sprintf("MAC operation %d is not modelled: it gave zeros on silicon or was never tried", n.MACCfg.OpMode())
+	}
+	switch cc := c.ConvCfg; {
+	case n.KernelCfg.PalEn():
+		return "palette weights are not modelled"
+	case n.KernelCfg.Sparse():
+		return "zero-skipping weights are not modelled"
+	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
+		return fmt.Sprintf("kernel format %v is not modelled", n.KernelCfg.KernelFmt())
+	case cc.Ox() != 1 || cc.Oy() != 1:
+		return "several outputs a step (Ox, Oy) are not modelled"
+	case n.MACCfg.NonlinearMode() == regs.ActivationTable:
+		return "a table behind a multiply-accumulate is not modelled: no program shows where it stands"
+	case c.GroupConvCfg.UnicastEn() && c.GroupConvCfg.UnicastCin() != 1:
+		return "unicast over several input channels is not modelled"
+	case c.GroupConvCfg.UnicastEn() && c.Cin.Cin() != c.Cout.Cout():
+		return "unicast with several results a channel is not modelled"
+	case g.L2.Cfg.PaddingMode() != 0 && (cc.Px() != 0 || cc.Py() != 0):
+		return fmt.Sprintf("padding mode %d is not modelled", g.L2.Cfg.PaddingMode())
+	}
+	return ""
+}
+
+// compute runs a task group by group.
+func (d *Device) compute(t *regs.Task) (note string, f *Fault) {
+	g := &t.Groups
+	if d.pad == nil {
+		d.pad = l2.New(d.p.l2.Bytes)
+	}
+	for group := range g.GroupCount() {
+		src, err := d.source(t, 1, group)
+		if err != nil {
+			return "", &Fault{Unit: "dma", What: err.Error()}
+		}
+		dst, err := d.sink(t, group)
+		if err != nil {
+			return "", &Fault{Unit: "dma", What: err.Error()}
+		}
+		if keepsSource(g) {
+			if err := d.keep(g, src, group); err != nil {
+				return "", &Fault{Unit: "l2", What: err.Error()}
+			}
+		}
+		if g.Planar() {
+			note, f = d.planar(t, dst, src, group)
+		} else {
+			note, f = d.engines(t, dst, src, group)
+		}
+		if note != "" || f != nil {
+			return note, f
+		}
+	}
+	return "", nil
+}
+
+// source is where a group of a source comes from: device memory while its DMA is on,
+// else the L2.
+func (d *Device) source(t *regs.Task, which, group int) (tiles.Source, error) {
+	g := &t.Groups
+	switch {
+	case which == 1 && g.Source1On():
+		return d.mem.View(t.Bases.Source1, g.Source1(), group)
+	case which == 1:
+		return d.pad.View(l2.Source1(g), operandShape(g, 1), group)
+	case g.Source2On():
+		return d.mem.View(t.Bases.Source2, g.Source2(), group)
+	}
+	return d.pad.View(l2.Source2(g), operandShape(g, 2), group)
+}
+
+// both writes results to two places.
+type both struct{ a, b tiles.Sink }
+
+func (s both) SetRow(src []half, c, y, x int) {
+	s.a.SetRow(src, c, y, x)
+	s.b.SetRow(src, c, y, x)
+}
+
+// sink is where a group of the result goes.
+func (d *Device) sink(t *regs.Task, group int) (tiles.Sink, error) {
+	g := &t.Groups
+	if !keepsResult(g) {
+		return d.mem.View(t.Bases.Destination, g.Destination(), group)
+	}
+	pad, err := d.pad.View(l2.Result(g), g.OutShape(), group)
+	if err != nil || !g.DestinationOn() {
+		return pad, err
+	}
+	mem, err := d.mem.View(t.Bases.Destination, g.Destination(), group)
+	return both{mem, pad}, err
+}
+
+// keep leaves a copy of the source in the L2 for a later descriptor.
+func (d *Device) keep(g *regs.Groups, src tiles.Source, group int) error {
+	s := g.InShape()
+	v, err := d.pad.View(l2.Source1(g), s, group)
+	if err != nil {
+		return err
+	}
+	row := make([]half, s.Width)
+	for c := range s.Channels {
+		for y := range s.Height {
+			src.Row(row, c, y)
+			v.SetRow(row, c, y, 0)
+		}
+	}
+	return nil
+}
+
+// engines computes a group of a task on the MAC engines.
+func (d *Device) engines(t *regs.Task, dst tiles.Sink, src tiles.Source, group int) (note string, f *Fault) {
+	g := &t.Groups
+	lanes, err := d.lanes(t)
+	if err != nil {
+		return "", &Fault{Unit: "kernel-dma", What: err.Error()}
+	}
+	post := mac.Post{
+		Scale: mac.PostScale(float(g.NE.PostScale.PostScale()), uint(g.NE.PostScale.PostScaleRightShift())),
+		Bias:  mac.AccBias(float(g.NE.AccBias.AccBias()), uint(g.NE.AccBias.AccBiasShift())),
+		ReLU:  g.NE.MACCfg.NonlinearMode() == regs.ReLU,
+		Port:  mac.PortFull,
+	}
+	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+		table, err := tableOf(lanes)
+		if err != nil {
+			return "activation table: " + err.Error(), nil
+		}
+		post.Table = table
+	}
+	s := g.OutShape()
+	s.Groups = 1
+	switch g.NE.MACCfg.OpMode() {
+	case regs.PassThrough:
+		tiles.PassThrough(dst, src, s, post, d.opts.Workers)
+	case regs.ChannelMaximum:
+		tiles.ChannelMaximum(dst, src, s, g.InShape().Channels, post)
+	case regs.MantissaTable:
+		post.Port = mac.PortCeiling
+		if c := &g.Common; c.GroupConvCfg.UnicastEn() {
+			if c.Cin.Cin() != c.Cout.Cout() {
+				return "unicast with several results a channel is not modelled", nil
+			}
+			tiles.PassThrough(dst, src, s, post, d.opts.Workers)
+		} else {
+			tiles.ChannelSum(dst, src, s, g.InShape().Channels, post)
+		}
+	default:
+		if tiles.Taps(g) > 1 {
+			post.Port = mac.PortCeiling
+		}
+		kernel, err := tiles.NewKernel(g, lanes)
+		if err != nil {
+			return "", &Fault{Unit: "kernel-dma", What: err.Error()}
+		}
+		c := tiles.NewConvolution(g)
+		c.Kernel, c.Group, c.Post = kernel, group, post
+		c.Run(dst, src, d.opts.Workers)
+	}
+	return "", nil
+}
+
+// lanes are the bytes of the coefficient buffers that are on.
+func (d *Device) lanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
+	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
+		if l.On {
+			if b[i], err = d.mem.Bytes(l.Addr, uint64(l.Size)); err != nil {
+				return b, fmt.Errorf("lane %d: %w", i, err)
+			}
+		}
+	}
+	return b, nil
+}
+
+// tableOf reads the activation table at the start of the first lane that is on: the
+// lanes of a task without weights all read the same 128 bytes (bytes).
+func tableOf(lanes [tiles.Engines][]byte) (*mac.Table, error) {
+	for i, b := range lanes {
+		switch {
+		case b == nil:
+		case len(b) < mac.TableBytes:
+			return nil, &tiles.KernelError{Lane: i, Need: mac.TableBytes, Have: len(b)}
+		default:
+			return mac.ParseTable(b[:mac.TableBytes])
+		}
+	}
+	return nil, fmt.Errorf("no coefficient lane is on")
+}

@@ -1,0 +1,5 @@
+package command
+
+import "github.com/spf13/cobra"
+
+func dumpCommand() *cobra.Command { return &cobra.Command{Use: "dump FILE"} }

@@ -1,0 +1,5 @@
+package command
+
+import "github.com/spf13/cobra"
+
+func runCommand() *cobra.Command { return &cobra.Command{Use: "run [FILE]"} }
