@@ -52,22 +52,28 @@ type binaryReader struct {
 	t     InitTable
 }
 
-// bytes reads n bytes at off; both come from the file.
-func (b *binaryReader) bytes(off, n uint64, what string) ([]byte, error) {
-	if off > uint64(b.size) || n > uint64(b.size)-off {
-		return nil, &InitError{Index: -1, Off: int64(min(off, uint64(b.size))),
-			What: fmt.Sprintf("%s at %#x of %d bytes leaves the file's %d bytes", what, off, n, b.size)}
+// bytes reads n bytes at off, which the file states at the offset at.
+func (b *binaryReader) bytes(at, off, n uint64, what string) ([]byte, error) {
+	fail := func(err error, format string, args ...any) ([]byte, error) {
+		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: what + fmt.Sprintf(format, args...), Err: err}
+	}
+	size := uint64(b.size)
+	if off >= size {
+		return fail(nil, " at %#x: the file has %#x bytes", off, size)
+	}
+	if n > size-off {
+		return fail(nil, " at %#x, %d bytes: the file has %#x", off, n, size)
 	}
 	p := make([]byte, n)
-	if _, err := b.r.ReadAt(p, int64(off)); err != nil && !(errors.Is(err, io.EOF) && off+n == uint64(b.size)) {
-		return nil, &InitError{Index: -1, Off: int64(off), What: what + ": " + err.Error(), Err: err}
+	if _, err := b.r.ReadAt(p, int64(off)); err != nil && !(errors.Is(err, io.EOF) && off+n == size) {
+		return fail(err, ": %v", err)
 	}
 	return p, nil
 }
 
 func (b *binaryReader) table() (*InitTable, error) {
 	for at := uint64(0); ; at += descriptorBytes {
-		d, err := b.bytes(at, descriptorBytes, "block descriptor")
+		d, err := b.bytes(at, at, descriptorBytes, "block descriptor")
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +99,7 @@ func (b *binaryReader) block(at, name, base, records, count uint64) error {
 	fail := func(block string, field int64, format string, args ...any) error {
 		return &InitError{Index: len(b.t.Records), Block: block, Off: int64(at) + field, What: fmt.Sprintf(format, args...)}
 	}
-	text, err := b.bytes(name, min(maxName, max(uint64(b.size), name)-name), "block name")
+	text, err := b.bytes(at, name, min(maxName, max(uint64(b.size), name)-name), "block name")
 	if err != nil {
 		return err
 	}
@@ -115,7 +121,7 @@ func (b *binaryReader) block(at, name, base, records, count uint64) error {
 		return &InitError{Index: index, Block: block.Name, Off: int64(at) + 24,
 			What: fmt.Sprintf("record count %d: the M1 image has %d", count, block.Records)}
 	}
-	body, err := b.bytes(records, recordBytes*count, "records of "+block.Name)
+	body, err := b.bytes(at+16, records, recordBytes*count, "records of "+block.Name)
 	if err != nil {
 		return err
 	}
