@@ -13,6 +13,7 @@ import (
 // stands inside one segment.
 type Linked struct {
 	Program *Program
+	Stream  regs.Stream // what the firmware walks: the relocated text and the buffers
 	Tasks   []*regs.Task
 	Map     []Segment // memory with at least one byte, by address
 }
@@ -54,10 +55,12 @@ func (p *Program) Link() (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Linked{Program: p, Map: m}
-	stream := regs.Stream{Text: text, FirstWords: p.FirstWords, BARs: p.BARs}
+	l := &Linked{
+		Program: p, Map: m,
+		Stream: regs.Stream{Text: text, FirstWords: p.FirstWords, BARs: p.BARs},
+	}
 	var buf []access
-	for t, err := range stream.Tasks(new(regs.File)) {
+	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
 			return nil, p.streamError(err)
 		}
