@@ -62,6 +62,7 @@ func TestCheck(t *testing.T) {
 		{"overlap that agrees", []InitRecord{rec("ANE", 0x10, 0xff, 0x12), rec("ANE", 0x10, 0xff0, 0x310)}, -1, ""},
 		{"overlap that changes a value", []InitRecord{rec("ANE", 0x10, 0xff, 0x12), rec("ANE", 0x20, 1, 1), rec("ANE", 0x10, 0xff0, 0x320)}, 2,
 			"bits 0xf0 of the word at 0x26bc00010 from 0x10 to 0x20"},
+		{"change of the first of two", []InitRecord{rec("ANE", 0x10, 0xf, 2), rec("ANE", 0x10, 0xf0, 0x10), rec("ANE", 0x10, 0xf, 3)}, 2, "bits 0xf "},
 		{"overlap that clears a bit set outside its mask", []InitRecord{rec("ANE", 0x10, 0, 4), rec("ANE", 0x10, 4, 0)}, 1, "from 0x4 to 0x0"},
 		{"more than the image's", slices.Repeat([]InitRecord{rec("ASCWRAP", 0, 1, 1)}, 3), 2, "more than the 2 records"},
 	} {

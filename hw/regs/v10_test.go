@@ -78,19 +78,22 @@ func TestV10Store(t *testing.T) {
 
 // A relocation register is a word address: four times it is a byte address of a window.
 func TestV10Relocations(t *testing.T) {
-	want := map[string]string{
-		"source 1": "G2", "source 2": "G2", "destination": "G6",
-		"bias": "G0", "post-scale": "G0", "palette": "G0", "activation table": "G0",
+	want := [...]struct {
+		name, group string
+		addr        uint32
+	}{
+		{"source 1", "G2", 0x4d10}, {"source 2", "G2", 0x4d28}, {"destination", "G6", 0x5108},
+		{"bias", "G0", 0x5550}, {"post-scale", "G0", 0x5560}, {"palette", "G0", 0x5570}, {"activation table", "G0", 0x5580},
 	}
-	for _, r := range regs.V10Relocations() {
+	for i, r := range regs.V10Relocations() {
 		group := ""
 		for _, w := range regs.V10Windows() {
 			if w.Contains(4 * r.Word) {
 				group = w.Group
 			}
 		}
-		if group == "" || group != want[r.Name] {
-			t.Errorf("%s at %#x is in group %q, want %q", r.Name, 4*r.Word, group, want[r.Name])
+		if r.Name != want[i].name || 4*r.Word != want[i].addr || group != want[i].group {
+			t.Errorf("%s at %#x in group %q, want %+v", r.Name, 4*r.Word, group, want[i])
 		}
 	}
 }
