@@ -44,9 +44,16 @@ func New(mem *dma.Memory, opts Options) *Device {
 		opts.Budget = DefaultBudget
 	}
 	d := &Device{p: opts.Chip.params(), opts: opts, open: tiles.AllTiles, mem: mem, broken: -1}
-	d.report.Dispatch = d.p.dispatch
-	d.report.Energy = d.p.dispatch
+	d.Dispatch()
 	return d
+}
+
+// Dispatch starts a run of a chain on the device as it stands: the descriptors that
+// follow join the report, and the dispatch's own energy is added. New does the first.
+func (d *Device) Dispatch() {
+	d.broken = -1
+	d.report.Dispatch += d.p.dispatch
+	d.report.Energy += d.p.dispatch
 }
 
 // SetTileEnables opens and gates tiles: bit 2e+h is half h of engine e.

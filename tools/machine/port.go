@@ -1,0 +1,92 @@
+package machine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/dma"
+	"anesim/loader"
+)
+
+// elements is the number of elements of a port.
+func elements(p *loader.Port) int {
+	n := 1
+	for _, d := range p.Shape {
+		n *= d
+	}
+	return n
+}
+
+// span is the bytes from a port's address to the end of its last element.
+func span(p *loader.Port) uint64 {
+	n := uint64(2)
+	for i, d := range p.Shape {
+		if d == 0 {
+			return 0
+		}
+		n += uint64(d-1) * p.Strides[i]
+	}
+	return n
+}
+
+// checkPort makes sure a port can be walked: its elements two bytes apart, no more of
+// them than its window has room for, and the window in the program's memory.
+func checkPort(mem *dma.Memory, p *loader.Port) error {
+	if p.Shape[3] > 1 && p.Strides[3] != 2 {
+		return fmt.Errorf("elements lie %d bytes apart, the model walks fp16 two bytes apart", p.Strides[3])
+	}
+	room := p.Bytes / 2
+	for _, d := range p.Shape {
+		if d < 0 || uint64(d) > room {
+			return fmt.Errorf("shape %v does not fit its window of %#x bytes", p.Shape, p.Bytes)
+		}
+		if d > 0 {
+			room /= uint64(d)
+		}
+	}
+	return mem.Check(p.Address, span(p))
+}
+
+// transfer copies halves in N, C, H, W order to the port's window (write), or from it.
+func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
+	b, err := mem.Bytes(p.Address, span(p))
+	if err != nil {
+		return fmt.Errorf("port %s: %w", p.Name, err)
+	}
+	i := 0
+	for n := range p.Shape[0] {
+		for c := range p.Shape[1] {
+			for h := range p.Shape[2] {
+				at := uint64(n)*p.Strides[0] + uint64(c)*p.Strides[1] + uint64(h)*p.Strides[2]
+				for w := range p.Shape[3] {
+					v := b[at+2*uint64(w):]
+					if write {
+						binary.LittleEndian.PutUint16(v, uint16(data[i]))
+					} else {
+						data[i] = float16.Float16(binary.LittleEndian.Uint16(v))
+					}
+					i++
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pseudoRandom is a port's worth of halves in [-1, 1), the same for the same seed and
+// port name on every machine.
+func pseudoRandom(p *loader.Port, seed uint64) []float16.Float16 {
+	name := fnv.New64a()
+	name.Write([]byte(p.Name))
+	r := rand.New(rand.NewPCG(seed, name.Sum64()))
+	data := make([]float16.Float16, elements(p))
+	for i := range data {
+		// Eleven bits: every value is a half without rounding.
+		data[i] = float16.Fromfloat32(float32(int(r.Uint32()>>21)-1024) / 1024)
+	}
+	return data
+}

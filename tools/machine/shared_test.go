@@ -1,0 +1,24 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// programs lists the real programs beside the repository, and skips the test when they
+// are not there.
+func programs(t testing.TB) []string {
+	t.Helper()
+	dir := filepath.Join("..", "..", "..", "shared", "programs")
+	files, _ := filepath.Glob(filepath.Join(dir, "*.hwx"))
+	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
+	files = append(files, texts...)
+	if len(files) == 0 {
+		if _, err := os.Stat(dir); err != nil {
+			t.Skipf("no real programs: %v", err)
+		}
+		t.Fatalf("%s holds no programs", dir)
+	}
+	return files
+}
