@@ -393,5 +393,3 @@ func (o *OperationLoad) store(dst []byte) {
 		le.PutUint64(dst[operationStrides+8*i:], o.Strides[i])
 	}
 }
-
-func (b *BannerLoad) store([]byte) {}

@@ -1,0 +1,282 @@
+package loader
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"anesim/hw/regs"
+)
+
+// A Builder makes a container from scratch. Surfaces are placed as in a bare text: from
+// 0x30000000 the scratch, then the ports in the order of their buffer index, each rounded
+// to a page, then the text and the constants. Addresses that are given hold instead.
+type Builder struct {
+	Procedure     string             // "net" when empty
+	Chain         []*regs.Descriptor // linked by Sequence
+	Constants     []byte             // behind buffer 1; nil gives the 16 KiB of zeros of the vendor's compiler
+	Ports         []Port             // Name, Direction, Shape, Strides, BAR; Address and Bytes may be 0
+	Scratch       uint64             // bytes behind buffer 3, 0 for none
+	TextAddr      uint64             // 0 is placed
+	ConstantsAddr uint64             // 0 puts them behind the text, in its segment
+	Banner        string             // the compiler's command line
+	Empty         []string           // names of segments without memory
+	NoteBytes     int                // size of a note command, 0 for none
+}
+
+// Build makes the container, reads it back and links it: what it returns runs.
+func (b *Builder) Build(name string) (*Program, error) {
+	c, err := b.Container()
+	if err != nil {
+		return nil, err
+	}
+	file := c.Bytes()
+	p, err := Read(name, bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Link(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Container lays out the container.
+func (b *Builder) Container() (*Container, error) {
+	if len(b.Chain) == 0 {
+		return nil, fmt.Errorf("program %s has no descriptors", b.procedure())
+	}
+	for _, p := range b.Ports {
+		if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
+			return nil, fmt.Errorf("port %s: buffer %d is not between %d and %d", p.Name, p.BAR, regs.BARScratch+1, len(regs.BARs{})-1)
+		}
+	}
+	l := &layout{Builder: b}
+	l.place()
+	c := &Container{CPUType: cpuTypeEngine, Subtype: subtypeM1, FileType: fileExecutable, Flags: headerFlags}
+	for _, s := range l.segments {
+		c.Loads = append(c.Loads, s)
+	}
+	for i := range l.ports {
+		c.Loads = append(c.Loads, portLoad(&l.ports[i]))
+	}
+	c.Loads = append(c.Loads, l.program())
+	for _, d := range [...]Direction{Input, Output} {
+		for i := range l.ports {
+			if l.ports[i].Direction == d {
+				c.Loads = append(c.Loads, l.operation(&l.ports[i]))
+			}
+		}
+	}
+	banner := newLoad(cmdBanner, commandHeader+len(b.Banner)+1)
+	copy(banner[commandHeader:], b.Banner)
+	c.Loads = append(c.Loads, &BannerLoad{banner, b.Banner})
+	if b.NoteBytes > 0 {
+		c.Loads = append(c.Loads, newLoad(cmdNote, b.NoteBytes))
+	}
+	symtab := l.symtab()
+	c.Loads = append(c.Loads, symtab)
+	l.offsets(c, symtab)
+	return c, nil
+}
+
+func (b *Builder) procedure() string { return cmp.Or(b.Procedure, "net") }
+
+// A layout is a container in the making.
+type layout struct {
+	*Builder
+	ports    []Port
+	bars     regs.BARs
+	segments []*SegmentLoad
+	text     *SectionHeader
+	consts   *SectionHeader
+}
+
+// newLoad makes an empty command, its size rounded up to 8 bytes.
+func newLoad(cmd uint32, size int) LoadBytes {
+	b := make(LoadBytes, roundUp(uint64(size), 8))
+	le.PutUint32(b, cmd)
+	le.PutUint32(b[4:], uint32(len(b)))
+	return b
+}
+
+func newSegment(name string, addr, size uint64, prot Protection, flags uint32, sections ...*SectionHeader) *SegmentLoad {
+	for _, s := range sections {
+		s.Segment = name
+	}
+	return &SegmentLoad{
+		LoadBytes: newLoad(cmdSegment, segmentSize+sectionSize*len(sections)),
+		Name:      name, Addr: addr, MemSize: roundUp(size, PageSize),
+		MaxProt: prot, Prot: prot, Flags: flags, Sections: sections,
+	}
+}
+
+const (
+	pageAlign = 14 // log2
+	tileAlign = 6
+)
+
+// place gives everything its device address and makes the segments.
+func (l *layout) place() {
+	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, segmentPadded)}
+	at := uint64(ApertureBase)
+	if l.Scratch > 0 {
+		l.bars[regs.BARScratch] = at
+		l.segments = append(l.segments, newSegment("__DATA", at, l.Scratch, ProtRead|ProtWrite, 0,
+			&SectionHeader{Name: "__bss", Addr: at, Size: l.Scratch, Align: pageAlign, Flags: sectionScratch}))
+		at += roundUp(l.Scratch, PageSize)
+	}
+	l.ports = slices.Clone(l.Builder.Ports)
+	order := make([]*Port, len(l.ports))
+	for i := range l.ports {
+		order[i] = &l.ports[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Port) int { return cmp.Compare(a.BAR, b.BAR) })
+	for _, p := range order {
+		p.Bytes = max(p.Bytes, uint64(p.Shape[0])*p.Strides[0])
+		if p.Address == 0 {
+			p.Address = at
+		}
+		at = max(at, roundUp(p.Address+p.Bytes, PageSize))
+		l.bars[p.BAR] = p.Address
+		name, prot, flags := "__const", ProtRead, uint32(sectionInput)
+		if p.Direction == Output {
+			name, prot, flags = "__data", ProtWrite, sectionOutput
+		}
+		l.segments = append(l.segments, newSegment("__FVMLIB", p.Address, p.Bytes, prot, segmentWindow,
+			&SectionHeader{Name: name, Addr: p.Address, Size: p.Bytes, Align: pageAlign, Flags: flags}))
+	}
+	l.placeText(at)
+	slices.SortStableFunc(l.segments, func(a, b *SegmentLoad) int { return cmp.Compare(a.Addr, b.Addr) })
+	for _, name := range l.Empty {
+		l.segments = append(l.segments, newSegment(name, 0, 0, 0, 0))
+	}
+}
+
+func (l *layout) placeText(at uint64) {
+	text := regs.EncodeChain(l.Chain)
+	at = cmp.Or(l.TextAddr, at)
+	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: sectionText, Data: text}
+	constants, flags := l.Constants, uint32(0)
+	if constants == nil {
+		constants, flags = make([]byte, unreadConstants), segmentPadded
+	}
+	behind := roundUp(at+uint64(len(text)), TileSize)
+	l.consts = &SectionHeader{
+		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
+		Align: tileAlign, Flags: sectionConst, Data: constants,
+	}
+	l.bars[regs.BARText], l.bars[regs.BARWeights] = l.text.Addr, l.consts.Addr
+	if l.ConstantsAddr == 0 {
+		end := l.consts.Addr + l.consts.Size
+		l.segments = append(l.segments, newSegment("__TEXT", at, end-at, ProtRead|ProtExec, flags, l.text, l.consts))
+		return
+	}
+	l.consts.Name = "__kern_0"
+	l.segments = append(l.segments,
+		newSegment("__TEXT", at, l.text.Size, ProtRead|ProtExec, 0, l.text),
+		newSegment("__KERN_0", l.consts.Addr, l.consts.Size, ProtRead, 0, l.consts))
+}
+
+// sectionIndex is a section's ordinal from 1.
+func (l *layout) sectionIndex(at uint64) uint8 {
+	n := uint8(0)
+	for _, s := range l.segments {
+		for _, sec := range s.Sections {
+			n++
+			if sec.Addr == at {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+func portLoad(p *Port) *PortLoad {
+	b := newLoad(cmdPort64, 0x18+len(p.Name)+1)
+	le.PutUint32(b[8:], 0x18)
+	copy(b[0x18:], p.Name)
+	return &PortLoad{b, p.Address, p.Name}
+}
+
+// program makes the thread command of flavor 1 as later compilers write it.
+func (l *layout) program() *ProgramLoad {
+	const size = 0x878
+	b := newLoad(cmdThread, size+len(l.procedure())+1)
+	for at, v := range map[int]uint32{
+		8: flavorProgram, 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
+		programWord850: 0x11, programWord858: 4, 0x860: 1, 0x868: 9, 0x86c: 8,
+	} {
+		le.PutUint32(b[at:], v)
+	}
+	copy(b[size:], l.procedure())
+	return &ProgramLoad{
+		LoadBytes: b, BARs: l.bars, Start: l.text.Addr,
+		FirstWords: l.Chain[0].Words, Tasks: len(l.Chain), Procedure: l.procedure(),
+	}
+}
+
+func (l *layout) operation(p *Port) *OperationLoad {
+	names := []string{l.procedure(), p.Name, p.Name}
+	size := operationSize
+	var at [3]uint32
+	for i, n := range names {
+		at[i] = uint32(size)
+		size += len(n) + 1
+	}
+	extent := p.Bytes
+	if p.Direction == Output {
+		extent = elementBytes
+		for i, n := range p.Shape {
+			extent += uint64(n-1) * p.Strides[i]
+		}
+	}
+	b := newLoad(cmdThread, size)
+	for off, v := range map[int]uint32{
+		8: flavorOperation, 0xc: (operationSize - 0x10) / 4, operationWord10: 3,
+		operationProcedure: at[0], operationPort: at[1], operationSymbol: at[2],
+		operationShape + 16: 1, operationWord78: 1,
+	} {
+		le.PutUint32(b[off:], v)
+	}
+	le.PutUint64(b[operationBytes:], p.Bytes)
+	le.PutUint64(b[operationExtent:], extent)
+	for i, n := range names {
+		copy(b[at[i]:], n)
+	}
+	return &OperationLoad{
+		LoadBytes: b, Direction: p.Direction, Procedure: l.procedure(), Port: p.Name,
+		Type: uint32(Float16().Code), Shape: p.Shape, Strides: p.Strides,
+	}
+}
+
+// offsets places the parts of the file: symbols, strings and relocations behind the
+// commands, then a page for each run of bytes in memory.
+func (l *layout) offsets(c *Container, symtab *SymtabLoad) {
+	at := uint64(headerSize)
+	for _, load := range c.Loads {
+		at += uint64(len(load.Raw()))
+	}
+	symtab.Offset = uint32(at)
+	at += symbolSize * uint64(len(symtab.Symbols))
+	symtab.StringOffset = uint32(at)
+	at = roundUp(at+uint64(len(symtab.Strings)), 8)
+	if n := uint64(len(l.text.Relocs)); n > 0 {
+		l.text.Flags = sectionTextReloc
+		l.text.RelocOffset = uint32(at)
+		at += relocSize * n
+	}
+	for _, s := range l.segments {
+		if len(s.Sections) == 0 || s.Sections[0].Data == nil {
+			continue
+		}
+		s.Offset = roundUp(at, PageSize)
+		s.FileSize = s.MemSize
+		for _, sec := range s.Sections {
+			sec.Offset = uint32(s.Offset + sec.Addr - s.Addr)
+		}
+		at = s.Offset + s.FileSize
+	}
+	c.Size = at
+}

@@ -1,0 +1,93 @@
+package loader
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// knownTypes is the part of the element-type catalogue that is known: ten entries stand
+// in the containers of 2020, e4m3 and int4 are quoted from the 24 of later ones.
+func knownTypes() []ElementType {
+	return []ElementType{
+		{1, "void", "1"}, {2, "int8", "r2;0;127"}, {3, "uint8", "r1;0;255"},
+		{4, "int16", "r1;-32768;32767"}, Float16(), {6, "float", "r1;4;0"},
+		{7, "raw10", "r1;-512;511"}, {8, "lut", ""}, {9, "uint4", "r1;0;15"}, {10, "uint6", "r1;0;63"},
+		{16, "e4m3", "r1;1;0"}, {23, "int4", "r1;-8;7"},
+	}
+}
+
+// firstShape is the type number of the first shape, as listing 23.5 has it: t0:t44.
+const firstShape = 44
+
+// symtab makes the symbol table and, with its weight tiles, the relocations.
+func (l *layout) symtab() *SymtabLoad {
+	t := &SymtabLoad{LoadBytes: newLoad(cmdSymtab, 24), Strings: []byte{0}}
+	add := func(s Symbol) {
+		s.index = uint32(len(t.Strings))
+		t.Strings = append(append(t.Strings, s.Name...), 0)
+		t.Symbols = append(t.Symbols, s)
+	}
+	constants := l.sectionIndex(l.consts.Addr)
+	for _, d := range l.Chain {
+		for _, s := range l.tiles(d) {
+			s.Section = constants
+			add(s)
+		}
+	}
+	for i := range l.ports {
+		p := &l.ports[i]
+		s := Symbol{Name: p.Name, Type: symbolDefined, Section: l.sectionIndex(p.Address), Value: p.Address}
+		if p.Direction == Input {
+			s.Desc = 2
+		}
+		add(s)
+	}
+	for _, e := range knownTypes() {
+		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: symbolElement})
+	}
+	for i := range l.ports {
+		p := &l.ports[i]
+		number := firstShape + i*(1+len(axes))
+		sh := Shape{p.Name, p.Shape, p.Strides, Float16().Code}
+		add(Symbol{Name: sh.spell(number), Type: symbolShape, Desc: uint16(number)})
+	}
+	return t
+}
+
+// tiles names a descriptor's coefficient lanes and adds their relocations. The lanes
+// are those of the constants; a kernel in scratch memory has none.
+func (l *layout) tiles(d *regs.Descriptor) []Symbol {
+	var f regs.File
+	var g regs.Groups
+	if d.Apply(&f) != nil || !d.Header.KernelBases.KBE0() || d.Header.KernelBases.KBase0() != regs.BARWeights {
+		return nil
+	}
+	f.Snapshot(&g)
+	register, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
+	var words [lanes]uint32
+	for at, r := range recordsAt(d) {
+		for i := range words {
+			if a := register.Addr() + 4*uint32(i); a >= r.Addr && a < r.Addr+4*uint32(len(r.Values)) {
+				words[i] = at + a - r.Addr
+			}
+		}
+	}
+	digest := sha256.New()
+	var out []Symbol
+	for i, c := range g.KernelDMASrc.CoeffDMAConfig {
+		base, size := uint64(g.KernelDMASrc.CoeffBaseAddr[i].Bytes()), uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
+		if !c.En() || base+size > uint64(len(l.consts.Data)) || words[i] == 0 {
+			continue
+		}
+		digest.Write(l.consts.Data[base : base+size])
+		section := uint32(l.sectionIndex(l.consts.Addr))
+		l.text.Relocs = append(l.text.Relocs, RelocPair{words[i], relocSection&^0xffffff | section})
+		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: symbolDefined, Desc: 2, Value: l.consts.Addr + base})
+	}
+	for i := range out {
+		out[i].Name = fmt.Sprintf("K%X%s", digest.Sum(nil), out[i].Name)
+	}
+	return out
+}

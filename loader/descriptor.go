@@ -1,0 +1,80 @@
+package loader
+
+import "anesim/hw/regs"
+
+// Events every descriptor logs, by its place in the chain (bytes: 104 of 104).
+const (
+	logEvents      = 0x400
+	logEventsFirst = 0x008
+	logEventsLast  = 0x022
+)
+
+// NewDescriptor encodes a task's groups as the vendor's compiler does: KernelDMASrc,
+// Common, TileDMASrc, L2, PE, NE, TileDMADst, one record each. A task without
+// coefficients leaves the lanes' bases and sizes out: 18 words, then 12.
+func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
+	d := &regs.Descriptor{Header: h}
+	for _, w := range regs.V7Windows() {
+		var v []uint32
+		switch w.Group {
+		case "G0":
+			k := g.KernelDMASrc.Words()
+			v = k[:]
+			if !g.KernelOn() {
+				const head, tail = 18, 50
+				d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: k[:head]})
+				w.Base, v = w.Base+4*tail, k[tail:]
+			}
+		case "G1":
+			a := g.Common.Words()
+			v = a[:]
+		case "G2":
+			a := g.TileDMASrc.Words()
+			v = a[:]
+		case "G3":
+			a := g.L2.Words()
+			v = a[:]
+		case "G4":
+			a := g.PE.Words()
+			v = a[:]
+		case "G5":
+			a := g.NE.Words()
+			v = a[:]
+		case "G6":
+			a := g.TileDMADst.Words()
+			v = a[:]
+		}
+		d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: v})
+	}
+	d.Words = regs.HeaderWords
+	for _, r := range d.Records {
+		d.Words += 1 + len(r.Values)
+	}
+	return d
+}
+
+// Sequence links descriptors into a chain, in their order: places at multiples of
+// 0x100, next pointers and sizes, task numbers, first and last marks, logged events.
+func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
+	off := uint32(0)
+	for i, d := range chain {
+		last := i == len(chain)-1
+		d.Index, d.Offset = i, off
+		events := uint32(logEvents)
+		if i == 0 {
+			events |= logEventsFirst
+		}
+		if last {
+			events |= logEventsLast
+		}
+		h := &d.Header
+		h.Task = h.Task.WithTID(uint32(i)).WithLNID(i > 0).WithEON(last)
+		h.LogEvents = h.LogEvents.WithLogEvents(events)
+		if !last {
+			off = uint32(roundUp(uint64(off)+4*uint64(d.Words), regs.Alignment))
+			h.Next = h.Next.WithNextPointer(off)
+			h.Timing = h.Timing.WithNextSize(uint32(chain[i+1].Words - 1))
+		}
+	}
+	return chain
+}
