@@ -57,8 +57,8 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	binary.LittleEndian.PutUint16(b[2*atStep:], uint16(spec.StepLog))
 	binary.LittleEndian.PutUint16(b[2*atMode:], uint16(spec.Mode))
 
-	if spec.StepLog < 0 || spec.StepLog > maxStepLog {
-		return nil, Deviation{}, fmt.Errorf("mac: fit: log2(1/step) = %d is not in 0...%d", spec.StepLog, maxStepLog)
+	if !spec.Mode.fits(spec.StepLog) {
+		return nil, Deviation{}, fmt.Errorf("mac: fit: log2(1/step) = %d does not fit mode %#x", spec.StepLog, uint16(spec.Mode))
 	}
 	step := math.Ldexp(1, -spec.StepLog)
 	base, first := 0.0, 0 // place of knot 0, and the first knot that is used

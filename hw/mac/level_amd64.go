@@ -3,8 +3,6 @@
 package mac
 
 import (
-	"math"
-
 	"github.com/x448/float16"
 	"golang.org/x/sys/cpu"
 )
@@ -116,14 +114,7 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	}
 	n := len(acc) &^ 7
 	if n > 0 {
-		floor := float32(math.Inf(-1))
-		if p.ReLU {
-			floor = 0
-		}
-		top := uint16(halfMax)
-		if p.Port == PortCeiling {
-			top = half32768 - 1
-		}
+		floor, top := p.bounds()
 		narrowF16C(&dst[0], &acc[0], n, p.Scale, p.Bias, floor, top)
 	}
 	narrowPortable(dst[n:], acc[n:], p)

@@ -1,6 +1,10 @@
 package mac
 
-import "github.com/x448/float16"
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
 
 // Post is what happens to the accumulators of one output channel on their way to
 // memory: scale, bias, ReLU or table, one rounding. The zero value scales by
@@ -59,6 +63,19 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 
 func (p *Post) linear(a float32) float32 {
 	return sum(product(a, p.Scale), p.Bias)
+}
+
+// bounds gives the narrow in two numbers: the floor below every value, 0 with ReLU,
+// and the bits of the largest magnitude that stays finite.
+func (p *Post) bounds() (floor float32, top uint16) {
+	floor, top = float32(math.Inf(-1)), halfMax
+	if p.ReLU {
+		floor = 0
+	}
+	if p.Port == PortCeiling {
+		top = half32768 - 1
+	}
+	return floor, top
 }
 
 func narrowPortable(dst []float16.Float16, acc []float32, p *Post) {
