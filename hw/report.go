@@ -49,15 +49,15 @@ func (a *Accounting) Bound() string {
 
 // Units are the columns of the vendor compiler's cost dump.
 type Units struct {
-	WorkUnits     int
-	MACCyclesPerW int // multiply-accumulate cycles per work unit
-	PostCyclesPer int // post-processing cycles per work unit
-	NESingle      clock.Cycles
-	NEDouble      clock.Cycles
-	Planar        clock.Cycles
-	L2Broadcast   clock.Cycles
-	L2Writeback   clock.Cycles
-	KernelBytes   uint64 // weights, unpadded
+	WorkUnits       int
+	MACCyclesPerWU  int // multiply-accumulate cycles per work unit
+	PostCyclesPerWU int // post-processing cycles per work unit
+	NESingle        clock.Cycles
+	NEDouble        clock.Cycles
+	Planar          clock.Cycles
+	L2Broadcast     clock.Cycles
+	L2Writeback     clock.Cycles
+	KernelBytes     uint64 // weights, unpadded
 }
 
 // Shape is a descriptor's work in whole tensors: channels over all groups.

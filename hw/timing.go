@@ -42,7 +42,7 @@ func shapeOf(g *regs.Groups) Shape {
 // engineUnits are the cost columns of a task on the MAC engines.
 func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) Units {
 	u := Units{
-		WorkUnits: w.WorkUnits, MACCyclesPerW: w.MACCycles, PostCyclesPer: w.PostCycles,
+		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
 		NESingle: w.Single(), NEDouble: w.Double(),
 	}
 	c, in, out := &g.Common, g.InShape(), g.OutShape()

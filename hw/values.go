@@ -64,14 +64,23 @@ func unmodelled(g *regs.Groups) string {
 	case n.MACCfg.NonlinearMode() > regs.ActivationTable:
 		return fmt.Sprintf("nonlinear mode %d is not modelled", n.MACCfg.NonlinearMode())
 	}
-	switch n.MACCfg.OpMode() {
-	case regs.PassThrough:
-		return ""
-	case regs.ChannelMaximum, regs.MantissaTable:
+	switch op := n.MACCfg.OpMode(); op {
+	case regs.PassThrough, regs.ChannelMaximum, regs.MantissaTable:
+		in, out := g.InShape(), g.OutShape()
+		switch {
+		case in.Height != out.Height || in.Width != out.Width:
+			return fmt.Sprintf("a %v from %dx%d to %dx%d is not modelled", op, in.Height, in.Width, out.Height, out.Width)
+		case op == regs.ChannelMaximum && (out.Channels != 1 || int(c.GroupConvCfg.UnicastCin()) != in.Channels):
+			return fmt.Sprintf("a maximum over %d of %d channels with %d results is not modelled", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
+		case op == regs.MantissaTable && !c.GroupConvCfg.UnicastEn() && out.Channels != 1:
+			return fmt.Sprintf("a sum of channels with %d results is not modelled", out.Channels)
+		case op == regs.MantissaTable && c.GroupConvCfg.UnicastEn() && out.Channels != in.Channels:
+			return "unicast with several results a channel is not modelled"
+		}
 		return ""
 	case regs.MultiplyAccumulate:
 	default:
-		return fmt.Sprintf("MAC operation %d is not modelled: it gave zeros on silicon or was never tried", n.MACCfg.OpMode())
+		return fmt.Sprintf("MAC operation %d is not modelled: it gave zeros on silicon or was never tried", op)
 	}
 	switch cc := c.ConvCfg; {
 	case n.KernelCfg.PalEn():
@@ -209,10 +218,7 @@ func (d *Device) engines(t *regs.Task, dst tiles.Sink, src tiles.Source, group i
 		tiles.ChannelMaximum(dst, src, s, g.InShape().Channels, post)
 	case regs.MantissaTable:
 		post.Port = mac.PortCeiling
-		if c := &g.Common; c.GroupConvCfg.UnicastEn() {
-			if c.Cin.Cin() != c.Cout.Cout() {
-				return "unicast with several results a channel is not modelled", nil
-			}
+		if g.Common.GroupConvCfg.UnicastEn() {
 			tiles.PassThrough(dst, src, s, post, d.opts.Workers)
 		} else {
 			tiles.ChannelSum(dst, src, s, g.InShape().Channels, post)

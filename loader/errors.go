@@ -1,6 +1,20 @@
 package loader
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// oneLine keeps a message on one line and readable whatever names a damaged file has.
+func oneLine(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return s
+	}
+	q := strconv.Quote(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
 
 // A FormatError is a file that breaks its format.
 type FormatError struct {
@@ -25,7 +39,7 @@ func (e *FormatError) Error() string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
-	return s
+	return oneLine(s)
 }
 
 // An UnsupportedError is a file of a known form that the model does not run.
@@ -47,8 +61,8 @@ type SurfaceError struct {
 }
 
 func (e *SurfaceError) Error() string {
-	return fmt.Sprintf("descriptor %d, %s: %#x bytes at device address %#x %s %s",
-		e.Task, e.Unit, e.Bytes, e.Addr, e.What, e.Segment)
+	return oneLine(fmt.Sprintf("descriptor %d, %s: %#x bytes at device address %#x %s %s",
+		e.Task, e.Unit, e.Bytes, e.Addr, e.What, e.Segment))
 }
 
 // A MemoryError is a memory map that no program can have.
@@ -56,4 +70,4 @@ type MemoryError struct {
 	What string
 }
 
-func (e *MemoryError) Error() string { return "memory map: " + e.What }
+func (e *MemoryError) Error() string { return oneLine("memory map: " + e.What) }

@@ -153,7 +153,7 @@ func settle(mem *dma.Memory, tasks []*regs.Task, p *loader.Program) error {
 	for i := range p.Ports {
 		port := &p.Ports[i]
 		if err := checkPort(mem, port); err != nil {
-			return fmt.Errorf("port %s: %w", port.Name, err)
+			return err
 		}
 	}
 	return nil

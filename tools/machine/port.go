@@ -12,6 +12,20 @@ import (
 	"anesim/loader"
 )
 
+// A PortError is a port the model cannot fill or read.
+type PortError struct {
+	Port *loader.Port
+	What string
+	Err  error
+}
+
+func (e *PortError) Error() string {
+	return fmt.Sprintf("port %q at address %#x: %s", e.Port.Name, e.Port.Address, e.What)
+}
+
+// Unwrap returns the cause.
+func (e *PortError) Unwrap() error { return e.Err }
+
 // elements is the number of elements of a port.
 func elements(p *loader.Port) int {
 	n := 1
@@ -37,25 +51,28 @@ func span(p *loader.Port) uint64 {
 // them than its window has room for, and the window in the program's memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
-		return fmt.Errorf("elements lie %d bytes apart, the model walks fp16 two bytes apart", p.Strides[3])
+		return &PortError{p, fmt.Sprintf("elements lie %d bytes apart, the model walks fp16 two bytes apart", p.Strides[3]), nil}
 	}
 	room := p.Bytes / 2
 	for _, d := range p.Shape {
 		if d < 0 || uint64(d) > room {
-			return fmt.Errorf("shape %v does not fit its window of %#x bytes", p.Shape, p.Bytes)
+			return &PortError{p, fmt.Sprintf("shape %v does not fit its window of %#x bytes", p.Shape, p.Bytes), nil}
 		}
 		if d > 0 {
 			room /= uint64(d)
 		}
 	}
-	return mem.Check(p.Address, span(p))
+	if err := mem.Check(p.Address, span(p)); err != nil {
+		return &PortError{p, err.Error(), err}
+	}
+	return nil
 }
 
 // transfer copies halves in N, C, H, W order to the port's window (write), or from it.
 func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
 	b, err := mem.Bytes(p.Address, span(p))
 	if err != nil {
-		return fmt.Errorf("port %s: %w", p.Name, err)
+		return &PortError{p, err.Error(), err}
 	}
 	i := 0
 	for n := range p.Shape[0] {

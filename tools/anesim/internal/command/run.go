@@ -1,5 +1,176 @@
 package command
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
 
-func runCommand() *cobra.Command { return &cobra.Command{Use: "run [FILE]"} }
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/x448/float16"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/loader"
+	"anesim/tools/machine"
+)
+
+// runFlags are the flags of every command that runs a program.
+type runFlags struct {
+	chip       string
+	in         []string
+	out        string
+	seed       uint64
+	timingOnly bool
+	gateTiles  string
+	set        []string
+	repeat     int
+	init       string
+	counters   bool
+	constants  bool
+	json       bool
+	csv        bool
+}
+
+func (f *runFlags) register(s *pflag.FlagSet) {
+	s.SortFlags = false
+	s.StringVar(&f.chip, "chip", "m1", "machine: m1 or m1max")
+	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of halves, .npy (<f2) or raw .f16; repeatable")
+	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
+	s.BoolVar(&f.timingOnly, "timing-only", false, "no values: time, bytes and energy alone")
+	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
+	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
+	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
+	s.StringVar(&f.init, "init", "", "register-init table from `FILE`, binary or CSV")
+	s.BoolVar(&f.counters, "counters", false, "print the 24 counters of each descriptor")
+	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
+	s.BoolVar(&f.json, "json", false, "report as JSON")
+	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [FILE]",
+		Short: "Run a program: values, cycles, bytes, energy",
+		Long: `Run loads a program, applies the register-init records, walks its descriptors and
+prints a table per descriptor with totals. Without FILE it runs the built-in program,
+a 64-to-64 linear layer with the identity as weights.
+
+FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
+weights and no ports of its own: its memory is laid out from its descriptors, and its
+weights are an input like any other ("weights").`,
+		Args: atMostOneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := programArg(args)
+			if err != nil {
+				return err
+			}
+			return f.run(c.OutOrStdout(), p)
+		},
+	}
+	f.register(c.Flags())
+	return c
+}
+
+// programArg opens the command's program, the built-in one when there is no argument.
+func programArg(args []string) (*loader.Program, error) {
+	if len(args) == 0 {
+		return loader.IdentityProgram()
+	}
+	p, err := loader.Open(args[0])
+	if err != nil {
+		return nil, inFile(args[0], err)
+	}
+	return p, nil
+}
+
+// inFile puts the file's name before an error that does not have it yet.
+func inFile(name string, err error) error {
+	if strings.Contains(err.Error(), name) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// options turns the flags into a machine's.
+func (f *runFlags) options() (o machine.Options, err error) {
+	if f.json && f.csv {
+		return o, usage("--json and --csv exclude each other")
+	}
+	if f.repeat < 1 {
+		return o, usage("--repeat %d: want 1 or more", f.repeat)
+	}
+	if f.timingOnly && f.out != "" {
+		return o, usage("--timing-only computes nothing for --out")
+	}
+	o = machine.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat}
+	if o.Chip, err = hw.ChipByName(f.chip); err != nil {
+		return o, &usageError{err}
+	}
+	if f.gateTiles != "" {
+		if o.GateTiles, err = firmware.ParseTiles(f.gateTiles); err != nil {
+			return o, &usageError{err}
+		}
+	}
+	for _, s := range f.set {
+		v, err := firmware.ParseOverride(s)
+		if err != nil {
+			return o, &usageError{err}
+		}
+		o.Overrides = append(o.Overrides, v)
+	}
+	if f.init != "" {
+		if o.Init, err = readInit(f.init); err != nil {
+			return o, inFile(f.init, err)
+		}
+	}
+	o.Inputs = make(map[string][]float16.Float16)
+	for _, s := range f.in {
+		name, file, ok := strings.Cut(s, "=")
+		if !ok || name == "" || file == "" {
+			return o, usage("--in %q: want NAME=FILE", s)
+		}
+		if _, twice := o.Inputs[name]; twice {
+			return o, usage("--in %s is given twice", name)
+		}
+		if o.Inputs[name], err = readHalves(file); err != nil {
+			return o, inFile(file, err)
+		}
+	}
+	return o, nil
+}
+
+// run executes the program and prints the report.
+func (f *runFlags) run(w io.Writer, p *loader.Program) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	res, err := machine.Run(p, o)
+	if err != nil {
+		return inFile(p.Name, err)
+	}
+	if f.out != "" {
+		if err := writeOutputs(f.out, res); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.json:
+		err = writeJSON(w, res, &o, f)
+	case f.csv:
+		err = writeCSV(w, res)
+	default:
+		err = writeTable(w, res, &o, f)
+	}
+	if err != nil {
+		return err
+	}
+	if faults := res.Report.Faults; len(faults) > 0 {
+		return inFile(filepath.Base(p.Name), fmt.Errorf("device fault: %v", faults[0]))
+	}
+	return nil
+}
