@@ -1,0 +1,219 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/x448/float16"
+)
+
+const (
+	magic        = "\x93NUMPY"
+	dtype        = "<f2"
+	elementBytes = 2
+	alignment    = 64      // of the first element in the file
+	maxHeader    = 1 << 16 // bytes; a shape of maxAxes axes takes less than 2 KiB
+	maxAxes      = 64      // NumPy's own limit
+)
+
+// An Array is a tensor of halves in C order: the last axis varies fastest.
+type Array struct {
+	Shape []int // empty for a single number
+	Data  []float16.Float16
+}
+
+// A FormatError is a file that is not a valid .npy file.
+type FormatError struct {
+	Off  int64  // byte offset in the file
+	What string // what is wrong, and what was expected
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
+
+// A DTypeError is a valid file of elements other than '<f2'.
+type DTypeError struct {
+	DType string // as the file spells it: <f4, or a list of a structure's fields
+}
+
+func (e *DTypeError) Error() string {
+	return fmt.Sprintf("dtype %q, want %q: convert it with array.astype('%[2]s')", e.DType, dtype)
+}
+
+func malformed(off int64, format string, args ...any) error {
+	return &FormatError{off, fmt.Sprintf(format, args...)}
+}
+
+// Read reads the array in a file of size bytes, which it must fill. Errors are a
+// *FormatError, a *DTypeError, or that of r.
+func Read(r io.ReaderAt, size int64) (Array, error) {
+	text, off, err := readHeader(r, size)
+	if err != nil {
+		return Array{}, err
+	}
+	p := parser{text: text, off: off}
+	h, err := p.header()
+	if err != nil {
+		return Array{}, err
+	}
+	if h.descr != dtype {
+		return Array{}, &DTypeError{h.descr}
+	}
+	off += int64(len(text))
+	n, err := elements(h.shape)
+	if err != nil {
+		return Array{}, malformed(h.shapeOff, "%v", err)
+	}
+	switch got, want := size-off, elementBytes*int64(n); {
+	case got < want:
+		return Array{}, malformed(off, "%d bytes of data, want %d for shape %v", got, want, h.shape)
+	case got > want:
+		return Array{}, malformed(off+want, "%d bytes behind the data of shape %v", got-want, h.shape)
+	}
+	a := Array{h.shape, make([]float16.Float16, n)}
+	if err := readData(io.NewSectionReader(r, off, size-off), a.Data); err != nil {
+		return Array{}, err
+	}
+	if h.fortran {
+		a.Data = fromFortran(a.Shape, a.Data)
+	}
+	return a, nil
+}
+
+// readHeader returns the text of the header and its byte offset.
+func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
+	const short, long = 10, 12
+	var b [long]byte
+	if size < short {
+		return nil, 0, malformed(0, "%d bytes are no .npy file", size)
+	}
+	if err := readAt(r, b[:short], 0); err != nil {
+		return nil, 0, err
+	}
+	if string(b[:6]) != magic {
+		return nil, 0, malformed(0, "magic %q, want %q", b[:6], magic)
+	}
+	off = short
+	n := int64(binary.LittleEndian.Uint16(b[8:]))
+	switch major, minor := b[6], b[7]; {
+	case minor != 0 || major < 1 || major > 3:
+		return nil, 0, malformed(6, "version %d.%d, want 1.0, 2.0 or 3.0", major, minor)
+	case major > 1:
+		if off = long; size < long {
+			return nil, 0, malformed(8, "file ends in the header's length")
+		}
+		if err := readAt(r, b[short:], short); err != nil {
+			return nil, 0, err
+		}
+		n = int64(binary.LittleEndian.Uint32(b[8:]))
+	}
+	if n > min(size-off, maxHeader) {
+		return nil, 0, malformed(8, "header of %d bytes, want at most %d", n, min(size-off, maxHeader))
+	}
+	text = make([]byte, n)
+	return text, off, readAt(r, text, off)
+}
+
+// readAt fills b: a file that ends before its size is io.ErrUnexpectedEOF.
+func readAt(r io.ReaderAt, b []byte, off int64) error {
+	n, err := r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+const chunk = 32 << 10 // bytes
+
+func readData(r io.Reader, dst []float16.Float16) error {
+	var b [chunk]byte
+	for len(dst) > 0 {
+		n := min(len(dst), chunk/elementBytes)
+		if _, err := io.ReadFull(r, b[:elementBytes*n]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		for i := range n {
+			dst[i] = float16.Frombits(binary.LittleEndian.Uint16(b[elementBytes*i:]))
+		}
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// elements is the number of elements of a shape.
+func elements(shape []int) (int, error) {
+	n := 1
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("shape %v has a negative extent", shape)
+		}
+		if d == 0 {
+			return 0, nil
+		}
+	}
+	for _, d := range shape {
+		if n > math.MaxInt/elementBytes/d {
+			return 0, fmt.Errorf("shape %v has more elements than memory has", shape)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// fromFortran reorders elements whose first axis varies fastest.
+func fromFortran(shape []int, src []float16.Float16) []float16.Float16 {
+	dst := make([]float16.Float16, len(src))
+	at := make([]int, len(shape))
+	for i := range dst {
+		from, stride := 0, 1
+		for axis, d := range shape {
+			from += at[axis] * stride
+			stride *= d
+		}
+		dst[i] = src[from]
+		for axis := len(at) - 1; axis >= 0; axis-- {
+			if at[axis]++; at[axis] < shape[axis] {
+				break
+			}
+			at[axis] = 0
+		}
+	}
+	return dst
+}
+
+// Write writes an array in C order. The shape must have as many elements as data.
+func Write(w io.Writer, shape []int, data []float16.Float16) error {
+	n, err := elements(shape)
+	if err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	if len(shape) > maxAxes {
+		return fmt.Errorf("npy: %d axes, want at most %d", len(shape), maxAxes)
+	}
+	if n != len(data) {
+		return fmt.Errorf("npy: %d elements for shape %v of %d", len(data), shape, n)
+	}
+	if _, err := w.Write(appendHeader(nil, shape)); err != nil {
+		return err
+	}
+	b := make([]byte, 0, min(chunk, elementBytes*n))
+	for len(data) > 0 {
+		b = b[:0]
+		part := data[:min(len(data), chunk/elementBytes)]
+		for _, v := range part {
+			b = binary.LittleEndian.AppendUint16(b, v.Bits())
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		data = data[len(part):]
+	}
+	return nil
+}
