@@ -19,7 +19,12 @@ func gaussian(rng *rand.Rand, n int) []float32 {
 
 func BenchmarkReduce(b *testing.B) {
 	for _, size := range []struct{ k, lanes, vectors int }{
-		{64, 64, 32}, {576, 128, 32}, {576, 100, 8}, {576, 1024, 1}, {576, 1024, 32}, {576, 1000, 32}, {576, 16, 1}, {27, 256, 16}, {4608, 64, 8},
+		{576, 128, 32}, // 3x3 convolution, 64 channels, a patch, 32 output channels
+		{576, 100, 8},  // columns that fill no whole block
+		{27, 256, 16},  // first layer of an image network
+		{4608, 64, 8},  // a panel beyond the second-level cache's half
+		{512, 1024, 4}, // rows a large power of two apart
+		{576, 1, 1},    // one output
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		panel := gaussian(rng, size.k*size.lanes)
@@ -35,5 +40,94 @@ func BenchmarkReduce(b *testing.B) {
 				b.ReportMetric(macs/b.Elapsed().Seconds(), "MAC/s")
 			})
 		}
+	}
+}
+
+// BenchmarkReduceSaturated has half of its outputs beyond the ceiling, which the
+// fast kernels compute twice.
+func BenchmarkReduceSaturated(b *testing.B) {
+	const k, lanes, vectors = 576, 128, 8
+	rng := rand.New(rand.NewPCG(1, 2))
+	panel, taps := gaussian(rng, k*lanes), gaussian(rng, k*vectors)
+	for i := range panel {
+		panel[i] *= 1 << 11
+	}
+	acc := make([]float32, lanes*vectors)
+	for _, lv := range levels() {
+		b.Run(lv.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				reduceAt(lv, acc, panel, taps, lanes, k, PortCeiling)
+			}
+			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+		})
+	}
+}
+
+func BenchmarkDot(b *testing.B) {
+	const k = 576
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, w := make([]float16.Float16, k), make([]float16.Float16, k)
+	for i := range x {
+		x[i], w[i] = anyHalf(rng, 0), anyHalf(rng, 0)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Dot(x, w)
+	}
+	b.ReportMetric(k*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+}
+
+const rowElements = 4096
+
+func elements(b *testing.B) {
+	b.ReportMetric(rowElements*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+}
+
+func BenchmarkWiden(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	src, dst := make([]float16.Float16, rowElements), make([]float32, rowElements)
+	for i := range src {
+		src[i] = anyHalf(rng, 0)
+	}
+	for _, lv := range levels() {
+		b.Run(lv.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				widenAt(lv, dst, src)
+			}
+			elements(b)
+		})
+	}
+}
+
+func BenchmarkPost(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	acc, dst := gaussian(rng, rowElements), make([]float16.Float16, rowElements)
+	post := Post{Scale: 1.5, Bias: 0.25, ReLU: true}
+	for _, lv := range levels() {
+		b.Run(lv.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				narrowAt(lv, dst, acc, &post)
+			}
+			elements(b)
+		})
+	}
+}
+
+func BenchmarkActivation(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	acc, dst := gaussian(rng, rowElements), make([]float16.Float16, rowElements)
+	for _, a := range []Activation{Sigmoid, Tanh, Exp, Rsqrt} {
+		table, _ := TableOf(a)
+		post := Post{Scale: PostScale(a.Prescale(), 0), Table: table}
+		b.Run(a.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				post.Apply(dst, acc)
+			}
+			elements(b)
+		})
 	}
 }

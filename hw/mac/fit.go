@@ -68,7 +68,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	case ModeSqrt, ModeReciprocal:
 		first = int(math.Ceil(0.5 / step))
 	}
-	place := func(i int) float64 { return base + float64(i)*step }
+	place := func(i int) float64 { return base + float64(float64(i)*step) }
 	for i := first; i < numKnots; i++ {
 		v := f(place(i))
 		if spec.Balance {
@@ -127,7 +127,7 @@ func tail(f func(float64) float64, knot, clamp float64) (slope, intercept float6
 	if math.IsInf(clamp, 0) { // no drift far out: the slope must be exact there
 		slope = math.Round(slope*64) / 64
 	}
-	return slope, f(knot) - slope*knot
+	return slope, f(knot) - float64(slope*knot)
 }
 
 // Deviation measures the table against f.
@@ -145,7 +145,7 @@ func (t *Table) Deviation(f func(float64) float64) Deviation {
 			continue
 		}
 		e := math.Abs(float64(t.Eval(x).Float32()) - want)
-		squares += e * e
+		squares += float64(e * e)
 		d.Count++
 		if e > d.Max {
 			d.Max, d.At = e, float64(x)

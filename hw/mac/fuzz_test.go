@@ -101,11 +101,17 @@ func FuzzTable(f *testing.F) {
 		if again := table.Encode(); string(again[:]) != string(b) {
 			t.Error("Encode changes the bytes")
 		}
-		for _, v := range []float32{float16.Float16(input).Float32(), 0, float32(inf), float32(-inf)} {
+		src := []float32{0, negZero, float32(inf), float32(-inf), float32(math.NaN())}
+		for i := range uint16(16) {
+			src = append(src, float16.Float16(input+i*0x3a01).Float32())
+		}
+		for _, v := range src {
 			if table.Eval(v).IsNaN() {
 				t.Errorf("Eval(%v) is NaN", v)
 			}
 		}
+		evalLevels(t, "table", table, src, &tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax})
+		evalLevels(t, "table", table, src, &tableRow{scale: -3, bias: 1, top: half32768 - 1})
 	})
 }
 

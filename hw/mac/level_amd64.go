@@ -9,8 +9,7 @@ import (
 
 func levels() []level {
 	l := []level{portable}
-	// F16C has no bit of its own in cpu.X86; every processor with AVX2 has it.
-	if cpu.X86.HasAVX2 {
+	if cpu.X86.HasAVX2 && cpu.X86.HasF16C {
 		l = append(l, avx2)
 		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL {
 			l = append(l, avx512)
@@ -120,6 +119,16 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
+func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+	n := 0
+	if lv != portable && (t.mode == ModePlain || t.mode == ModeOdd) {
+		if n = len(acc) &^ 7; n > 0 {
+			evalAVX2(&dst[0], &acc[0], n, t, r)
+		}
+	}
+	evalPortable(dst[n:], acc[n:], t, r)
+}
+
 // reduce64AVX512 reduces 64 adjacent columns of a panel whose rows are stride bytes
 // apart with the k taps. It reports that the results are void: an operand was
 // infinite, or a sum reached the limit.
@@ -168,3 +177,9 @@ func widenF16C(dst *float32, src *float16.Float16, n int)
 //
 //go:noescape
 func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)
+
+// evalAVX2 is evalPortable for n values, n a positive multiple of 8, and a table
+// in ModePlain or ModeOdd.
+//
+//go:noescape
+func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)

@@ -73,6 +73,11 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
+// evalAt has no NEON form: there is no gather.
+func evalAt(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+	evalPortable(dst, acc, t, r)
+}
+
 // reduce16NEON reduces 16 adjacent columns of a panel whose rows are stride bytes
 // apart with the k taps. It reports the bits of the largest magnitude that an
 // accumulator had and the largest exponent field of an operand of the tile adder.

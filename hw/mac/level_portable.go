@@ -17,3 +17,7 @@ func widenAt(_ level, dst []float32, src []float16.Float16) {
 func narrowAt(_ level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst, acc, p)
 }
+
+func evalAt(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+	evalPortable(dst, acc, t, r)
+}

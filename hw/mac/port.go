@@ -47,12 +47,29 @@ func (p Port) Limit() float32 {
 // rounded magnitude (measured). NaN becomes +0, as every result that has no value
 // (measured: inf-inf, 0*inf).
 func (p Port) Narrow(v float32) float16.Float16 {
-	if v != v {
-		return 0
-	}
-	h := float16.Fromfloat32(v)
+	h := nearestHalf(v)
 	if p == PortCeiling && h&^halfSign >= half32768 {
 		h = h&halfSign | halfInf
 	}
 	return h
+}
+
+// nearestHalf rounds half to even. NaN becomes +0.
+func nearestHalf(v float32) float16.Float16 {
+	bits := math.Float32bits(v)
+	sign, abs := float16.Float16(bits>>16&halfSign), bits&^(1<<31)
+	switch {
+	case abs >= 0x47800000: // 65536
+		if v != v {
+			return 0
+		}
+		return sign | halfInf
+	case abs < 0x38800000: // 2^-14: an fp32 add with 1/2 has the unit of a denormal half
+		d := math.Float32bits(math.Float32frombits(abs) + 0.5)
+		return sign | float16.Float16(d-0x3f000000)
+	}
+	// Half a unit less one, and one more when the half is odd; what carries out of
+	// the significand belongs in the exponent.
+	abs += 0xfff + abs>>13&1
+	return sign | float16.Float16((abs-(127-15)<<23)>>13)
 }

@@ -52,13 +52,9 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 		narrowAt(active, dst, acc, p)
 		return
 	}
-	for i, a := range acc {
-		h := p.Table.Eval(p.linear(a))
-		if p.Port == PortCeiling && h&^halfSign >= half32768 {
-			h = h&halfSign | halfInf
-		}
-		dst[i] = h
-	}
+	_, top := p.bounds()
+	row := tableRow{scale: p.Scale, bias: p.Bias, top: top}
+	evalAt(active, dst, acc, p.Table, &row)
 }
 
 func (p *Post) linear(a float32) float32 {

@@ -69,3 +69,37 @@ func TestRegisters(t *testing.T) {
 		}
 	}
 }
+
+// TestNaN follows a NaN from an input through a unit weight: silicon has
+// relu(NaN) = inf and sigmoid(NaN) = tanh(NaN) = erf(NaN) = 1.
+func TestNaN(t *testing.T) {
+	x, acc, out := make([]float32, 1), make([]float32, 1), make([]float16.Float16, 1)
+	Widen(x, []float16.Float16{0xfe01})
+	Reduce(acc, x, []float32{1}, PortFull)
+	posts := map[string]Post{"relu": {Scale: 1, ReLU: true}}
+	want := map[string]float16.Float16{"relu": 0x7c00}
+	for _, a := range []Activation{Sigmoid, Tanh, Erf, Exp} {
+		table, _ := TableOf(a)
+		posts[a.String()] = Post{Scale: 1, Table: table}
+		want[a.String()] = 0x3c00
+	}
+	want["exp"] = 0x7c00
+	for name, post := range posts {
+		if post.Apply(out, acc); out[0] != want[name] {
+			t.Errorf("%s(NaN) = %v, want %v", name, out[0], want[name])
+		}
+	}
+}
+
+// TestSoftsign has its end value beyond an infinite clamp, which is how a table
+// can give the measured softsign(+inf) = +0.
+func TestSoftsign(t *testing.T) {
+	table, _, err := FitTable(func(x float64) float64 { return x / (1 + math.Abs(x)) },
+		TableSpec{Mode: ModeOdd, StepLog: 2, High: inf, Above: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.Eval(float32(inf)); got != 0 {
+		t.Errorf("softsign(+inf) = %v, want +0", got)
+	}
+}

@@ -39,6 +39,9 @@ func Reduce(acc, panel, taps []float32, port Port) {
 // taps[m*K:][:K] and its results are acc[m*lanes:][:lanes], each exactly as
 // Reduce gives it. len(panel) must be a multiple of lanes, len(taps) of K, and
 // len(acc) must be lanes times the number of vectors.
+//
+// Products commute, so either operand of a layer can be the panel; speed wants at
+// least 16 lanes, best a multiple of 64, and a panel of at most half a megabyte.
 func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
 	if len(acc) == 0 {
 		return

@@ -25,6 +25,23 @@ func ExampleReduce() {
 	// Output: [6 12 18 8016]
 }
 
+// Two output channels over the same two pixels.
+func ExampleReduceMany() {
+	panel := []float32{
+		1, 10,
+		2, 20,
+		3, 30,
+	}
+	taps := []float32{
+		1, 1, 1,
+		0, 0, -1,
+	}
+	acc := make([]float32, 4)
+	ReduceMany(acc, panel, taps, 2, PortCeiling)
+	fmt.Println(acc[:2], acc[2:])
+	// Output: [6 60] [-3 -30]
+}
+
 func ExampleDot() {
 	x := []float16.Float16{0x6c00, 0xec00, 0x3c00} // 4096, -4096, 1
 	w := []float16.Float16{0x3c00, 0x3c00, 0x3c00}

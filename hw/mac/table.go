@@ -53,10 +53,14 @@ func (m TableMode) fits(stepLog int) bool {
 type Table struct {
 	raw  [TableBytes / 2]float16.Float16
 	mode TableMode
-	step int // log2(1/step)
+	step int     // log2(1/step)
+	unit float32 // 1/step
+	base float32 // steps from the first knot to input 0
 	knot [numKnots]float32
+	rise [segments]float32 // from each knot to the next
 
 	clampLow, clampHigh float32
+	below, above        float32
 	lowSlope, lowIntercept,
 	highSlope, highIntercept float32
 }
@@ -85,11 +89,19 @@ func ParseTable(b []byte) (*Table, error) {
 		return nil, &FormatError{"table", 2 * atStep, "step does not fit the mode, log2(1/step)", uint16(t.raw[atStep])}
 	}
 	t.step = int(t.raw[atStep])
+	t.unit = float32(uint32(1) << t.step)
+	if t.mode == ModePlain {
+		t.base = segments / 2
+	}
 
 	for i := range t.knot {
 		t.knot[i] = t.raw[atKnots+i].Float32()
 	}
+	for i := range t.rise {
+		t.rise[i] = sum(t.knot[i+1], -t.knot[i])
+	}
 	t.clampLow, t.clampHigh = t.raw[atClampLow].Float32(), t.raw[atClampHigh].Float32()
+	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
 	return t, nil
@@ -123,11 +135,11 @@ func (t *Table) Eval(v float32) float16.Float16 {
 	switch t.mode {
 	case ModeOdd:
 		var sign float16.Float16
-		if v < 0 {
+		if math.Signbit(float64(v)) {
 			sign, v = halfSign, -v
 		}
 		h := t.eval(v)
-		if h == 0 {
+		if h&^halfSign == 0 {
 			return 0
 		}
 		return h ^ sign
@@ -141,9 +153,34 @@ func (t *Table) Eval(v float32) float16.Float16 {
 
 // EvalSlice looks up every value of src into dst, which must be at least as long.
 func (t *Table) EvalSlice(dst []float16.Float16, src []float32) {
-	dst = dst[:len(src)]
-	for i, v := range src {
-		dst[i] = t.Eval(v)
+	if len(src) == 0 {
+		return
+	}
+	row := tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax}
+	evalAt(active, dst[:len(src)], src, t, &row)
+}
+
+// tableRow is what happens to a row of accumulators around the table.
+type tableRow struct {
+	scale, bias float32
+	nan         float32 // what acc*scale becomes where it has no value
+	top         uint16  // bits of the largest magnitude that stays finite
+}
+
+// negZero is the bias that changes nothing, -0 included.
+var negZero = float32(math.Copysign(0, -1))
+
+func evalPortable(dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+	for i, a := range acc {
+		v := float32(a * r.scale)
+		if v != v {
+			v = r.nan
+		}
+		h := t.Eval(sum(v, r.bias))
+		if uint16(h&^halfSign) > r.top {
+			h = h&halfSign | halfInf
+		}
+		dst[i] = h
 	}
 }
 
@@ -158,7 +195,7 @@ func (t *Table) eval(v float32) float16.Float16 {
 	switch t.mode {
 	case ModeExponent:
 		n := float32(math.Floor(float64(v)))
-		return scaleHalf(t.between(scaleBy(float32(v-n), t.step)), int(n))
+		return scaleHalf(t.between(float32(float32(v-n)*t.unit)), int(n))
 	case ModeSqrt, ModeReciprocal:
 		// v = m * 4^half with m in [1/2,2), so that an even power of two lands on
 		// the knot for 1 (inferred: 25 of the 33 knots are set, those from 1/2 on).
@@ -170,22 +207,17 @@ func (t *Table) eval(v float32) float16.Float16 {
 		if t.mode == ModeReciprocal {
 			half = -half
 		}
-		return scaleHalf(t.between(scaleBy(float32(m), t.step)), half)
+		return scaleHalf(t.between(float32(float32(m)*t.unit)), half)
 	}
 
-	pos := float32(scaleBy(v, t.step))
-	if t.mode == ModePlain {
-		if pos < -segments/2 {
-			return line(t.lowSlope, v, t.lowIntercept)
-		}
-		if pos > segments/2 {
-			return line(t.highSlope, v, t.highIntercept)
-		}
-		pos += segments / 2
-	} else if pos > segments {
+	pos := float32(v * t.unit)
+	switch {
+	case pos < -t.base:
+		return line(t.lowSlope, v, t.lowIntercept)
+	case pos > segments-t.base:
 		return line(t.highSlope, v, t.highIntercept)
 	}
-	return t.between(pos)
+	return t.between(float32(pos + t.base))
 }
 
 // between interpolates at pos steps from the first knot, pos in [0,32]. Knots and
@@ -201,16 +233,21 @@ func (t *Table) eval(v float32) float16.Float16 {
 func (t *Table) between(pos float32) float16.Float16 {
 	i := min(int(pos), segments-1)
 	f := float32(pos - float32(i))
-	a, b := t.knot[i], t.knot[i+1]
-	return PortFull.Narrow(sum(a, product(f, sum(b, -a))))
+	return nearestHalf(sum(t.knot[i], product(f, t.rise[i])))
 }
 
 // line is a tail: slope*v + intercept.
 func line(slope, v, intercept float32) float16.Float16 {
-	return PortFull.Narrow(sum(product(slope, v), intercept))
+	return nearestHalf(sum(product(slope, v), intercept))
 }
 
 // scaleHalf returns h * 2^n, rounded once.
 func scaleHalf(h float16.Float16, n int) float16.Float16 {
+	if h&^halfSign >= halfNormal && h&^halfSign < halfInf {
+		e := int(h>>halfExpShift&31) + n
+		if 0 < e && e < 31 { // stays normal
+			return h + float16.Float16(n<<halfExpShift)
+		}
+	}
 	return Round(math.Ldexp(float64(h.Float32()), n), NearestEven)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -257,6 +258,45 @@ func TestFitTableErrors(t *testing.T) {
 	} {
 		if _, _, err := FitTable(square, spec); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// evalLevels compares the implementations over src.
+func evalLevels(t *testing.T, name string, table *Table, src []float32, row *tableRow) {
+	t.Helper()
+	want := make([]float16.Float16, len(src))
+	evalPortable(want, src, table, row)
+	for _, lv := range levels()[1:] {
+		got := make([]float16.Float16, len(src))
+		evalAt(lv, got, src, table, row)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("%v, %s %+v: %g gives %#04x, want %#04x", lv, name, *row, src[i], got[i], want[i])
+			}
+		}
+	}
+}
+
+func TestTableLevels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	src := make([]float32, 1<<16, 1<<17)
+	for i := range src {
+		src[i] = float16.Float16(i).Float32()
+	}
+	for range 1 << 15 {
+		src = append(src, math.Float32frombits(rng.Uint32()), float32(rng.NormFloat64()*6))
+	}
+	for _, a := range Activations() {
+		table, _ := TableOf(a)
+		for _, row := range []tableRow{
+			{scale: 1, bias: negZero, nan: float32(inf), top: halfMax},
+			{scale: 1, top: halfMax},
+			{scale: -0.7, bias: 0.3, top: half32768 - 1},
+			{scale: 0, bias: 1, top: halfMax},
+			{scale: float32(inf), bias: float32(-inf), top: halfMax},
+		} {
+			evalLevels(t, a.String(), table, src, &row)
 		}
 	}
 }

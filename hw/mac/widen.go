@@ -1,6 +1,10 @@
 package mac
 
-import "github.com/x448/float16"
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
 
 // Widen loads src as multiply-accumulate operands into dst: NaN becomes +Inf and
 // a denormal becomes +0 (both measured); every other half, -0 included, keeps its
@@ -20,11 +24,16 @@ func widenPortable(dst []float32, src []float16.Float16) {
 
 // widen is the operand load of one half.
 func widen(h float16.Float16) float32 {
-	switch abs := h &^ halfSign; {
+	sign, abs := uint32(h&halfSign)<<16, uint32(h&^halfSign)
+	switch {
+	case abs-1 < halfNormal-1: // a denormal; 0 - 1 is large
+		return 0
+	case abs == 0:
+		return math.Float32frombits(sign)
 	case abs > halfInf:
-		h = halfInf
-	case abs < halfNormal && abs != 0:
-		h = 0
+		return float32(inf)
+	case abs == halfInf:
+		return math.Float32frombits(sign | 0xff<<23)
 	}
-	return h.Float32()
+	return math.Float32frombits(sign | abs<<13 + (127-15)<<23)
 }
