@@ -212,6 +212,9 @@ func parseContainer(file []byte) (*Container, error) {
 	if uint64(n) > total/commandHeader {
 		return nil, fail(16, n, "too many load commands for %#x bytes", total)
 	}
+	if n > maxLoads {
+		return nil, fail(16, n, "more than %d load commands", maxLoads)
+	}
 	if _, err := r.own(20, 0, headerSize+total, "load commands"); err != nil {
 		return nil, err
 	}

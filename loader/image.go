@@ -67,6 +67,9 @@ func (m *imager) add(at uint64, l Load) error {
 			p.Segments = append(p.Segments, Segment{l.Name, s.Name, s.Addr, s.Size, s.Data, l.Prot})
 		}
 	case *PortLoad:
+		if len(m.ports) == maxPorts {
+			return fail(at, l.Name, "more than %d ports", maxPorts)
+		}
 		m.ports = append(m.ports, placed[*PortLoad]{at, l})
 	case *ProgramLoad:
 		if m.main != nil {
@@ -76,6 +79,9 @@ func (m *imager) add(at uint64, l Load) error {
 		m.procedure(l.Procedure)
 		p.FirstWords, p.TaskCount, p.BARs = l.FirstWords, l.Tasks, l.BARs
 	case *OperationLoad:
+		if len(m.ops) == maxPorts {
+			return fail(at, l.Port, "more than %d operations", maxPorts)
+		}
 		m.ops = append(m.ops, placed[*OperationLoad]{at, l})
 		m.procedure(l.Procedure)
 	case *BannerLoad:
@@ -118,6 +124,9 @@ func (m *imager) chain() error {
 	owner, err := p.walk()
 	if err != nil {
 		return err
+	}
+	if n := len(text.Relocs); n > len(text.Data)/4 {
+		return fail(uint64(text.RelocOffset), n, "more relocations than the %d words of text", len(text.Data)/4)
 	}
 	for i, pair := range text.Relocs {
 		r, err := m.relocation(owner, pair)
@@ -200,7 +209,7 @@ func (m *imager) bind() error {
 			if slices.ContainsFunc(m.ops, func(op placed[*OperationLoad]) bool { return op.load.Port == l.load.Name }) {
 				continue
 			}
-			if s, ok := m.p.segmentAt(l.load.Addr); ok && (s.Prot&ProtWrite != 0) != (d == Output) {
+			if s, ok := m.p.window(l.load.Addr); ok && (s.Prot&ProtWrite != 0) != (d == Output) {
 				continue
 			} else if !ok && d == Output {
 				continue
@@ -214,10 +223,10 @@ func (m *imager) bind() error {
 	return nil
 }
 
-// segmentAt finds the segment that starts at an address.
-func (p *Program) segmentAt(addr uint64) (*Segment, bool) {
+// window finds the __FVMLIB section that starts at an address.
+func (p *Program) window(addr uint64) (*Segment, bool) {
 	for i := range p.Segments {
-		if s := &p.Segments[i]; s.Addr == addr && s.Size > 0 {
+		if s := &p.Segments[i]; s.Name == "__FVMLIB" && s.Addr == addr && s.Size > 0 {
 			return s, true
 		}
 	}
@@ -226,9 +235,12 @@ func (p *Program) segmentAt(addr uint64) (*Segment, bool) {
 
 func (m *imager) port(l placed[*PortLoad], op *OperationLoad, d Direction) error {
 	p := m.p
-	s, ok := p.segmentAt(l.load.Addr)
+	s, ok := p.window(l.load.Addr)
 	if !ok {
-		return fail(l.at+0x10, l.load.Addr, "no section stands at the address of port %s", l.load.Name)
+		return fail(l.at+0x10, l.load.Addr, "no __FVMLIB section stands at the address of port %s", l.load.Name)
+	}
+	if need := [...]Protection{Input: ProtRead, Output: ProtWrite}[d]; s.Prot&need == 0 {
+		return fail(l.at+0x10, l.load.Addr, "window of %v port %s has protection %d, at", d, l.load.Name, s.Prot)
 	}
 	port := Port{Name: l.load.Name, Direction: d, Address: s.Addr, Bytes: s.Size, BAR: -1}
 	for i, a := range p.BARs {
@@ -242,13 +254,8 @@ func (m *imager) port(l placed[*PortLoad], op *OperationLoad, d Direction) error
 		return wrap(l.at, err, "port %s", port.Name)
 	}
 	port.Type = p.elementType(code)
-	// The last element must stand inside the window.
-	last := uint64(0)
-	for i, n := range port.Shape {
-		last += uint64(n-1) * port.Strides[i]
-	}
-	if last+elementBytes > port.Bytes {
-		return fail(l.at, port.Name, "shape %v with strides %v needs %#x bytes of the %#x of port", port.Shape, port.Strides, last+elementBytes, port.Bytes)
+	if n := port.span(); n > port.Bytes {
+		return fail(l.at, port.Name, "shape %v with strides %v needs %#x bytes of the %#x of port", port.Shape, port.Strides, n, port.Bytes)
 	}
 	p.Ports = append(p.Ports, port)
 	return nil
@@ -265,6 +272,21 @@ func (p *Program) elementType(code int) ElementType {
 		return f
 	}
 	return ElementType{Code: code}
+}
+
+// span is the number of bytes to the end of the port's last element.
+func (p *Port) span() uint64 {
+	n := uint64(elementBytes)
+	for i, e := range p.Shape {
+		n += uint64(e-1) * p.Strides[i]
+	}
+	return n
+}
+
+// flat gives the port a shape of one row.
+func (p *Port) flat() {
+	p.Shape = [4]int{1, 1, 1, int(p.Bytes / elementBytes)}
+	p.Strides = [4]uint64{p.Bytes, p.Bytes, p.Bytes, elementBytes}
 }
 
 // elementBytes is the size of fp16, the only element format real programs move.
@@ -295,8 +317,6 @@ func (m *imager) shape(port *Port, op *OperationLoad) (int, error) {
 	if port.Bytes < elementBytes {
 		return 0, fmt.Errorf("no element in the %d bytes", port.Bytes)
 	}
-	n := port.Bytes / elementBytes
-	port.Shape = [4]int{1, 1, 1, int(n)}
-	port.Strides = [4]uint64{port.Bytes, port.Bytes, port.Bytes, elementBytes}
+	port.flat()
 	return Float16().Code, nil
 }

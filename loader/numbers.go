@@ -143,6 +143,8 @@ const (
 	MaxAddressRange = 4 << 30 // from the lowest window to the end of the highest
 	MaxZeroFill     = 1 << 30 // bytes of memory with nothing in the file
 	maxName         = 1 << 12
+	maxLoads        = 1 << 12
+	maxPorts        = len(regs.BARs{}) // a port without a buffer is of no use
 )
 
 // Bounds of a descriptor, as hw/regs has them.

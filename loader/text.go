@@ -132,14 +132,11 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 			continue
 		}
 		w := given[b.bar]
-		size := roundUp(max(b.bytes, w.Bytes, 1), PageSize)
-		addr := w.Addr
-		if addr == 0 {
-			addr = at
+		size, addr := max(b.bytes, w.Bytes, 1), cmp.Or(w.Addr, at)
+		if size > MaxAddressRange || !inAperture(addr, size) {
+			return fail(0, nil, "buffer %d needs %#x bytes at %#x, want at most %#x", b.bar, size, addr, uint64(MaxAddressRange))
 		}
-		if !inAperture(addr, size) || size > MaxAddressRange {
-			return fail(0, nil, "buffer %d needs %#x bytes", b.bar, size)
-		}
+		size = roundUp(size, PageSize)
 		at = max(at, roundUp(addr+size, PageSize))
 		p.BARs[b.bar] = addr
 		s := Segment{Name: "__FVMLIB", Section: "__const", Addr: addr, Size: size, Prot: ProtRead}
@@ -151,8 +148,9 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		}
 		p.Segments = append(p.Segments, s)
 	}
-	if w := given[regs.BARText]; w.Addr != 0 {
-		at = w.Addr
+	at = cmp.Or(given[regs.BARText].Addr, at)
+	if !inAperture(at, MaxText) {
+		return fail(0, at, "text leaves the device space at")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
 	p.Segments = append(p.Segments, Segment{"__TEXT", "__text", at, uint64(len(p.Text)), p.Text, ProtRead | ProtExec})
@@ -163,11 +161,9 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		size = roundUp(constants.bytes, TileSize)
 	}
 	size = max(size, w.Bytes)
-	if at = roundUp(at+uint64(len(p.Text)), TileSize); w.Addr != 0 {
-		at = w.Addr
-	}
-	if !inAperture(at, size) {
-		return fail(0, nil, "constants need %#x bytes", size)
+	at = cmp.Or(w.Addr, roundUp(at+uint64(len(p.Text)), TileSize))
+	if size > MaxAddressRange || !inAperture(at, size) {
+		return fail(0, nil, "constants need %#x bytes at %#x, want at most %#x", size, at, uint64(MaxAddressRange))
 	}
 	p.BARs[regs.BARWeights] = at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: size, Prot: ProtRead})
@@ -215,13 +211,17 @@ func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port 
 	port := Port{Name: name, Direction: d, Type: Float16(), Address: p.BARs[b.bar], BAR: b.bar}
 	if b.bar == regs.BARWeights || a.kernel {
 		port.Bytes = roundUp(b.bytes, TileSize)
-		port.Shape = [4]int{1, 1, 1, int(port.Bytes / elementBytes)}
-		port.Strides = [4]uint64{port.Bytes, port.Bytes, port.Bytes, elementBytes}
+		port.flat()
 		return port
 	}
+	room := roundUp(max(b.bytes, 1), PageSize)
 	port.Shape, port.Strides = tensor(&a.surface)
-	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0])
-	port.Bytes = min(port.Bytes, roundUp(b.bytes, PageSize))
+	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.span())
+	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room {
+		// Strides that make no tensor: the bytes as they are.
+		port.Bytes = min(max(b.touched, elementBytes), room)
+		port.flat()
+	}
 	return port
 }
 

@@ -23,9 +23,9 @@ func (c *Container) Bytes() []byte {
 		at += len(dst)
 		switch l := l.(type) {
 		case *SegmentLoad:
-			copy(out[l.Offset:], l.Data)
+			put(out, l.Offset, l.Data)
 			for _, s := range l.Sections {
-				copy(out[s.Offset:], s.Data)
+				put(out, uint64(s.Offset), s.Data)
 				for i, r := range s.Relocs {
 					le.PutUint32(out[int(s.RelocOffset)+relocSize*i:], r.Off)
 					le.PutUint32(out[int(s.RelocOffset)+relocSize*i+4:], r.Info)
@@ -35,7 +35,7 @@ func (c *Container) Bytes() []byte {
 			for i := range l.Symbols {
 				l.Symbols[i].store(out[int(l.Offset)+symbolSize*i:])
 			}
-			copy(out[l.StringOffset:], l.Strings)
+			put(out, uint64(l.StringOffset), l.Strings)
 		}
 	}
 	for i, v := range [...]uint32{
@@ -45,6 +45,13 @@ func (c *Container) Bytes() []byte {
 		le.PutUint32(out[4*i:], v)
 	}
 	return out
+}
+
+// put writes data at an offset that means nothing when there is none: a window's.
+func put(out []byte, off uint64, data []byte) {
+	if len(data) > 0 {
+		copy(out[off:], data)
+	}
 }
 
 // Bytes is the program in the form it came in. Segment data may have been changed in

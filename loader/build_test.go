@@ -1,0 +1,95 @@
+package loader
+
+import (
+	"strings"
+	"testing"
+
+	"anesim/hw/regs"
+)
+
+// TestExamples links every example and holds its ports to what its name says.
+func TestExamples(t *testing.T) {
+	for _, name := range Examples() {
+		p, err := ExampleProgram(name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		l, err := p.Link()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if want := map[string]int{"identity": 2, "concat": 2}[name]; len(l.Tasks) != max(1, want) {
+			t.Errorf("%s: %d tasks", name, len(l.Tasks))
+		}
+		for _, q := range p.Ports {
+			if q.BAR < 4 || p.BARs[q.BAR] != q.Address || l.Segment(q.Address, q.Bytes) == nil {
+				t.Errorf("%s: port %+v", name, q)
+			}
+		}
+	}
+	if _, err := Example("nothing"); err == nil || !strings.Contains(err.Error(), "identity") {
+		t.Errorf("error %v for an example that is not there", err)
+	}
+}
+
+// TestBuilder places a program with scratch memory as bare texts are placed.
+func TestBuilder(t *testing.T) {
+	build := func() *Builder {
+		b, err := concatExample()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := build()
+	b.Scratch, b.Procedure = 0x5000, "two"
+	p, err := b.Build("built")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := regs.BARs{0x30014000, 0x30014400, 0, 0x30000000, 0x30008000, 0x3000c000, 0x30010000}
+	if p.BARs != want {
+		t.Errorf("buffers %#x, want %#x", p.BARs[:8], want[:8])
+	}
+	if s, ok := p.Segment("__DATA", "__bss"); !ok || s.Size != 0x5000 || s.Data != nil {
+		t.Errorf("scratch %+v", s)
+	}
+	if len(p.Procedures) != 1 || p.Procedures[0] != "two" {
+		t.Errorf("procedures %q", p.Procedures)
+	}
+	b = build()
+	b.Ports[0].BAR = 1
+	if _, err := b.Build("bad"); err == nil {
+		t.Error("a port behind the constants' buffer was taken")
+	}
+	b = build()
+	b.Ports[0].Address = 0x30000040
+	if _, err := b.Build("bad"); err == nil {
+		t.Error("ports over each other were taken")
+	}
+	if _, err := new(Builder).Build("bad"); err == nil {
+		t.Error("a program without descriptors was taken")
+	}
+}
+
+// TestSequence links three descriptors.
+func TestSequence(t *testing.T) {
+	chain := Sequence(copyTask(16, 1, 4).descriptor(), prepareVector(64), copyTask(16, 1, 4).descriptor())
+	text := regs.EncodeChain(chain)
+	var got []uint32
+	for d, err := range regs.Chain(text, chain[0].Words) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, d.Offset, uint32(d.Header.Task), uint32(d.Header.LogEvents))
+	}
+	want := []uint32{0, 0, 0x408, 0x200, 0x1000001, 0x400, 0x400, 0x3000002, 0x422}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("offsets, tasks and events %#x, want %#x", got, want)
+		}
+	}
+	if one := Sequence(copyTask(16, 1, 4).descriptor())[0].Header; one.LogEvents != 0x42a || one.Task != 0x2000000 {
+		t.Errorf("a single descriptor: task %#x, events %#x", uint32(one.Task), uint32(one.LogEvents))
+	}
+}

@@ -1,0 +1,99 @@
+package loader
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"anesim/hw/regs"
+)
+
+const captured = `# three registers of a capture
+0x0000 0x00400040
+0x0c,  0x40 # channels
+
+0x4d10	0x12340000
+`
+
+func TestCapture(t *testing.T) {
+	p, err := Read("capture", strings.NewReader(captured), int64(len(captured)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Form != FormRegisters || p.Registers == nil {
+		t.Fatalf("form %q", p.Form)
+	}
+	type pair struct{ addr, value uint32 }
+	pairs := func(p *Program) (out []pair) {
+		for _, w := range p.Registers.Words() {
+			out = append(out, pair{w.Addr, w.Value})
+		}
+		return out
+	}
+	want := []pair{{0, 0x400040}, {0xc, 0x40}, {0x4d10, 0x12340000}}
+	if got := pairs(p); !slices.Equal(got, want) {
+		t.Errorf("registers %#x, want %#x", got, want)
+	}
+	// The written text reads the same.
+	text := p.Bytes()
+	q, err := Read("again", bytes.NewReader(text), int64(len(text)))
+	if err != nil || !slices.Equal(pairs(q), want) {
+		t.Errorf("written as\n%s\nwhich reads as error %v", text, err)
+	}
+	// So do binary pairs.
+	var file []byte
+	for _, w := range want {
+		file = le.AppendUint32(le.AppendUint32(file, w.addr), w.value)
+	}
+	q, err = Read("binary", bytes.NewReader(file), int64(len(file)))
+	if err != nil || q.Form != FormRegisters || !slices.Equal(pairs(q), want) {
+		t.Errorf("binary pairs: error %v", err)
+	}
+}
+
+func TestCaptureErrors(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		off  uint64
+		what string
+	}{
+		{"0x0 1\n0xc\n", 6, "not an address and a value"},
+		{"0x0 1 2\n", 0, "not an address and a value"},
+		{"0x0 yes\n", 0, "not a 32-bit number"},
+		{"0x0 0x100000000\n", 0, "not a 32-bit number"},
+		{"# dump\n0x2000 1\n", 7, "no group's window"},
+		{"0x1 1\n", 0, "no group's window"},
+	} {
+		p, err := Read("capture", strings.NewReader(tt.text), int64(len(tt.text)))
+		var f *FormatError
+		if !errors.As(err, &f) || f.Off != tt.off || !strings.Contains(err.Error(), tt.what) || p != nil {
+			t.Errorf("%q: %v; want byte %#x and %q", tt.text, err, tt.off, tt.what)
+		}
+	}
+	var a *regs.AddressError
+	_, err := Read("capture", strings.NewReader("0x2000 1\n"), 9)
+	if !errors.As(err, &a) || a.Addr != 0x2000 {
+		t.Errorf("%v does not carry its cause", err)
+	}
+}
+
+// TestNotCapture keeps chains from passing for pairs.
+func TestNotCapture(t *testing.T) {
+	for _, name := range Examples() {
+		p, err := ExampleProgram(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isCaptureBinary(p.Text) || isCaptureText(p.Text) || isLinuxDriver(p.Text) {
+			t.Errorf("the text of %s passes for something else", name)
+		}
+	}
+	for _, path := range reference(t, "text/*.bin") {
+		p, err := Open(path)
+		if err != nil || p.Form != FormText {
+			t.Errorf("%s: form %v, error %v", path, p, err)
+		}
+	}
+}

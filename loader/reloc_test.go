@@ -1,0 +1,92 @@
+package loader
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"anesim/hw/regs"
+)
+
+func TestRelocationResolve(t *testing.T) {
+	bars := regs.BARs{4: 0x3000c000}
+	for _, tt := range []struct {
+		name string
+		r    Relocation
+		want uint64
+		err  string
+	}{
+		{"address", Relocation{Kind: DeviceAddress, Target: 4, Value: 0x40, Bit: 6, Width: 26, Shift: 6}, 0xc00301, ""},
+		{"low half of an address", Relocation{Kind: DeviceAddress, Target: 4, Width: 32}, 0x3000c000, ""},
+		{"data set", Relocation{Kind: DataSet, Value: 3, Bit: 4, Width: 2}, 3, ""},
+		{"offset", Relocation{Kind: BufferOffset, Value: 0x80, Bit: 6, Width: 26, Shift: 6}, 2, ""},
+		{"live-in", Relocation{Kind: LiveIn, Value: 12, Width: 15, Range: Range{4, 20, 8}}, 12, ""},
+		{"one value", Relocation{Kind: LiveIn, Value: 4, Width: 15, Range: Range{4, 4, 0}}, 4, ""},
+		{"between steps", Relocation{Kind: LiveIn, Name: "rows", Value: 13, Width: 15, Range: Range{4, 20, 8}}, 0, "rows is 13, want 4 to 20 by 8"},
+		{"below", Relocation{Kind: LiveIn, Value: 3, Width: 15, Range: Range{4, 20, 1}}, 0, "want 4 to 20"},
+		{"above", Relocation{Kind: LiveIn, Value: 21, Width: 15, Range: Range{4, 20, 1}}, 0, "want 4 to 20"},
+		{"no step", Relocation{Kind: LiveIn, Value: 5, Width: 15, Range: Range{4, 20, 0}}, 0, "want 4 to 20"},
+		{"no buffer", Relocation{Kind: DeviceAddress, Target: 5, Width: 32}, 0, "buffer 5 is not in the program"},
+		{"no such buffer", Relocation{Kind: DeviceAddress, Target: 32, Width: 32}, 0, "buffer 32"},
+		{"too wide", Relocation{Kind: DataSet, Value: 4, Bit: 4, Width: 2}, 0, "does not fit 2 bits"},
+		{"not in units", Relocation{Kind: BufferOffset, Value: 0x20, Bit: 6, Width: 26, Shift: 6}, 0, "no multiple of 64"},
+		{"beyond the word", Relocation{Kind: DataSet, Bit: 20, Width: 13}, 0, "no such field"},
+		{"no bits", Relocation{Kind: DataSet}, 0, "no such field"},
+	} {
+		got, err := tt.r.Resolve(&bars)
+		var r *RelocError
+		if tt.err == "" && (err != nil || got != tt.want) || tt.err != "" && (!errors.As(err, &r) || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: %#x, %v; want %#x, %q", tt.name, got, err, tt.want, tt.err)
+		}
+	}
+}
+
+// TestRelocationLink writes a bar into the text while it is linked and leaves the
+// program alone.
+func TestRelocationLink(t *testing.T) {
+	p, err := ExampleProgram("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, _ := regs.Lookup("TileDMADst", "DstBase")
+	var off uint32
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, r := range recordsAt(d) {
+			if d.Index == 1 && base.Addr() >= r.Addr && base.Addr() < r.Addr+4*uint32(len(r.Values)) {
+				off = at + base.Addr() - r.Addr
+			}
+		}
+	}
+	p.Relocations = append(p.Relocations, Relocation{
+		Kind: BufferOffset, Task: 1, Register: base.Addr(), Off: off, Bit: 6, Width: 26, Shift: 6, Value: 0x40,
+	})
+	before := string(p.Text)
+	l, err := p.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Tasks[1].Bases.Destination; got != p.BARs[4]+0x40 {
+		t.Errorf("destination at %#x, want %#x", got, p.BARs[4]+0x40)
+	}
+	if string(p.Text) != before {
+		t.Error("linking changed the program's text")
+	}
+	// A bar is checked like any other surface.
+	p.Relocations[0].Value = 0x4000
+	var s *SurfaceError
+	if _, err := p.Link(); !errors.As(err, &s) {
+		t.Errorf("error %v, want a *SurfaceError", err)
+	}
+	p.Relocations[0].Off = 0x10000
+	var r *RelocError
+	if _, err := p.Link(); !errors.As(err, &r) {
+		t.Errorf("error %v, want a *RelocError", err)
+	}
+	p.Relocations[0] = Relocation{Kind: DeviceAddress, Target: 9, Width: 32}
+	if _, err := p.Link(); !errors.As(err, &r) {
+		t.Errorf("error %v, want a *RelocError", err)
+	}
+}
