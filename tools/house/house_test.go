@@ -1,0 +1,135 @@
+package house
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "anesim"
+	root   = "../.."
+)
+
+// allowed is what each room may import of ours, outside tests. A room is a package with
+// everything below it that has no entry of its own; "*" is anything.
+var allowed = map[string][]string{
+	"hw/clock":     {},
+	"hw/regs":      {},
+	"hw/mac":       {},
+	"hw/planar":    {"hw/mac", "hw/regs"},
+	"hw/l2":        {"hw/clock", "hw/regs"},
+	"hw/dma":       {"hw/regs", "hw/clock", "hw/l2"},
+	"hw/tiles":     {"hw/clock", "hw/regs", "hw/mac"},
+	"hw":           {"hw/clock", "hw/regs", "hw/mac", "hw/planar", "hw/l2", "hw/dma", "hw/tiles"},
+	"firmware":     {"hw/regs", "hw/clock"},
+	"loader":       {"hw/regs"},
+	"loader/lower": {"loader", "hw/regs"},
+	"vectors":      {},
+	"bench":        {"*"},
+	"tools":        {"*"},
+}
+
+// room is the entry of allowed that a directory falls under.
+func room(dir string) string {
+	for d := dir; d != "."; d = path.Dir(d) {
+		if _, ok := allowed[d]; ok {
+			return d
+		}
+	}
+	return ""
+}
+
+type importer struct{ dir, file string }
+
+// imports yields every import of ours in files that are not tests.
+func imports(t *testing.T, visit func(from importer, pkg string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if n := d.Name(); name != root && (strings.HasPrefix(n, ".") || n == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		from := importer{filepath.ToSlash(filepath.Dir(rel)), filepath.ToSlash(rel)}
+		visit(from, "")
+		for _, s := range f.Imports {
+			p, err := strconv.Unquote(s.Path.Value)
+			if err != nil {
+				return err
+			}
+			if ours, ok := strings.CutPrefix(p, module+"/"); ok {
+				visit(from, ours)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImportsFollowThePlan(t *testing.T) {
+	seen := make(map[string]bool)
+	imports(t, func(from importer, pkg string) {
+		here := room(from.dir)
+		if here == "" {
+			t.Errorf("%s stands in no room of the plan", from.file)
+			return
+		}
+		seen[here] = true
+		if pkg == "" {
+			return
+		}
+		there := room(pkg)
+		if there == here || slices.Contains(allowed[here], "*") {
+			return
+		}
+		if !slices.Contains(allowed[here], there) {
+			t.Errorf("%s: room %s may not import %s", from.file, here, pkg)
+		}
+	})
+	for r := range allowed {
+		if !seen[r] && r != "loader/lower" {
+			t.Errorf("room %s has no code", r)
+		}
+	}
+}
+
+// Every package tells its story.
+func TestEveryPackageHasADoc(t *testing.T) {
+	docs, main := make(map[string]bool), make(map[string]bool)
+	imports(t, func(from importer, pkg string) {
+		if pkg != "" {
+			return
+		}
+		docs[from.dir] = docs[from.dir] || path.Base(from.file) == "doc.go"
+		main[from.dir] = main[from.dir] || path.Base(from.file) == "main.go"
+	})
+	for dir, ok := range docs {
+		if !ok && !main[dir] {
+			t.Errorf("package %s has no doc.go", dir)
+		}
+	}
+}
