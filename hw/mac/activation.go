@@ -66,7 +66,7 @@ func (a Activation) String() string {
 }
 
 // Prescale is the PostScale factor that belongs before the table: log2(e) for Exp
-// (0x3dc5, bytes of real programs), 1 for the others.
+// (0x3dc5, bytes of the real exp program), 1 for the others.
 func (a Activation) Prescale() float16.Float16 {
 	if a == Exp {
 		return 0x3dc5

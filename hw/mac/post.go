@@ -25,7 +25,7 @@ func PostScale(value float16.Float16, rightShift uint) float32 {
 }
 
 // AccBias is the addend that the AccBias register stands for: an fp16 value
-// shifted left. That the shift goes left is assumed; real programs leave it 0.
+// shifted left. That the shift goes left is assumed; it is 0 in every real task.
 func AccBias(value float16.Float16, shift uint) float32 {
 	return scaleBy(widen(value), int(shift&31))
 }
@@ -41,8 +41,8 @@ func scaleBy(v float32, n int) float32 {
 // Apply takes len(acc) accumulators out to dst, which must be at least as long.
 // Scale and bias are one fp32 operation each (assumed: the only rounding that is
 // known is the last), and each gives +0 where it has no value. A bias of +0 is
-// added too, so -0 leaves as +0 (measured for x + 0). Then ReLU or the table,
-// then Port.Narrow.
+// added too, so -0 leaves as +0 (measured for x + 0). Then ReLU, or the table with
+// the fp32 sum as its input, and the port.
 func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 	if len(acc) == 0 {
 		return

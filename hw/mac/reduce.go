@@ -14,7 +14,7 @@ const (
 
 	// alignBits is the width of the tile adder: with e the exponent of the larger
 	// operand, both operands are cut to multiples of 2^(e-alignBits+1) (inferred:
-	// 12 is the only width that fits the probes).
+	// 12 fits every probe, 11 and 13 do not).
 	alignBits = 12
 )
 
@@ -113,8 +113,8 @@ func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
 	}
 }
 
-// product multiplies two operands. Halves have 11 significant bits, so fp32 holds
-// the product exactly. 0 * inf is +0 (measured).
+// product is an fp32 multiply in which 0 * inf is +0 (measured). Of two operands it
+// is exact: halves have 11 significant bits.
 func product(x, w float32) float32 {
 	p := float32(x * w)
 	if p != p {
@@ -128,8 +128,8 @@ func product(x, w float32) float32 {
 // and not half to even is assumed; the probes do not tell. The first operand of a
 // tile enters uncut, which only a tile of one tap can show (assumed).
 //
-// An infinite operand wins and inf - inf is +0 (measured at elementwise adds,
-// assumed here).
+// An infinite operand wins. That inf - inf is +0 is measured; that this already
+// holds for lane sums inside a tile is assumed.
 func addAligned(a, b float32) float32 {
 	const field = 23 // lowest bit of the exponent
 	const infinite = 0xff << field

@@ -41,7 +41,7 @@ const (
 
 // Round converts v to fp16 with a single rounding in mode m, subnormal results
 // included. A magnitude that rounds beyond 65504 becomes infinity where the mode
-// rounds that way and 65504 where it truncates. NaN becomes +Inf, as at every
+// rounds that way and 65504 where it truncates (assumed, as IEEE 754 has it). NaN becomes +Inf, as at every
 // input of the engine (measured). A mode that is not one of the five rounds like
 // NearestEven.
 func Round(v float64, m RoundingMode) float16.Float16 {

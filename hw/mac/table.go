@@ -130,7 +130,7 @@ func (t *Table) Step() float64 { return math.Ldexp(1, -t.step) }
 // half to even, over the full range; Post.Apply adds the port's ceiling.
 func (t *Table) Eval(v float32) float16.Float16 {
 	if v != v {
-		v = float32(math.Inf(1))
+		v = float32(inf)
 	}
 	switch t.mode {
 	case ModeOdd:

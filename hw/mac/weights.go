@@ -8,9 +8,9 @@ import (
 )
 
 // Coefficients reach the engines in one of these forms and unfold to halves on the
-// way: palettes of 4 and 8 bits, sparse, and symmetric int8. The order of things
-// inside a byte is measured for the sparse mask (LSB first) and assumed to be the
-// same for palette indices.
+// way: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts
+// at the least significant bit (bytes of real programs); that palette indices do
+// so too is assumed.
 
 // UnpackPalette looks up len(dst) indices of 4 or 8 bits in the codebook, the low
 // nibble of a byte first. indices must hold them all; an index beyond the
