@@ -1,5 +1,130 @@
 package command
 
-import "github.com/spf13/cobra"
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 
-func dumpCommand() *cobra.Command { return &cobra.Command{Use: "dump FILE"} }
+	"github.com/spf13/cobra"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// dumpFlags are the flags of dump.
+type dumpFlags struct {
+	all        bool
+	json       bool
+	firstWords int
+}
+
+func dumpCommand() *cobra.Command {
+	var f dumpFlags
+	c := &cobra.Command{
+		Use:   "dump FILE",
+		Short: "Print a program's container, descriptors and registers",
+		Long: `Dump prints what a program says: memory and ports, then for each descriptor its
+header and the registers it writes, group by group with fields by name.
+
+Fields that are zero are left out and registers that are zero share a line; --all
+prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
+that no field names. Equal neighbours of an array share a line, and so do offsets in
+equal steps. A register that is not written keeps its value from the descriptor before.`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.OutOrStdout(), args[0])
+		},
+	}
+	s := c.Flags()
+	s.SortFlags = false
+	s.BoolVar(&f.all, "all", false, "print zero fields and zero registers")
+	s.BoolVar(&f.json, "json", false, "print as JSON: whole words and raw fields")
+	s.IntVar(&f.firstWords, "first-words", 0, "size of a bare text's first descriptor in `WORDS`; 0 finds it")
+	return c
+}
+
+func (f *dumpFlags) run(w io.Writer, name string) error {
+	if f.firstWords != 0 && (f.firstWords < regs.HeaderWords || f.firstWords > regs.MaxWords) {
+		return usage("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
+	}
+	options := loader.Options{FirstWords: f.firstWords}
+	p, err := options.Open(name)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if f.firstWords != 0 && p.Form != loader.FormText {
+		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
+	}
+	b := bufio.NewWriter(w)
+	d := newDumper(b, p, f.all)
+	if f.json {
+		err = d.writeJSON()
+	} else {
+		err = d.writeText()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	// What was printed ahead of a broken descriptor helps to see why it is broken.
+	if ferr := b.Flush(); err == nil {
+		err = ferr
+	}
+	return err
+}
+
+// A dumper prints a program.
+type dumper struct {
+	w         *bufio.Writer
+	p         *loader.Program
+	all       bool
+	registers map[uint32]regs.Register // by address
+}
+
+func newDumper(w *bufio.Writer, p *loader.Program, all bool) *dumper {
+	d := &dumper{w: w, p: p, all: all, registers: make(map[uint32]regs.Register)}
+	for r := range regs.Registers() {
+		d.registers[r.Addr()] = r
+	}
+	return d
+}
+
+// A dumpWord is a register with the word a descriptor writes to it.
+type dumpWord struct {
+	reg  regs.Register
+	word uint32
+}
+
+// header returns a descriptor's header words.
+func (*dumper) header(d *regs.Descriptor) []dumpWord {
+	var words []dumpWord
+	encoded := (&regs.Descriptor{Header: d.Header}).Append(nil)
+	for r := range regs.HeaderRegisters() {
+		words = append(words, dumpWord{r, binary.LittleEndian.Uint32(encoded[4*r.Word:])})
+	}
+	return words
+}
+
+// written returns the registers a descriptor writes, in the order of the stream; of a
+// register written twice the last word, in the first place.
+func (d *dumper) written(desc *regs.Descriptor) []dumpWord {
+	var words []dumpWord
+	at := make(map[uint32]int)
+	for _, r := range desc.Records {
+		for i, w := range r.Values {
+			addr := r.Addr + 4*uint32(i)
+			if first, twice := at[addr]; twice {
+				words[first].word = w
+				continue
+			}
+			at[addr] = len(words)
+			words = append(words, dumpWord{d.registers[addr], w})
+		}
+	}
+	return words
+}

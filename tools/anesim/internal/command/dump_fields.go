@@ -1,0 +1,187 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+// fieldText prints a register's fields: those that are not zero, or all.
+func fieldText(w dumpWord, all bool) string {
+	if len(w.reg.Fields) == 0 {
+		return hexOrZero(w.word)
+	}
+	var parts []string
+	for _, f := range w.reg.Fields {
+		v := f.Of(w.word)
+		_, named := enumName(f.Type, v)
+		if v == 0 && !all && !named {
+			continue
+		}
+		text := valueText(f, v)
+		switch {
+		case sole(w.reg):
+		case f.Type == "bool" && v != 0:
+			text = f.Name
+		default:
+			text = f.Name + " " + text
+		}
+		parts = append(parts, text)
+	}
+	if u := w.reg.Unknown(w.word); u != 0 {
+		parts = append(parts, fmt.Sprintf("+%#x", u))
+	}
+	if len(parts) == 0 {
+		return "0"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sole reports whether the register is one quantity that goes by the register's name.
+func sole(r regs.Register) bool {
+	if len(r.Fields) != 1 {
+		return false
+	}
+	f := r.Fields[0]
+	return byteUnit(f.Type) > 0 || f.Name == "Value" || f.Name == r.Name
+}
+
+// byteUnit is log2 of the bytes a field counts in, 0 when it counts no bytes.
+func byteUnit(fieldType string) int {
+	switch fieldType {
+	case "bytes64":
+		return 6
+	case "bytes16":
+		return 4
+	}
+	return 0
+}
+
+// wideField is the width from which a number is a mask or an offset.
+const wideField = 24
+
+func valueText(f regs.Field, v uint32) string {
+	if name, ok := enumName(f.Type, v); ok {
+		return name
+	}
+	switch f.Type {
+	case "half":
+		return float16.Frombits(uint16(v)).String()
+	case "single":
+		return strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
+	}
+	if unit := byteUnit(f.Type); unit > 0 {
+		return hexOrZero(v << unit)
+	}
+	if f.Width >= wideField {
+		return hexOrZero(v)
+	}
+	return strconv.FormatUint(uint64(v), 10)
+}
+
+func hexOrZero(v uint32) string {
+	if v == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+// enumName names a value of an enumeration; ok is false for a value without a name.
+func enumName(fieldType string, v uint32) (name string, ok bool) {
+	switch fieldType {
+	case "Format":
+		name = regs.Format(v).String()
+	case "MACOp":
+		name = regs.MACOp(v).String()
+	case "Nonlinear":
+		name = regs.Nonlinear(v).String()
+	case "PlanarOp":
+		name = regs.PlanarOp(v).String()
+	case "PlanarForm":
+		name = regs.PlanarForm(v).String()
+	}
+	return name, name != "" && !strings.HasPrefix(name, fieldType+"(")
+}
+
+// A dumpRun is neighbours of one array in equal steps, or one register.
+type dumpRun struct {
+	words []dumpWord
+	step  uint32
+}
+
+// runs folds neighbours: equal words from two on, byte offsets in equal steps from three.
+func runs(words []dumpWord) []dumpRun {
+	var out []dumpRun
+	for len(words) > 0 {
+		n, step := 1, uint32(0)
+		if len(words) > 1 {
+			step = words[1].word - words[0].word
+		}
+		for n < len(words) && neighbours(words[n-1].reg, words[n].reg) && words[n].word-words[n-1].word == step {
+			n++
+		}
+		if n > 1 && step != 0 && (n < 3 || !inBytes(words[0].reg, words[0].word, step)) {
+			n = 1
+		}
+		if n == 1 {
+			step = 0
+		}
+		out = append(out, dumpRun{words[:n], step})
+		words = words[n:]
+	}
+	return out
+}
+
+// inBytes reports whether the register is a byte count and nothing else is in the words.
+func inBytes(r regs.Register, words ...uint32) bool {
+	for _, w := range words {
+		if r.Unknown(w) != 0 {
+			return false
+		}
+	}
+	return sole(r) && byteUnit(r.Fields[0].Type) > 0
+}
+
+func neighbours(a, b regs.Register) bool {
+	nameA, _, arrayA := strings.Cut(a.Name, "[")
+	nameB, _, arrayB := strings.Cut(b.Name, "[")
+	return arrayA && arrayB && a.Block == b.Block && nameA == nameB && a.Word+1 == b.Word
+}
+
+func (r dumpRun) name() string {
+	first, last := r.words[0].reg.Name, r.words[len(r.words)-1].reg.Name
+	if first == last {
+		return first
+	}
+	_, end, _ := strings.Cut(last, "[")
+	return strings.TrimSuffix(first, "]") + "-" + end
+}
+
+func (r dumpRun) text(all bool) string {
+	if r.step == 0 {
+		return fieldText(r.words[0], all)
+	}
+	first, last := r.words[0], r.words[len(r.words)-1]
+	if down := -r.step; r.step > down {
+		return fmt.Sprintf("%s to %s, %#x down", fieldText(first, true), fieldText(last, true), down)
+	}
+	return fmt.Sprintf("%s to %s by %#x", fieldText(first, true), fieldText(last, true), r.step)
+}
+
+// zero reports whether the run says nothing: zeros, none of them a named choice.
+func (r dumpRun) zero() bool {
+	if r.step != 0 || r.words[0].word != 0 {
+		return false
+	}
+	for _, f := range r.words[0].reg.Fields {
+		if _, named := enumName(f.Type, 0); named {
+			return false
+		}
+	}
+	return true
+}
