@@ -8,7 +8,8 @@ import (
 
 // An access is one unit's DMA of a task: which buffer it goes to and how far.
 type access struct {
-	unit    string
+	unit    string // source 1, source 2, destination; empty for a coefficient lane
+	lane    int
 	bar     int // -1 when the header names no buffer
 	on      bool
 	write   bool
@@ -16,6 +17,14 @@ type access struct {
 	bytes   uint64 // to the end of the last element
 	surface regs.Surface
 	kernel  bool // a coefficient lane, without a surface
+}
+
+// name is the unit as messages call it.
+func (a *access) name() string {
+	if a.kernel {
+		return fmt.Sprintf("kernel lane %d", a.lane)
+	}
+	return a.unit
 }
 
 // accesses lists a task's DMAs: source 1, source 2, destination, then the coefficient
@@ -45,7 +54,7 @@ func accesses(dst []access, h *regs.Header, g *regs.Groups) []access {
 	k := &g.KernelDMASrc
 	for i, c := range k.CoeffDMAConfig {
 		if n := k.CoeffBfrSize[i].Bytes(); c.En() && n > 0 {
-			a := access{unit: fmt.Sprintf("kernel lane %d", i), bar: -1, on: true, kernel: true,
+			a := access{lane: i, bar: -1, on: true, kernel: true,
 				off: uint64(k.CoeffBaseAddr[i].Bytes()), bytes: uint64(n)}
 			if h.KernelBases.KBE0() {
 				a.bar = int(h.KernelBases.KBase0())

@@ -22,10 +22,16 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s: %d tasks", name, len(l.Tasks))
 		}
 		for _, q := range p.Ports {
+			if found, ok := p.Port(q.Name, q.Direction); !ok || found.Address != q.Address {
+				t.Errorf("%s: port %s is not found by its name", name, q.Name)
+			}
 			if q.BAR < 4 || p.BARs[q.BAR] != q.Address || l.Segment(q.Address, q.Bytes) == nil {
 				t.Errorf("%s: port %+v", name, q)
 			}
 		}
+	}
+	if _, err := ExampleProgram("nothing"); err == nil {
+		t.Error("a program that is not there was made")
 	}
 	if _, err := Example("nothing"); err == nil || !strings.Contains(err.Error(), "identity") {
 		t.Errorf("error %v for an example that is not there", err)
@@ -69,6 +75,36 @@ func TestBuilder(t *testing.T) {
 	}
 	if _, err := new(Builder).Build("bad"); err == nil {
 		t.Error("a program without descriptors was taken")
+	}
+}
+
+// TestScratchKernel: a kernel in scratch memory takes the header's extra word and has no
+// weight tiles.
+func TestScratchKernel(t *testing.T) {
+	b, err := convExample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f regs.File
+	var g regs.Groups
+	if err := b.Chain[0].Apply(&f); err != nil {
+		t.Fatal(err)
+	}
+	f.Snapshot(&g)
+	h := b.Chain[0].Header
+	h.KernelBases = h.KernelBases.WithKBase0(regs.BARScratch)
+	b.Chain, b.Scratch = Sequence(NewDescriptor(h, &g)), 0x4000
+	p, err := b.Build("scratch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, err := range p.Descriptors() {
+		if err != nil || !d.Extended || d.Words != 158 {
+			t.Errorf("descriptor of %d words, extended %v: %v", d.Words, d.Extended, err)
+		}
+	}
+	if len(p.Tiles) != 0 || len(p.Relocations) != 0 {
+		t.Errorf("%d tiles, %d relocations", len(p.Tiles), len(p.Relocations))
 	}
 }
 

@@ -51,7 +51,7 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 		}
 		at += uint64(len(line))
 	}
-	return &Program{Name: name, Form: FormRegisters, Subtype: subtypeM1, Registers: v}, nil
+	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }
 
 // isCaptureBinary reports whether the file is a run of pairs that nothing else can be.
@@ -80,5 +80,5 @@ func readCaptureBinary(name string, file []byte) (*Program, error) {
 			return nil, wrap(uint64(at), err, "captured register")
 		}
 	}
-	return &Program{Name: name, Form: FormRegisters, Subtype: subtypeM1, Registers: v}, nil
+	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }

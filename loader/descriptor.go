@@ -47,6 +47,10 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 		d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: v})
 	}
 	d.Words = regs.HeaderWords
+	if h.KernelBases&3 == 3 { // the kernel is a scratch surface: an extra word, 0
+		d.Extended = true
+		d.Words++
+	}
 	for _, r := range d.Records {
 		d.Words += 1 + len(r.Values)
 	}
@@ -70,6 +74,7 @@ func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
 		h := &d.Header
 		h.Task = h.Task.WithTID(uint32(i)).WithLNID(i > 0).WithEON(last)
 		h.LogEvents = h.LogEvents.WithLogEvents(events)
+		h.Next, h.Timing = 0, h.Timing.WithNextSize(0)
 		if !last {
 			off = uint32(roundUp(uint64(off)+4*uint64(d.Words), regs.Alignment))
 			h.Next = h.Next.WithNextPointer(off)

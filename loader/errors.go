@@ -48,7 +48,7 @@ type UnsupportedError struct {
 	What string // what about it is not modelled
 }
 
-func (e *UnsupportedError) Error() string { return e.Form + ": " + e.What }
+func (e *UnsupportedError) Error() string { return oneLine(e.Form + ": " + e.What) }
 
 // A SurfaceError is a descriptor that moves bytes outside the program's memory.
 type SurfaceError struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"anesim/hw/regs"
@@ -31,7 +32,7 @@ func typed(err error) bool {
 func try(file []byte) error {
 	p, err := Read("tried", bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		if p != nil || !typed(err) {
+		if p != nil || !typed(err) || strings.ContainsRune(err.Error(), '\n') {
 			return fmt.Errorf("program %v with error %T %w", p != nil, err, err)
 		}
 		return nil
@@ -56,7 +57,7 @@ func try(file []byte) error {
 		buf = accesses(buf, &task.Header, &task.Groups)
 		for _, a := range buf {
 			if a.on && l.Segment(p.BARs[a.bar]+a.off, a.bytes) == nil {
-				return fmt.Errorf("descriptor %d, %s: outside the program's memory after it was linked", task.Index, a.unit)
+				return fmt.Errorf("descriptor %d, %s: outside the program's memory after it was linked", task.Index, a.name())
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package loader
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"anesim/hw/regs"
 )
@@ -16,7 +15,7 @@ type imager struct {
 	main     *ProgramLoad
 	ports    []placed[*PortLoad]
 	ops      []placed[*OperationLoad]
-	shapes   []Symbol
+	shapes   map[string]Shape // by tensor
 }
 
 // placed is a load command with its file offset.
@@ -27,7 +26,7 @@ type placed[T any] struct {
 
 // program reads a Program out of a decoded container.
 func (c *Container) program(name string) (*Program, error) {
-	m := &imager{p: &Program{Name: name, Form: FormContainer, Subtype: c.Subtype, Container: c}}
+	m := &imager{p: &Program{Name: name, Form: FormContainer, Subtype: c.Subtype, Container: c}, shapes: make(map[string]Shape)}
 	at := uint64(headerSize)
 	for _, l := range c.Loads {
 		if err := m.add(at, l); err != nil {
@@ -94,8 +93,9 @@ func (m *imager) add(at uint64, l Load) error {
 				p.Tiles = append(p.Tiles, t)
 			} else if e, ok := s.element(); ok {
 				p.Types = append(p.Types, e)
-			} else if s.Type == symbolShape {
-				m.shapes = append(m.shapes, *s)
+			} else if sh, ok := s.shape(); ok {
+				p.Shapes = append(p.Shapes, sh)
+				m.shapes[sh.Name] = sh
 			}
 		}
 	}
@@ -249,11 +249,10 @@ func (m *imager) port(l placed[*PortLoad], op *OperationLoad, d Direction) error
 			break
 		}
 	}
-	code, err := m.shape(&port, op)
-	if err != nil {
-		return wrap(l.at, err, "port %s", port.Name)
+	port.Type = p.elementType(m.shape(&port, op))
+	if port.Bytes < elementBytes {
+		return fail(l.at, port.Name, "no element in the %d bytes of port", port.Bytes)
 	}
-	port.Type = p.elementType(code)
 	if n := port.span(); n > port.Bytes {
 		return fail(l.at, port.Name, "shape %v with strides %v needs %#x bytes of the %#x of port", port.Shape, port.Strides, n, port.Bytes)
 	}
@@ -294,29 +293,15 @@ const elementBytes = 2
 
 // shape fills in the port's shape from its symbol, or else from its operation, or else
 // as a flat run of halves; it returns the element type's number.
-func (m *imager) shape(port *Port, op *OperationLoad) (int, error) {
-	var bad error
-	for _, s := range m.shapes {
-		if !strings.HasPrefix(s.Name, port.Name+":t") {
-			continue
-		}
-		sh, err := parseShape(s.Name)
-		if err == nil && sh.Name == port.Name {
-			port.Shape, port.Strides = sh.Extents, sh.Strides
-			return sh.Type, nil
-		}
-		bad = err
+func (m *imager) shape(port *Port, op *OperationLoad) int {
+	if sh, ok := m.shapes[port.Name]; ok {
+		port.Shape, port.Strides = sh.Extents, sh.Strides
+		return sh.Type
 	}
 	if op != nil {
 		port.Shape, port.Strides = op.Shape, op.Strides
-		return int(op.Type), nil
-	}
-	if bad != nil {
-		return 0, bad
-	}
-	if port.Bytes < elementBytes {
-		return 0, fmt.Errorf("no element in the %d bytes", port.Bytes)
+		return int(op.Type)
 	}
 	port.flat()
-	return Float16().Code, nil
+	return Float16().Code
 }

@@ -99,7 +99,7 @@ func (l *Linked) check(task int, a *access) error {
 		if s != nil {
 			name = fmt.Sprintf("%v, %#x bytes at %#x", s, s.Size, s.Addr)
 		}
-		return &SurfaceError{Task: task, Unit: a.unit, Addr: addr, Bytes: a.bytes, Segment: name, What: what}
+		return &SurfaceError{Task: task, Unit: a.name(), Addr: addr, Bytes: a.bytes, Segment: name, What: what}
 	}
 	switch {
 	case s == nil || addr-s.Addr >= s.Size:

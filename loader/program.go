@@ -21,7 +21,7 @@ const (
 type Program struct {
 	Name    string // as given to Read
 	Form    Form
-	Subtype uint32 // of a container; 4 is the M1
+	Subtype uint32 // 4, the M1; 0 for captured registers
 
 	Text       []byte    // the descriptor chain, __text
 	TextAddr   uint64    // its device address
@@ -34,6 +34,7 @@ type Program struct {
 	Symbols     []Symbol
 	Tiles       []Tile        // weight tiles, from Symbols
 	Types       []ElementType // element-type catalogue, from Symbols
+	Shapes      []Shape       // of tensors, from Symbols
 	Relocations []Relocation
 	Procedures  []string
 	Banner      Banner

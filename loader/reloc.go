@@ -72,8 +72,8 @@ type RelocError struct {
 }
 
 func (e *RelocError) Error() string {
-	return fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
-		e.Kind, e.Task, e.Register, e.Bit, e.Bit+e.Width-1, e.What)
+	return oneLine(fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
+		e.Kind, e.Task, e.Register, e.Bit, e.Bit+e.Width-1, e.What))
 }
 
 // Resolve is the value that the relocation's field takes.

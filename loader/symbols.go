@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"anesim/hw/regs"
 )
 
 // A Symbol is an entry of the symbol table.
@@ -129,45 +131,40 @@ func (s *Symbol) element() (ElementType, bool) {
 	return ElementType{code, name, span}, ok && err == nil && code > 0
 }
 
-// parseShape reads a shape symbol, per axis an extent and a stride:
+// shape reads a shape symbol, per axis an extent and a stride:
 //
 //	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
-func parseShape(text string) (Shape, error) {
-	bad := func(format string, args ...any) (Shape, error) {
-		return Shape{}, fmt.Errorf("shape %q: "+format, append([]any{text}, args...)...)
-	}
-	name, rest, ok := cutLast(text, ":t", "=")
-	if !ok {
-		return bad("no name and type number")
+func (s *Symbol) shape() (Shape, bool) {
+	name, rest, ok := cutLast(s.Name, ":t", "=")
+	if !ok || s.Type != symbolShape {
+		return Shape{}, false
 	}
 	parts := strings.Split(rest, ":")
 	if len(parts) != len(axes)+1 {
-		return bad("%d axes and an element type, want %d axes", len(parts)-1, len(axes))
+		return Shape{}, false
 	}
-	s := Shape{Name: name}
+	sh := Shape{Name: name}
 	for i, p := range parts[:len(axes)] {
 		span, stride, ok := strings.Cut(p, "=")
 		fields := strings.Split(span, ";")
 		if !ok || len(fields) != 4 || fields[0] != "ar1" || fields[1] != "0" {
-			return bad("axis %c is not ar1;0;extent;type=stride", axes[i])
+			return Shape{}, false
 		}
 		extent, err := strconv.Atoi(fields[2])
 		if err != nil || extent < 1 || extent > maxExtent {
-			return bad("extent %q of axis %c", fields[2], axes[i])
+			return Shape{}, false
 		}
 		digits, ok := strings.CutPrefix(stride, "s")
 		digits, ok2 := strings.CutSuffix(digits, axes[i:i+1])
-		n, err := strconv.ParseUint(digits, 10, 42)
+		n, err := strconv.ParseUint(digits, 10, regs.AddressBits)
 		if !ok || !ok2 || err != nil {
-			return bad("stride %q of axis %c", stride, axes[i])
+			return Shape{}, false
 		}
-		s.Extents[i], s.Strides[i] = extent, n
+		sh.Extents[i], sh.Strides[i] = extent, n
 	}
 	var err error
-	if s.Type, err = strconv.Atoi(parts[len(axes)]); err != nil || s.Type < 0 {
-		return bad("element type %q", parts[len(axes)])
-	}
-	return s, nil
+	sh.Type, err = strconv.Atoi(parts[len(axes)])
+	return sh, err == nil && sh.Type >= 0
 }
 
 // cutLast splits text at the last mark that stands ahead of the first end: a port's
@@ -184,7 +181,7 @@ func cutLast(text, mark, end string) (before, after string, ok bool) {
 	return head[:i], after, true
 }
 
-// String spells the shape with its type number, and those of its axes after it.
+// spell is the text of the shape symbol: its type number, those of its axes after it.
 func (s Shape) spell(number int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:t%d=", s.Name, number)

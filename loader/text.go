@@ -2,6 +2,7 @@ package loader
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,9 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 	if len(text) > MaxText {
 		return nil, fail(0, nil, "bare text of %d bytes, want at most %d", len(text), MaxText)
 	}
+	if o.FirstWords < 0 || o.FirstWords > maxWords {
+		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
+	}
 	p := &Program{Name: name, Form: FormText, Subtype: subtypeM1, Text: text, FirstWords: o.FirstWords}
 	buffers, err := p.buffers()
 	if err != nil {
@@ -54,11 +58,15 @@ func (p *Program) buffers() ([]*buffer, error) {
 		list  []access
 	)
 	for d, err := range p.Descriptors() {
+		var broken *regs.StreamError
+		if errors.As(err, &broken) && broken.Index == 0 {
+			return nil, wrap(broken.Off, err, "no program: neither a container, captured registers nor a chain")
+		}
 		if err != nil {
 			return nil, p.streamError(err)
 		}
 		if len(d.Records) == 0 {
-			return nil, fail(uint64(d.Offset), nil, "neither a container nor captured registers, and no chain of descriptors: the header at its start has no register records")
+			return nil, fail(uint64(d.Offset), nil, "no program: descriptor %d has no register records", d.Index)
 		}
 		if d.Index == 0 {
 			p.FirstWords = d.Words
@@ -71,7 +79,7 @@ func (p *Program) buffers() ([]*buffer, error) {
 		for i := range list {
 			a := list[i]
 			if a.bar < 0 {
-				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.unit, BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
+				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
 			}
 			b := byBAR[a.bar]
 			if b == nil {

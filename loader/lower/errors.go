@@ -1,0 +1,77 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A LimitError is a layer that the engine cannot run as it stands.
+type LimitError struct {
+	Limit    string // the limit it breaks, with its unit
+	Got, Max int
+	Nearest  string // the nearest layer that fits
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s is %d, the engine takes at most %d; %s", e.Limit, e.Got, e.Max, e.Nearest)
+}
+
+// An UnsupportedError is a layer whose registers no program shows.
+type UnsupportedError struct {
+	Op  Op
+	Why string
+}
+
+func (e *UnsupportedError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.Why) }
+
+// A LayerError is a layer that contradicts itself, or weights that do not fit it.
+type LayerError struct {
+	Op   Op
+	What string
+}
+
+func (e *LayerError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.What) }
+
+func (l *Layer) wrong(format string, args ...any) error {
+	return &LayerError{l.Op, fmt.Sprintf(format, args...)}
+}
+
+func (l *Layer) unsupported(format string, args ...any) error {
+	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
+}
+
+// A limit is one bound a layer is checked against.
+type limit struct {
+	name     string
+	got, max int
+	nearest  string // a format with max as its argument, or plain
+}
+
+// within checks bounds in their order.
+func within(limits ...limit) error {
+	for _, l := range limits {
+		if l.got > l.max {
+			return &LimitError{l.name, l.got, l.max, fmt.Sprintf(l.nearest, l.max)}
+		}
+	}
+	return nil
+}
+
+// Limits of the engine. Field widths are those of the registers that hold the value.
+const (
+	MaxExtent    = 16384   // elements of height or width: the document's limit; the field has 15 bits
+	MaxChannels  = 1 << 16 // Cin and Cout have 17 bits, UnicastCin 16
+	MaxGroups    = 1<<13 - 1
+	MaxKernel    = 1<<5 - 1 // taps a side
+	MaxStride    = 1<<2 - 1
+	MaxPad       = 1<<5 - 1
+	MaxSurface   = 1<<31 - 1 // bytes of a tensor: strides are signed words
+	MaxTile      = 0x1e0000  // bytes of the largest source tile in the L2 (holds 77/77)
+	MaxLane      = 0x10000   // bytes of one engine's coefficients above one patch (holds 42/42)
+	l2Bytes      = 0x200000
+	patchPixels  = 128
+	engines      = 16
+	elementBytes = 2
+)
+
+var errNoTable = errors.New("no activation table")

@@ -1,0 +1,202 @@
+package lower
+
+import "fmt"
+
+// An Op is what a layer computes.
+type Op uint8
+
+// The operations. Elementwise ones take In and Second, activations In alone.
+const (
+	Convolution Op = iota + 1
+	MatMul         // [M,K] times [K,N]; In is {1,1,M,K}
+	Linear         // MatMul with a constant right side, kept as weight[N][K]
+	Add
+	Sub
+	Mul
+	Max
+	Min
+	ReLU
+	Sigmoid
+	Tanh
+	GELU
+	SiLU
+	Exp
+	Sqrt
+	Rsqrt // 1/sqrt(x + Epsilon)
+	ReduceSum
+	ReduceMean
+	ReduceMax
+	Softmax
+	LayerNorm
+	Pool
+	Concat    // along C
+	Transpose // C and W change places
+	Slice
+)
+
+var opNames = map[Op]string{
+	Convolution: "conv", MatMul: "matmul", Linear: "linear", Add: "add", Sub: "sub", Mul: "mul",
+	Max: "max", Min: "min", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", GELU: "gelu",
+	SiLU: "silu", Exp: "exp", Sqrt: "sqrt", Rsqrt: "rsqrt", ReduceSum: "reduce_sum",
+	ReduceMean: "reduce_mean", ReduceMax: "reduce_max", Softmax: "softmax",
+	LayerNorm: "layernorm", Pool: "pool", Concat: "concat", Transpose: "transpose", Slice: "slice",
+}
+
+// String is the operation's name as the command spells it.
+func (o Op) String() string {
+	if n, ok := opNames[o]; ok {
+		return n
+	}
+	return fmt.Sprintf("Op(%d)", uint8(o))
+}
+
+// ParseOp finds an operation by its name.
+func ParseOp(name string) (Op, bool) {
+	for o, n := range opNames {
+		if n == name {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
+// A Shape is the extent of a tensor in elements.
+type Shape struct{ N, C, H, W int }
+
+// Elements is the number of elements.
+func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
+
+// A Window is how a convolution walks its source.
+type Window struct {
+	Kh, Kw int // taps
+	Sy, Sx int // strides
+	Py, Px int // zeros before the first row and column
+	// Qy, Qx are the zeros after the last: the output's extent implies them, so they
+	// may differ from Py and Px.
+	Qy, Qx int
+}
+
+// Valid is a k x k window without padding.
+func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
+
+// Same is a k x k window whose output has ceil(in/stride) rows and columns; the odd zero
+// comes after (both examples of a 3x3 window of stride 2).
+func Same(k, stride int, in Shape) Window {
+	w := Valid(k, stride)
+	w.Py, w.Qy = same(k, stride, in.H)
+	w.Px, w.Qx = same(k, stride, in.W)
+	return w
+}
+
+func same(k, stride, in int) (before, after int) {
+	out := (in + stride - 1) / stride
+	total := max(0, (out-1)*stride+k-in)
+	return total / 2, total - total/2
+}
+
+// Axes is a set of axes.
+type Axes uint8
+
+// Axes of a tensor.
+const (
+	AxisC Axes = 1 << iota
+	AxisH
+	AxisW
+)
+
+// A SecondKind is where an elementwise operation or a matrix product has its second
+// operand from.
+type SecondKind uint8
+
+// Second operands.
+const (
+	Runtime  SecondKind = iota // a second input
+	Constant                   // Weights.Second
+	Scalar                     // Weights.Second, one value
+	Itself                     // the first input again: x + relu(x) with SecondReLU
+)
+
+// A Layer is one operation over fp16 tensors. The zero value of a field means it is not
+// used; [Layer.Validate] says what an operation needs.
+type Layer struct {
+	Op Op
+	In Shape // of the first input
+
+	// Convolution.
+	Cout   int
+	Window Window
+	Groups int // 1 or 0 is dense, In.C is depthwise
+	Bias   bool
+	// Activation is applied to the result of a convolution or a matrix product: 0 or
+	// ReLU, which its descriptor does, or a table, which takes a descriptor of its own.
+	Activation Op
+
+	// Elementwise operations and matrix products.
+	Second      SecondKind
+	SecondShape Shape // of a runtime or constant operand: In, or 1 where it repeats
+	SecondReLU  bool  // ReLU on the second operand
+	Columns     int   // of a matrix product's result
+
+	Axes    Axes    // of reductions, softmax and layer norm
+	Epsilon float32 // of Rsqrt and LayerNorm
+
+	Parts []int // channels of each input of Concat, In.C their sum
+	Begin Shape // of Slice, its first element
+	Size  Shape // of Slice
+}
+
+// Conv is a dense convolution.
+func Conv(in Shape, cout int, w Window) Layer {
+	return Layer{Op: Convolution, In: in, Cout: cout, Window: w, Groups: 1}
+}
+
+// Depthwise is a convolution of each channel by itself.
+func Depthwise(in Shape, w Window) Layer {
+	return Layer{Op: Convolution, In: in, Cout: in.C, Window: w, Groups: in.C}
+}
+
+// Product is the product of an m x k input and a k x n matrix.
+func Product(m, k, n int, rhs SecondKind) Layer {
+	return Layer{Op: MatMul, In: Shape{1, 1, m, k}, Columns: n, Second: rhs}
+}
+
+// Unary is an activation.
+func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
+
+// Binary is an elementwise operation on two inputs; an axis of second that is 1
+// repeats.
+func Binary(op Op, in, second Shape) Layer {
+	return Layer{Op: op, In: in, SecondShape: second}
+}
+
+// Reduction is a reduction, a softmax or a layer norm over axes.
+func Reduction(op Op, in Shape, axes Axes) Layer { return Layer{Op: op, In: in, Axes: axes} }
+
+// Out is the shape of the result.
+func (l *Layer) Out() Shape {
+	s := l.In
+	switch l.Op {
+	case Convolution:
+		w := &l.Window
+		s.C = l.Cout
+		s.H = (s.H+w.Py+w.Qy-w.Kh)/w.Sy + 1
+		s.W = (s.W+w.Px+w.Qx-w.Kw)/w.Sx + 1
+	case MatMul, Linear:
+		s.W = l.Columns
+	case ReduceSum, ReduceMean, ReduceMax:
+		if l.Axes&AxisC != 0 {
+			s.C = 1
+		}
+		if l.Axes&AxisH != 0 {
+			s.H = 1
+		}
+		if l.Axes&AxisW != 0 {
+			s.W = 1
+		}
+	case Transpose:
+		s.C, s.W = s.W, s.C
+	case Slice:
+		s = l.Size
+	}
+	return s
+}

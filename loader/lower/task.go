@@ -1,0 +1,273 @@
+package lower
+
+import (
+	"math/bits"
+
+	"anesim/hw/regs"
+)
+
+// A task is a descriptor in the making: header and registers, and where its operands
+// stand in the L2, from which finish takes the routing words.
+type task struct {
+	h regs.Header
+	g regs.Groups
+
+	first, second, result *tile
+	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
+	// the L2: the first as a destination, the second as a source.
+	describesResult, describesSource bool
+	table                            []byte // activation table, nil for none
+	batch                            int    // surfaces per group count that ExeCycles multiplies
+}
+
+// A tile is a surface in the L2. A source tile is loaded by the task that owns it, a
+// result tile computed.
+type tile struct {
+	at     layout
+	bytes  uint32
+	owner  *task
+	result bool
+}
+
+// Words whose bits are not all named (bytes).
+const (
+	cfgBase         = 1       // Common.Cfg of every task
+	macCfgBase      = 1 << 20 // MACCfg of every task
+	twoSourceBit    = 1 << 24 // L2.SourceCfg with a second source in memory
+	twoSourceChCfg  = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (18/18)
+	bothInMemory    = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
+	kernelWord      = 0x40    // KernelDMASrc word 0 of a task with coefficients
+	sparseWord      = 0x20    // the same, zero-skipping (3/3)
+	commonWord8     = 0x2041
+	sourceWord16    = 0x100
+	describedSource = 1 << 18 // SrcDMAConfig of a source that is off and has strides: 0x48880
+	laneTailFirst   = 0x80    // KernelDMASrc words 50-53
+	laneTailLast    = 0x40    // words 58-61
+	halfOne         = 0x3c00
+	singleOne       = 0x3f800000
+)
+
+// newTask is what every task has, fp16 in and out, one group, all DMA off.
+func newTask() *task {
+	t := &task{batch: 1}
+	k := &t.g.KernelDMASrc
+	for i := range k.CoeffDMAConfig {
+		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithCacheHint(2)
+	}
+	for i := range 4 {
+		k.CoeffTail[i], k.CoeffTail[8+i] = laneTailFirst, laneTailLast
+	}
+	c := &t.g.Common
+	c.Cfg = cfgBase
+	c.Reserved01, c.Reserved06, c.Reserved08 = 1, 1, commonWord8
+	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
+	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
+	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
+
+	s := &t.g.TileDMASrc
+	off := regs.SrcDMAConfig(0).WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
+	s.Src1DMAConfig, s.Src2DMAConfig = off, off
+	s.Src1Fmt = s.Src1Fmt.WithInterleave(1)
+	s.Reserved16 = sourceWord16
+
+	d := &t.g.TileDMADst
+	d.DstDMAConfig = d.DstDMAConfig.WithCacheHint(12)
+	d.DstFmt = d.DstFmt.WithInterleave(1)
+
+	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPalBits(8)
+	t.g.NE.MACCfg = macCfgBase
+	return t
+}
+
+// engineTask is a task of the MAC engines from in to out.
+func engineTask(op regs.MACOp, in, out regs.Shape) *task {
+	t := newTask()
+	t.shape(in, out)
+	c, n := &t.g.Common, &t.g.NE
+	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
+	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
+	n.MACCfg = n.MACCfg.WithBinaryPoint(14).WithOpMode(op)
+	n.PostScale = n.PostScale.WithPostScale(halfOne)
+	if op == regs.MantissaTable {
+		c.DPE = c.DPE.WithCategory(1) // 2/2
+	}
+	return t
+}
+
+// planarTask is a task of the planar engine with neutral scales. The patch holds at
+// most 256 pixels (26/26).
+func planarTask(form regs.PlanarForm, in, out regs.Shape) *task {
+	t := newTask()
+	t.shape(in, out)
+	c, p := &t.g.Common, &t.g.PE
+	c.Cfg = c.Cfg.WithPlanarForm(form)
+	w, h := planarPatch(in)
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
+	switch form {
+	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
+		c.ChCfg |= twoSourceChCfg
+	}
+	p.BiasScale = p.BiasScale.WithScale(halfOne)
+	p.PreScale = p.PreScale.WithScale(halfOne)
+	p.FinalScale = p.FinalScale.WithFinalScale(singleOne)
+	return t
+}
+
+func (t *task) shape(in, out regs.Shape) {
+	c := &t.g.Common
+	c.Cin, c.Cout = c.Cin.WithCin(uint32(in.Channels)), c.Cout.WithCout(uint32(out.Channels))
+	c.InDim = c.InDim.WithWin(uint32(in.Width)).WithHin(uint32(in.Height))
+	c.OutDim = c.OutDim.WithWout(uint32(out.Width)).WithHout(uint32(out.Height))
+	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(uint32(in.Groups))
+	c.TileCfg = c.TileCfg.WithTileHeight(uint32(out.Height))
+}
+
+// engines spreads the task's output channels over the MAC engines (62/62).
+func (t *task) engines(channels int) {
+	log2 := log2Ceil(min(engines, channels))
+	t.g.Common.Cfg = t.g.Common.Cfg.WithActiveNE(log2)
+	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
+}
+
+// unicast makes every result channel read its own source channel alone.
+func (t *task) unicast() {
+	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
+}
+
+// A memory is a surface in a buffer, in bytes.
+type memory struct {
+	bar                           uint32
+	base, row, plane, depth, group uint32
+}
+
+// source1 reads the first source from memory into the L2 at a tile, which it keeps for
+// later tasks when keep is set.
+func (t *task) source1(m memory, at layout, keep bool) *tile {
+	t.describe1(m)
+	d := &t.g.TileDMASrc
+	d.Src1Base = d.Src1Base.WithBytes(m.base)
+	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
+	t.h.Bases = t.h.Bases.WithRBase0(m.bar).WithRBE0(true)
+	t.h.Control = t.h.Control.WithSrcLoc(true)
+	l := &t.g.L2
+	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
+	if keep {
+		l.SourceCfg = l.SourceCfg.WithType(1)
+	}
+	at.store(&l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, &l.Reserved06)
+	t.first = &tile{at: at, owner: t, bytes: at.row * t.g.Common.InDim.Hin()}
+	return t.first
+}
+
+// describe1 writes a first source's strides without turning its DMA on.
+func (t *task) describe1(m memory) {
+	d := &t.g.TileDMASrc
+	d.Src1RowStride = d.Src1RowStride.WithBytes(m.row)
+	d.Src1PlaneStride = d.Src1PlaneStride.WithBytes(m.plane)
+	d.Src1DepthStride = d.Src1DepthStride.WithBytes(m.depth)
+	d.Src1GroupStride = d.Src1GroupStride.WithBytes(m.group)
+	d.Src1Fmt = surfaceFmt
+}
+
+// surfaceFmt is the format of an fp16 surface in memory.
+var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
+
+// source2 reads the second source from memory; its enable bit stays clear.
+func (t *task) source2(m memory, at layout) {
+	d := &t.g.TileDMASrc
+	d.Src2Base = d.Src2Base.WithBytes(m.base)
+	d.Src2RowStride = d.Src2RowStride.WithBytes(m.row)
+	d.Src2PlaneStride = d.Src2PlaneStride.WithBytes(m.plane)
+	d.Src2DepthStride = d.Src2DepthStride.WithBytes(m.depth)
+	d.Src2GroupStride = d.Src2GroupStride.WithBytes(m.group)
+	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
+	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
+	t.h.Bases = t.h.Bases.WithRBase1(m.bar).WithRBE1(true)
+	l := &t.g.L2
+	l.SourceCfg |= twoSourceBit
+	at.store(&l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, &l.Reserved11)
+	t.g.Common.Cfg |= bothInMemory
+}
+
+// reads takes the first source from a tile of an earlier task.
+func (t *task) reads(from *tile, at layout) {
+	l := &t.g.L2
+	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
+	at.store(&l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, nil)
+	t.first = from
+}
+
+// joins takes the second source from a tile of an earlier task.
+func (t *task) joins(from *tile, at layout) {
+	l := &t.g.L2
+	at.store(&l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, nil)
+	t.second = from
+}
+
+// readsScratch is reads of a surface the task before described in the scratch buffer.
+func (t *task) readsScratch(from *tile, m memory) {
+	t.reads(from, from.at)
+	t.describe1(m)
+	t.describesSource = true
+	t.g.TileDMASrc.Src1DMAConfig |= describedSource
+	t.h.Bases = t.h.Bases.WithRBase0(m.bar).WithRBE0(true)
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
+}
+
+// writes streams the result through the L2 at base to memory. Bit 26 of the
+// destination goes with bit 3 of the L2 result (83/83).
+func (t *task) writes(m memory, base uint32) {
+	t.describeResult(m)
+	d := &t.g.TileDMADst
+	d.DstBase = d.DstBase.WithBytes(m.base)
+	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
+	t.h.Control = t.h.Control.WithDstLoc(true)
+	l := &t.g.L2
+	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(2).WithDMAFmt(1).WithDMAIntl(1)
+	l.ResultBase = l.ResultBase.WithBytes(base)
+	t.result = &tile{at: layout{base: base}, owner: t, result: true}
+}
+
+func (t *task) describeResult(m memory) {
+	d := &t.g.TileDMADst
+	d.DstRowStride = d.DstRowStride.WithBytes(m.row)
+	d.DstPlaneStride = d.DstPlaneStride.WithBytes(m.plane)
+	d.DstDepthStride = d.DstDepthStride.WithBytes(m.depth)
+	d.DstGroupStride = d.DstGroupStride.WithBytes(m.group)
+	d.DstFmt = surfaceFmt.WithZeroPadLast(true).WithZeroPadFirst(true)
+	t.h.Bases = t.h.Bases.WithWBase(m.bar).WithWBE(true)
+}
+
+// leaves keeps the result in the L2.
+func (t *task) leaves(at layout, bytes uint32) *tile {
+	l := &t.g.L2
+	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
+	at.store(&l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
+	t.result = &tile{at: at, owner: t, result: true, bytes: bytes}
+	return t.result
+}
+
+// leavesScratch is leaves of a result the next task finds described in the scratch
+// buffer.
+func (t *task) leavesScratch(at layout, bytes uint32, m memory) *tile {
+	t.describeResult(m)
+	t.describesResult = true
+	return t.leaves(at, bytes)
+}
+
+// activate applies a table or ReLU behind the engine's operation.
+func (t *task) activate(n regs.Nonlinear) {
+	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
+}
+
+// planar reports whether the task runs on the planar engine alone.
+func (t *task) planar() bool { return t.g.Planar() }
+
+// inMemory reports whether the first source comes from memory.
+func (t *task) inMemory() bool { return t.g.Source1On() }
+
+// dependent reports whether an operand comes from an earlier task's tile.
+func (t *task) dependent() bool { return !t.inMemory() || t.second != nil }
+
+// log2Ceil is the smallest k with 1<<k >= n.
+func log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }
