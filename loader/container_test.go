@@ -135,6 +135,11 @@ func TestRoundTrip(t *testing.T) {
 			check(t, name, file)
 		}
 	})
+	t.Run("window with a file offset", func(t *testing.T) {
+		file, at := identity(t)
+		le.PutUint32(file[at["__const"]+segmentSize+48:], 1<<24) // the writer once sliced by it
+		check(t, "window", file)
+	})
 	for _, pattern := range []string{"*.hwx", "text/*.bin"} {
 		t.Run(pattern, func(t *testing.T) {
 			for _, path := range reference(t, pattern) {

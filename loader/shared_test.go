@@ -95,6 +95,9 @@ func TestTextPlacement(t *testing.T) {
 			}
 			addresses++
 		}
+		if s, _ := p.Segment("__TEXT", "__const"); s.Size != want.Section.Size {
+			t.Errorf("%s: %#x bytes of constants, want %#x", name, s.Size, want.Section.Size)
+		}
 		var all []indexedTensor
 		if json.Unmarshal(want.Tensors, &all) != nil {
 			continue // three entries give a rule in words

@@ -76,6 +76,7 @@ func (p *Program) buffers() ([]*buffer, error) {
 		}
 		file.Snapshot(&g)
 		list = accesses(list, &d.Header, &g)
+		lanes := uint64(0)
 		for i := range list {
 			a := list[i]
 			if a.bar < 0 {
@@ -87,6 +88,12 @@ func (p *Program) buffers() ([]*buffer, error) {
 				byBAR[a.bar] = b
 			}
 			b.add(&a)
+			if a.kernel {
+				// The compiler keeps room for every lane of its own, also where all
+				// read one activation table (bytes: 7 of 7 constant sections).
+				lanes += a.bytes
+				b.bytes = max(b.bytes, lanes)
+			}
 		}
 	}
 	var out []*buffer
@@ -218,7 +225,7 @@ func order(bar int) int {
 func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port {
 	port := Port{Name: name, Direction: d, Type: Float16(), Address: p.BARs[b.bar], BAR: b.bar}
 	if b.bar == regs.BARWeights || a.kernel {
-		port.Bytes = roundUp(b.bytes, TileSize)
+		port.Bytes = roundUp(b.touched, TileSize)
 		port.flat()
 		return port
 	}
