@@ -32,7 +32,10 @@ header and the registers it writes, group by group with fields by name.
 Fields that are zero are left out and registers that are zero share a line; --all
 prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
 that no field names. Equal neighbours of an array share a line, and so do offsets in
-equal steps. A register that is not written keeps its value from the descriptor before.`,
+equal steps. A register that is not written keeps its value from the descriptor before.
+
+Captured registers have no descriptors: their words stand by place in the image, and
+under "v10" in the JSON.`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), args[0])
@@ -69,13 +72,9 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 		err = d.writeText()
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	// What was printed ahead of a broken descriptor helps to see why it is broken.
-	if ferr := b.Flush(); err == nil {
-		err = ferr
-	}
-	return err
+	return b.Flush()
 }
 
 // A dumper prints a program.

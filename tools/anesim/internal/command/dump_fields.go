@@ -26,7 +26,7 @@ func fieldText(w dumpWord, all bool) string {
 		text := valueText(f, v)
 		switch {
 		case sole(w.reg):
-		case f.Type == "bool" && v != 0:
+		case f.Type == "bool" && !all:
 			text = f.Name
 		default:
 			text = f.Name + " " + text

@@ -1,0 +1,362 @@
+package command
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files")
+
+// dumped runs dump and wants it to succeed.
+func dumped(t *testing.T, args ...string) string {
+	t.Helper()
+	out, errs, code := anesim(append([]string{"dump"}, args...)...)
+	if code != exitDone || errs != "" {
+		t.Fatalf("dump %q: status %d, %s", args, code, errs)
+	}
+	return out
+}
+
+// writeFile writes a file under a name of its own directory.
+func writeFile(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(name, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+const capture = `# dimensions, and two bases
+0x0000 0x00100010
+0x0008 0x22
+0x000c 3
+0x0010, 0x80000003
+0x4d10 0x40
+0x4d2c 0x100
+`
+
+func TestDumpGolden(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+	}{
+		{"identity.txt", []string{example(t, "identity")}},
+		{"add_all.txt", []string{"--all", example(t, "add")}},
+		{"captured.txt", []string{writeFile(t, "captured.regs", []byte(capture))}},
+		{"captured.json", []string{"--json", writeFile(t, "captured.regs", []byte(capture))}},
+	} {
+		got := dumped(t, test.args...)
+		golden := filepath.Join("testdata", "dump", test.name)
+		if *updateGolden {
+			if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestDumpExamples(t *testing.T) {
+	for _, name := range loader.Examples() {
+		checkDump(t, example(t, name))
+	}
+}
+
+// TestDumpReal dumps the reference programs, which stand beside the repository.
+func TestDumpReal(t *testing.T) {
+	const shared = "../../../../../shared/programs"
+	var files []string
+	for _, pattern := range []string{"*.hwx", "text/*.bin"} {
+		found, err := filepath.Glob(filepath.Join(shared, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Skip("the reference programs are not beside the repository")
+	}
+	for _, f := range files {
+		checkDump(t, f)
+	}
+}
+
+// dumpedJSON is the contract, read back.
+type dumpedJSON struct {
+	Form    string
+	Subtype uint32
+	Ports   []struct {
+		Name, Direction string
+		Shape           [4]int
+		Strides         [4]uint64
+		Address, Bytes  uint64
+	}
+	Descriptors []struct {
+		Index     int
+		Offset    uint32
+		Header    map[string]uint32
+		Registers map[string]struct {
+			Value   uint32
+			Fields  map[string]uint32
+			Unknown uint32
+		}
+	}
+	Relocations []struct {
+		Kind, Register                               string
+		Descriptor, Offset, Bit, Width, Shift, Value int
+		Target                                       int
+	}
+	Symbols []struct {
+		Name                       string
+		Type, Section, Desc, Value uint64
+	}
+}
+
+// checkDump holds both forms of a dump against the program.
+func checkDump(t *testing.T, file string) {
+	t.Helper()
+	p, err := loader.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got dumpedJSON
+	dec := json.NewDecoder(strings.NewReader(dumped(t, "--json", file)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&got); err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	if got.Form != string(p.Form) || got.Subtype != p.Subtype || len(got.Ports) != len(p.Ports) ||
+		len(got.Symbols) != len(p.Symbols) || len(got.Relocations) != len(p.Relocations) {
+		t.Errorf("%s: form %s, subtype %d, %d ports, %d symbols, %d relocations", p.Name,
+			got.Form, got.Subtype, len(got.Ports), len(got.Symbols), len(got.Relocations))
+	}
+	for i, q := range got.Ports {
+		want := p.Ports[i]
+		if q.Name != want.Name || q.Direction != want.Direction.String() || q.Shape != want.Shape ||
+			q.Strides != want.Strides || q.Address != want.Address || q.Bytes != want.Bytes {
+			t.Errorf("%s: port %+v, want %+v", p.Name, q, want)
+		}
+	}
+	for i, r := range got.Relocations {
+		if want, ok := lookupRegister(r.Register); !ok || want.Addr() != p.Relocations[i].Register {
+			t.Errorf("%s: relocation of %s, want %#x", p.Name, r.Register, p.Relocations[i].Register)
+		}
+	}
+	text := dumped(t, file)
+	for _, q := range p.Ports {
+		if !strings.Contains(text, q.Name) {
+			t.Errorf("%s: no port %s in the text", p.Name, q.Name)
+		}
+	}
+	n := 0
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == len(got.Descriptors) {
+			t.Fatalf("%s: %d descriptors in the dump", p.Name, n)
+		}
+		g := got.Descriptors[n]
+		if g.Index != d.Index || g.Offset != d.Offset {
+			t.Errorf("%s: descriptor %d at %#x, want %d at %#x", p.Name, g.Index, g.Offset, d.Index, d.Offset)
+		}
+		words := make(map[uint32]uint32)
+		for name, r := range g.Registers {
+			reg, ok := lookupRegister(name)
+			if !ok {
+				t.Fatalf("%s: no register %s", p.Name, name)
+			}
+			words[reg.Addr()] = r.Value
+			if w, unknown := assemble(reg, r.Fields), reg.Unknown(r.Value); w|r.Unknown != r.Value || r.Unknown != unknown {
+				t.Errorf("%s: %s is %#x, its fields %#x and %#x unknown", p.Name, name, r.Value, w, r.Unknown)
+			}
+		}
+		want := make(map[uint32]uint32)
+		for _, r := range d.Records {
+			for i, v := range r.Values {
+				want[r.Addr+4*uint32(i)] = v
+			}
+		}
+		if diff := cmp.Diff(want, words); diff != "" {
+			t.Errorf("%s: descriptor %d (-want +got):\n%s", p.Name, n, diff)
+		}
+		checkHeader(t, p.Name, d, g.Header)
+		line := fmt.Sprintf("\ndescriptor %d at %#x: %d words, TID %d,", d.Index, d.Offset, d.Words, d.Header.Task.TID())
+		if !strings.Contains(text, line) {
+			t.Errorf("%s: text has no line %q", p.Name, line)
+		}
+		n++
+	}
+	if n != len(got.Descriptors) {
+		t.Errorf("%s: %d descriptors, want %d", p.Name, len(got.Descriptors), n)
+	}
+}
+
+// checkHeader reassembles the header's words; no program here has unknown bits in them.
+func checkHeader(t *testing.T, name string, d *regs.Descriptor, fields map[string]uint32) {
+	t.Helper()
+	if extra, ok := fields["extra"]; ok != d.Extended || extra != d.Extra {
+		t.Errorf("%s: descriptor %d has the extra word %#x, %t", name, d.Index, extra, ok)
+	}
+	encoded := d.Append(nil)
+	for r := range regs.HeaderRegisters() {
+		want := binary.LittleEndian.Uint32(encoded[4*r.Word:])
+		if w := assemble(r, fields); w != want {
+			t.Errorf("%s: descriptor %d, header %s is %#x, want %#x", name, d.Index, r.Name, w, want)
+		}
+	}
+}
+
+func assemble(r regs.Register, fields map[string]uint32) uint32 {
+	w := uint32(0)
+	for _, f := range r.Fields {
+		w = f.With(w, fields[f.Name])
+	}
+	return w
+}
+
+func lookupRegister(name string) (regs.Register, bool) {
+	block, register, _ := strings.Cut(name, ".")
+	return regs.Lookup(block, register)
+}
+
+// TestDumpOrder holds registers in the order of the stream.
+func TestDumpOrder(t *testing.T) {
+	out := dumped(t, "--json", example(t, "identity"))
+	at := 0
+	for _, name := range []string{"TID", "ExeCycles", "KBE3", "KernelDMASrc.Reserved00", "KernelDMASrc.CoeffTail[11]",
+		"Common.InDim", "TileDMASrc.Src1DMAConfig", "L2.Cfg", "PE.Cfg", "NE.KernelCfg", "TileDMADst.DstFmt"} {
+		i := strings.Index(out[at:], `"`+name+`":`)
+		if i < 0 {
+			t.Fatalf("%s is missing or out of order", name)
+		}
+		at += i
+	}
+}
+
+func TestDumpWrittenTwice(t *testing.T) {
+	d := newDumper(nil, nil, false)
+	words := d.written(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
+	if len(words) != 2 || words[0].reg.Name != "InDim" || words[0].word != 3 || words[1].word != 2 {
+		t.Errorf("%v", words)
+	}
+}
+
+// TestDumpUnknown sets bits that no field names, in the header too.
+func TestDumpUnknown(t *testing.T) {
+	p, err := loader.ExampleProgram("relu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := bytes.Clone(p.Text)
+	at := bytes.Index(text, binary.LittleEndian.AppendUint32(nil, 15<<26)) // the record of Common
+	for _, word := range []int{0, at + 4 + 4*7} {                          // Task, ConvCfg
+		text[word+3] |= 0x08
+	}
+	file := writeFile(t, "unknown.bin", text)
+	for _, want := range []string{"EON, +0x8000000\n", "Oy 1, +0x8000000\n"} {
+		if out := dumped(t, file); !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	out := dumped(t, "--json", file)
+	var got struct {
+		Descriptors []struct {
+			Header struct {
+				Unknown map[string]uint32 `json:"unknown"`
+			}
+			Registers map[string]struct{ Unknown uint32 }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	d := got.Descriptors[0]
+	if d.Header.Unknown["Task"] != 1<<27 || d.Registers["Common.ConvCfg"].Unknown != 1<<27 {
+		t.Errorf("unknown bits %v, %#x", d.Header.Unknown, d.Registers["Common.ConvCfg"].Unknown)
+	}
+}
+
+func TestDumpErrors(t *testing.T) {
+	dir := t.TempDir()
+	good := example(t, "concat")
+	broken := brokenChain(t)
+	junk := writeFile(t, "d", bytes.Repeat([]byte("junk"), 32))
+	for _, test := range []struct {
+		args   []string
+		status int
+		want   []string
+	}{
+		{nil, exitUsage, []string{"takes one file"}},
+		{[]string{good, good}, exitUsage, []string{"takes one file"}},
+		{[]string{"--frob", good}, exitUsage, []string{"--frob"}},
+		{[]string{"--first-words", "9", good}, exitUsage, []string{"--first-words 9: want 10 to 512"}},
+		{[]string{"--first-words", "157", good}, exitUsage, []string{"--first-words", good, "bare text"}},
+		{[]string{filepath.Join(dir, "missing")}, exitFailed, []string{filepath.Join(dir, "missing"), "no such file"}},
+		{[]string{dir}, exitFailed, []string{dir}},
+		{[]string{junk}, exitFailed, []string{junk + ": byte 0x"}},
+		{[]string{broken}, exitFailed, []string{broken + ": ", "descriptor 0", "next pointer 0x101"}},
+		{[]string{"--json", broken}, exitFailed, []string{broken + ": ", "descriptor 0", "next pointer 0x101"}},
+	} {
+		out, line, status := anesim(append([]string{"dump"}, test.args...)...)
+		if status != test.status || out != "" {
+			t.Errorf("%q: status %d, want %d; printed %q", test.args, status, test.status, out)
+		}
+		if strings.Count(line, "\n") != 1 || strings.Count(line, ".hwx:") > 1 {
+			t.Errorf("%q: not one line, or the file twice: %q", test.args, line)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(line, want) {
+				t.Errorf("%q: %q does not say %q", test.args, line, want)
+			}
+		}
+	}
+}
+
+// brokenChain is a container whose first descriptor points between descriptors.
+func brokenChain(t *testing.T) string {
+	t.Helper()
+	data, err := loader.Example("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := loader.ExampleProgram("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const next = 4 * 7
+	at := bytes.Index(data, p.Text)
+	binary.LittleEndian.PutUint32(data[at+next:], 0x101)
+	return writeFile(t, "broken.hwx", data)
+}
+
+func TestDumpFirstWords(t *testing.T) {
+	p, err := loader.ExampleProgram("relu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := writeFile(t, "relu.bin", p.Text)
+	out := dumped(t, file)
+	if again := dumped(t, "--first-words", fmt.Sprint(p.FirstWords), file); again != out {
+		t.Error(cmp.Diff(out, again))
+	}
+}
