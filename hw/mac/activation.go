@@ -21,6 +21,7 @@ const (
 	Rsqrt
 	Erf
 	Softplus
+	Reciprocal
 	numActivations
 )
 
@@ -43,9 +44,11 @@ var activations = [numActivations]activation{
 	SiLU:     {"silu", silu, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10.203125, High: inf, Below: 0, Above: inf}},
 	Exp:      {"exp", math.Exp2, TableSpec{Mode: ModeExponent, StepLog: 5, Low: -25, High: 16, Below: 0, Above: inf}},
 	Sqrt:     {"sqrt", math.Sqrt, TableSpec{Mode: ModeSqrt, StepLog: 4, Low: 0, High: inf, Below: 0, Above: inf}},
-	Rsqrt:    {"rsqrt", rsqrt, TableSpec{Mode: ModeReciprocal, StepLog: 4, Low: 0, High: inf, Below: inf, Above: 0}},
+	Rsqrt:    {"rsqrt", rsqrt, TableSpec{Mode: ModeRsqrt, StepLog: 4, Low: 0, High: inf, Below: inf, Above: 0}},
 	Erf:      {"erf", math.Erf, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}},
 	Softplus: {"softplus", softplus, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10, High: inf, Below: 0, Above: 0, Balance: true}},
+
+	Reciprocal: {"reciprocal", func(x float64) float64 { return 1 / x }, TableSpec{Mode: ModeReciprocal, StepLog: 6, Low: 0, High: inf, Below: inf, Above: 0}},
 }
 
 // Activations lists the functions TableOf knows.

@@ -36,8 +36,8 @@ func (d Deviation) String() string {
 	return fmt.Sprintf("max %.5f at %g, rms %.6f over %d inputs", d.Max, d.At, d.RMS, d.Count)
 }
 
-// FitTable makes a table for f and states its error. For ModeExponent, ModeSqrt
-// and ModeReciprocal f is the whole function; only its values over one period or
+// FitTable makes a table for f and states its error. For ModeExponent and the mantissa
+// modes f is the whole function; only its values over one period or
 // over [1/2,2] enter the knots. The error is for a step out of range, an unknown
 // mode, or a knot or end value that no half holds.
 func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error) {
@@ -65,8 +65,10 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	switch spec.Mode {
 	case ModePlain:
 		base = -segments / 2 * step
-	case ModeSqrt, ModeReciprocal:
+	case ModeSqrt, ModeRsqrt:
 		first = int(math.Ceil(0.5 / step))
+	case ModeReciprocal:
+		base = 0.5
 	}
 	place := func(i int) float64 { return base + float64(float64(i)*step) }
 	for i := first; i < numKnots; i++ {

@@ -15,11 +15,16 @@ const TableBytes = 128
 type TableMode uint16
 
 const (
-	ModePlain      TableMode = 0x01 // knots from -16 to +16 steps
-	ModeExponent   TableMode = 0x0a // 2^v: knots over the fraction of v, the integer part goes to the exponent
-	ModeOdd        TableMode = 0x60 // knots from 0 to 32 steps over |v|, the result takes the sign of v
-	ModeSqrt       TableMode = 0xc5 // knots over a mantissa in [1/2,2), the exponent is halved
-	ModeReciprocal TableMode = 0xc6 // reciprocal square root: as ModeSqrt, the exponent halved and negated
+	ModePlain    TableMode = 0x01 // knots from -16 to +16 steps
+	ModeExponent TableMode = 0x0a // 2^v: knots over the fraction of v, the integer part goes to the exponent
+	ModeOdd      TableMode = 0x60 // knots from 0 to 32 steps over |v|, the result takes the sign of v
+	ModeSqrt     TableMode = 0xc5 // knots over a mantissa in [1/2,2), the exponent is halved
+	ModeRsqrt    TableMode = 0xc6 // reciprocal square root: as ModeSqrt, the exponent halved and negated
+
+	// ModeReciprocal is 1/v: knots from 2 down to 1 over a mantissa in [1/2,1], the
+	// exponent negated, the result with the sign of v. A table of the rounded knots
+	// with a step of 1/64 has the hash of the one in the compiler's softmax (bytes).
+	ModeReciprocal TableMode = 0x67
 )
 
 // Places in the 64 halves.
@@ -41,8 +46,10 @@ func (m TableMode) fits(stepLog int) bool {
 	switch m {
 	case ModeExponent:
 		return stepLog == 5 // [0,1]
-	case ModeSqrt, ModeReciprocal:
+	case ModeSqrt, ModeRsqrt:
 		return stepLog == 4 // [0,2]
+	case ModeReciprocal:
+		return stepLog == 6 // [1/2,1]
 	}
 	return 0 <= stepLog && stepLog <= 15
 }
@@ -81,7 +88,7 @@ func ParseTable(b []byte) (*Table, error) {
 	}
 	t.mode = TableMode(t.raw[atMode])
 	switch t.mode {
-	case ModePlain, ModeExponent, ModeOdd, ModeSqrt, ModeReciprocal:
+	case ModePlain, ModeExponent, ModeOdd, ModeSqrt, ModeRsqrt, ModeReciprocal:
 	default:
 		return nil, &FormatError{"table", 2 * atMode, "unknown mode", uint16(t.mode)}
 	}
@@ -90,8 +97,11 @@ func ParseTable(b []byte) (*Table, error) {
 	}
 	t.step = int(t.raw[atStep])
 	t.unit = float32(uint32(1) << t.step)
-	if t.mode == ModePlain {
+	switch t.mode {
+	case ModePlain:
 		t.base = segments / 2
+	case ModeReciprocal:
+		t.base = -segments // the first knot is that of 1/2
 	}
 
 	for i := range t.knot {
@@ -133,9 +143,9 @@ func (t *Table) Eval(v float32) float16.Float16 {
 		v = float32(inf)
 	}
 	switch t.mode {
-	case ModeOdd:
+	case ModeOdd, ModeReciprocal:
 		var sign float16.Float16
-		if math.Signbit(float64(v)) {
+		if math.Signbit(float64(v)) && (v != 0 || t.mode == ModeOdd) { // measured: 1/-0 is +Inf
 			sign, v = halfSign, -v
 		}
 		h := t.eval(v)
@@ -143,7 +153,7 @@ func (t *Table) Eval(v float32) float16.Float16 {
 			return 0
 		}
 		return h ^ sign
-	case ModeSqrt, ModeReciprocal:
+	case ModeSqrt, ModeRsqrt:
 		if v < 0 {
 			return 0 // measured: sqrt(-1) and rsqrt(-1) are +0
 		}
@@ -196,7 +206,7 @@ func (t *Table) eval(v float32) float16.Float16 {
 	case ModeExponent:
 		n := float32(math.Floor(float64(v)))
 		return scaleHalf(t.between(float32(float32(v-n)*t.unit)), int(n))
-	case ModeSqrt, ModeReciprocal:
+	case ModeSqrt, ModeRsqrt:
 		// v = m * 4^half with m in [1/2,2), so that an even power of two lands on
 		// the knot for 1 (inferred: 25 of the 33 knots are set, those from 1/2 on).
 		m, e := math.Frexp(float64(v))
@@ -204,10 +214,15 @@ func (t *Table) eval(v float32) float16.Float16 {
 		if e&1 != 0 {
 			m *= 2
 		}
-		if t.mode == ModeReciprocal {
+		if t.mode == ModeRsqrt {
 			half = -half
 		}
 		return scaleHalf(t.between(float32(float32(m)*t.unit)), half)
+	}
+
+	if t.mode == ModeReciprocal {
+		m, e := math.Frexp(float64(v))
+		return scaleHalf(t.between(float32(float32(m)*t.unit)+t.base), -e)
 	}
 
 	pos := float32(v * t.unit)

@@ -89,7 +89,7 @@ func TestRealTables(t *testing.T) {
 		{Sqrt, ModeSqrt, 1. / 16, map[float32]float16.Float16{
 			0: 0, negZero: 0, -1: 0, ninf: 0, pinf: 0x7c00, 1: 0x3c00, 4: 0x4000, 16: 0x4400, 0.25: 0x3800, 0x1p-24: 0x0c00, 2: 0x3da8,
 		}, 0x7c00, 0},
-		{Rsqrt, ModeReciprocal, 1. / 16, map[float32]float16.Float16{
+		{Rsqrt, ModeRsqrt, 1. / 16, map[float32]float16.Float16{
 			0: 0x7c00, negZero: 0x7c00, -1: 0, ninf: 0, pinf: 0, 1: 0x3c00, 4: 0x3800, 0.25: 0x4000, 0x1p-24: 0x6c00, 2: 0x39a8,
 		}, 0, 0},
 	} {
