@@ -51,7 +51,7 @@ func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) Units {
 	kh, kw, sy, sx := 1, 1, 1, 1
 	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
 		cc := c.ConvCfg
-		kh, kw, sy, sx = int(cc.Kh()), int(cc.Kw()), int(cc.Sy()), int(cc.Sx())
+		kh, kw, sy, sx = int(cc.Kh()), int(cc.Kw()), int(cc.Sy()), int(cc.Sx())/max(1, int(cc.Ox()))
 	}
 	source := l2.Patch{
 		Rows:   min((rows-1)*sy+kh, max(1, in.Height)),

@@ -83,14 +83,8 @@ func unmodelled(g *regs.Groups) string {
 		return fmt.Sprintf("MAC operation %d is not modelled: it gave zeros on silicon or was never tried", op)
 	}
 	switch cc := c.ConvCfg; {
-	case n.KernelCfg.PalEn():
-		return "palette weights are not modelled"
-	case n.KernelCfg.Sparse():
-		return "zero-skipping weights are not modelled"
-	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
-		return fmt.Sprintf("kernel format %v is not modelled", n.KernelCfg.KernelFmt())
-	case cc.Ox() != 1 || cc.Oy() != 1:
-		return "several outputs a step (Ox, Oy) are not modelled"
+	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
+		return fmt.Sprintf("%dx%d outputs a step at stride %dx%d are not modelled", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
 	case n.MACCfg.NonlinearMode() == regs.ActivationTable:
 		return "a table behind a multiply-accumulate is not modelled: no program shows where it stands"
 	case c.GroupConvCfg.UnicastEn() && c.GroupConvCfg.UnicastCin() != 1:
@@ -100,7 +94,8 @@ func unmodelled(g *regs.Groups) string {
 	case g.L2.Cfg.PaddingMode() != 0 && (cc.Px() != 0 || cc.Py() != 0):
 		return fmt.Sprintf("padding mode %d is not modelled", g.L2.Cfg.PaddingMode())
 	}
-	return ""
+	_, note := tiles.PackingOf(g)
+	return note
 }
 
 // compute runs a task group by group.

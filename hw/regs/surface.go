@@ -103,16 +103,21 @@ func (g *Groups) InShape() Shape {
 }
 
 // OutShape is the shape the task writes. A planar reduction writes one element a
-// channel although OutDim repeats the input's (bytes: reduce_mean, layer_norm). Channel
-// and width are those before ResultExchanged applies.
+// channel although OutDim repeats the input's (bytes: reduce_mean, layer_norm). A
+// multiply-accumulate writes Ox pixels a step (inferred: the 1x9 convolution of 375
+// pixels has 188 steps at stride 2 and result rows of 376). Channel and width are those
+// before ResultExchanged applies.
 func (g *Groups) OutShape() Shape {
 	c := &g.Common
 	s := Shape{g.GroupCount(), int(c.Cout.Cout()), int(c.OutDim.Hout()), int(c.OutDim.Wout())}
-	if g.Planar() {
+	switch {
+	case g.Planar():
 		switch c.Cfg.PlanarForm() {
 		case FormReduction, FormTwoReduced:
 			s.Height, s.Width = 1, 1
 		}
+	case g.NE.MACCfg.OpMode() == MultiplyAccumulate:
+		s.Width *= max(1, int(c.ConvCfg.Ox()))
 	}
 	return s
 }

@@ -43,7 +43,9 @@ func NewConvolution(g *regs.Groups) Convolution {
 	return Convolution{
 		Cin: in.Channels, Hin: in.Height, Win: in.Width,
 		Cout: out.Channels, Hout: out.Height, Wout: out.Width,
-		Kh: int(cc.Kh()), Kw: int(cc.Kw()), Sy: int(cc.Sy()), Sx: int(cc.Sx()),
+		Kh: int(cc.Kh()), Kw: int(cc.Kw()),
+		// Several pixels a step share its stride.
+		Sy: int(cc.Sy()), Sx: int(cc.Sx()) / max(1, int(cc.Ox())),
 		Py: int(cc.Py()), Px: int(cc.Px()),
 		Unicast:  g.Common.GroupConvCfg.UnicastEn(),
 		TileRows: int(g.Common.TileCfg.TileHeight()),

@@ -2,6 +2,7 @@ package tiles
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -10,7 +11,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Kernel is the dense fp16 weights of a descriptor as its coefficient lanes hold them.
+// A Kernel is the weights of a descriptor as its coefficient lanes hold them; packed ones
+// are unpacked when it is made.
 //
 // Output channels go to the lanes in planes. A plane interleaves width channels at half
 // granularity, reduction step by reduction step; width is the largest power of two that
@@ -67,6 +69,13 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	groups := g.GroupCount()
 	if groups > 1 {
 		k.group = (need[0] + 63) &^ 63
+	}
+	packing, note := PackingOf(g)
+	if note != "" {
+		return nil, errors.New(note)
+	}
+	if packing != Dense {
+		return k, k.unpack(g, packing)
 	}
 	for i, n := range need {
 		if n == 0 {

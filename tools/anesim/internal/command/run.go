@@ -1,8 +1,10 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -87,9 +89,10 @@ func programArg(args []string) (*loader.Program, error) {
 	return p, nil
 }
 
-// inFile puts the file's name before an error that does not have it yet.
+// inFile puts the file's name before an error; those of opening it have it already.
 func inFile(name string, err error) error {
-	if strings.Contains(err.Error(), name) {
+	var p *fs.PathError
+	if errors.As(err, &p) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -1,0 +1,241 @@
+package tiles
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/mac"
+	"anesim/hw/regs"
+)
+
+// A Packing is a form of weights in a coefficient lane.
+type Packing uint8
+
+// The forms. Dense is in every real program but those of stride 2, which skip zeros.
+// What a plane holds in the other forms is assumed: no program shows it. Bias rows stand
+// ahead of a plane in every form.
+const (
+	Dense        Packing = iota
+	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero halves of each step
+	Masked               // stride 1: one mask for the plane, LSB first, then its non-zero halves
+	Palette              // a codebook of 2^bits halves ahead of the lane's planes, which hold indices
+	Int8                 // a row of fp16 scales ahead of each plane, which holds signed bytes
+)
+
+// String names the form.
+func (p Packing) String() string {
+	switch p {
+	case Dense:
+		return "dense"
+	case ZeroSkipping:
+		return "zero-skipping"
+	case Masked:
+		return "masked"
+	case Palette:
+		return "palette"
+	case Int8:
+		return "int8"
+	}
+	return fmt.Sprintf("Packing(%d)", uint8(p))
+}
+
+// PackingOf reads the form from the registers; note says why a combination is not
+// modelled, and is empty when it is.
+func PackingOf(g *regs.Groups) (p Packing, note string) {
+	k, cc := g.NE.KernelCfg, g.Common.ConvCfg
+	int8 := k.KernelFmt() != regs.FormatFP16
+	switch {
+	case k.PalEn() && k.Sparse(), int8 && (k.PalEn() || k.Sparse()):
+		return p, "weights packed in two ways at once are not modelled"
+	case k.PalEn() && k.PalBits() != 4 && k.PalBits() != 8:
+		return p, fmt.Sprintf("a palette of %d bits is not modelled", k.PalBits())
+	case k.PalEn():
+		p = Palette
+	case k.Sparse() && (cc.Sx() > 1 || cc.Sy() > 1):
+		if cc.Kw() != 1 || cc.Kh() != 1 {
+			return p, "the order of taps in zero-skipping weights of more than one tap is not known"
+		}
+		p = ZeroSkipping
+	case k.Sparse():
+		p = Masked
+	case int8:
+		p = Int8
+	}
+	return p, ""
+}
+
+// unpack turns packed lanes into dense ones, group after group.
+func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
+	groups := g.GroupCount()
+	paletteBits := int(g.NE.KernelCfg.PalBits())
+	need := k.laneBytes()
+	for lane := range k.lanes {
+		if need[lane] == 0 {
+			continue
+		}
+		r := laneReader{lane: lane, b: k.lanes[lane]}
+		if p == Palette {
+			r.codebook = make([]float16.Float16, 1<<paletteBits)
+			if err := r.halves(r.codebook); err != nil {
+				return err
+			}
+		}
+		r.bits = paletteBits
+		dense := make([]byte, 0, groups*k.group+need[lane])
+		for group := range groups {
+			for c := range k.chunks {
+				planes := (c.channels + c.width - 1) / c.width
+				for plane := lane; plane < planes; plane += Engines {
+					var err error
+					if dense, err = r.plane(dense, p, c.width, k.taps, k.bias); err != nil {
+						return err
+					}
+				}
+			}
+			if group+1 < groups {
+				r.align()
+				dense = append(dense, make([]byte, (group+1)*k.group-len(dense))...)
+			}
+		}
+		k.lanes[lane] = dense
+	}
+	return nil
+}
+
+// A laneReader reads the planes of a packed lane in order.
+type laneReader struct {
+	lane     int
+	b        []byte
+	at       int
+	codebook []float16.Float16
+	bits     int
+}
+
+func (r *laneReader) take(n int) ([]byte, error) {
+	if n > len(r.b)-r.at {
+		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
+	}
+	b := r.b[r.at : r.at+n]
+	r.at += n
+	return b, nil
+}
+
+func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
+
+func (r *laneReader) halves(dst []float16.Float16) error {
+	b, err := r.take(2 * len(dst))
+	if err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
+	}
+	return nil
+}
+
+// plane reads a plane of width channels and appends it in dense form.
+func (r *laneReader) plane(dense []byte, p Packing, width, taps, bias int) ([]byte, error) {
+	scale := make([]float16.Float16, width)
+	if p == Int8 {
+		if err := r.halves(scale); err != nil {
+			return nil, err
+		}
+	}
+	head, err := r.take(2 * bias * width)
+	if err != nil {
+		return nil, err
+	}
+	dense = append(dense, head...)
+	w := make([]float16.Float16, taps*width)
+	switch p {
+	case ZeroSkipping:
+		err = r.zeroSkipping(w, width)
+	case Masked:
+		var n int
+		if n, err = mac.UnpackSparse(w, r.b[r.at:]); err == nil {
+			r.at += n
+		}
+	case Palette:
+		var b []byte
+		if b, err = r.take((len(w)*r.bits + 7) / 8); err == nil {
+			err = mac.UnpackPalette(w, r.codebook, b, r.bits)
+		}
+	case Int8:
+		err = r.int8(w, scale)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lane %d, byte %#x, %v weights: %w", r.lane, r.at, p, err)
+	}
+	for _, h := range w {
+		dense = binary.LittleEndian.AppendUint16(dense, uint16(h))
+	}
+	return dense, nil
+}
+
+// zeroSkipping reads a plane of stride-2 weights: a 16-bit count of the body's bytes,
+// then for each step a zero byte, a mask byte for every eight channels and the halves of
+// the set bits (the section of a 1x1 program packed this way has the hash of the
+// compiler's). Wide planes close with width/2 - 2 zero bytes.
+func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
+	count, err := r.take(2)
+	if err != nil {
+		return err
+	}
+	body, err := r.take(int(binary.LittleEndian.Uint16(count)))
+	if err != nil {
+		return err
+	}
+	short := func() error {
+		return fmt.Errorf("body of %d bytes ends inside a step", len(body))
+	}
+	masks := (width + 7) / 8
+	at := 0
+	for step := 0; step < len(w); step += width {
+		if at+1+masks > len(body) {
+			return short()
+		}
+		mask := body[at+1 : at+1+masks]
+		at += 1 + masks
+		n := 0
+		for _, m := range mask {
+			n += bits.OnesCount8(m)
+		}
+		if at+2*n > len(body) {
+			return short()
+		}
+		for i := range width {
+			if mask[i/8]>>(i%8)&1 != 0 {
+				w[step+i] = float16.Float16(binary.LittleEndian.Uint16(body[at:]))
+				at += 2
+			}
+		}
+	}
+	_, err = r.take(max(0, width/2-2))
+	return err
+}
+
+// int8 reads a plane of signed bytes, each times its channel's scale.
+func (r *laneReader) int8(w, scale []float16.Float16) error {
+	b, err := r.take(len(w))
+	if err != nil {
+		return err
+	}
+	width := len(scale)
+	taps := len(w) / width
+	q, column := make([]byte, taps), make([]float16.Float16, taps)
+	for j := range scale {
+		for i := range q {
+			q[i] = b[i*width+j]
+		}
+		if err := mac.UnpackInt8(column, q, scale[j:j+1]); err != nil {
+			return err
+		}
+		for i, h := range column {
+			w[i*width+j] = h
+		}
+	}
+	return nil
+}
