@@ -3,10 +3,7 @@ package command
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -55,11 +52,8 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 	}
 	options := loader.Options{FirstWords: f.firstWords}
 	p, err := options.Open(name)
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return err
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return inFile(name, err)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
@@ -72,7 +66,7 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 		err = d.writeText()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return inFile(name, err)
 	}
 	return b.Flush()
 }
