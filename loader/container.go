@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
 	"anesim/hw/regs"
 )
@@ -284,7 +283,7 @@ func (r *reader) name(at uint64, b []byte, field int, what string) (string, erro
 	if n < 0 || n > maxName {
 		return "", fail(at+uint64(off), nil, "name of %s has no end in its command", what)
 	}
-	return strings.ToValidUTF8(string(b[off:int(off)+n]), "\uFFFD"), nil
+	return printable(string(b[off : int(off)+n])), nil
 }
 
 func (r *reader) port(at uint64, b []byte) (Load, error) {

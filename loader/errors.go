@@ -7,9 +7,10 @@ import (
 	"unicode"
 )
 
-// oneLine keeps a message on one line and readable whatever names a damaged file has.
-func oneLine(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+// printable escapes what a terminal would not show: names and messages stay on one line
+// and readable whatever bytes a damaged file has.
+func printable(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) < 0 {
 		return s
 	}
 	q := strconv.Quote(s)
@@ -39,7 +40,7 @@ func (e *FormatError) Error() string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
-	return oneLine(s)
+	return printable(s)
 }
 
 // An UnsupportedError is a file of a known form that the model does not run.
@@ -48,7 +49,7 @@ type UnsupportedError struct {
 	What string // what about it is not modelled
 }
 
-func (e *UnsupportedError) Error() string { return oneLine(e.Form + ": " + e.What) }
+func (e *UnsupportedError) Error() string { return printable(e.Form + ": " + e.What) }
 
 // A SurfaceError is a descriptor that moves bytes outside the program's memory.
 type SurfaceError struct {
@@ -61,7 +62,7 @@ type SurfaceError struct {
 }
 
 func (e *SurfaceError) Error() string {
-	return oneLine(fmt.Sprintf("descriptor %d, %s: %#x bytes at device address %#x %s %s",
+	return printable(fmt.Sprintf("descriptor %d, %s: %#x bytes at device address %#x %s %s",
 		e.Task, e.Unit, e.Bytes, e.Addr, e.What, e.Segment))
 }
 
@@ -70,4 +71,4 @@ type MemoryError struct {
 	What string
 }
 
-func (e *MemoryError) Error() string { return oneLine("memory map: " + e.What) }
+func (e *MemoryError) Error() string { return printable("memory map: " + e.What) }

@@ -53,7 +53,7 @@ func (m *imager) add(at uint64, l Load) error {
 	switch l := l.(type) {
 	case *SegmentLoad:
 		if len(l.Sections) == 0 && l.MemSize > 0 {
-			p.Segments = append(p.Segments, Segment{Name: l.Name, Addr: l.Addr, Size: l.MemSize, Data: l.Data, Prot: l.Prot})
+			p.Segments = append(p.Segments, Segment{Name: printable(l.Name), Addr: l.Addr, Size: l.MemSize, Data: l.Data, Prot: l.Prot})
 		}
 		for _, s := range l.Sections {
 			if s.Segment == "__TEXT" && s.Name == "__text" {
@@ -63,7 +63,7 @@ func (m *imager) add(at uint64, l Load) error {
 				m.text = s
 			}
 			m.sections = append(m.sections, s)
-			p.Segments = append(p.Segments, Segment{l.Name, s.Name, s.Addr, s.Size, s.Data, l.Prot})
+			p.Segments = append(p.Segments, Segment{printable(l.Name), printable(s.Name), s.Addr, s.Size, s.Data, l.Prot})
 		}
 	case *PortLoad:
 		if len(m.ports) == maxPorts {

@@ -72,7 +72,7 @@ type RelocError struct {
 }
 
 func (e *RelocError) Error() string {
-	return oneLine(fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
+	return printable(fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
 		e.Kind, e.Task, e.Register, e.Bit, e.Bit+e.Width-1, e.What))
 }
 
