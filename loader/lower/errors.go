@@ -1,9 +1,6 @@
 package lower
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // A LimitError is a layer that the engine cannot run as it stands.
 type LimitError struct {
@@ -73,5 +70,3 @@ const (
 	engines      = 16
 	elementBytes = 2
 )
-
-var errNoTable = errors.New("no activation table")

@@ -100,3 +100,11 @@ func matrix(bar uint32, rows, columns int) memory {
 }
 
 func roundUp(n, unit uint32) uint32 { return (n + unit - 1) / unit * unit }
+
+// overlaps reports whether two tiles share memory in the L2.
+func (t *tile) overlaps(u *tile) bool {
+	if t == nil || u == nil {
+		return false
+	}
+	return t.at.base < u.at.base+max(u.bytes, 1) && u.at.base < t.at.base+max(t.bytes, 1)
+}

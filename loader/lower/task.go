@@ -136,7 +136,7 @@ func (t *task) unicast() {
 
 // A memory is a surface in a buffer, in bytes.
 type memory struct {
-	bar                           uint32
+	bar                            uint32
 	base, row, plane, depth, group uint32
 }
 

@@ -1,0 +1,240 @@
+package lower
+
+import (
+	"anesim/hw/regs"
+)
+
+// convolution lowers a convolution: one descriptor while its coefficients fit the
+// engines, else one for each share of the output channels.
+//
+//	x --DMA--> source tile (L2) --> 16 engines, a share of the output channels each --> y
+//	                                  ^ coefficients, a lane an engine
+func (p *plan) convolution() error {
+	l := p.layer
+	in, out := l.In, l.Out()
+	x, y := p.input("x", in), p.output("y", out)
+	if err := p.checkTile(p.convSource(), l.Window.Kh); err != nil {
+		return err
+	}
+	shares, err := p.shares()
+	if err != nil {
+		return err
+	}
+	for n := range in.N {
+		if err := p.convolve(shares, x.element(n), y.element(n)); err != nil {
+			return err
+		}
+	}
+	p.y = y
+	return nil
+}
+
+// element is one element of the batch.
+func (m memory) element(n int) memory {
+	m.base += uint32(n) * m.depth
+	return m
+}
+
+// A share is a run of output channels, of each group where there are groups.
+type share struct{ first, channels int }
+
+// shares splits the output channels so that a lane's coefficients fit an engine. Above
+// one patch an engine holds MaxLane bytes, so it takes an even number of channels; the
+// remainder goes first, then the last channels down (5/5). Under one patch there is no
+// limit.
+func (p *plan) shares() ([]share, error) {
+	l := p.layer
+	out := l.Out()
+	if groups := p.convSource().Groups; groups > 1 || l.depthwise() || out.H*out.W <= patchPixels {
+		return []share{{0, l.Cout / groups}}, nil
+	}
+	return splitChannels(l.Cout, l.In.C*l.Window.Kh*l.Window.Kw+biasRows(l.Bias))
+}
+
+// splitChannels shares channels of rows halves each.
+func splitChannels(channels, rows int) ([]share, error) {
+	each := MaxLane / (rows * elementBytes)
+	if each > 1 {
+		each &^= 1
+	}
+	if each == 0 {
+		return nil, within(limit{"one channel's coefficients in halves", rows, MaxLane / elementBytes,
+			"split the input channels so that Cin*kh*kw is at most %d and add the parts"})
+	}
+	var s []share
+	for end := channels; end > 0; {
+		n := min(end, each*engines)
+		if r := end % (each * engines); len(s) == 0 && r > 0 {
+			n = r
+		}
+		end -= n
+		s = append(s, share{end, n})
+	}
+	return s, nil
+}
+
+func biasRows(bias bool) int {
+	if bias {
+		return 1
+	}
+	return 0
+}
+
+// depthwise reports whether every channel is convolved by itself, which the engines have
+// a mode for.
+func (l *Layer) depthwise() bool {
+	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
+}
+
+// convSource is the part of the source a task works on at a time: a group.
+func (p *plan) convSource() regs.Shape {
+	l := p.layer
+	groups := max(1, l.Groups)
+	if l.depthwise() {
+		groups = 1
+	}
+	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
+}
+
+// convolve appends the tasks of one element of the batch.
+func (p *plan) convolve(shares []share, x, y memory) error {
+	l := p.layer
+	src, out := p.convSource(), l.Out()
+	w := &l.Window
+	depthwise := l.depthwise()
+	stride := max(w.Sy, w.Sx)
+	at := engineTile(src, true, stride, src.Groups > 1)
+	rows, tileRows := p.tileHeight(src, out, w, &at)
+	resident := rows >= src.Height
+	x.group = x.depth / uint32(src.Groups)
+	y.group = y.depth / uint32(src.Groups)
+	var loaded *tile
+	for i, s := range shares {
+		dst := regs.Shape{Groups: src.Groups, Channels: s.channels, Height: out.H, Width: out.W}
+		t := engineTask(regs.MultiplyAccumulate, src, dst)
+		c := &t.g.Common
+		c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
+			WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
+		if depthwise {
+			t.unicast()
+		}
+		t.engines(s.channels)
+		t.patch(dst, depthwise, w)
+		t.outputGroups(s.channels, depthwise)
+		c.TileCfg = c.TileCfg.WithTileHeight(uint32(tileRows))
+		if l.Bias {
+			t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+		}
+		if l.Activation == ReLU {
+			t.activate(regs.ReLU)
+		}
+		k, err := p.convKernel(s, src.Groups, depthwise, t)
+		if err != nil {
+			return err
+		}
+		p.attach(t, k)
+		switch {
+		case loaded != nil && resident:
+			t.reads(loaded, at)
+		default:
+			loaded = t.source1(x, at, resident && len(shares) > 1)
+			loaded.bytes = at.row * uint32(min(rows, src.Height))
+			t.restream(i, len(shares), resident)
+		}
+		dstAt := y
+		dstAt.base += uint32(s.first) * y.plane
+		base := roundUp(at.row*uint32(min(rows, src.Height)), 16)
+		t.writes(dstAt, base)
+		p.add(t)
+	}
+	return nil
+}
+
+// restream sets the cache hints of a source that every share reads again (2/2: the last
+// reader and the one before).
+func (t *task) restream(i, shares int, resident bool) {
+	if resident || shares == 1 {
+		return
+	}
+	d := &t.g.TileDMASrc.Src1DMAConfig
+	*d = d.WithCHReuse(11).WithCHNoReuse(11)
+	if i == shares-1 {
+		*d = d.WithCacheHint(0).WithCHNoReuse(3)
+	}
+}
+
+// outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
+// 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
+// the coefficients' layout only).
+func (t *task) outputGroups(channels int, unicast bool) {
+	c := &t.g.Common
+	if unicast || channels <= engines {
+		return
+	}
+	most := uint32(4)
+	if c.Cfg.SmallSourceMode() && !c.Cfg.Transpose() {
+		most = 5
+	}
+	n := min(most, log2Ceil((channels+engines-1)/engines))
+	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
+}
+
+// patch sets the shape of a patch: 128 pixels, 1<<ShMax of them high (48/51), and the
+// small source mode at the greatest height (78/78). A long reduction makes the same
+// height the least and the preferred one; stride 2 and channels by themselves do not
+// (73/78).
+func (t *task) patch(out regs.Shape, unicast bool, w *Window) {
+	c := &t.g.Common
+	top := 7 - min(7, int(log2Ceil(out.Width)))
+	top = min(top, 4)
+	if out.Width <= 8 && !unicast && w != nil {
+		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
+		return
+	}
+	top = min(top, int(log2Ceil(out.Height)))
+	c.Cfg = c.Cfg.WithShMax(uint32(top)).WithSmallSourceMode(top == 4)
+	if w == nil || unicast || w.Sy > 1 || w.Sx > 1 {
+		return
+	}
+	long := 512
+	if out.Width > 32 {
+		long = 1024
+	}
+	if int(c.Cin.Cin())*w.Kh*w.Kw >= long {
+		c.Cfg = c.Cfg.WithShMin(uint32(top)).WithShPref(uint32(top))
+	}
+}
+
+// tileHeight is how many source rows stand in the L2 at a time and how many output rows
+// they make. A source up to MaxTile bytes stands there whole. A larger one, without
+// skew, comes in whole patches: the most that fit where they leave a rest, and where
+// they do not, a patch at a time for one row of taps, the largest divisor for several
+// (4/4, one row each: 240 of 375, 120 of 750, 2 of 64, 32 of 64).
+func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (rows, tile int) {
+	if at.row*uint32(src.Height) <= MaxTile {
+		return src.Height, out.H
+	}
+	at.row = at.depth
+	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
+	most := (MaxTile/int(at.row)-w.Kh)/w.Sy + 1
+	tile = max(1, most)
+	switch {
+	case tile < patch:
+	case out.H%patch != 0:
+		tile = tile / patch * patch
+	case w.Kh == 1 && w.Sy == 1:
+		tile = patch
+	default:
+		for tile = tile / patch * patch; out.H%tile != 0; tile -= patch {
+		}
+	}
+	tile = min(tile, out.H)
+	// The first tile starts with the padding, which takes no memory.
+	return min(src.Height, (tile-1)*w.Sy+w.Kh-w.Py), tile
+}
+
+// checkTile refuses a source of which not even the rows of one window fit the L2.
+func (p *plan) checkTile(src regs.Shape, kh int) error {
+	return within(limit{"bytes of one window's rows in the L2", int(packed(src).row) * kh, MaxTile,
+		"split the width or the input channels until it is at most %d"})
+}

@@ -1,0 +1,168 @@
+package lower
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader"
+
+	"github.com/x448/float16"
+)
+
+// Weights are the values a program carries.
+type Weights struct {
+	// Filter is a convolution's weights in [Cout][Cin/Groups][Kh][Kw] order, a matrix
+	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
+	Filter []float16.Float16
+	Bias   []float16.Float16 // [Cout]; nil is zeros
+	// Second is the constant operand of an elementwise operation.
+	Second []float16.Float16
+	Table  []byte // activation table, 128 bytes; of softmax, the one of 2^x
+	// Reciprocal is softmax's table of 1/x.
+	Reciprocal []byte
+}
+
+// A Lowered is a layer as a program's parts.
+type Lowered struct {
+	Text       []byte // __text, byte for byte what the builder writes
+	FirstWords int    // words of the first descriptor
+	Tasks      int
+	Constants  []byte // nil where no register reads them
+	Builder    *loader.Builder
+}
+
+// Lower makes a layer a program that runs: a container with ports named x, z (the
+// second input; x0, x1, ... of Concat) and y. Errors are a *LimitError, an
+// *UnsupportedError or a *LayerError.
+func Lower(l Layer, w Weights) (*loader.Program, error) {
+	c, err := Compile(l, w)
+	if err != nil {
+		return nil, err
+	}
+	return c.Builder.Build(l.Op.String())
+}
+
+// Compile lowers a layer to the parts of a program.
+func Compile(l Layer, w Weights) (*Lowered, error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	p := &plan{layer: &l, weights: &w}
+	if err := p.lower(); err != nil {
+		return nil, err
+	}
+	b := &loader.Builder{
+		Procedure: "net",
+		Chain:     p.tasks.finish(),
+		Constants: p.constants,
+		Ports:     p.ports,
+		Scratch:   uint64(p.scratch),
+	}
+	return &Lowered{
+		Text: regs.EncodeChain(b.Chain), FirstWords: b.Chain[0].Words, Tasks: len(b.Chain),
+		Constants: p.constants, Builder: b,
+	}, nil
+}
+
+// A plan is a program in the making.
+type plan struct {
+	layer     *Layer
+	weights   *Weights
+	tasks     chain
+	constants []byte
+	ports     []loader.Port
+	scratch   uint32 // bytes
+	y         memory
+}
+
+func (p *plan) add(t *task) { p.tasks = append(p.tasks, t) }
+
+func (p *plan) lower() error {
+	switch p.layer.Op {
+	case Convolution:
+		return p.convolution()
+	case MatMul, Linear:
+		if p.layer.Op == MatMul && p.layer.Second == Runtime {
+			return p.runtimeMatmul()
+		}
+		return p.matmul()
+	case ReduceSum, ReduceMean, ReduceMax:
+		return p.reduction()
+	case Softmax:
+		return p.softmax()
+	case LayerNorm:
+		return p.layerNorm()
+	case Concat:
+		return p.concat()
+	case Transpose:
+		return p.transpose()
+	case Slice:
+		return p.slice()
+	case Pool:
+		return p.layer.unsupported("no program shows the registers of a pooling window; use a depthwise convolution of 1/(kh*kw) for an average")
+	case Add, Sub, Mul, Max, Min:
+		return p.elementwise()
+	case ReLU, Sigmoid, Tanh, GELU, SiLU, Exp, Sqrt, Rsqrt:
+		return p.unary()
+	}
+	return p.layer.unsupported("not lowered")
+}
+
+// Buffer indices (bytes): surfaces stand behind the scratch in the order of their
+// indices, which differs by operation.
+const (
+	barScratch = regs.BARScratch
+	bar4       = 4
+	bar5       = 5
+	bar6       = 6
+)
+
+// port gives a tensor a window behind a buffer.
+func (p *plan) port(name string, d loader.Direction, bar uint32, s Shape, m memory) memory {
+	m.bar = bar
+	port := loader.Port{
+		Name: name, Direction: d, BAR: int(bar), Shape: [4]int{s.N, s.C, s.H, s.W},
+		Strides: [4]uint64{uint64(m.depth), uint64(m.plane), uint64(m.row), elementBytes},
+		Bytes:   uint64(m.depth) * uint64(s.N),
+	}
+	p.ports = append(p.ports, port)
+	return m
+}
+
+// input is buffer 4, output buffer 5: the order of everything but matrix products.
+func (p *plan) input(name string, s Shape) memory {
+	return p.port(name, loader.Input, bar4, s, surface(bar4, s))
+}
+
+func (p *plan) output(name string, s Shape) memory {
+	return p.port(name, loader.Output, bar5, s, surface(bar5, s))
+}
+
+// value is element i of values, zero where there are none.
+func value(values []float16.Float16, i int) float16.Float16 {
+	if values == nil {
+		return 0
+	}
+	return values[i]
+}
+
+// convKernel packs the coefficients of a share of a convolution.
+func (p *plan) convKernel(s share, groups int, depthwise bool, t *task) (*kernel, error) {
+	l, w := p.layer, p.weights
+	taps := l.Window.Kh * l.Window.Kw
+	if !depthwise {
+		taps *= l.In.C / max(1, l.Groups)
+	}
+	perGroup := l.Cout / groups
+	f := filter{
+		groups: groups, channels: s.channels, taps: taps,
+		weight: func(g, n, k int) float16.Float16 {
+			return value(w.Filter, (g*perGroup+s.first+n)*taps+k)
+		},
+	}
+	if l.Bias {
+		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, g*perGroup+s.first+n) }
+	}
+	return f.pack(1 << t.g.Common.ConvCfg.OCGSize()), nil
+}
+
+// half rounds to fp16 bits.
+func half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
