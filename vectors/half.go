@@ -1,0 +1,94 @@
+package vectors
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/x448/float16"
+)
+
+// A Half is an fp16 number in a case: a JSON number that it holds exactly, -0 included,
+// or one of the strings "inf", "-inf", "nan" and four hexadecimal digits after 0x.
+type Half float16.Float16
+
+var halfNames = map[string]Half{"inf": 0x7c00, "-inf": 0xfc00, "nan": 0x7e00}
+
+// UnmarshalJSON reads a half. A number between two halves is an error.
+func (h *Half) UnmarshalJSON(b []byte) error {
+	if b[0] != '"' {
+		v, err := strconv.ParseFloat(string(b), 64)
+		if err != nil {
+			return err
+		}
+		f := float16.Fromfloat32(float32(v))
+		if float64(f.Float32()) != v {
+			return fmt.Errorf("%s is no half", b)
+		}
+		*h = Half(f)
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	if v, ok := halfNames[s]; ok {
+		*h = v
+		return nil
+	}
+	v, err := strconv.ParseUint(s, 0, 16)
+	if err != nil || len(s) != len("0x3b9f") {
+		return fmt.Errorf("%q is no half", s)
+	}
+	*h = Half(v)
+	return nil
+}
+
+// MarshalJSON writes the half as a number, or as its bits when it is none.
+func (h Half) MarshalJSON() ([]byte, error) {
+	v := float64(float16.Float16(h).Float32())
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Appendf(nil, `"%#04x"`, uint16(h)), nil
+	}
+	return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
+}
+
+// A Span is Times equal halves one after another; no Times is one.
+type Span struct {
+	Times int  `json:"times,omitempty"`
+	V     Half `json:"v"`
+}
+
+// Values are the elements of a tensor in N, C, H, W order.
+type Values []Span
+
+// Halves are the elements one by one.
+func (v Values) Halves() []float16.Float16 {
+	var h []float16.Float16
+	for _, s := range v {
+		for range max(1, s.Times) {
+			h = append(h, float16.Float16(s.V))
+		}
+	}
+	return h
+}
+
+// maxTimes bounds what a case can ask a reader to spell out.
+const maxTimes = 1 << 20
+
+func checkTimes(n int) error {
+	if n < 0 || n > maxTimes {
+		return fmt.Errorf("%d times, want 0 to %d", n, maxTimes)
+	}
+	return nil
+}
+
+func (v Values) check() error {
+	for _, s := range v {
+		if err := checkTimes(s.Times); err != nil {
+			return err
+		}
+	}
+	return nil
+}
