@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/loader"
+	"anesim/tools/machine"
+)
+
+// affordable is the multiply-accumulates up to which a test computes a program's values.
+func affordable() uint64 {
+	if testing.Short() || impl == "portable" {
+		return 1 << 23
+	}
+	return 1 << 28
+}
+
+// executable reports whether a test computes a program's values: they take few enough
+// multiply-accumulates, and its coefficients can be any halves. A bare text brings none,
+// and zero-skipping ones cannot be made up.
+func executable(t *testing.T, p *loader.Program, macs uint64) bool {
+	t.Helper()
+	if p.Form == loader.FormText {
+		for _, task := range tasks(t, []*loader.Program{p}) {
+			if task.Groups.NE.KernelCfg.Sparse() {
+				return false
+			}
+		}
+	}
+	return sound(t, p, machine.Options{}).Report.MACs <= macs
+}
+
+// numbers are a descriptor without what depends on whether values were asked for.
+func numbers(d hw.Descriptor) hw.Descriptor {
+	d.Computed, d.Note = false, ""
+	return d
+}
+
+// The timing face, the execution face and the Timer say the same of every descriptor.
+func TestFacesAgree(t *testing.T) {
+	executed, left := 0, 0
+	for _, p := range everyProgram(t) {
+		for _, chip := range hw.Chips() {
+			timed := sound(t, p, machine.Options{Chip: chip}).Report
+			timer := hw.NewTimer(chip)
+			for i, task := range tasks(t, []*loader.Program{p}) {
+				var d hw.Descriptor
+				timer.Time(&d, task)
+				if diff := cmp.Diff(timed.Descriptors[i], d); diff != "" {
+					t.Errorf("%s on %s, descriptor %d (-device +timer):\n%s", p.Name, chip.Name, i, diff)
+				}
+			}
+			if !executable(t, p, affordable()) {
+				left++
+				continue
+			}
+			executed++
+			values := sound(t, p, machine.Options{Chip: chip, Values: true}).Report
+			if len(timed.Descriptors) != len(values.Descriptors) {
+				t.Errorf("%s on %s: %d descriptors timed, %d executed", p.Name, chip.Name, len(timed.Descriptors), len(values.Descriptors))
+				continue
+			}
+			for i := range timed.Descriptors {
+				if diff := cmp.Diff(numbers(timed.Descriptors[i]), numbers(values.Descriptors[i])); diff != "" {
+					t.Errorf("%s on %s, descriptor %d (-timed +executed):\n%s", p.Name, chip.Name, i, diff)
+				}
+			}
+			a, b := *timed, *values
+			a.Descriptors, b.Descriptors = nil, nil
+			if diff := cmp.Diff(a, b); diff != "" {
+				t.Errorf("%s on %s, totals (-timed +executed):\n%s", p.Name, chip.Name, diff)
+			}
+		}
+	}
+	t.Logf("%d runs timed and executed, %d timed only", executed, left)
+}
+
+// Every cycle has one cause, and the totals are the sums of the descriptors.
+func TestCausesSumToTheTotal(t *testing.T) {
+	for _, p := range everyProgram(t) {
+		r := sound(t, p, machine.Options{}).Report
+		var (
+			cycles clock.Cycles
+			time   clock.Nanoseconds
+			energy = r.Dispatch
+			macs   uint64
+			moved  dma.Traffic
+		)
+		for i := range r.Descriptors {
+			d := &r.Descriptors[i]
+			sum, v := uint64(0), reflect.ValueOf(d.Cycles)
+			for f := range v.NumField() {
+				sum += v.Field(f).Uint()
+			}
+			if sum != uint64(d.Cycles.Total()) {
+				t.Errorf("%s, descriptor %d: causes sum to %d, the total is %d", p.Name, i, sum, d.Cycles.Total())
+			}
+			cycles, time, energy, macs = cycles+d.Cycles.Total(), time+d.Time, energy+d.Energy, macs+d.MACs
+			moved.Source1 += d.DMA.Source1
+			moved.Source2 += d.DMA.Source2
+			moved.Kernel += d.DMA.Kernel
+			moved.Destination += d.DMA.Destination
+		}
+		if cycles != r.Cycles || time != r.Time || energy != r.Energy || macs != r.MACs || moved != r.DMA {
+			t.Errorf("%s: the descriptors sum to %v cycles, %v, %v, %d multiply-accumulates, %v; the report has %v, %v, %v, %d, %v",
+				p.Name, cycles, time, energy, macs, moved, r.Cycles, r.Time, r.Energy, r.MACs, r.DMA)
+		}
+	}
+}
+
+func TestTimeAllocatesNothing(t *testing.T) {
+	list := tasks(t, everyProgram(t))
+	timer := hw.NewTimer(hw.M1())
+	var d hw.Descriptor
+	if n := testing.AllocsPerRun(10, func() {
+		for _, task := range list {
+			timer.Time(&d, task)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for %d tasks", n, len(list))
+	}
+}
+
+// Programs give the same bits whatever the number of workers.
+func TestWorkersOfPrograms(t *testing.T) {
+	for _, p := range everyProgram(t) {
+		if !executable(t, p, affordable()>>3) {
+			continue
+		}
+		one := sound(t, p, machine.Options{Values: true, Workers: 1})
+		two := sound(t, p, machine.Options{Values: true, Workers: 2})
+		sameOutputs(t, p.Name+" with two workers", one, two)
+		if diff := cmp.Diff(one.Report, two.Report); diff != "" {
+			t.Errorf("%s (-one worker +two):\n%s", p.Name, diff)
+		}
+	}
+}
+
+func sameOutputs(t *testing.T, what string, a, b *machine.Result) {
+	t.Helper()
+	if len(a.Outputs) != len(b.Outputs) {
+		t.Errorf("%s: %d outputs, want %d", what, len(b.Outputs), len(a.Outputs))
+		return
+	}
+	for i := range a.Outputs {
+		if x, y := checksum(a.Outputs[i].Data), checksum(b.Outputs[i].Data); x != y {
+			t.Errorf("%s: output %s changes", what, a.Outputs[i].Port.Name)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"anesim/hw"
+	"anesim/hw/tiles"
+	"anesim/loader"
+	"anesim/tools/machine"
+)
+
+const (
+	allTiles = uint32(tiles.AllTiles)
+	firsts   = 0x55555555 // the first tile of every engine
+)
+
+// gates are tile sets that leave at least one tile open.
+func gates() map[string]uint32 {
+	m := map[string]uint32{
+		"tile 0": 1, "tile 31": 1 << 31, "first tiles": firsts, "second tiles": firsts << 1,
+		"one cluster open": 0xffffff00, "all but tile 17": allTiles &^ (1 << 17),
+		"half of three engines": 0b010110, "two engines and a half": 0b11111,
+	}
+	for e := range tiles.Engines {
+		m[fmt.Sprintf("engine %d", e)] = 3 << (2 * e)
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	for range 8 {
+		set := rng.Uint32()
+		m[fmt.Sprintf("%#08x", set)] = set
+	}
+	return m
+}
+
+// Gated tiles change no value and never save a cycle.
+func TestGates(t *testing.T) {
+	programs := examples(t)
+	for _, p := range realPrograms(t) {
+		if executable(t, p, affordable()>>9) {
+			programs = append(programs, p)
+		}
+	}
+	for _, p := range programs {
+		open := sound(t, p, machine.Options{Values: true})
+		for name, mask := range gates() {
+			what := fmt.Sprintf("%s with %s gated", p.Name, name)
+			gated := sound(t, p, machine.Options{Values: true, GateTiles: mask})
+			sameOutputs(t, what, open, gated)
+			neverFewer(t, what, open.Report, gated.Report)
+		}
+	}
+}
+
+func neverFewer(t *testing.T, what string, before, after *hw.Report) {
+	t.Helper()
+	for i := range before.Descriptors {
+		b, a := before.Descriptors[i].Cycles.Total(), after.Descriptors[i].Cycles.Total()
+		if a < b {
+			t.Errorf("%s: descriptor %d takes %d cycles instead of %d", what, i, a, b)
+		}
+	}
+}
+
+// Fewer open engines compute for longer: the array's own cycles, before anything hides
+// them.
+func TestGatesSlowTheArray(t *testing.T) {
+	p := example(t, "identity")
+	const compute = 1 // the descriptor that multiplies, on all sixteen engines
+	last := sound(t, p, machine.Options{}).Report.Descriptors[compute].Units.NEDouble
+	if last == 0 {
+		t.Fatal("the identity layer takes the array no time")
+	}
+	for _, tt := range []struct {
+		name string
+		mask uint32
+		more bool
+	}{
+		{"one tile", 1, true},
+		{"one tile of every engine", firsts, false},
+		{"two clusters", allTiles >> 16, false},
+		{"three clusters", allTiles >> 8, true},
+		{"all but one tile", allTiles >> 1, true},
+	} {
+		now := sound(t, p, machine.Options{GateTiles: tt.mask}).Report.Descriptors[compute].Units.NEDouble
+		if now < last || tt.more && now == last {
+			t.Errorf("with %s gated the array takes %d cycles, before it %d", tt.name, now, last)
+		}
+		last = now
+	}
+}
+
+// With no tile open a descriptor that needs the array is a fault and no outputs are
+// claimed; a program of the planar engine alone runs as before.
+func TestAllGatedIsAFault(t *testing.T) {
+	faulted := 0
+	for _, p := range everyProgram(t) {
+		want := 0
+		for _, task := range tasks(t, []*loader.Program{p}) {
+			if !task.Groups.Planar() {
+				want = 1
+			}
+		}
+		r := run(t, p, machine.Options{GateTiles: allTiles})
+		if len(r.Report.Faults) != want || len(r.Outputs) != 0 {
+			t.Errorf("%s: faults %v and %d outputs, want %d faults", p.Name, r.Report.Faults, len(r.Outputs), want)
+		}
+		if want == 0 {
+			neverFewer(t, p.Name+" with all gated", sound(t, p, machine.Options{}).Report, r.Report)
+		}
+		faulted += len(r.Report.Faults)
+	}
+	if faulted == 0 {
+		t.Error("no program needs the array")
+	}
+}
+
+// respond compares every program on a chip and on a changed one. It returns in how many
+// descriptors the measure is strictly larger on the changed one.
+func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.Descriptor) float64) (larger int) {
+	t.Helper()
+	for _, p := range everyProgram(t) {
+		before := hw.M1()
+		after := before
+		change(&after)
+		a := sound(t, p, machine.Options{Chip: before}).Report
+		b := sound(t, p, machine.Options{Chip: after}).Report
+		for i := range a.Descriptors {
+			x, y := measure(&a.Descriptors[i]), measure(&b.Descriptors[i])
+			if y < x {
+				t.Errorf("%s: %s, descriptor %d: %v before, %v after", what, p.Name, i, x, y)
+			}
+			if y > x {
+				larger++
+			}
+		}
+	}
+	return larger
+}
+
+func cycles(d *hw.Descriptor) float64  { return float64(d.Cycles.Total()) }
+func elapsed(d *hw.Descriptor) float64 { return float64(d.Time) }
+
+func scale(c *hw.Constant, by float64) { c.Value *= by }
+
+// Numbers respond in the right direction to every constant that decides them.
+func TestNumbersRespond(t *testing.T) {
+	descriptors := len(tasks(t, everyProgram(t)))
+	for _, tt := range []struct {
+		name    string
+		change  func(*hw.Chip)
+		measure func(*hw.Descriptor) float64
+		least   int // descriptors that must respond
+	}{
+		// Memory and the start of a descriptor keep their time: at half the clock they
+		// take half the cycles.
+		{"half the clock, time", func(c *hw.Chip) { scale(&c.Clock, 0.5) }, elapsed, 1},
+		{"twice the clock, cycles", func(c *hw.Chip) { scale(&c.Clock, 2) }, cycles, descriptors},
+		{"half the bandwidth", func(c *hw.Chip) { scale(&c.ReadRate, 0.5); scale(&c.TotalRate, 0.5) }, cycles, 5},
+		{"half the bandwidth for reads", func(c *hw.Chip) { scale(&c.ReadRate, 0.5) }, cycles, 3},
+		{"half the bandwidth in all", func(c *hw.Chip) { scale(&c.TotalRate, 0.5) }, cycles, 5},
+		{"twice the start", func(c *hw.Chip) { scale(&c.TaskOverhead, 2) }, cycles, descriptors},
+		{"a planar engine of an eighth", func(c *hw.Chip) { scale(&c.PlanarRate, 1./8) }, planarCycles, 1},
+		{"no packing", func(c *hw.Chip) { c.MaxPack.Value = 1 }, arrayCycles, 1},
+		{"energy of a multiply-accumulate", func(c *hw.Chip) { scale(&c.MACEnergy, 2) }, energy, 2},
+		{"energy of a byte", func(c *hw.Chip) { scale(&c.DRAMEnergy, 2) }, energy, 5},
+		{"active power", func(c *hw.Chip) { scale(&c.ActivePower, 2) }, energy, descriptors},
+	} {
+		if n := respond(t, tt.name, tt.change, tt.measure); n < tt.least {
+			t.Errorf("%s: %d of %d descriptors respond, want %d", tt.name, n, descriptors, tt.least)
+		}
+	}
+}
+
+func planarCycles(d *hw.Descriptor) float64 { return float64(d.Units.Planar) }
+func arrayCycles(d *hw.Descriptor) float64  { return float64(d.Units.NEDouble) }
+func energy(d *hw.Descriptor) float64       { return float64(d.Energy) }
+
+// A convolution that the array bounds takes about twice as long at half the clock, and no
+// longer with half the bandwidth.
+func TestBoundsDecide(t *testing.T) {
+	p := realProgram(t, "text/conv_probe_k3_c256_n256_s64_st1_g1_bias0_same.text.bin")
+	of := func(change func(*hw.Chip)) *hw.Descriptor {
+		c := hw.M1()
+		change(&c)
+		r := sound(t, p, machine.Options{Chip: c}).Report
+		return &r.Descriptors[len(r.Descriptors)-1]
+	}
+	base := of(func(*hw.Chip) {})
+	if b := base.Cycles.Bound(); b != "compute" {
+		t.Fatalf("bound by %s", b)
+	}
+	slow := of(func(c *hw.Chip) { scale(&c.Clock, 0.5) })
+	if ratio := float64(slow.Time / base.Time); ratio < 1.9 || ratio > 2 {
+		t.Errorf("half the clock makes it %.3f times as long", ratio)
+	}
+	narrow := of(func(c *hw.Chip) { scale(&c.ReadRate, 0.5); scale(&c.TotalRate, 0.5) })
+	if narrow.Cycles.Total() != base.Cycles.Total() {
+		t.Errorf("half the bandwidth makes %d cycles of %d", narrow.Cycles.Total(), base.Cycles.Total())
+	}
+}
