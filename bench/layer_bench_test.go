@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"anesim/hw/mac"
+	"anesim/hw/planar"
+)
+
+// eachCrew runs a benchmark with one worker and with one for each processor.
+func eachCrew(b *testing.B, f func(b *testing.B, workers int)) {
+	for _, workers := range slices.Compact([]int{1, runtime.GOMAXPROCS(0)}) {
+		b.Run(fmt.Sprintf("impl=%s/workers=%d", impl, workers), func(b *testing.B) {
+			b.ReportAllocs()
+			f(b, workers)
+		})
+	}
+}
+
+// rate reports how many units an iteration did, for each second.
+func rate(b *testing.B, perIteration float64, unit string) {
+	b.ReportMetric(perIteration*float64(b.N)/b.Elapsed().Seconds(), unit)
+}
+
+func benchmarkLayer(b *testing.B, l Layer) {
+	w := build(b, l)
+	eachCrew(b, func(b *testing.B, workers int) {
+		for b.Loop() {
+			w.Run(workers)
+		}
+		rate(b, float64(l.MACs()), "MAC/s")
+	})
+}
+
+func BenchmarkConv3x3_256x28(b *testing.B) { benchmarkLayer(b, Conv3x3()) }
+func BenchmarkMatmul_1024(b *testing.B)    { benchmarkLayer(b, Matmul(1024)) }
+func BenchmarkConv1x1(b *testing.B)        { benchmarkLayer(b, Conv1x1()) }
+func BenchmarkDepthwise(b *testing.B)      { benchmarkLayer(b, Depthwise3x3()) }
+
+// rowElements is the elements of the benchmarks without a reduction.
+const rowElements = 1 << 18
+
+// deal gives each worker an equal part of the elements.
+func deal(workers int, work func(from, to int)) {
+	if workers == 1 {
+		work(0, rowElements)
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() { work(i*rowElements/workers, (i+1)*rowElements/workers) })
+	}
+	wg.Wait()
+}
+
+func BenchmarkElementwise(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y, dst := make([]half, rowElements), make([]half, rowElements), make([]half, rowElements)
+	normal(x, rng, 1)
+	normal(y, rng, 1)
+	scaled := planar.Neutral(planar.Add)
+	scaled.Scale, scaled.ReLU = 0x3800, true
+	for _, op := range []struct {
+		name string
+		c    planar.Config
+	}{
+		{"add", planar.Neutral(planar.Add)},
+		{"mul", planar.Neutral(planar.Mul)},
+		{"add_scale_relu", scaled},
+	} {
+		b.Run(op.name, func(b *testing.B) {
+			eachCrew(b, func(b *testing.B, workers int) {
+				for b.Loop() {
+					deal(workers, func(i, j int) { op.c.Apply(dst[i:j], x[i:j], y[i:j]) })
+				}
+				rate(b, rowElements, "elements/s")
+			})
+		})
+	}
+}
+
+func BenchmarkActivation(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, acc, dst := make([]half, rowElements), make([]float32, rowElements), make([]half, rowElements)
+	normal(x, rng, 4)
+	mac.Widen(acc, x)
+	for _, a := range []mac.Activation{mac.Sigmoid, mac.Tanh, mac.Exp, mac.Rsqrt} {
+		table, _ := mac.TableOf(a)
+		post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
+		b.Run(a.String(), func(b *testing.B) {
+			eachCrew(b, func(b *testing.B, workers int) {
+				for b.Loop() {
+					deal(workers, func(i, j int) { post.Apply(dst[i:j], acc[i:j]) })
+				}
+				rate(b, rowElements, "elements/s")
+			})
+		})
+	}
+}

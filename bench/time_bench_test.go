@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"testing"
+
+	"anesim/hw"
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/tools/machine"
+)
+
+func benchmarkTime(b *testing.B, list []*regs.Task) {
+	timer := hw.NewTimer(hw.M1())
+	var d hw.Descriptor
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, t := range list {
+			timer.Time(&d, t)
+		}
+	}
+	rate(b, float64(len(list)), "descriptors/s")
+}
+
+// BenchmarkTimeDescriptor times the linked descriptors of our examples, and of the real
+// programs where they are.
+func BenchmarkTimeDescriptor(b *testing.B) {
+	b.Run("examples", func(b *testing.B) { benchmarkTime(b, tasks(b, examples(b))) })
+	if list := realPrograms(b); len(list) > 0 {
+		b.Run("programs", func(b *testing.B) { benchmarkTime(b, tasks(b, list)) })
+	}
+}
+
+// chain is a program of n descriptors, each that of the add example: text to link, walk
+// and time.
+func chain(tb testing.TB, n int) *loader.Program {
+	tb.Helper()
+	p := example(tb, "add")
+	var link []*regs.Descriptor
+	for range n {
+		for d, err := range p.Descriptors() {
+			if err != nil {
+				tb.Fatal(err)
+			}
+			link = append(link, d)
+		}
+	}
+	ports := make([]loader.Port, len(p.Ports))
+	for i, port := range p.Ports {
+		port.Address, port.Bytes = 0, 0
+		ports[i] = port
+	}
+	long, err := (&loader.Builder{Chain: loader.Sequence(link...), Ports: ports}).Build("chain")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return long
+}
+
+// A chain of a thousand is timed as its descriptors are.
+func TestChain(t *testing.T) {
+	one := sound(t, example(t, "add"), machine.Options{}).Report
+	many := sound(t, chain(t, 1000), machine.Options{}).Report
+	if len(many.Descriptors) != 1000 || many.Cycles != 1000*one.Cycles {
+		t.Errorf("%d descriptors take %d cycles, one takes %d", len(many.Descriptors), many.Cycles, one.Cycles)
+	}
+}
+
+// BenchmarkTimeChain1000 links, walks and times a chain of a thousand descriptors.
+func BenchmarkTimeChain1000(b *testing.B) {
+	const n = 1000
+	p := chain(b, n)
+	b.ReportAllocs()
+	for b.Loop() {
+		run(b, p, machine.Options{})
+	}
+	rate(b, n, "descriptors/s")
+}
+
+// BenchmarkRunIdentity is a whole run of the default program, values included.
+func BenchmarkRunIdentity(b *testing.B) {
+	p := example(b, "identity")
+	b.ReportAllocs()
+	for b.Loop() {
+		run(b, p, machine.Options{Values: true, Seed: goldenSeed})
+	}
+	rate(b, 1, "runs/s")
+}
