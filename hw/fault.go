@@ -109,30 +109,49 @@ func (d *Device) checkMemory(t *regs.Task) error {
 	return nil
 }
 
-// checkScratchpad makes sure every tile that lives in the L2 fits it.
-func (d *Device) checkScratchpad(g *regs.Groups) error {
-	in := operandShape(g, 1)
+// A tile is a tensor's place in the L2.
+type tile struct {
+	what   string
+	layout l2.Layout
+	shape  regs.Shape
+}
+
+// residents are the tiles of a task that live in the L2.
+func residents(g *regs.Groups) (list [3]tile, n int) {
+	add := func(what string, l l2.Layout, s regs.Shape) {
+		list[n] = tile{what, l, s}
+		n++
+	}
 	if !g.Source1On() || keepsSource(g) {
-		if err := d.checkTile("source 1", l2.Source1(g), in); err != nil {
-			return err
-		}
+		add("source 1", l2.Source1(g), operandShape(g, 1))
 	}
 	if secondFromL2(g) {
-		if err := d.checkTile("source 2", l2.Source2(g), operandShape(g, 2)); err != nil {
-			return err
-		}
+		add("source 2", l2.Source2(g), operandShape(g, 2))
 	}
 	if keepsResult(g) {
-		return d.checkTile("result", l2.Result(g), g.OutShape())
+		add("result", l2.Result(g), g.OutShape())
+	}
+	return list, n
+}
+
+// checkScratchpad makes sure every tile that lives in the L2 fits it.
+func (d *Device) checkScratchpad(g *regs.Groups) error {
+	list, n := residents(g)
+	for _, t := range list[:n] {
+		if end := t.layout.Span(t.shape); end > uint64(d.p.l2.Bytes) {
+			return fmt.Errorf("%s: %w", t.what, &l2.RangeError{End: end, Size: uint64(d.p.l2.Bytes)})
+		}
 	}
 	return nil
 }
 
-func (d *Device) checkTile(what string, l l2.Layout, s regs.Shape) error {
-	if end := l.Span(s); end > uint64(d.p.l2.Bytes) {
-		return fmt.Errorf("%s: %w", what, &l2.RangeError{End: end, Size: uint64(d.p.l2.Bytes)})
+// scratchpadEnd is the end of the furthest tile of a task in the L2.
+func (d *Device) scratchpadEnd(g *regs.Groups) (end uint64) {
+	list, n := residents(g)
+	for _, t := range list[:n] {
+		end = max(end, t.layout.Span(t.shape))
 	}
-	return nil
+	return end
 }
 
 // keepsSource reports whether the source tile stays in the L2 for a later descriptor:

@@ -1,6 +1,7 @@
 package hw
 
 import (
+	"errors"
 	"fmt"
 
 	"anesim/hw/dma"
@@ -103,6 +104,9 @@ func (d *Device) compute(t *regs.Task) (note string, f *Fault) {
 	g := &t.Groups
 	if d.pad == nil {
 		d.pad = l2.New(d.p.l2.Bytes)
+	}
+	if err := d.pad.Reserve(d.scratchpadEnd(g)); err != nil {
+		return "", &Fault{Unit: "l2", What: err.Error()}
 	}
 	for group := range g.GroupCount() {
 		src, err := d.source(t, 1, group)
@@ -223,8 +227,15 @@ func (d *Device) engines(t *regs.Task, dst tiles.Sink, src tiles.Source, group i
 			post.Port = mac.PortCeiling
 		}
 		kernel, err := tiles.NewKernel(g, lanes)
-		if err != nil {
+		var short *tiles.KernelError
+		switch packing, _ := tiles.PackingOf(g); {
+		case err == nil:
+		case packing == tiles.Dense && errors.As(err, &short):
 			return "", &Fault{Unit: "kernel-dma", What: err.Error()}
+		default:
+			// What silicon makes of weights that do not unpack is not known: a bare
+			// chain's made-up ones are such.
+			return err.Error(), nil
 		}
 		c := tiles.NewConvolution(g)
 		c.Kernel, c.Group, c.Post = kernel, group, post

@@ -75,14 +75,14 @@ func TestReadReturnsWhatWriteStored(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesTilesBeyondTheEnd(t *testing.T) {
+func TestTilesBeyondTheEndAreRefused(t *testing.T) {
 	p := New(0x100)
 	s := regs.Shape{Groups: 1, Channels: 2, Height: 1, Width: 8}
-	if err := p.Check(Layout{Base: 0xe0, Channel: 0x10}, s); err != nil {
+	if _, err := p.View(Layout{Base: 0xe0, Channel: 0x10}, s, 0); err != nil {
 		t.Errorf("tile that ends at the end: %v", err)
 	}
 	var re *RangeError
-	if err := p.Check(Layout{Base: 0xf0, Channel: 0x10}, s); !errors.As(err, &re) || re.End != 0x110 {
+	if _, err := p.View(Layout{Base: 0xf0, Channel: 0x10}, s, 0); !errors.As(err, &re) || re.End != 0x110 {
 		t.Errorf("tile beyond the end: %v", err)
 	}
 }

@@ -18,18 +18,26 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("tile ends at L2 address %#x, the scratchpad has %#x bytes", e.End, e.Size)
 }
 
-// A Scratchpad is the memory itself.
+// A Scratchpad is the memory itself. It takes memory of the machine that runs the model
+// only as far as tiles were reserved.
 type Scratchpad struct {
-	mem []byte
+	mem  []byte
+	size uint64
 }
 
 // New returns a scratchpad of size bytes, all zero.
-func New(size int) *Scratchpad { return &Scratchpad{make([]byte, size)} }
+func New(size int) *Scratchpad { return &Scratchpad{size: uint64(size)} }
 
-// Check reports a tile that leaves the scratchpad as a *RangeError.
-func (p *Scratchpad) Check(l Layout, s regs.Shape) error {
-	if end := l.Span(s); end > uint64(len(p.mem)) {
-		return &RangeError{end, uint64(len(p.mem))}
+// Reserve makes room up to end, or reports a *RangeError. Views from before a Reserve
+// that had to grow the memory no longer see it.
+func (p *Scratchpad) Reserve(end uint64) error {
+	if end > p.size {
+		return &RangeError{end, p.size}
+	}
+	if end > uint64(len(p.mem)) {
+		grown := make([]byte, min(p.size, max(end, 2*uint64(len(p.mem)))))
+		copy(grown, p.mem)
+		p.mem = grown
 	}
 	return nil
 }
@@ -40,9 +48,10 @@ type View struct {
 	base, row, channel, elements int // bytes to the next row, channel and element
 }
 
-// View returns group g of a tile, or a *RangeError.
+// View returns group g of a tile, or a *RangeError. It reserves the tile; reserve all
+// tiles that are viewed at once beforehand.
 func (p *Scratchpad) View(l Layout, s regs.Shape, g int) (View, error) {
-	if err := p.Check(l, s); err != nil {
+	if err := p.Reserve(l.Span(s)); err != nil {
 		return View{}, err
 	}
 	v := View{p.mem, int(l.Base) + g*int(l.Group), int(l.Row), int(l.Channel), 2}

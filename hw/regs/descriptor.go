@@ -13,6 +13,8 @@ const (
 	Alignment     = 0x100 // every descriptor of a chain starts at a multiple of it
 	MaxWords      = 512   // NextSize has nine bits and holds the words minus one
 	recordAddress = 1<<26 - 1
+
+	typicalRecords = 8 // seven groups, the first one in two without kernel data
 )
 
 // A StreamError is a descriptor stream that cannot be decoded.
@@ -96,6 +98,9 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 		d.Extended, d.Extra = true, le.Uint32(text[at:])
 		at += 4
 	}
+	// The values of all records share one run of words.
+	slab := make([]uint32, 0, min((end-at)/4, MaxWords))
+	d.Records = make([]Record, 0, typicalRecords)
 	for at+4 <= end {
 		w := le.Uint32(text[at:])
 		if w == 0 && words == 0 {
@@ -108,11 +113,11 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 		if _, room := slot(addr); uint64(room) < n {
 			return fail(at, "record of %d words at register %#x leaves the register windows", n, addr)
 		}
-		v := make([]uint32, n)
-		for i := range v {
-			v[i] = le.Uint32(text[at+4+4*uint64(i):])
+		first := len(slab)
+		for i := range n {
+			slab = append(slab, le.Uint32(text[at+4+4*i:]))
 		}
-		d.Records = append(d.Records, Record{addr, v})
+		d.Records = append(d.Records, Record{addr, slab[first:len(slab):len(slab)]})
 		at += 4 + 4*n
 	}
 	d.Words = int(at-base) / 4

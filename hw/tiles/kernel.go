@@ -47,7 +47,8 @@ func (e *KernelError) Error() string {
 }
 
 // NewKernel describes the kernel of a multiply-accumulate task; lanes are the bytes of
-// the coefficient buffers that are on, nil for the others.
+// the coefficient buffers that are on, nil for the others. KernelCfg says how weights are
+// packed: its format must be fp16 for dense ones, zero means int8.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	k := &Kernel{
 		lanes:    lanes,
