@@ -123,19 +123,37 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 	return nil
 }
 
-// repeated brings the second input, one value a channel, into the L2 first.
+// repeated brings the second input, repeated along some axes, into the L2 first. Where
+// both have a batch, each element goes by itself.
 func (p *plan) repeated(in regs.Shape, x memory) error {
 	l := p.layer
 	s := l.SecondShape
 	y := p.output("y", l.Out())
 	z := p.port("z", loader.Input, bar6, s, surface(bar6, s))
-	small := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
+	if s.N == 1 {
+		return p.repeat(in, x, y, z)
+	}
+	in.Groups = 1
+	for n := range l.In.N {
+		if err := p.repeat(in, x.element(n), y.element(n), z.element(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
+	s := p.layer.SecondShape
+	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := engineTask(regs.PassThrough, small, small)
 	prep.unicast()
 	prep.engines(s.C)
 	prep.patch(small, true, nil)
 	at := engineTile(small, false, 1, false)
 	bytes := at.row * uint32(s.H)
+	if err := p.checkTile(small, s.H); err != nil {
+		return err
+	}
 	kept := prep.leaves(at, bytes)
 	prep.source1(z, at.moved(bytes), false)
 	p.add(prep)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/hw/mac"
 )
 
 // shared is the reference beside the repository.
@@ -123,7 +125,7 @@ func describe(t *testing.T, name string) (Layer, Weights) {
 		l.Epsilon = 1e-5
 		return l, Weights{}
 	case strings.HasPrefix(name, "norm_softmax_a1"):
-		return Reduction(Softmax, extents(name)[0], AxisC), Weights{Table: table(t, "exp"), Reciprocal: reciprocalTable()}
+		return Reduction(Softmax, extents(name)[0], AxisC), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
 	case strings.HasPrefix(name, "unary_"), strings.HasPrefix(name, "env_act_"):
 		return describeUnary(t, name)
 	case strings.HasPrefix(name, "binary_"), strings.HasPrefix(name, "env_bcast_"), strings.HasPrefix(name, "env_chain_"):
@@ -176,17 +178,12 @@ func table(t *testing.T, name string) []byte {
 	return b
 }
 
-// reciprocalTable is the table of 1/x as the index describes it: mode 0x67, both ends
-// infinite, a grid from 2 down to 1.
-func reciprocalTable() []byte {
-	b := make([]byte, 128)
-	put := func(i int, h uint16) { b[2*i], b[2*i+1] = byte(h), byte(h>>8) }
-	for i := range 33 {
-		put(4+i, float16.Fromfloat32(float32(2/(1+float64(i)/32))).Bits())
-	}
-	put(41, 5)
-	put(42, 0x67)
-	return b
+// fitted is a table as the model fits it; the reciprocal's is the compiler's, by the
+// hash of softmax's section.
+func fitted(a mac.Activation) []byte {
+	table, _ := mac.TableOf(a)
+	b := table.Encode()
+	return b[:]
 }
 
 func describeUnary(t *testing.T, name string) (Layer, Weights) {

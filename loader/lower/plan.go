@@ -13,6 +13,9 @@ type Weights struct {
 	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
 	Filter []float16.Float16
 	Bias   []float16.Float16 // [Cout]; nil is zeros
+	// Dense keeps zeros in the coefficients of a convolution with a stride, where the
+	// compiler skips them. The model computes values from dense ones only.
+	Dense bool
 	// Second is the constant operand of an elementwise operation.
 	Second []float16.Float16
 	Table  []byte // activation table, 128 bytes; of softmax, the one of 2^x
@@ -161,7 +164,11 @@ func (p *plan) convKernel(s share, groups int, depthwise bool, t *task) (*kernel
 	if l.Bias {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, g*perGroup+s.first+n) }
 	}
-	return f.pack(1 << t.g.Common.ConvCfg.OCGSize()), nil
+	width := 1 << t.g.Common.ConvCfg.OCGSize()
+	if !w.Dense && !depthwise && groups == 1 && s.channels%engines == 0 && l.Window.Sy == 2 && l.Window.Sx == 2 {
+		return f.packSparse(width, &l.Window), nil
+	}
+	return f.pack(width), nil
 }
 
 // half rounds to fp16 bits.

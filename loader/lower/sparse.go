@@ -1,0 +1,85 @@
+package lower
+
+import "encoding/binary"
+
+// The zero-skipping form, which the compiler uses for dense convolutions of stride 2. A
+// plane is
+//
+//	bias row | length of the body, 2 bytes | body | g/2 - 2 zero bytes
+//
+// and the body has, for each input channel, the taps of each stride phase in turn: the
+// g channels of each tap side by side are its entries, and every 8 entries have a byte
+// that says which are not zero, lowest bit first, and then those halves. A phase with an
+// odd number of such bytes starts with a zero byte.
+//
+// The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both
+// examples' lanes is, and the order of its taps is inferred.
+
+// packSparse is pack in the zero-skipping form; the filter has one group of a
+// multiple of 16 channels.
+func (f *filter) packSparse(width int, w *Window) *kernel {
+	k := &kernel{sparse: true}
+	perLane := make([][]byte, engines)
+	phases := w.phases()
+	for first := 0; first < f.channels; {
+		g := min(width, (f.channels-first)/engines)
+		for i := range perLane {
+			perLane[i] = f.sparsePlane(perLane[i], first, g, w.Kh*w.Kw, phases)
+			first += g
+		}
+	}
+	for _, b := range perLane {
+		k.lane(b)
+	}
+	return k
+}
+
+// sparsePlane appends the plane of g channels.
+func (f *filter) sparsePlane(dst []byte, first, g, taps int, phases [][]int) []byte {
+	if f.bias != nil {
+		for n := range g {
+			dst = appendHalf(dst, f.bias(0, first+n))
+		}
+	}
+	var body []byte
+	for c := range f.taps / taps {
+		for _, phase := range phases {
+			entries := len(phase) * g
+			if (entries+7)/8%2 == 1 {
+				body = append(body, 0)
+			}
+			mask := 0
+			for i := range entries {
+				if i%8 == 0 {
+					mask = len(body)
+					body = append(body, 0)
+				}
+				h := f.weight(0, first+i%g, c*taps+phase[i/g])
+				if h != 0 {
+					body[mask] |= 1 << (i % 8)
+					body = appendHalf(body, h)
+				}
+			}
+		}
+	}
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(body)))
+	dst = append(dst, body...)
+	return append(dst, make([]byte, max(0, g/2-2))...)
+}
+
+// phases groups the taps by the remainder of their place modulo the stride.
+func (w *Window) phases() [][]int {
+	var all [][]int
+	for py := range min(w.Sy, w.Kh) {
+		for px := range min(w.Sx, w.Kw) {
+			var taps []int
+			for y := py; y < w.Kh; y += w.Sy {
+				for x := px; x < w.Kw; x += w.Sx {
+					taps = append(taps, y*w.Kw+x)
+				}
+			}
+			all = append(all, taps)
+		}
+	}
+	return all
+}

@@ -1,0 +1,411 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/hw/mac"
+	"anesim/tools/machine"
+)
+
+// run lowers a layer, runs it on the model and returns its output.
+func run(l Layer, w Weights, in map[string][]float16.Float16) ([]float16.Float16, error) {
+	p, err := Lower(l, w)
+	if err != nil {
+		return nil, err
+	}
+	res, err := machine.Run(p, machine.Options{Chip: hw.M1(), Values: true, Inputs: in, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range res.Report.Faults {
+		return nil, fmt.Errorf("fault: %+v", f)
+	}
+	for i, d := range res.Report.Descriptors {
+		if !d.Computed {
+			return nil, fmt.Errorf("descriptor %d: %s", i, d.Note)
+		}
+	}
+	for _, o := range res.Outputs {
+		if o.Port.Name == "y" {
+			return o.Data, nil
+		}
+	}
+	return nil, fmt.Errorf("no output y")
+}
+
+// halves are values of small magnitude with few bits, so that sums stay exact enough.
+func halves(r *rand.Rand, n int) []float16.Float16 {
+	h := make([]float16.Float16, n)
+	for i := range h {
+		h[i] = float16.Fromfloat32(float32(r.IntN(65)-32) / 32)
+	}
+	return h
+}
+
+func floats(h []float16.Float16) []float64 {
+	f := make([]float64, len(h))
+	for i, v := range h {
+		f[i] = float64(v.Float32())
+	}
+	return f
+}
+
+// near compares with a tolerance of so many halves' ulps of the scale of the sums.
+func near(got []float16.Float16, want []float64, tolerance float64) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("%d values, want %d", len(got), len(want))
+	}
+	for i, w := range want {
+		g := float64(got[i].Float32())
+		if d := math.Abs(g - w); d > tolerance*max(1, math.Abs(w)) {
+			return fmt.Errorf("element %d is %v, want %v", i, g, w)
+		}
+	}
+	return nil
+}
+
+// tensor reads the element (n, c, h, w), the last one where an axis repeats.
+type tensor struct {
+	s Shape
+	v []float64
+}
+
+func (t tensor) at(n, c, h, w int) float64 {
+	n, c, h, w = min(n, t.s.N-1), min(c, t.s.C-1), min(h, t.s.H-1), min(w, t.s.W-1)
+	return t.v[((n*t.s.C+c)*t.s.H+h)*t.s.W+w]
+}
+
+// each fills a tensor of shape s.
+func each(s Shape, f func(n, c, h, w int) float64) []float64 {
+	v := make([]float64, 0, s.Elements())
+	for n := range s.N {
+		for c := range s.C {
+			for h := range s.H {
+				for w := range s.W {
+					v = append(v, f(n, c, h, w))
+				}
+			}
+		}
+	}
+	return v
+}
+
+// reference computes a layer in float64.
+func reference(l Layer, wts Weights, in map[string][]float16.Float16) []float64 {
+	x := tensor{l.In, floats(in["x"])}
+	switch l.Op {
+	case Convolution:
+		return convolved(l, wts, x)
+	case MatMul, Linear:
+		f := floats(wts.Filter)
+		z := floats(in["z"])
+		bias := floats(wts.Bias)
+		return each(l.Out(), func(n, c, h, w int) float64 {
+			sum := 0.0
+			for k := range l.In.W {
+				b := 0.0
+				switch {
+				case l.Op == Linear:
+					b = f[w*l.In.W+k]
+				case l.Second == Runtime:
+					b = z[((n*l.In.C+c)*l.In.W+k)*l.Columns+w]
+				default:
+					b = f[k*l.Columns+w]
+				}
+				sum += x.at(n, c, h, k) * b
+			}
+			if l.Bias {
+				sum += bias[w]
+			}
+			return activated(l.Activation, sum)
+		})
+	case Add, Sub, Mul, Max, Min:
+		second := tensor{l.SecondShape, floats(in["z"])}
+		switch l.Second {
+		case Scalar:
+			second = tensor{Shape{1, 1, 1, 1}, floats(wts.Second)}
+		case Constant:
+			second = tensor{Shape{1, l.In.C, 1, 1}, floats(wts.Second)}
+		case Itself:
+			second = x
+		}
+		return each(l.In, func(n, c, h, w int) float64 {
+			a, b := x.at(n, c, h, w), second.at(n, c, h, w)
+			if l.SecondReLU {
+				b = max(b, 0)
+			}
+			switch l.Op {
+			case Add:
+				return a + b
+			case Sub:
+				return a - b
+			case Mul:
+				return a * b
+			case Max:
+				return max(a, b)
+			}
+			return min(a, b)
+		})
+	case ReduceSum, ReduceMean, ReduceMax, Softmax, LayerNorm:
+		return gathered(l, x)
+	case Transpose:
+		return each(l.Out(), func(n, c, h, w int) float64 { return x.at(n, w, h, c) })
+	case Slice:
+		b := l.Begin
+		return each(l.Size, func(n, c, h, w int) float64 { return x.at(n+b.N, c+b.C, h+b.H, w+b.W) })
+	}
+	return each(l.In, func(n, c, h, w int) float64 { return activated(l.Op, x.at(n, c, h, w)) })
+}
+
+func activated(op Op, v float64) float64 {
+	switch op {
+	case ReLU:
+		return max(v, 0)
+	case Sigmoid:
+		return 1 / (1 + math.Exp(-v))
+	case Tanh:
+		return math.Tanh(v)
+	case Exp:
+		return math.Exp(v)
+	case Sqrt:
+		return math.Sqrt(v)
+	}
+	return v
+}
+
+func convolved(l Layer, wts Weights, x tensor) []float64 {
+	f, bias := floats(wts.Filter), floats(wts.Bias)
+	win := l.Window
+	groups := max(1, l.Groups)
+	cin, cout := l.In.C/groups, l.Cout/groups
+	return each(l.Out(), func(n, c, h, w int) float64 {
+		sum := 0.0
+		if l.Bias {
+			sum = bias[c]
+		}
+		for k := range cin {
+			for y := range win.Kh {
+				for z := range win.Kw {
+					sy, sx := h*win.Sy+y-win.Py, w*win.Sx+z-win.Px
+					if sy < 0 || sx < 0 || sy >= l.In.H || sx >= l.In.W {
+						continue
+					}
+					sum += x.at(n, c/cout*cin+k, sy, sx) * f[((c*cin+k)*win.Kh+y)*win.Kw+z]
+				}
+			}
+		}
+		return activated(l.Activation, sum)
+	})
+}
+
+// gathered is what joins elements of an axis.
+func gathered(l Layer, x tensor) []float64 {
+	span := func(a Axes, n, at int) (int, int) {
+		if l.Axes&a != 0 {
+			return 0, n
+		}
+		return at, at + 1
+	}
+	over := func(n, c, h, w int, f func(v float64)) {
+		c0, c1 := span(AxisC, l.In.C, c)
+		h0, h1 := span(AxisH, l.In.H, h)
+		w0, w1 := span(AxisW, l.In.W, w)
+		for c := c0; c < c1; c++ {
+			for h := h0; h < h1; h++ {
+				for w := w0; w < w1; w++ {
+					f(x.at(n, c, h, w))
+				}
+			}
+		}
+	}
+	return each(l.Out(), func(n, c, h, w int) float64 {
+		sum, count, top, square := 0.0, 0.0, math.Inf(-1), 0.0
+		over(n, c, h, w, func(v float64) { sum, count, top = sum+v, count+1, max(top, v) })
+		switch l.Op {
+		case ReduceSum:
+			return sum
+		case ReduceMean:
+			return sum / count
+		case ReduceMax:
+			return top
+		case Softmax:
+			total := 0.0
+			over(n, c, h, w, func(v float64) { total += math.Exp(v - top) })
+			return math.Exp(x.at(n, c, h, w)-top) / total
+		}
+		mean := sum / count
+		over(n, c, h, w, func(v float64) { square += (v - mean) * (v - mean) })
+		return (x.at(n, c, h, w) - mean) / math.Sqrt(square/count+float64(l.Epsilon))
+	})
+}
+
+// check runs a layer on random values and compares.
+func check(t *testing.T, r *rand.Rand, l Layer, w Weights, tolerance float64) {
+	t.Helper()
+	in := map[string][]float16.Float16{"x": halves(r, l.In.Elements())}
+	switch {
+	case l.Op == MatMul && l.Second == Runtime:
+		in["z"] = halves(r, l.In.N*l.In.C*l.In.W*l.Columns)
+	case l.Second == Runtime && l.Op >= Add && l.Op <= Min:
+		in["z"] = halves(r, l.SecondShape.Elements())
+	}
+	got, err := run(l, w, in)
+	if err == nil {
+		err = near(got, reference(l, w, in), tolerance)
+	}
+	if err != nil {
+		t.Errorf("%+v: %v", l, err)
+	}
+}
+
+// powerPlanes rounds channels so that a lane's are a power of two: the widths the device
+// and the compiler agree on.
+func powerPlanes(c int) int {
+	if c < 16 {
+		return c
+	}
+	n := 16
+	for 2*n <= c {
+		n *= 2
+	}
+	return n + (c-n)%16
+}
+
+func randomConv(r *rand.Rand) (Layer, Weights) {
+	k := 1 + r.IntN(3)
+	in := Shape{1 + r.IntN(2), 1 + r.IntN(40), k + r.IntN(20), k + r.IntN(40)}
+	w := Window{Kh: k, Kw: 1 + r.IntN(k), Sy: 1, Sx: 1, Py: r.IntN(k), Qy: r.IntN(k)}
+	l := Conv(in, powerPlanes(1+r.IntN(70)), w)
+	switch r.IntN(5) {
+	case 0:
+		l = Depthwise(in, w)
+	case 1:
+		l.Groups = 1 + r.IntN(3)
+		l.In.C, l.Cout = l.Groups*(1+r.IntN(8)), l.Groups*(1+r.IntN(15))
+	case 2:
+		l.Window.Sy, l.Window.Sx = 1+r.IntN(3), 1+r.IntN(3)
+	}
+	l.Bias = r.IntN(2) == 0
+	if r.IntN(3) == 0 {
+		l.Activation = ReLU
+	}
+	wts := Weights{Dense: true, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}
+	if l.Bias {
+		wts.Bias = halves(r, l.Cout)
+	}
+	return l, wts
+}
+
+func TestConvolutionValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 150 {
+		l, w := randomConv(r)
+		check(t, r, l, w, 0.01)
+	}
+	for _, l := range []Layer{
+		Conv(Shape{1, 1, 1, 1}, 1, Valid(1, 1)),
+		Conv(Shape{1, 4097, 1, 1}, 3, Valid(1, 1)),
+		Conv(Shape{1, 2, 1, 1}, 4096, Valid(1, 1)),
+		Conv(Shape{1, 2, 16, 16}, 1024, Valid(1, 1)),
+		Conv(Shape{1, 40, 700, 33}, 2, Valid(3, 2)), // tiles of rows
+		Depthwise(Shape{1, 100, 5, 5}, Same(3, 1, Shape{1, 100, 5, 5})),
+	} {
+		check(t, r, l, Weights{Dense: true, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}, 0.02)
+	}
+}
+
+func TestProductValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	for range 80 {
+		m, k, n := 1+r.IntN(150), 1+r.IntN(150), powerPlanes(1+r.IntN(140))
+		l := Product(m, k, n, Constant)
+		if r.IntN(2) == 0 {
+			l.Op = Linear
+		}
+		l.Bias = r.IntN(3) == 0
+		if r.IntN(4) == 0 {
+			l.In.N, l.In.C, l.In.H = 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(9)
+		}
+		w := Weights{Filter: halves(r, k*n)}
+		if l.Bias {
+			w.Bias = halves(r, n)
+		}
+		check(t, r, l, w, 0.02)
+	}
+	for range 60 {
+		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
+		l := Product(m, k, n, Runtime)
+		l.In.N, l.In.C = 1+r.IntN(2), 1+r.IntN(3)
+		check(t, r, l, Weights{}, 0.02)
+	}
+}
+
+func TestElementwiseValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	ops := []Op{Add, Sub, Mul, Max, Min}
+	for range 120 {
+		s := Shape{1 + r.IntN(3), 1 + r.IntN(70), 1 + r.IntN(20), 1 + r.IntN(70)}
+		l := Binary(ops[r.IntN(5)], s, s)
+		var w Weights
+		switch r.IntN(5) {
+		case 0:
+			l.SecondShape = Shape{s.N, s.C, 1, 1}
+		case 1:
+			l.Second, l.Op = Scalar, ops[r.IntN(3)]
+			w.Second = halves(r, 1)
+		case 2:
+			l.Second, l.Op = Constant, ops[r.IntN(3)]
+			w.Second = halves(r, s.C)
+		case 3:
+			l.Second, l.SecondReLU = Itself, true
+		}
+		check(t, r, l, w, 0.002)
+	}
+	check(t, r, Binary(Add, Shape{1, 64, 300, 64}, Shape{1, 64, 300, 64}), Weights{}, 0.002)
+}
+
+func TestMoveValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	for range 80 {
+		s := Shape{1 + r.IntN(3), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(70)}
+		check(t, r, Unary(Transpose, s), Weights{}, 0)
+		l := Layer{Op: Slice, In: s}
+		l.Begin = Shape{r.IntN(s.N), r.IntN(s.C), r.IntN(s.H), r.IntN(s.W)}
+		l.Size = Shape{1 + r.IntN(s.N-l.Begin.N), 1 + r.IntN(s.C-l.Begin.C), 1 + r.IntN(s.H-l.Begin.H), 1 + r.IntN(s.W-l.Begin.W)}
+		check(t, r, l, Weights{}, 0)
+	}
+}
+
+func TestReductionValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 1))
+	for range 100 {
+		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
+		axes := []Axes{AxisC, AxisH, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}
+		l := Reduction([]Op{ReduceSum, ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
+		check(t, r, l, Weights{}, 0.01)
+		check(t, r, Reduction(ReduceMax, s, axes[r.IntN(3)]), Weights{}, 0)
+		l = Reduction(LayerNorm, s, axes[2+r.IntN(3)])
+		l.Epsilon = 1e-3
+		check(t, r, l, Weights{}, 0.02)
+	}
+}
+
+func TestTableValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	tables := Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}
+	for range 60 {
+		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
+		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)
+		check(t, r, Unary(Sigmoid, s), Weights{Table: fitted(mac.Sigmoid)}, 0.01)
+		check(t, r, Unary(Tanh, s), Weights{Table: fitted(mac.Tanh)}, 0.01)
+		check(t, r, Unary(ReLU, s), Weights{}, 0)
+	}
+	check(t, r, Reduction(Softmax, Shape{1, 64, 1, 1}, AxisC), tables, 0.01)
+	check(t, r, Reduction(Softmax, Shape{1, 8, 300, 300}, AxisW), tables, 0.01)
+}
