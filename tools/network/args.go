@@ -1,0 +1,165 @@
+package network
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/loader/lower"
+)
+
+// A KeyError is a key that an operation does not have, or a value it cannot have.
+type KeyError struct {
+	Op    string
+	Key   string
+	What  string
+	Known []string // the operation's keys
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, strings.Join(e.Known, " "))
+}
+
+// args are the values of an operation's keys. The first mistake is kept in err.
+type args struct {
+	op     string
+	known  []string
+	values map[string]string
+	err    error
+}
+
+func (a *args) fail(key, format string, v ...any) {
+	if a.err == nil {
+		a.err = &KeyError{a.op, key, fmt.Sprintf(format, v...), a.known}
+	}
+}
+
+// check refuses unknown keys.
+func (a *args) check() {
+	var unknown []string
+	for k := range a.values {
+		if !slices.Contains(a.known, k) {
+			unknown = append(unknown, k)
+		}
+	}
+	if len(unknown) > 0 {
+		a.fail(slices.Min(unknown), "no such key")
+	}
+}
+
+func (a *args) has(key string) bool { return a.values[key] != "" }
+
+// count is a number of at least least.
+func (a *args) count(key string, least, missing int) int {
+	v, ok := a.values[key]
+	if !ok {
+		return missing
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || n > maxExtent {
+		a.fail(key, "%q is no number from %d to %d", v, least, maxExtent)
+		return max(1, least)
+	}
+	return n
+}
+
+// need is a count that must be given.
+func (a *args) need(key string) int {
+	if !a.has(key) {
+		a.fail(key, "missing")
+	}
+	return a.count(key, 1, 1)
+}
+
+// word is one of several.
+func (a *args) word(key string, choices ...string) string {
+	v, ok := a.values[key]
+	if !ok {
+		return choices[0]
+	}
+	if !slices.Contains(choices, v) {
+		a.fail(key, "%q: want %s", v, strings.Join(choices, ", "))
+	}
+	return v
+}
+
+func (a *args) flag(key string) bool {
+	switch v := a.values[key]; v {
+	case "", "0", "false", "no":
+		return false
+	case "1", "true", "yes":
+		return true
+	default:
+		a.fail(key, "%q: want true or false", v)
+		return false
+	}
+}
+
+func (a *args) number(key string, missing float64) float64 {
+	v, ok := a.values[key]
+	if !ok {
+		return missing
+	}
+	x, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		a.fail(key, "%q is no number", v)
+	}
+	return x
+}
+
+// axes is a set of axes as its letters: c, hw, chw.
+func (a *args) axes(key, missing string) lower.Axes {
+	v, ok := a.values[key]
+	if !ok {
+		v = missing
+	}
+	var set lower.Axes
+	for _, c := range strings.ToLower(v) {
+		axis := map[rune]lower.Axes{'c': lower.AxisC, 'h': lower.AxisH, 'w': lower.AxisW}[c]
+		if axis == 0 || set&axis != 0 {
+			a.fail(key, "%q: want axes among c, h and w, like hw", v)
+		}
+		set |= axis
+	}
+	return set
+}
+
+// parts are counts joined by +.
+func (a *args) parts(key string) []int {
+	var list []int
+	for s := range strings.SplitSeq(a.values[key], "+") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > maxExtent {
+			a.fail(key, "%q: want counts joined by +, like 64+32", a.values[key])
+			return []int{1}
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// window reads k or kh and kw, stride or sy and sx, and pad.
+func (a *args) window(in lower.Shape, k int) lower.Window {
+	k = a.count("k", 1, k)
+	stride := a.count("stride", 1, 1)
+	w := lower.Window{
+		Kh: a.count("kh", 1, k), Kw: a.count("kw", 1, k),
+		Sy: a.count("sy", 1, stride), Sx: a.count("sx", 1, stride),
+	}
+	switch pad := a.values["pad"]; pad {
+	case "same":
+		w.Py, w.Qy = lower.Same(w.Kh, w.Sy, in).Py, lower.Same(w.Kh, w.Sy, in).Qy
+		w.Px, w.Qx = lower.Same(w.Kw, w.Sx, in).Px, lower.Same(w.Kw, w.Sx, in).Qx
+	case "", "valid":
+	default:
+		if _, err := strconv.Atoi(pad); err != nil {
+			a.fail("pad", "%q: want a number, same or valid", pad)
+			break
+		}
+		p := a.count("pad", 0, 0)
+		w.Py, w.Px, w.Qy, w.Qx = p, p, p, p
+	}
+	return w
+}

@@ -1,0 +1,211 @@
+package network
+
+import (
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+func tensorInputs(a *args) []lower.Shape {
+	return []lower.Shape{{N: a.count("n", 1, 1), C: a.count("c", 1, 1), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+}
+
+func convInputs(a *args) []lower.Shape {
+	return []lower.Shape{{N: a.count("n", 1, 1), C: a.need("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+}
+
+func linearInputs(a *args) []lower.Shape {
+	return []lower.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("m"), W: a.need("k")}}
+}
+
+func matmulInputs(a *args) []lower.Shape {
+	in := linearInputs(a)
+	if a.word("rhs", "constant", "runtime") == "runtime" {
+		in = append(in, lower.Shape{N: 1, C: in[0].C, H: in[0].W, W: a.need("n")})
+	}
+	return in
+}
+
+func binaryInputs(a *args) []lower.Shape {
+	in := tensorInputs(a)
+	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" {
+		return in
+	}
+	second := in[0]
+	repeats := a.axes("broadcast", "")
+	for axis, n := range map[lower.Axes]*int{lower.AxisC: &second.C, lower.AxisH: &second.H, lower.AxisW: &second.W} {
+		if repeats&axis != 0 {
+			*n = 1
+		}
+	}
+	return append(in, second)
+}
+
+func concatInputs(a *args) []lower.Shape {
+	if !a.has("parts") {
+		a.fail("parts", "missing")
+	}
+	var in []lower.Shape
+	for _, c := range a.parts("parts") {
+		in = append(in, lower.Shape{N: a.count("n", 1, 1), C: c, H: a.count("h", 1, 1), W: a.count("w", 1, 1)})
+	}
+	return in
+}
+
+// one refuses a second input.
+func (a *args) one(in []lower.Shape) lower.Shape {
+	if len(in) != 1 {
+		a.fail("from", "%d inputs, %s takes one", len(in), a.op)
+	}
+	return in[0]
+}
+
+func (a *args) activation() lower.Op {
+	if a.word("act", "none", "relu") == "relu" {
+		return lower.ReLU
+	}
+	return 0
+}
+
+func buildConv(a *args, in []lower.Shape) Layer {
+	s := a.one(in)
+	groups, cout := 1, 0
+	if a.values["groups"] == "cin" {
+		groups = s.C
+		cout = a.count("cout", 1, s.C)
+	} else {
+		groups = a.count("groups", 1, 1)
+		cout = a.need("cout")
+	}
+	l := lower.Conv(s, cout, a.window(s, 1))
+	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
+	return Layer{Lower: l}
+}
+
+func buildMatMul(a *args, in []lower.Shape) Layer {
+	l := lower.Layer{Op: lower.MatMul, In: in[0], Second: lower.Constant, Bias: a.flag("bias"), Activation: a.activation()}
+	switch len(in) {
+	case 1:
+		l.Columns = a.need("n")
+	case 2:
+		l.Second, l.Columns = lower.Runtime, in[1].W
+		if in[1] != (lower.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
+			a.fail("from", "%s times %s", shapeText(in[0]), shapeText(in[1]))
+		}
+		if l.Bias {
+			a.fail("bias", "a product of two inputs has none")
+		}
+	default:
+		a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
+	}
+	return Layer{Lower: l}
+}
+
+func buildLinear(a *args, in []lower.Shape) Layer {
+	return Layer{Lower: lower.Layer{
+		Op: lower.Linear, In: a.one(in), Second: lower.Constant, Columns: a.need("n"),
+		Bias: a.flag("bias"), Activation: a.activation(),
+	}}
+}
+
+func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
+	return func(a *args, in []lower.Shape) Layer {
+		l := Layer{Lower: lower.Layer{Op: op, In: in[0]}}
+		if len(in) > 2 {
+			a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
+		}
+		if len(in) == 2 {
+			if a.word("second", "runtime") != "runtime" || a.has("value") {
+				a.fail("second", "there are two inputs")
+			}
+			if !repeats(in[1], in[0]) {
+				a.fail("from", "%s with %s", shapeText(in[0]), shapeText(in[1]))
+			}
+			l.Lower = lower.Binary(op, in[0], in[1])
+			return l
+		}
+		switch a.word("second", "itself", "constant", "scalar") {
+		case "itself":
+			l.Lower.Second, l.Lower.SecondShape = lower.Itself, in[0]
+		case "constant":
+			l.Lower.Second, l.Lower.SecondShape = lower.Constant, lower.Shape{N: 1, C: in[0].C, H: 1, W: 1}
+		case "scalar":
+			l.Lower.Second, l.Lower.SecondShape = lower.Scalar, lower.Shape{N: 1, C: 1, H: 1, W: 1}
+			l.Weights.Second = []float16.Float16{float16.Fromfloat32(float32(a.number("value", 0.5)))}
+		}
+		return l
+	}
+}
+
+// repeats reports whether s is t, or 1 where it repeats.
+func repeats(s, t lower.Shape) bool {
+	same := func(a, b int) bool { return a == b || a == 1 }
+	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
+}
+
+func buildUnary(op lower.Op) func(*args, []lower.Shape) Layer {
+	return func(a *args, in []lower.Shape) Layer {
+		l := lower.Unary(op, a.one(in))
+		if op == lower.Rsqrt {
+			l.Epsilon = float32(a.number("eps", 0))
+		}
+		return Layer{Lower: l}
+	}
+}
+
+func buildPool(a *args, in []lower.Shape) Layer {
+	s := a.one(in)
+	return pooling(s, a.window(s, 2), a.word("kind", "max", "avg") == "avg")
+}
+
+func buildSoftmax(a *args, in []lower.Shape) Layer {
+	return Layer{Lower: lower.Reduction(lower.Softmax, a.one(in), a.axes("axis", "c"))}
+}
+
+func buildReduce(a *args, in []lower.Shape) Layer {
+	op := map[string]lower.Op{
+		"sum": lower.ReduceSum, "mean": lower.ReduceMean, "max": lower.ReduceMax,
+	}[a.word("kind", "sum", "mean", "max")]
+	return Layer{Lower: lower.Reduction(op, a.one(in), a.axes("axis", "hw"))}
+}
+
+func buildLayerNorm(a *args, in []lower.Shape) Layer {
+	l := lower.Reduction(lower.LayerNorm, a.one(in), a.axes("axis", "w"))
+	l.Epsilon = float32(a.number("eps", 1e-5))
+	return Layer{Lower: l}
+}
+
+func buildConcat(a *args, in []lower.Shape) Layer {
+	l := lower.Layer{Op: lower.Concat, In: in[0]}
+	l.In.C = 0
+	for _, s := range in {
+		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
+			a.fail("from", "%s beside %s", shapeText(in[0]), shapeText(s))
+		}
+		l.In.C += s.C
+		l.Parts = append(l.Parts, s.C)
+	}
+	return Layer{Lower: l}
+}
+
+func buildSlice(a *args, in []lower.Shape) Layer {
+	s := a.one(in)
+	return sliced(s, a.word("axis", "c", "h", "w"), a.count("begin", 0, 0), a.need("size"), a)
+}
+
+// sliced is size elements of an axis from begin on.
+func sliced(s lower.Shape, axis string, begin, size int, a *args) Layer {
+	l := lower.Layer{Op: lower.Slice, In: s, Size: s}
+	first, extent := &l.Begin.C, &l.Size.C
+	switch axis {
+	case "h":
+		first, extent = &l.Begin.H, &l.Size.H
+	case "w":
+		first, extent = &l.Begin.W, &l.Size.W
+	}
+	if begin+size > *extent {
+		a.fail("size", "%d elements from %d of %d", size, begin, *extent)
+	}
+	*first, *extent = begin, size
+	return Layer{Lower: l}
+}

@@ -1,0 +1,37 @@
+// Package network reads networks and says what each of their layers is to the engine.
+//
+//	YAML list of layers --+
+//	                      +--> Network: layers in order, shapes inferred,
+//	ONNX graph -----------+      |      constants where the file has them
+//	                             v
+//	                   folding: what the engine does on the way out of a layer
+//	                             v
+//	                   lower.Layer + lower.Weights, one program a layer
+//
+// A compiled network is one program: biases, batch normalisation and rectifiers ride on
+// the layer before them, since the engines add and clamp a result before it leaves. The
+// same folding is done here. What is not done is what the compiler does between layers:
+// every layer is a program of its own that reads its inputs from memory and writes its
+// result there, so that tensors kept in the L2 from one layer to the next, and layers
+// run side by side, are left out.
+//
+// Nothing is dropped. A layer that the engine has no form for stays in the list with the
+// reason in Reason; layers whose shape cannot be told behind it say so too.
+//
+// # Layers in YAML
+//
+// A file names the network, its inputs and its layers. A layer takes the result of the
+// one before it, or what "from" names; its other keys are those of the command line (see
+// [Operations]):
+//
+//	name: example
+//	inputs:
+//	  image: {c: 3, h: 224, w: 224}
+//	layers:
+//	  - {name: stem, op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu}
+//	  - {name: left, op: conv, cout: 64, k: 1}
+//	  - {name: sum, op: add, from: [stem, left]}
+//	  - {op: reshape, c: 1, h: 64, w: 12544}
+//
+// reshape gives a tensor other extents and is no work.
+package network

@@ -1,0 +1,201 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+// A builder strings layers together by the names of tensors.
+type builder struct {
+	net Network
+	// tensors are the shapes of what inputs and layers make; a tensor of unknown shape
+	// is not among them but in unknown, with the reason.
+	tensors map[string]lower.Shape
+	unknown map[string]string
+	// alias is the tensor whose values a name stands for: what reshape and its like give.
+	alias map[string]string
+}
+
+func newBuilder() *builder {
+	return &builder{
+		net:     Network{Constants: map[string][]float16.Float16{}},
+		tensors: map[string]lower.Shape{},
+		unknown: map[string]string{},
+		alias:   map[string]string{},
+	}
+}
+
+// input adds an input of the network.
+func (b *builder) input(name string, s lower.Shape) {
+	b.net.Inputs = append(b.net.Inputs, Tensor{name, s})
+	b.tensors[name] = s
+}
+
+// values is the tensor that a name's values are in.
+func (b *builder) values(name string) string {
+	if v, ok := b.alias[name]; ok {
+		return v
+	}
+	return name
+}
+
+// add appends a layer; its inputs and output are names of the file.
+func (b *builder) add(l Layer) {
+	for i, in := range l.Inputs {
+		l.Inputs[i] = b.values(in)
+	}
+	b.net.Layers = append(b.net.Layers, l)
+	b.tensors[l.Output] = l.Out
+}
+
+// missing appends a layer that cannot be one. Its output has the shape out, or an
+// unknown one.
+func (b *builder) missing(l Layer, out *lower.Shape, reason string) {
+	l.Reason = reason
+	for i, in := range l.Inputs {
+		l.Inputs[i] = b.values(in)
+	}
+	if out != nil {
+		l.Out = *out
+		b.tensors[l.Output] = *out
+	} else {
+		b.unknown[l.Output] = fmt.Sprintf("the shape of %q is not known: %s has none", l.Output, l.Name)
+	}
+	b.net.Layers = append(b.net.Layers, l)
+}
+
+// reshape makes name another view of a tensor.
+func (b *builder) reshape(name, of string, s lower.Shape) error {
+	if was := b.tensors[of]; was.Elements() != s.Elements() {
+		return fmt.Errorf("%s has %d elements, %s has %d", shapeText(was), was.Elements(), shapeText(s), s.Elements())
+	}
+	b.tensors[name] = s
+	b.alias[name] = b.values(of)
+	return nil
+}
+
+// finish names the outputs and folds.
+func (b *builder) finish(outputs []string) *Network {
+	n := &b.net
+	for _, name := range outputs {
+		n.Outputs = append(n.Outputs, b.values(name))
+	}
+	if len(outputs) == 0 {
+		read := map[string]bool{}
+		for i := range n.Layers {
+			for _, in := range n.Layers[i].Inputs {
+				read[in] = true
+			}
+		}
+		for i := range n.Layers {
+			if out := n.Layers[i].Output; !read[out] {
+				n.Outputs = append(n.Outputs, out)
+			}
+		}
+	}
+	n.fold()
+	return n
+}
+
+// fold gives every layer what follows it and it can do on its way out: a constant factor
+// and addend a channel, then a rectifier.
+func (n *Network) fold() {
+	readers, maker := map[string]int{}, map[string]int{}
+	for _, out := range n.Outputs {
+		readers[out]++
+	}
+	for i := range n.Layers {
+		for _, in := range n.Layers[i].Inputs {
+			readers[in]++
+		}
+	}
+	kept := n.Layers[:0]
+	for _, l := range n.Layers {
+		if len(l.Inputs) == 1 && readers[l.Inputs[0]] == 1 && l.Reason == "" {
+			if at, ok := maker[l.Inputs[0]]; ok && kept[at].absorb(&l) {
+				maker[l.Output] = at
+				continue
+			}
+		}
+		maker[l.Output] = len(kept)
+		kept = append(kept, l)
+	}
+	n.Layers = slices.Clip(kept)
+}
+
+// absorb makes l do what next does with its result, where it can.
+func (l *Layer) absorb(next *Layer) bool {
+	x, y := &l.Lower, &next.Lower
+	if l.Reason != "" || x.Activation != 0 {
+		return false
+	}
+	constant := false
+	switch x.Op {
+	case lower.Convolution:
+		constant = y.Second == lower.Constant && y.In == l.Out
+	case lower.MatMul, lower.Linear:
+		// Columns of a product are channels to its bias, where they are to y too.
+		constant = y.Second == lower.Constant && x.Second == lower.Constant && next.columns
+	default:
+		return false
+	}
+	switch {
+	case y.Op == lower.ReLU:
+		x.Activation = lower.ReLU
+	case y.Op == lower.Mul && constant:
+		l.scale(next.Weights.Second)
+	case y.Op == lower.Add && constant:
+		l.shift(next.Weights.Second)
+	default:
+		return false
+	}
+	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
+	l.Output = next.Output
+	return true
+}
+
+// scale multiplies the result's channels. Values that the file does not have stay so.
+func (l *Layer) scale(by []float16.Float16) {
+	need := Needs(&l.Lower)
+	w := &l.Weights
+	w.Bias = product(w.Bias, by, func(i int) int { return i })
+	each := need.Filter / max(1, len(by))
+	channel := func(i int) int { return i / each }
+	if l.Lower.Op == lower.MatMul {
+		channel = func(i int) int { return i % l.Lower.Columns }
+	}
+	w.Filter = product(w.Filter, by, channel)
+}
+
+func product(values, by []float16.Float16, channel func(i int) int) []float16.Float16 {
+	if values == nil || by == nil {
+		return nil
+	}
+	out := make([]float16.Float16, len(values))
+	for i, v := range values {
+		out[i] = float16.Fromfloat32(v.Float32() * by[channel(i)].Float32())
+	}
+	return out
+}
+
+// shift adds to the result's channels.
+func (l *Layer) shift(by []float16.Float16) {
+	w := &l.Weights
+	switch {
+	case !l.Lower.Bias:
+		w.Bias = by
+	case w.Bias != nil && by != nil:
+		sum := make([]float16.Float16, len(by))
+		for i := range sum {
+			sum[i] = float16.Fromfloat32(w.Bias[i].Float32() + by[i].Float32())
+		}
+		w.Bias = sum
+	default:
+		w.Bias = nil
+	}
+	l.Lower.Bias = true
+}

@@ -1,0 +1,102 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+// A Network is layers in an order in which they can run.
+type Network struct {
+	Name    string
+	Inputs  []Tensor
+	Outputs []string // tensors; those that no layer reads
+	Layers  []Layer
+	// Constants are values of tensors that layers read as if they were inputs.
+	Constants map[string][]float16.Float16
+}
+
+// A Tensor is a name and a shape.
+type Tensor struct {
+	Name  string
+	Shape lower.Shape
+}
+
+// A Layer is one program of the engine, or the reason why there is none.
+type Layer struct {
+	Name    string
+	Op      string   // what the file calls it
+	Inputs  []string // tensors, in the order of the program's input ports
+	Output  string
+	Lower   lower.Layer
+	Weights lower.Weights // what the file has of them
+	Out     lower.Shape
+	Folded  []string // layers that this one does on its way out
+	Reason  string   // why the engine cannot run it, "" where it can
+
+	columns bool // the constant of an elementwise layer goes by columns, not channels
+}
+
+// MACs is the multiply-accumulates of every convolution and matrix product, those of
+// layers that cannot be lowered included.
+func (n *Network) MACs() uint64 {
+	sum := uint64(0)
+	for i := range n.Layers {
+		sum += n.Layers[i].MACs()
+	}
+	return sum
+}
+
+// MACs is the multiply-accumulates the layer's result takes, without bias.
+func (l *Layer) MACs() uint64 {
+	out := uint64(l.Out.Elements())
+	switch x := &l.Lower; x.Op {
+	case lower.Convolution:
+		return out * uint64(x.In.C/max(1, x.Groups)*x.Window.Kh*x.Window.Kw)
+	case lower.MatMul, lower.Linear:
+		return out * uint64(x.In.W)
+	}
+	return 0
+}
+
+// A FormatError is a file that does not say a network.
+type FormatError struct {
+	Line int   // of a text, from 1; 0 in a binary file
+	Off  int64 // byte of a binary file
+	What string
+	Err  error
+}
+
+func (e *FormatError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("line %d: %s", e.Line, e.What)
+	}
+	return fmt.Sprintf("byte %#x: %s", e.Off, e.What)
+}
+
+// Unwrap returns the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// Bounds on what is read.
+const (
+	maxLayers = 1 << 16
+	maxExtent = 1 << 24 // of one axis; the engine's own limit is far below
+)
+
+// validShape makes sure that products of a shape's extents are counts.
+func validShape(s lower.Shape) error {
+	room := 1 << 40
+	for _, n := range [...]int{s.N, s.C, s.H, s.W} {
+		if n < 1 || n > maxExtent || n > room {
+			return fmt.Errorf("shape %s", shapeText(s))
+		}
+		room /= n
+	}
+	return nil
+}
+
+func shapeText(s lower.Shape) string {
+	return fmt.Sprintf("%dx%dx%dx%d", s.N, s.C, s.H, s.W)
+}

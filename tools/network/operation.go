@@ -1,0 +1,198 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+// An Operation is a kind of layer by its name and keys.
+type Operation struct {
+	Name string
+	// Shape are the keys that give the input's shape where no layer before does.
+	Shape []Key
+	Keys  []Key
+
+	inputs func(a *args) []lower.Shape
+	build  func(a *args, in []lower.Shape) Layer
+}
+
+// A Key is one argument of an operation.
+type Key struct{ Name, Help string }
+
+// Operations lists every operation.
+func Operations() []Operation {
+	list := []Operation{
+		{"conv", convShape, convKeys, convInputs, buildConv},
+		{"matmul", productShape, matmulKeys, matmulInputs, buildMatMul},
+		{"linear", productShape, linearKeys, linearInputs, buildLinear},
+	}
+	for _, op := range []lower.Op{lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min} {
+		list = append(list, Operation{op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)})
+	}
+	for _, op := range []lower.Op{lower.ReLU, lower.Sigmoid, lower.Tanh, lower.GELU, lower.SiLU, lower.Exp, lower.Sqrt} {
+		list = append(list, Operation{op.String(), tensorShape, nil, tensorInputs, buildUnary(op)})
+	}
+	return append(list,
+		Operation{"rsqrt", tensorShape, []Key{epsKey}, tensorInputs, buildUnary(lower.Rsqrt)},
+		Operation{"pool", tensorShape, poolKeys, tensorInputs, buildPool},
+		Operation{"softmax", tensorShape, []Key{{"axis", "c, h or w (c)"}}, tensorInputs, buildSoftmax},
+		Operation{"reduce", tensorShape, reduceKeys, tensorInputs, buildReduce},
+		Operation{"layernorm", tensorShape, []Key{{"axis", "w, hw or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm},
+		Operation{"concat", concatShape, nil, concatInputs, buildConcat},
+		Operation{"transpose", tensorShape, nil, tensorInputs, buildUnary(lower.Transpose)},
+		Operation{"slice", tensorShape, sliceKeys, tensorInputs, buildSlice},
+	)
+}
+
+// The keys. What a key is when it is left out stands in parentheses.
+var (
+	tensorShape  = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
+	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw"})
+	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"h", "height (1)"}, {"w", "width (1)"}}
+
+	biasKey    = Key{"bias", "true adds a constant a channel"}
+	actKey     = Key{"act", "none or relu, on the result (none)"}
+	epsKey     = Key{"eps", "added before the root"}
+	windowKeys = []Key{
+		{"k", "taps a side"}, {"kh", "rows of taps"}, {"kw", "columns of taps"},
+		{"stride", "both strides (1)"}, {"sy", "vertical stride"}, {"sx", "horizontal stride"},
+		{"pad", "zeros on every side, same or valid (valid)"},
+	}
+	convKeys   = append(append([]Key{{"cout", "output channels (cin where groups=cin)"}}, windowKeys...), Key{"groups", "groups, or cin (1)"}, biasKey, actKey)
+	matmulKeys = []Key{{"n", "columns"}, {"rhs", "constant or runtime (constant)"}, biasKey, actKey}
+	linearKeys = []Key{{"n", "columns"}, biasKey, actKey}
+	binaryKeys = []Key{{"second", "runtime, constant (one a channel), scalar or itself"}, {"value", "the scalar"}}
+	poolKeys   = append([]Key{{"kind", "max or avg (max)"}}, windowKeys...)
+	reduceKeys = []Key{{"kind", "sum, mean or max (sum)"}, {"axis", "axes, like hw (hw)"}}
+	sliceKeys  = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
+)
+
+// Find finds an operation by its name.
+func Find(name string) (*Operation, bool) {
+	for _, o := range Operations() {
+		if o.Name == name {
+			return &o, true
+		}
+	}
+	return nil, false
+}
+
+// Names lists the operations' names.
+func Names() []string {
+	var names []string
+	for _, o := range Operations() {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// AllKeys lists the keys that a layer by itself takes, each once.
+func (o *Operation) AllKeys() []Key {
+	keys := slices.Clone(o.Shape)
+	for _, k := range o.Keys {
+		if !slices.ContainsFunc(keys, func(x Key) bool { return x.Name == k.Name }) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+func keyNames(keys []Key) []string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Single makes a layer that stands by itself of its keys, those of its shape included.
+// Errors are a *KeyError for a key, else what [lower.Layer.Validate] says.
+func (o *Operation) Single(values map[string]string) (*Layer, error) {
+	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
+	return o.finish(a, o.inputs)
+}
+
+// Behind makes a layer whose inputs have the shapes in. A layer beyond the engine's
+// limits has the reason in Reason.
+func (o *Operation) Behind(in []lower.Shape, values map[string]string) (*Layer, error) {
+	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
+	l, err := o.finish(a, func(a *args) []lower.Shape { return in })
+	var limit *lower.LimitError
+	if errors.As(err, &limit) && validShape(l.Out) == nil {
+		l.Reason = err.Error()
+		return l, nil
+	}
+	return l, err
+}
+
+func (o *Operation) finish(a *args, inputs func(*args) []lower.Shape) (*Layer, error) {
+	a.check()
+	in := inputs(a)
+	for _, s := range in {
+		if err := validShape(s); err != nil && a.err == nil {
+			a.err = fmt.Errorf("%s: %w", o.Name, err)
+		}
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	l := o.build(a, in)
+	if a.err != nil {
+		return nil, a.err
+	}
+	l.Op = o.Name
+	return &l, l.infer()
+}
+
+// infer fills in the shape of the result and checks the layer against itself and the
+// engine's limits.
+func (l *Layer) infer() error {
+	x := l.Lower
+	if x.Op == lower.Pool { // its result has the shape of a convolution's
+		x = lower.Conv(x.In, x.In.C, x.Window)
+	}
+	l.Out = x.Out()
+	return x.Validate()
+}
+
+// pooling is a pooling layer: an average is a depthwise convolution of equal weights,
+// a maximum has an operation of its own.
+func pooling(in lower.Shape, w lower.Window, average bool) Layer {
+	if !average {
+		return Layer{Lower: lower.Layer{Op: lower.Pool, In: in, Window: w}}
+	}
+	l := Layer{Lower: lower.Depthwise(in, w)}
+	if l.Lower.Validate() != nil {
+		return l
+	}
+	l.Weights.Filter = make([]float16.Float16, in.C*w.Kh*w.Kw)
+	for i := range l.Weights.Filter {
+		l.Weights.Filter[i] = float16.Fromfloat32(1 / float32(w.Kh*w.Kw))
+	}
+	return l
+}
+
+// ParseKeys splits key=value words.
+func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
+	values := make(map[string]string)
+	for _, w := range words {
+		k, v, ok := strings.Cut(w, "=")
+		known := keyNames(o.AllKeys())
+		switch {
+		case !ok || k == "" || v == "":
+			return nil, &KeyError{o.Name, w, "want key=value", known}
+		case values[k] != "":
+			return nil, &KeyError{o.Name, k, "given twice", known}
+		}
+		values[k] = v
+	}
+	return values, nil
+}

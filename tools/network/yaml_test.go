@@ -1,0 +1,158 @@
+package network
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/loader/lower"
+)
+
+func readExample(t *testing.T, name string) *Network {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "anesim", "examples", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := ReadYAML(b)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// Multiply-accumulates of convolutions and matrix products as the literature counts them:
+// 4.09 G and 0.300 G at 224x224.
+func TestMACsOfKnownNetworks(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		macs   uint64
+		layers int
+		out    lower.Shape
+	}{
+		{"resnet50.yaml", 4_089_184_256, 88, lower.Shape{N: 1, C: 1, H: 1, W: 1000}},
+		{"mobilenetv2.yaml", 300_774_272, 64, lower.Shape{N: 1, C: 1, H: 1, W: 1000}},
+		{"transformer.yaml", 4*128*768*768 + 2*12*128*128*64 + 2*128*768*3072, 17, lower.Shape{N: 1, C: 1, H: 128, W: 768}},
+	} {
+		n := readExample(t, tc.name)
+		if got := n.MACs(); got != tc.macs {
+			t.Errorf("%s: %d MACs, want %d", tc.name, got, tc.macs)
+		}
+		if got := len(n.Layers); got != tc.layers {
+			t.Errorf("%s: %d layers, want %d", tc.name, got, tc.layers)
+		}
+		if got := n.Layers[len(n.Layers)-1].Out; got != tc.out {
+			t.Errorf("%s: result %v, want %v", tc.name, got, tc.out)
+		}
+	}
+}
+
+func TestFolding(t *testing.T) {
+	const head = "inputs: {x: {c: 4, h: 2, w: 2}}\nlayers:\n- {name: a, op: conv, cout: 4}\n"
+	for _, tc := range []struct {
+		name, layers string
+		want         []string
+	}{
+		{"factor, addend, rectifier", "- {name: b, op: mul, second: constant}\n- {name: c, op: add, second: constant}\n- {name: d, op: relu}", []string{"a b c d"}},
+		{"nothing behind a rectifier", "- {name: b, op: relu}\n- {name: c, op: relu}", []string{"a b", "c"}},
+		{"read twice", "- {name: b, op: relu}\n- {name: c, op: add, from: [a, b]}", []string{"a", "b", "c"}},
+		{"an output", "- {name: b, op: relu}\noutputs: [a, b]", []string{"a", "b"}},
+		{"a table", "- {name: b, op: gelu}", []string{"a", "b"}},
+		{"a view between", "- {name: v, op: reshape, c: 2, h: 4, w: 2}\n- {name: b, op: relu}", []string{"a b"}},
+		{"channels of a view", "- {name: v, op: reshape, c: 2, h: 4, w: 2}\n- {name: b, op: add, second: constant}", []string{"a", "b"}},
+	} {
+		n, err := ReadYAML([]byte(head + tc.layers))
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		var got []string
+		for _, l := range n.Layers {
+			got = append(got, strings.Join(append([]string{l.Name}, l.Folded...), " "))
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+func TestYAMLErrors(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"", "line 1: the file is empty"},
+		{"- a", "line 1: network: want a mapping"},
+		{"name: x", "line 1: a network has inputs and layers"},
+		{"inputs: {x: {c: 1}}\nlayers: []", "line 2: layers: want a list"},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv}", `line 3: layer conv0: conv: cout: missing; conv has cout k kh kw stride sy sx pad groups bias act`},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv, cout: 1, dilation: 2}", "line 3: layer conv0: conv: dilation: no such key; conv has cout k kh kw stride sy sx pad groups bias act"},
+		{"inputs: {x: {c: 0}}\nlayers:\n- {op: relu}", `line 1: input x: input: c: "0" is no number from 1 to 16777216; input has n c h w`},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu, from: y}", `line 3: layer relu0: from: no layer or input before it is called "y"`},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: "relu0" is the name of another layer or input`},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: 1x4x1x1 has 4 elements, 1x3x1x1 has 3"},
+		{"inputs: {x: {c: 4, c: 5}}\nlayers:\n- {op: relu}", "line 1: x: c is given twice"},
+		{"a: [", "line 2: did not find expected node content"},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: a 3x3 window does not fit the padded input"},
+	} {
+		_, err := ReadYAML([]byte(tc.text))
+		var f *FormatError
+		if !errors.As(err, &f) {
+			t.Errorf("%q: %v, want a FormatError", tc.text, err)
+		} else if err.Error() != tc.want {
+			t.Errorf("%q:\n got %s\nwant %s", tc.text, err, tc.want)
+		}
+	}
+}
+
+// A layer beyond the engine's limits stays in the list, and its shape with it.
+func TestLimitIsNoError(t *testing.T) {
+	n, err := ReadYAML([]byte("inputs: {x: {w: 20000}}\nlayers:\n- {op: relu}\n- {op: slice, axis: w, size: 8}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(n.Layers[0].Reason, "at most 16384") || n.Layers[1].Out.W != 8 {
+		t.Errorf("%+v", n.Layers)
+	}
+}
+
+func FuzzReadYAML(f *testing.F) {
+	f.Add([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 4, k: 3, pad: same}\n- {op: relu}\noutputs: relu1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n, err := ReadYAML(data)
+		var format *FormatError
+		switch {
+		case err == nil:
+			checkNetwork(t, n)
+		case !errors.As(err, &format):
+			t.Fatalf("%T: %v", err, err)
+		case format.Line < 1 || strings.Contains(err.Error(), "\n"):
+			t.Fatalf("%+q", err.Error())
+		}
+	})
+}
+
+// checkNetwork makes sure that every layer reads what an input or a layer before it
+// makes.
+func checkNetwork(t *testing.T, n *Network) {
+	made := map[string]bool{}
+	for _, in := range n.Inputs {
+		made[in.Name] = true
+	}
+	for name := range n.Constants {
+		made[name] = true
+	}
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		for _, in := range l.Inputs {
+			if !made[in] {
+				t.Fatalf("layer %q reads %q, which nothing makes", l.Name, in)
+			}
+		}
+		made[l.Output] = true
+		if l.Reason == "" && validShape(l.Out) != nil {
+			t.Fatalf("layer %q: result %v", l.Name, l.Out)
+		}
+	}
+}
