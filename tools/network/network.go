@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/x448/float16"
 
@@ -70,11 +71,15 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
+	what := oneLine.Replace(e.What)
 	if e.Line > 0 {
-		return fmt.Sprintf("line %d: %s", e.Line, e.What)
+		return fmt.Sprintf("line %d: %s", e.Line, what)
 	}
-	return fmt.Sprintf("byte %#x: %s", e.Off, e.What)
+	return fmt.Sprintf("byte %#x: %s", e.Off, what)
 }
+
+// oneLine keeps names of a file from breaking an error's line.
+var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
