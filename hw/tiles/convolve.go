@@ -27,9 +27,10 @@ type Sink interface {
 type Convolution struct {
 	Cin, Hin, Win    int
 	Cout, Hout, Wout int
-	Kh, Kw           int
-	Sy, Sx           int
+	Kh, Kw           int // the columns of all pixels of a step
+	Sy, Sx           int // from one step to the next
 	Py, Px           int
+	Pixels           int  // side by side in a step; Wout counts steps
 	Unicast          bool // output channel c reads input channel c alone
 	TileRows         int  // output rows per source tile
 	Kernel           *Kernel
@@ -40,13 +41,14 @@ type Convolution struct {
 // NewConvolution reads the shape of one group from the registers.
 func NewConvolution(g *regs.Groups) Convolution {
 	in, out, cc := g.InShape(), g.OutShape(), g.Common.ConvCfg
+	pixels := max(1, int(cc.Ox()))
 	return Convolution{
 		Cin: in.Channels, Hin: in.Height, Win: in.Width,
-		Cout: out.Channels, Hout: out.Height, Wout: out.Width,
-		Kh: int(cc.Kh()), Kw: int(cc.Kw()),
-		// Several pixels a step share its stride.
-		Sy: int(cc.Sy()), Sx: int(cc.Sx()) / max(1, int(cc.Ox())),
+		Cout: out.Channels, Hout: out.Height, Wout: out.Width / pixels,
+		Kh: int(cc.Kh()), Kw: int(cc.Kw()) + (pixels-1)*int(cc.Sx())/pixels,
+		Sy: int(cc.Sy()), Sx: int(cc.Sx()),
 		Py: int(cc.Py()), Px: int(cc.Px()),
+		Pixels:   pixels,
 		Unicast:  g.Common.GroupConvCfg.UnicastEn(),
 		TileRows: int(g.Common.TileCfg.TileHeight()),
 	}
@@ -71,15 +73,17 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	for rows > 1 && c.Cin*c.sourceRows(rows)*c.Win > stageHalves {
 		rows = (rows + 1) / 2
 	}
-	s := stage{c: c}
+	s := stage{c: c, order: c.order()}
 	for y := 0; y < c.Hout; y += rows {
 		s.fill(src, y, min(rows, c.Hout-y), workers)
-		if c.Unicast {
-			s.unicast(dst, workers)
-		} else if s.rows*c.Wout >= 16 {
-			s.byPixels(dst, workers)
-		} else {
-			s.byChannels(dst, workers)
+		for s.pixel = range max(1, c.Pixels) {
+			if c.Unicast {
+				s.unicast(dst, workers)
+			} else if s.rows*c.Wout >= 16 {
+				s.byPixels(dst, workers)
+			} else {
+				s.byChannels(dst, workers)
+			}
 		}
 	}
 }
@@ -94,9 +98,30 @@ func (c *Convolution) taps() int {
 	return c.Cin * c.Kh * c.Kw
 }
 
+// A tap is a place in the kernel's window.
+type tap struct{ y, x int }
+
+// order is the taps of an input channel in the order of the coefficient stream: by
+// stride phase, rows outside.
+func (c *Convolution) order() []tap {
+	taps := make([]tap, 0, c.Kh*c.Kw)
+	for py := range min(c.Sy, c.Kh) {
+		for px := range min(c.Sx, c.Kw) {
+			for y := py; y < c.Kh; y += c.Sy {
+				for x := px; x < c.Kw; x += c.Sx {
+					taps = append(taps, tap{y, x})
+				}
+			}
+		}
+	}
+	return taps
+}
+
 // A stage is one source tile and the output rows that need it.
 type stage struct {
 	c      *Convolution
+	order  []tap
+	pixel  int // of the step that is computed
 	first  int // output row
 	rows   int // output rows
 	top    int // source row the tile starts at, inside the source
@@ -198,11 +223,9 @@ func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) 
 func (s *stage) pack(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
-		for ky := range s.c.Kh {
-			for kx := range s.c.Kw {
-				s.gather(panel[k*lanes:(k+1)*lanes], scratch, ch, ky, kx, first)
-				k++
-			}
+		for _, t := range s.order {
+			s.gather(panel[k*lanes:(k+1)*lanes], scratch, ch, t.y, t.x, first)
+			k++
 		}
 	}
 }
@@ -212,33 +235,39 @@ func (s *stage) emit(dst Sink, out []float16.Float16, channel, first int) {
 	for len(out) > 0 {
 		oy, ox := first/s.c.Wout, first%s.c.Wout
 		n := min(len(out), s.c.Wout-ox)
-		dst.SetRow(out[:n], channel, s.first+oy, ox)
+		if p := s.c.Pixels; p > 1 {
+			for i := range n {
+				dst.SetRow(out[i:i+1], channel, s.first+oy, (ox+i)*p+s.pixel)
+			}
+		} else {
+			dst.SetRow(out[:n], channel, s.first+oy, ox)
+		}
 		out, first = out[n:], first+n
 	}
 }
 
 // post is the post-processing of one output channel.
-func (c *Convolution) post(channel int) mac.Post {
-	p := c.Post
-	p.Bias += c.Kernel.Bias(c.Group, channel).Float32()
+func (s *stage) post(channel int) mac.Post {
+	p := s.c.Post
+	p.Bias += s.c.Kernel.Bias(s.c.Group, channel, s.pixel).Float32()
 	return p
 }
 
 func lanesFor(taps, outputs int) int {
 	lanes := panelLanes
-	for lanes > 8 && lanes*taps > panelFloats {
+	for lanes > 1 && lanes*taps > panelFloats {
 		lanes /= 2
 	}
 	return min(lanes, outputs)
 }
 
 // widenTaps is the widened weights of output channels [first, first+n).
-func (c *Convolution) widenTaps(dst []float32, first, n, workers int) {
-	k := c.taps()
+func (s *stage) widenTaps(dst []float32, first, n, workers int) {
+	c, k := s.c, s.c.taps()
 	each(n, workers, func(next func() (int, bool)) {
 		half := make([]float16.Float16, k)
 		for i, ok := next(); ok; i, ok = next() {
-			c.Kernel.Taps(half, c.Group, first+i)
+			c.Kernel.Taps(half, c.Group, first+i, s.pixel)
 			mac.Widen(dst[i*k:(i+1)*k], half)
 		}
 	})
@@ -254,7 +283,7 @@ func (s *stage) byPixels(dst Sink, workers int) {
 	taps := make([]float32, batch*k)
 	for first := 0; first < c.Cout; first += batch {
 		n := min(batch, c.Cout-first)
-		c.widenTaps(taps[:n*k], first, n, workers)
+		s.widenTaps(taps[:n*k], first, n, workers)
 		each(blocks, workers, func(next func() (int, bool)) {
 			panel := make([]float32, k*lanes)
 			acc := make([]float32, n*lanes)
@@ -265,7 +294,7 @@ func (s *stage) byPixels(dst Sink, workers int) {
 				s.pack(panel[:k*m], half, m, p, 0, c.Cin)
 				mac.ReduceMany(acc[:n*m], panel[:k*m], taps[:n*k], m, c.Post.Port)
 				for i := range n {
-					post := c.post(first + i)
+					post := s.post(first + i)
 					post.Apply(half[:m], acc[i*m:(i+1)*m])
 					s.emit(dst, half[:m], first+i, p)
 				}
@@ -298,7 +327,7 @@ func (s *stage) byChannels(dst Sink, workers int) {
 			ch := b * lanes
 			m := min(lanes, c.Cout-ch)
 			for l := range m {
-				c.Kernel.Taps(half, c.Group, ch+l)
+				c.Kernel.Taps(half, c.Group, ch+l, s.pixel)
 				mac.Widen(wide, half)
 				for i, w := range wide {
 					panel[i*m+l] = w
@@ -306,7 +335,7 @@ func (s *stage) byChannels(dst Sink, workers int) {
 			}
 			mac.ReduceMany(acc[:pixels*m], panel[:k*m], taps, m, c.Post.Port)
 			for l := range m {
-				post := c.post(ch + l)
+				post := s.post(ch + l)
 				for p := range pixels {
 					post.Apply(out, acc[p*m+l:p*m+l+1])
 					s.emit(dst, out, ch+l, p)
@@ -327,9 +356,9 @@ func (s *stage) unicast(dst Sink, workers int) {
 		half := make([]float16.Float16, max(lanes, k))
 		taps := make([]float32, k)
 		for ch, ok := next(); ok; ch, ok = next() {
-			c.Kernel.Taps(half[:k], c.Group, ch)
+			c.Kernel.Taps(half[:k], c.Group, ch, s.pixel)
 			mac.Widen(taps, half[:k])
-			post := c.post(ch)
+			post := s.post(ch)
 			for p := 0; p < pixels; p += lanes {
 				m := min(lanes, pixels-p)
 				s.pack(panel[:k*m], half, m, p, ch, 1)

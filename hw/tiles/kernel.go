@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 
 	"github.com/x448/float16"
 
@@ -15,25 +14,32 @@ import (
 // are unpacked when it is made.
 //
 // Output channels go to the lanes in planes. A plane interleaves width channels at half
-// granularity, reduction step by reduction step; width is the largest power of two that
-// gives every lane a plane, at most 2^OCGSize. Planes are dealt to lanes in turn, and
-// channels that a width cannot cover take the next smaller one:
+// granularity, reduction step by reduction step; width is what gives every lane a plane,
+// at most 2^OCGSize: 224 channels make planes of 14. Planes are dealt to lanes in turn,
+// and channels that a width cannot cover take a smaller one:
 //
 //	lane 0: [bias row][step 0: w halves][step 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][step 0: w halves][step 1] ...   plane 1, plane 17, ...
 //
 // Below sixteen output channels that is one lane a channel. The groups of a grouped
-// convolution follow each other, each padded to 64 bytes.
+// convolution follow each other in every lane, each padded to 64 bytes.
 //
-// Source: the layouts verified against section hashes in the programs' reference, and
-// the bytes of conv_1x1_3to2_bias.hwx and gemm_64x64.hwx.
+// The taps of an input channel stand in the order of their stride phase, row phases
+// outside: at stride 2 the even columns, then the odd ones. A task of Ox pixels a step
+// has each channel Ox times in a plane, one kernel for each pixel over the columns that
+// all of them need, zero where the pixel does not reach. That a pixel's kernels stand
+// side by side is known for planes of one channel.
+//
+// Source: sections made so have the hashes of the compiler's, the 14 and the two pixels
+// among them; the bytes of conv_1x1_3to2_bias.hwx and gemm_64x64.hwx.
 type Kernel struct {
 	lanes    [Engines][]byte
 	channels int // output channels of a group
-	taps     int
+	taps     int // of one pixel, columns that only the others need included
+	pixels   int // a step
 	bias     int // 1 when each plane starts with a row of biases
 	maxWidth int
-	group    int // bytes from one group's planes to the next in a lane
+	group    [Engines]int // bytes from one group's planes to the next
 }
 
 // A KernelError is a coefficient lane too short for its planes.
@@ -50,10 +56,12 @@ func (e *KernelError) Error() string {
 // the coefficient buffers that are on, nil for the others. KernelCfg says how weights are
 // packed: its format must be fp16 for dense ones, zero means int8.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
+	c := NewConvolution(g)
 	k := &Kernel{
 		lanes:    lanes,
-		channels: int(g.Common.Cout.Cout()),
-		taps:     Taps(g),
+		channels: c.Cout,
+		taps:     c.taps(),
+		pixels:   c.Pixels,
 		maxWidth: 1 << g.Common.ConvCfg.OCGSize(),
 	}
 	if g.NE.MACCfg.BiasMode() {
@@ -69,7 +77,9 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	need := k.laneBytes()
 	groups := g.GroupCount()
 	if groups > 1 {
-		k.group = (need[0] + 63) &^ 63
+		for i, n := range need {
+			k.group[i] = (n + 63) &^ 63
+		}
 	}
 	packing, note := PackingOf(g)
 	if note != "" {
@@ -82,7 +92,7 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 		if n == 0 {
 			continue
 		}
-		if total := (groups-1)*k.group + n; total > len(lanes[i]) {
+		if total := (groups-1)*k.group[i] + n; total > len(lanes[i]) {
 			return nil, &KernelError{i, total, len(lanes[i])}
 		}
 	}
@@ -94,7 +104,7 @@ func (k *Kernel) width(rest int) int {
 	if rest < Engines {
 		return 1
 	}
-	return min(1<<(bits.Len(uint(rest/Engines))-1), k.maxWidth)
+	return min(rest/Engines, k.maxWidth)
 }
 
 // A chunk is a run of output channels in planes of one width.
@@ -118,15 +128,18 @@ func (k *Kernel) chunks(yield func(chunk) bool) {
 		if !yield(c) {
 			return
 		}
-		off += c.planes * c.width * (k.taps + k.bias)
+		off += c.planes * k.planeHalves(c.width)
 		first += c.channels
 	}
 }
 
+// planeHalves is the size of a plane of width channels.
+func (k *Kernel) planeHalves(width int) int { return width * k.pixels * (k.taps + k.bias) }
+
 // laneBytes is what one group needs of each lane.
 func (k *Kernel) laneBytes() (need [Engines]int) {
 	for c := range k.chunks {
-		end := 2 * (c.off + c.planes*c.width*(k.taps+k.bias))
+		end := 2 * (c.off + c.planes*k.planeHalves(c.width))
 		for i := range min(Engines, (c.channels+c.width-1)/c.width) {
 			need[i] = end
 		}
@@ -134,35 +147,36 @@ func (k *Kernel) laneBytes() (need [Engines]int) {
 	return need
 }
 
-// place is the lane of an output channel, the byte offset of its first half there, and
-// the bytes from one step to the next.
-func (k *Kernel) place(group, channel int) (lane, at, step int) {
+// place is the lane of a pixel of an output channel, the byte offset of its first half
+// there, and the bytes from one step to the next.
+func (k *Kernel) place(group, channel, pixel int) (lane, at, step int) {
 	for c := range k.chunks {
 		if channel >= c.first+c.channels {
 			continue
 		}
 		i := channel - c.first
 		p := i / c.width
-		off := c.off + p/Engines*c.width*(k.taps+k.bias) + i%c.width
-		return p % Engines, group*k.group + 2*off, 2 * c.width
+		off := c.off + p/Engines*k.planeHalves(c.width) + i%c.width*k.pixels + pixel
+		lane = p % Engines
+		return lane, group*k.group[lane] + 2*off, 2 * c.width * k.pixels
 	}
 	panic("tiles: channel beyond the kernel's")
 }
 
-// Taps copies the reduction of one output channel into dst, in stream order.
-func (k *Kernel) Taps(dst []float16.Float16, group, channel int) {
-	lane, at, step := k.place(group, channel)
+// Taps copies the reduction of one pixel of an output channel into dst, in stream order.
+func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
+	lane, at, step := k.place(group, channel, pixel)
 	b := k.lanes[lane][at+k.bias*step:]
 	for i := range dst[:k.taps] {
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(b[i*step:]))
 	}
 }
 
-// Bias is the bias of one output channel, +0 without a bias stream.
-func (k *Kernel) Bias(group, channel int) float16.Float16 {
+// Bias is the bias of one pixel of an output channel, +0 without a bias stream.
+func (k *Kernel) Bias(group, channel, pixel int) float16.Float16 {
 	if k.bias == 0 {
 		return 0
 	}
-	lane, at, _ := k.place(group, channel)
+	lane, at, _ := k.place(group, channel, pixel)
 	return float16.Float16(binary.LittleEndian.Uint16(k.lanes[lane][at:]))
 }

@@ -84,20 +84,20 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 			}
 		}
 		r.bits = paletteBits
-		dense := make([]byte, 0, groups*k.group+need[lane])
+		dense := make([]byte, 0, groups*k.group[lane]+need[lane])
 		for group := range groups {
 			for c := range k.chunks {
 				planes := (c.channels + c.width - 1) / c.width
 				for plane := lane; plane < planes; plane += Engines {
 					var err error
-					if dense, err = r.plane(dense, p, c.width, k.taps, k.bias); err != nil {
+					if dense, err = r.plane(dense, p, c.width*k.pixels, k.taps, k.bias); err != nil {
 						return err
 					}
 				}
 			}
 			if group+1 < groups {
 				r.align()
-				dense = append(dense, make([]byte, (group+1)*k.group-len(dense))...)
+				dense = append(dense, make([]byte, (group+1)*k.group[lane]-len(dense))...)
 			}
 		}
 		k.lanes[lane] = dense
