@@ -84,7 +84,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 			}
 		}
 		r.bits = paletteBits
-		dense := make([]byte, 0, groups*k.group[lane]+need[lane])
+		var dense []byte
 		for group := range groups {
 			for c := range k.chunks {
 				planes := (c.channels + c.width - 1) / c.width
@@ -149,6 +149,9 @@ func (r *laneReader) plane(dense []byte, p Packing, width, taps, bias int) ([]by
 		return nil, err
 	}
 	dense = append(dense, head...)
+	if n := p.least(width, taps, r.bits); n > len(r.b)-r.at {
+		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
+	}
 	w := make([]float16.Float16, taps*width)
 	switch p {
 	case ZeroSkipping:
@@ -173,6 +176,22 @@ func (r *laneReader) plane(dense []byte, p Packing, width, taps, bias int) ([]by
 		dense = binary.LittleEndian.AppendUint16(dense, uint16(h))
 	}
 	return dense, nil
+}
+
+// least is the fewest bytes that a plane takes behind its bias row.
+func (p Packing) least(width, taps, paletteBits int) int {
+	n := width * taps
+	switch p {
+	case ZeroSkipping:
+		return 2 + taps*(1+(width+7)/8)
+	case Masked:
+		return (n + 7) / 8
+	case Palette:
+		return (n*paletteBits + 7) / 8
+	case Int8:
+		return n
+	}
+	return 2 * n
 }
 
 // zeroSkipping reads a plane of stride-2 weights: a 16-bit count of the body's bytes,
