@@ -1,0 +1,158 @@
+package tiles
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+)
+
+func TestEnables(t *testing.T) {
+	e := Enables(0b11_01_00_10)
+	var got []int
+	for i := range 5 {
+		got = append(got, e.Engine(i))
+	}
+	if d := cmp.Diff([]int{1, 0, 1, 2, 0}, got); d != "" {
+		t.Errorf("engines (-want +got):\n%s", d)
+	}
+	if e.Tiles() != 4 || AllTiles.Tiles() != 32 {
+		t.Errorf("%d tiles of %b and %d of all", e.Tiles(), e, AllTiles.Tiles())
+	}
+}
+
+// fullAndHalf opens both tiles of some engines and one of others.
+func fullAndHalf(full, half int) (e Enables) {
+	for i := range full {
+		e |= 3 << (2 * i)
+	}
+	for i := full; i < full+half; i++ {
+		e |= 1 << (2*i + i%2) // now one half, now the other
+	}
+	return e
+}
+
+func TestAssign(t *testing.T) {
+	for _, tc := range []struct {
+		full, half, want int
+		crew             Crew // engines, tiles, passes, slow
+	}{
+		{16, 0, 16, Crew{16, 32, 1, 1}},
+		{16, 0, 1, Crew{1, 2, 1, 1}},
+		{4, 12, 4, Crew{4, 8, 1, 1}},    // full engines are taken first
+		{0, 16, 16, Crew{16, 16, 1, 2}}, // half the MACs, half the rate
+		{8, 0, 16, Crew{8, 16, 2, 1}},   // the others' channels in a second pass
+		{8, 8, 16, Crew{8, 16, 2, 1}},   // no quicker with the half ones
+		{7, 9, 16, Crew{16, 23, 1, 2}},  // three passes of the full ones are slower
+		{15, 0, 16, Crew{15, 30, 2, 1}},
+		{1, 0, 16, Crew{1, 2, 16, 1}},
+		{0, 1, 16, Crew{1, 1, 16, 2}},
+		{0, 5, 16, Crew{5, 5, 4, 2}},
+		{1, 3, 4, Crew{4, 5, 1, 2}},
+		{0, 0, 16, Crew{}},
+		{0, 0, 1, Crew{}},
+	} {
+		if d := cmp.Diff(tc.crew, fullAndHalf(tc.full, tc.half).Assign(tc.want)); d != "" {
+			t.Errorf("%d full and %d half engines for %d (-want +got):\n%s", tc.full, tc.half, tc.want, d)
+		}
+	}
+}
+
+var m1 = Params{PatchPixels: 256, MaxPack: 8}
+
+// The cost dump of the vendor's compiler for a 1x1 convolution of 3 to 2 channels with a
+// bias over one pixel: one work unit of 4 and 1 cycles, 5 in a row and 4 overlapped.
+func TestPlanOfTheCostDump(t *testing.T) {
+	l := inner(2, 3, 0)
+	l.biases = []half{1, 1}
+	w := Plan(l.registers(), AllTiles, m1)
+	want := Work{
+		Crew: Crew{2, 4, 1, 1}, Patches: 1, WorkUnits: 1, MACCycles: 4, PostCycles: 1,
+		MACs: 6, Pixels: 1, Channels: 1,
+	}
+	if d := cmp.Diff(want, w); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if w.Single() != 5 || w.Double() != 4 {
+		t.Errorf("%d cycles in a row and %d overlapped, the dump has 5 and 4", w.Single(), w.Double())
+	}
+}
+
+func TestPlan(t *testing.T) {
+	conv := func(cin, cout, side, k, ocg int) *regs.Groups {
+		l := inner(cout, cin, ocg)
+		l.hin, l.win, l.hout, l.wout, l.kh, l.kw = side, side, side, side, k, k
+		return l.registers()
+	}
+	pass := conv(64, 64, 16, 1, 0)
+	pass.NE.MACCfg = macCfg(12).WithNonlinearMode(regs.ActivationTable)
+	grouped := inner(16, 16, 0)
+	grouped.groups, grouped.hout, grouped.wout, grouped.kh, grouped.kw = 4, 16, 16, 3, 3
+	for _, tc := range []struct {
+		name string
+		g    *regs.Groups
+		open Enables
+		want Work
+	}{
+		{"3x3, 16 patches", conv(64, 64, 64, 3, 2), AllTiles,
+			Work{Crew{16, 32, 1, 1}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 4096, 4}},
+		{"two rounds of channels", conv(64, 512, 16, 1, 4), AllTiles,
+			Work{Crew{16, 32, 1, 1}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 256, 16}},
+		{"a quarter patch takes four channels a step", conv(64, 64, 8, 1, 2), AllTiles,
+			Work{Crew{16, 32, 1, 1}, 1, 1, 64, 1, 64 * 64 * 64, 0, 64, 4}},
+		{"one pixel takes eight at most", conv(64, 256, 1, 1, 4), AllTiles,
+			Work{Crew{16, 32, 1, 1}, 1, 1, 2 * 64, 2, 256 * 64, 0, 1, 16}},
+		{"one pixel more than a patch", conv(1, 16, 17, 1, 0), AllTiles,
+			Work{Crew{16, 32, 1, 1}, 2, 2, 1, 1, 16 * 289, 0, 289, 1}},
+		{"half the engines", conv(64, 64, 64, 3, 2), fullAndHalf(8, 0),
+			Work{Crew{8, 16, 2, 1}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 4096, 4}},
+		{"table", pass, AllTiles,
+			Work{Crew{16, 32, 1, 1}, 1, 1, 4, 4, 0, 64 * 256, 256, 4}},
+		{"groups", grouped.registers(), AllTiles,
+			Work{Crew{16, 32, 1, 1}, 4, 4, 144, 1, 64 * 256 * 144, 0, 256, 1}},
+	} {
+		if d := cmp.Diff(tc.want, Plan(tc.g, tc.open, m1)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+// Half engines work at half the rate.
+func TestHalfEnginesTakeTwiceAsLong(t *testing.T) {
+	l := inner(64, 64, 2)
+	l.hout, l.wout = 32, 32
+	g := l.registers()
+	all, half := Plan(g, AllTiles, m1), Plan(g, fullAndHalf(0, 16), m1)
+	if half.Double() != 2*all.Double() || half.Single() != 2*all.Single() {
+		t.Errorf("%d and %d cycles with all tiles, %d and %d with half", all.Single(), all.Double(), half.Single(), half.Double())
+	}
+}
+
+// Closing a tile never makes a task quicker, and as long as one is open it ends.
+func TestClosingTilesNeverLowersCycles(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		l := inner(1+r.IntN(300), 1+r.IntN(64), r.IntN(6))
+		l.hout, l.wout = 1+r.IntN(40), 1+r.IntN(40)
+		g := l.registers()
+		open, before := AllTiles, clock.Cycles(0)
+		for _, tile := range r.Perm(Tiles) {
+			w := Plan(g, open, m1)
+			if w.Double() < before || w.Engines == 0 || w.Tiles > open.Tiles() {
+				t.Fatalf("%032b: %d cycles after %d; %+v", open, w.Double(), before, w)
+			}
+			before = w.Double()
+			open &^= 1 << tile
+		}
+	}
+}
+
+func TestPlanAllocatesNothing(t *testing.T) {
+	g := inner(64, 64, 2).registers()
+	if n := testing.AllocsPerRun(100, func() { Plan(g, AllTiles, m1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
