@@ -83,8 +83,7 @@ func (c chain) control(i int) {
 // route writes the dependency bits of the L2 words. The first task waits for everything.
 // One that stands by itself waits for what its own engine did before, and for the last
 // task of the other where they share memory. A task that reads an earlier tile names what
-// the tile was instead, and its result needs nothing: it comes after. (103/104; the other
-// is the planar copy behind a convolution of two outputs a step.)
+// the tile was instead, and its result needs nothing: it comes after. (104/104)
 func (c chain) route(i int) {
 	t := c[i]
 	l := &t.g.L2
@@ -102,6 +101,10 @@ func (c chain) route(i int) {
 	if !t.dependent() {
 		l.SourceCfg = t.waits(l.SourceCfg, t.first, other)
 		l.ResultCfg = t.waits(l.ResultCfg, t.result, other)
+		return
+	}
+	if t.waitsForPairs {
+		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(1) // in place of the bits below (1/1)
 		return
 	}
 	source, result := t.inMemory() && other != nil && t.first.overlaps(other.first), false

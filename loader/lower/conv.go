@@ -16,22 +16,28 @@ func (p *plan) convolution() error {
 	if err := p.checkTile(p.convSource(), l.Window.Kh); err != nil {
 		return err
 	}
+	if l.paired() {
+		for n := range in.N {
+			p.pairs(x.element(n), p.behind(y, out).element(n))
+		}
+		return p.finishActivation(out, p.behind(y, out), y)
+	}
 	shares, err := p.shares()
 	if err != nil {
 		return err
 	}
+	to := p.behind(y, out)
 	for n := range in.N {
-		if err := p.convolve(shares, x.element(n), y.element(n)); err != nil {
+		if err := p.convolve(shares, x.element(n), to.element(n)); err != nil {
 			return err
 		}
 	}
-	p.y = y
-	return nil
+	return p.finishActivation(out, to, y)
 }
 
 // element is one element of the batch.
 func (m memory) element(n int) memory {
-	m.base += uint32(n) * m.depth
+	m.base += n * m.depth
 	return m
 }
 
@@ -106,8 +112,8 @@ func (p *plan) convolve(shares []share, x, y memory) error {
 	at := engineTile(src, true, stride, src.Groups > 1)
 	rows, tileRows := p.tileHeight(src, out, w, &at)
 	resident := rows >= src.Height
-	x.group = x.depth / uint32(src.Groups)
-	y.group = y.depth / uint32(src.Groups)
+	x.group = x.depth / src.Groups
+	y.group = y.depth / src.Groups
 	var loaded *tile
 	for i, s := range shares {
 		dst := regs.Shape{Groups: src.Groups, Channels: s.channels, Height: out.H, Width: out.W}
@@ -128,22 +134,18 @@ func (p *plan) convolve(shares []share, x, y memory) error {
 		if l.Activation == ReLU {
 			t.activate(regs.ReLU)
 		}
-		k, err := p.convKernel(s, src.Groups, depthwise, t)
-		if err != nil {
-			return err
-		}
-		p.attach(t, k)
+		p.attach(t, p.convKernel(s, src.Groups, t))
 		switch {
 		case loaded != nil && resident:
 			t.reads(loaded, at)
 		default:
 			loaded = t.source1(x, at, resident && len(shares) > 1)
-			loaded.bytes = at.row * uint32(min(rows, src.Height))
+			loaded.bytes = at.row * min(rows, src.Height)
 			t.restream(i, len(shares), resident)
 		}
 		dstAt := y
-		dstAt.base += uint32(s.first) * y.plane
-		base := roundUp(at.row*uint32(min(rows, src.Height)), 16)
+		dstAt.base += s.first * y.plane
+		base := roundUp(at.row*min(rows, src.Height), 16)
 		t.writes(dstAt, base)
 		p.add(t)
 	}
@@ -211,12 +213,12 @@ func (t *task) patch(out regs.Shape, unicast bool, w *Window) {
 // they do not, a patch at a time for one row of taps, the largest divisor for several
 // (4/4, one row each: 240 of 375, 120 of 750, 2 of 64, 32 of 64).
 func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (rows, tile int) {
-	if at.row*uint32(src.Height) <= MaxTile {
+	if at.row*src.Height <= MaxTile {
 		return src.Height, out.H
 	}
 	at.row = at.depth
 	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
-	most := (MaxTile/int(at.row)-w.Kh)/w.Sy + 1
+	most := (MaxTile/at.row-w.Kh)/w.Sy + 1
 	tile = max(1, most)
 	switch {
 	case tile < patch:
@@ -235,6 +237,6 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *plan) checkTile(src regs.Shape, kh int) error {
-	return within(limit{"bytes of one window's rows in the L2", int(packed(src).row) * kh, MaxTile,
+	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, MaxTile,
 		"split the width or the input channels until it is at most %d"})
 }

@@ -40,16 +40,16 @@ func (p *plan) elementwise() error {
 	}
 	t.tileRows(rows)
 	t.source1(x, at, false)
-	second := secondBase(at.row * uint32(rows))
+	second := secondBase(at.row * rows)
 	t.source2(z, at.moved(second))
-	t.writes(y, second+at.row*uint32(rows))
+	t.writes(y, second+at.row*rows)
 	p.add(t)
 	return nil
 }
 
 // secondBase is where the second tile stands behind a first of n bytes: at a multiple of
 // 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
-func secondBase(n uint32) uint32 {
+func secondBase(n int) int {
 	n = roundUp(n, 64)
 	if n%0x400 == 0 {
 		n += 64
@@ -63,13 +63,13 @@ func (t *task) tileRows(rows int) {
 
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func (p *plan) planarRows(s regs.Shape, at *layout, n uint32) (int, error) {
-	if n*at.row*uint32(s.Height) <= MaxTile {
+func (p *plan) planarRows(s regs.Shape, at *layout, n int) (int, error) {
+	if n*at.row*s.Height <= MaxTile {
 		return s.Height, nil
 	}
-	rows := int(MaxTile / (n * at.row))
+	rows := MaxTile / (n * at.row)
 	if rows == 0 {
-		return 0, within(limit{"bytes of a row in the L2", int(n * at.row), MaxTile,
+		return 0, within(limit{"bytes of a row in the L2", n * at.row, MaxTile,
 			"split the width or the channels until it is at most %d"})
 	}
 	return rows, nil
@@ -118,7 +118,7 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 	}
 	t.tileRows(rows)
 	t.source1(x, at, false)
-	t.writes(y, at.row*uint32(rows))
+	t.writes(y, at.row*rows)
 	p.add(t)
 	return nil
 }
@@ -150,7 +150,7 @@ func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
 	prep.engines(s.C)
 	prep.patch(small, true, nil)
 	at := engineTile(small, false, 1, false)
-	bytes := at.row * uint32(s.H)
+	bytes := at.row * s.H
 	if err := p.checkTile(small, s.H); err != nil {
 		return err
 	}
@@ -166,17 +166,17 @@ func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
 }
 
 // besideTile reads x into the L2 behind a kept second operand and writes y.
-func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, second layout, used uint32) error {
+func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, second layout, used int) error {
 	at := planarTile(in)
-	if used+at.row*uint32(in.Height) > MaxTile {
-		rows := (MaxTile - int(used)) / int(at.row)
+	if used+at.row*in.Height > MaxTile {
+		rows := (MaxTile - used) / at.row
 		if rows < 1 {
-			return within(limit{"bytes of a row in the L2", int(used + at.row), MaxTile,
+			return within(limit{"bytes of a row in the L2", used + at.row, MaxTile,
 				"split the width or the channels until it is at most %d"})
 		}
 		t.tileRows(rows)
 	}
-	rows := t.g.Common.TileCfg.TileHeight()
+	rows := int(t.g.Common.TileCfg.TileHeight())
 	t.source1(x, at.moved(used), false)
 	t.joins(kept, second)
 	t.writes(y, used+at.row*rows)
@@ -189,7 +189,7 @@ func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, secon
 func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
-	row := int(roundUp(uint32(l.In.C)*elementBytes, 64))
+	row := roundUp(l.In.C*elementBytes, 64)
 	p.constants = make([]byte, 2*row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(halfOne)

@@ -66,6 +66,7 @@ const (
 	MaxTile      = 0x1e0000  // bytes of the largest source tile in the L2 (holds 77/77)
 	MaxLane      = 0x10000   // bytes of one engine's coefficients above one patch (holds 42/42)
 	l2Bytes      = 0x200000
+	maxField     = 1<<15 - 1 // height and width of a task
 	patchPixels  = 128
 	engines      = 16
 	elementBytes = 2

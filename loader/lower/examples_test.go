@@ -101,7 +101,12 @@ func describe(t *testing.T, name string) (Layer, Weights) {
 		for i := range f {
 			f[i] = float16.Float16(i + 1)
 		}
-		return l, Weights{Filter: f}
+		// The biases count on.
+		b := make([]float16.Float16, 1024)
+		for i := range b {
+			b[i] = float16.Float16(len(f) + i + 1)
+		}
+		return l, Weights{Filter: f, Bias: b}
 	case strings.HasPrefix(name, "conv_"), strings.HasPrefix(name, "env_conv_"):
 		return describeConv(name)
 	case strings.HasPrefix(name, "mat"), strings.HasPrefix(name, "env_mm_"):

@@ -3,6 +3,7 @@ package lower
 import (
 	"encoding/binary"
 	"github.com/x448/float16"
+	"slices"
 
 	"anesim/hw/regs"
 )
@@ -15,7 +16,7 @@ type kernel struct {
 	sparse bool
 }
 
-type lane struct{ base, size uint32 }
+type lane struct{ base, size int }
 
 // A filter gives the coefficients of a task's output channels: tap k of channel n of
 // group g, and its bias.
@@ -23,6 +24,51 @@ type filter struct {
 	groups, channels, taps int
 	weight                 func(g, n, k int) float16.Float16
 	bias                   func(g, n int) float16.Float16 // nil without
+}
+
+// convKernel packs the coefficients of a share of a convolution. The taps of an input
+// channel stand in the order of their stride phase.
+func (p *plan) convKernel(s share, groups int, t *task) *kernel {
+	l, w := p.layer, p.weights
+	win := &l.Window
+	taps := win.Kh * win.Kw
+	perGroup, each := l.Cout/groups, taps
+	if !l.depthwise() {
+		each *= l.In.C / max(1, l.Groups)
+	}
+	phases := win.phases()
+	order := slices.Concat(phases...)
+	f := filter{
+		groups: groups, channels: s.channels, taps: each,
+		weight: func(g, n, k int) float16.Float16 {
+			return value(w.Filter, (g*perGroup+s.first+n)*each+k/taps*taps+order[k%taps])
+		},
+	}
+	if l.Bias {
+		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, g*perGroup+s.first+n) }
+	}
+	width := 1 << t.g.Common.ConvCfg.OCGSize()
+	if !w.Dense && !l.depthwise() && groups == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 {
+		return f.packSparse(width, taps, phases)
+	}
+	return f.pack(width)
+}
+
+// phases groups the taps by their place modulo the stride, rows outside.
+func (w *Window) phases() [][]int {
+	var all [][]int
+	for py := range min(w.Sy, w.Kh) {
+		for px := range min(w.Sx, w.Kw) {
+			var taps []int
+			for y := py; y < w.Kh; y += w.Sy {
+				for x := px; x < w.Kw; x += w.Sx {
+					taps = append(taps, y*w.Kw+x)
+				}
+			}
+			all = append(all, taps)
+		}
+	}
+	return all
 }
 
 // pack lays the filter out in planes of up to width channels, dealt to the lanes in turn:
@@ -64,6 +110,19 @@ func (f *filter) pack(width int) *kernel {
 	return k
 }
 
+// packEach is pack in planes of w each, however many channels there are.
+func (f *filter) packEach(w int) *kernel {
+	k := new(kernel)
+	perLane := make([][]byte, engines)
+	for i := 0; i*w < f.channels; i++ {
+		perLane[i%engines] = f.plane(perLane[i%engines], 0, i*w, w)
+	}
+	for _, b := range perLane[:min(engines, f.channels/w)] {
+		k.lane(b)
+	}
+	return k
+}
+
 // plane appends w channels from first on, side by side.
 func (f *filter) plane(dst []byte, g, first, w int) []byte {
 	if f.bias != nil {
@@ -92,12 +151,12 @@ func pad64(b []byte) []byte {
 func (k *kernel) lane(b []byte) {
 	base := len(k.data)
 	k.data = append(k.data, pad64(b)...)
-	k.lanes = append(k.lanes, lane{uint32(base), uint32(len(k.data) - base)})
+	k.lanes = append(k.lanes, lane{base, len(k.data) - base})
 }
 
 // attach puts a kernel into the constant section and its lanes into the task.
 func (p *plan) attach(t *task, k *kernel) {
-	base := uint32(len(p.constants))
+	base := len(p.constants)
 	p.constants = append(p.constants, k.data...)
 	t.kernel(base, k.lanes)
 	if k.sparse {
@@ -108,16 +167,16 @@ func (p *plan) attach(t *task, k *kernel) {
 
 // kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
 // buffer of 64 bytes.
-func (t *task) kernel(base uint32, lanes []lane) {
+func (t *task) kernel(base int, lanes []lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
 	for i := range d.CoeffBfrSize {
-		d.CoeffBfrSize[i] = d.CoeffBfrSize[i].WithBytes(64)
+		t.dma(&d.CoeffBfrSize[i], 64)
 	}
 	for i, l := range lanes {
 		d.CoeffDMAConfig[i] = d.CoeffDMAConfig[i].WithEn(true)
-		d.CoeffBaseAddr[i] = d.CoeffBaseAddr[i].WithBytes(base + l.base)
-		d.CoeffBfrSize[i] = d.CoeffBfrSize[i].WithBytes(l.size)
+		t.dma(&d.CoeffBaseAddr[i], base+l.base)
+		t.dma(&d.CoeffBfrSize[i], l.size)
 	}
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
@@ -125,7 +184,7 @@ func (t *task) kernel(base uint32, lanes []lane) {
 // lookup gives the engines an activation table, base bytes into the constants. Every
 // engine at work reads the same 128 bytes (6/6), one engine for all in a task that reads
 // an earlier tile (2/2).
-func (t *task) lookup(base uint32, table []byte) {
+func (t *task) lookup(base int, table []byte) {
 	lanes := make([]lane, 1<<t.g.Common.Cfg.ActiveNE())
 	if t.dependent() {
 		lanes = lanes[:1]

@@ -42,7 +42,7 @@ func (p *plan) normalise(in, out view, whole bool) error {
 	statistics := packed(regs.Shape{Channels: s.Channels, Width: 1}).skewed(2)
 	base := roundUp(2*statistics.row, 64)
 	at := planarTile(s).moved(base)
-	if err := within(limit{"bytes of a tile and its statistics in the L2", int(base) + int(at.row)*s.Height, MaxTile,
+	if err := within(limit{"bytes of a tile and its statistics in the L2", base + at.row*s.Height, MaxTile,
 		"split the channels until they are at most %d"}); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (p *plan) normalise(in, out view, whole bool) error {
 	c.Reserved12 = c.Reserved12.WithSrc2BroadcastC(whole)
 	normal.reads(tile, at)
 	normal.joins(spreads, statistics)
-	normal.writes(out.m, base+at.row*uint32(s.Height))
+	normal.writes(out.m, base+at.row*s.Height)
 	p.add(normal)
 	return nil
 }

@@ -4,22 +4,10 @@ import "anesim/hw/regs"
 
 // A layout places a tile in the L2, in bytes: [row][channel][x].
 type layout struct {
-	base, channel, row, depth, group uint32
+	base, channel, row, depth, group int
 }
 
-// store writes the layout to the five words of an operand; group is nil where it is not
-// written: only tiles the DMA fills have one.
-func (l layout) store(base, channel, row, depth, group *regs.L2Word) {
-	*base = base.WithBytes(l.base)
-	*channel = channel.WithBytes(l.channel)
-	*row = row.WithBytes(l.row)
-	*depth = depth.WithBytes(l.depth)
-	if group != nil {
-		*group = group.WithBytes(l.group)
-	}
-}
-
-func (l layout) moved(base uint32) layout {
+func (l layout) moved(base int) layout {
 	l.base = base
 	return l
 }
@@ -27,8 +15,8 @@ func (l layout) moved(base uint32) layout {
 // packed is the layout of s without a skew between rows (68/77; the others are tiled
 // in width).
 func packed(s regs.Shape) layout {
-	channel := roundUp(uint32(s.Width)*elementBytes, 16)
-	row := channel * uint32(s.Channels)
+	channel := roundUp(s.Width*elementBytes, 16)
+	row := channel * s.Channels
 	return layout{channel: channel, row: row, depth: row, group: row}
 }
 
@@ -39,7 +27,7 @@ func packed(s regs.Shape) layout {
 //
 // A patch reads several rows at a time, and want is the 16-byte units of a patch's row,
 // halo included, so that they fall into different banks.
-func (l layout) skewed(want uint32) layout {
+func (l layout) skewed(want int) layout {
 	l.row += (want + 8 - l.row/16%8) % 8 * 16
 	return l
 }
@@ -86,20 +74,20 @@ func planarPatch(s regs.Shape) (w, h uint32) {
 // of the batch behind the other. A group is a part of the channels when groups divide
 // them, else an element of the batch.
 func surface(bar uint32, s Shape) memory {
-	row := max(64, roundUp(uint32(s.W)*elementBytes, 64))
-	plane := row * uint32(s.H)
-	depth := plane * uint32(s.C)
+	row := max(64, roundUp(s.W*elementBytes, 64))
+	plane := row * s.H
+	depth := plane * s.C
 	return memory{bar: bar, row: row, plane: plane, depth: depth, group: depth}
 }
 
 // matrix is a rows x columns matrix in memory as the engine reads it: a channel a row.
 func matrix(bar uint32, rows, columns int) memory {
-	plane := max(64, roundUp(uint32(columns)*elementBytes, 64))
-	depth := plane * uint32(rows)
+	plane := max(64, roundUp(columns*elementBytes, 64))
+	depth := plane * rows
 	return memory{bar: bar, row: depth, plane: plane, depth: depth, group: depth}
 }
 
-func roundUp(n, unit uint32) uint32 { return (n + unit - 1) / unit * unit }
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // overlaps reports whether two tiles share memory in the L2.
 func (t *tile) overlaps(u *tile) bool {

@@ -21,7 +21,7 @@ func (p *plan) copyTask(in, out view) error {
 	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
-	t.writes(out.m, at.row*uint32(rows))
+	t.writes(out.m, at.row*rows)
 	p.add(t)
 	return nil
 }
@@ -36,7 +36,7 @@ func (p *plan) concat() error {
 		s.C = c
 		bar := uint32(bar4)
 		if i > 0 {
-			bar = uint32(bar5 + i)
+			bar = bar5 + uint32(i)
 		}
 		inputs[i] = p.port(fmt.Sprintf("x%d", i), loader.Input, bar, s, surface(bar, s))
 		if i == 0 {
@@ -48,7 +48,7 @@ func (p *plan) concat() error {
 		s := l.In
 		s.C = c
 		in, out := viewOf(inputs[i], s), viewOf(y, s)
-		out.m.base += uint32(first) * y.plane
+		out.m.base += first * y.plane
 		if err := p.copyTask(in, out); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (p *plan) transpose() error {
 	rows, tile := p.tileHeight(in.s, l.In, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	t.tileRows(tile)
 	t.source1(x, at, false)
-	t.writes(y, at.row*uint32(rows))
+	t.writes(y, at.row*rows)
 	p.add(t)
 	return nil
 }
@@ -82,12 +82,12 @@ func (p *plan) slice() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.Size)
 	in, out := viewOf(x, l.Size), viewOf(y, l.Size)
-	in.m.base = uint32(l.Begin.N)*x.depth + uint32(l.Begin.C)*x.plane + uint32(l.Begin.H)*x.row
-	if skip := uint32(l.Begin.W) * elementBytes; skip%64 == 0 {
+	in.m.base = l.Begin.N*x.depth + l.Begin.C*x.plane + l.Begin.H*x.row
+	if skip := l.Begin.W * elementBytes; skip%64 == 0 {
 		in.m.base += skip
 		return p.copyTask(in, out)
 	}
-	in.m.base += uint32(l.Begin.W) * elementBytes &^ 63
+	in.m.base += l.Begin.W * elementBytes &^ 63
 	column := l.Begin.W % 32
 	in.s.Width += column
 	for n := range l.Size.N {
@@ -103,8 +103,8 @@ func (p *plan) shifted(in, out view, columns int) error {
 	s := in.s
 	turned := packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	from := engineTile(s, true, 1, false)
-	bytes := turned.row * uint32(s.Height)
-	if err := within(limit{"bytes of tiles in the L2", int(bytes) + int(from.row)*s.Height, MaxTile,
+	bytes := turned.row * s.Height
+	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"}); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (p *plan) shifted(in, out view, columns int) error {
 	p.add(prep)
 
 	back := exchange(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
-	back.reads(kept, turned.moved(uint32(columns)*turned.channel))
+	back.reads(kept, turned.moved(columns*turned.channel))
 	back.writes(out.m, bytes)
 	p.add(back)
 	return nil

@@ -48,9 +48,17 @@ func Compile(l Layer, w Weights) (*Lowered, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
+	if err := w.validate(&l); err != nil {
+		return nil, err
+	}
 	p := &plan{layer: &l, weights: &w}
 	if err := p.lower(); err != nil {
 		return nil, err
+	}
+	for _, t := range p.tasks {
+		if t.err != nil {
+			return nil, t.err
+		}
 	}
 	b := &loader.Builder{
 		Procedure: "net",
@@ -72,8 +80,9 @@ type plan struct {
 	tasks     chain
 	constants []byte
 	ports     []loader.Port
-	scratch   uint32 // bytes
-	y         memory
+	scratch   int // bytes
+	// interleaved is where a runtime product's coefficients stand in the scratch.
+	interleaved int
 }
 
 func (p *plan) add(t *task) { p.tasks = append(p.tasks, t) }
@@ -145,30 +154,6 @@ func value(values []float16.Float16, i int) float16.Float16 {
 		return 0
 	}
 	return values[i]
-}
-
-// convKernel packs the coefficients of a share of a convolution.
-func (p *plan) convKernel(s share, groups int, depthwise bool, t *task) (*kernel, error) {
-	l, w := p.layer, p.weights
-	taps := l.Window.Kh * l.Window.Kw
-	if !depthwise {
-		taps *= l.In.C / max(1, l.Groups)
-	}
-	perGroup := l.Cout / groups
-	f := filter{
-		groups: groups, channels: s.channels, taps: taps,
-		weight: func(g, n, k int) float16.Float16 {
-			return value(w.Filter, (g*perGroup+s.first+n)*taps+k)
-		},
-	}
-	if l.Bias {
-		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, g*perGroup+s.first+n) }
-	}
-	width := 1 << t.g.Common.ConvCfg.OCGSize()
-	if !w.Dense && !depthwise && groups == 1 && s.channels%engines == 0 && l.Window.Sy == 2 && l.Window.Sx == 2 {
-		return f.packSparse(width, &l.Window), nil
-	}
-	return f.pack(width), nil
 }
 
 // half rounds to fp16 bits.

@@ -103,14 +103,14 @@ func (p *plan) planarSum(in, out view) error {
 	t := p.sumTask(in.s)
 	at := planarTile(in.s)
 	t.source1(in.m, at, false)
-	t.writes(out.m, at.row*uint32(in.s.Height))
+	t.writes(out.m, at.row*in.s.Height)
 	p.add(t)
 	return nil
 }
 
 // checkPlane refuses a tile that does not stand in the L2 whole.
 func (p *plan) checkPlane(s regs.Shape, n int) error {
-	return within(limit{"bytes of tiles in the L2", n * int(planarTile(s).row) * s.Height, MaxTile,
+	return within(limit{"bytes of tiles in the L2", n * planarTile(s).row * s.Height, MaxTile,
 		"split the tensor until they are at most %d"})
 }
 
@@ -129,10 +129,10 @@ func (p *plan) channelSum(in, out view) error {
 	s := in.s
 	exchanged := packed(regs.Shape{Channels: s.Width, Width: s.Channels}).skewed(2)
 	from := engineTile(s, true, 1, false)
-	bytes := exchanged.row * uint32(s.Height)
+	bytes := exchanged.row * s.Height
 	if err := within(
 		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of tiles in the L2", int(bytes) + int(from.row)*s.Height, MaxTile,
+		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
 			"split the tensor until they are at most %d"},
 	); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p *plan) channelSum(in, out view) error {
 		at := exchanged
 		at.row, at.group = at.depth, exchanged.row
 		t.reads(kept, at)
-		t.g.L2.Reserved06 = t.g.L2.Reserved06.WithBytes(at.group)
+		t.l2(&t.g.L2.Reserved06, at.group)
 		c := &t.g.Common
 		c.Reserved12 = c.Reserved12.WithResultTranspose(true)
 		// The result is a row of pixels; it goes through the L2 as a tile, not as a
@@ -169,7 +169,7 @@ func (t *task) writesTile(m memory, at layout) {
 	t.writes(m, at.base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)
-	at.store(&l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 }
 
@@ -207,7 +207,7 @@ func (p *plan) maximum(in, out view) error {
 	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
-	t.writes(out.m, at.row*uint32(rows))
+	t.writes(out.m, at.row*rows)
 	p.add(t)
 	return nil
 }
@@ -219,8 +219,8 @@ func (p *plan) rowMaximum(in, out view) error {
 	turned := regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: s.Channels}
 	exchanged := packed(turned)
 	from := engineTile(s, true, 1, false)
-	bytes := exchanged.row * uint32(s.Height)
-	if err := within(limit{"bytes of tiles in the L2", int(bytes) + int(from.row)*s.Height, MaxTile,
+	bytes := exchanged.row * s.Height
+	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
 		"split the tensor until they are at most %d"}); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (p *plan) softmax() error {
 
 // run is m rows from first on.
 func (v view) run(first, m int) view {
-	v.m.base += uint32(first) * v.m.row
+	v.m.base += first * v.m.row
 	v.s.Height = m
 	return v
 }
@@ -71,10 +71,10 @@ func softmaxBytes(s regs.Shape, rows int, turn bool) int {
 	if turn {
 		s.Channels, s.Width = s.Width, s.Channels
 	}
-	row := int(packed(s).row) + 0x80
-	n := 3*row + int(packed(regs.Shape{Channels: 1, Width: s.Width}).row)
+	row := packed(s).row + 0x80
+	n := 3*row + packed(regs.Shape{Channels: 1, Width: s.Width}).row
 	if turn {
-		n += int(packed(regs.Shape{Channels: s.Width, Width: s.Channels}).row) + 0x80
+		n += packed(regs.Shape{Channels: s.Width, Width: s.Channels}).row + 0x80
 	}
 	return n*rows + 0x400
 }
@@ -87,15 +87,15 @@ func (p *plan) softmaxRun(in, out view) {
 	// The maximum, and later the reciprocal, stands at 0, then the exponentials, the
 	// differences and the source.
 	single := packed(one)
-	singles := single.row * uint32(s.Height)
+	singles := single.row * s.Height
 	exps := packed(s).moved(singles)
 	pixel := s.Height == 1 && s.Width == 1
 	diffs := exps
 	if pixel {
 		diffs = packed(regs.Shape{Channels: 1, Width: s.Channels})
 	}
-	diffs.base = exps.base + exps.row*uint32(s.Height)
-	source := engineTile(s, false, 1, false).moved(diffs.base + diffs.row*uint32(s.Height))
+	diffs.base = exps.base + exps.row*s.Height
+	source := engineTile(s, false, 1, false).moved(diffs.base + diffs.row*s.Height)
 
 	top := maximumTask(s)
 	tile := top.source1(in.m, source, true)
@@ -112,9 +112,9 @@ func (p *plan) softmaxTurned(in, out view) {
 	one := turned
 	one.Channels = 1
 	single := packed(one)
-	singles := single.row * uint32(s.Height)
+	singles := single.row * s.Height
 	exps := packed(turned).moved(singles)
-	bytes := exps.row * uint32(s.Height)
+	bytes := exps.row * s.Height
 	diffs := exps.moved(exps.base + bytes)
 	exchanged := exps.moved(diffs.base + bytes)
 	from := engineTile(s, true, 1, false).moved(exchanged.base + bytes)
@@ -133,7 +133,7 @@ func (p *plan) softmaxTurned(in, out view) {
 // softmaxTail is what follows the maximum.
 func (p *plan) softmaxTail(s regs.Shape, tile, largest *tile, exps, diffs layout, y memory, turned bool) {
 	pixel := s.Height == 1 && s.Width == 1
-	bytes := exps.row * uint32(s.Height)
+	bytes := exps.row * s.Height
 
 	sub := planarTask(regs.FormTwoSources, s, s)
 	sub.g.PE.Cfg = sub.g.PE.Cfg.WithSecSrc(3)
@@ -167,8 +167,8 @@ func (p *plan) softmaxTail(s regs.Shape, tile, largest *tile, exps, diffs layout
 
 // softmaxDivide is the exponential, the reciprocal of its sum, which takes the maximum's
 // place, and their product.
-func (p *plan) softmaxDivide(s regs.Shape, exp *task, exps layout, free uint32, single layout, y memory, turned bool) {
-	bytes := exps.row * uint32(s.Height)
+func (p *plan) softmaxDivide(s regs.Shape, exp *task, exps layout, free int, single layout, y memory, turned bool) {
+	bytes := exps.row * s.Height
 	exp.lookup(0, p.weights.Table)
 	powers := exp.leaves(exps, bytes)
 	p.add(exp)
@@ -180,7 +180,7 @@ func (p *plan) softmaxDivide(s regs.Shape, exp *task, exps layout, free uint32, 
 	sum.patch(one, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	sum.reads(powers, exps)
 	sum.lookup(tableBytes, p.weights.Reciprocal)
-	reciprocals := sum.leaves(single, single.row*uint32(s.Height))
+	reciprocals := sum.leaves(single, single.row*s.Height)
 	p.add(sum)
 
 	mul := planarTask(regs.FormTwoSources, s, s)

@@ -17,14 +17,13 @@ import "encoding/binary"
 
 // packSparse is pack in the zero-skipping form; the filter has one group of a
 // multiple of 16 channels.
-func (f *filter) packSparse(width int, w *Window) *kernel {
+func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 	k := &kernel{sparse: true}
 	perLane := make([][]byte, engines)
-	phases := w.phases()
 	for first := 0; first < f.channels; {
 		g := min(width, (f.channels-first)/engines)
 		for i := range perLane {
-			perLane[i] = f.sparsePlane(perLane[i], first, g, w.Kh*w.Kw, phases)
+			perLane[i] = f.sparsePlane(perLane[i], first, g, taps, phases)
 			first += g
 		}
 	}
@@ -43,6 +42,7 @@ func (f *filter) sparsePlane(dst []byte, first, g, taps int, phases [][]int) []b
 	}
 	var body []byte
 	for c := range f.taps / taps {
+		at := c * taps
 		for _, phase := range phases {
 			entries := len(phase) * g
 			if (entries+7)/8%2 == 1 {
@@ -54,32 +54,15 @@ func (f *filter) sparsePlane(dst []byte, first, g, taps int, phases [][]int) []b
 					mask = len(body)
 					body = append(body, 0)
 				}
-				h := f.weight(0, first+i%g, c*taps+phase[i/g])
-				if h != 0 {
+				if h := f.weight(0, first+i%g, at+i/g); h != 0 {
 					body[mask] |= 1 << (i % 8)
 					body = appendHalf(body, h)
 				}
 			}
+			at += len(phase)
 		}
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(body)))
 	dst = append(dst, body...)
 	return append(dst, make([]byte, max(0, g/2-2))...)
-}
-
-// phases groups the taps by the remainder of their place modulo the stride.
-func (w *Window) phases() [][]int {
-	var all [][]int
-	for py := range min(w.Sy, w.Kh) {
-		for px := range min(w.Sx, w.Kw) {
-			var taps []int
-			for y := py; y < w.Kh; y += w.Sy {
-				for x := px; x < w.Kw; x += w.Sx {
-					taps = append(taps, y*w.Kw+x)
-				}
-			}
-			all = append(all, taps)
-		}
-	}
-	return all
 }

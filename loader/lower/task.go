@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"math/bits"
 
 	"anesim/hw/regs"
@@ -16,15 +17,16 @@ type task struct {
 	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
 	// the L2: the first as a destination, the second as a source.
 	describesResult, describesSource bool
+	waitsForPairs                    bool   // reads the result of steps of several pixels
 	table                            []byte // activation table, nil for none
-	batch                            int    // surfaces per group count that ExeCycles multiplies
+	err                              error  // the first word that does not fit
 }
 
 // A tile is a surface in the L2. A source tile is loaded by the task that owns it, a
 // result tile computed.
 type tile struct {
 	at     layout
-	bytes  uint32
+	bytes  int
 	owner  *task
 	result bool
 }
@@ -49,7 +51,7 @@ const (
 
 // newTask is what every task has, fp16 in and out, one group, all DMA off.
 func newTask() *task {
-	t := &task{batch: 1}
+	t := new(task)
 	k := &t.g.KernelDMASrc
 	for i := range k.CoeffDMAConfig {
 		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithCacheHint(2)
@@ -77,6 +79,43 @@ func newTask() *task {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPalBits(8)
 	t.g.NE.MACCfg = macCfgBase
 	return t
+}
+
+// dma writes an offset, stride or size in memory.
+func (t *task) dma(w *regs.DMAWord, n int) {
+	if n%64 != 0 || uint64(n) > MaxSurface {
+		t.refuse("offset or stride in memory, which goes in steps of 64 bytes", n, MaxSurface)
+		return
+	}
+	*w = w.WithBytes(uint32(n))
+}
+
+// l2 writes an address or stride in the L2.
+func (t *task) l2(w *regs.L2Word, n int) {
+	if n%16 != 0 || n < 0 || n >= l2Bytes {
+		t.refuse("address or stride in the L2, which goes in steps of 16 bytes", n, l2Bytes-16)
+		return
+	}
+	*w = w.WithBytes(uint32(n))
+}
+
+// place writes a tile's layout; group is nil where it is not written: only tiles that
+// the DMA fills have one.
+func (t *task) place(at layout, base, channel, row, depth, group *regs.L2Word) {
+	t.l2(base, at.base)
+	t.l2(channel, at.channel)
+	t.l2(row, at.row)
+	t.l2(depth, at.depth)
+	if group != nil {
+		t.l2(group, at.group)
+	}
+}
+
+// refuse notes the first word that does not fit; the layer is then refused.
+func (t *task) refuse(what string, got, most int) {
+	if t.err == nil {
+		t.err = &LimitError{what, got, most, "split the layer into smaller ones"}
+	}
 }
 
 // engineTask is a task of the MAC engines from in to out.
@@ -114,6 +153,13 @@ func planarTask(form regs.PlanarForm, in, out regs.Shape) *task {
 }
 
 func (t *task) shape(in, out regs.Shape) {
+	for _, s := range [...]regs.Shape{in, out} {
+		if s.Width > maxField || s.Height > maxField || s.Channels > MaxChannels || s.Groups > MaxGroups {
+			t.refuse(fmt.Sprintf("task of %d groups, %d channels, %dx%d: an extent", s.Groups, s.Channels, s.Height, s.Width),
+				max(s.Width, s.Height, s.Channels, s.Groups), maxField)
+			return
+		}
+	}
 	c := &t.g.Common
 	c.Cin, c.Cout = c.Cin.WithCin(uint32(in.Channels)), c.Cout.WithCout(uint32(out.Channels))
 	c.InDim = c.InDim.WithWin(uint32(in.Width)).WithHin(uint32(in.Height))
@@ -137,7 +183,7 @@ func (t *task) unicast() {
 // A memory is a surface in a buffer, in bytes.
 type memory struct {
 	bar                            uint32
-	base, row, plane, depth, group uint32
+	base, row, plane, depth, group int
 }
 
 // source1 reads the first source from memory into the L2 at a tile, which it keeps for
@@ -145,7 +191,7 @@ type memory struct {
 func (t *task) source1(m memory, at layout, keep bool) *tile {
 	t.describe1(m)
 	d := &t.g.TileDMASrc
-	d.Src1Base = d.Src1Base.WithBytes(m.base)
+	t.dma(&d.Src1Base, m.base)
 	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
 	t.h.Bases = t.h.Bases.WithRBase0(m.bar).WithRBE0(true)
 	t.h.Control = t.h.Control.WithSrcLoc(true)
@@ -154,18 +200,18 @@ func (t *task) source1(m memory, at layout, keep bool) *tile {
 	if keep {
 		l.SourceCfg = l.SourceCfg.WithType(1)
 	}
-	at.store(&l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, &l.Reserved06)
-	t.first = &tile{at: at, owner: t, bytes: at.row * t.g.Common.InDim.Hin()}
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, &l.Reserved06)
+	t.first = &tile{at: at, owner: t, bytes: at.row * int(t.g.Common.InDim.Hin())}
 	return t.first
 }
 
 // describe1 writes a first source's strides without turning its DMA on.
 func (t *task) describe1(m memory) {
 	d := &t.g.TileDMASrc
-	d.Src1RowStride = d.Src1RowStride.WithBytes(m.row)
-	d.Src1PlaneStride = d.Src1PlaneStride.WithBytes(m.plane)
-	d.Src1DepthStride = d.Src1DepthStride.WithBytes(m.depth)
-	d.Src1GroupStride = d.Src1GroupStride.WithBytes(m.group)
+	t.dma(&d.Src1RowStride, m.row)
+	t.dma(&d.Src1PlaneStride, m.plane)
+	t.dma(&d.Src1DepthStride, m.depth)
+	t.dma(&d.Src1GroupStride, m.group)
 	d.Src1Fmt = surfaceFmt
 }
 
@@ -175,17 +221,17 @@ var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2)
 // source2 reads the second source from memory; its enable bit stays clear.
 func (t *task) source2(m memory, at layout) {
 	d := &t.g.TileDMASrc
-	d.Src2Base = d.Src2Base.WithBytes(m.base)
-	d.Src2RowStride = d.Src2RowStride.WithBytes(m.row)
-	d.Src2PlaneStride = d.Src2PlaneStride.WithBytes(m.plane)
-	d.Src2DepthStride = d.Src2DepthStride.WithBytes(m.depth)
-	d.Src2GroupStride = d.Src2GroupStride.WithBytes(m.group)
+	t.dma(&d.Src2Base, m.base)
+	t.dma(&d.Src2RowStride, m.row)
+	t.dma(&d.Src2PlaneStride, m.plane)
+	t.dma(&d.Src2DepthStride, m.depth)
+	t.dma(&d.Src2GroupStride, m.group)
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
 	t.h.Bases = t.h.Bases.WithRBase1(m.bar).WithRBE1(true)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
-	at.store(&l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, &l.Reserved11)
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, &l.Reserved11)
 	t.g.Common.Cfg |= bothInMemory
 }
 
@@ -193,14 +239,14 @@ func (t *task) source2(m memory, at layout) {
 func (t *task) reads(from *tile, at layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
-	at.store(&l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, nil)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, nil)
 	t.first = from
 }
 
 // joins takes the second source from a tile of an earlier task.
 func (t *task) joins(from *tile, at layout) {
 	l := &t.g.L2
-	at.store(&l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, nil)
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, nil)
 	t.second = from
 }
 
@@ -216,40 +262,40 @@ func (t *task) readsScratch(from *tile, m memory) {
 
 // writes streams the result through the L2 at base to memory. Bit 26 of the
 // destination goes with bit 3 of the L2 result (83/83).
-func (t *task) writes(m memory, base uint32) {
+func (t *task) writes(m memory, base int) {
 	t.describeResult(m)
 	d := &t.g.TileDMADst
-	d.DstBase = d.DstBase.WithBytes(m.base)
+	t.dma(&d.DstBase, m.base)
 	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
 	t.h.Control = t.h.Control.WithDstLoc(true)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(2).WithDMAFmt(1).WithDMAIntl(1)
-	l.ResultBase = l.ResultBase.WithBytes(base)
+	t.l2(&l.ResultBase, base)
 	t.result = &tile{at: layout{base: base}, owner: t, result: true}
 }
 
 func (t *task) describeResult(m memory) {
 	d := &t.g.TileDMADst
-	d.DstRowStride = d.DstRowStride.WithBytes(m.row)
-	d.DstPlaneStride = d.DstPlaneStride.WithBytes(m.plane)
-	d.DstDepthStride = d.DstDepthStride.WithBytes(m.depth)
-	d.DstGroupStride = d.DstGroupStride.WithBytes(m.group)
+	t.dma(&d.DstRowStride, m.row)
+	t.dma(&d.DstPlaneStride, m.plane)
+	t.dma(&d.DstDepthStride, m.depth)
+	t.dma(&d.DstGroupStride, m.group)
 	d.DstFmt = surfaceFmt.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.h.Bases = t.h.Bases.WithWBase(m.bar).WithWBE(true)
 }
 
 // leaves keeps the result in the L2.
-func (t *task) leaves(at layout, bytes uint32) *tile {
+func (t *task) leaves(at layout, bytes int) *tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
-	at.store(&l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
 	t.result = &tile{at: at, owner: t, result: true, bytes: bytes}
 	return t.result
 }
 
 // leavesScratch is leaves of a result the next task finds described in the scratch
 // buffer.
-func (t *task) leavesScratch(at layout, bytes uint32, m memory) *tile {
+func (t *task) leavesScratch(at layout, bytes int, m memory) *tile {
 	t.describeResult(m)
 	t.describesResult = true
 	return t.leaves(at, bytes)

@@ -8,18 +8,45 @@ const logE = 0x3dc5
 // unary lowers an activation: a pass through the MAC engines' post-processing.
 func (p *plan) unary() error {
 	l := p.layer
-	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
-	x, y := p.input("x", l.In), p.output("y", l.In)
-	t := activation(l.Op, in, l.Epsilon)
+	return p.apply(l.Op, l.In, p.input("x", l.In), p.output("y", l.In))
+}
+
+// behind is where a layer writes whose result takes a table: the scratch buffer, from
+// where apply reads it. No program shows a table behind a multiply-accumulate, so the
+// two do not share a descriptor.
+func (p *plan) behind(y memory, s Shape) memory {
+	if !p.layer.tabulated() {
+		return y
+	}
+	y = surface(barScratch, s)
+	p.scratch = y.depth * s.N
+	return y
+}
+
+// finishActivation applies the table that behind made room for.
+func (p *plan) finishActivation(s Shape, from, y memory) error {
+	if !p.layer.tabulated() {
+		return nil
+	}
+	return p.apply(p.layer.Activation, s, from, y)
+}
+
+// tabulated reports whether the layer's own descriptors cannot do its activation.
+func (l *Layer) tabulated() bool { return l.Activation != 0 && l.Activation != ReLU }
+
+// apply appends the task that passes x through an activation to y.
+func (p *plan) apply(op Op, s Shape, x, y memory) error {
+	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
+	t := activation(op, in, p.layer.Epsilon)
 	at := engineTile(in, false, 1, false)
-	rows, tile := p.tileHeight(in, l.In, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
+	rows, tile := p.tileHeight(in, s, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
 	t.tileRows(tile)
 	t.source1(x, at, false)
-	t.writes(y, at.row*uint32(rows))
-	if err := p.tabulate(t, l.Op); err != nil {
+	t.writes(y, at.row*rows)
+	if err := p.tabulate(t, op); err != nil {
 		return err
 	}
 	p.add(t)
@@ -57,7 +84,7 @@ func (p *plan) tabulate(t *task, op Op) error {
 	if len(table) != tableBytes {
 		return p.layer.wrong("the table of %v has %d bytes, want %d", op, len(table), tableBytes)
 	}
-	base := roundUp(uint32(len(p.constants)), 64)
+	base := roundUp(len(p.constants), 64)
 	section := make([]byte, roundUp(base+tableBytes, tableSection))
 	copy(section, p.constants)
 	copy(section[base:], table)

@@ -382,9 +382,39 @@ func TestMoveValues(t *testing.T) {
 	}
 }
 
+func TestConcatValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	for range 30 {
+		l := Layer{Op: Concat, In: Shape{1 + r.IntN(3), 0, 1 + r.IntN(10), 1 + r.IntN(50)}}
+		for range 1 + r.IntN(4) {
+			l.Parts = append(l.Parts, 1+r.IntN(20))
+			l.In.C += l.Parts[len(l.Parts)-1]
+		}
+		want := halves(r, l.In.Elements())
+		in, first := map[string][]float16.Float16{}, 0
+		for i, c := range l.Parts {
+			var part []float16.Float16
+			plane := l.In.H * l.In.W
+			for n := range l.In.N {
+				at := (n*l.In.C + first) * plane
+				part = append(part, want[at:at+c*plane]...)
+			}
+			in[fmt.Sprintf("x%d", i)] = part
+			first += c
+		}
+		got, err := run(l, Weights{}, in)
+		if err == nil {
+			err = near(got, floats(want), 0)
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+}
+
 func TestReductionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
-	for range 100 {
+	for range 60 {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		axes := []Axes{AxisC, AxisH, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}
 		l := Reduction([]Op{ReduceSum, ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
@@ -399,13 +429,22 @@ func TestReductionValues(t *testing.T) {
 func TestTableValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	tables := Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}
+	sigmoid, tanh := fitted(mac.Sigmoid), fitted(mac.Tanh)
 	for range 60 {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)
-		check(t, r, Unary(Sigmoid, s), Weights{Table: fitted(mac.Sigmoid)}, 0.01)
-		check(t, r, Unary(Tanh, s), Weights{Table: fitted(mac.Tanh)}, 0.01)
+		check(t, r, Unary(Sigmoid, s), Weights{Table: sigmoid}, 0.01)
+		check(t, r, Unary(Tanh, s), Weights{Table: tanh}, 0.01)
 		check(t, r, Unary(ReLU, s), Weights{}, 0)
 	}
+	for range 30 {
+		l, w := randomConv(r)
+		l.Activation, w.Table = Sigmoid, sigmoid
+		check(t, r, l, w, 0.01)
+		l = Product(1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(15), SecondKind(r.IntN(2)))
+		l.Activation = Sigmoid
+		check(t, r, l, Weights{Filter: halves(r, l.In.W*l.Columns), Table: w.Table}, 0.01)
+	}
 	check(t, r, Reduction(Softmax, Shape{1, 64, 1, 1}, AxisC), tables, 0.01)
-	check(t, r, Reduction(Softmax, Shape{1, 8, 300, 300}, AxisW), tables, 0.01)
+	check(t, r, Reduction(Softmax, Shape{1, 8, 500, 40}, AxisW), tables, 0.01)
 }

@@ -1,0 +1,98 @@
+package lower
+
+import (
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+// pairedPixels is how many outputs a step of a depthwise convolution over one row makes.
+const pairedPixels = 2
+
+// paired reports whether a convolution makes two outputs a step: channels by themselves
+// over a single row (1/1; none of the six over several rows does). Both tiles have to
+// fit the L2.
+func (l *Layer) paired() bool {
+	w := &l.Window
+	if !l.depthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
+		return false
+	}
+	source, result := l.pairTiles()
+	return source.row+result.row <= MaxTile
+}
+
+// pairTiles are the tiles of such a convolution: the source in pieces of the columns that
+// a patch of steps needs, in units of 64 bytes, and the result.
+func (l *Layer) pairTiles() (source, result layout) {
+	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
+	source = packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
+	columns := roundUp((patchPixels*pairedPixels+l.Window.Kw-1)*elementBytes, 64)
+	if columns < source.channel {
+		source.channel = columns
+		source.row = columns * l.In.C
+		source.depth, source.group = source.row, source.row
+	}
+	result = packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
+	return source.moved(result.row), result
+}
+
+// pairs appends the convolution, whose steps of two pixels may write one too many, and
+// the planar copy that leaves it out.
+func (p *plan) pairs(x, y memory) {
+	l := p.layer
+	w, out := &l.Window, l.Out()
+	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
+	steps := in
+	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
+	source, result := l.pairTiles()
+
+	t := engineTask(regs.MultiplyAccumulate, in, steps)
+	c := &t.g.Common
+	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithPx(uint32(w.Px)).WithSx(pairedPixels).WithOx(pairedPixels)
+	t.unicast()
+	t.engines(l.In.C)
+	t.patch(steps, true, w)
+	if l.Bias {
+		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+	}
+	if l.Activation == ReLU {
+		t.activate(regs.ReLU)
+	}
+	p.attach(t, p.pairKernel())
+	t.source1(x, source, false)
+	kept := t.leaves(result, result.row)
+	p.add(t)
+
+	row := in
+	row.Width = out.W
+	move := planarTask(regs.FormConstant, row, row)
+	move.reads(kept, result)
+	move.waitsForPairs = true
+	move.writes(y, source.base+source.row)
+	p.add(move)
+}
+
+// pairKernel packs both pixels of a step side by side over the columns either needs; the
+// columns stand by their place modulo the step's stride.
+func (p *plan) pairKernel() *kernel {
+	l, w := p.layer, p.weights
+	columns := Window{Kh: 1, Kw: l.Window.Kw + pairedPixels - 1, Sy: 1, Sx: pairedPixels}
+	var order []int
+	for _, phase := range columns.phases() {
+		order = append(order, phase...)
+	}
+	f := filter{
+		groups: 1, channels: l.Cout * pairedPixels, taps: columns.Kw,
+		weight: func(_, n, k int) float16.Float16 {
+			x := order[k] - n%pairedPixels
+			if x < 0 || x >= l.Window.Kw {
+				return 0
+			}
+			return value(w.Filter, n/pairedPixels*l.Window.Kw+x)
+		},
+	}
+	if l.Bias {
+		f.bias = func(_, n int) float16.Float16 { return value(w.Bias, n/pairedPixels) }
+	}
+	return f.packEach(pairedPixels)
+}

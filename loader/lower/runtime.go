@@ -1,0 +1,126 @@
+package lower
+
+import (
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// runtimeMatmul lowers the product of two inputs, a pair of tasks for each part of the
+// left one's rows: the planar engine interleaves the rows as the engines read
+// coefficients, then a 1x1 convolution over the right one's rows as channels.
+//
+//	x [m][k] --DMA--> planar copy --DMA, interleaved--> scratch
+//	y [k][n] --DMA--> tile: k channels of n pixels --> engines --> result [m][n]
+//	                                 scratch --coefficients--^
+func (p *plan) runtimeMatmul() error {
+	l := p.layer
+	m, k, n := l.In.H, l.In.W, l.Columns
+	right := Shape{l.In.N, l.In.C, k, n}
+	// Result, right side, left side.
+	result := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
+	rhs := p.port("z", loader.Input, bar5, right, surface(bar5, right))
+	lhs := p.port("x", loader.Input, bar6, l.In, surface(bar6, l.In))
+	to := p.behind(result, l.Out())
+	p.interleaved = p.scratch
+	columns := n
+	for columns > 32 && k*packed(regs.Shape{Channels: 1, Width: columns}).channel > MaxTile {
+		columns = (columns/2 + 31) &^ 31
+	}
+	if err := within(limit{"bytes of 32 columns in the L2", k * packed(regs.Shape{Channels: 1, Width: columns}).channel, MaxTile,
+		"split the reduction until they are at most %d and add the parts"}); err != nil {
+		return err
+	}
+	for b := range l.In.N * l.In.C {
+		for first := 0; first < m; {
+			rows := runtimeRows(m-first, k, min(n, columns))
+			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, MaxTile,
+				"split the reduction until they are at most %d and add the parts"}); err != nil {
+				return err
+			}
+			part := matrix(bar6, rows, k)
+			part.base = b*lhs.plane + first*lhs.row
+			lanes := p.interleave(part, rows, k)
+			for c := 0; c < n; c += columns {
+				width := min(columns, n-c)
+				src, dst := matrix(bar5, k, n), matrix(to.bar, rows, n)
+				src.base = b*rhs.plane + c*elementBytes
+				dst.base = b*result.plane + first*result.row + c*elementBytes
+				p.multiply(src, dst, lanes, rows, k, width)
+			}
+			first += rows
+		}
+	}
+	return p.finishActivation(l.Out(), to, result)
+}
+
+// runtimeRows is how many rows of the left side one pair takes: so many that each engine
+// holds one plane of up to 8 of them (4 in the one example of 64 rows).
+func runtimeRows(m, k, columns int) int {
+	if m < engines {
+		return m
+	}
+	most := maxInterleave
+	if columns > patchPixels {
+		for most > 1 && most*k*elementBytes > MaxLane {
+			most /= 2
+		}
+	}
+	each := 1
+	for 2*each <= min(most, m/engines) {
+		each *= 2
+	}
+	return each * engines
+}
+
+const (
+	scratchWrite  = 3 << 8 // DMA configuration of a destination that is coefficients (1/1)
+	maxInterleave = 8      // rows of an engine side by side; the format has four bits
+)
+
+// interleave copies rows of the left side into the scratch buffer, the rows of an engine
+// side by side, and returns where each engine finds its own.
+func (p *plan) interleave(src memory, rows, k int) []lane {
+	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
+	each := max(1, rows/engines)
+	dst := memory{bar: barScratch, plane: roundUp(each*k*elementBytes, 64)}
+	dst.row = dst.plane
+	dst.depth = dst.plane * (rows / each)
+	dst.group = dst.depth
+	dst.base = p.interleaved
+	p.scratch = max(p.scratch, dst.base+dst.depth)
+	t := planarTask(regs.FormConstant, in, in)
+	at := packed(in)
+	t.source1(src, at, false)
+	t.writes(dst, at.row)
+	d := &t.g.TileDMADst
+	d.DstDMAConfig |= scratchWrite
+	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
+	p.add(t)
+	lanes := make([]lane, rows/each)
+	for i := range lanes {
+		lanes[i] = lane{dst.base + i*dst.plane, dst.plane}
+	}
+	return lanes
+}
+
+// multiply is the convolution whose coefficients stand in the scratch buffer.
+func (p *plan) multiply(src, dst memory, lanes []lane, rows, k, n int) {
+	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
+	out := in
+	out.Channels = rows
+	t := engineTask(regs.MultiplyAccumulate, in, out)
+	t.engines(rows)
+	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.outputGroups(rows, false)
+	t.kernel(0, lanes)
+	t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
+	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
+	if p.layer.Activation == ReLU {
+		t.activate(regs.ReLU)
+	}
+	at := packed(in)
+	t.source1(src, at, false)
+	t.writes(dst, at.row)
+	p.add(t)
+}
