@@ -10,11 +10,14 @@ import "anesim/hw/regs"
 //	           tile, rows 0 and 1 --> y
 //
 // What is normalised together is a channel: as it stands over H and W, the whole tensor
-// over C, H and W, every row over W.
+// over C, H and W, every row over W. Over C, a task ahead of them exchanges channel and x
+// of a row of pixels, and the result is exchanged again (assumed: the compiler takes five
+// or six tasks for it).
 func (p *plan) layerNorm() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
+	rows := 1
 	switch l.Axes {
 	case AxisH | AxisW:
 	case AxisC | AxisH | AxisW:
@@ -24,32 +27,58 @@ func (p *plan) layerNorm() error {
 			return err
 		}
 		in, out = in.rows(), out.rows()
+	case AxisC:
+		rows = l.In.H
 	default:
-		return l.unsupported("layer norm goes over W, H and W, or C, H and W; transpose first")
+		return l.unsupported("layer norm goes over C, W, H and W, or C, H and W; transpose first")
 	}
 	for n := range l.In.N {
-		if err := p.normalise(in.element(n), out.element(n), l.Axes == AxisC|AxisH|AxisW); err != nil {
-			return err
+		for first := range rows {
+			a, b := in.element(n), out.element(n)
+			if l.Axes == AxisC {
+				a, b = a.run(first, 1), b.run(first, 1)
+			}
+			if err := p.normalise(a, b); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// normalise appends the three tasks. whole says that it is the whole tensor.
-func (p *plan) normalise(in, out view, whole bool) error {
+// normalise appends the tasks of one tile.
+func (p *plan) normalise(in, out view) error {
 	s := in.s
+	whole, turned := p.layer.Axes == AxisC|AxisH|AxisW, p.layer.Axes == AxisC
+	if turned {
+		s.Channels, s.Width = s.Width, s.Channels
+	}
 	count := s.Height * s.Width
 	statistics := packed(regs.Shape{Channels: s.Channels, Width: 1}).skewed(2)
 	base := roundUp(2*statistics.row, 64)
 	at := planarTile(s).moved(base)
-	if err := within(limit{"bytes of a tile and its statistics in the L2", base + at.row*s.Height, MaxTile,
-		"split the channels until they are at most %d"}); err != nil {
+	bytes := at.row * s.Height
+	need := base + bytes
+	if turned {
+		need += packed(in.s).row
+	}
+	if err := within(limit{"bytes of a tile and its statistics in the L2", need, MaxTile,
+		"split the axes that are left until they are at most %d"}); err != nil {
 		return err
 	}
 	mean := planarTask(regs.FormReduction, s, s)
 	mean.g.PE.FinalScale = mean.g.PE.FinalScale.WithFinalScale(reciprocal(count))
 	mean.g.NE.KernelCfg = mean.g.NE.KernelCfg.WithPlanarReduceOut(true)
-	tile := mean.source1(in.m, at, true)
+	var tile *tile
+	if turned {
+		prep := exchange(in.s)
+		prep.source1(in.m, packed(in.s).moved(base+bytes), false)
+		tile = prep.leaves(at, bytes)
+		p.add(prep)
+		mean.reads(tile, at)
+	} else {
+		tile = mean.source1(in.m, at, true)
+	}
 	means := mean.leaves(statistics, statistics.row)
 	p.add(mean)
 
@@ -71,10 +100,10 @@ func (p *plan) normalise(in, out view, whole bool) error {
 	normal.g.PE.Cfg = normal.g.PE.Cfg.WithSecSrc(3)
 	normal.g.NE.KernelCfg = normal.g.NE.KernelCfg.WithPlanarBroadcast(true)
 	c = &normal.g.Common
-	c.Reserved12 = c.Reserved12.WithSrc2BroadcastC(whole)
+	c.Reserved12 = c.Reserved12.WithSrc2BroadcastC(whole).WithResultTranspose(turned)
 	normal.reads(tile, at)
 	normal.joins(spreads, statistics)
-	normal.writes(out.m, base+at.row*s.Height)
+	normal.writes(out.m, base+bytes)
 	p.add(normal)
 	return nil
 }

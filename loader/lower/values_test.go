@@ -264,24 +264,11 @@ func check(t *testing.T, r *rand.Rand, l Layer, w Weights, tolerance float64) {
 	}
 }
 
-// powerPlanes rounds channels so that a lane's are a power of two: the widths the device
-// and the compiler agree on.
-func powerPlanes(c int) int {
-	if c < 16 {
-		return c
-	}
-	n := 16
-	for 2*n <= c {
-		n *= 2
-	}
-	return n + (c-n)%16
-}
-
 func randomConv(r *rand.Rand) (Layer, Weights) {
 	k := 1 + r.IntN(3)
 	in := Shape{1 + r.IntN(2), 1 + r.IntN(40), k + r.IntN(20), k + r.IntN(40)}
 	w := Window{Kh: k, Kw: 1 + r.IntN(k), Sy: 1, Sx: 1, Py: r.IntN(k), Qy: r.IntN(k)}
-	l := Conv(in, powerPlanes(1+r.IntN(70)), w)
+	l := Conv(in, 1+r.IntN(70), w)
 	switch r.IntN(5) {
 	case 0:
 		l = Depthwise(in, w)
@@ -308,7 +295,16 @@ func TestConvolutionValues(t *testing.T) {
 		l, w := randomConv(r)
 		check(t, r, l, w, 0.01)
 	}
+	for range 20 {
+		in := Shape{1 + r.IntN(2), 2 + r.IntN(40), 1, 2 + r.IntN(400)}
+		k := 1 + r.IntN(9)
+		l := Depthwise(in, Window{Kh: 1, Kw: k, Sy: 1, Sx: 1, Px: k / 2, Qx: (k - 1) / 2})
+		check(t, r, l, Weights{Filter: halves(r, in.C*k)}, 0.01)
+		l = Conv(in, 16*(1+r.IntN(3)), Valid(1, 2))
+		check(t, r, l, Weights{Filter: halves(r, l.Cout*in.C)}, 0.01)
+	}
 	for _, l := range []Layer{
+		Conv(Shape{1, 256, 12, 12}, 256, Same(3, 1, Shape{1, 256, 12, 12})), // two shares
 		Conv(Shape{1, 1, 1, 1}, 1, Valid(1, 1)),
 		Conv(Shape{1, 4097, 1, 1}, 3, Valid(1, 1)),
 		Conv(Shape{1, 2, 1, 1}, 4096, Valid(1, 1)),
@@ -323,7 +319,7 @@ func TestConvolutionValues(t *testing.T) {
 func TestProductValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 80 {
-		m, k, n := 1+r.IntN(150), 1+r.IntN(150), powerPlanes(1+r.IntN(140))
+		m, k, n := 1+r.IntN(150), 1+r.IntN(150), 1+r.IntN(140)
 		l := Product(m, k, n, Constant)
 		if r.IntN(2) == 0 {
 			l.Op = Linear
@@ -338,6 +334,7 @@ func TestProductValues(t *testing.T) {
 		}
 		check(t, r, l, w, 0.02)
 	}
+	check(t, r, Product(200, 600, 1000, Constant), Weights{Filter: halves(r, 600*1000)}, 0.05)
 	for range 60 {
 		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
 		l := Product(m, k, n, Runtime)
@@ -420,7 +417,7 @@ func TestReductionValues(t *testing.T) {
 		l := Reduction([]Op{ReduceSum, ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
 		check(t, r, l, Weights{}, 0.01)
 		check(t, r, Reduction(ReduceMax, s, axes[r.IntN(3)]), Weights{}, 0)
-		l = Reduction(LayerNorm, s, axes[2+r.IntN(3)])
+		l = Reduction(LayerNorm, s, []Axes{AxisC, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}[r.IntN(4)])
 		l.Epsilon = 1e-3
 		check(t, r, l, Weights{}, 0.02)
 	}

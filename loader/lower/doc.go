@@ -1,0 +1,36 @@
+// Package lower makes a layer the descriptor chain that the vendor's compiler writes for
+// it on the M1: geometry, tiles, strides, splits, routes, events and estimates, and the
+// coefficients in the order the engines read them.
+//
+//	Layer + Weights
+//	   |  Validate: shapes, and the limits of the registers
+//	   v
+//	plan: tasks, constants, ports, scratch
+//	   |  one file a family: conv, pairs, matmul, runtime, elementwise, unary,
+//	   |  reduce, softmax, layernorm, move
+//	   v
+//	chain.finish: what a task takes from its neighbours
+//	   v
+//	loader.Builder --> loader.Program, which runs
+//
+// A task is built from its operands: [surface] and [matrix] place a tensor in memory,
+// [packed] and its relatives place a tile in the L2, and a task reads, joins, leaves or
+// writes them:
+//
+//	memory   x [c][h][w]                                  y
+//	            | source1                                  ^ writes
+//	L2       | result of an earlier task | source tile | result ... |
+//	            ^ leaves      | reads, joins
+//	engines    MAC engines: coefficients by lane        planar engine
+//
+// The rules are read from 73 programs of the compiler (104 descriptors); beside each
+// stands how many of those it applies to it explains, as (holds/applies), or that it is
+// assumed. testdata/identity.md is the table of the programs whose text and constants
+// come out the same byte for byte, and of the words that do not; a test keeps it.
+//
+// A layer that the engine cannot run is refused with a [*LimitError] that names the
+// limit and the nearest layer that fits, one whose registers no program shows with an
+// [*UnsupportedError]. Where the compiler's choice is not known, such as for tensors
+// larger than the L2 in operations whose examples are small, the chain here is one that
+// computes the layer, and its comment says so.
+package lower

@@ -1,0 +1,59 @@
+package lower_test
+
+import (
+	"errors"
+	"fmt"
+
+	"anesim/loader/lower"
+)
+
+// A 3x3 convolution of 512 channels has more coefficients than the engines hold at a
+// time: six descriptors share its output channels and one copy of its source.
+func ExampleCompile() {
+	in := lower.Shape{N: 1, C: 512, H: 16, W: 16}
+	c, err := lower.Compile(lower.Conv(in, 512, lower.Same(3, 1, in)), lower.Weights{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range c.Builder.Chain {
+		fmt.Printf("descriptor %d at %#x: %d us\n", d.Index, d.Offset, d.Header.Timing.ExeCycles())
+	}
+	fmt.Printf("%d bytes of coefficients\n", len(c.Constants))
+	// Output:
+	// descriptor 0 at 0x0: 24 us
+	// descriptor 1 at 0x300: 28 us
+	// descriptor 2 at 0x600: 28 us
+	// descriptor 3 at 0x900: 28 us
+	// descriptor 4 at 0xc00: 28 us
+	// descriptor 5 at 0xf00: 28 us
+	// 4718592 bytes of coefficients
+}
+
+func ExampleLower() {
+	p, err := lower.Lower(lower.Product(64, 256, 256, lower.Constant), lower.Weights{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i := range p.Ports {
+		port := &p.Ports[i]
+		fmt.Println(port.Name, port.Direction, port.Shape)
+	}
+	// Output:
+	// x input [1 1 64 256]
+	// y output [1 1 64 256]
+}
+
+func ExampleLimitError() {
+	in := lower.Shape{N: 1, C: 8, H: 64, W: 64}
+	_, err := lower.Compile(lower.Conv(in, 8, lower.Valid(41, 1)), lower.Weights{})
+	var limit *lower.LimitError
+	if errors.As(err, &limit) {
+		fmt.Println(limit.Limit)
+		fmt.Println(limit.Nearest)
+	}
+	// Output:
+	// kernel height
+	// use at most 31 rows of taps
+}

@@ -1,0 +1,138 @@
+package lower
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+// Every limit is refused with a typed error that names a way out.
+func TestLimits(t *testing.T) {
+	big := Shape{1, 1, 1, MaxExtent + 1}
+	window := func(w Window) Layer { return Conv(Shape{1, 4, 64, 64}, 4, w) }
+	for name, l := range map[string]Layer{
+		"wide":               Unary(ReLU, big),
+		"high":               Unary(ReLU, Shape{1, 1, MaxExtent + 1, 1}),
+		"channels":           Unary(ReLU, Shape{1, MaxChannels + 1, 1, 1}),
+		"batch":              Unary(ReLU, Shape{MaxGroups + 1, 1, 1, 1}),
+		"bytes":              Unary(ReLU, Shape{64, 4096, 512, 512}),
+		"kernel":             window(Window{Kh: 32, Kw: 1, Sy: 1, Sx: 1}),
+		"stride":             window(Window{Kh: 1, Kw: 1, Sy: 4, Sx: 1}),
+		"row in the L2":      Unary(ReLU, Shape{1, 4096, 2, 512}),
+		"window in the L2":   Conv(Shape{1, 1024, 64, 512}, 4, Valid(3, 1)),
+		"coefficients":       Conv(Shape{1, 4096, 16, 16}, 16, Valid(3, 1)),
+		"tall columns":       Reduction(ReduceSum, Shape{1, 16384, 2, 1}, AxisC|AxisH|AxisW),
+		"rows as channels":   Reduction(ReduceSum, Shape{1, 16384, 16, 1}, AxisW),
+		"plane":              Reduction(ReduceMean, Shape{1, 64, 512, 512}, AxisH|AxisW),
+		"maximum":            Reduction(ReduceMax, Shape{1, MaxChannels, 1, 1}, AxisC),
+		"statistics":         Reduction(LayerNorm, Shape{1, 64, 512, 512}, AxisH|AxisW),
+		"repeated operand":   Binary(Add, Shape{1, 65536, 2, 2}, Shape{1, 65536, 2, 1}),
+		"inputs":             {Op: Concat, In: Shape{1, 40, 1, 1}, Parts: ones(40)},
+		"channel constants":  {Op: Mul, In: Shape{1, MaxExtent + 1, 1, 1}, Second: Constant},
+		"columns to shift":   {Op: Slice, In: Shape{1, 64, 512, 512}, Begin: Shape{0, 0, 0, 1}, Size: Shape{1, 64, 512, 511}},
+		"reduction's tiles":  Product(1, 16384, 16, Runtime),
+		"columns of product": Product(1, 1, MaxExtent+1, Constant),
+	} {
+		_, err := Compile(l, Weights{})
+		var limit *LimitError
+		if name == "reduction's tiles" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if !errors.As(err, &limit) {
+			t.Errorf("%s: %v, want a limit", name, err)
+			continue
+		}
+		if limit.Got <= limit.Max || limit.Nearest == "" || strings.Contains(limit.Error(), "%!") {
+			t.Errorf("%s: %v", name, limit)
+		}
+	}
+}
+
+func ones(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = 1
+	}
+	return s
+}
+
+// What contradicts itself, and what no program shows.
+func TestRefusals(t *testing.T) {
+	s := Shape{1, 4, 4, 4}
+	conv := Conv(s, 4, Valid(1, 1))
+	with := func(f func(*Layer)) Layer { l := conv; f(&l); return l }
+	for name, c := range map[string]struct {
+		l Layer
+		w Weights
+	}{
+		"operation":    {Layer{Op: 99, In: s}, Weights{}},
+		"empty input":  {Unary(ReLU, Shape{1, 0, 1, 1}), Weights{}},
+		"groups":       {with(func(l *Layer) { l.Groups = 3 }), Weights{}},
+		"no window":    {with(func(l *Layer) { l.Window = Window{} }), Weights{}},
+		"big window":   {with(func(l *Layer) { l.Window = Valid(5, 1) }), Weights{}},
+		"padding":      {with(func(l *Layer) { l.Window.Px = 1 }), Weights{}},
+		"activation":   {with(func(l *Layer) { l.Activation = Softmax }), Weights{}},
+		"weights":      {conv, Weights{Filter: make([]float16.Float16, 3)}},
+		"no table":     {Unary(Tanh, s), Weights{}},
+		"no tables":    {Reduction(Softmax, s, AxisC), Weights{}},
+		"shapes":       {Binary(Add, s, Shape{1, 2, 4, 4}), Weights{}},
+		"no axes":      {Reduction(ReduceSum, s, 0), Weights{}},
+		"two axes":     {Reduction(ReduceSum, s, AxisC|AxisH), Weights{}},
+		"norm axis":    {Reduction(LayerNorm, s, AxisH), Weights{}},
+		"two softmax":  {Reduction(Softmax, s, AxisC|AxisW), Weights{Table: make([]byte, 128), Reciprocal: make([]byte, 128)}},
+		"pool":         {Layer{Op: Pool, In: s}, Weights{}},
+		"max constant": {Layer{Op: Max, In: s, Second: Scalar}, Weights{}},
+		"parts":        {Layer{Op: Concat, In: s, Parts: []int{1, 2}}, Weights{}},
+		"slice":        {Layer{Op: Slice, In: s, Size: Shape{1, 4, 4, 5}}, Weights{}},
+	} {
+		_, err := Compile(c.l, c.w)
+		var wrong *LayerError
+		var unsupported *UnsupportedError
+		if !errors.As(err, &wrong) && !errors.As(err, &unsupported) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever shape a layer has, it is lowered or refused, and what is lowered links.
+func TestAnyShape(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	extent := func(most int) int { return 1 + int(float64(most)*r.ExpFloat64()/8)%most }
+	table := fitted(0)
+	lowered := 0
+	for range 400 {
+		s := Shape{1 + r.IntN(2), extent(20000), extent(600), extent(600)}
+		l := Layer{
+			Op: Op(1 + r.IntN(int(Slice))), In: s, Cout: extent(70), Columns: extent(3000),
+			Window: Window{Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(3), Sx: 1 + r.IntN(3)},
+			Second: SecondKind(r.IntN(4)), SecondShape: Shape{1, s.C, 1, 1}, Axes: Axes(1 + r.IntN(7)),
+			Parts: []int{s.C}, Size: s,
+		}
+		if l.Op == MatMul && s.C*s.H > 64 {
+			l.In.C, l.In.H = 1, extent(600)
+		}
+		if l.Op == Convolution && r.IntN(2) == 0 {
+			l.Groups, l.Cout = s.C, s.C
+		}
+		if int64(s.C)*int64(s.H)*int64(s.W) > 1<<26 {
+			continue
+		}
+		c, err := Compile(l, Weights{Table: table, Reciprocal: table})
+		if err != nil {
+			continue
+		}
+		if _, err := c.Builder.Build("any"); err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+		lowered++
+	}
+	if lowered < 50 {
+		t.Errorf("only %d layers lowered", lowered)
+	}
+}
