@@ -1,8 +1,6 @@
 package lower
 
-import (
-	"anesim/hw/regs"
-)
+import "anesim/hw/regs"
 
 // convolution lowers a convolution: one descriptor while its coefficients fit the
 // engines, else one for each share of the output channels.
@@ -16,20 +14,16 @@ func (p *plan) convolution() error {
 	if err := p.checkTile(p.convSource(), l.Window.Kh); err != nil {
 		return err
 	}
-	if l.paired() {
-		for n := range in.N {
-			p.pairs(x.element(n), p.behind(y, out).element(n))
-		}
-		return p.finishActivation(out, p.behind(y, out), y)
-	}
+	to := p.behind(y, out)
 	shares, err := p.shares()
 	if err != nil {
 		return err
 	}
-	to := p.behind(y, out)
 	for n := range in.N {
-		if err := p.convolve(shares, x.element(n), to.element(n)); err != nil {
-			return err
+		if l.paired() {
+			p.pairs(x.element(n), to.element(n))
+		} else {
+			p.convolve(shares, x.element(n), to.element(n))
 		}
 	}
 	return p.finishActivation(out, to, y)
@@ -41,23 +35,49 @@ func (m memory) element(n int) memory {
 	return m
 }
 
-// A share is a run of output channels, of each group where there are groups.
-type share struct{ first, channels int }
+// A share is what one task computes: a run of output channels of each of a run of groups.
+// The channels of a depthwise convolution are one group.
+type share struct{ group, groups, first, channels int }
 
-// shares splits the output channels so that a lane's coefficients fit an engine. Above
-// one patch an engine holds MaxLane bytes, so it takes an even number of channels; the
+// shares splits a convolution so that a lane's coefficients fit an engine. Above one
+// patch an engine holds MaxLane bytes, so it takes an even number of channels; the
 // remainder goes first, then the last channels down (5/5). Under one patch there is no
-// limit.
+// limit. Groups are split before their channels (assumed).
 func (p *plan) shares() ([]share, error) {
 	l := p.layer
 	out := l.Out()
-	if groups := p.convSource().Groups; groups > 1 || l.depthwise() || out.H*out.W <= patchPixels {
-		return []share{{0, l.Cout / groups}}, nil
+	groups := p.convSource().Groups
+	channels := l.Cout / groups
+	all := []share{{0, groups, 0, channels}}
+	if out.H*out.W <= patchPixels {
+		return all, nil
 	}
-	return splitChannels(l.Cout, l.In.C*l.Window.Kh*l.Window.Kw+biasRows(l.Bias))
+	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	if !l.depthwise() {
+		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	}
+	group := roundUp((channels+engines-1)/engines*rows*elementBytes, 64)
+	if each := MaxLane / group; groups > 1 && each > 0 {
+		var s []share
+		for first := 0; first < groups; first += each {
+			s = append(s, share{first, min(each, groups-first), 0, channels})
+		}
+		return s, nil
+	}
+	parts, err := splitChannels(channels, rows)
+	if err != nil {
+		return nil, err
+	}
+	var s []share
+	for g := range groups {
+		for _, part := range parts {
+			s = append(s, share{g, 1, part.first, part.channels})
+		}
+	}
+	return s, nil
 }
 
-// splitChannels shares channels of rows halves each.
+// splitChannels shares the channels of one group, each of rows halves.
 func splitChannels(channels, rows int) ([]share, error) {
 	each := MaxLane / (rows * elementBytes)
 	if each > 1 {
@@ -74,7 +94,7 @@ func splitChannels(channels, rows int) ([]share, error) {
 			n = r
 		}
 		end -= n
-		s = append(s, share{end, n})
+		s = append(s, share{0, 1, end, n})
 	}
 	return s, nil
 }
@@ -103,53 +123,71 @@ func (p *plan) convSource() regs.Shape {
 }
 
 // convolve appends the tasks of one element of the batch.
-func (p *plan) convolve(shares []share, x, y memory) error {
+func (p *plan) convolve(shares []share, x, y memory) {
 	l := p.layer
-	src, out := p.convSource(), l.Out()
+	whole, out := p.convSource(), l.Out()
 	w := &l.Window
-	depthwise := l.depthwise()
-	stride := max(w.Sy, w.Sx)
-	at := engineTile(src, true, stride, src.Groups > 1)
-	rows, tileRows := p.tileHeight(src, out, w, &at)
-	resident := rows >= src.Height
-	x.group = x.depth / src.Groups
-	y.group = y.depth / src.Groups
+	at := engineTile(whole, true, max(w.Sy, w.Sx), whole.Groups > 1)
+	rows, tileRows := p.tileHeight(whole, out, w, &at)
+	rows = min(rows, whole.Height)
+	// A source that stands in the L2 whole is loaded once for all the channels made
+	// from it.
+	shared := rows == whole.Height && whole.Groups == 1 && !l.depthwise() && len(shares) > 1
+	x.group, y.group = x.depth/whole.Groups, y.depth/whole.Groups
 	var loaded *tile
 	for i, s := range shares {
-		dst := regs.Shape{Groups: src.Groups, Channels: s.channels, Height: out.H, Width: out.W}
-		t := engineTask(regs.MultiplyAccumulate, src, dst)
-		c := &t.g.Common
-		c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
-			WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
-		if depthwise {
-			t.unicast()
+		src, from, at := whole, x, at
+		src.Groups = s.groups
+		from.base += s.group * x.group
+		if l.depthwise() && s.channels < src.Channels {
+			src.Channels = s.channels
+			from.base += s.first * x.plane
+			at = engineTile(src, true, max(w.Sy, w.Sx), false)
 		}
-		t.engines(s.channels)
-		t.patch(dst, depthwise, w)
-		t.outputGroups(s.channels, depthwise)
-		c.TileCfg = c.TileCfg.WithTileHeight(uint32(tileRows))
-		if l.Bias {
-			t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
-		}
-		if l.Activation == ReLU {
-			t.activate(regs.ReLU)
-		}
-		p.attach(t, p.convKernel(s, src.Groups, t))
-		switch {
-		case loaded != nil && resident:
+		dst := regs.Shape{Groups: s.groups, Channels: s.channels, Height: out.H, Width: out.W}
+		t := p.convTask(src, dst)
+		t.tileRows(tileRows)
+		p.attach(t, s, t.planeWidth(), p.convKernel)
+		if loaded != nil && shared {
 			t.reads(loaded, at)
-		default:
-			loaded = t.source1(x, at, resident && len(shares) > 1)
-			loaded.bytes = at.row * min(rows, src.Height)
-			t.restream(i, len(shares), resident)
+		} else {
+			loaded = t.source1(from, at, shared)
+			loaded.bytes = at.row * rows
+			t.restream(i, len(shares), rows == whole.Height)
 		}
-		dstAt := y
-		dstAt.base += s.first * y.plane
-		base := roundUp(at.row*min(rows, src.Height), 16)
-		t.writes(dstAt, base)
+		to := y
+		to.base += s.group*y.group + s.first*y.plane
+		t.writes(to, roundUp(at.row*rows, 16))
 		p.add(t)
 	}
-	return nil
+}
+
+// convTask is a multiply-accumulate task of the layer, without its operands.
+func (p *plan) convTask(src, dst regs.Shape) *task {
+	l := p.layer
+	w := &l.Window
+	t := engineTask(regs.MultiplyAccumulate, src, dst)
+	c := &t.g.Common
+	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
+		WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
+	if l.depthwise() {
+		t.unicast()
+	}
+	t.engines(dst.Channels)
+	t.patch(dst, l.depthwise(), w)
+	t.outputGroups(dst.Channels, l.depthwise())
+	p.post(t)
+	return t
+}
+
+// post turns on what follows the accumulator: the bias stream, and ReLU.
+func (p *plan) post(t *task) {
+	if p.layer.Bias {
+		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+	}
+	if p.layer.Activation == ReLU {
+		t.activate(regs.ReLU)
+	}
 }
 
 // restream sets the cache hints of a source that every share reads again (2/2: the last

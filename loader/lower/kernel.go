@@ -28,27 +28,26 @@ type filter struct {
 
 // convKernel packs the coefficients of a share of a convolution. The taps of an input
 // channel stand in the order of their stride phase.
-func (p *plan) convKernel(s share, groups int, t *task) *kernel {
+func (p *plan) convKernel(s share, width int) *kernel {
 	l, w := p.layer, p.weights
 	win := &l.Window
 	taps := win.Kh * win.Kw
-	perGroup, each := l.Cout/groups, taps
+	perGroup, each := l.Cout/p.convSource().Groups, taps
 	if !l.depthwise() {
 		each *= l.In.C / max(1, l.Groups)
 	}
 	phases := win.phases()
 	order := slices.Concat(phases...)
 	f := filter{
-		groups: groups, channels: s.channels, taps: each,
+		groups: s.groups, channels: s.channels, taps: each,
 		weight: func(g, n, k int) float16.Float16 {
-			return value(w.Filter, (g*perGroup+s.first+n)*each+k/taps*taps+order[k%taps])
+			return value(w.Filter, ((s.group+g)*perGroup+s.first+n)*each+k/taps*taps+order[k%taps])
 		},
 	}
 	if l.Bias {
-		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, g*perGroup+s.first+n) }
+		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
-	width := 1 << t.g.Common.ConvCfg.OCGSize()
-	if !w.Dense && !l.depthwise() && groups == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 {
+	if !w.Dense && !l.depthwise() && max(1, l.Groups) == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 {
 		return f.packSparse(width, taps, phases)
 	}
 	return f.pack(width)
@@ -154,16 +153,43 @@ func (k *kernel) lane(b []byte) {
 	k.lanes = append(k.lanes, lane{base, len(k.data) - base})
 }
 
-// attach puts a kernel into the constant section and its lanes into the task.
-func (p *plan) attach(t *task, k *kernel) {
-	base := len(p.constants)
-	p.constants = append(p.constants, k.data...)
-	t.kernel(base, k.lanes)
-	if k.sparse {
+// A packing is what makes two tasks' coefficients the same: the share and the width of
+// its planes.
+type packing struct {
+	share share
+	width int
+}
+
+// An attached kernel stands in the constant section.
+type attached struct {
+	base   int
+	lanes  []lane
+	sparse bool
+}
+
+// attach gives a task its coefficients: those of an earlier task with the same share in
+// planes of the same width, or the ones that pack makes, at the end of the constants.
+func (p *plan) attach(t *task, s share, width int, pack func(s share, width int) *kernel) {
+	key := packing{s, width}
+	a, ok := p.packed[key]
+	if !ok {
+		k := pack(s, width)
+		a = attached{len(p.constants), k.lanes, k.sparse}
+		p.constants = append(p.constants, k.data...)
+		if p.packed == nil {
+			p.packed = map[packing]attached{}
+		}
+		p.packed[key] = a
+	}
+	t.kernel(a.base, a.lanes)
+	if a.sparse {
 		t.g.KernelDMASrc.Reserved00 |= sparseWord
 		t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithSparse(true)
 	}
 }
+
+// planeWidth is the most channels side by side in a plane of the task's coefficients.
+func (t *task) planeWidth() int { return 1 << t.g.Common.ConvCfg.OCGSize() }
 
 // kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
 // buffer of 64 bytes.

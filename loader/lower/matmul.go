@@ -80,7 +80,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	kept := prep.leavesScratch(after, after.row, staged)
 	p.add(prep)
 
-	shares := []share{{0, n}}
+	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
 		if shares, err = splitChannels(n, k+biasRows(l.Bias)); err != nil {
@@ -96,18 +96,17 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 		t.engines(s.channels)
 		t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 		t.outputGroups(s.channels, false)
-		if l.Bias {
-			t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
-		}
-		if l.Activation == ReLU {
-			t.activate(regs.ReLU)
-		}
+		p.post(t)
 		if i == 0 {
 			t.readsScratch(kept, staged)
 		} else {
 			t.reads(kept, kept.at)
 		}
-		p.attach(t, p.productKernel(s, m, k, n, 1<<t.g.Common.ConvCfg.OCGSize()))
+		width := t.planeWidth()
+		for m > patchPixels && width > 1 && width*k > planeHalves {
+			width /= 2
+		}
+		p.attach(t, s, width, p.productKernel)
 		at := dst
 		at.base += s.first * elementBytes
 		t.writes(at, after.row)
@@ -132,13 +131,13 @@ func exchange(in regs.Shape) *task {
 	return t
 }
 
-// productKernel packs the columns of a share. Above 128 rows a plane's reduction stays
-// within 32768 halves.
-func (p *plan) productKernel(s share, m, k, n, width int) *kernel {
+// planeHalves is the most a plane of a product of more than 128 rows holds.
+const planeHalves = 32768
+
+// productKernel packs the columns of a share.
+func (p *plan) productKernel(s share, width int) *kernel {
 	l, w := p.layer, p.weights
-	for m > patchPixels && width > 1 && width*k > 32768 {
-		width /= 2
-	}
+	k, n := l.In.W, l.Columns
 	f := filter{
 		groups: 1, channels: s.channels, taps: k,
 		weight: func(_, c, i int) float16.Float16 {

@@ -52,13 +52,8 @@ func (p *plan) pairs(x, y memory) {
 	t.unicast()
 	t.engines(l.In.C)
 	t.patch(steps, true, w)
-	if l.Bias {
-		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
-	}
-	if l.Activation == ReLU {
-		t.activate(regs.ReLU)
-	}
-	p.attach(t, p.pairKernel())
+	p.post(t)
+	p.attach(t, share{0, 1, 0, l.Cout}, pairedPixels, p.pairKernel)
 	t.source1(x, source, false)
 	kept := t.leaves(result, result.row)
 	p.add(t)
@@ -74,7 +69,7 @@ func (p *plan) pairs(x, y memory) {
 
 // pairKernel packs both pixels of a step side by side over the columns either needs; the
 // columns stand by their place modulo the step's stride.
-func (p *plan) pairKernel() *kernel {
+func (p *plan) pairKernel(_ share, width int) *kernel {
 	l, w := p.layer, p.weights
 	columns := Window{Kh: 1, Kw: l.Window.Kw + pairedPixels - 1, Sy: 1, Sx: pairedPixels}
 	var order []int
@@ -94,5 +89,5 @@ func (p *plan) pairKernel() *kernel {
 	if l.Bias {
 		f.bias = func(_, n int) float16.Float16 { return value(w.Bias, n/pairedPixels) }
 	}
-	return f.packEach(pairedPixels)
+	return f.packEach(width)
 }

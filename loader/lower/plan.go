@@ -79,6 +79,7 @@ type plan struct {
 	weights   *Weights
 	tasks     chain
 	constants []byte
+	packed    map[packing]attached // coefficients in the constants
 	ports     []loader.Port
 	scratch   int // bytes
 	// interleaved is where a runtime product's coefficients stand in the scratch.

@@ -303,7 +303,14 @@ func TestConvolutionValues(t *testing.T) {
 		l = Conv(in, 16*(1+r.IntN(3)), Valid(1, 2))
 		check(t, r, l, Weights{Filter: halves(r, l.Cout*in.C)}, 0.01)
 	}
+	grouped := Conv(Shape{2, 128, 12, 13}, 256, Same(5, 1, Shape{1, 128, 12, 13}))
+	grouped.Groups, grouped.Bias = 4, true // two groups a task
+	deep := Depthwise(Shape{1, 1200, 13, 13}, Same(27, 1, Shape{1, 1200, 13, 13}))
+	deep.Bias = true // two runs of channels
+	heavy := Conv(Shape{1, 1024, 12, 12}, 64, Same(3, 1, Shape{1, 1024, 12, 12}))
+	heavy.Groups = 2 // a group in parts
 	for _, l := range []Layer{
+		grouped, deep, heavy,
 		Conv(Shape{1, 256, 12, 12}, 256, Same(3, 1, Shape{1, 256, 12, 12})), // two shares
 		Conv(Shape{1, 1, 1, 1}, 1, Valid(1, 1)),
 		Conv(Shape{1, 4097, 1, 1}, 3, Valid(1, 1)),
@@ -312,7 +319,8 @@ func TestConvolutionValues(t *testing.T) {
 		Conv(Shape{1, 40, 700, 33}, 2, Valid(3, 2)), // tiles of rows
 		Depthwise(Shape{1, 100, 5, 5}, Same(3, 1, Shape{1, 100, 5, 5})),
 	} {
-		check(t, r, l, Weights{Dense: true, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}, 0.02)
+		taps := l.In.C / max(1, l.Groups) * l.Window.Kh * l.Window.Kw
+		check(t, r, l, Weights{Dense: true, Filter: halves(r, l.Cout*taps), Bias: halves(r, l.Cout)}, 0.02)
 	}
 }
 
