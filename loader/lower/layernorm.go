@@ -79,6 +79,7 @@ func (p *plan) normalise(in, out view) error {
 	} else {
 		tile = mean.source1(in.m, at, true)
 	}
+	mean.widePatch(s.Width)
 	means := mean.leaves(statistics, statistics.row)
 	p.add(mean)
 
@@ -91,6 +92,7 @@ func (p *plan) normalise(in, out view) error {
 	c := &spread.g.Common
 	c.Reserved12 = c.Reserved12.WithSrc1BroadcastW(true).WithSrc1BroadcastH(s.Height > 1)
 	spread.g.NE.KernelCfg = spread.g.NE.KernelCfg.WithPlanarReduceOut(true).WithPlanarBroadcast(true)
+	spread.widePatch(s.Width)
 	spread.reads(means, statistics)
 	spread.joins(tile, at)
 	spreads := spread.leaves(statistics.moved(statistics.row), statistics.row)
@@ -101,9 +103,19 @@ func (p *plan) normalise(in, out view) error {
 	normal.g.NE.KernelCfg = normal.g.NE.KernelCfg.WithPlanarBroadcast(true)
 	c = &normal.g.Common
 	c.Reserved12 = c.Reserved12.WithSrc2BroadcastC(whole).WithResultTranspose(turned)
+	normal.widePatch(s.Width)
 	normal.reads(tile, at)
 	normal.joins(spreads, statistics)
 	normal.writes(out.m, base+bytes)
 	p.add(normal)
 	return nil
+}
+
+// widePatch makes a layer norm's patch 512 wide from that width on (the rule's source
+// has it from programs kept apart).
+func (t *task) widePatch(width int) {
+	if width >= 512 {
+		c := &t.g.Common
+		c.PlanarPatch = c.PlanarPatch.WithLog2W(9).WithLog2H(0)
+	}
 }

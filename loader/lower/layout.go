@@ -60,11 +60,12 @@ func planarTile(s regs.Shape) layout {
 	if s.Width > 16 && (h == 0 || s.Height == 1) {
 		return l
 	}
-	return l.skewed(1 << (w - 3) % 8)
+	units := 1 << (w - 3)
+	return l.skewed(units % 8)
 }
 
-// planarPatch is log2 of the planar engine's patch: at least 16 wide, at most 256 wide,
-// or 512 in a layer norm, and as high as 256 pixels allow.
+// planarPatch is log2 of the planar engine's patch: 16 to 256 wide, and as high as
+// 256 pixels allow (26/26).
 func planarPatch(s regs.Shape) (w, h uint32) {
 	w = min(max(log2Ceil(s.Width), 4), 8)
 	return w, min(log2Ceil(s.Height), 8-w)

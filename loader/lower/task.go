@@ -83,8 +83,12 @@ func newTask() *task {
 
 // dma writes an offset, stride or size in memory.
 func (t *task) dma(w *regs.DMAWord, n int) {
-	if n%64 != 0 || uint64(n) > MaxSurface {
-		t.refuse("offset or stride in memory, which goes in steps of 64 bytes", n, MaxSurface)
+	if n < 0 || n > MaxSurface {
+		t.refuse("offset or stride in memory in bytes", n, MaxSurface)
+		return
+	}
+	if n%64 != 0 {
+		t.refuse("bytes of an offset in memory beyond a multiple of 64", n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -92,8 +96,8 @@ func (t *task) dma(w *regs.DMAWord, n int) {
 
 // l2 writes an address or stride in the L2.
 func (t *task) l2(w *regs.L2Word, n int) {
-	if n%16 != 0 || n < 0 || n >= l2Bytes {
-		t.refuse("address or stride in the L2, which goes in steps of 16 bytes", n, l2Bytes-16)
+	if n < 0 || n >= l2Bytes {
+		t.refuse("address or stride in the L2 in bytes", n, l2Bytes-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))

@@ -429,6 +429,9 @@ func TestReductionValues(t *testing.T) {
 		l.Epsilon = 1e-3
 		check(t, r, l, Weights{}, 0.02)
 	}
+	wide := Reduction(LayerNorm, Shape{1, 3, 2, 700}, AxisW)
+	wide.Epsilon = 1e-3
+	check(t, r, wide, Weights{}, 0.02)
 }
 
 func TestTableValues(t *testing.T) {
