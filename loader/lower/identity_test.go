@@ -101,8 +101,7 @@ func row(t *testing.T, e *example) (line string, text, section bool) {
 		counts := map[string]int{}
 		var names []string
 		for _, d := range compare(t, c.Text, e.text, c.FirstWords) {
-			name, _, _ := strings.Cut(d.word, "[")
-			name = fmt.Sprintf("task %d %s", d.task, name)
+			name := fmt.Sprintf("task %d %s %#x for %#x", d.task, d.word, d.got, d.want)
 			if counts[name]++; counts[name] == 1 {
 				names = append(names, name)
 			}
