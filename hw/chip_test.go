@@ -1,0 +1,116 @@
+package hw
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+)
+
+func TestEveryConstantSaysWhatItRestsOn(t *testing.T) {
+	known := []Evidence{Measured, Bytes, Decompiled, Fitted, Inferred, Assumed}
+	for _, c := range Chips() {
+		n := 0
+		for name, k := range c.Constants() {
+			n++
+			if k.Value <= 0 || k.Unit == "" || k.Source == "" || !slices.Contains(known, k.Evidence) {
+				t.Errorf("%s: %s: %+v", c.Name, name, k)
+			}
+		}
+		if n != 15 {
+			t.Errorf("%s: %d constants", c.Name, n)
+		}
+	}
+}
+
+// A consumer of Constants may stop early.
+func TestConstantsStop(t *testing.T) {
+	for name := range M1().Constants() {
+		if name != "Clock" {
+			t.Errorf("%s comes first", name)
+		}
+		break
+	}
+}
+
+func TestChipByName(t *testing.T) {
+	for _, want := range Chips() {
+		got, err := ChipByName(want.Name)
+		if err != nil {
+			t.Error(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	}
+	if _, err := ChipByName("m7"); err == nil || err.Error() != `chip "m7" is none of [m1 m1max]` {
+		t.Errorf("m7: %v", err)
+	}
+}
+
+// The units compute with the preset's numbers, in cycles of the preset's clock.
+func TestParams(t *testing.T) {
+	c := M1()
+	p := c.params()
+	if p.clock != 1.428e9 || p.tiles.PatchPixels != 256 || p.tiles.MaxPack != 8 || p.l2.Bytes != 2<<20 || p.l2.Banks != 64 || p.l2.Granule != 16 {
+		t.Errorf("%+v", p)
+	}
+	if got := p.overhead; got != 1428 { // a microsecond
+		t.Errorf("overhead of %d cycles", got)
+	}
+	// A second's worth of bytes and elements takes a second's worth of cycles.
+	for name, got := range map[string]clock.Cycles{
+		"read":   p.dma.Read.Cycles(uint64(c.ReadRate.Value)),
+		"total":  p.dma.ReadWrite.Cycles(uint64(c.TotalRate.Value)),
+		"planar": p.planar.Cycles(uint64(c.PlanarRate.Value)),
+	} {
+		if got < 1.428e9 || got > 1.428e9+1 {
+			t.Errorf("%s: %d cycles", name, got)
+		}
+	}
+	if d := New(newMemory(t), Options{Chip: c}); d.Frequency() != p.clock {
+		t.Errorf("%v", d.Frequency())
+	}
+}
+
+// Gated engines burn nothing: the same work over the same time takes less energy.
+func TestGatedTilesBurnLess(t *testing.T) {
+	s := shape{4, 2, 2}
+	for name, task := range map[string]*regs.Task{
+		"planar":       newPlanar(regs.FormConstant, regs.PlanarAdd, s, s),
+		"pass-through": newPass(s),
+		"conv":         newConv(s, s),
+	} {
+		var before Descriptor
+		for i, mask := range []uint32{0xffffffff, 0x0000ffff, 0x000000ff} {
+			d := New(newMemory(t), Options{Chip: M1()})
+			d.SetTileEnables(mask)
+			if d.Execute(task) {
+				t.Fatal(d.Report().Faults)
+			}
+			r := d.Report().Descriptors[0]
+			if i > 0 && (r.Energy >= before.Energy || r.Time != before.Time) {
+				t.Errorf("%s, tiles %#x: %v over %v, before %v over %v", name, mask, r.Energy, r.Time, before.Energy, before.Time)
+			}
+			before = r
+		}
+	}
+}
+
+func TestDispatchEnergy(t *testing.T) {
+	c := M1()
+	d := New(newMemory(t), Options{Chip: c})
+	d.Dispatch()
+	task := newPass(shape{4, 2, 2})
+	d.Execute(task)
+	r := d.Report()
+	if want := clock.Nanojoules(2 * c.DispatchEnergy.Value); r.Dispatch != want {
+		t.Errorf("%v for two dispatches, want %v", r.Dispatch, want)
+	}
+	if got, want := r.Energy, r.Dispatch+r.Descriptors[0].Energy; got != want {
+		t.Errorf("%v in all, want %v", got, want)
+	}
+}

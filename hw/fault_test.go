@@ -1,0 +1,238 @@
+package hw
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/regs"
+)
+
+// Every register value that hangs silicon, and everything else a device does not
+// survive, is a fault that names the unit, the descriptor and the cycle.
+func TestFaults(t *testing.T) {
+	conv := func() *regs.Task { return newConv(shape{4, 2, 2}, shape{4, 2, 2}) }
+	pass := func() *regs.Task { return newPass(shape{4, 2, 2}) }
+	planar := func() *regs.Task {
+		return newPlanar(regs.FormConstant, regs.PlanarAdd, shape{4, 2, 2}, shape{4, 2, 2})
+	}
+	const never = " is zero: the engine never finishes"
+	for _, tc := range []struct {
+		name string
+		task func() *regs.Task
+		set  func(*regs.Task)
+		unit string
+		what string
+	}{
+		{"InDim", conv, func(t *regs.Task) { t.Groups.Common.InDim = 0 }, "common", "Common.InDim" + never},
+		{"Win", conv, func(t *regs.Task) { t.Groups.Common.InDim = t.Groups.Common.InDim.WithWin(0) }, "common", "Common.InDim" + never},
+		{"Hin", planar, func(t *regs.Task) { t.Groups.Common.InDim = t.Groups.Common.InDim.WithHin(0) }, "common", "Common.InDim" + never},
+		{"OutDim", conv, func(t *regs.Task) { t.Groups.Common.OutDim = 0 }, "common", "Common.OutDim" + never},
+		{"Wout", conv, func(t *regs.Task) { t.Groups.Common.OutDim = t.Groups.Common.OutDim.WithWout(0) }, "common", "Common.OutDim" + never},
+		{"Hout", conv, func(t *regs.Task) { t.Groups.Common.OutDim = t.Groups.Common.OutDim.WithHout(0) }, "common", "Common.OutDim" + never},
+		{"Cin", conv, func(t *regs.Task) { t.Groups.Common.Cin = 0 }, "common", "Common.Cin" + never},
+		{"Cout", conv, func(t *regs.Task) { t.Groups.Common.Cout = 0 }, "common", "Common.Cout" + never},
+		{"input depth", conv, func(t *regs.Task) { t.Groups.Common.Reserved01 = 0 }, "common", "Common.Reserved01 (input depth)" + never},
+		{"output depth", conv, func(t *regs.Task) { t.Groups.Common.Reserved06 = 0 }, "common", "Common.Reserved06 (output depth)" + never},
+		{"ConvCfg", planar, func(t *regs.Task) { t.Groups.Common.ConvCfg = 0 }, "common", "Common.ConvCfg" + never},
+		{"GroupConvCfg", pass, func(t *regs.Task) { t.Groups.Common.GroupConvCfg = 0 }, "common", "Common.GroupConvCfg" + never},
+		{"TileCfg", conv, func(t *regs.Task) { t.Groups.Common.TileCfg = 0 }, "common", "Common.TileCfg" + never},
+		{"ResultCfg", conv, func(t *regs.Task) { t.Groups.L2.ResultCfg = 0 }, "l2", "L2.ResultCfg" + never},
+		{"source DMA", conv, func(t *regs.Task) { t.Groups.TileDMASrc.Src1DMAConfig = 0 }, "tile-dma-source", "TileDMASrc.Src1DMAConfig" + never},
+		{"source format", planar, func(t *regs.Task) { t.Groups.TileDMASrc.Src1Fmt = 0 }, "tile-dma-source", "TileDMASrc.Src1Fmt" + never},
+		{"destination format", conv, func(t *regs.Task) { t.Groups.TileDMADst.DstFmt = 0 }, "tile-dma-destination", "TileDMADst.DstFmt" + never},
+		{"no kernel", conv, func(t *regs.Task) { t.Groups.KernelDMASrc = regs.KernelDMASrc{} }, "kernel-dma", "a multiply-accumulate has no kernel: the engine never finishes"},
+		{"table without kernel data", pass, func(t *regs.Task) {
+			t.Groups.NE.MACCfg = t.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+		}, "kernel-dma", "an activation table is asked for without kernel data: the engine never finishes"},
+		{"pass-through of unlike channels", pass, func(t *regs.Task) {
+			t.Groups.Common.Cout = t.Groups.Common.Cout.WithCout(3)
+		}, "ne", "a pass-through of 4 channels has 3 results: the engine never finishes"},
+		{"no step", conv, func(t *regs.Task) {
+			t.Groups.Common.ConvCfg = t.Groups.Common.ConvCfg.WithSx(0)
+		}, "ne", "kernel 1x1 at stride 0x1 has no step"},
+
+		{"source outside memory", conv, func(t *regs.Task) { t.Bases.Source1 = 0x100 }, "dma", "source 1: 0x1c4 bytes at address 0x100 are in no segment"},
+		{"second source outside memory", planar, func(t *regs.Task) {
+			secondFromMemory(t)
+			t.Bases.Source2 = memoryAt + memory
+		}, "dma", "source 2: 0x1c4 bytes at address 0x5000 are in no segment"},
+		{"destination leaves memory", pass, func(t *regs.Task) { t.Bases.Destination = memoryAt + memory - 64 }, "dma", "destination: 0x1c4 bytes at address 0x4fc0 leave segment memory, which ends at 0x5000"},
+		{"kernel outside memory", conv, func(t *regs.Task) { t.Bases.Kernel = memoryAt + memory - 128 }, "dma", "coefficient lane 2: 0x40 bytes at address 0x5000 are in no segment"},
+		{"kept source beyond the L2", pass, func(t *regs.Task) {
+			l := &t.Groups.L2
+			l.SourceCfg, l.Src1Base = l.SourceCfg.WithType(1), l.Src1Base.WithBytes(0x1ffff0)
+		}, "l2", "source 1: tile ends at L2 address 0x200124, the scratchpad has 0x200000 bytes"},
+		{"second source beyond the L2", func() *regs.Task {
+			return newPlanar(regs.FormTwoSources, regs.PlanarAdd, shape{4, 2, 2}, shape{4, 2, 2})
+		}, func(t *regs.Task) {
+			l := &t.Groups.L2
+			l.Src2Base = l.Src2Base.WithBytes(0x1fff00)
+		}, "l2", "source 2: tile ends at L2 address 0x200034, the scratchpad has 0x200000 bytes"},
+		{"result beyond the L2", planar, func(t *regs.Task) { resultToL2(t, 0x1fff00) }, "l2", "result: tile ends at L2 address 0x200034, the scratchpad has 0x200000 bytes"},
+	} {
+		broken := tc.task()
+		tc.set(broken)
+		broken.Index = 1
+		for _, values := range []bool{false, true} {
+			d := New(newMemory(t), Options{Chip: M1(), Values: values, Workers: 1})
+			if d.Execute(tc.task()) {
+				t.Fatalf("%s: before it: %v", tc.name, d.Report().Faults)
+			}
+			if !d.Execute(broken) {
+				t.Errorf("%s: no fault", tc.name)
+				continue
+			}
+			r := d.Report()
+			want := []Fault{{tc.unit, 1, r.Descriptors[0].Cycles.Total(), tc.what}}
+			if diff := cmp.Diff(want, r.Faults); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+			}
+			if r.Complete() || len(r.Descriptors) != 1 {
+				t.Errorf("%s: complete %v after %d descriptors", tc.name, r.Complete(), len(r.Descriptors))
+			}
+		}
+	}
+}
+
+// Coefficients are needed only where values are.
+func TestShortLaneIsAFaultOfValues(t *testing.T) {
+	task := newConv(shape{33, 1, 1}, shape{2, 1, 1}) // a lane of 64 bytes holds 32
+	if d := New(newMemory(t), Options{Chip: M1()}); d.Execute(task) {
+		t.Errorf("timing: %v", d.Report().Faults)
+	}
+	d := New(newMemory(t), Options{Chip: M1(), Values: true})
+	if !d.Execute(task) {
+		t.Fatal("no fault")
+	}
+	want := []Fault{{"kernel-dma", 0, 0, "coefficient lane 0 holds 0x40 bytes, its planes need 0x42"}}
+	if diff := cmp.Diff(want, d.Report().Faults); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The planar engine works with every tile closed, the array does not.
+func TestNoTileOpen(t *testing.T) {
+	d := New(newMemory(t), Options{Chip: M1()})
+	d.SetTileEnables(0)
+	s := shape{4, 2, 2}
+	if d.Execute(newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)) {
+		t.Error(d.Report().Faults)
+	}
+	if !d.Execute(newPass(s)) {
+		t.Fatal("no fault")
+	}
+	want := Fault{"tiles", 0, d.Report().Cycles, "no tile is open and the task needs the array"}
+	if diff := cmp.Diff(want, d.Report().Faults[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, want := (Fault{"tiles", 3, 99, "closed"}).String(), "descriptor 3, tiles, cycle 99: closed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	task := newConv(shape{4, 2, 2}, shape{4, 2, 2}) // 16 elements of sixteen steps
+	d := New(newMemory(t), Options{Chip: M1(), Values: true, Budget: 600})
+	for range 2 {
+		if d.Execute(task) {
+			t.Fatal(d.Report().Faults)
+		}
+	}
+	if !d.Execute(task) {
+		t.Fatal("no fault")
+	}
+	want := Fault{"device", 0, d.Report().Cycles, "the values take 768 steps or more, beyond the budget of 600"}
+	if diff := cmp.Diff(want, d.Report().Faults[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the model does not compute it says, and claims nothing of what follows.
+func TestUnmodelled(t *testing.T) {
+	s := shape{4, 2, 2}
+	conv := func() *regs.Task { return newConv(s, s) }
+	pass := func() *regs.Task { return newPass(s) }
+	planar := func(f regs.PlanarForm) func() *regs.Task {
+		return func() *regs.Task { return newPlanar(f, regs.PlanarAdd, s, s) }
+	}
+	mac := func(set func(regs.MACCfg) regs.MACCfg) func(*regs.Groups) {
+		return func(g *regs.Groups) { g.NE.MACCfg = set(g.NE.MACCfg) }
+	}
+	common := func(set func(*regs.Common)) func(*regs.Groups) {
+		return func(g *regs.Groups) { set(&g.Common) }
+	}
+	for _, tc := range []struct {
+		note string // part of it
+		task func() *regs.Task
+		set  func(*regs.Groups)
+	}{
+		{"8-bit elements", conv, common(func(c *regs.Common) { c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A) })},
+		{"8-bit elements", planar(regs.FormConstant), common(func(c *regs.Common) { c.ChCfg = c.ChCfg.WithOutFmt(regs.FormatInt8B) })},
+		{"ReLU on the first source", pass, func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithInputReLU(true) }},
+		{"matrix bias", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithMatrixBiasEn(true) })},
+		{"kernel mode", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithKernelMode(true) })},
+		{"post-scale mode", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithPostScaleMode(true) })},
+		{"bias stream without a kernel", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithBiasMode(true) })},
+		{"nonlinear mode 3", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithNonlinearMode(3) })},
+		{"pass-through from 2x2 to 1x2", pass, common(func(c *regs.Common) { c.OutDim = c.OutDim.WithHout(1) })},
+		{"maximum over 1 of 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.ChannelMaximum) })},
+		{"sum of channels with 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.MantissaTable) })},
+		{"MAC operation 13", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(13) })},
+		{"outputs a step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOy(2) })},
+		{"outputs a step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOx(0) })},
+		{"table behind a multiply-accumulate", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithNonlinearMode(regs.ActivationTable) })},
+		{"unicast over several", conv, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(2) })},
+		{"unicast with several results", conv, common(func(c *regs.Common) {
+			c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true)
+			c.Cin = c.Cin.WithCin(2)
+		})},
+		{"padding mode 1", conv, func(g *regs.Groups) {
+			g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1)
+			g.Common.ConvCfg = g.Common.ConvCfg.WithPx(1)
+		}},
+		{"packed in two ways", conv, func(g *regs.Groups) { g.NE.KernelCfg = g.NE.KernelCfg.WithSparse(true).WithPalEn(true) }},
+		{"activation table", pass, func(g *regs.Groups) {
+			g.NE.MACCfg = g.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+			g.KernelDMASrc = conv().Groups.KernelDMASrc // 64 bytes hold no table
+		}},
+		{"planar form", planar(1), func(*regs.Groups) {}},
+		{"from 4 to 3 channels", planar(regs.FormConstant), common(func(c *regs.Common) { c.Cout = c.Cout.WithCout(3) })},
+		{"from 2x2 to 2x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.OutDim = c.OutDim.WithWout(1) })},
+		{"unknown", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg |= 1 << 31 }},
+	} {
+		task := tc.task()
+		tc.set(&task.Groups)
+		task.Index = 7
+		d := New(newMemory(t), Options{Chip: M1(), Values: true, Workers: 1})
+		after := pass()
+		after.Index = 8
+		if d.Execute(task) || d.Execute(after) {
+			t.Errorf("%s: %v", tc.note, d.Report().Faults)
+			continue
+		}
+		r := d.Report()
+		if first := &r.Descriptors[0]; !strings.Contains(first.Note, tc.note) || first.Computed {
+			t.Errorf("note %q, computed %v, want %q", first.Note, first.Computed, tc.note)
+		}
+		if got, want := r.Descriptors[1].Note, "the values of descriptor 7, before it, are not known"; got != want {
+			t.Errorf("%s: then %q, want %q", tc.note, got, want)
+		}
+		if r.Complete() {
+			t.Errorf("%s: the report is complete", tc.note)
+		}
+		// Timing does not mind.
+		timed := New(newMemory(t), Options{Chip: M1()})
+		timed.Execute(task)
+		if diff := cmp.Diff(r.Descriptors[0].Cycles, timed.Report().Descriptors[0].Cycles); diff != "" {
+			t.Errorf("%s: cycles (-values +timing):\n%s", tc.note, diff)
+		}
+		// A new dispatch starts afresh.
+		d.Dispatch()
+		d.Execute(pass())
+		if last := d.Report().Descriptors[2]; !last.Computed {
+			t.Errorf("%s: the next dispatch: %q", tc.note, last.Note)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package hw
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/hw/regs"
+)
+
+// Every field of Accounting is a part of its total: a cycle has one cause.
+func TestAccountingTotal(t *testing.T) {
+	var a Accounting
+	v := reflect.ValueOf(&a).Elem()
+	want := clock.Cycles(0)
+	for i := range v.NumField() {
+		n := clock.Cycles(1) << (4 * i)
+		v.Field(i).Set(reflect.ValueOf(n))
+		want += n
+	}
+	if got := a.Total(); got != want {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+}
+
+func TestBound(t *testing.T) {
+	for _, tc := range []struct {
+		a    Accounting
+		want string
+	}{
+		{Accounting{}, "compute"},
+		{Accounting{Compute: 10, Overhead: 10}, "compute"},
+		{Accounting{Compute: 10, Overhead: 11}, "overhead"},
+		{Accounting{Compute: 6, InputStall: 5, Overhead: 11}, "compute"},
+		{Accounting{Compute: 5, InputStall: 6}, "input_stall"},
+		{Accounting{Compute: 5, OutputStall: 6}, "output_stall"},
+		{Accounting{Compute: 5, KernelStall: 6}, "kernel_stall"},
+		{Accounting{Compute: 5, L2ReadStall: 6}, "l2_read_stall"},
+		{Accounting{Compute: 5, L2WriteStall: 6}, "l2_write_stall"},
+		{Accounting{Compute: 5, Throttle: 6}, "throttle"},
+	} {
+		if got := tc.a.Bound(); got != tc.want {
+			t.Errorf("%+v is bound by %q, want %q", tc.a, got, tc.want)
+		}
+	}
+}
+
+// A slower unit adds only what it takes beyond the ones before it.
+func TestAccountOverlapsUnits(t *testing.T) {
+	p := params{overhead: 7}
+	for _, tc := range []struct {
+		name string
+		u    Units
+		mem  dma.Cycles
+		want Accounting
+	}{
+		{"array alone", Units{NEDouble: 100}, dma.Cycles{}, Accounting{Compute: 100, Overhead: 7}},
+		{"planar alone", Units{Planar: 90}, dma.Cycles{}, Accounting{Compute: 90, Overhead: 7}},
+		{"hidden behind the array", Units{NEDouble: 100, L2Broadcast: 100, L2Writeback: 50},
+			dma.Cycles{Kernel: 30, Source: 30, Total: 100}, Accounting{Compute: 100, Overhead: 7}},
+		{"each a little slower", Units{NEDouble: 10, L2Broadcast: 11, L2Writeback: 13},
+			dma.Cycles{Kernel: 17, Source: 8, Total: 40},
+			Accounting{Compute: 10, L2ReadStall: 1, L2WriteStall: 2, KernelStall: 4, InputStall: 8, OutputStall: 15, Overhead: 7}},
+		{"memory alone", Units{}, dma.Cycles{Source: 5, Total: 9}, Accounting{InputStall: 5, OutputStall: 4, Overhead: 7}},
+	} {
+		if d := cmp.Diff(tc.want, p.account(&tc.u, tc.mem)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	s := shape{4, 2, 2}
+	transposed := newConv(s, s)
+	transposed.Groups.Common.Cfg = transposed.Groups.Common.Cfg.WithTranspose(true)
+	scratch := newConv(s, s)
+	scratch.Header.KernelBases = scratch.Header.KernelBases.WithKBE0(true).WithKBase0(regs.BARScratch)
+	relu := newPass(s)
+	relu.Groups.NE.MACCfg = relu.Groups.NE.MACCfg.WithNonlinearMode(regs.ReLU)
+	unicast := newEngineTask(regs.MantissaTable, s, s)
+	unicast.Groups.Common.GroupConvCfg = unicast.Groups.Common.GroupConvCfg.WithUnicastEn(true)
+	add := newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)
+	add.Groups.PE.BiasScale = add.Groups.PE.BiasScale.WithBias(1)
+	for _, tc := range []struct {
+		task *regs.Task
+		want string
+	}{
+		{newConv(s, s), "conv"}, {transposed, "matmul"}, {scratch, "matmul"},
+		{newPass(s), "pass"}, {relu, "activation"}, {unicast, "activation"},
+		{newEngineTask(regs.MantissaTable, s, s), "reduce"}, {newEngineTask(regs.ChannelMaximum, s, s), "reduce"},
+		{newPlanar(regs.FormReduction, regs.PlanarAdd, s, s), "reduce"},
+		{newPlanar(regs.FormTwoReduced, regs.PlanarAdd, s, s), "reduce"},
+		{newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s), "elementwise"},
+		{newPlanar(regs.FormConstant, regs.PlanarAdd, s, s), "copy"}, {add, "elementwise"},
+	} {
+		if got := Classify(&tc.task.Header, &tc.task.Groups).String(); got != tc.want {
+			t.Errorf("%s, want %s", got, tc.want)
+		}
+	}
+	if got := Op(99).String(); got != "Op(99)" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The counters say nothing that the accounting and the traffic do not.
+func TestCounters(t *testing.T) {
+	s := shape{4, 2, 2}
+	second := newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s)
+	secondFromMemory(second)
+	for name, task := range map[string]*regs.Task{"conv": newConv(s, s), "planar": second} {
+		var d Descriptor
+		NewTimer(M1()).Time(&d, task)
+		got := make(map[string]uint64)
+		n := 0
+		for name, v := range d.Counters.All() {
+			got[name] = v
+			n++
+		}
+		if n != 24 || len(got) != NumCounters {
+			t.Fatalf("%d counters of %d names", n, len(got))
+		}
+		a, engine, planar := &d.Cycles, uint64(1), uint64(0)
+		if task.Groups.Planar() {
+			engine, planar = 0, 1
+		}
+		want := map[string]uint64{
+			"ne_nominal":           engine * uint64(a.Total()),
+			"ne_compute":           engine * uint64(a.Compute),
+			"ne_throttle":          engine * uint64(a.Throttle),
+			"ne_input_stall":       engine * uint64(a.InputStall),
+			"ne_output_stall":      engine * uint64(a.OutputStall),
+			"ne_kernel_stall":      engine * uint64(a.KernelStall),
+			"l2_nominal":           uint64(a.Total()),
+			"l2_throttle":          0,
+			"l2_read_stall":        uint64(a.L2ReadStall),
+			"l2_write_stall":       uint64(a.L2WriteStall),
+			"l2pe_compute":         planar * uint64(a.Compute),
+			"l2pe_input_stall":     planar * uint64(a.InputStall+a.L2ReadStall),
+			"l2pe_output_stall":    planar * uint64(a.OutputStall+a.L2WriteStall),
+			"fp16_cycles":          engine * uint64(a.Compute),
+			"int8_cycles":          0,
+			"kernel_manager_stall": engine * uint64(a.KernelStall),
+			"dma_read_bytes":       d.DMA.Source1 + d.DMA.Source2 + d.DMA.Kernel,
+			"dma_read_write_bytes": d.DMA.Source1 + d.DMA.Source2 + d.DMA.Kernel + d.DMA.Destination,
+			"af_to_km_bytes":       d.DMA.Kernel,
+			"af_to_l2_bytes":       d.DMA.Source1 + d.DMA.Source2,
+			"l2_to_af_bytes":       d.DMA.Destination,
+			"l2_to_ne_bytes":       engine * 4 * 2 * 2 * 2,
+			"ne_to_l2_bytes":       engine * 4 * 2 * 2 * 2,
+			"dpe_energy_pj":        uint64(d.Energy * 1000),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for name := range new(Counters).All() {
+		if name != "ne_nominal" {
+			t.Errorf("%s comes first", name)
+		}
+		break
+	}
+}
+
+// The report is the sum of its descriptors.
+func TestReportSums(t *testing.T) {
+	s := shape{4, 2, 2}
+	d := execute(t, newMemory(t), newConv(s, s), newPass(s), newPlanar(regs.FormConstant, regs.PlanarAdd, s, s))
+	r := d.Report()
+	var want Report
+	for _, x := range r.Descriptors {
+		want.Cycles += x.Cycles.Total()
+		want.Time += x.Time
+		want.Energy += x.Energy
+		want.MACs += x.MACs
+		want.DMA.Source1 += x.DMA.Source1
+		want.DMA.Destination += x.DMA.Destination
+		want.DMA.Kernel += x.DMA.Kernel
+	}
+	if r.Cycles != want.Cycles || r.Time != want.Time || r.MACs != want.MACs || r.DMA != want.DMA || r.MACs != 64 {
+		t.Errorf("%+v, want the sums %+v", r, want)
+	}
+	if d := math.Abs(float64(r.Energy - r.Dispatch - want.Energy)); d > 1e-6 {
+		t.Errorf("energy %v and the dispatch's %v, the descriptors' are %v", r.Energy, r.Dispatch, want.Energy)
+	}
+}
+
+// The timer gives what the device gives, and allocates nothing.
+func TestTimer(t *testing.T) {
+	s := shape{4, 2, 2}
+	m := NewTimer(M1())
+	for _, task := range []*regs.Task{newConv(s, s), newPass(s), newPlanar(regs.FormReduction, regs.PlanarAdd, s, s)} {
+		var got Descriptor
+		if n := testing.AllocsPerRun(100, func() { m.Time(&got, task) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+		d := New(newMemory(t), Options{Chip: M1()})
+		d.Execute(task)
+		if diff := cmp.Diff(d.Report().Descriptors[0], got); diff != "" {
+			t.Errorf("(-device +timer):\n%s", diff)
+		}
+	}
+}
+
+func BenchmarkTimer(b *testing.B) {
+	s := shape{4, 2, 2}
+	tasks := []*regs.Task{newConv(s, s), newPass(s), newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)}
+	m := NewTimer(M1())
+	var d Descriptor
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		for _, t := range tasks {
+			m.Time(&d, t)
+		}
+		n += len(tasks)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "descriptors/s")
+}
