@@ -34,4 +34,23 @@
 //	  - {op: reshape, c: 1, h: 64, w: 12544}
 //
 // reshape gives a tensor other extents and is no work.
+//
+// # JSON of anesim model
+//
+// Names are those of run's report, of the same schema number:
+//
+//	{"schema":1,"network":"..","file":"..","chip":"m1","host":"none",
+//	 "layers":[{"name":"..","op":"conv","in":[1,3,224,224],"out":[1,64,112,112],
+//	   "kernel":"7x7/2","folded":["relu1"],"modelled":true,"descriptors":1,
+//	   "bound":"compute","tflops":..,"crc32":"..",
+//	   "total":{"cycles":..,"time_ns":..,"wall_ns":..,"energy_nj":..,
+//	            "dispatch_energy_nj":0,"macs":..,"dma_bytes":..}}],
+//	 "total":{"cycles":..,...},
+//	 "not_modelled":[{"name":"..","op":"..","reason":".."}],
+//	 "outputs":[{"name":"..","shape":[..],"crc32":".."}],
+//	 "synthetic_inputs":[".."],"notes":[".."]}
+//
+// kernel is taps, /stride and :groups, or "-". A layer that is not modelled has zeros for
+// numbers, and is in no total. The dispatch's energy is once in the network's total and
+// in no layer's. crc32 and outputs are there with values.
 package network

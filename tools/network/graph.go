@@ -98,7 +98,22 @@ func (b *builder) finish(outputs []string) *Network {
 		}
 	}
 	n.fold()
+	n.store()
 	return n
+}
+
+// store makes tensors in memory of the constants that no task can carry.
+func (n *Network) store() {
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		if !l.inMemory {
+			continue
+		}
+		name := l.Name + "/constant"
+		n.Constants[name] = l.Weights.Second
+		l.Lower.Second, l.Weights.Second = lower.Runtime, nil
+		l.Inputs = append(l.Inputs, name)
+	}
 }
 
 // fold gives every layer what follows it and it can do on its way out: a constant factor
@@ -136,7 +151,7 @@ func (l *Layer) absorb(next *Layer) bool {
 	constant := false
 	switch x.Op {
 	case lower.Convolution:
-		constant = y.Second == lower.Constant && y.In == l.Out
+		constant = y.Second == lower.Constant && y.In == l.Out && !next.inMemory
 	case lower.MatMul, lower.Linear:
 		// Columns of a product are channels to its bias, where they are to y too.
 		constant = y.Second == lower.Constant && x.Second == lower.Constant && next.columns

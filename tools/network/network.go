@@ -37,7 +37,11 @@ type Layer struct {
 	Folded  []string // layers that this one does on its way out
 	Reason  string   // why the engine cannot run it, "" where it can
 
-	columns bool // the constant of an elementwise layer goes by columns, not channels
+	// inMemory says that an elementwise layer's constant has to be a tensor in memory,
+	// unless a product takes it as the bias of its columns.
+	inMemory, columns bool
+	// average says that the weights of a convolution are all one over their number.
+	average bool
 }
 
 // MACs is the multiply-accumulates of every convolution and matrix product, those of

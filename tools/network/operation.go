@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/x448/float16"
-
 	"anesim/loader/lower"
 )
 
@@ -169,15 +167,7 @@ func pooling(in lower.Shape, w lower.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: lower.Layer{Op: lower.Pool, In: in, Window: w}}
 	}
-	l := Layer{Lower: lower.Depthwise(in, w)}
-	if l.Lower.Validate() != nil {
-		return l
-	}
-	l.Weights.Filter = make([]float16.Float16, in.C*w.Kh*w.Kw)
-	for i := range l.Weights.Filter {
-		l.Weights.Filter[i] = float16.Fromfloat32(1 / float32(w.Kh*w.Kw))
-	}
-	return l
+	return Layer{Lower: lower.Depthwise(in, w), average: true}
 }
 
 // ParseKeys splits key=value words.

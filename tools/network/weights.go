@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -43,13 +44,14 @@ func Needs(l *lower.Layer) Need {
 	return n
 }
 
-// Fill completes weights: the values that w does not have are pseudo-random from seed,
-// the activation tables are those of [mac.TableOf].
+// Complete returns the layer's weights: the values that the file does not have are
+// pseudo-random from seed, the activation tables are those of [mac.TableOf].
 //
 // Pseudo-random coefficients are odd multiples of a power of two between -s and s, none
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
-func Fill(l *lower.Layer, w lower.Weights, seed uint64) (lower.Weights, error) {
+func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
+	l, w := &x.Lower, x.Weights
 	need := Needs(l)
 	if need.Filter > MaxCoefficients {
 		return w, &lower.LimitError{
@@ -57,7 +59,12 @@ func Fill(l *lower.Layer, w lower.Weights, seed uint64) (lower.Weights, error) {
 			Nearest: "split the output channels into layers of their own",
 		}
 	}
-	if w.Filter == nil && need.Filter > 0 {
+	switch {
+	case w.Filter != nil || need.Filter == 0:
+	case x.average:
+		one := float16.Fromfloat32(1 / float32(l.Window.Kh*l.Window.Kw))
+		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
+	default:
 		reduction := need.Filter / max(1, l.Cout+l.Columns)
 		w.Filter = random(need.Filter, (bits.Len(uint(reduction))-1)/2, seed, "weights")
 	}

@@ -107,7 +107,7 @@ func layerError(op string, err error) error {
 
 // lowerLayer makes a program of a layer.
 func lowerLayer(l *network.Layer, seed uint64) (*loader.Program, error) {
-	w, err := network.Fill(&l.Lower, l.Weights, seed)
+	w, err := l.Complete(seed)
 	if err != nil {
 		return nil, layerError(l.Op, err)
 	}

@@ -1,0 +1,172 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/x448/float16"
+
+	"anesim/tools/anesim/internal/npy"
+	"anesim/tools/network"
+)
+
+// layer runs a layer and returns its report.
+func layer(t *testing.T, args ...string) jsonReport {
+	t.Helper()
+	out, errs, code := anesim(append([]string{"layer", "--json"}, args...)...)
+	if code != exitDone {
+		t.Fatalf("layer %v: exit %d: %s", args, code, errs)
+	}
+	var r struct {
+		jsonReport
+		Descriptors []any `json:"descriptors"` // counters do not read back
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.jsonReport
+}
+
+// Every operation runs with the smallest line that names it, and gives values.
+func TestLayerOperations(t *testing.T) {
+	lines := map[string]string{
+		"conv": "cin=4 cout=4 h=4 w=4 k=3 pad=same", "matmul": "m=4 k=8 n=4", "linear": "m=4 k=8 n=4 bias=true act=relu",
+		"reduce": "c=4 h=4 w=4 kind=mean", "concat": "parts=4+4 h=4 w=4", "slice": "c=8 h=4 w=4 begin=2 size=4",
+		"pool": "c=4 h=4 w=4 kind=avg k=2 stride=2", "layernorm": "h=4 w=16",
+	}
+	for _, op := range network.Names() {
+		line, ok := lines[op]
+		if !ok {
+			line = "c=16 h=4 w=4"
+		}
+		r := layer(t, append([]string{op}, strings.Fields(line)...)...)
+		if len(r.Outputs) != 1 || r.Total.Cycles == 0 {
+			t.Errorf("%s %s: %+v", op, line, r)
+		}
+	}
+}
+
+func TestLayerKeys(t *testing.T) {
+	for _, tc := range []struct {
+		line string
+		out  [4]int
+		macs uint64
+	}{
+		{"conv cin=3 h=224 w=224 cout=8 k=7 stride=2 pad=3 --timing-only", [4]int{}, 8 * 112 * 112 * 3 * 49},
+		{"conv cin=8 h=9 w=9 groups=cin k=3 pad=same stride=2", [4]int{1, 8, 5, 5}, 8 * 25 * 9},
+		{"conv cin=8 h=9 w=9 cout=4 kh=1 kw=3 pad=valid", [4]int{1, 4, 9, 7}, 4 * 63 * 24},
+		{"matmul m=8 k=16 n=4 c=3 rhs=runtime", [4]int{1, 3, 8, 4}, 3 * 8 * 16 * 4},
+		{"reduce c=4 h=4 w=8 kind=sum axis=w", [4]int{1, 4, 4, 1}, 0},
+		{"transpose c=4 w=8", [4]int{1, 8, 1, 4}, 0},
+	} {
+		r := layer(t, strings.Fields(tc.line)...)
+		if len(r.Outputs) > 0 && r.Outputs[0].Shape != tc.out {
+			t.Errorf("%s: result %v, want %v", tc.line, r.Outputs[0].Shape, tc.out)
+		}
+		if r.Total.MACs != tc.macs {
+			t.Errorf("%s: %d MACs, want %d", tc.line, r.Total.MACs, tc.macs)
+		}
+	}
+}
+
+func TestLayerErrors(t *testing.T) {
+	for _, tc := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"", exitUsage, "which operation? One of conv matmul"},
+		{"convolution", exitUsage, `unknown operation "convolution": want one of conv matmul`},
+		{"conv cin=4 cout=4 dilation=2", exitUsage, "conv: dilation: no such key; conv has n cin h w cout k kh kw"},
+		{"conv cin=4 cout=x", exitUsage, `conv: cout: "x" is no number from 1 to`},
+		{"conv cin=4", exitUsage, "conv: cout: missing; conv has"},
+		{"conv cin=4 cout", exitUsage, "conv: cout: want key=value"},
+		{"conv cin=4 cin=5 cout=4", exitUsage, "conv: cin: given twice"},
+		{"conv cin=4 cout=4 pad=full", exitUsage, `conv: pad: "full": want a number, same or valid`},
+		{"softmax c=4 axis=n", exitUsage, `softmax: axis: "n": want axes among c, h and w`},
+		{"conv cin=4 cout=4 k=3", exitFailed, "conv: a 3x3 window does not fit the padded input"},
+		{"conv cin=4 h=20000 cout=4", exitFailed, "conv: height is 20000, the engine takes at most 16384; split it"},
+		{"relu w=20000", exitFailed, "relu: width is 20000, the engine takes at most 16384; split it"},
+		{"pool c=4 h=8 w=8", exitFailed, "pool: no program shows the registers of a pooling window"},
+		{"relu c=4 --in weights=x.npy --seed x", exitUsage, "invalid argument"},
+	} {
+		_, errs, code := anesim(append([]string{"layer"}, strings.Fields(tc.line)...)...)
+		if code != tc.code || !strings.HasPrefix(errs, "anesim: "+tc.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("layer %s: exit %d, want %d\n got %swant %s", tc.line, code, tc.code, errs, tc.want)
+		}
+	}
+}
+
+// Weights and inputs that are given arrive; what --emit writes runs and gives the same.
+func TestLayerGivenValues(t *testing.T) {
+	half := func(v ...float32) (h []float16.Float16) {
+		for _, x := range v {
+			h = append(h, float16.Fromfloat32(x))
+		}
+		return h
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "layer.hwx")
+	x := writeNPY(t, []int{1, 2, 1, 1}, half(1, 10))
+	args := []string{
+		"conv", "cin=2", "cout=2", "bias=true", "--in", "x=" + x, "--out", dir, "--emit", program,
+		"--in", "weights=" + writeNPY(t, []int{2, 2, 1, 1}, half(1, 2, 3, 4)),
+		"--in", "bias=" + writeNPY(t, []int{2}, half(0.5, -0.5)),
+	}
+	layer(t, args...)
+	check := func() {
+		t.Helper()
+		f, err := os.Open(filepath.Join(dir, "y.npy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		info, _ := f.Stat()
+		a, err := npy.Read(f, info.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(half(21.5, 42.5), a.Data); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	}
+	check()
+	if err := os.Remove(filepath.Join(dir, "y.npy")); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := anesim("run", program, "--in", "x="+x, "--out", dir); code != exitDone {
+		t.Fatal(errs)
+	}
+	check()
+	_, errs, code := anesim("layer", "conv", "cin=2", "cout=4", "--in", "weights="+x)
+	if code != exitFailed || !strings.Contains(errs, "2 elements, weights of the layer has 8") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// Timing does not depend on whether values are computed.
+func TestLayerTimingIsThatOfValues(t *testing.T) {
+	for _, line := range []string{"conv cin=8 cout=32 h=16 w=16 k=3 stride=2 pad=1", "matmul m=8 k=64 n=32"} {
+		a := layer(t, strings.Fields(line)...)
+		b := layer(t, append(strings.Fields(line), "--timing-only")...)
+		if a.Total != b.Total {
+			t.Errorf("%s: %+v with values, %+v without", line, a.Total, b.Total)
+		}
+	}
+}
+
+func TestLayerHelp(t *testing.T) {
+	out, _, code := anesim("layer", "-h")
+	for _, want := range []string{"  add, sub, mul, max, min\n", "      groups ", "  softmax\n", "--emit OUT.hwx"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in the help", want)
+		}
+	}
+	if code != exitDone {
+		t.Error(code)
+	}
+}

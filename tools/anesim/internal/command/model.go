@@ -1,0 +1,140 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"anesim/tools/network"
+	"anesim/tools/network/onnx"
+)
+
+// modelFlags are the flags of model: those of run's that a network has a use for.
+type modelFlags struct {
+	runFlags
+	values bool
+}
+
+// registerOnly registers the named ones of run's flags.
+func (f *runFlags) registerOnly(s *pflag.FlagSet, names ...string) {
+	s.SortFlags = false
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.register(all)
+	for _, name := range names {
+		s.AddFlag(all.Lookup(name))
+	}
+}
+
+func modelCommand() *cobra.Command {
+	var f modelFlags
+	c := &cobra.Command{
+		Use:   "model FILE",
+		Short: "Run a network layer by layer",
+		Long: `Model reads a network, lowers each layer to a program and runs it: a table with a row
+per layer, and totals. FILE is a list of layers (.yaml, .yml; the keys of a layer are
+those of anesim layer -h) or an ONNX file (.onnx).
+
+Biases, batch normalisation and rectifiers are folded into the layer before them.
+Each layer is a program of its own: what a compiler of whole networks gains by keeping
+tensors in the L2 from layer to layer is left out. The energy of one dispatch is in the
+total, as one compiled program would have it. Layers that cannot be lowered are listed
+with the reason and are in no total.
+
+Without --values, time, bytes and energy alone are computed; layers that are alike run
+once. With --values, tensors go from layer to layer, and a tensor that no modelled layer
+makes is pseudo-random.`,
+		Example: `  anesim model tools/anesim/examples/resnet50.yaml
+  anesim model net.onnx --values --in image=x.npy --out results/ --json`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args[0])
+		},
+	}
+	s := c.Flags()
+	f.registerOnly(s, "chip", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "init", "json", "csv")
+	s.Lookup("in").Usage = "input tensor `NAME=FILE` of halves, .npy (<f2) or raw .f16; repeatable"
+	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
+	s.Lookup("csv").Usage = "report as CSV, a row per layer"
+	s.BoolVar(&f.values, "values", false, "compute values as well")
+	return c
+}
+
+func (f *modelFlags) run(stdout, stderr io.Writer, file string) error {
+	switch {
+	case f.values && f.timingOnly:
+		return usage("--values and --timing-only exclude each other")
+	case !f.values && (f.out != "" || len(f.in) > 0):
+		return usage("--in and --out want --values")
+	}
+	f.timingOnly = !f.values
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	n, err := readNetwork(file)
+	if err != nil {
+		return inFile(file, err)
+	}
+	m := newMeter(stderr, len(n.Layers), n.Name)
+	r := modelRun{net: n, options: o, file: file}
+	if f.values {
+		err = r.chained(m.add)
+	} else {
+		r.timed(m.add)
+	}
+	m.done()
+	if err != nil {
+		return inFile(file, err)
+	}
+	if f.out != "" {
+		if err := r.writeOutputs(f.out); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.json:
+		err = r.writeJSON(stdout)
+	case f.csv:
+		err = r.writeCSV(stdout)
+	default:
+		err = r.writeTable(stdout)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range r.layers {
+		if x := r.layers[i].fault; x != nil {
+			return inFile(file, fmt.Errorf("layer %s: device fault: %v", r.layers[i].Name, *x))
+		}
+	}
+	return nil
+}
+
+// readNetwork reads a network of the form its name's ending says.
+func readNetwork(file string) (*network.Network, error) {
+	read := network.ReadYAML
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
+	case ".yaml", ".yml":
+	case ".onnx":
+		read = network.ReadONNX
+	default:
+		return nil, fmt.Errorf("extension %q: want .yaml, .yml or .onnx", ext)
+	}
+	if info, err := os.Stat(file); err == nil && info.Size() > onnx.MaxBytes {
+		return nil, fmt.Errorf("%d bytes, want at most %d", info.Size(), int64(onnx.MaxBytes))
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	n, err := read(data)
+	if err == nil && n.Name == "" {
+		n.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	}
+	return n, err
+}

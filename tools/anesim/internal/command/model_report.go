@@ -1,0 +1,247 @@
+package command
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/loader/lower"
+	"anesim/tools/network"
+)
+
+// separate says what the totals of a network leave out.
+const separate = "each layer is a program of its own: tensors kept in the L2 between layers are left out"
+
+type jsonModel struct {
+	Schema      int           `json:"schema"`
+	Network     string        `json:"network"`
+	File        string        `json:"file"`
+	Chip        string        `json:"chip"`
+	Host        string        `json:"host"`
+	Layers      []jsonLayer   `json:"layers"`
+	Total       jsonTotal     `json:"total"`
+	NotModelled []jsonMissing `json:"not_modelled"`
+	Outputs     []jsonOutput  `json:"outputs"`
+	Synthetic   []string      `json:"synthetic_inputs,omitempty"`
+	Notes       []string      `json:"notes"`
+}
+
+type jsonLayer struct {
+	Name        string    `json:"name"`
+	Op          string    `json:"op"`
+	In          [4]int    `json:"in"`
+	Out         [4]int    `json:"out"`
+	Kernel      string    `json:"kernel"`
+	Folded      []string  `json:"folded"`
+	Modelled    bool      `json:"modelled"`
+	Descriptors int       `json:"descriptors"`
+	Bound       string    `json:"bound"`
+	TFLOPS      float64   `json:"tflops"`
+	CRC32       string    `json:"crc32,omitempty"`
+	Total       jsonTotal `json:"total"`
+}
+
+type jsonMissing struct {
+	Name   string `json:"name"`
+	Op     string `json:"op"`
+	Reason string `json:"reason"`
+}
+
+func dims(s lower.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
+
+func dimsText(s lower.Shape) string {
+	if s.N == 0 {
+		return "?"
+	}
+	if s.N == 1 {
+		return extent(s.C, s.H, s.W)
+	}
+	return fmt.Sprintf("%dx%s", s.N, extent(s.C, s.H, s.W))
+}
+
+// windowOf is a convolution's or a pool's window, like 3x3/2 with a stride and :32 with
+// groups.
+func windowOf(l *network.Layer) string {
+	w := &l.Lower.Window
+	if w.Kh == 0 {
+		return "-"
+	}
+	s := fmt.Sprintf("%dx%d", w.Kh, w.Kw)
+	if w.Sy > 1 || w.Sx > 1 {
+		s += "/" + strconv.Itoa(w.Sy)
+		if w.Sx != w.Sy {
+			s += "x" + strconv.Itoa(w.Sx)
+		}
+	}
+	if l.Lower.Groups > 1 {
+		s += ":" + strconv.Itoa(l.Lower.Groups)
+	}
+	return s
+}
+
+// energy is a layer's own, without its program's dispatch.
+func energy(r *hw.Report) clock.Nanojoules { return r.Energy - r.Dispatch }
+
+func tflops(macs uint64, t clock.Nanoseconds) float64 {
+	if t == 0 {
+		return 0
+	}
+	return 2 * float64(macs) / float64(t) / 1e3
+}
+
+// total adds the layers up; one dispatch is in the energy.
+func (r *modelRun) total() (t jsonTotal) {
+	for i := range r.layers {
+		x := r.layers[i].report
+		if x == nil {
+			continue
+		}
+		t.Cycles += uint64(x.Cycles)
+		t.TimeNs += float64(x.Time)
+		t.EnergyNJ += float64(energy(x))
+		t.Dispatch = float64(x.Dispatch)
+		t.MACs += x.MACs
+		t.DMABytes += x.DMA.Total()
+	}
+	t.WallNs = t.TimeNs
+	t.EnergyNJ += t.Dispatch
+	return t
+}
+
+// missing lists the layers that are not modelled.
+func (r *modelRun) missing() []jsonMissing {
+	list := []jsonMissing{}
+	for i := range r.layers {
+		if l := &r.layers[i]; l.report == nil {
+			list = append(list, jsonMissing{l.Name, l.Op, l.reason})
+		}
+	}
+	return list
+}
+
+func (r *modelRun) notes() []string {
+	notes := []string{separate}
+	if n := len(r.missing()); n > 0 {
+		notes = append(notes, fmt.Sprintf("not modelled: %s, in no total", plural(n, "layer")))
+	}
+	return notes
+}
+
+func (r *modelRun) jsonLayers() []jsonLayer {
+	list := []jsonLayer{}
+	for i := range r.layers {
+		l := &r.layers[i]
+		j := jsonLayer{
+			Name: l.Name, Op: l.Op, In: dims(l.Lower.In), Out: dims(l.Out), Kernel: windowOf(l.Layer),
+			Folded: append([]string{}, l.Folded...), Modelled: l.report != nil,
+		}
+		if x := l.report; x != nil {
+			a := accounting(x)
+			j.Descriptors, j.Bound, j.TFLOPS = len(x.Descriptors), a.Bound(), tflops(x.MACs, x.Time)
+			j.Total = jsonTotal{
+				Cycles: uint64(x.Cycles), TimeNs: float64(x.Time), WallNs: float64(x.Time),
+				EnergyNJ: float64(energy(x)), MACs: x.MACs, DMABytes: x.DMA.Total(),
+			}
+		}
+		if l.data != nil {
+			j.CRC32 = checksum(l.data)
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+func (r *modelRun) writeJSON(w io.Writer) error {
+	out := jsonModel{
+		Schema: schema, Network: r.net.Name, File: r.file, Chip: r.options.Chip.Name, Host: "none",
+		Layers: r.jsonLayers(), Total: r.total(), NotModelled: r.missing(), Outputs: []jsonOutput{},
+		Synthetic: r.synthetic, Notes: r.notes(),
+	}
+	for _, o := range r.outputs {
+		out.Outputs = append(out.Outputs, jsonOutput{o.Port.Name, o.Port.Shape, checksum(o.Data)})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(out)
+}
+
+func (r *modelRun) writeCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	c.Write([]string{
+		"name", "op", "in", "out", "kernel", "folded", "descriptors", "cycles", "bound", "dma_bytes",
+		"time_ns", "energy_nj", "macs", "tflops", "not_modelled",
+	})
+	for i, l := range r.jsonLayers() {
+		x := &r.layers[i]
+		row := []string{l.Name, l.Op, dimsText(x.Lower.In), dimsText(x.Out), l.Kernel, strings.Join(l.Folded, " ")}
+		if l.Modelled {
+			row = append(row, strconv.Itoa(l.Descriptors), strconv.FormatUint(l.Total.Cycles, 10), l.Bound,
+				strconv.FormatUint(l.Total.DMABytes, 10), number(l.Total.TimeNs), number(l.Total.EnergyNJ),
+				strconv.FormatUint(l.Total.MACs, 10), number(l.TFLOPS))
+		} else {
+			row = append(row, make([]string, 8)...)
+		}
+		c.Write(append(row, x.reason))
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (r *modelRun) writeTable(w io.Writer) error {
+	missing := r.missing()
+	chip := &r.options.Chip
+	fmt.Fprintf(w, "%s  %s, chip %s at %.3f GHz\n\n", legible(r.net.Name), plural(len(r.layers), "layer"), chip.Name, chip.Clock.Value/1e9)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "layer\top\tin\tout\tkernel\ttds\tcycles\tbound by\tDMA bytes\ttime\tenergy\tTFLOP/s")
+	for i, l := range r.jsonLayers() {
+		x := &r.layers[i]
+		op := l.Op
+		if x.Lower.Activation != 0 {
+			op += "+" + x.Lower.Activation.String()
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t", legible(l.Name), legible(op), dimsText(x.Lower.In), dimsText(x.Out), l.Kernel)
+		if !l.Modelled {
+			fmt.Fprintln(t, "-\tnot modelled\t\t\t\t\t")
+			continue
+		}
+		rate := "-"
+		if l.Total.MACs > 0 {
+			rate = fmt.Sprintf("%.3f", l.TFLOPS)
+		}
+		fmt.Fprintf(t, "%d\t%d\t%s\t%d\t%v\t%v\t%s\n", l.Descriptors, l.Total.Cycles, strings.ReplaceAll(l.Bound, "_", " "),
+			l.Total.DMABytes, x.report.Time, energy(x.report), rate)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	r.writeTotals(w, missing)
+	return nil
+}
+
+func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
+	t := r.total()
+	time := clock.Nanoseconds(t.TimeNs)
+	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it the dispatch)\n",
+		t.Cycles, time, t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch))
+	fmt.Fprintf(w, "note: %s\n", separate)
+	for _, name := range r.synthetic {
+		fmt.Fprintf(w, "input   %s  pseudo-random, seed %d\n", name, r.options.Seed)
+	}
+	for _, o := range r.outputs {
+		fmt.Fprintf(w, "output  %s %v  crc32 %s  %s\n", o.Port.Name, o.Port.Shape, checksum(o.Data), summary(o.Data))
+	}
+	if len(missing) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "not modelled: %s, in no total\n", plural(len(missing), "layer"))
+	for _, m := range missing {
+		fmt.Fprintf(w, "  %s (%s): %s\n", legible(m.Name), legible(m.Op), legible(strings.TrimPrefix(m.Reason, m.Op+": ")))
+	}
+}

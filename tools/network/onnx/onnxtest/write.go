@@ -1,0 +1,103 @@
+package onnxtest
+
+import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A Message is an encoded protocol-buffer message.
+type Message []byte
+
+// Bytes appends a field of bytes.
+func (m Message) Bytes(num protowire.Number, b []byte) Message {
+	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
+}
+
+// Text appends a string field.
+func (m Message) Text(num protowire.Number, s string) Message { return m.Bytes(num, []byte(s)) }
+
+// Int appends a varint field.
+func (m Message) Int(num protowire.Number, v int) Message {
+	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
+}
+
+// Model is a file of a graph of nodes, inputs, outputs and constants.
+func Model(parts ...Message) []byte {
+	graph := Message{}.Text(2, "graph")
+	for _, p := range parts {
+		graph = append(graph, p...)
+	}
+	return Message{}.Int(1, 8).Text(2, "onnxtest").Bytes(7, graph).Bytes(8, Message{}.Int(2, 17))
+}
+
+// Input is an input of the graph; a dimension of 0 has a name instead.
+func Input(name string, dims ...int) Message { return value(11, name, dims) }
+
+// Output is an output of the graph.
+func Output(name string) Message { return value(12, name, nil) }
+
+func value(num protowire.Number, name string, dims []int) Message {
+	var shape Message
+	for _, d := range dims {
+		if d == 0 {
+			shape = shape.Bytes(1, Message{}.Text(2, "batch"))
+			continue
+		}
+		shape = shape.Bytes(1, Message{}.Int(1, d))
+	}
+	tensor := Message{}.Int(1, 1).Bytes(2, shape)
+	return Message{}.Bytes(num, Message{}.Text(1, name).Bytes(2, Message{}.Bytes(1, tensor)))
+}
+
+// Constant is an initializer of float32 values. Without values they stand in another
+// file.
+func Constant(name string, dims []int, values ...float32) Message {
+	t := Message{}.Int(2, 1).Text(8, name)
+	for _, d := range dims {
+		t = t.Int(1, d)
+	}
+	if values == nil {
+		return Message{}.Bytes(5, t.Bytes(13, Message{}.Text(1, "location")))
+	}
+	var raw []byte
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	}
+	return Message{}.Bytes(5, t.Bytes(9, raw))
+}
+
+// Ints is an initializer of int64 values.
+func Ints(name string, values ...int) Message {
+	t := Message{}.Int(2, 7).Text(8, name).Int(1, len(values))
+	var packed []byte
+	for _, v := range values {
+		packed = protowire.AppendVarint(packed, uint64(v))
+	}
+	return Message{}.Bytes(5, t.Bytes(7, packed))
+}
+
+// Node is an operator; name is also the name of its output.
+func Node(op, name string, inputs []string, attributes ...Message) Message {
+	n := Message{}.Text(3, name).Text(4, op).Text(2, name)
+	for _, in := range inputs {
+		n = n.Text(1, in)
+	}
+	for _, a := range attributes {
+		n = n.Bytes(5, a)
+	}
+	return Message{}.Bytes(1, n)
+}
+
+// Int is an attribute.
+func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).Int(20, 2) }
+
+// List is an attribute.
+func List(name string, values ...int) Message {
+	a := Message{}.Text(1, name).Int(20, 7)
+	for _, v := range values {
+		a = a.Int(8, v)
+	}
+	return a
+}

@@ -1,0 +1,207 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+	ox "anesim/tools/network/onnx/onnxtest"
+)
+
+// text is a network a line a layer.
+func text(n *Network) []string {
+	var lines []string
+	for _, l := range n.Layers {
+		s := fmt.Sprintf("%s %v(%s) %s", l.Name, l.Lower.Op, strings.Join(l.Inputs, ","), shapeText(l.Out))
+		if len(l.Folded) > 0 {
+			s += " +" + strings.Join(l.Folded, "+")
+		}
+		if l.Reason != "" {
+			s = fmt.Sprintf("%s: %s", l.Name, l.Reason)
+		}
+		lines = append(lines, s)
+	}
+	return lines
+}
+
+func zeros(n int) []float32 { return make([]float32, n) }
+
+func in(names ...string) []string { return names }
+
+func TestONNXLayers(t *testing.T) {
+	picture := ox.Input("x", 0, 4, 8, 8)
+	rows := ox.Input("x", 6, 16)
+	heads := ox.Input("x", 1, 10, 3, 4)
+	for _, tc := range []struct {
+		name  string
+		parts []ox.Message
+		want  []string
+	}{
+		{"convolution, batch normalisation, rectifier", []ox.Message{
+			picture, ox.Constant("w", []int{8, 4, 3, 3}, zeros(8*4*9)...),
+			ox.Constant("s", []int{8}, zeros(8)...), ox.Constant("v", []int{8}, 1, 1, 1, 1, 1, 1, 1, 1),
+			ox.Node("Conv", "a", in("x", "w"), ox.List("pads", 1, 1, 1, 1), ox.List("strides", 2, 2)),
+			ox.Node("BatchNormalization", "b", in("a", "s", "s", "s", "v")),
+			ox.Node("Relu", "y", in("b")), ox.Output("y"),
+		}, []string{"a conv(x) 1x8x4x4 +b+b/2+y"}},
+		{"an auto pad", []ox.Message{
+			picture, ox.Constant("w", []int{4, 1, 3, 3}),
+			ox.Node("Conv", "a", in("x", "w"), ox.Int("group", 4), ox.Message{}.Text(1, "auto_pad").Text(4, "SAME_UPPER")),
+		}, []string{"a conv(x) 1x4x8x8"}},
+		{"taps apart", []ox.Message{
+			picture, ox.Constant("w", []int{4, 4, 3, 3}),
+			ox.Node("Conv", "a", in("x", "w"), ox.List("dilations", 2, 2)), ox.Node("Relu", "y", in("a")),
+		}, []string{"a: taps that stand apart (dilations)", `y: the shape of "a" is not known: a has none`}},
+		{"a classifier", []ox.Message{
+			picture, ox.Constant("w", []int{10, 4}), ox.Constant("c", []int{10}),
+			ox.Node("GlobalAveragePool", "a", in("x")), ox.Node("Flatten", "b", in("a")),
+			ox.Node("Dropout", "d", in("b")), ox.Node("Gemm", "y", in("d", "w", "c"), ox.Int("transB", 1)),
+			ox.Node("Softmax", "p", in("y"), ox.Int("axis", -1)), ox.Output("p"),
+		}, []string{"a reduce_mean(x) 1x4x1x1", "y linear(a) 1x1x1x10", "p softmax(y) 1x1x1x10"}},
+		{"a bias of columns", []ox.Message{
+			rows, ox.Constant("w", []int{16, 5}), ox.Constant("c", []int{5}),
+			ox.Node("MatMul", "a", in("x", "w")), ox.Node("Add", "b", in("a", "c")), ox.Node("Relu", "y", in("b")),
+		}, []string{"a matmul(x) 1x1x6x5 +b+y"}},
+		{"layer norm with its scale", []ox.Message{
+			rows, ox.Constant("s", []int{16}, zeros(16)...), ox.Constant("b", []int{16}, zeros(16)...),
+			ox.Node("LayerNormalization", "a", in("x", "s", "b")),
+		}, []string{"a layernorm(x) 1x1x6x16", "a/2 mul(a/1,a/2/constant) 1x1x6x16"}},
+		{"attention", []ox.Message{
+			heads, ox.Constant("eighth", nil, 8),
+			ox.Node("Transpose", "q", in("x"), ox.List("perm", 0, 1, 3, 2)),
+			ox.Node("MatMul", "s", in("x", "q")), ox.Node("Div", "d", in("s", "eighth")),
+			ox.Node("Softmax", "p", in("d")), ox.Node("MatMul", "y", in("p", "x")),
+		}, []string{
+			"q transpose(x) 10x4x1x3", "s matmul(x,q) 1x10x3x3", "d mul(s) 1x10x3x3",
+			"p softmax(d) 1x10x3x3", "y matmul(p,x) 1x10x3x4",
+		}},
+		{"views", []ox.Message{
+			rows, ox.Ints("shape", 1, 0, -1), ox.Ints("axes", 0),
+			ox.Node("Unsqueeze", "a", in("x", "axes")), ox.Node("Squeeze", "b", in("a", "axes")),
+			ox.Node("Reshape", "c", in("b", "shape")), ox.Node("Tanh", "y", in("c")),
+		}, []string{"y tanh(x) 1x1x16x6"}},
+		{"parts", []ox.Message{
+			heads, ox.Ints("zero", 0), ox.Ints("two", 2), ox.Ints("one", 1),
+			ox.Node("Slice", "a", in("x", "zero", "two", "one")), ox.Node("Slice", "b", in("x", "two", "two", "one")),
+			ox.Node("Concat", "y", in("a", "x"), ox.Int("axis", 1)), ox.Node("Concat", "z", in("x", "x"), ox.Int("axis", 3)),
+		}, []string{
+			"a slice(x) 1x2x3x4", "b: shape 1x0x3x4", "y concat(a,x) 1x12x3x4", "z concat(x,x) 30x8x1x1",
+		}},
+		{"what is no layer", []ox.Message{
+			picture, ox.Node("Resize", "a", in("x")), ox.Node("Relu", "y", in("nothing")),
+			ox.Node("Transpose", "t", in("x"), ox.List("perm", 0, 2, 1, 3)),
+		}, []string{
+			"a: no layer of the engine does this operator", `y: no node before makes "nothing"`,
+			"t: permutation [0 2 1 3] of [1 4 8 8]; the engine exchanges C and W",
+		}},
+		{"sum over axes", []ox.Message{
+			picture, ox.Node("ReduceSum", "a", in("x"), ox.List("axes", 2, 3), ox.Int("keepdims", 0)), ox.Node("Relu", "y", in("a")),
+		}, []string{"a reduce_sum(x) 1x4x1x1", "y relu(a) 1x1x1x4"}},
+	} {
+		n, err := ReadONNX(ox.Model(tc.parts...))
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		checkNetwork(t, n)
+		if d := cmp.Diff(tc.want, text(n)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+// Batch normalisation is in the convolution's weights and bias.
+func TestBatchNormFoldsValues(t *testing.T) {
+	n, err := ReadONNX(ox.Model(
+		ox.Input("x", 1, 2, 1, 1), ox.Constant("w", []int{2, 2, 1, 1}, 1, 2, 3, 4), ox.Constant("b", []int{2}, 1, -1),
+		ox.Constant("scale", []int{2}, 2, 1), ox.Constant("shift", []int{2}, 0.5, 0),
+		ox.Constant("mean", []int{2}, 1, 0), ox.Constant("variance", []int{2}, 3.75, 0.75),
+		ox.Node("Conv", "c", in("x", "w", "b")),
+		ox.Node("BatchNormalization", "y", in("c", "scale", "shift", "mean", "variance"),
+			ox.Message{}.Text(1, "epsilon").Bytes(99, nil).Int(20, 1)),
+		ox.Output("y"),
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The epsilon's attribute has no value: zero.
+	half := func(v ...float32) (h []float16.Float16) {
+		for _, x := range v {
+			h = append(h, float16.Fromfloat32(x))
+		}
+		return h
+	}
+	f := float32(2 / 1.9364917)
+	g := float32(1 / 0.8660254)
+	l := &n.Layers[0]
+	if len(n.Layers) != 1 || l.Output != "y" || !l.Lower.Bias {
+		t.Fatalf("%+v", n.Layers)
+	}
+	h := half(f, g)
+	f, g = h[0].Float32(), h[1].Float32()
+	if d := cmp.Diff(half(f, 2*f, 3*g, 4*g), l.Weights.Filter); d != "" {
+		t.Errorf("weights (-want +got):\n%s", d)
+	}
+	want := half(f+(0.5-2/float32(1.9364917)), -g)
+	for i, v := range l.Weights.Bias {
+		if d := v.Float32() - want[i].Float32(); d > 2e-3 || d < -2e-3 {
+			t.Errorf("bias %d is %v, want about %v", i, v, want[i])
+		}
+	}
+}
+
+func TestONNXErrors(t *testing.T) {
+	long := ox.Model(ox.Input("x", 1), ox.Constant("w", []int{4}, 1, 2, 3, 4))
+	for _, tc := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"empty", nil, "byte 0x0: not an ONNX model: it has no graph"},
+		{"text", []byte("name: x"), "byte 0x0: field tag: unexpected EOF"},
+		{"cut", long[:len(long)-9], "byte 0x0: field tag"},
+		{"wire", ox.Message{}.Int(7, 1), "byte 0x0: field 7 has wire type 0, want 2"},
+		{"no shape", ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x"))), `byte 0x0: input "x": its shape is not stated`},
+		{"shape", ox.Model(ox.Constant("w", []int{1 << 30, 1 << 30})), `byte 0x`},
+	} {
+		_, err := ReadONNX(tc.data)
+		var f *FormatError
+		if !errors.As(err, &f) {
+			t.Errorf("%s: %v, want a FormatError", tc.name, err)
+		} else if !strings.HasPrefix(err.Error(), tc.want) && tc.name != "cut" && tc.name != "text" {
+			t.Errorf("%s:\n got %s\nwant %s", tc.name, err, tc.want)
+		}
+	}
+}
+
+func FuzzReadONNX(f *testing.F) {
+	f.Add(ox.Model(
+		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 3, 3}, zeros(8*4*9)...), ox.Ints("s", 1, -1),
+		ox.Node("Conv", "a", in("x", "w"), ox.List("pads", 1, 1, 1, 1)), ox.Node("Relu", "b", in("a")),
+		ox.Node("AveragePool", "p", in("b"), ox.List("kernel_shape", 2, 2)), ox.Node("Reshape", "r", in("p", "s")),
+		ox.Node("Transpose", "t", in("p"), ox.List("perm", 0, 3, 2, 1)), ox.Node("Split", "q", in("t"), ox.Int("axis", 1)),
+		ox.Node("LayerNormalization", "n", in("r")), ox.Node("Softmax", "y", in("n")), ox.Output("y"),
+	))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n, err := ReadONNX(data)
+		var format *FormatError
+		switch {
+		case err == nil:
+			checkNetwork(t, n)
+			for i := range n.Layers {
+				if l := &n.Layers[i]; l.Reason == "" && l.Lower.Op == lower.Op(0) {
+					t.Fatalf("layer %q does nothing", l.Name)
+				}
+			}
+		case !errors.As(err, &format):
+			t.Fatalf("%T: %v", err, err)
+		case strings.Contains(err.Error(), "\n"):
+			t.Fatalf("%+q", err.Error())
+		}
+	})
+}
