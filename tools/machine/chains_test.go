@@ -312,7 +312,7 @@ func TestUnaryChains(t *testing.T) {
 		name, table string
 		scale, bias half
 	}{
-		{"unary_exp_c64", "exp", 0x3dc5, 0}, // log2(e)
+		{"unary_exp_c64", "exp", 0x3dc5, 0},          // log2(e)
 		{"unary_rsqrt_c64", "rsqrt", 0x3c00, 0x0011}, // epsilon 1e-6
 		{"unary_sigmoid_c64", "sigmoid", 0x3c00, 0},
 		{"unary_sqrt_c64", "sqrt", 0x3c00, 0},
