@@ -49,7 +49,6 @@ func yamlError(err error) error {
 // A yamlReader builds a network of YAML nodes.
 type yamlReader struct {
 	*builder
-	names   map[string]bool
 	last    string // tensor
 	outputs []string
 }

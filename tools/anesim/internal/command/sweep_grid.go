@@ -1,0 +1,137 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Bounds of a grid.
+const (
+	maxValues = 1 << 16 // of one axis
+	maxPoints = 1 << 28
+)
+
+// An axis is a key with the values it takes.
+type axis struct {
+	name   string
+	values []string
+}
+
+// A grid is all combinations of its axes' values; the last axis changes fastest.
+type grid []axis
+
+// parseAxis reads NAME=VALUES: values and ranges joined by commas.
+func parseAxis(s string) (axis, error) {
+	name, list, ok := strings.Cut(s, "=")
+	if !ok || name == "" || list == "" {
+		return axis{}, usage("%q: want KEY=VALUES", s)
+	}
+	a := axis{name: name}
+	for item := range strings.SplitSeq(list, ",") {
+		values, err := expand(item)
+		if err != nil {
+			return axis{}, usage("%s: %v", name, err)
+		}
+		a.values = append(a.values, values...)
+		if len(a.values) > maxValues {
+			return axis{}, usage("%s: more than %d values", name, maxValues)
+		}
+	}
+	return a, nil
+}
+
+// expand is the values of one item: itself, or those of a range FROM..TO, FROM..TO+STEP
+// or FROM..TO*FACTOR.
+func expand(item string) ([]string, error) {
+	first, rest, ok := strings.Cut(item, "..")
+	if !ok {
+		if item == "" {
+			return nil, fmt.Errorf("an empty value")
+		}
+		return []string{item}, nil
+	}
+	step, factor := 1, 1
+	var err error
+	last := rest
+	if i := strings.IndexAny(rest, "+*"); i >= 0 {
+		last = rest[:i]
+		into := &step
+		if rest[i] == '*' {
+			step, into = 0, &factor
+		}
+		if *into, err = rangeNumber(rest[i+1:]); err != nil {
+			return nil, err
+		}
+	}
+	from, err := rangeNumber(first)
+	if err != nil {
+		return nil, err
+	}
+	to, err := rangeNumber(last)
+	switch {
+	case err != nil:
+		return nil, err
+	case from > to || step == 0 && (factor < 2 || from < 1) || factor == 1 && step < 1:
+		return nil, fmt.Errorf("%q: the range does not get to its end", item)
+	}
+	var values []string
+	for v := from; v <= to && len(values) <= maxValues; v = v*factor + step {
+		values = append(values, strconv.Itoa(v))
+	}
+	return values, nil
+}
+
+// rangeNumber reads an integer, hexadecimal with 0x, small enough that products of two
+// are exact.
+func rangeNumber(s string) (int, error) {
+	v, err := strconv.ParseInt(s, 0, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number a range can have", s)
+	}
+	return int(v), nil
+}
+
+// points is the number of combinations.
+func (g grid) points() (int, error) {
+	n := 1
+	for _, a := range g {
+		n *= len(a.values)
+		if n > maxPoints {
+			return 0, usage("more than %d points", maxPoints)
+		}
+	}
+	return n, nil
+}
+
+// at is the values of one point, an axis each.
+func (g grid) at(point int) []string {
+	values := make([]string, len(g))
+	for i := len(g) - 1; i >= 0; i-- {
+		n := len(g[i].values)
+		values[i] = g[i].values[point%n]
+		point /= n
+	}
+	return values
+}
+
+// A shard is every n-th point, from number i of 1 to n.
+type shard struct{ i, n int }
+
+func parseShard(s string) (shard, error) {
+	if s == "" {
+		return shard{1, 1}, nil
+	}
+	first, second, _ := strings.Cut(s, "/")
+	i, err1 := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(second)
+	if err1 != nil || err2 != nil || i < 1 || i > n {
+		return shard{}, usage("--shard %q: want I/N with I from 1 to N", s)
+	}
+	return shard{i, n}, nil
+}
+
+// point is the shard's k-th point, and points how many of total it has.
+func (s shard) point(k int) int { return k*s.n + s.i - 1 }
+
+func (s shard) points(total int) int { return (total - s.i + s.n) / s.n }

@@ -1,0 +1,137 @@
+package command
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sweepRows(t *testing.T, args ...string) [][]string {
+	t.Helper()
+	out, errs, code := anesim(append([]string{"sweep"}, args...)...)
+	if code != exitDone {
+		t.Fatalf("sweep %v: exit %d: %s", args, code, errs)
+	}
+	return records(t, out)
+}
+
+func records(t *testing.T, text string) [][]string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestExpand(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"5", "5"}, {"same", "same"}, {"1,3,1", "1 3 1"}, {"1..4", "1 2 3 4"}, {"-2..1", "-2 -1 0 1"},
+		{"16..60+16", "16 32 48"}, {"64..512*2", "64 128 256 512"}, {"0x10..0x12", "16 17 18"}, {"1,4..5,9", "1 4 5 9"},
+		{"3..1", ""}, {"1..", ""}, {"0..8*2", ""}, {"1..8*1", ""}, {"1..8+0", ""}, {"1..8+-1", ""}, {"a..b", ""}, {",1", ""},
+		{"0..1000000", ""}, {"1..9999999999999", ""},
+	} {
+		a, err := parseAxis("k=" + tc.in)
+		if got := strings.Join(a.values, " "); err == nil && got != tc.want || (err != nil) != (tc.want == "") {
+			t.Errorf("%s: %q, %v, want %q", tc.in, got, err, tc.want)
+		}
+	}
+}
+
+// Rows come in the grid's order however many points run at a time, and say what layer
+// says.
+func TestSweepLayers(t *testing.T) {
+	args := []string{"conv", "cin=16,32", "cout=16..64*2", "h=8", "w=8", "k=1,3", "pad=same", "--workers"}
+	one, many := sweepRows(t, append(args, "1")...), sweepRows(t, append(args, "7")...)
+	if d := cmp.Diff(one, many); d != "" {
+		t.Errorf("one worker and seven (-one +seven):\n%s", d)
+	}
+	if len(one) != 1+2*3*2 {
+		t.Fatalf("%d rows", len(one))
+	}
+	if d := cmp.Diff([]string{"8", "conv", "32", "32", "8", "8", "1", "same"}, one[9][:8]); d != "" {
+		t.Errorf("point 8 (-want +got):\n%s", d)
+	}
+	r := layer(t, "conv", "cin=32", "cout=32", "h=8", "w=8", "k=1", "pad=same", "--timing-only")
+	if got := one[9][slices.Index(one[0], "time_ns")]; got != number(r.Total.TimeNs) {
+		t.Errorf("%s ns, layer says %v", got, r.Total.TimeNs)
+	}
+}
+
+func TestSweepRegistersOfAProgram(t *testing.T) {
+	rows := sweepRows(t, example(t, "add"), "--set", "PE.Cfg.OpMode=0..2", "--set", "Common.TileCfg.TileHeight=1,2")
+	if len(rows) != 7 || rows[0][2] != "PE.Cfg.OpMode" || rows[4][2] != "1" || rows[4][3] != "2" {
+		t.Errorf("%q", rows)
+	}
+}
+
+// Points that are refused are rows with the reason.
+func TestSweepRefusals(t *testing.T) {
+	rows := sweepRows(t, "relu", "w=16,20000", "--set", "Common.TileCfg.TileHeight=1")
+	last := len(rows[0]) - 1
+	if rows[1][last] != "" || !strings.Contains(rows[2][last], "width is 20000, the engine takes at most 16384") || rows[2][4] != "" {
+		t.Errorf("%q", rows)
+	}
+}
+
+// Shards together are the whole; a file that was cut off is completed.
+func TestSweepShardsAndResume(t *testing.T) {
+	args := []string{"sweep", "add", "c=16,32,48", "h=1..3", "w=8"}
+	whole, _, _ := anesim(args...)
+	var parts [][]string
+	for _, s := range []string{"1/4", "2/4", "3/4", "4/4"} {
+		parts = append(parts, sweepRows(t, append(args[1:], "--shard", s)...)[1:]...)
+	}
+	rows := records(t, whole)[1:]
+	for _, row := range rows {
+		if !slices.ContainsFunc(parts, func(p []string) bool { return slices.Equal(p, row) }) {
+			t.Errorf("no shard has %q", row)
+		}
+	}
+	if len(parts) != len(rows) {
+		t.Errorf("%d rows in shards, %d in all", len(parts), len(rows))
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	for _, cut := range []int{0, 5, len(whole) / 2, len(whole) - 1, len(whole)} {
+		if err := os.WriteFile(file, []byte(whole[:cut]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if out, errs, code := anesim(append(args, "--resume", file)...); code != exitDone || out != "" {
+			t.Fatalf("cut at %d: exit %d: %s%s", cut, code, errs, out)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(whole, string(got)); d != "" {
+			t.Errorf("cut at %d (-whole +resumed):\n%s", cut, d)
+		}
+	}
+	_, errs, code := anesim("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
+	if code != exitFailed || !strings.Contains(errs, "line 2 is of another sweep") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestSweepErrors(t *testing.T) {
+	for _, tc := range []struct{ args, want string }{
+		{"", "which operation or file?"},
+		{"convolve cin=3", `"convolve" is no file and no operation`},
+		{"conv cin=3 cout=1 dilation=2", "conv: dilation: no such key; conv has"},
+		{"conv cin=3 cin=4 cout=1", "cin is given twice"},
+		{"conv cin=8..4 cout=1", `cin: "8..4": the range does not get to its end`},
+		{"conv cin=3 cout=1 --shard 0/2", `--shard "0/2": want I/N`},
+		{"conv cin=3 cout=1 --set X=1", `override "X=1"`},
+		{"relu c=1..60000 h=1..60000", "more than 268435456 points"},
+	} {
+		_, errs, code := anesim(append([]string{"sweep"}, strings.Fields(tc.args)...)...)
+		if code != exitUsage || !strings.HasPrefix(errs, "anesim: "+tc.want) {
+			t.Errorf("sweep %s: exit %d\n got %swant %s", tc.args, code, errs, tc.want)
+		}
+	}
+}
