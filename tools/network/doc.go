@@ -42,7 +42,7 @@
 //	{"schema":1,"network":"..","file":"..","chip":"m1","host":"none",
 //	 "layers":[{"name":"..","op":"conv","in":[1,3,224,224],"out":[1,64,112,112],
 //	   "kernel":"7x7/2","folded":["relu1"],"modelled":true,"descriptors":1,
-//	   "bound":"compute","tflops":..,"crc32":"..",
+//	   "bound":"compute","tflops":..,"crc32":"..","note":"..",
 //	   "total":{"cycles":..,"time_ns":..,"wall_ns":..,"energy_nj":..,
 //	            "dispatch_energy_nj":0,"macs":..,"dma_bytes":..}}],
 //	 "total":{"cycles":..,...},
@@ -52,5 +52,7 @@
 //
 // kernel is taps, /stride and :groups, or "-". A layer that is not modelled has zeros for
 // numbers, and is in no total. The dispatch's energy is once in the network's total and
-// in no layer's. crc32 and outputs are there with values.
+// in no layer's. crc32 and outputs are there with values, note where a modelled layer's
+// values could not be computed; what nothing computed is pseudo-random to its readers and
+// among synthetic_inputs.
 package network

@@ -91,7 +91,6 @@ func TestLayerErrors(t *testing.T) {
 		{"conv cin=4 cout=4 k=3", exitFailed, "conv: a 3x3 window does not fit the padded input"},
 		{"conv cin=4 h=20000 cout=4", exitFailed, "conv: height is 20000, the engine takes at most 16384; split it"},
 		{"relu w=20000", exitFailed, "relu: width is 20000, the engine takes at most 16384; split it"},
-		{"pool c=4 h=8 w=8", exitFailed, "pool: no program shows the registers of a pooling window"},
 		{"relu c=4 --in weights=x.npy --seed x", exitUsage, "invalid argument"},
 	} {
 		_, errs, code := anesim(append([]string{"layer"}, strings.Fields(tc.line)...)...)

@@ -44,6 +44,7 @@ type jsonLayer struct {
 	Bound       string    `json:"bound"`
 	TFLOPS      float64   `json:"tflops"`
 	CRC32       string    `json:"crc32,omitempty"`
+	Note        string    `json:"note,omitempty"`
 	Total       jsonTotal `json:"total"`
 }
 
@@ -139,7 +140,7 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 		l := &r.layers[i]
 		j := jsonLayer{
 			Name: l.Name, Op: l.Op, In: dims(l.Lower.In), Out: dims(l.Out), Kernel: windowOf(l.Layer),
-			Folded: append([]string{}, l.Folded...), Modelled: l.report != nil,
+			Folded: append([]string{}, l.Folded...), Modelled: l.report != nil, Note: l.note,
 		}
 		if x := l.report; x != nil {
 			a := accounting(x)
@@ -236,6 +237,11 @@ func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
 	}
 	for _, o := range r.outputs {
 		fmt.Fprintf(w, "output  %s %v  crc32 %s  %s\n", o.Port.Name, o.Port.Shape, checksum(o.Data), summary(o.Data))
+	}
+	for i := range r.layers {
+		if l := &r.layers[i]; l.note != "" {
+			fmt.Fprintf(w, "no values: %s: %s\n", legible(l.Name), l.note)
+		}
 	}
 	if len(missing) == 0 {
 		return

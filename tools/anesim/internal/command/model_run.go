@@ -34,6 +34,7 @@ type layerRun struct {
 	report *hw.Report // nil when it is not modelled
 	fault  *hw.Fault
 	data   []float16.Float16 // the result, where values were computed
+	note   string            // why they were not, where they were asked for
 }
 
 // record takes a run's result in.
@@ -128,9 +129,13 @@ func (r *modelRun) chained(done func(layers int)) error {
 		if l.reason == "" {
 			res, err := r.runOn(l.Layer, tensors)
 			l.record(res, err)
-			if l.report != nil && len(res.Outputs) == 1 {
+			switch {
+			case l.report == nil:
+			case len(res.Outputs) == 1:
 				l.data = res.Outputs[0].Data
 				tensors[l.Output] = l.data
+			default:
+				l.note = whyNoOutputs(res)
 			}
 			if l.data != nil && slices.Contains(r.net.Outputs, l.Output) {
 				r.outputs = append(r.outputs, outputOf(l.Layer, l.data))

@@ -38,6 +38,9 @@ func Input(name string, dims ...int) Message { return value(11, name, dims) }
 // Output is an output of the graph.
 func Output(name string) Message { return value(12, name, nil) }
 
+// Shape states the shape of a tensor between nodes.
+func Shape(name string, dims ...int) Message { return value(13, name, dims) }
+
 func value(num protowire.Number, name string, dims []int) Message {
 	var shape Message
 	for _, d := range dims {
