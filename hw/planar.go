@@ -8,8 +8,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// maxPlane is the elements a reduction may hold at a time: a plane of this size is 32
-// MiB, sixteen times what the L2 has.
+// maxPlane is the elements a task may hold at a time, a plane of a reduction or the
+// source rows of a row of results: 32 MiB, sixteen times what the L2 has.
 const maxPlane = 16 << 20
 
 // planar computes a group of a task on the planar engine, a row or a plane at a time.

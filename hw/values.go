@@ -108,6 +108,12 @@ func (d *Device) compute(t *regs.Task) (note string, f *Fault) {
 	if err := d.pad.Reserve(d.scratchpadEnd(g)); err != nil {
 		return "", &Fault{Unit: "l2", What: err.Error()}
 	}
+	var e engineTask
+	if !g.Planar() {
+		if e, note, f = d.prepare(t); note != "" || f != nil {
+			return note, f
+		}
+	}
 	for group := range g.GroupCount() {
 		src, err := d.source(t, 1, group)
 		if err != nil {
@@ -122,12 +128,11 @@ func (d *Device) compute(t *regs.Task) (note string, f *Fault) {
 				return "", &Fault{Unit: "l2", What: err.Error()}
 			}
 		}
-		if g.Planar() {
-			note, f = d.planar(t, dst, src, group)
-		} else {
-			note, f = d.engines(t, dst, src, group)
+		if !g.Planar() {
+			e.run(g, dst, src, group, d.opts.Workers)
+			continue
 		}
-		if note != "" || f != nil {
+		if note, f = d.planar(t, dst, src, group); note != "" || f != nil {
 			return note, f
 		}
 	}
@@ -188,60 +193,72 @@ func (d *Device) keep(g *regs.Groups, src tiles.Source, group int) error {
 	return nil
 }
 
-// engines computes a group of a task on the MAC engines.
-func (d *Device) engines(t *regs.Task, dst tiles.Sink, src tiles.Source, group int) (note string, f *Fault) {
+// An engineTask is a task on the MAC engines, ready to run group by group.
+type engineTask struct {
+	post mac.Post
+	conv tiles.Convolution // of a multiply-accumulate
+}
+
+// prepare reads a task's coefficients: its activation table, its kernel.
+func (d *Device) prepare(t *regs.Task) (e engineTask, note string, f *Fault) {
 	g := &t.Groups
 	lanes, err := d.lanes(t)
 	if err != nil {
-		return "", &Fault{Unit: "kernel-dma", What: err.Error()}
+		return e, "", &Fault{Unit: "kernel-dma", What: err.Error()}
 	}
-	post := mac.Post{
+	e.post = mac.Post{
 		Scale: mac.PostScale(float(g.NE.PostScale.PostScale()), uint(g.NE.PostScale.PostScaleRightShift())),
 		Bias:  mac.AccBias(float(g.NE.AccBias.AccBias()), uint(g.NE.AccBias.AccBiasShift())),
 		ReLU:  g.NE.MACCfg.NonlinearMode() == regs.ReLU,
 		Port:  mac.PortFull,
 	}
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
-		table, err := tableOf(lanes)
-		if err != nil {
-			return "activation table: " + err.Error(), nil
+		if e.post.Table, err = tableOf(lanes); err != nil {
+			return e, "activation table: " + err.Error(), nil
 		}
-		post.Table = table
 	}
-	s := g.OutShape()
-	s.Groups = 1
 	switch g.NE.MACCfg.OpMode() {
-	case regs.PassThrough:
-		tiles.PassThrough(dst, src, s, post, d.opts.Workers)
-	case regs.ChannelMaximum:
-		tiles.ChannelMaximum(dst, src, s, g.InShape().Channels, post)
 	case regs.MantissaTable:
-		post.Port = mac.PortCeiling
-		if g.Common.GroupConvCfg.UnicastEn() {
-			tiles.PassThrough(dst, src, s, post, d.opts.Workers)
-		} else {
-			tiles.ChannelSum(dst, src, s, g.InShape().Channels, post)
-		}
-	default:
+		e.post.Port = mac.PortCeiling
+	case regs.MultiplyAccumulate:
 		if tiles.Taps(g) > 1 {
-			post.Port = mac.PortCeiling
+			e.post.Port = mac.PortCeiling
 		}
-		kernel, err := tiles.NewKernel(g, lanes)
+		e.conv = tiles.NewConvolution(g)
+		e.conv.Post = e.post
+		if n := e.conv.Staged(); n > maxPlane {
+			return e, "", &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once, more than %d", n, maxPlane)}
+		}
+		e.conv.Kernel, err = tiles.NewKernel(g, lanes)
 		var short *tiles.KernelError
 		switch packing, _ := tiles.PackingOf(g); {
 		case err == nil:
 		case packing == tiles.Dense && errors.As(err, &short):
-			return "", &Fault{Unit: "kernel-dma", What: err.Error()}
+			return e, "", &Fault{Unit: "kernel-dma", What: err.Error()}
 		default:
 			// What silicon makes of weights that do not unpack is not known: a bare
 			// chain's made-up ones are such.
-			return err.Error(), nil
+			return e, err.Error(), nil
 		}
-		c := tiles.NewConvolution(g)
-		c.Kernel, c.Group, c.Post = kernel, group, post
-		c.Run(dst, src, d.opts.Workers)
 	}
-	return "", nil
+	return e, "", nil
+}
+
+// run computes one group.
+func (e *engineTask) run(g *regs.Groups, dst tiles.Sink, src tiles.Source, group, workers int) {
+	s := g.OutShape()
+	channels := g.InShape().Channels
+	switch op := g.NE.MACCfg.OpMode(); {
+	case op == regs.MultiplyAccumulate:
+		e.conv.Group = group
+		e.conv.Run(dst, src, workers)
+	case op == regs.ChannelMaximum:
+		tiles.ChannelMaximum(dst, src, s, channels, e.post)
+	case op == regs.MantissaTable && !g.Common.GroupConvCfg.UnicastEn():
+		tiles.ChannelSum(dst, src, s, channels, e.post)
+	default:
+		tiles.PassThrough(dst, src, s, e.post, workers)
+	}
 }
 
 // lanes are the bytes of the coefficient buffers that are on.

@@ -35,10 +35,10 @@ func PackLanes(weights [][]uint16, bias []uint16) (*Kernel, error) {
 
 // PackDense lays out the coefficients of a multiple of 16 output channels (bytes: section
 // hashes of the vendor's compiler). A plane holds g neighbouring channels, tap by tap
-// with the channels side by side; planes go round the 16 lanes in turn. g is the largest
-// power of two up to N/16 and to width, which is 16, or 32 over an input of at most 8x8
-// pixels; channels that do not fill 16 such planes take the next smaller g. A bias is a
-// row of g halves ahead of each plane.
+// with the channels side by side; planes go round the 16 lanes in turn. g is N/16, at
+// most width, which is 16, or 32 over an input of at most 8x8 pixels: 224 channels make
+// planes of 14. Channels that do not fill 16 such planes take a smaller g. A bias is a row
+// of g halves ahead of each plane.
 func PackDense(weights [][]uint16, bias []uint16, width int) (*Kernel, error) {
 	count := len(weights)
 	if count == 0 || count%lanes != 0 || width < 1 {
@@ -49,10 +49,7 @@ func PackDense(weights [][]uint16, bias []uint16, width int) (*Kernel, error) {
 	}
 	var perLane [lanes][]uint16
 	for first := 0; first < count; {
-		g := 1
-		for 2*g <= width && 2*g*lanes <= count-first {
-			g *= 2
-		}
+		g := min(width, (count-first)/lanes)
 		for range (count - first) / (g * lanes) {
 			for i := range perLane {
 				perLane[i] = plane(perLane[i], weights, bias, first, g)

@@ -25,9 +25,15 @@ func PostScale(value float16.Float16, rightShift uint) float32 {
 }
 
 // AccBias is the addend that the AccBias register stands for: an fp16 value
-// shifted left. That the shift goes left is assumed; it is 0 in every real task.
+// shifted left. A denormal counts: the compiler's rsqrt carries its epsilon of 1e-6 as one
+// (bytes). NaN reads as +Inf. That the shift goes left is assumed; it is 0 in every real
+// task.
 func AccBias(value float16.Float16, shift uint) float32 {
-	return scaleBy(widen(value), int(shift&31))
+	v := value.Float32()
+	if v != v {
+		v = float32(inf)
+	}
+	return scaleBy(v, int(shift&31))
 }
 
 // scaleBy returns v * 2^n for n in [-31, 31].

@@ -88,6 +88,9 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	}
 }
 
+// Staged is the source elements that one row of results needs at once.
+func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.sourceRows(1)) * c.Win }
+
 func (c *Convolution) sourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
 
 // taps is the length of one reduction.

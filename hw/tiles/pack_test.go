@@ -193,27 +193,35 @@ func (l *layer) plane(b []byte, first, g int) []byte {
 			b = append(b, byte(int8(h.Float32()/l.scale(first+i/max(1, l.ox)%g).Float32())))
 		}
 	case ZeroSkipping:
-		b = appendZeroSkipping(b, w, len(kernels))
+		b = l.appendZeroSkipping(b, w, len(kernels))
 	}
 	return b
 }
 
-// appendZeroSkipping is a count of the body's bytes, and for each step a zero byte, a
-// mask byte for every eight channels and the halves that are not zero.
-func appendZeroSkipping(b []byte, w []half, g int) []byte {
+// appendZeroSkipping is a count of the body's bytes, and for each input channel and
+// stride phase a mask byte for every eight entries with the halves that are not zero
+// behind it; an odd number of masks has a zero byte in front, and a kernel of one tap
+// always.
+func (l *layer) appendZeroSkipping(b []byte, w []half, g int) []byte {
 	var body []byte
-	for step := range slices.Chunk(w, g) {
-		body = append(body, 0)
-		mask := make([]byte, (g+7)/8)
-		for i, h := range step {
-			if h != 0 {
-				mask[i/8] |= 1 << (i % 8)
-			}
-		}
-		body = append(body, mask...)
-		for _, h := range step {
-			if h != 0 {
-				body = put(body, h)
+	for len(w) > 0 {
+		for y := range min(l.sy, l.kh) {
+			for x := range min(l.sx, l.kw) {
+				taps := (l.kh - y + l.sy - 1) / l.sy * ((l.kw - x + l.sx - 1) / l.sx)
+				if (taps*g+7)/8%2 == 1 || l.kh*l.kw == 1 {
+					body = append(body, 0)
+				}
+				for entries := range slices.Chunk(w[:taps*g], 8) {
+					at := len(body)
+					body = append(body, 0)
+					for i, h := range entries {
+						if h != 0 {
+							body[at] |= 1 << i
+							body = put(body, h)
+						}
+					}
+				}
+				w = w[taps*g:]
 			}
 		}
 	}

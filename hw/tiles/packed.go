@@ -55,9 +55,6 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	case k.PalEn():
 		p = Palette
 	case k.Sparse() && (cc.Sx() > 1 || cc.Sy() > 1):
-		if cc.Kw() != 1 || cc.Kh() != 1 {
-			return p, "the order of taps in zero-skipping weights of more than one tap is not known"
-		}
 		p = ZeroSkipping
 	case k.Sparse():
 		p = Masked
@@ -76,7 +73,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 		if need[lane] == 0 {
 			continue
 		}
-		r := laneReader{lane: lane, b: k.lanes[lane]}
+		r := laneReader{lane: lane, b: k.lanes[lane], phases: phases(g)}
 		if p == Palette {
 			r.codebook = make([]float16.Float16, 1<<paletteBits)
 			if err := r.halves(r.codebook); err != nil {
@@ -112,6 +109,7 @@ type laneReader struct {
 	at       int
 	codebook []float16.Float16
 	bits     int
+	phases   []int // taps of a channel by stride phase
 }
 
 func (r *laneReader) take(n int) ([]byte, error) {
@@ -155,7 +153,7 @@ func (r *laneReader) plane(dense []byte, p Packing, width, taps, bias int) ([]by
 	w := make([]float16.Float16, taps*width)
 	switch p {
 	case ZeroSkipping:
-		err = r.zeroSkipping(w, width)
+		err = r.zeroSkipping(w, width, r.phases)
 	case Masked:
 		var n int
 		if n, err = mac.UnpackSparse(w, r.b[r.at:]); err == nil {
@@ -183,7 +181,7 @@ func (p Packing) least(width, taps, paletteBits int) int {
 	n := width * taps
 	switch p {
 	case ZeroSkipping:
-		return 2 + taps*(1+(width+7)/8)
+		return 2 + (n+7)/8
 	case Masked:
 		return (n + 7) / 8
 	case Palette:
@@ -195,10 +193,15 @@ func (p Packing) least(width, taps, paletteBits int) int {
 }
 
 // zeroSkipping reads a plane of stride-2 weights: a 16-bit count of the body's bytes,
-// then for each step a zero byte, a mask byte for every eight channels and the halves of
-// the set bits (the section of a 1x1 program packed this way has the hash of the
-// compiler's). Wide planes close with width/2 - 2 zero bytes.
-func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
+// then for each input channel its taps by stride phase. The width halves of a phase's
+// taps, side by side, are its entries; every eight have a mask byte, lowest bit first,
+// and then the halves of the set bits. A phase with an odd number of masks starts with a
+// zero byte, and so does every phase of a kernel of one tap. Wide planes close with
+// width/2 - 2 zero bytes.
+//
+// The section of a 1x1 program packed this way has the hash of the compiler's; of a 3x3
+// one it has the lengths of the lanes, and the order of the entries is inferred.
+func (r *laneReader) zeroSkipping(w []float16.Float16, width int, phases []int) error {
 	count, err := r.take(2)
 	if err != nil {
 		return err
@@ -207,33 +210,49 @@ func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
 	if err != nil {
 		return err
 	}
-	short := func() error {
-		return fmt.Errorf("body of %d bytes ends inside a step", len(body))
-	}
-	masks := (width + 7) / 8
-	at := 0
-	for step := 0; step < len(w); step += width {
-		if at+1+masks > len(body) {
-			return short()
-		}
-		mask := body[at+1 : at+1+masks]
-		at += 1 + masks
-		n := 0
-		for _, m := range mask {
-			n += bits.OnesCount8(m)
-		}
-		if at+2*n > len(body) {
-			return short()
-		}
-		for i := range width {
-			if mask[i/8]>>(i%8)&1 != 0 {
-				w[step+i] = float16.Float16(binary.LittleEndian.Uint16(body[at:]))
-				at += 2
+	short := fmt.Errorf("body of %d bytes ends inside a channel", len(body))
+	for len(w) > 0 {
+		for _, taps := range phases {
+			entries := w[:taps*width]
+			w = w[len(entries):]
+			if (len(entries)+7)/8%2 == 1 || len(phases) == 1 && taps == 1 {
+				if len(body) == 0 {
+					return short
+				}
+				body = body[1:]
+			}
+			for ; len(entries) > 0; entries = entries[min(8, len(entries)):] {
+				if len(body) == 0 || len(body) < 1+2*bits.OnesCount8(body[0]) {
+					return short
+				}
+				mask := body[0]
+				body = body[1:]
+				for i := range entries[:min(8, len(entries))] {
+					if mask>>i&1 != 0 {
+						entries[i] = float16.Float16(binary.LittleEndian.Uint16(body))
+						body = body[2:]
+					}
+				}
 			}
 		}
 	}
 	_, err = r.take(max(0, width/2-2))
 	return err
+}
+
+// phases is how many taps of a channel each stride phase has, row phases outside.
+func phases(g *regs.Groups) []int {
+	cc := g.Common.ConvCfg
+	count := func(k, s, p int) int { return max(0, (k-p+s-1)/s) }
+	var n []int
+	for y := range max(1, int(cc.Sy())) {
+		for x := range max(1, int(cc.Sx())) {
+			if taps := count(int(cc.Kh()), int(cc.Sy()), y) * count(int(cc.Kw()), int(cc.Sx()), x); taps > 0 {
+				n = append(n, taps)
+			}
+		}
+	}
+	return n
 }
 
 // int8 reads a plane of signed bytes, each times its channel's scale.

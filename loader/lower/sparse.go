@@ -10,7 +10,7 @@ import "encoding/binary"
 // and the body has, for each input channel, the taps of each stride phase in turn: the
 // g channels of each tap side by side are its entries, and every 8 entries have a byte
 // that says which are not zero, lowest bit first, and then those halves. A phase with an
-// odd number of such bytes starts with a zero byte.
+// odd number of such bytes starts with a zero byte, and every phase of a 1x1 window does.
 //
 // The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both
 // examples' lanes is, and the order of its taps is inferred.
@@ -45,7 +45,7 @@ func (f *filter) sparsePlane(dst []byte, first, g, taps int, phases [][]int) []b
 		at := c * taps
 		for _, phase := range phases {
 			entries := len(phase) * g
-			if (entries+7)/8%2 == 1 {
+			if (entries+7)/8%2 == 1 || taps == 1 {
 				body = append(body, 0)
 			}
 			mask := 0
