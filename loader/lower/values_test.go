@@ -282,26 +282,44 @@ func randomConv(r *rand.Rand) (Layer, Weights) {
 	if r.IntN(3) == 0 {
 		l.Activation = ReLU
 	}
-	wts := Weights{Dense: true, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}
+	wts := Weights{Dense: r.IntN(2) == 0, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}
 	if l.Bias {
 		wts.Bias = halves(r, l.Cout)
 	}
 	return l, wts
 }
 
+// rounds is how many random layers a test takes of a kind that gets n in short mode: all
+// kinds together more than 2,000.
+func rounds(n int) int {
+	if testing.Short() {
+		return n
+	}
+	return 3 * n
+}
+
 func TestConvolutionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 150 {
+	for range rounds(150) {
 		l, w := randomConv(r)
 		check(t, r, l, w, 0.01)
 	}
-	for range 20 {
+	for range rounds(20) {
 		in := Shape{1 + r.IntN(2), 2 + r.IntN(40), 1, 2 + r.IntN(400)}
 		k := 1 + r.IntN(9)
 		l := Depthwise(in, Window{Kh: 1, Kw: k, Sy: 1, Sx: 1, Px: k / 2, Qx: (k - 1) / 2})
 		check(t, r, l, Weights{Filter: halves(r, in.C*k)}, 0.01)
 		l = Conv(in, 16*(1+r.IntN(3)), Valid(1, 2))
 		check(t, r, l, Weights{Filter: halves(r, l.Cout*in.C)}, 0.01)
+
+		// The zero-skipping form, some of its weights zero.
+		k = 1 + r.IntN(4)
+		l = Conv(Shape{1, 1 + r.IntN(20), k + r.IntN(20), k + r.IntN(20)}, 16*(1+r.IntN(8)), Valid(k, 2))
+		w := Weights{Filter: halves(r, l.Cout*l.In.C*k*k)}
+		for range len(w.Filter) / 3 {
+			w.Filter[r.IntN(len(w.Filter))] = 0
+		}
+		check(t, r, l, w, 0.01)
 	}
 	grouped := Conv(Shape{2, 128, 12, 13}, 256, Same(5, 1, Shape{1, 128, 12, 13}))
 	grouped.Groups, grouped.Bias = 4, true // two groups a task
@@ -320,13 +338,13 @@ func TestConvolutionValues(t *testing.T) {
 		Depthwise(Shape{1, 100, 5, 5}, Same(3, 1, Shape{1, 100, 5, 5})),
 	} {
 		taps := l.In.C / max(1, l.Groups) * l.Window.Kh * l.Window.Kw
-		check(t, r, l, Weights{Dense: true, Filter: halves(r, l.Cout*taps), Bias: halves(r, l.Cout)}, 0.02)
+		check(t, r, l, Weights{Filter: halves(r, l.Cout*taps), Bias: halves(r, l.Cout)}, 0.02)
 	}
 }
 
 func TestProductValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
-	for range 80 {
+	for range rounds(80) {
 		m, k, n := 1+r.IntN(150), 1+r.IntN(150), 1+r.IntN(140)
 		l := Product(m, k, n, Constant)
 		if r.IntN(2) == 0 {
@@ -343,7 +361,7 @@ func TestProductValues(t *testing.T) {
 		check(t, r, l, w, 0.02)
 	}
 	check(t, r, Product(200, 600, 1000, Constant), Weights{Filter: halves(r, 600*1000)}, 0.05)
-	for range 60 {
+	for range rounds(60) {
 		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
 		l := Product(m, k, n, Runtime)
 		l.In.N, l.In.C = 1+r.IntN(2), 1+r.IntN(3)
@@ -354,7 +372,7 @@ func TestProductValues(t *testing.T) {
 func TestElementwiseValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	ops := []Op{Add, Sub, Mul, Max, Min}
-	for range 120 {
+	for range rounds(120) {
 		s := Shape{1 + r.IntN(3), 1 + r.IntN(70), 1 + r.IntN(20), 1 + r.IntN(70)}
 		l := Binary(ops[r.IntN(5)], s, s)
 		var w Weights
@@ -377,7 +395,7 @@ func TestElementwiseValues(t *testing.T) {
 
 func TestMoveValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
-	for range 80 {
+	for range rounds(80) {
 		s := Shape{1 + r.IntN(3), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(70)}
 		check(t, r, Unary(Transpose, s), Weights{}, 0)
 		l := Layer{Op: Slice, In: s}
@@ -389,7 +407,7 @@ func TestMoveValues(t *testing.T) {
 
 func TestConcatValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
-	for range 30 {
+	for range rounds(30) {
 		l := Layer{Op: Concat, In: Shape{1 + r.IntN(3), 0, 1 + r.IntN(10), 1 + r.IntN(50)}}
 		for range 1 + r.IntN(4) {
 			l.Parts = append(l.Parts, 1+r.IntN(20))
@@ -419,7 +437,7 @@ func TestConcatValues(t *testing.T) {
 
 func TestReductionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
-	for range 60 {
+	for range rounds(60) {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		axes := []Axes{AxisC, AxisH, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}
 		l := Reduction([]Op{ReduceSum, ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
@@ -438,14 +456,14 @@ func TestTableValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	tables := Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}
 	sigmoid, tanh := fitted(mac.Sigmoid), fitted(mac.Tanh)
-	for range 60 {
+	for range rounds(60) {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)
 		check(t, r, Unary(Sigmoid, s), Weights{Table: sigmoid}, 0.01)
 		check(t, r, Unary(Tanh, s), Weights{Table: tanh}, 0.01)
 		check(t, r, Unary(ReLU, s), Weights{}, 0)
 	}
-	for range 30 {
+	for range rounds(30) {
 		l, w := randomConv(r)
 		l.Activation, w.Table = Sigmoid, sigmoid
 		check(t, r, l, w, 0.01)
