@@ -46,8 +46,8 @@ func (s Surface) Span() uint64 {
 
 // Moved is the number of bytes one pass over the surface moves, in the measure of the
 // stored ExeCycles (fitted, 104 of 104 descriptors): batch times the smallest non-zero of
-// depth stride, plane stride times channels and row stride times height and channels;
-// the true element bytes of a transposed surface.
+// depth stride, plane stride times channels and row stride times height and channels, and
+// no less than its elements; the true element bytes of a transposed surface.
 func (s Surface) Moved() uint64 {
 	true2 := uint64(s.Elements()) * elementBytes
 	if s.Transposed {
@@ -63,10 +63,9 @@ func (s Surface) Moved() uint64 {
 			least = n
 		}
 	}
-	if least == 0 {
-		return true2
-	}
-	return uint64(s.Groups) * least
+	// Strides that reach an element in fewer bytes than it has are views (a softmax over
+	// rows exchanges channel and row); they still move every element.
+	return max(uint64(s.Groups)*least, true2)
 }
 
 // Source1On reports whether the tile DMA reads source 1 from device memory.

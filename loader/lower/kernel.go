@@ -47,7 +47,7 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
-	if !w.Dense && !l.depthwise() && max(1, l.Groups) == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 {
+	if !w.Dense && !l.depthwise() && max(1, l.Groups) == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 && f.sparseFits(width, taps, phases) {
 		return f.packSparse(width, taps, phases)
 	}
 	return f.pack(width)

@@ -1,6 +1,9 @@
 package lower
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The zero-skipping form, which the compiler uses for dense convolutions of stride 2. A
 // plane is
@@ -14,6 +17,19 @@ import "encoding/binary"
 //
 // The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both
 // examples' lanes is, and the order of its taps is inferred.
+
+// sparseFits reports whether the body of every plane has a length that two bytes hold,
+// zeros or not (assumed: what the compiler does with a longer one is not known; here it
+// stays dense).
+func (f *filter) sparseFits(width, taps int, phases [][]int) bool {
+	g := min(width, max(1, f.channels/engines))
+	channel := 0
+	for _, phase := range phases {
+		entries := len(phase) * g
+		channel += 2*entries + (entries+7)/8 + 1
+	}
+	return f.taps/taps*channel <= math.MaxUint16
+}
 
 // packSparse is pack in the zero-skipping form; the filter has one group of a
 // multiple of 16 channels.

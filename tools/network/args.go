@@ -109,22 +109,37 @@ func (a *args) number(key string, missing float64) float64 {
 	return x
 }
 
-// axes is a set of axes as its letters: c, hw, chw.
+// axes is a set of axes as its letters (c, hw, chw) or as numbers in N, C, H, W order
+// with commas (1; 2,3; -1 is the last).
 func (a *args) axes(key, missing string) lower.Axes {
 	v, ok := a.values[key]
 	if !ok {
 		v = missing
 	}
+	letters := strings.ToLower(v)
+	if strings.ContainsAny(letters, "-0123456789") {
+		letters = ""
+		for n := range strings.SplitSeq(v, ",") {
+			letters += axisLetter[strings.TrimSpace(n)]
+			if axisLetter[strings.TrimSpace(n)] == "" {
+				letters = "?"
+				break
+			}
+		}
+	}
 	var set lower.Axes
-	for _, c := range strings.ToLower(v) {
+	for _, c := range letters {
 		axis := map[rune]lower.Axes{'c': lower.AxisC, 'h': lower.AxisH, 'w': lower.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
-			a.fail(key, "%q: want axes among c, h and w, like hw", v)
+			a.fail(key, "%q: want axes among c, h and w, like hw, or 1, 2 and 3", v)
 		}
 		set |= axis
 	}
 	return set
 }
+
+// axisLetter is an axis by its number; the batch is none that a layer works along.
+var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
 
 // parts are counts joined by +.
 func (a *args) parts(key string) []int {
