@@ -109,8 +109,12 @@ func TestRealTables(t *testing.T) {
 				t.Errorf("NaN gives %v, want %v", got, tt.nan)
 			}
 			d := table.Deviation(activations[tt.a].f)
+			if tt.max == 0 {
+				t.Logf("%v; no figure of silicon", d)
+				return
+			}
 			t.Logf("%v; silicon %.4f", d, tt.max)
-			if tt.max != 0 && math.Abs(d.Max-tt.max) > 0.00006 {
+			if math.Abs(d.Max-tt.max) > 0.00006 {
 				t.Errorf("worst error %.5f, silicon %.4f", d.Max, tt.max)
 			}
 		})
