@@ -177,8 +177,8 @@ func planarCycles(d *hw.Descriptor) float64 { return float64(d.Units.Planar) }
 func arrayCycles(d *hw.Descriptor) float64  { return float64(d.Units.NEDouble) }
 func energy(d *hw.Descriptor) float64       { return float64(d.Energy) }
 
-// A convolution that the array bounds takes about twice as long at half the clock, and no
-// longer with half the bandwidth.
+// A convolution that the array bounds takes about twice as long at half the clock, and
+// with half the bandwidth only the longer fill and drain more.
 func TestBoundsDecide(t *testing.T) {
 	p := realProgram(t, "text/conv_probe_k3_c256_n256_s64_st1_g1_bias0_same.text.bin")
 	of := func(change func(*hw.Chip)) *hw.Descriptor {
@@ -196,7 +196,7 @@ func TestBoundsDecide(t *testing.T) {
 		t.Errorf("half the clock makes it %.3f times as long", ratio)
 	}
 	narrow := of(func(c *hw.Chip) { scale(&c.ReadRate, 0.5); scale(&c.TotalRate, 0.5) })
-	if narrow.Cycles.Total() != base.Cycles.Total() {
+	if more := float64(narrow.Cycles.Total()) / float64(base.Cycles.Total()); more < 1 || more > 1.05 {
 		t.Errorf("half the bandwidth makes %d cycles of %d", narrow.Cycles.Total(), base.Cycles.Total())
 	}
 }

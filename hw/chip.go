@@ -47,26 +47,32 @@ type Chip struct {
 	ReadRate      Constant
 	TotalRate     Constant
 	TaskOverhead  Constant
+	Exposed       Constant
 
 	DispatchEnergy Constant
 	MACEnergy      Constant
 	DRAMEnergy     Constant
 	ActivePower    Constant
+	WaitPower      Constant
 }
 
-const study = "fit over 101 public M1-family rows with shape and time, leave-one-shape-out"
+const (
+	study    = "fitted to the public rows (bench.Fit); leave-one-shape-out residuals in bench/residuals.txt"
+	energies = "fitted to the public energy rows (bench.Fit); the rail leaves memory out, and bytes are nearly collinear with the active power"
+)
 
 // M1 is the H13 engine of the M1.
 func M1() Chip {
 	c := h13()
 	c.Name = "m1"
 	c.Clock = Constant{1.428e9, "Hz", Decompiled, "vendor clock table, H13"}
-	c.ReadRate = Constant{65.4e9, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096 (61-66)"}
-	c.TotalRate = Constant{65.1e9, "B/s", Fitted, study + "; 96-layer chain (63-68)"}
-	c.DispatchEnergy = Constant{0.205e6, "nJ/dispatch", Fitted, "fit over public energy rows, M1"}
-	c.MACEnergy = Constant{2.21, "pJ/MAC", Fitted, "fit over public energy rows, M1"}
-	c.DRAMEnergy = Constant{24, "pJ/B", Fitted, "fit over public energy rows, M1; nearly collinear with the active power"}
-	c.ActivePower = Constant{0.27, "W", Fitted, "fit over public energy rows, M1"}
+	c.ReadRate = Constant{m1ReadRate, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096; a study had 61-66e9"}
+	c.TotalRate = Constant{m1TotalRate, "B/s", Fitted, study + "; at most 68e9 measured"}
+	c.DispatchEnergy = Constant{m1DispatchEnergy, "nJ/dispatch", Fitted, energies}
+	c.MACEnergy = Constant{m1MACEnergy, "pJ/MAC", Fitted, energies}
+	c.DRAMEnergy = Constant{m1DRAMEnergy, "pJ/B", Fitted, energies}
+	c.ActivePower = Constant{m1ActivePower, "W", Fitted, energies}
+	c.WaitPower = Constant{m1WaitPower, "W", Fitted, energies + "; powered while the host works, in no descriptor"}
 	return c
 }
 
@@ -75,12 +81,13 @@ func M1Max() Chip {
 	c := h13()
 	c.Name = "m1max"
 	c.Clock = Constant{1.464e9, "Hz", Decompiled, "vendor clock table, H13g"}
-	c.ReadRate = Constant{56.5e9, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096 (55-57)"}
-	c.TotalRate = Constant{78.1e9, "B/s", Fitted, study + "; 96-layer chain (75-79)"}
-	c.DispatchEnergy = Constant{0.087e6, "nJ/dispatch", Fitted, "fit over public energy rows, M1 Max"}
-	c.MACEnergy = Constant{1.22, "pJ/MAC", Fitted, "fit over public energy rows, M1 Max"}
-	c.DRAMEnergy = Constant{3, "pJ/B", Fitted, "fit over public energy rows, M1 Max; nearly collinear with the active power"}
-	c.ActivePower = Constant{1.41, "W", Fitted, "fit over public energy rows, M1 Max"}
+	c.ReadRate = Constant{m1maxReadRate, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096; a study had 55-57e9"}
+	c.TotalRate = Constant{m1maxTotalRate, "B/s", Fitted, study + "; 79-90e9 measured"}
+	c.DispatchEnergy = Constant{m1maxDispatchEnergy, "nJ/dispatch", Fitted, energies}
+	c.MACEnergy = Constant{m1maxMACEnergy, "pJ/MAC", Fitted, energies}
+	c.DRAMEnergy = Constant{m1maxDRAMEnergy, "pJ/B", Fitted, energies}
+	c.ActivePower = Constant{m1maxActivePower, "W", Fitted, energies}
+	c.WaitPower = Constant{m1maxWaitPower, "W", Fitted, energies + "; powered while the host works, in no descriptor"}
 	return c
 }
 
@@ -91,9 +98,10 @@ func h13() Chip {
 		L2Bytes:       Constant{2 << 20, "B", Decompiled, "hardware table; latency step measured at 2.28-2.34 MB"},
 		L2Banks:       Constant{64, "banks", Decompiled, "hardware table"},
 		L2Granule:     Constant{16, "B", Decompiled, "bank = (addr / 16) mod 64"},
-		TransposeRate: Constant{16, "elements/cycle", Fitted, study + "; weakly bound"},
-		PlanarRate:    Constant{57.6e9, "elements/s", Fitted, study},
-		TaskOverhead:  Constant{1000, "ns/descriptor", Fitted, study + " (600-1400), weakly bound; at most 2800 measured"},
+		TransposeRate: Constant{h13TransposeRate, "elements/cycle", Fitted, study + "; at most one an L2 bank; weakly bound"},
+		PlanarRate:    Constant{h13PlanarRate, "elements/s", Fitted, study},
+		TaskOverhead:  Constant{h13TaskOverhead, "ns/descriptor", Fitted, study + "; weakly bound: at least 44 cycles, the vendor's model, and at most 2800 ns measured"},
+		Exposed:       Constant{h13Exposed, "1", Fitted, study + "; share of the shorter of array and memory time that overlap does not hide: fill and drain"},
 	}
 }
 
@@ -133,6 +141,7 @@ type params struct {
 	planar    clock.Rate // elements a cycle
 	transpose clock.Rate // elements a cycle
 	overhead  clock.Cycles
+	exposed   float64 // of the shorter of array and memory time
 
 	mac, dram clock.Picojoules
 	active    float64 // watts
@@ -149,6 +158,7 @@ func (c Chip) params() params {
 		planar:    clock.PerSecond(c.PlanarRate.Value, hz),
 		transpose: clock.Rate(c.TransposeRate.Value),
 		overhead:  hz.Cycles(clock.Nanoseconds(c.TaskOverhead.Value)),
+		exposed:   c.Exposed.Value,
 		mac:       clock.Picojoules(c.MACEnergy.Value),
 		dram:      clock.Picojoules(c.DRAMEnergy.Value),
 		active:    c.ActivePower.Value,

@@ -20,7 +20,7 @@ func TestEveryConstantSaysWhatItRestsOn(t *testing.T) {
 				t.Errorf("%s: %s: %+v", c.Name, name, k)
 			}
 		}
-		if n != 15 {
+		if n != 17 {
 			t.Errorf("%s: %d constants", c.Name, n)
 		}
 	}
@@ -54,6 +54,7 @@ func TestChipByName(t *testing.T) {
 // The units compute with the preset's numbers, in cycles of the preset's clock.
 func TestParams(t *testing.T) {
 	c := M1()
+	c.TaskOverhead.Value = 1000
 	p := c.params()
 	if p.clock != 1.428e9 || p.tiles.PatchPixels != 256 || p.tiles.MaxPack != 8 || p.l2.Bytes != 2<<20 || p.l2.Banks != 64 || p.l2.Granule != 16 {
 		t.Errorf("%+v", p)

@@ -117,10 +117,27 @@ func (p *params) account(u *Units, mem dma.Cycles) Accounting {
 	}
 	wait(&a.L2ReadStall, u.L2Broadcast)
 	wait(&a.L2WriteStall, u.L2Writeback)
+	array := at
 	wait(&a.KernelStall, mem.Kernel)
 	wait(&a.InputStall, mem.Kernel+mem.Source)
 	wait(&a.OutputStall, mem.Total)
+	p.expose(&a, min(array, mem.Total), mem)
 	return a
+}
+
+// expose adds what overlap does not hide: the first tile's fill and the last one's drain,
+// a share of the shorter of array and memory time. It counts as waiting for the largest
+// of the transfers.
+func (p *params) expose(a *Accounting, hidden clock.Cycles, mem dma.Cycles) {
+	n := clock.Rate(1 / p.exposed).Cycles(uint64(hidden))
+	switch max(mem.Kernel, mem.Source, mem.Destination) {
+	case mem.Kernel:
+		a.KernelStall += n
+	case mem.Source:
+		a.InputStall += n
+	default:
+		a.OutputStall += n
+	}
 }
 
 // Constants of the vendor's time estimate, read from the stored words of 104

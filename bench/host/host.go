@@ -1,0 +1,100 @@
+package host
+
+import (
+	"fmt"
+	"iter"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// A Host is the constants of one machine and its software.
+type Host struct {
+	Name string
+
+	Floor   hw.Constant // microseconds a call, whatever it does
+	In      hw.Constant // microseconds a megabyte of fp16 inputs
+	Out     hw.Constant // microseconds a megabyte of fp16 outputs
+	Weights hw.Constant // microseconds a megabyte of a convolution's weights
+	// Zero and Subnormal are nanoseconds for each output of that kind: a conversion in
+	// software branches on them.
+	Zero, Subnormal hw.Constant
+	// Memory is microseconds a megabyte that the engine moves: what memory left in a slow
+	// state adds.
+	Memory hw.Constant
+}
+
+// numTerms is the number of constants.
+const numTerms = 7
+
+// A Vector is a value for each constant, in the order of Constants.
+type Vector [numTerms]float64
+
+// A Load is what a call gives the host to do.
+type Load struct {
+	In, Out   uint64 // bytes of fp16 tensors
+	Weights   uint64 // bytes of convolution weights
+	Zero      uint64 // outputs that are zero
+	Subnormal uint64 // outputs that are subnormal
+	Moved     uint64 // bytes between device memory and the engine
+}
+
+// Terms are what each constant is multiplied by to make microseconds.
+func (l Load) Terms() Vector {
+	return Vector{
+		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,
+		float64(l.Zero) / 1e3, float64(l.Subnormal) / 1e3, float64(l.Moved) / 1e6,
+	}
+}
+
+// Time is what the host adds to the engine's time.
+func (h *Host) Time(l Load) clock.Nanoseconds {
+	us, terms := 0.0, l.Terms()
+	for i, c := range h.constants() {
+		us += c.Value * terms[i]
+	}
+	return clock.Nanoseconds(us * 1e3)
+}
+
+func (h *Host) constants() [numTerms]*hw.Constant {
+	return [...]*hw.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory}
+}
+
+// Values are the constants, in the order of Constants.
+func (h *Host) Values() (v Vector) {
+	for i, c := range h.constants() {
+		v[i] = c.Value
+	}
+	return v
+}
+
+// Set gives the constants new values, in the order of Constants.
+func (h *Host) Set(values Vector) {
+	for i, c := range h.constants() {
+		c.Value = values[i]
+	}
+}
+
+// Constants yields every constant by name.
+func (h *Host) Constants() iter.Seq2[string, hw.Constant] {
+	return func(yield func(string, hw.Constant) bool) {
+		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory"}
+		for i, c := range h.constants() {
+			if !yield(names[i], *c) {
+				return
+			}
+		}
+	}
+}
+
+// ByName finds a preset.
+func ByName(name string) (Host, error) {
+	var known []string
+	for _, h := range Presets() {
+		if h.Name == name {
+			return h, nil
+		}
+		known = append(known, h.Name)
+	}
+	return Host{}, fmt.Errorf("host %q is none of %v", name, known)
+}

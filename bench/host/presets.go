@@ -1,0 +1,33 @@
+package host
+
+import "anesim/hw"
+
+// preset names a host's constants. A zero is a part the host does not have, or that no
+// row shows.
+func preset(name, source string, v Vector) Host {
+	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB"}
+	h := Host{Name: name}
+	for i, c := range h.constants() {
+		*c = hw.Constant{Value: v[i], Unit: units[i], Evidence: hw.Fitted, Source: source}
+		if v[i] == 0 {
+			c.Evidence, c.Source = hw.Assumed, "no row shows such a part"
+		}
+	}
+	return h
+}
+
+const rows = "fitted to the public rows (bench.Fit) of "
+
+// Presets are the hosts: none, a Linux driver that copies nothing, and five machines and
+// sessions under macOS. A megabyte is a million bytes of fp16.
+func Presets() []Host {
+	return []Host{
+		preset("none", "the engine alone", Vector{}),
+		preset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux),
+		preset("macos-air", rows+"MacBookAir10,1, macOS 15", air),
+		preset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp),
+		preset("macos-max", rows+"MacBookPro18,2, macOS 26", max1),
+		preset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB),
+		preset("macos-guide", rows+"the guide's session", guide),
+	}
+}

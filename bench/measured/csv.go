@@ -1,0 +1,109 @@
+package measured
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ReadCSV reads rows from a file with a header line. Columns are known by name: tier, id,
+// chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
+// weight_format, latency_us, gflops, power_w, energy_mj, dram_bytes, source, notes; others
+// are ignored, and all but op and latency_us may be missing. Of the notes, "zero-copy" and
+// "per-layer slope" say that a latency has no host part, "VALID padding" that a
+// convolution has no padding. Errors are a *RowError or the reader's.
+func ReadCSV(r io.Reader) ([]Row, error) {
+	c := csv.NewReader(r)
+	c.ReuseRecord = true
+	c.FieldsPerRecord = -1
+	head, err := c.Read()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, &RowError{1, "no header line", nil}
+		}
+		return nil, err
+	}
+	columns := make(map[string]int)
+	for i, name := range head {
+		columns[strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))] = i
+	}
+	for _, name := range [...]string{"op", "latency_us"} {
+		if _, ok := columns[name]; !ok {
+			return nil, &RowError{1, fmt.Sprintf("no column %q", name), nil}
+		}
+	}
+	var out []Row
+	for {
+		record, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := c.FieldPos(0)
+		row, err := rowOf(func(name string) string {
+			if i, ok := columns[name]; ok && i < len(record) {
+				return strings.TrimSpace(record[i])
+			}
+			return ""
+		}, line)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+}
+
+// rowOf makes a row of a record's cells.
+func rowOf(cell func(string) string, line int) (Row, error) {
+	tier, _, _ := strings.Cut(cell("tier"), "-")
+	notes := cell("notes")
+	r := Row{
+		ID: cell("id"), Tier: tier, Chip: cell("chip"), Machine: cell("machine"), Op: cell("op"),
+		Weights: cell("weight_format"), Source: cell("source"),
+		NoHost: strings.Contains(strings.ToLower(notes), "zero-copy") || strings.Contains(notes, "per-layer slope"),
+		Valid:  strings.Contains(notes, "VALID padding"),
+	}
+	for _, d := range [...]struct {
+		name string
+		to   *int
+	}{
+		{"N", &r.N}, {"Cin", &r.Cin}, {"H", &r.H}, {"W", &r.W}, {"Cout", &r.Cout}, {"Kh", &r.Kh}, {"Kw", &r.Kw},
+		{"stride", &r.Stride}, {"groups", &r.Groups}, {"M", &r.M}, {"K", &r.K}, {"Ncols", &r.Cols}, {"depth", &r.Depth},
+	} {
+		if v := cell(d.name); v != "" {
+			var err error
+			if *d.to, err = dimension(v); err != nil {
+				return Row{}, &RowError{line, d.name, err}
+			}
+		}
+	}
+	var bytes float64
+	for _, d := range [...]struct {
+		name string
+		to   *float64
+	}{
+		{"latency_us", &r.Latency}, {"power_w", &r.Power}, {"energy_mj", &r.Energy}, {"gflops", &r.GFLOPS}, {"dram_bytes", &bytes},
+	} {
+		if v := cell(d.name); v != "" {
+			x, err := strconv.ParseFloat(v, 64)
+			if err == nil && (math.IsNaN(x) || x < 0 || x > math.MaxInt64) {
+				err = fmt.Errorf("%v is not a measurement", x)
+			}
+			if err != nil {
+				return Row{}, &RowError{line, d.name, err}
+			}
+			*d.to = x
+		}
+	}
+	r.Bytes = uint64(bytes)
+	if r.Latency > 0 {
+		r.GFLOPS = 0
+	}
+	return r, nil
+}

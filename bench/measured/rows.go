@@ -1,0 +1,92 @@
+package measured
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed rows.txt
+var rows string
+
+// Rows are the built-in measurements, in the order of rows.txt.
+func Rows() ([]Row, error) { return parse(rows) }
+
+// parse reads the form of rows.txt, whose head explains it.
+func parse(text string) ([]Row, error) {
+	var out []Row
+	sources, n := make(map[string]string), 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if f[0] == "source" && len(f) == 3 {
+			sources[f[1]] = f[2]
+			continue
+		}
+		if len(f) != 10 {
+			return nil, &RowError{n, fmt.Sprintf("%d fields, want 10", len(f)), nil}
+		}
+		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[9]]}
+		if r.Source == "" {
+			return nil, &RowError{n, fmt.Sprintf("source %q is not listed", f[9]), nil}
+		}
+		for _, word := range strings.Fields(f[5]) {
+			name, v, _ := strings.Cut(word, "=")
+			if err := r.set(name, v); err != nil {
+				return nil, &RowError{n, name, err}
+			}
+		}
+		for i, dst := range [...]*float64{&r.Latency, &r.Power, &r.Energy} {
+			if v := f[6+i]; v != "-" {
+				var err error
+				if *dst, err = strconv.ParseFloat(v, 64); err != nil {
+					return nil, &RowError{n, fmt.Sprintf("field %d", 7+i), err}
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// set fills in one word of a shape.
+func (r *Row) set(name, v string) (err error) {
+	ints := map[string]*int{
+		"n": &r.N, "cin": &r.Cin, "h": &r.H, "w": &r.W, "cout": &r.Cout, "kh": &r.Kh, "kw": &r.Kw,
+		"stride": &r.Stride, "groups": &r.Groups, "m": &r.M, "k": &r.K, "cols": &r.Cols, "depth": &r.Depth,
+	}
+	switch dst := ints[name]; {
+	case dst != nil:
+		*dst, err = dimension(v)
+	case name == "weights":
+		r.Weights = v
+	case name == "bytes":
+		r.Bytes, err = strconv.ParseUint(v, 10, 64)
+	case name == "gflops":
+		r.GFLOPS, err = strconv.ParseFloat(v, 64)
+	case name == "nohost":
+		r.NoHost = true
+	case name == "valid":
+		r.Valid = true
+	default:
+		err = fmt.Errorf("no such word")
+	}
+	return err
+}
+
+// maxDimension bounds a dimension: far above any tensor of the engine, far below what
+// overflows a product of two.
+const maxDimension = 1 << 24
+
+func dimension(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err == nil && (n < 0 || n > maxDimension) {
+		err = fmt.Errorf("%d is not in 0 to %d", n, maxDimension)
+	}
+	return n, err
+}

@@ -1,0 +1,354 @@
+package bench
+
+import (
+	"math"
+
+	"anesim/bench/measured"
+	"anesim/hw/regs"
+	"anesim/loader/lower"
+)
+
+// operationOf is how rows of an operation become chains.
+func operationOf(op string) (operation, bool) {
+	conv := []string{"N", "Cin", "H", "W", "Cout", "Kh", "Kw"}
+	product, tensor := []string{"M", "K", "Ncols"}, []string{"M", "K"}
+	switch op {
+	case "conv", "chain_conv":
+		return operation{conv, (*Lowerer).convolutions}, true
+	case "conv_slope":
+		return operation{conv, (*Lowerer).convSlope}, true
+	case "matmul", "linear", "chain_matmul":
+		return operation{product, (*Lowerer).products}, true
+	case "chain_matmul_slope":
+		return operation{product, (*Lowerer).productSlope}, true
+	case "bmm":
+		return operation{append(product, "N"), (*Lowerer).batched}, true
+	case "sdpa":
+		return operation{append(product, "N"), (*Lowerer).attention}, true
+	case "mha":
+		return operation{append(tensor, "N"), (*Lowerer).multiHead}, true
+	case "relu", "gelu", "silu", "sigmoid", "tanh":
+		return operation{tensor, (*Lowerer).activation}, true
+	case "elementwise", "add", "mul":
+		return operation{tensor, (*Lowerer).elementwise}, true
+	case "reduce_sum", "softmax", "layer_norm", "rms_norm", "group_norm":
+		return operation{tensor, (*Lowerer).passes}, true
+	case "decode_model":
+		return operation{[]string{"N", "depth"}, (*Lowerer).decoder}, true
+	case "lm_head":
+		return operation{[]string{"K", "bytes"}, (*Lowerer).head}, true
+	}
+	return operation{}, false
+}
+
+// fp16 is the bytes of n elements.
+func fp16(n int) uint64 { return 2 * uint64(n) }
+
+// convolutions are a convolution, or a stack of them: what one layer leaves stays in the
+// L2 for the next when it fits.
+func (l *Lowerer) convolutions(c *Chain, r *measured.Row) error {
+	one, layer, err := l.conv(r)
+	if err != nil {
+		return err
+	}
+	out := layer.Out()
+	resident := fp16(max(layer.In.Elements(), out.Elements())) <= lower.MaxTile
+	depth := max(1, r.Depth)
+	for i := range depth {
+		c.add(r.N, inside(one, resident && i > 0, resident && i < depth-1)...)
+	}
+	c.Host.In, c.Host.Out = fp16(r.N*layer.In.Elements()), fp16(r.N*out.Elements())
+	c.Host.Weights = fp16(depth * r.Cout * r.Cin / max(1, r.Groups) * r.Kh * r.Kw)
+	return nil
+}
+
+// conv is one element of the batch.
+func (l *Lowerer) conv(r *measured.Row) ([]Step, lower.Layer, error) {
+	in := lower.Shape{N: 1, C: r.Cin, H: r.H, W: r.W}
+	stride := max(1, r.Stride)
+	w := lower.Window{Kh: r.Kh, Kw: r.Kw, Sy: stride, Sx: stride}
+	if !r.Valid {
+		pad := lower.Same(r.Kh, stride, in)
+		w.Py, w.Qy = pad.Py, pad.Qy
+		pad = lower.Same(r.Kw, stride, in)
+		w.Px, w.Qx = pad.Px, pad.Qx
+	}
+	layer := lower.Conv(in, r.Cout, w)
+	layer.Groups = max(1, r.Groups)
+	steps, err := l.lowered(layer)
+	return steps, layer, err
+}
+
+// convSlope is what one more layer adds to a stack whose activations stay in the L2.
+func (l *Lowerer) convSlope(c *Chain, r *measured.Row) error {
+	one, _, err := l.conv(r)
+	c.add(max(1, r.N), inside(one, true, true)...)
+	return err
+}
+
+// inside takes the DMA of a source or a result that stays in the L2 off.
+func inside(steps []Step, source, result bool) []Step {
+	out := make([]Step, len(steps))
+	for i, s := range steps {
+		g := &s.Task.Groups
+		if source {
+			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false)
+		}
+		if result {
+			g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(false)
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// product is one product with a constant matrix. The rows are taken in the parts that
+// the lowering takes, each part lowered once.
+func (l *Lowerer) product(m, k, n int) ([]Step, error) {
+	part := m
+	for part > 1 && exchangeBytes(part, k) > lower.MaxTile {
+		part = (part + 1) / 2
+	}
+	steps, err := l.lowered(lower.Product(part, k, n, lower.Constant))
+	if err != nil {
+		return nil, err
+	}
+	var c Chain
+	c.add(m/part, steps...)
+	if rest := m % part; rest > 0 {
+		if steps, err = l.lowered(lower.Product(rest, k, n, lower.Constant)); err != nil {
+			return nil, err
+		}
+		c.add(1, steps...)
+	}
+	return c.Steps, nil
+}
+
+// exchangeBytes is the L2 that the two tiles of an exchange of m rows take.
+func exchangeBytes(m, k int) int {
+	align := func(n int) int { return (n + 15) &^ 15 }
+	channel := align(2 * m)
+	if channel == 128 || channel == 256 {
+		channel += 16
+	}
+	return k*channel + m*align(2*min(k, 128))
+}
+
+// products are a product with a constant matrix, or a stack of them.
+func (l *Lowerer) products(c *Chain, r *measured.Row) error {
+	one, err := l.product(r.M, r.K, r.Cols)
+	if err != nil {
+		return err
+	}
+	depth := max(1, r.Depth)
+	for i := range depth {
+		c.add(1, stacked(one, i > 0, i < depth-1, exchangeBytes(r.M, r.K) <= lower.MaxTile)...)
+	}
+	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.Cols)
+	return nil
+}
+
+// productSlope is what one more layer adds to a stack.
+func (l *Lowerer) productSlope(c *Chain, r *measured.Row) error {
+	one, err := l.product(r.M, r.K, r.Cols)
+	c.add(1, stacked(one, true, true, exchangeBytes(r.M, r.K) <= lower.MaxTile)...)
+	return err
+}
+
+// stacked is a product with neighbours: the first of a stack exchanges its input and the
+// last its result. Between them tiles stay as they are, in the L2 when they fit, else in
+// memory (assumed; no program shows a stack).
+func stacked(steps []Step, before, after, resident bool) []Step {
+	var out []Step
+	first := false // of a part: the task that reads the source
+	for _, s := range steps {
+		g := &s.Task.Groups
+		if !g.KernelOn() {
+			if first = before; !before {
+				out = append(out, s)
+			}
+			continue
+		}
+		if first && !resident {
+			d := &g.TileDMASrc
+			d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true)
+			d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = 0, 0, 0
+		}
+		if first = false; after {
+			g.Common.Cfg = g.Common.Cfg.WithTranspose(false)
+			d := &g.TileDMADst
+			d.DstDMAConfig = d.DstDMAConfig.WithEn(!resident)
+			d.DstRowStride, d.DstPlaneStride, d.DstDepthStride = 0, 0, 0
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// batched is a product of two inputs for each of N heads.
+func (l *Lowerer) batched(c *Chain, r *measured.Row) error {
+	steps, err := l.pairs(r.M, r.K, r.Cols)
+	c.add(r.N, steps...)
+	c.Host.In = fp16(r.N * (r.M*r.K + r.K*r.Cols))
+	c.Host.Out = fp16(r.N * r.M * r.Cols)
+	return err
+}
+
+// pairs are a product of two inputs. A program of 375 rows by 8 heads has 208
+// descriptors, whatever its other extents (2/2): 13 pairs a head, which is 11 of two rows
+// an engine, one of one and one of the 7 rows left. Rows that are a multiple of 64 take
+// four an engine and more (1/1).
+func (l *Lowerer) pairs(m, k, n int) ([]Step, error) {
+	const aligned, least = 64, 32
+	if m%aligned == 0 || m <= least {
+		return l.lowered(lower.Product(m, k, n, lower.Runtime))
+	}
+	var c Chain
+	for _, part := range [...]struct{ rows, count int }{{least, m / least}, {m % least, 1}} {
+		if part.rows == 0 {
+			continue
+		}
+		steps, err := l.lowered(lower.Product(part.rows, k, n, lower.Runtime))
+		if err != nil {
+			return nil, err
+		}
+		c.add(part.count, steps...)
+	}
+	return c.Steps, nil
+}
+
+// attention is softmax(q k') v of N heads: M queries of K elements over Cols keys.
+func (l *Lowerer) attention(c *Chain, r *measured.Row) error {
+	if err := l.heads(c, r.N, r.M, r.K, r.Cols); err != nil {
+		return err
+	}
+	c.Host.In = fp16(r.N * (r.M*r.K + 2*r.Cols*r.K))
+	c.Host.Out = fp16(r.N * r.M * r.K)
+	return nil
+}
+
+func (l *Lowerer) heads(c *Chain, n, m, k, keys int) error {
+	scores, err := l.pairs(m, k, keys)
+	if err != nil {
+		return err
+	}
+	values, err := l.pairs(m, keys, k)
+	c.add(n, scores...)
+	c.add(n, passesOf("softmax", m, keys)...)
+	c.add(n, values...)
+	return err
+}
+
+// multiHead is attention of N heads over M positions of K elements, with its four
+// projections.
+func (l *Lowerer) multiHead(c *Chain, r *measured.Row) error {
+	project, err := l.product(r.M, r.K, r.K)
+	if err != nil {
+		return err
+	}
+	c.add(4, project...)
+	keys := r.Cols
+	if keys == 0 {
+		keys = r.M
+	}
+	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.K)
+	return l.heads(c, r.N, r.M, max(1, r.K/r.N), keys)
+}
+
+func (l *Lowerer) activation(c *Chain, r *measured.Row) error {
+	op, _ := lower.ParseOp(r.Op)
+	steps, err := l.lowered(lower.Unary(op, lower.Shape{N: 1, C: 1, H: r.M, W: r.K}))
+	c.add(max(1, r.N), steps...)
+	n := max(1, r.N) * r.M * r.K
+	c.Host.In, c.Host.Out = fp16(n), fp16(n)
+	if op == lower.ReLU {
+		c.Host.Zero = uint64(n / 2) // of normal inputs one in two is negative
+	}
+	return err
+}
+
+func (l *Lowerer) elementwise(c *Chain, r *measured.Row) error {
+	s := lower.Shape{N: 1, C: 1, H: r.M, W: r.K}
+	steps, err := l.lowered(lower.Binary(lower.Add, s, s))
+	c.add(max(1, r.N), steps...)
+	n := max(1, r.N) * r.M * r.K
+	c.Host.In, c.Host.Out = fp16(2*n), fp16(n)
+	return err
+}
+
+// passes are reductions and normalisations along K of an [M,K] tensor.
+func (l *Lowerer) passes(c *Chain, r *measured.Row) error {
+	n := max(1, r.N)
+	c.add(n, passesOf(r.Op, r.M, r.K)...)
+	c.Host.In, c.Host.Out = fp16(n*r.M*r.K), fp16(n*r.M*r.K)
+	switch r.Op {
+	case "reduce_sum":
+		c.Host.Out = fp16(n * r.M)
+	case "softmax":
+		c.Host.Subnormal = uint64(float64(n*r.M*r.K) * subnormal(r.K))
+	}
+	return nil
+}
+
+// subnormal is the share of a softmax over k normal inputs below the least normal fp16:
+// exp(x) / (k sqrt(e)) < 2^-14.
+func subnormal(k int) float64 {
+	x := math.Log(float64(k)) + 0.5 - 14*math.Ln2
+	return math.Erfc(-x/math.Sqrt2) / 2
+}
+
+// A decoder of the measured models: width 1024, SwiGLU of 4096, 16 heads, 32000 words,
+// 128 cached positions; N sequences a token each. The caches are inputs.
+const (
+	decoderWidth = 1024
+	decoderInner = 4096
+	decoderHeads = 16
+	decoderWords = 32000
+	decoderKeys  = 128
+)
+
+func (l *Lowerer) decoder(c *Chain, r *measured.Row) error {
+	n := r.N
+	linear := func(in, out int) error {
+		steps, err := l.product(n, in, out)
+		if r.Weights == "int8" {
+			steps = narrow(steps)
+		}
+		c.add(1, steps...)
+		return err
+	}
+	for range r.Depth {
+		c.add(1, passesOf("rms_norm", n, decoderWidth)...)
+		for range 4 {
+			if err := linear(decoderWidth, decoderWidth); err != nil {
+				return err
+			}
+		}
+		size := decoderWidth / decoderHeads
+		c.add(1, cached(n, decoderHeads, size, decoderKeys)...)
+		c.add(1, passesOf("softmax", n*decoderHeads, decoderKeys)...)
+		c.add(1, cached(n, decoderHeads, decoderKeys, size)...)
+		c.add(1, passesOf("rms_norm", n, decoderWidth)...)
+		for _, s := range [...][2]int{{decoderWidth, decoderInner}, {decoderWidth, decoderInner}, {decoderInner, decoderWidth}} {
+			if err := linear(s[0], s[1]); err != nil {
+				return err
+			}
+		}
+		c.add(4, pass(regs.FormTwoSources, n, decoderWidth, false, false)) // gate, its product, two sums
+	}
+	for range 2 { // half the words each: a task takes at most 16384 columns
+		if err := linear(decoderWidth, decoderWords/2); err != nil {
+			return err
+		}
+	}
+	c.Host.In = fp16(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
+	c.Host.Out = fp16(n * decoderWords)
+	return nil
+}
+
+// head is a product of one row with the weights its row counts in bytes.
+func (l *Lowerer) head(c *Chain, r *measured.Row) error {
+	c.add(1, stream(r.K, int(r.Bytes)/2/r.K))
+	c.Host.In, c.Host.Out = fp16(r.K), r.Bytes/uint64(r.K)
+	return nil
+}

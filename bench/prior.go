@@ -1,0 +1,52 @@
+package bench
+
+import (
+	"anesim/bench/host"
+	"anesim/hw"
+)
+
+// StudyPresets are where every fit starts, so that none begins with what it is to be
+// checked against: a study's constants of the engine (its own fit of the same rows to a
+// cruder lowering) and round values of the hosts.
+func StudyPresets() Presets {
+	p := Presets{make(map[string]hw.Chip), make(map[string]host.Host)}
+	for _, c := range hw.Chips() {
+		c.TaskOverhead.Value, c.TransposeRate.Value, c.PlanarRate.Value, c.Exposed.Value = 1000, 16, 57.6e9, 0.1
+		c.ReadRate.Value, c.TotalRate.Value = 65.4e9, 65.1e9
+		energy := [energyTerms]float64{0.205e6, 2.21, 24, 0.27, 0.123}
+		if c.Name == "m1max" {
+			c.ReadRate.Value, c.TotalRate.Value = 56.5e9, 78.1e9
+			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.19}
+		}
+		for i, k := range energyConstants(&c) {
+			k.Value = energy[i]
+		}
+		p.Chips[c.Name] = c
+	}
+	for _, h := range host.Presets() {
+		h.Set(studyHost(h.Name))
+		p.Hosts[h.Name] = h
+	}
+	return p
+}
+
+// studyHost are the values a host's fit is drawn to: floors as measured by themselves,
+// copies as a study has them, and for Linux the memory rate that a select of 8 heads
+// shows there (34 GB/s, where the engine alone has 56: 12 us/MB more).
+func studyHost(name string) host.Vector {
+	switch name {
+	case "linux":
+		return host.Vector{0: 40, 6: 12}
+	case "macos-air":
+		return host.Vector{175, 100, 233}
+	case "macos-mbp":
+		return host.Vector{180, 115, 841, 0, 5, 6}
+	case "macos-max":
+		return host.Vector{190, 57, 210}
+	case "macos-max-b":
+		return host.Vector{165, 57, 210}
+	case "macos-guide":
+		return host.Vector{211, 132, 132, 73}
+	}
+	return host.Vector{}
+}

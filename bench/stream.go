@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"anesim/hw/regs"
+	"anesim/hw/tiles"
+	"anesim/loader/lower"
+)
+
+// This file builds descriptors that package lower does not make: passes over tensors
+// beyond the L2, products with a cache of keys for a batch of heads, and kernels too long
+// to pack. They have the registers that time, bytes and energy depend on, no addresses.
+
+// pass is a planar task over m rows of k elements.
+func pass(form regs.PlanarForm, m, k int, read, write bool) Step {
+	var s Step
+	s.Count = 1
+	g := &s.Task.Groups
+	extent(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
+	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
+	moves(g, read, write)
+	return s
+}
+
+// lookup is a pass of the MAC engines with a table.
+func lookup(m, k int, read, write bool) Step {
+	s := pass(0, m, k, read, write)
+	g := &s.Task.Groups
+	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
+	g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1)
+	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(regs.PassThrough).WithNonlinearMode(regs.ActivationTable)
+	return s
+}
+
+func extent(g *regs.Groups, s regs.Shape) {
+	// A row is at most 32767 elements and a tile as many rows: longer ones fold.
+	for s.Height > maxExtent && s.Height%2 == 0 {
+		s.Height, s.Channels = s.Height/2, s.Channels*2
+	}
+	c := &g.Common
+	c.InDim = c.InDim.WithWin(uint32(s.Width)).WithHin(uint32(s.Height))
+	c.OutDim = c.OutDim.WithWout(uint32(s.Width)).WithHout(uint32(s.Height))
+	c.Cin, c.Cout = c.Cin.WithCin(uint32(s.Channels)), c.Cout.WithCout(uint32(s.Channels))
+	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(uint32(s.Groups))
+	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
+}
+
+const maxExtent = 1<<15 - 1
+
+func moves(g *regs.Groups, read, write bool) {
+	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(read)
+	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(write)
+}
+
+// A sweep is one pass of an operation over its tensor.
+type sweep struct {
+	write bool // results as large as the source, else one a row
+	table bool // on the MAC engines, else planar
+	rows  bool // over one element a row: a table of the statistics
+}
+
+// sweepsOf is how an operation along rows goes over its tensor: a reduction reads it, a
+// change reads and writes it. (The studied order of softmax and layer norm on tensors
+// beyond the L2; the norms alike.)
+func sweepsOf(op string) []sweep {
+	reads, writes, exps, stats := sweep{}, sweep{write: true}, sweep{write: true, table: true}, sweep{table: true, rows: true}
+	switch op {
+	case "reduce_sum":
+		return []sweep{reads}
+	case "softmax":
+		return []sweep{reads, exps, reads, stats, writes}
+	case "rms_norm":
+		return []sweep{reads, stats, writes, writes}
+	}
+	return []sweep{reads, writes, reads, stats, writes, writes} // layer norm, group norm
+}
+
+// passesOf are an operation's tasks over m rows of k elements. A tensor that fits the L2
+// is read once and written once.
+func passesOf(op string, m, k int) []Step {
+	sweeps := sweepsOf(op)
+	resident := fp16(m*k) <= lower.MaxTile
+	var steps []Step
+	for i, s := range sweeps {
+		read, write := !resident || i == 0, s.write && (!resident || i == len(sweeps)-1)
+		switch {
+		case s.rows:
+			steps = append(steps, lookup(1, min(m, maxExtent), false, false))
+		case s.table:
+			steps = append(steps, lookup(m, k, read, write))
+		case s.write:
+			steps = append(steps, pass(regs.FormTwoSources, m, k, read, write))
+		default:
+			steps = append(steps, pass(regs.FormReduction, m, k, read, write))
+		}
+	}
+	return steps
+}
+
+// cached is a product of one row a head with a cache that is an input: a pair of tasks
+// as in any product of two inputs, over all heads of n sequences.
+func cached(n, heads, k, columns int) []Step {
+	in := regs.Shape{Groups: 1, Channels: n * heads, Height: k, Width: columns}
+	var interleave, multiply Step
+	g := &interleave.Task.Groups
+	extent(g, in)
+	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(regs.FormConstant)
+	moves(g, true, true)
+	g = &multiply.Task.Groups
+	extent(g, regs.Shape{Groups: n, Channels: heads, Height: 1, Width: k})
+	kernel(g, uint64(in.Elements())*2)
+	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
+	interleave.Count, multiply.Count = 1, 1
+	return []Step{interleave, multiply}
+}
+
+// kernel turns the coefficient lanes on, n bytes in all.
+func kernel(g *regs.Groups, n uint64) {
+	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(regs.MultiplyAccumulate)
+	lane := uint32((n/tiles.Engines + 63) &^ 63)
+	for i := range g.KernelDMASrc.CoeffDMAConfig {
+		g.KernelDMASrc.CoeffDMAConfig[i] = g.KernelDMASrc.CoeffDMAConfig[i].WithEn(true)
+		g.KernelDMASrc.CoeffBfrSize[i] = g.KernelDMASrc.CoeffBfrSize[i].WithBytes(lane)
+	}
+}
+
+// stream is a product of one row of k elements with a kernel of k x n.
+func stream(k, n int) Step {
+	s := Step{Count: 1}
+	g := &s.Task.Groups
+	extent(g, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 1})
+	g.Common.Cin, g.Common.Cout = g.Common.Cin.WithCin(uint32(k)), g.Common.Cout.WithCout(uint32(n))
+	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
+	g.Common.ConvCfg = g.Common.ConvCfg.WithOCGSize(4)
+	kernel(g, fp16(k*n))
+	moves(g, true, true)
+	return s
+}
+
+// narrow halves the kernels: 8-bit weights.
+func narrow(steps []Step) []Step {
+	out := make([]Step, len(steps))
+	for i, s := range steps {
+		b := &s.Task.Groups.KernelDMASrc.CoeffBfrSize
+		for j := range b {
+			b[j] = b[j].WithBytes((b[j].Bytes()/2 + 63) &^ 63)
+		}
+		out[i] = s
+	}
+	return out
+}

@@ -1,0 +1,37 @@
+package hw
+
+import "anesim/hw/clock"
+
+// A spread is how far measured times of a kind of descriptor lie from the model's: the
+// 10th and 90th percentile of measured over estimated, of rows whose shape the fit had
+// not seen and whose time is mostly the engine's.
+type spread struct{ low, high float64 }
+
+// Interval bounds the descriptor's time: four of five measurements of its kind lie
+// within (from leave-one-shape-out residuals).
+func (d *Descriptor) Interval() (low, high clock.Nanoseconds) {
+	s := spreadOf(d.Op)
+	return d.Time * clock.Nanoseconds(s.low), d.Time * clock.Nanoseconds(s.high)
+}
+
+// Interval bounds the engine's time. Errors of descriptors are taken to go together, as
+// those of a wrong constant do.
+func (r *Report) Interval() (low, high clock.Nanoseconds) {
+	for i := range r.Descriptors {
+		l, h := r.Descriptors[i].Interval()
+		low, high = low+l, high+h
+	}
+	return low, high
+}
+
+// spreadOf is the spread of an operation's kind: convolutions, products with the
+// exchanges and copies that prepare them, and passes over a tensor.
+func spreadOf(o Op) spread {
+	switch o {
+	case Conv:
+		return spread{convLow, convHigh}
+	case MatMul, Pass, Copy:
+		return spread{productLow, productHigh}
+	}
+	return spread{passLow, passHigh}
+}
