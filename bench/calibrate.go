@@ -203,19 +203,17 @@ func priorWeights(i int) float64 {
 // A Residual is a row beside the model's word on it.
 type Residual struct {
 	Sample *Sample
-	Time   Pair // nanoseconds; the zero Pair when no latency was published
+	Time   Pair // nanoseconds; the reference is 0 when no latency was published
 	Energy Pair // nanojoules; likewise
 }
 
 func (p *Presets) residual(s *Sample) Residual {
-	e, r := p.Estimate(s), Residual{Sample: s}
-	if s.Row.Latency > 0 {
-		r.Time = Pair{float64(e.Wall()), s.Row.Latency * 1e3}
+	e := p.Estimate(s)
+	return Residual{
+		Sample: s,
+		Time:   Pair{float64(e.Wall()), s.Row.Latency * 1e3},
+		Energy: Pair{float64(e.Energy), s.Row.Energy * 1e6},
 	}
-	if s.Row.Energy > 0 {
-		r.Energy = Pair{float64(e.Energy), s.Row.Energy * 1e6}
-	}
-	return r
 }
 
 // shape is what rows of one fold have in common.

@@ -46,7 +46,10 @@ type jsonDescriptor struct {
 	Exe      jsonExe      `json:"exe_cycles"`
 	MACs     uint64       `json:"macs"`
 	Bound    string       `json:"bound"`
+	Advice   string       `json:"advice"`
 	TimeNs   float64      `json:"time_ns"`
+	TimeLow  float64      `json:"time_ns_low"`
+	TimeHigh float64      `json:"time_ns_high"`
 	EnergyNJ float64      `json:"energy_nj"`
 	Counters jsonCounters `json:"counters"`
 	Computed bool         `json:"computed"`
@@ -106,6 +109,8 @@ type jsonExe struct {
 type jsonTotal struct {
 	Cycles   uint64  `json:"cycles"`
 	TimeNs   float64 `json:"time_ns"`
+	TimeLow  float64 `json:"time_ns_low,omitempty"`
+	TimeHigh float64 `json:"time_ns_high,omitempty"`
 	WallNs   float64 `json:"wall_ns"`
 	EnergyNJ float64 `json:"energy_nj"`
 	Dispatch float64 `json:"dispatch_energy_nj"`
@@ -154,13 +159,15 @@ func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags
 	r := res.Report
 	out := jsonReport{
 		Schema: schema, Program: res.Program.Name, Form: string(res.Program.Form),
-		Chip: o.Chip.Name, Host: "none", Synthetic: res.Synthetic,
+		Chip: o.Chip.Name, Host: f.preset.Name, Synthetic: res.Synthetic,
 		Descriptors: []jsonDescriptor{}, Outputs: []jsonOutput{}, Faults: []jsonFault{},
 		Total: jsonTotal{
-			Cycles: uint64(r.Cycles), TimeNs: float64(r.Time), WallNs: float64(r.Time),
+			Cycles: uint64(r.Cycles), TimeNs: float64(r.Time), WallNs: float64(r.Time + hostTime(&f.preset, res, o.Repeat)),
 			EnergyNJ: float64(r.Energy), Dispatch: float64(r.Dispatch), MACs: r.MACs, DMABytes: r.DMA.Total(),
 		},
 	}
+	low, high := r.Interval()
+	out.Total.TimeLow, out.Total.TimeHigh = float64(low), float64(high)
 	for i := range r.Descriptors {
 		out.Descriptors = append(out.Descriptors, jsonOf(&r.Descriptors[i]))
 	}
@@ -174,6 +181,9 @@ func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags
 		for name, c := range o.Chip.Constants() {
 			out.Constants = append(out.Constants, jsonConstant{name, c.Value, c.Unit, string(c.Evidence), c.Source})
 		}
+		for name, c := range hostConstants(&f.preset) {
+			out.Constants = append(out.Constants, jsonConstant{name, c.Value, c.Unit, string(c.Evidence), c.Source})
+		}
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -183,6 +193,7 @@ func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags
 
 func jsonOf(d *hw.Descriptor) jsonDescriptor {
 	a, u := &d.Cycles, &d.Units
+	low, high := d.Interval()
 	return jsonDescriptor{
 		Index: d.Index, Offset: d.Offset, Op: d.Op.String(), Shape: jsonShape(d.Shape),
 		Engines: d.Engines, Tiles: d.Tiles,
@@ -198,7 +209,10 @@ func jsonOf(d *hw.Descriptor) jsonDescriptor {
 		Exe:      jsonExe(d.Exe),
 		MACs:     d.MACs,
 		Bound:    a.Bound(),
+		Advice:   d.Advice(),
 		TimeNs:   float64(d.Time),
+		TimeLow:  float64(low),
+		TimeHigh: float64(high),
 		EnergyNJ: float64(d.Energy),
 		Counters: jsonCounters(d.Counters),
 		Computed: d.Computed,

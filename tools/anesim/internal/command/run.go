@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/x448/float16"
 
+	"anesim/bench/host"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/loader"
@@ -21,6 +23,8 @@ import (
 // runFlags are the flags of every command that runs a program.
 type runFlags struct {
 	chip       string
+	host       string
+	preset     host.Host // of host, once the options are read
 	in         []string
 	out        string
 	seed       uint64
@@ -38,6 +42,7 @@ type runFlags struct {
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.chip, "chip", "m1", "machine: m1 or m1max")
+	s.StringVar(&f.host, "host", "none", "host whose part is added to the wall time: none, linux, macos-air, macos-mbp, macos-max, macos-max-b or macos-guide")
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of halves, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
@@ -111,6 +116,9 @@ func (f *runFlags) options() (o machine.Options, err error) {
 	}
 	o = machine.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat}
 	if o.Chip, err = hw.ChipByName(f.chip); err != nil {
+		return o, &usageError{err}
+	}
+	if f.preset, err = host.ByName(cmp.Or(f.host, "none")); err != nil {
 		return o, &usageError{err}
 	}
 	if f.gateTiles != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/bench/host"
 	"anesim/hw"
 	"anesim/tools/machine"
 )
@@ -32,8 +33,12 @@ func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlag
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs%s, %d DMA bytes, %v (%v of it the dispatch)\n",
-		r.Cycles, r.Time, r.MACs, rate(r), r.DMA.Total(), r.Energy, r.Dispatch)
+	low, high := r.Interval()
+	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time (%v to %v), %d MACs%s, %d DMA bytes, %v (%v of it the dispatch)\n",
+		r.Cycles, r.Time, low, high, r.MACs, rate(r), r.DMA.Total(), r.Energy, r.Dispatch)
+	if t := hostTime(&f.preset, res, o.Repeat); t > 0 {
+		fmt.Fprintf(w, "wall: %v, %v of it host %s\n", r.Time+t, t, f.preset.Name)
+	}
 	stalls(w, r)
 	if f.counters {
 		writeCounters(w, r)
@@ -43,7 +48,7 @@ func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlag
 		fmt.Fprintf(w, "FAULT: %v\n", x)
 	}
 	if f.constants {
-		return writeConstants(w, &o.Chip)
+		return writeConstants(w, &o.Chip, &f.preset)
 	}
 	return nil
 }
@@ -221,10 +226,13 @@ func equals(res *machine.Result, out machine.Output) string {
 	return ""
 }
 
-func writeConstants(w io.Writer, c *hw.Chip) error {
+func writeConstants(w io.Writer, c *hw.Chip, h *host.Host) error {
 	fmt.Fprintf(w, "\nconstants of %s\n", c.Name)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for name, k := range c.Constants() {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, number(k.Value), k.Unit, k.Evidence, k.Source)
+	}
+	for name, k := range hostConstants(h) {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", name, number(k.Value), k.Unit, k.Evidence, k.Source)
 	}
 	return t.Flush()
