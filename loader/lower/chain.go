@@ -21,15 +21,32 @@ type chain []*task
 // routes) and the estimate, and links the descriptors.
 func (c chain) finish() []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(c))
+	var planar, engine *task // the last ones so far
 	for i, t := range c {
 		c.control(i)
-		c.route(i)
+		if t.planar() {
+			c.route(i, engine)
+			planar = t
+		} else {
+			c.route(i, planar)
+			engine = t
+		}
 		t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(t.debugEvents(i == 0, i == len(c)-1))
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
 		t.h.Timing = t.h.Timing.WithExeCycles(estimate(t))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
 	}
 	return loader.Sequence(out...)
+}
+
+// err is the first word of a task that did not fit.
+func (c chain) err() error {
+	for _, t := range c {
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
 }
 
 func (t *task) debugEvents(first, last bool) uint32 {
@@ -83,20 +100,15 @@ func (c chain) control(i int) {
 // route writes the dependency bits of the L2 words. The first task waits for everything.
 // One that stands by itself waits for what its own engine did before, and for the last
 // task of the other where they share memory. A task that reads an earlier tile names what
-// the tile was instead, and its result needs nothing: it comes after. (104/104)
-func (c chain) route(i int) {
+// the tile was instead, and its result needs nothing: it comes after. other is the last
+// task on the other engine. (104/104)
+func (c chain) route(i int, other *task) {
 	t := c[i]
 	l := &t.g.L2
 	if i == 0 {
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 		l.ResultCfg = l.ResultCfg.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 		return
-	}
-	var other *task // the last one on the other engine
-	for _, p := range c[:i] {
-		if p.planar() != t.planar() {
-			other = p
-		}
 	}
 	if !t.dependent() {
 		l.SourceCfg = t.waits(l.SourceCfg, t.first, other)

@@ -13,6 +13,18 @@
 //	   v
 //	loader.Builder --> loader.Program, which runs
 //
+// A network is the plans of its layers, as parts, joined before the chain is finished:
+//
+//	Network: parts, tensors between them
+//	   |  wire: tensors by name, shapes seen anew
+//	   v  place: buffers, scratch, constants
+//	chain of all tasks --finish--> one Builder: one program, one dispatch
+//
+// Descriptors, constants and the values of every layer are those of the layer by itself;
+// addresses, header words and waits are those of the whole chain. Tensors between layers
+// stand in memory. The compiler keeps some of them in the L2, and runs layers side by
+// side; no program at hand shows by what rule, so neither is done here.
+//
 // A task is built from its operands: [surface] and [matrix] place a tensor in memory,
 // [packed] and its relatives place a tile in the L2, and a task reads, joins, leaves or
 // writes them:

@@ -2,8 +2,9 @@ package lower
 
 import (
 	"encoding/binary"
-	"github.com/x448/float16"
 	"slices"
+
+	"github.com/x448/float16"
 
 	"anesim/hw/regs"
 )
@@ -80,61 +81,80 @@ func (w *Window) phases() [][]int {
 // fifteen or fewer take a lane each. Groups follow each other, each padded to 64 bytes.
 // (Every section hash on record, the 14 among them.)
 func (f *filter) pack(width int) *kernel {
-	k := new(kernel)
-	perLane := make([][]byte, engines)
-	used := 0
+	var planes []plane
 	for g := range f.groups {
 		for first := 0; first < f.channels; {
 			rest := f.channels - first
-			w, planes := 1, rest
+			w, n := 1, rest
 			if rest >= engines {
 				w = min(width, rest/engines)
-				planes = rest / (engines * w) * engines
+				n = rest / (engines * w) * engines
 			}
-			for i := range planes {
-				perLane[i%engines] = f.plane(perLane[i%engines], g, first, w)
+			for i := range n {
+				planes = append(planes, plane{i % engines, g, first, w})
 				first += w
 			}
-			used = max(used, min(planes, engines))
-		}
-		if f.groups > 1 {
-			for i := range perLane {
-				perLane[i] = pad64(perLane[i])
-			}
 		}
 	}
-	for _, b := range perLane[:used] {
-		k.lane(b)
-	}
-	return k
+	return f.fill(planes)
 }
 
 // packEach is pack in planes of w each, however many channels there are.
 func (f *filter) packEach(w int) *kernel {
-	k := new(kernel)
-	perLane := make([][]byte, engines)
+	var planes []plane
 	for i := 0; i*w < f.channels; i++ {
-		perLane[i%engines] = f.plane(perLane[i%engines], 0, i*w, w)
+		planes = append(planes, plane{i % engines, 0, i * w, w})
 	}
-	for _, b := range perLane[:min(engines, f.channels/w)] {
-		k.lane(b)
+	return f.fill(planes)
+}
+
+// A plane is width channels of a group side by side in a lane.
+type plane struct{ lane, group, first, width int }
+
+// fill writes planes into their lanes; groups start at multiples of 64 bytes.
+func (f *filter) fill(planes []plane) *kernel {
+	rows := f.taps + biasRows(f.bias != nil)
+	var size [engines]int
+	group := 0
+	offsets := make([]int, len(planes))
+	for i, p := range planes {
+		if p.group != group {
+			group = p.group
+			for l := range size {
+				size[l] = roundUp(size[l], 64)
+			}
+		}
+		offsets[i] = size[p.lane]
+		size[p.lane] += rows * p.width * elementBytes
+	}
+	k := new(kernel)
+	total := 0
+	for _, n := range size {
+		if n = roundUp(n, 64); n > 0 {
+			k.lanes = append(k.lanes, lane{total, n})
+			total += n
+		}
+	}
+	k.data = make([]byte, total)
+	for i, p := range planes {
+		f.plane(k.data[k.lanes[p.lane].base+offsets[i]:], p)
 	}
 	return k
 }
 
-// plane appends w channels from first on, side by side.
-func (f *filter) plane(dst []byte, g, first, w int) []byte {
+// plane writes the channels of a plane side by side, the bias ahead.
+func (f *filter) plane(dst []byte, p plane) {
 	if f.bias != nil {
-		for n := range w {
-			dst = appendHalf(dst, f.bias(g, first+n))
+		for n := range p.width {
+			putHalf(dst[2*n:], uint16(f.bias(p.group, p.first+n)))
+		}
+		dst = dst[elementBytes*p.width:]
+	}
+	for n := range p.width {
+		for k := range f.taps {
+			putHalf(dst[elementBytes*(k*p.width+n):], uint16(f.weight(p.group, p.first+n, k)))
 		}
 	}
-	for k := range f.taps {
-		for n := range w {
-			dst = appendHalf(dst, f.weight(g, first+n, k))
-		}
-	}
-	return dst
 }
 
 func appendHalf(dst []byte, h float16.Float16) []byte {
@@ -175,7 +195,11 @@ func (p *plan) attach(t *task, s share, width int, pack func(s share, width int)
 	if !ok {
 		k := pack(s, width)
 		a = attached{len(p.constants), k.lanes, k.sparse}
-		p.constants = append(p.constants, k.data...)
+		if p.constants == nil {
+			p.constants = k.data
+		} else {
+			p.constants = append(p.constants, k.data...)
+		}
 		if p.packed == nil {
 			p.packed = map[packing]attached{}
 		}

@@ -45,20 +45,9 @@ func Lower(l Layer, w Weights) (*loader.Program, error) {
 
 // Compile lowers a layer to the parts of a program.
 func Compile(l Layer, w Weights) (*Lowered, error) {
-	if err := l.Validate(); err != nil {
+	p, err := newPlan(&l, &w)
+	if err != nil {
 		return nil, err
-	}
-	if err := w.validate(&l); err != nil {
-		return nil, err
-	}
-	p := &plan{layer: &l, weights: &w}
-	if err := p.lower(); err != nil {
-		return nil, err
-	}
-	for _, t := range p.tasks {
-		if t.err != nil {
-			return nil, t.err
-		}
 	}
 	b := &loader.Builder{
 		Procedure: "net",
@@ -71,6 +60,21 @@ func Compile(l Layer, w Weights) (*Lowered, error) {
 		Text: regs.EncodeChain(b.Chain), FirstWords: b.Chain[0].Words, Tasks: len(b.Chain),
 		Constants: p.constants, Builder: b,
 	}, nil
+}
+
+// newPlan checks a layer and lowers it.
+func newPlan(l *Layer, w *Weights) (*plan, error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	if err := w.validate(l); err != nil {
+		return nil, err
+	}
+	p := &plan{layer: l, weights: w}
+	if err := p.lower(); err != nil {
+		return nil, err
+	}
+	return p, p.tasks.err()
 }
 
 // A plan is a program in the making.
@@ -131,13 +135,17 @@ const (
 // port gives a tensor a window behind a buffer.
 func (p *plan) port(name string, d loader.Direction, bar uint32, s Shape, m memory) memory {
 	m.bar = bar
-	port := loader.Port{
-		Name: name, Direction: d, BAR: int(bar), Shape: [4]int{s.N, s.C, s.H, s.W},
+	p.ports = append(p.ports, m.port(name, d, s))
+	return m
+}
+
+// port is the surface as a program's port.
+func (m memory) port(name string, d loader.Direction, s Shape) loader.Port {
+	return loader.Port{
+		Name: name, Direction: d, BAR: int(m.bar), Shape: [4]int{s.N, s.C, s.H, s.W},
 		Strides: [4]uint64{uint64(m.depth), uint64(m.plane), uint64(m.row), elementBytes},
 		Bytes:   uint64(m.depth) * uint64(s.N),
 	}
-	p.ports = append(p.ports, port)
-	return m
 }
 
 // input is buffer 4, output buffer 5: the order of everything but matrix products.

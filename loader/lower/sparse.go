@@ -36,10 +36,15 @@ func (f *filter) sparseFits(width, taps int, phases [][]int) bool {
 func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 	k := &kernel{sparse: true}
 	perLane := make([][]byte, engines)
+	var body []byte
+	for i := range perLane {
+		dense := f.channels / engines * (f.taps + 1) * elementBytes
+		perLane[i] = make([]byte, 0, dense+dense/8)
+	}
 	for first := 0; first < f.channels; {
 		g := min(width, (f.channels-first)/engines)
 		for i := range perLane {
-			perLane[i] = f.sparsePlane(perLane[i], first, g, taps, phases)
+			perLane[i], body = f.sparsePlane(perLane[i], body[:0], first, g, taps, phases)
 			first += g
 		}
 	}
@@ -49,14 +54,14 @@ func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 	return k
 }
 
-// sparsePlane appends the plane of g channels.
-func (f *filter) sparsePlane(dst []byte, first, g, taps int, phases [][]int) []byte {
+// sparsePlane appends the plane of g channels. body is room for its body, which it
+// returns for the next plane.
+func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
 	if f.bias != nil {
 		for n := range g {
 			dst = appendHalf(dst, f.bias(0, first+n))
 		}
 	}
-	var body []byte
 	for c := range f.taps / taps {
 		at := c * taps
 		for _, phase := range phases {
@@ -80,5 +85,5 @@ func (f *filter) sparsePlane(dst []byte, first, g, taps int, phases [][]int) []b
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(body)))
 	dst = append(dst, body...)
-	return append(dst, make([]byte, max(0, g/2-2))...)
+	return append(dst, make([]byte, max(0, g/2-2))...), body
 }

@@ -1,0 +1,323 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// A Network is layers that make one program: one chain of descriptors, one dispatch.
+type Network struct {
+	Inputs  []Tensor // ports, and constants in memory
+	Nodes   []Node   // in an order in which they can run
+	Outputs []string // tensors of nodes
+}
+
+// A Tensor is an input of a network.
+type Tensor struct {
+	Name  string
+	Shape Shape
+	// Values makes it a constant, which stands in the constant section instead of
+	// behind a port.
+	Values []float16.Float16
+}
+
+// A Node is a part and the tensors it works on. A tensor may be read in another shape of
+// as many elements: one of the same width is the same memory, and a row that becomes
+// channels, or channels that become a row, are exchanged by a task ahead of the part.
+type Node struct {
+	Part   *Part
+	Inputs []string // in the order of the part's
+	Output string
+}
+
+// A Joined is a network as a program's parts.
+type Joined struct {
+	Builder *loader.Builder
+	Nodes   []Run // descriptors of each node, in the program's order
+}
+
+// A Run is neighbouring descriptors of a chain.
+type Run struct{ First, Tasks int }
+
+// A NodeError is a node that does not fit the ones before it.
+type NodeError struct {
+	Node int
+	What string
+}
+
+func (e *NodeError) Error() string { return fmt.Sprintf("layer %d: %s", e.Node, e.What) }
+
+// Limits of a program.
+const (
+	maxNetworkPorts = len(regs.BARs{}) - bar4
+	maxTasks        = 1 << 16 // a task's number has 16 bits
+)
+
+// Join strings the nodes together:
+//
+//	ports         buffers 4 and up: inputs, then outputs
+//	tensors       between nodes in the scratch buffer, for as long as they are read,
+//	              beside what a layer needs while it runs
+//	constants     those of each part, at multiples of 64 bytes
+//	descriptors   of the nodes one after the other, linked as one chain
+//
+// Every tensor between nodes goes to memory and comes back. The compiler keeps some of
+// them in the L2; by what rule, no program shows. Errors are a *NodeError, or a
+// *LimitError where the network is too large for one program.
+func (n *Network) Join() (*Joined, error) {
+	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
+	if err := j.wire(); err != nil {
+		return nil, err
+	}
+	if err := j.ports(); err != nil {
+		return nil, err
+	}
+	c, runs := j.place()
+	if err := within(limit{"descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"}); err != nil {
+		return nil, err
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return &Joined{&loader.Builder{
+		Procedure: "net",
+		Chain:     c.finish(),
+		Constants: j.constants,
+		Ports:     j.builder,
+		Scratch:   uint64(j.scratch.size),
+	}, runs}, nil
+}
+
+// A joiner is a network on its way to a program.
+type joiner struct {
+	net     *Network
+	steps   []step
+	tensors []inMemory
+	names   map[string]int // tensors by name
+	turned  map[turn]int
+
+	builder   []loader.Port
+	scratch   scratch
+	constants []byte
+	parts     map[*Part]int // where the constants of each stand
+}
+
+// A step is a part at work on tensors, for a node.
+type step struct {
+	node   int
+	part   *Part
+	inputs []int
+	output int
+}
+
+// inMemory is a tensor and its place.
+type inMemory struct {
+	name  string
+	shape Shape
+	last  int // step that reads it last, or makes it
+	port  bool
+	at    spot
+}
+
+// A turn is a tensor with channels and row exchanged.
+type turn struct{ tensor, width int }
+
+func (n *Network) wrong(node int, format string, args ...any) error {
+	return &NodeError{node, fmt.Sprintf(format, args...)}
+}
+
+// wire makes steps of the nodes.
+func (j *joiner) wire() error {
+	n := j.net
+	for i := range n.Inputs {
+		in := &n.Inputs[i]
+		if err := in.Shape.validate(); err != nil {
+			return err
+		}
+		if in.Values != nil && len(in.Values) != in.Shape.Elements() {
+			return n.wrong(0, "input %q has %d values, want %d", in.Name, len(in.Values), in.Shape.Elements())
+		}
+		if _, twice := j.names[in.Name]; twice {
+			return n.wrong(0, "two inputs are called %q", in.Name)
+		}
+		j.names[in.Name] = len(j.tensors)
+		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true})
+	}
+	for i := range n.Nodes {
+		if err := j.node(i, &n.Nodes[i]); err != nil {
+			return err
+		}
+	}
+	for _, name := range n.Outputs {
+		if at, ok := j.names[name]; !ok || at < len(n.Inputs) {
+			return n.wrong(len(n.Nodes), "no layer makes the output %q", name)
+		}
+	}
+	if len(n.Nodes) == 0 {
+		return n.wrong(0, "the network has no layers")
+	}
+	return nil
+}
+
+// node makes a node a step, behind those that exchange its inputs.
+func (j *joiner) node(i int, node *Node) error {
+	shapes := node.Part.Inputs()
+	if len(shapes) != len(node.Inputs) {
+		return j.net.wrong(i, "%d inputs, the layer takes %d", len(node.Inputs), len(shapes))
+	}
+	inputs := make([]int, len(shapes))
+	for k, name := range node.Inputs {
+		at, ok := j.names[name]
+		if !ok {
+			return j.net.wrong(i, "no layer before it makes %q", name)
+		}
+		at, err := j.view(i, at, shapes[k])
+		if err != nil {
+			return err
+		}
+		inputs[k] = at
+	}
+	if _, twice := j.names[node.Output]; twice {
+		return j.net.wrong(i, "%q is made twice", node.Output)
+	}
+	j.names[node.Output] = j.step(i, node.Part, inputs, node.Output)
+	return nil
+}
+
+// step appends a step and returns its output.
+func (j *joiner) step(node int, part *Part, inputs []int, name string) int {
+	for _, in := range inputs {
+		j.tensors[in].last = len(j.steps)
+	}
+	j.tensors = append(j.tensors, inMemory{name: name, shape: part.out, last: len(j.steps)})
+	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1})
+	return len(j.tensors) - 1
+}
+
+// view is the tensor that has the values of one in another shape.
+func (j *joiner) view(node, tensor int, want Shape) (int, error) {
+	have := j.tensors[tensor].shape
+	switch {
+	case have.Elements() != want.Elements():
+		return 0, j.net.wrong(node, "%q is %v, the layer takes %v", j.tensors[tensor].name, have, want)
+	case have.W == want.W:
+		return tensor, nil // rows follow each other without a gap, whatever axes they are of
+	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
+		return 0, j.net.wrong(node, "no task takes %v for %v: rows are padded in memory", have, want)
+	}
+	key := turn{tensor, want.W}
+	if at, ok := j.turned[key]; ok {
+		return at, nil
+	}
+	part, err := NewPart(Unary(Transpose, have), Weights{})
+	if err != nil {
+		return 0, j.net.wrong(node, "taking %v for %v: %v", have, want, err)
+	}
+	at := j.step(node, part, []int{tensor}, "")
+	j.turned[key] = at
+	return at, nil
+}
+
+// ports gives inputs and outputs their buffers, and constants their place.
+func (j *joiner) ports() error {
+	bar := bar4
+	give := func(at int, d loader.Direction) {
+		t := &j.tensors[at]
+		t.port = true
+		t.at = spot{uint32(bar), 0}
+		if bar < len(regs.BARs{}) {
+			m := surface(t.at.bar, t.shape)
+			j.builder = append(j.builder, m.port(t.name, d, t.shape))
+		}
+		bar++
+	}
+	for i := range j.net.Inputs {
+		if in := &j.net.Inputs[i]; in.Values != nil {
+			j.tensors[i].at = spot{regs.BARWeights, j.constant(in.bytes())}
+		} else {
+			give(i, loader.Input)
+		}
+	}
+	for _, name := range j.net.Outputs {
+		if at := j.names[name]; !j.tensors[at].port {
+			give(at, loader.Output)
+		}
+	}
+	return within(limit{"inputs and outputs of a network", bar - bar4, maxNetworkPorts,
+		"split it into networks of at most %d"})
+}
+
+// bytes is the tensor as it stands in memory.
+func (t *Tensor) bytes() []byte {
+	m := surface(0, t.Shape)
+	b := make([]byte, m.depth*t.Shape.N)
+	for i, v := range t.Values {
+		putHalf(b[i/t.Shape.W*m.row+i%t.Shape.W*elementBytes:], uint16(v))
+	}
+	return b
+}
+
+// constant appends to the constant section and returns where.
+func (j *joiner) constant(b []byte) int {
+	j.constants = pad64(j.constants)
+	at := len(j.constants)
+	j.constants = append(j.constants, b...)
+	return at
+}
+
+// place gives every step its memory and returns the tasks, and those of each node.
+func (j *joiner) place() (chain, []Run) {
+	var c chain
+	runs := make([]Run, len(j.net.Nodes))
+	total := len(j.constants)
+	seen := map[*Part]bool{}
+	for i := range j.steps {
+		if p := j.steps[i].part; !seen[p] {
+			seen[p] = true
+			total += roundUp(len(p.plan.constants), 64)
+		}
+	}
+	if total > 0 {
+		j.constants = append(make([]byte, 0, roundUp(total, 64)+64), j.constants...)
+	}
+	for i := range j.steps {
+		s := &j.steps[i]
+		tasks := s.part.place(j.spots(i, s))
+		if runs[s.node].Tasks == 0 {
+			runs[s.node].First = len(c)
+		}
+		runs[s.node].Tasks += len(tasks)
+		c = append(c, tasks...)
+	}
+	return c, runs
+}
+
+// spots are the places of a step's buffers.
+func (j *joiner) spots(now int, s *step) *spots {
+	p := s.part.plan
+	var at spots
+	at[regs.BARScratch].bar = regs.BARScratch
+	if p.scratch > 0 {
+		at[regs.BARScratch].base = j.scratch.take(p.scratch, now, now)
+	}
+	base, ok := j.parts[s.part]
+	if !ok && len(p.constants) > 0 {
+		base = j.constant(p.constants)
+		j.parts[s.part] = base
+	}
+	at[regs.BARWeights] = spot{regs.BARWeights, base}
+	out := &j.tensors[s.output]
+	if !out.port {
+		m := surface(regs.BARScratch, out.shape)
+		out.at = spot{regs.BARScratch, j.scratch.take(m.depth*out.shape.N, now, out.last)}
+	}
+	at[s.part.surface] = out.at
+	for k, in := range s.inputs {
+		at[s.part.inputs[k].BAR] = j.tensors[in].at
+	}
+	return &at
+}

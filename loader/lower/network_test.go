@@ -1,0 +1,318 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/mac"
+	"anesim/tools/machine"
+)
+
+// A netBuilder strings random layers together and runs each by itself as it goes.
+type netBuilder struct {
+	t       *testing.T
+	r       *rand.Rand
+	net     Network
+	values  map[string][]float16.Float16
+	shapes  map[string]Shape
+	names   []string // tensors of nodes and inputs
+	cycles  clock.Cycles
+	layers  []Op
+	nothing Weights
+}
+
+func newNet(t *testing.T, r *rand.Rand) *netBuilder {
+	return &netBuilder{t: t, r: r, values: map[string][]float16.Float16{}, shapes: map[string]Shape{}}
+}
+
+func (b *netBuilder) input(s Shape, constant bool) string {
+	in := Tensor{Name: fmt.Sprintf("in%d", len(b.net.Inputs)), Shape: s}
+	b.values[in.Name], b.shapes[in.Name] = halves(b.r, s.Elements()), s
+	if constant {
+		in.Values = b.values[in.Name]
+	} else {
+		b.names = append(b.names, in.Name)
+	}
+	b.net.Inputs = append(b.net.Inputs, in)
+	return in.Name
+}
+
+// layer adds a node and computes its result by a program of its own.
+func (b *netBuilder) layer(l Layer, w Weights, inputs ...string) string {
+	b.t.Helper()
+	p, err := Lower(l, w)
+	if err != nil {
+		b.t.Fatalf("%+v: %v", l, err)
+	}
+	part, err := NewPart(l, w)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	in := map[string][]float16.Float16{}
+	for i, name := range inputs {
+		port := []string{"x", "z"}[min(i, 1)]
+		if l.Op == Concat {
+			port = fmt.Sprintf("x%d", i)
+		}
+		in[port] = b.values[name]
+	}
+	res, err := machine.Run(p, machine.Options{Chip: hw.M1(), Values: true, Inputs: in})
+	if err != nil || len(res.Outputs) != 1 {
+		b.t.Fatalf("%+v: %v, %+v", l, err, res)
+	}
+	out := fmt.Sprintf("t%d", len(b.net.Nodes))
+	b.net.Nodes = append(b.net.Nodes, Node{part, inputs, out})
+	b.values[out], b.shapes[out] = res.Outputs[0].Data, part.Out()
+	b.names = append(b.names, out)
+	b.layers = append(b.layers, l.Op)
+	b.cycles += res.Report.Cycles
+	return out
+}
+
+// join makes the program and checks it against the layers by themselves.
+func (b *netBuilder) join(turned bool) *Joined {
+	b.t.Helper()
+	j, err := b.net.Join()
+	if err != nil {
+		b.t.Fatalf("%v: %v", b.layers, err)
+	}
+	p, err := j.Builder.Build("net")
+	if err != nil {
+		b.t.Fatalf("%v: %v", b.layers, err)
+	}
+	in := map[string][]float16.Float16{}
+	for port := range p.Inputs() {
+		in[port.Name] = b.values[port.Name]
+	}
+	res, err := machine.Run(p, machine.Options{Chip: hw.M1(), Values: true, Inputs: in})
+	if err != nil || len(res.Report.Faults) > 0 || len(res.Outputs) != len(b.net.Outputs) {
+		b.t.Fatalf("%v: %v, %+v", b.layers, err, res)
+	}
+	for _, o := range res.Outputs {
+		if !slices.Equal(o.Data, b.values[o.Port.Name]) {
+			b.t.Errorf("%v: %s differs from its layer by itself", b.layers, o.Port.Name)
+		}
+	}
+	if !turned && res.Report.Cycles != b.cycles {
+		b.t.Errorf("%v: %d cycles, the layers take %d", b.layers, res.Report.Cycles, b.cycles)
+	}
+	next := 0
+	for i, run := range j.Nodes {
+		if run.First != next || run.Tasks < 1 {
+			b.t.Errorf("%v: node %d has descriptors %+v, want the first to be %d", b.layers, i, run, next)
+		}
+		next += run.Tasks
+	}
+	if next != p.TaskCount {
+		b.t.Errorf("%v: nodes have %d descriptors of %d", b.layers, next, p.TaskCount)
+	}
+	return j
+}
+
+// random adds a layer of a random kind on a tensor of four axes.
+func (b *netBuilder) random() {
+	r := b.r
+	x := b.names[r.IntN(len(b.names))]
+	s := b.shapes[x]
+	table := func(a mac.Activation) []byte {
+		t, _ := mac.TableOf(a)
+		e := t.Encode()
+		return e[:]
+	}
+	switch r.IntN(11) {
+	case 0, 1:
+		l := Conv(s, 1+r.IntN(40), Same(1+2*r.IntN(2), 1+r.IntN(2), s))
+		l.Bias = r.IntN(2) == 0
+		w := Weights{Filter: halves(r, l.Cout*s.C*l.Window.Kh*l.Window.Kw)}
+		if l.Bias {
+			w.Bias = halves(r, l.Cout)
+		}
+		if r.IntN(3) == 0 {
+			l.Activation, w.Table = Sigmoid, table(mac.Sigmoid)
+		}
+		b.layer(l, w, x)
+	case 2:
+		l := Depthwise(s, Same(3, 1, s))
+		b.layer(l, Weights{Filter: halves(r, s.C*9)}, x)
+	case 3:
+		b.layer(Binary(Add, s, s), b.nothing, x, x)
+	case 4:
+		z := b.input(s, r.IntN(2) == 0)
+		b.layer(Binary(Mul, s, s), b.nothing, x, z)
+	case 5:
+		l := Binary(Add, s, s)
+		l.Second = Constant
+		b.layer(l, Weights{Second: halves(r, s.C)}, x)
+	case 6:
+		b.layer(Unary(Tanh, s), Weights{Table: table(mac.Tanh)}, x)
+	case 7:
+		b.layer(Reduction(Softmax, s, AxisC), Weights{Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}, x)
+	case 8:
+		b.layer(Reduction(LayerNorm, s, AxisW), b.nothing, x)
+	case 9:
+		l := Layer{Op: Concat, In: s, Parts: []int{s.C, s.C}}
+		l.In.C *= 2
+		b.layer(l, b.nothing, x, x)
+	case 10:
+		small := s
+		small.H, small.W = 1, 1
+		z := b.input(small, r.IntN(2) == 0)
+		b.layer(Binary(Mul, s, small), b.nothing, x, z)
+	}
+}
+
+// Random networks come out bit for bit as their layers do one by one, in as many cycles.
+func TestNetworkValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	for range rounds(60) {
+		b := newNet(t, r)
+		b.input(Shape{1, 1 + r.IntN(20), 1 + r.IntN(12), 1 + r.IntN(40)}, false)
+		for range 2 + r.IntN(6) {
+			b.random()
+		}
+		for i, n := range b.net.Nodes {
+			if i == len(b.net.Nodes)-1 || r.IntN(4) == 0 {
+				b.net.Outputs = append(b.net.Outputs, n.Output)
+			}
+		}
+		b.join(false)
+	}
+}
+
+// A classifier's end: channels become a row by a task that belongs to their reader.
+// Matrix products, whose tasks meet in the scratch buffer, share it with the tensors.
+func TestNetworkTurnsRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	b := newNet(t, r)
+	s := Shape{1, 96, 5, 5}
+	x := b.input(s, false)
+	pool := b.layer(Reduction(ReduceMean, s, AxisH|AxisW), b.nothing, x)
+	var last []string
+	for range 2 {
+		l := Layer{Op: Linear, In: Shape{1, 1, 1, 96}, Columns: 40, Bias: true}
+		last = append(last, b.layer(l, Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool))
+	}
+	row := Shape{1, 1, 1, 40}
+	sum := b.layer(Binary(Add, row, row), b.nothing, last...)
+	product := b.layer(Product(40, 1, 40, Runtime), b.nothing, sum, last[1])
+	b.net.Outputs = []string{product}
+	j := b.join(true)
+	// The row is turned once for both readers, and the sum, a row, is turned to a column.
+	for i, want := range []int{1, 3, 2, 1, 0} {
+		if got := j.Nodes[i].Tasks; want != 0 && got != want {
+			t.Errorf("node %d has %d descriptors, want %d", i, got, want)
+		}
+	}
+}
+
+// A network of one layer is the layer's program, and two alike share their constants.
+func TestNetworkOfOneLayer(t *testing.T) {
+	in := Shape{1, 32, 16, 16}
+	l := Conv(in, 32, Same(3, 1, in))
+	w := Weights{Filter: halves(rand.New(rand.NewPCG(1, 1)), 32*32*9)}
+	alone, err := Compile(l, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := NewPart(l, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []Tensor{{Name: "x", Shape: in}}
+	one, err := (&Network{Inputs: x, Outputs: []string{"y"}, Nodes: []Node{{part, []string{"x"}, "y"}}}).Join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(one.Builder, alone.Builder) {
+		t.Error("a network of one layer is not the layer")
+	}
+	two, err := (&Network{Inputs: x, Outputs: []string{"y"}, Nodes: []Node{
+		{part, []string{"x"}, "t"}, {part, []string{"t"}, "y"},
+	}}).Join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(two.Builder.Constants, alone.Constants) || two.Builder.Scratch != 32*16*64 {
+		t.Errorf("two alike: %d bytes of constants, %d of scratch", len(two.Builder.Constants), two.Builder.Scratch)
+	}
+}
+
+// Blocks that live together stand apart, and a place that is free again is used again.
+func TestScratch(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	type held struct{ at, end, last int }
+	for range 100 {
+		var s scratch
+		var all []held
+		for now := range 40 {
+			n, last := r.IntN(5*scratchPage), now+r.IntN(5)
+			at := s.take(n, now, last)
+			if at%scratchPage != 0 || at+n > s.size {
+				t.Fatalf("%d bytes at %#x of %#x", n, at, s.size)
+			}
+			for _, h := range all {
+				if h.last >= now && at < h.end && h.at < at+n {
+					t.Fatalf("step %d: %#x to %#x overlaps %+v", now, at, at+n, h)
+				}
+			}
+			all = append(all, held{at, at + n, last})
+		}
+	}
+	var s scratch
+	a, b := s.take(100, 0, 1), s.take(100, 1, 2)
+	if c := s.take(100, 2, 2); a != 0 || b != scratchPage || c != 0 || s.size != 2*scratchPage {
+		t.Errorf("blocks at %#x, %#x, %#x of %#x", a, b, c, s.size)
+	}
+}
+
+func TestNetworkErrors(t *testing.T) {
+	in := Shape{1, 8, 4, 4}
+	relu, err := NewPart(Unary(ReLU, in), Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := NewPart(Unary(ReLU, Shape{1, 1, 8, 16}), Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []Tensor{{Name: "x", Shape: in}}
+	var many Network
+	for i := range 29 {
+		name := fmt.Sprint("x", i)
+		many.Inputs = append(many.Inputs, Tensor{Name: name, Shape: in})
+		many.Nodes = append(many.Nodes, Node{relu, []string{name}, "y" + name})
+	}
+	many.Outputs = []string{"yx0"}
+	for _, tc := range []struct {
+		net  Network
+		node int // -1 for a limit
+		want string
+	}{
+		{Network{Inputs: x}, 0, "no layers"},
+		{Network{Inputs: append(x, x[0])}, 0, `two inputs are called "x"`},
+		{Network{Inputs: []Tensor{{"x", in, make([]float16.Float16, 3)}}}, 0, "3 values, want 128"},
+		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x"}, "y"}, {relu, []string{"z"}, "w"}}}, 1, `makes "z"`},
+		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x", "x"}, "y"}}}, 0, "2 inputs, the layer takes 1"},
+		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x"}, "x"}}}, 0, `"x" is made twice`},
+		{Network{Inputs: x, Nodes: []Node{{wide, []string{"x"}, "y"}}}, 0, "rows are padded in memory"},
+		{Network{Inputs: x, Nodes: []Node{{relu, []string{"x"}, "y"}}, Outputs: []string{"x"}}, 1, `the output "x"`},
+		{many, -1, "inputs and outputs of a network is 30, the engine takes at most 28"},
+	} {
+		_, err := tc.net.Join()
+		var node *NodeError
+		var limit *LimitError
+		if err == nil || !strings.Contains(err.Error(), tc.want) || errors.As(err, &node) == (tc.node < 0) ||
+			node != nil && node.Node != tc.node || errors.As(err, &limit) != (tc.node < 0) {
+			t.Errorf("%+v: %v, want %q of node %d", tc.net, err, tc.want, tc.node)
+		}
+	}
+}

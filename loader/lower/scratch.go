@@ -1,0 +1,30 @@
+package lower
+
+import "slices"
+
+// A scratch buffer holds what lives between the first and the last step that needs it.
+// Blocks take the lowest place where they fit, in whole pages. (Assumed: no program shows
+// where the compiler puts the tensors between layers; those within one layer start at 0.)
+type scratch struct {
+	live []block // by offset
+	size int     // bytes, the most there ever were
+}
+
+// A block is bytes of the scratch buffer up to the end of a step.
+type block struct{ base, end, last int }
+
+const scratchPage = 0x4000
+
+// take finds n bytes from step now to step last and returns where they stand. Steps do
+// not go back.
+func (s *scratch) take(n, now, last int) int {
+	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
+	n = roundUp(n, scratchPage)
+	at, i := 0, 0
+	for ; i < len(s.live) && s.live[i].base < at+n; i++ {
+		at = s.live[i].end
+	}
+	s.live = slices.Insert(s.live, i, block{at, at + n, last})
+	s.size = max(s.size, at+n)
+	return at
+}
