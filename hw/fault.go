@@ -100,10 +100,11 @@ func (d *Device) checkMemory(t *regs.Task) error {
 		}
 	}
 	for i, l := range dma.Lanes(g, t.Bases.Kernel) {
-		if l.On {
-			if err := check(fmt.Sprintf("coefficient lane %d", i), l.Addr, uint64(l.Size)); err != nil {
-				return err
-			}
+		if !l.On {
+			continue
+		}
+		if err := d.mem.Check(l.Addr, uint64(l.Size)); err != nil {
+			return fmt.Errorf("coefficient lane %d: %w", i, err)
 		}
 	}
 	return nil

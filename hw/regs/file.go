@@ -137,8 +137,10 @@ func (f *File) Store(addr uint32, values ...uint32) error {
 		return &AddressError{addr + 4*uint32(room)}
 	}
 	copy(f.words[at:], values)
-	for i := at; i < at+len(values); i++ {
-		f.written[i/64] |= 1 << (i % 64)
+	for end := at + len(values); at < end; {
+		n := min(64-at%64, end-at)
+		f.written[at/64] |= ^uint64(0) >> (64 - n) << (at % 64)
+		at += n
 	}
 	return nil
 }
