@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 
 	"anesim/bench/host"
@@ -50,7 +51,14 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	if what := build.missing(r); what != "" {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("%s without %s", r.Op, what)}
 	}
+	if what := excess(r); what != "" {
+		return nil, &UnmodelledError{r.ID, what}
+	}
 	if err := build.make(l, c, r); err != nil {
+		var u *UnmodelledError
+		if errors.As(err, &u) {
+			return nil, u
+		}
 		return nil, fmt.Errorf("row %s: %w", r.ID, err)
 	}
 	var d hw.Descriptor
@@ -60,6 +68,24 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		c.Host.Moved += uint64(c.Steps[i].Count) * d.DMA.Total()
 	}
 	return c, nil
+}
+
+// excess says what of a row is beyond any program of the engine.
+func excess(r *measured.Row) string {
+	const elements, layers = 1 << 33, 1 << 12
+	v := func(n int) float64 { return float64(max(1, n)) }
+	for _, t := range [...]float64{
+		v(r.N) * v(r.Cin) * v(r.H) * v(r.W), v(r.N) * v(r.Cout) * v(r.H) * v(r.W), v(r.Cout) * v(r.Cin) * v(r.Kh) * v(r.Kw),
+		v(r.N) * v(r.M) * v(r.K), v(r.N) * v(r.K) * v(r.Cols), v(r.N) * v(r.M) * v(r.Cols), v(r.N) * decoderKeys * decoderWidth,
+	} {
+		if t > elements {
+			return fmt.Sprintf("a tensor of %.3g elements", t)
+		}
+	}
+	if r.Depth > layers {
+		return fmt.Sprintf("%d layers", r.Depth)
+	}
+	return ""
 }
 
 // An operation is how a row of it becomes a chain.
@@ -72,7 +98,7 @@ func (o operation) missing(r *measured.Row) string {
 	for _, n := range o.needs {
 		v := map[string]int{
 			"N": r.N, "Cin": r.Cin, "H": r.H, "W": r.W, "Cout": r.Cout, "Kh": r.Kh, "Kw": r.Kw,
-			"M": r.M, "K": r.K, "Ncols": r.Cols, "depth": r.Depth, "bytes": int(r.Bytes),
+			"M": r.M, "K": r.K, "Ncols": r.Cols, "depth": r.Depth,
 		}[n]
 		if v <= 0 {
 			return n

@@ -9,6 +9,27 @@
 //	golden cases --> hw/mac, hw/planar, tools/machine          equal or not
 //	reports      --> Summary (median, 90th percentile, share)  how far
 //
+//	measured.Rows --Lowerer--> Chain (descriptors x count, host load)
+//	                              |  hw.Timer, host.Time
+//	                              v
+//	                           Estimate --Compare--> Accuracy
+//	                              ^
+//	                Fit: constants of hw and host, each shape left out once
+//
+// # Accuracy
+//
+// Every measured row is timed on descriptors, as a program is: package lower makes those
+// of a layer, stream.go those it does not lower. The constants are fitted to the rows:
+//
+//	go test ./bench -run 'TestCalibration$' -calibrate
+//	go test ./bench -run Derived -update
+//
+// writes hw/fitted_gen.go, host/fitted_gen.go and residuals.txt, the errors of fits that
+// had not seen a row's shape. The search starts from a study's constants and keeps each
+// within what is physical; the loss is Huber's on relative errors; hosts are solved for
+// inside, drawn to floors that were measured by themselves. A row that stays far off is
+// a known gap with a test of its own, never a case of its own.
+//
 // # Speed
 //
 //	go test ./bench -run '^$' -bench . -count 6 | tee new.txt

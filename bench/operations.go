@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 
 	"anesim/bench/measured"
@@ -28,15 +29,15 @@ func operationOf(op string) (operation, bool) {
 	case "mha":
 		return operation{append(tensor, "N"), (*Lowerer).multiHead}, true
 	case "relu", "gelu", "silu", "sigmoid", "tanh":
-		return operation{tensor, (*Lowerer).activation}, true
+		return operation{nil, (*Lowerer).activation}, true
 	case "elementwise", "add", "mul":
-		return operation{tensor, (*Lowerer).elementwise}, true
+		return operation{nil, (*Lowerer).elementwise}, true
 	case "reduce_sum", "softmax", "layer_norm", "rms_norm", "group_norm":
-		return operation{tensor, (*Lowerer).passes}, true
+		return operation{nil, (*Lowerer).passes}, true
 	case "decode_model":
 		return operation{[]string{"N", "depth"}, (*Lowerer).decoder}, true
 	case "lm_head":
-		return operation{[]string{"K", "bytes"}, (*Lowerer).head}, true
+		return operation{[]string{"K"}, (*Lowerer).head}, true
 	}
 	return operation{}, false
 }
@@ -240,9 +241,14 @@ func (l *Lowerer) heads(c *Chain, n, m, k, keys int) error {
 }
 
 // multiHead is attention of N heads over M positions of K elements, with its four
-// projections.
+// projections. A K too small to be shared out is that of one head.
 func (l *Lowerer) multiHead(c *Chain, r *measured.Row) error {
-	project, err := l.product(r.M, r.K, r.K)
+	const leastHead = 16
+	width, size := r.K, r.K/r.N
+	if size < leastHead {
+		width, size = r.N*r.K, r.K
+	}
+	project, err := l.product(r.M, width, width)
 	if err != nil {
 		return err
 	}
@@ -251,41 +257,70 @@ func (l *Lowerer) multiHead(c *Chain, r *measured.Row) error {
 	if keys == 0 {
 		keys = r.M
 	}
-	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.K)
-	return l.heads(c, r.N, r.M, max(1, r.K/r.N), keys)
+	c.Host.In, c.Host.Out = fp16(r.M*width), fp16(r.M*width)
+	return l.heads(c, r.N, r.M, size, keys)
+}
+
+// tensor is a row's tensor as rows of elements: M and K, for each of N, or planes of a
+// tensor of N, C, H, W; group norm's rows are its groups.
+func tensor(r *measured.Row) (rows, k int, err error) {
+	n := max(1, r.N)
+	switch {
+	case r.M > 0 && r.K > 0:
+		return n * r.M, r.K, nil
+	case r.Cin > 0 && r.H > 0 && r.W > 0 && r.Op == "group_norm":
+		groups := max(1, r.Groups)
+		return n * groups, max(1, r.Cin*r.H*r.W/groups), nil
+	case r.Cin > 0 && r.H > 0 && r.W > 0:
+		return n * r.Cin * r.H, r.W, nil
+	}
+	return 0, 0, &UnmodelledError{r.ID, r.Op + " without M and K, or Cin, H and W"}
 }
 
 func (l *Lowerer) activation(c *Chain, r *measured.Row) error {
+	m, k, err := tensor(r)
+	if err != nil {
+		return err
+	}
 	op, _ := lower.ParseOp(r.Op)
-	steps, err := l.lowered(lower.Unary(op, lower.Shape{N: 1, C: 1, H: r.M, W: r.K}))
-	c.add(max(1, r.N), steps...)
-	n := max(1, r.N) * r.M * r.K
-	c.Host.In, c.Host.Out = fp16(n), fp16(n)
+	steps, err := l.lowered(lower.Unary(op, lower.Shape{N: 1, C: 1, H: m, W: k}))
+	c.add(1, steps...)
+	c.Host.In, c.Host.Out = fp16(m*k), fp16(m*k)
 	if op == lower.ReLU {
-		c.Host.Zero = uint64(n / 2) // of normal inputs one in two is negative
+		c.Host.Zero = uint64(m * k / 2) // of normal inputs one in two is negative
 	}
 	return err
 }
 
 func (l *Lowerer) elementwise(c *Chain, r *measured.Row) error {
-	s := lower.Shape{N: 1, C: 1, H: r.M, W: r.K}
-	steps, err := l.lowered(lower.Binary(lower.Add, s, s))
-	c.add(max(1, r.N), steps...)
-	n := max(1, r.N) * r.M * r.K
-	c.Host.In, c.Host.Out = fp16(2*n), fp16(n)
+	m, k, err := tensor(r)
+	if err != nil {
+		return err
+	}
+	op := lower.Add
+	if r.Op == "mul" {
+		op = lower.Mul
+	}
+	s := lower.Shape{N: 1, C: 1, H: m, W: k}
+	steps, err := l.lowered(lower.Binary(op, s, s))
+	c.add(1, steps...)
+	c.Host.In, c.Host.Out = fp16(2*m*k), fp16(m*k)
 	return err
 }
 
-// passes are reductions and normalisations along K of an [M,K] tensor.
+// passes are reductions and normalisations along the rows of a tensor.
 func (l *Lowerer) passes(c *Chain, r *measured.Row) error {
-	n := max(1, r.N)
-	c.add(n, passesOf(r.Op, r.M, r.K)...)
-	c.Host.In, c.Host.Out = fp16(n*r.M*r.K), fp16(n*r.M*r.K)
+	m, k, err := tensor(r)
+	if err != nil {
+		return err
+	}
+	c.add(1, passesOf(r.Op, m, k)...)
+	c.Host.In, c.Host.Out = fp16(m*k), fp16(m*k)
 	switch r.Op {
 	case "reduce_sum":
-		c.Host.Out = fp16(n * r.M)
+		c.Host.Out = fp16(m)
 	case "softmax":
-		c.Host.Subnormal = uint64(float64(n*r.M*r.K) * subnormal(r.K))
+		c.Host.Subnormal = uint64(float64(m*k) * subnormal(k))
 	}
 	return nil
 }
@@ -346,9 +381,16 @@ func (l *Lowerer) decoder(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// head is a product of one row with the weights its row counts in bytes.
+// head is a product of one row with the weights its row counts, in columns or in bytes.
 func (l *Lowerer) head(c *Chain, r *measured.Row) error {
-	c.add(1, stream(r.K, int(r.Bytes)/2/r.K))
-	c.Host.In, c.Host.Out = fp16(r.K), r.Bytes/uint64(r.K)
+	columns := r.Cols
+	if columns == 0 {
+		columns = int(r.Bytes / 2 / uint64(r.K))
+	}
+	if columns == 0 || columns > maxChannels || r.K > maxChannels {
+		return &UnmodelledError{r.ID, fmt.Sprintf("a product with %d columns of %d", columns, r.K)}
+	}
+	c.add(1, stream(r.K, columns))
+	c.Host.In, c.Host.Out = fp16(r.K), fp16(columns)
 	return nil
 }

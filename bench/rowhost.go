@@ -17,10 +17,10 @@ func RowChip(r *measured.Row) hw.Chip {
 }
 
 // RowHost names a row's host preset, by its machine and chip. Rows whose latency has no
-// host part, and machines that say nothing of their software, have none.
+// host part, and machines that say nothing of their software, have none. An M1 of another
+// model is taken for the Air, a larger chip elsewhere for the M1 Max.
 func RowHost(r *measured.Row) string {
 	m := r.Machine
-	large := r.Chip != "M1"
 	switch {
 	case r.NoHost:
 		return "none"
@@ -30,11 +30,13 @@ func RowHost(r *measured.Row) string {
 		return "macos-guide"
 	case strings.Contains(m, "GPU"):
 		return "macos-max-b"
-	case strings.HasPrefix(m, "MacBookAir"):
-		return "macos-air"
 	case strings.HasPrefix(m, "MacBookPro17"):
 		return "macos-mbp"
-	case strings.HasPrefix(m, "MacBookPro18") || strings.HasPrefix(m, "Mac") && large:
+	case strings.HasPrefix(m, "MacBookPro18"), strings.Contains(r.Chip, "Max"), strings.Contains(r.Chip, "Ultra"):
+		return "macos-max"
+	case strings.HasPrefix(m, "Mac") && r.Chip == "M1":
+		return "macos-air"
+	case strings.HasPrefix(m, "Mac"):
 		return "macos-max"
 	}
 	return "none"

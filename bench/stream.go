@@ -32,11 +32,23 @@ func lookup(m, k int, read, write bool) Step {
 	return s
 }
 
+// What the registers hold.
+const (
+	maxExtent   = 1<<15 - 1
+	maxChannels = 1<<17 - 1
+)
+
+// extent sets a shape. One that the registers do not hold folds: rows into channels,
+// channels into groups, with as many elements or a few more.
 func extent(g *regs.Groups, s regs.Shape) {
-	// A row is at most 32767 elements and a tile as many rows: longer ones fold.
-	for s.Height > maxExtent && s.Height%2 == 0 {
-		s.Height, s.Channels = s.Height/2, s.Channels*2
+	fold := func(from, to *int, most int) {
+		for *from > most {
+			*from, *to = (*from+1)/2, *to*2
+		}
 	}
+	fold(&s.Width, &s.Height, maxExtent)
+	fold(&s.Height, &s.Channels, maxExtent)
+	fold(&s.Channels, &s.Groups, maxChannels)
 	c := &g.Common
 	c.InDim = c.InDim.WithWin(uint32(s.Width)).WithHin(uint32(s.Height))
 	c.OutDim = c.OutDim.WithWout(uint32(s.Width)).WithHout(uint32(s.Height))
@@ -44,8 +56,6 @@ func extent(g *regs.Groups, s regs.Shape) {
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(uint32(s.Groups))
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 }
-
-const maxExtent = 1<<15 - 1
 
 func moves(g *regs.Groups, read, write bool) {
 	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(read)
@@ -107,7 +117,7 @@ func cached(n, heads, k, columns int) []Step {
 	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(regs.FormConstant)
 	moves(g, true, true)
 	g = &multiply.Task.Groups
-	extent(g, regs.Shape{Groups: n, Channels: heads, Height: 1, Width: k})
+	extent(g, regs.Shape{Groups: 1, Channels: n * heads, Height: 1, Width: k})
 	kernel(g, uint64(in.Elements())*2)
 	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
 	interleave.Count, multiply.Count = 1, 1

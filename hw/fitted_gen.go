@@ -3,29 +3,29 @@
 package hw
 
 const (
-	m1ReadRate          = 6.339e+10
-	m1maxReadRate       = 5.615e+10
+	m1ReadRate          = 6.299e+10
+	m1maxReadRate       = 5.65e+10
 	m1TotalRate         = 6.8e+10
 	m1maxTotalRate      = 9e+10
 	h13TaskOverhead     = 31
-	h13TransposeRate    = 6.035
-	h13PlanarRate       = 2.159e+10
-	h13Exposed          = 0.08992
-	m1DispatchEnergy    = 1.766e+05
-	m1MACEnergy         = 2.228
+	h13TransposeRate    = 5.669
+	h13PlanarRate       = 2.132e+10
+	h13Exposed          = 0.0618
+	m1DispatchEnergy    = 1.704e+05
+	m1MACEnergy         = 2.227
 	m1DRAMEnergy        = 1
-	m1ActivePower       = 1.659
-	m1WaitPower         = 0.04797
-	m1maxDispatchEnergy = 8.134e+04
-	m1maxMACEnergy      = 1.131
+	m1ActivePower       = 1.667
+	m1WaitPower         = 0.0479
+	m1maxDispatchEnergy = 8.222e+04
+	m1maxMACEnergy      = 1.127
 	m1maxDRAMEnergy     = 1
-	m1maxActivePower    = 1.522
-	m1maxWaitPower      = 0.2109
+	m1maxActivePower    = 1.531
+	m1maxWaitPower      = 0.2077
 )
 
 // Measured over estimated time, 10th and 90th percentile of shapes left out.
 const (
-	convLow, convHigh       = 0.957, 2.718 // 13 rows
-	productLow, productHigh = 0.868, 1.342 // 28 rows
-	passLow, passHigh       = 0.977, 1.436 // 10 rows
+	convLow, convHigh       = 0.959, 2.728 // 13 rows
+	productLow, productHigh = 0.869, 1.339 // 28 rows
+	passLow, passHigh       = 0.976, 1.433 // 10 rows
 )

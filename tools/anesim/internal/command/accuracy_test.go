@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,5 +124,45 @@ func TestHost(t *testing.T) {
 	out, _, _ := anesim("run", "--host", "macos-air", "--constants")
 	if !strings.Contains(out, "of it host macos-air") || !strings.Contains(out, "HostFloor") {
 		t.Errorf("%s", out)
+	}
+}
+
+// The README's rows are what the command prints.
+func TestReadmeAccuracy(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, _ := anesim("accuracy", "--json")
+	var got struct {
+		Summary map[string]json.RawMessage
+		LeftOut map[string]jsonSummaries `json:"left_out"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	row := func(now, left jsonSummary) string {
+		return fmt.Sprintf("| %d rows | median error %.1f %%, p90 %.0f %%; with the row's shape left out of the fit %.1f %%, %.0f %% |",
+			now.N, now.Median, now.P90, left.Median, left.P90)
+	}
+	summary := func(name string) (s jsonSummary) {
+		if err := json.Unmarshal(got.Summary[name], &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var energy jsonSummaries
+	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil {
+		t.Fatal(err)
+	}
+	const main = "matmul+conv+decode"
+	for what, want := range map[string]string{
+		"latency, T0 and T1": row(summary("T0+T1"), got.LeftOut["latency"]["T0+T1"]),
+		"latency, all":       row(summary("all"), got.LeftOut["latency"]["all"]),
+		"energy":             row(energy[main], got.LeftOut["energy"][main]),
+	} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("%s: the README has no row that ends in\n%s", what, want)
+		}
 	}
 }

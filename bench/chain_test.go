@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"anesim/bench/measured"
+	"anesim/hw"
+)
+
+func count(c *Chain) (n int) {
+	for _, s := range c.Steps {
+		n += s.Count
+	}
+	return n
+}
+
+// Chains have as many descriptors as programs of the same layers.
+func TestChainLengths(t *testing.T) {
+	l := NewLowerer()
+	for _, tt := range []struct {
+		op    string
+		shape measured.Shape
+		want  int
+	}{
+		{"bmm", measured.Shape{N: 8, M: 375, K: 128, Cols: 749}, 208},
+		{"bmm", measured.Shape{N: 8, M: 375, K: 375, Cols: 128}, 208},
+		{"linear", measured.Shape{M: 375, K: 1024, Cols: 1024}, 3},
+		{"elementwise", measured.Shape{M: 1, K: 64}, 1},
+		{"matmul", measured.Shape{M: 256, K: 1024, Cols: 1024}, 1 + 1024*1024>>19},
+		{"conv", measured.Shape{N: 1, Cin: 256, H: 64, W: 64, Cout: 256, Kh: 3, Kw: 3}, 2},
+		{"chain_matmul", measured.Shape{M: 1, K: 512, Cols: 512, Depth: 25}, 26},
+	} {
+		c, err := l.Chain(&measured.Row{ID: tt.op, Op: tt.op, Shape: tt.shape})
+		if err != nil {
+			t.Error(err)
+		} else if n := count(c); n != tt.want {
+			t.Errorf("%s %+v: %d descriptors, programs have %d", tt.op, tt.shape, n, tt.want)
+		}
+	}
+}
+
+// A stack moves its ends through memory and what lies between only when the L2 is too
+// small for it.
+func TestStacksStayInTheL2(t *testing.T) {
+	l := NewLowerer()
+	chip := hw.M1()
+	moved := func(depth, h int) uint64 {
+		c, err := l.Chain(&measured.Row{Op: "chain_conv", Shape: measured.Shape{N: 1, Cin: 256, H: h, W: h, Cout: 256, Kh: 1, Kw: 1, Depth: depth}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := c.Estimate(chip, DefaultPresets().Hosts["none"])
+		return e.DMA.Source1 + e.DMA.Destination
+	}
+	if one, four := moved(1, 32), moved(4, 32); one != four {
+		t.Errorf("%d bytes for one layer, %d for four in the L2", one, four)
+	}
+	if one, four := moved(1, 64), moved(4, 64); 4*one != four {
+		t.Errorf("%d bytes for one layer, %d for four beyond the L2", one, four)
+	}
+}
+
+// No row is beyond the code: what cannot be built is an error.
+func TestAnyRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	dim := func() int {
+		if rng.IntN(4) == 0 {
+			return 0
+		}
+		return 1 + rng.IntN(1<<rng.IntN(8))
+	}
+	ops := []string{"conv", "chain_conv", "conv_slope", "matmul", "chain_matmul", "chain_matmul_slope", "bmm", "sdpa", "mha", "relu", "gelu",
+		"elementwise", "reduce_sum", "softmax", "layer_norm", "rms_norm", "group_norm", "lm_head", "nonsense"}
+	l := NewLowerer()
+	built := 0
+	for i := range 2000 {
+		r := measured.Row{ID: fmt.Sprint(i), Op: ops[rng.IntN(len(ops))], Valid: rng.IntN(2) == 0, Bytes: uint64(dim() * dim()), Shape: measured.Shape{
+			N: dim(), Cin: dim(), H: dim(), W: dim(), Cout: dim(), Kh: dim() % 8, Kw: dim() % 8, Stride: dim() % 4, Groups: dim() % 4,
+			M: dim(), K: dim(), Cols: dim(), Depth: dim() % 5,
+		}}
+		if c, err := l.Chain(&r); err == nil {
+			built++
+			if e := c.Estimate(hw.M1(), DefaultPresets().Hosts["macos-air"]); e.Engine <= 0 || e.Energy <= 0 {
+				t.Errorf("%+v: %+v", r, e)
+			}
+		}
+	}
+	if built < 500 {
+		t.Errorf("%d rows", built)
+	}
+	for _, r := range []measured.Row{
+		{Op: "softmax", Shape: measured.Shape{M: 1 << 24, K: 1 << 24}},
+		{Op: "chain_conv", Shape: measured.Shape{N: 1, Cin: 1, H: 1, W: 1, Cout: 1, Kh: 1, Kw: 1, Depth: 1 << 24}},
+		{Op: "decode_model", Shape: measured.Shape{N: 1 << 20, Depth: 1}},
+		{Op: "lm_head", Shape: measured.Shape{K: 1 << 20, Cols: 4}},
+	} {
+		var u *UnmodelledError
+		if _, err := l.Chain(&r); !errors.As(err, &u) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	for _, r := range []measured.Row{
+		{Op: "softmax", Shape: measured.Shape{M: 1, K: 1 << 24}},
+		{Op: "layer_norm", Shape: measured.Shape{M: 1 << 24, K: 1}},
+		{Op: "rms_norm", Shape: measured.Shape{N: 3, Cin: 77777, H: 41, W: 501}},
+	} {
+		if _, err := l.Chain(&r); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+func TestRowHost(t *testing.T) {
+	for _, tt := range []struct{ chip, machine, host, model string }{
+		{"M1", "MacBookAir10,1 macOS15.6.1", "macos-air", "m1"},
+		{"M1", "MacBookPro17,1 macOS26.6.2", "macos-mbp", "m1"},
+		{"M1", "Macmini9,1", "macos-air", "m1"},
+		{"M1Max", "MacBookPro18,2 macOS26.5.1", "macos-max", "m1max"},
+		{"M1Ultra", "Mac13,2", "macos-max", "m1max"},
+		{"M1Max", "labelled M1; GPU 32 W => M1 Max", "macos-max-b", "m1max"},
+		{"M1-guide", "guide 'M1/H13'", "macos-guide", "m1max"},
+		{"M1Max", "jw16 T6001 Linux (DRM ane.ko)", "linux", "m1max"},
+		{"M1", "community macOS15+", "none", "m1"},
+		{"M1Ultra", "community macOS15+", "macos-max", "m1max"},
+	} {
+		r := measured.Row{Chip: tt.chip, Machine: tt.machine}
+		if h, c := RowHost(&r), RowChip(&r).Name; h != tt.host || c != tt.model {
+			t.Errorf("%s, %s: %s on %s, want %s on %s", tt.chip, tt.machine, h, c, tt.host, tt.model)
+		}
+	}
+	r := measured.Row{Chip: "M1Max", Machine: "guide", NoHost: true}
+	if h := RowHost(&r); h != "none" {
+		t.Errorf("a loop without copies: %s", h)
+	}
+}
