@@ -6,14 +6,18 @@
 //	                             v
 //	                   folding: what the engine does on the way out of a layer
 //	                             v
-//	                   lower.Layer + lower.Weights, one program a layer
+//	                   lower.Part a layer, joined by lower.Network
+//	                             v
+//	                   Program: one for the network, or one on each side of a gap
 //
 // A compiled network is one program: biases, batch normalisation and rectifiers ride on
 // the layer before them, since the engines add and clamp a result before it leaves. The
-// same folding is done here. What is not done is what the compiler does between layers:
-// every layer is a program of its own that reads its inputs from memory and writes its
-// result there, so that tensors kept in the L2 from one layer to the next, and layers
-// run side by side, are left out.
+// same folding is done here, and [Network.Lower] makes one chain of the layers. Around a
+// layer that the engine has no form for the network is cut, as the vendor's framework
+// hands such a layer to another device, and so it is where a tensor is read in a shape
+// whose rows stand elsewhere in memory. What is not done is what the compiler does between
+// layers: every tensor goes to memory and comes back, so that those it keeps in the L2
+// from one layer to the next, and layers it runs side by side, are left out.
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.
@@ -33,15 +37,19 @@
 //	  - {name: sum, op: add, from: [stem, left]}
 //	  - {op: reshape, c: 1, h: 64, w: 12544}
 //
-// reshape gives a tensor other extents and is no work.
+// reshape gives a tensor other extents. It is no work where the width stays, a task where
+// a pixel's channels become a row or a row channels, and else the end of a program.
 //
 // # JSON of anesim model
 //
 // Names are those of run's report, of the same schema number:
 //
 //	{"schema":1,"network":"..","file":"..","chip":"m1","host":"none",
+//	 "programs":[{"first":"..","last":"..","layers":..,"descriptors":..,
+//	   "scratch_bytes":..,"why":"..","file":".."}],
 //	 "layers":[{"name":"..","op":"conv","in":[1,3,224,224],"out":[1,64,112,112],
-//	   "kernel":"7x7/2","folded":["relu1"],"modelled":true,"descriptors":1,
+//	   "kernel":"7x7/2","folded":["relu1"],"program":1,"modelled":true,
+//	   "descriptors":1,
 //	   "bound":"compute","tflops":..,"crc32":"..","note":"..",
 //	   "total":{"cycles":..,"time_ns":..,"wall_ns":..,"energy_nj":..,
 //	            "dispatch_energy_nj":0,"macs":..,"dma_bytes":..}}],
@@ -50,9 +58,13 @@
 //	 "outputs":[{"name":"..","shape":[..],"crc32":".."}],
 //	 "synthetic_inputs":[".."],"notes":[".."]}
 //
-// kernel is taps, /stride and :groups, or "-". A layer that is not modelled has zeros for
-// numbers, and is in no total. The dispatch's energy is once in the network's total and
-// in no layer's. crc32 and outputs are there with values, note where a modelled layer's
-// values could not be computed; what nothing computed is pseudo-random to its readers and
-// among synthetic_inputs.
+// A program's first and last name layers, why what ended the program before it where that
+// was no layer that is not modelled, file where it was written. kernel is taps, /stride
+// and :groups, or "-"; program counts from 1 and is 0 for none. Descriptors that turn a
+// tensor's channels to a row are their reader's. A layer that is not modelled has zeros
+// for numbers, and is in no total. The dispatches' energy, one a program, is in the
+// network's total and in no layer's. With values, outputs are there, and crc32 of a layer
+// whose result leaves its program; note where a modelled layer's values could not be
+// computed. What nothing computed is pseudo-random to its readers and among
+// synthetic_inputs.
 package network

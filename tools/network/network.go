@@ -25,11 +25,11 @@ type Tensor struct {
 	Shape lower.Shape
 }
 
-// A Layer is one program of the engine, or the reason why there is none.
+// A Layer is one task or several of the engine, or the reason why there are none.
 type Layer struct {
 	Name    string
 	Op      string   // what the file calls it
-	Inputs  []string // tensors, in the order of the program's input ports
+	Inputs  []string // tensors, in the order of the layer's own
 	Output  string
 	Lower   lower.Layer
 	Weights lower.Weights // what the file has of them

@@ -18,6 +18,7 @@ import (
 type modelFlags struct {
 	runFlags
 	values bool
+	emit   string
 }
 
 // registerOnly registers the named ones of run's flags.
@@ -34,22 +35,24 @@ func modelCommand() *cobra.Command {
 	var f modelFlags
 	c := &cobra.Command{
 		Use:   "model FILE",
-		Short: "Run a network layer by layer",
-		Long: `Model reads a network, lowers each layer to a program and runs it: a table with a row
-per layer, and totals. FILE is a list of layers (.yaml, .yml; the keys of a layer are
-those of anesim layer -h) or an ONNX file (.onnx).
+		Short: "Run a network as one program",
+		Long: `Model reads a network, lowers it to one program and runs it: a table with a row per
+layer, of the descriptors that are its own, and totals. FILE is a list of layers (.yaml,
+.yml; the keys of a layer are those of anesim layer -h) or an ONNX file (.onnx).
 
-Biases, batch normalisation and rectifiers are folded into the layer before them.
-Each layer is a program of its own: what a compiler of whole networks gains by keeping
-tensors in the L2 from layer to layer is left out. The energy of one dispatch is in the
-total, as one compiled program would have it. Layers that cannot be lowered are listed
-with the reason and are in no total.
+Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
+that cannot be lowered is listed with the reason and is in no total; the layers before
+and behind it are programs of their own, with a dispatch each. So are those on both sides
+of a tensor whose rows have to be laid out anew. Tensors between layers go to memory and
+back: what the vendor's compiler gains by keeping some of them in the L2, and by running
+layers side by side, is left out.
 
-Without --values, time, bytes and energy alone are computed; layers that are alike run
-once. With --values, tensors go from layer to layer, and a tensor that no modelled layer
-makes is pseudo-random.`,
+Without --values, time, bytes and energy alone are computed. With --values, a tensor that
+no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
+from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.`,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
-  anesim model net.onnx --values --in image=x.npy --out results/ --json`,
+  anesim model net.onnx --values --in image=x.npy --out results/ --json
+  anesim model net.onnx --emit net.hwx`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args[0])
@@ -61,6 +64,7 @@ makes is pseudo-random.`,
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
+	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	return c
 }
 
@@ -80,15 +84,16 @@ func (f *modelFlags) run(stdout, stderr io.Writer, file string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	m := newMeter(stderr, len(n.Layers), n.Name)
 	r := modelRun{net: n, options: o, file: file}
-	if f.values {
-		err = r.chained(m.add)
-	} else {
-		r.timed(m.add)
-	}
+	m := newMeter(stderr, len(n.Layers), n.Name)
+	r.lower(m.add)
 	m.done()
-	if err != nil {
+	if f.emit != "" {
+		if err := r.emit(f.emit); err != nil {
+			return err
+		}
+	}
+	if err := r.run(); err != nil {
 		return inFile(file, err)
 	}
 	if f.out != "" {

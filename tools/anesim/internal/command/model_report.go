@@ -9,14 +9,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader/lower"
 	"anesim/tools/network"
 )
 
-// separate says what the totals of a network leave out.
-const separate = "each layer is a program of its own: tensors kept in the L2 between layers are left out"
+// leftOut says what the totals of a network leave out.
+const leftOut = "tensors between layers go to memory and back: what a compiler keeps in the L2, or runs side by side, is left out"
 
 type jsonModel struct {
 	Schema      int           `json:"schema"`
@@ -24,12 +23,23 @@ type jsonModel struct {
 	File        string        `json:"file"`
 	Chip        string        `json:"chip"`
 	Host        string        `json:"host"`
+	Programs    []jsonProgram `json:"programs"`
 	Layers      []jsonLayer   `json:"layers"`
 	Total       jsonTotal     `json:"total"`
 	NotModelled []jsonMissing `json:"not_modelled"`
 	Outputs     []jsonOutput  `json:"outputs"`
 	Synthetic   []string      `json:"synthetic_inputs,omitempty"`
 	Notes       []string      `json:"notes"`
+}
+
+type jsonProgram struct {
+	First        string `json:"first"`
+	Last         string `json:"last"`
+	Layers       int    `json:"layers"`
+	Descriptors  int    `json:"descriptors"`
+	ScratchBytes uint64 `json:"scratch_bytes"`
+	Why          string `json:"why,omitempty"`
+	File         string `json:"file,omitempty"`
 }
 
 type jsonLayer struct {
@@ -39,6 +49,7 @@ type jsonLayer struct {
 	Out         [4]int    `json:"out"`
 	Kernel      string    `json:"kernel"`
 	Folded      []string  `json:"folded"`
+	Program     int       `json:"program"`
 	Modelled    bool      `json:"modelled"`
 	Descriptors int       `json:"descriptors"`
 	Bound       string    `json:"bound"`
@@ -86,9 +97,6 @@ func windowOf(l *network.Layer) string {
 	return s
 }
 
-// energy is a layer's own, without its program's dispatch.
-func energy(r *hw.Report) clock.Nanojoules { return r.Energy - r.Dispatch }
-
 func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	if t == 0 {
 		return 0
@@ -96,7 +104,7 @@ func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	return 2 * float64(macs) / float64(t) / 1e3
 }
 
-// total adds the layers up; one dispatch is in the energy.
+// total adds the layers up, and the dispatches of the programs.
 func (r *modelRun) total() (t jsonTotal) {
 	for i := range r.layers {
 		x := r.layers[i].report
@@ -105,12 +113,12 @@ func (r *modelRun) total() (t jsonTotal) {
 		}
 		t.Cycles += uint64(x.Cycles)
 		t.TimeNs += float64(x.Time)
-		t.EnergyNJ += float64(energy(x))
-		t.Dispatch = float64(x.Dispatch)
+		t.EnergyNJ += float64(x.Energy)
 		t.MACs += x.MACs
 		t.DMABytes += x.DMA.Total()
 	}
 	t.WallNs = t.TimeNs
+	t.Dispatch = float64(r.dispatch)
 	t.EnergyNJ += t.Dispatch
 	return t
 }
@@ -127,11 +135,30 @@ func (r *modelRun) missing() []jsonMissing {
 }
 
 func (r *modelRun) notes() []string {
-	notes := []string{separate}
+	notes := []string{leftOut}
 	if n := len(r.missing()); n > 0 {
 		notes = append(notes, fmt.Sprintf("not modelled: %s, in no total", plural(n, "layer")))
 	}
 	return notes
+}
+
+func (r *modelRun) jsonPrograms() []jsonProgram {
+	list := []jsonProgram{}
+	for k := range r.programs {
+		p := &r.programs[k]
+		j := jsonProgram{
+			First: r.layers[p.First].Name, Last: r.layers[p.First+len(p.Runs)-1].Name,
+			Layers: len(p.Runs), Descriptors: p.TaskCount, Why: p.Why,
+		}
+		if s, ok := p.Segment("__DATA", "__bss"); ok {
+			j.ScratchBytes = s.Size
+		}
+		if k < len(r.files) {
+			j.File = r.files[k]
+		}
+		list = append(list, j)
+	}
+	return list
 }
 
 func (r *modelRun) jsonLayers() []jsonLayer {
@@ -140,14 +167,14 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 		l := &r.layers[i]
 		j := jsonLayer{
 			Name: l.Name, Op: l.Op, In: dims(l.Lower.In), Out: dims(l.Out), Kernel: windowOf(l.Layer),
-			Folded: append([]string{}, l.Folded...), Modelled: l.report != nil, Note: l.note,
+			Folded: append([]string{}, l.Folded...), Program: l.program, Modelled: l.report != nil, Note: l.note,
 		}
 		if x := l.report; x != nil {
 			a := accounting(x)
 			j.Descriptors, j.Bound, j.TFLOPS = len(x.Descriptors), a.Bound(), tflops(x.MACs, x.Time)
 			j.Total = jsonTotal{
 				Cycles: uint64(x.Cycles), TimeNs: float64(x.Time), WallNs: float64(x.Time),
-				EnergyNJ: float64(energy(x)), MACs: x.MACs, DMABytes: x.DMA.Total(),
+				EnergyNJ: float64(x.Energy), MACs: x.MACs, DMABytes: x.DMA.Total(),
 			}
 		}
 		if l.data != nil {
@@ -161,7 +188,7 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 func (r *modelRun) writeJSON(w io.Writer) error {
 	out := jsonModel{
 		Schema: schema, Network: r.net.Name, File: r.file, Chip: r.options.Chip.Name, Host: "none",
-		Layers: r.jsonLayers(), Total: r.total(), NotModelled: r.missing(), Outputs: []jsonOutput{},
+		Programs: r.jsonPrograms(), Layers: r.jsonLayers(), Total: r.total(), NotModelled: r.missing(), Outputs: []jsonOutput{},
 		Synthetic: r.synthetic, Notes: r.notes(),
 	}
 	for _, o := range r.outputs {
@@ -177,7 +204,7 @@ func (r *modelRun) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{
 		"name", "op", "in", "out", "kernel", "folded", "descriptors", "cycles", "bound", "dma_bytes",
-		"time_ns", "energy_nj", "macs", "tflops", "not_modelled",
+		"time_ns", "energy_nj", "macs", "tflops", "not_modelled", "program",
 	})
 	for i, l := range r.jsonLayers() {
 		x := &r.layers[i]
@@ -189,7 +216,7 @@ func (r *modelRun) writeCSV(w io.Writer) error {
 		} else {
 			row = append(row, make([]string, 8)...)
 		}
-		c.Write(append(row, x.reason))
+		c.Write(append(row, x.reason, strconv.Itoa(x.program)))
 	}
 	c.Flush()
 	return c.Error()
@@ -198,7 +225,8 @@ func (r *modelRun) writeCSV(w io.Writer) error {
 func (r *modelRun) writeTable(w io.Writer) error {
 	missing := r.missing()
 	chip := &r.options.Chip
-	fmt.Fprintf(w, "%s  %s, chip %s at %.3f GHz\n\n", legible(r.net.Name), plural(len(r.layers), "layer"), chip.Name, chip.Clock.Value/1e9)
+	fmt.Fprintf(w, "%s  %s, %s, chip %s at %.3f GHz\n\n", legible(r.net.Name), plural(len(r.layers), "layer"),
+		plural(len(r.programs), "program"), chip.Name, chip.Clock.Value/1e9)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "layer\top\tin\tout\tkernel\ttds\tcycles\tbound by\tDMA bytes\ttime\tenergy\tTFLOP/s")
 	for i, l := range r.jsonLayers() {
@@ -217,7 +245,7 @@ func (r *modelRun) writeTable(w io.Writer) error {
 			rate = fmt.Sprintf("%.3f", l.TFLOPS)
 		}
 		fmt.Fprintf(t, "%d\t%d\t%s\t%d\t%v\t%v\t%s\n", l.Descriptors, l.Total.Cycles, strings.ReplaceAll(l.Bound, "_", " "),
-			l.Total.DMABytes, x.report.Time, energy(x.report), rate)
+			l.Total.DMABytes, x.report.Time, x.report.Energy, rate)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -226,12 +254,38 @@ func (r *modelRun) writeTable(w io.Writer) error {
 	return nil
 }
 
+func (r *modelRun) dispatches() string {
+	if len(r.programs) == 1 {
+		return "the dispatch"
+	}
+	return fmt.Sprintf("%d dispatches", len(r.programs))
+}
+
+// writePrograms says which layers each program has, and why it is not more.
+func (r *modelRun) writePrograms(w io.Writer) {
+	for k, p := range r.jsonPrograms() {
+		fmt.Fprintf(w, "program %d: %s", k+1, legible(p.First))
+		if p.Layers > 1 {
+			fmt.Fprintf(w, " to %s", legible(p.Last))
+		}
+		fmt.Fprintf(w, ", %s, %s, %d bytes of scratch", plural(p.Layers, "layer"), plural(p.Descriptors, "descriptor"), p.ScratchBytes)
+		if p.Why != "" {
+			fmt.Fprintf(w, "; not one with the program before: %s", legible(p.Why))
+		}
+		if p.File != "" {
+			fmt.Fprintf(w, "; written to %s", p.File)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
 func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
 	t := r.total()
 	time := clock.Nanoseconds(t.TimeNs)
-	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it the dispatch)\n",
-		t.Cycles, time, t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch))
-	fmt.Fprintf(w, "note: %s\n", separate)
+	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it %s)\n",
+		t.Cycles, time, t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch), r.dispatches())
+	r.writePrograms(w)
+	fmt.Fprintf(w, "note: %s\n", leftOut)
 	for _, name := range r.synthetic {
 		fmt.Fprintf(w, "input   %s  pseudo-random, seed %d\n", name, r.options.Seed)
 	}

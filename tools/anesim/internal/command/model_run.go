@@ -2,14 +2,15 @@ package command
 
 import (
 	"fmt"
-	"runtime"
+	"os"
+	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 
 	"github.com/x448/float16"
 
 	"anesim/hw"
+	"anesim/hw/clock"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/tools/machine"
@@ -22,155 +23,154 @@ type modelRun struct {
 	file    string
 	options machine.Options
 
+	programs  []network.Program
+	files     []string // of the programs, where they are written
 	layers    []layerRun
-	synthetic []string // tensors that are pseudo-random
+	dispatch  clock.Nanojoules // of all programs
+	synthetic []string         // tensors that are pseudo-random
 	outputs   []machine.Output
 }
 
-// A layerRun is what one layer's program did.
+// A layerRun is what a layer's descriptors did.
 type layerRun struct {
 	*network.Layer
-	reason string     // why it is not modelled, "" when it is
-	report *hw.Report // nil when it is not modelled
-	fault  *hw.Fault
-	data   []float16.Float16 // the result, where values were computed
-	note   string            // why they were not, where they were asked for
+	program int        // the one it is in, from 1
+	reason  string     // why it is not modelled, "" when it is
+	report  *hw.Report // nil when it is not modelled
+	fault   *hw.Fault
+	data    []float16.Float16 // the result, where it leaves its program with values
+	note    string            // why values were not computed, where they were asked for
 }
 
-// record takes a run's result in.
-func (l *layerRun) record(res *machine.Result, err error) {
-	switch {
-	case err != nil:
-		l.reason = err.Error()
-	case len(res.Report.Faults) > 0:
-		l.fault = &res.Report.Faults[0]
-		l.reason = "device fault: " + l.fault.String()
-	default:
-		l.report = res.Report
-	}
-}
-
-// timed runs the layers without values, each kind of layer once, on every processor.
-func (r *modelRun) timed(done func(layers int)) {
-	first := map[string]int{}
-	var distinct []int
-	same := make([]int, len(r.net.Layers))
+// lower makes the network's programs.
+func (r *modelRun) lower(done func(layers int)) {
+	programs, reasons := r.net.Lower(r.options.Seed, done)
+	r.programs = programs
 	for i := range r.net.Layers {
-		l := &r.net.Layers[i]
-		r.layers = append(r.layers, layerRun{Layer: l, reason: l.Reason})
-		key := fmt.Sprintf("%+v", l.Lower)
-		if l.Reason != "" || len(l.Weights.Filter)+len(l.Weights.Bias)+len(l.Weights.Second) > 0 {
-			key = l.Name // values of its own: coefficients may be packed
-		}
-		j, ok := first[key]
-		if !ok {
-			first[key], j = i, i
-			distinct = append(distinct, i)
-		}
-		same[i] = j
+		r.layers = append(r.layers, layerRun{Layer: &r.net.Layers[i], reason: reasons[i]})
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(distinct)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(distinct) {
-					return
-				}
-				l := &r.layers[distinct[i]]
-				if l.reason == "" {
-					l.record(runLayer(l.Layer, r.options))
-				}
-				done(1)
-			}
-		})
-	}
-	wg.Wait()
-	for i, j := range same {
-		if i != j {
-			l := r.layers[i].Layer
-			r.layers[i] = r.layers[j]
-			r.layers[i].Layer = l
-			done(1)
+	for k, p := range programs {
+		for i := range p.Runs {
+			r.layers[p.First+i].program = k + 1
 		}
 	}
 }
 
-// runLayer lowers a layer and runs its program.
-func runLayer(l *network.Layer, o machine.Options) (*machine.Result, error) {
-	p, err := lowerLayer(l, o.Seed)
-	if err != nil {
-		return nil, err
+// emit writes the programs to a file, or to one each, numbered from 1.
+func (r *modelRun) emit(file string) error {
+	if len(r.programs) == 0 {
+		return fmt.Errorf("--emit %s: no program to write: no layer was lowered", file)
 	}
-	return machine.Run(p, o)
+	for k := range r.programs {
+		name := file
+		if len(r.programs) > 1 {
+			ext := filepath.Ext(file)
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), k+1, ext)
+		}
+		if err := os.WriteFile(name, r.programs[k].Bytes(), 0o644); err != nil {
+			return err
+		}
+		r.files = append(r.files, name)
+	}
+	return nil
 }
 
-// portNames are the input ports of a layer's program, in the order of its inputs.
-func portNames(l *network.Layer) []string {
-	if l.Lower.Op != lower.Concat {
-		return []string{"x", "z"}[:len(l.Inputs)]
-	}
-	var names []string
-	for i := range l.Inputs {
-		names = append(names, fmt.Sprintf("x%d", i))
-	}
-	return names
-}
-
-// chained runs the layers with values, each on what the layers before it made.
-func (r *modelRun) chained(done func(layers int)) error {
+// run runs the programs, each on what the ones before it made.
+func (r *modelRun) run() error {
 	tensors, err := r.inputs()
 	if err != nil {
 		return err
 	}
-	for i := range r.net.Layers {
-		l := layerRun{Layer: &r.net.Layers[i], reason: r.net.Layers[i].Reason}
-		if l.reason == "" {
-			res, err := r.runOn(l.Layer, tensors)
-			l.record(res, err)
-			switch {
-			case l.report == nil:
-			case len(res.Outputs) == 1:
-				l.data = res.Outputs[0].Data
-				tensors[l.Output] = l.data
-			default:
-				l.note = whyNoOutputs(res)
+	for k := range r.programs {
+		p := &r.programs[k]
+		layers := r.layers[p.First:][:len(p.Runs)]
+		res, err := r.runOn(p, tensors)
+		if err != nil {
+			for i := range layers {
+				layers[i].reason = err.Error()
+			}
+			continue
+		}
+		r.dispatch += res.Report.Dispatch
+		for i := range layers {
+			layers[i].record(res.Report, p.Runs[i], p.TaskCount)
+		}
+		for _, out := range res.Outputs {
+			tensors[out.Port.Name] = out.Data
+		}
+		for i := range layers {
+			l := &layers[i]
+			if port, ok := p.Port(l.Output, loader.Output); ok && len(res.Outputs) > 0 {
+				l.data = tensors[port.Name]
 			}
 			if l.data != nil && slices.Contains(r.net.Outputs, l.Output) {
 				r.outputs = append(r.outputs, outputOf(l.Layer, l.data))
 			}
 		}
-		r.layers = append(r.layers, l)
-		done(1)
 	}
 	return nil
 }
 
-// runOn runs a layer on tensors. Those that nothing made are pseudo-random, the same to
+// runOn runs a program on tensors. Those that nothing made are pseudo-random, the same to
 // every layer that reads them.
-func (r *modelRun) runOn(l *network.Layer, tensors map[string][]float16.Float16) (*machine.Result, error) {
+func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float16) (*machine.Result, error) {
 	o := r.options
+	o.Budget = hw.DefaultBudget * uint64(len(p.Runs))
 	o.Inputs = map[string][]float16.Float16{}
-	tensor := map[string]string{}
-	for j, port := range portNames(l) {
-		tensor[port] = l.Inputs[j]
-		if data, ok := tensors[l.Inputs[j]]; ok {
-			o.Inputs[port] = data
+	for port := range p.Inputs() {
+		if data, ok := tensors[port.Name]; ok {
+			o.Inputs[port.Name] = data
 		}
 	}
-	res, err := runLayer(l, o)
+	res, err := machine.Run(p.Program, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, in := range res.Inputs {
-		name := tensor[in.Port.Name]
-		if slices.Contains(res.Synthetic, in.Port.Name) && tensors[name] == nil {
+		if name := in.Port.Name; slices.Contains(res.Synthetic, name) {
 			tensors[name] = in.Data
 			r.synthetic = append(r.synthetic, name)
 		}
 	}
 	return res, nil
+}
+
+// record takes in what the layer's descriptors did in every dispatch of a program of so
+// many tasks.
+func (l *layerRun) record(all *hw.Report, run lower.Run, tasks int) {
+	r := new(hw.Report)
+	for i := range all.Descriptors {
+		d := &all.Descriptors[i]
+		if i := i % tasks; i < run.First || i >= run.First+run.Tasks {
+			continue
+		}
+		r.Descriptors = append(r.Descriptors, *d)
+		r.Cycles += d.Cycles.Total()
+		r.Time += d.Time
+		r.Energy += d.Energy
+		r.MACs += d.MACs
+		r.DMA.Source1 += d.DMA.Source1
+		r.DMA.Source2 += d.DMA.Source2
+		r.DMA.Kernel += d.DMA.Kernel
+		r.DMA.Destination += d.DMA.Destination
+		if l.note == "" {
+			l.note = d.Note
+		}
+	}
+	if len(all.Faults) == 0 {
+		l.report = r
+		return
+	}
+	fault := &all.Faults[0]
+	switch at := fault.Descriptor; {
+	case at >= run.First+run.Tasks:
+		l.report = r
+	case at >= run.First:
+		l.fault = fault
+		l.reason = "device fault: " + fault.String()
+	default:
+		l.reason = "behind a device fault"
+	}
 }
 
 func outputOf(l *network.Layer, data []float16.Float16) machine.Output {

@@ -73,8 +73,8 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(code)
 	}
 	for _, want := range []string{
-		"wide  2 layers, chip m1", "\nnot modelled: 1 layer, in no total\n  relu1 (relu): " + why,
-		"\nnote: each layer is a program of its own",
+		"wide  2 layers, 1 program, chip m1", "\nnot modelled: 1 layer, in no total\n  relu1 (relu): " + why,
+		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 bytes of scratch\nnote: tensors between layers go to memory",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)
@@ -127,6 +127,102 @@ func TestModelValuesBehindAGap(t *testing.T) {
 	))
 	r := model(t, file, "--values")
 	if len(r.NotModelled) != 1 || len(r.Outputs) != 1 || len(r.Synthetic) != 1 || r.Synthetic[0] != "r" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The program that model writes is the one it runs: run computes the same of it.
+func TestModelEmits(t *testing.T) {
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 20, h: 6, w: 6}}\nlayers:\n"+
+		"- {name: a, op: conv, cout: 32, k: 3, pad: 1, bias: true, act: relu}\n- {name: b, op: tanh}\n"+
+		"- {name: c, op: add, from: [a, b]}\n- {name: d, op: reduce, kind: mean, axis: hw}\n"+
+		"- {name: flat, op: reshape, w: 32}\n- {name: e, op: linear, n: 10, bias: true}\n"))
+	file := filepath.Join(t.TempDir(), "net.hwx")
+	r := model(t, net, "--values", "--emit", file)
+	if len(r.Programs) != 1 || r.Programs[0].Descriptors != 7 || r.Programs[0].File != file || r.Programs[0].ScratchBytes == 0 {
+		t.Fatalf("programs %+v", r.Programs)
+	}
+	for i, want := range []int{1, 1, 1, 1, 3} {
+		if got := r.Layers[i]; got.Descriptors != want || got.Program != 1 {
+			t.Errorf("%+v, want %d descriptors of program 1", got, want)
+		}
+	}
+	out, errs, code := anesim("run", file, "--json")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	var run struct {
+		Total   jsonTotal
+		Outputs []jsonOutput
+	}
+	if err := json.Unmarshal([]byte(out), &run); err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Outputs) != 1 || len(r.Outputs) != 1 || run.Outputs[0].CRC32 != r.Outputs[0].CRC32 || run.Outputs[0].Name != "e" {
+		t.Errorf("run makes %+v, model %+v", run.Outputs, r.Outputs)
+	}
+	if r.Layers[0].CRC32 != "" || r.Layers[4].CRC32 != r.Outputs[0].CRC32 {
+		t.Errorf("layers %+v", r.Layers)
+	}
+	if run.Total.Cycles != r.Total.Cycles || math.Abs(run.Total.EnergyNJ-r.Total.EnergyNJ) > 1e-3 {
+		t.Errorf("run: %+v, model: %+v", run.Total, r.Total)
+	}
+	if twice := model(t, net, "--repeat", "2"); twice.Total.Cycles != 2*r.Total.Cycles || twice.Total.Dispatch != 2*r.Total.Dispatch ||
+		twice.Layers[4].Total.Cycles != 2*r.Layers[4].Total.Cycles {
+		t.Errorf("twice: %+v, once: %+v", twice.Total, r.Total)
+	}
+}
+
+// Around a layer that is not modelled there is a program on each side, and a dispatch.
+func TestModelInSegments(t *testing.T) {
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: relu}\n"+
+		"- {name: b, op: pool, kind: max, k: 2, stride: 2}\n- {name: c, op: relu}\n- {name: flat, op: reshape, h: 8, w: 8}\n- {name: d, op: relu}\n"))
+	file := filepath.Join(t.TempDir(), "net.hwx")
+	r := model(t, net, "--values", "--emit", file)
+	if len(r.Programs) != 3 || len(r.NotModelled) != 1 || r.Total.Dispatch != 3*model(t, exampleNetwork("transformer.yaml")).Total.Dispatch {
+		t.Errorf("programs %+v, missing %+v, total %+v", r.Programs, r.NotModelled, r.Total)
+	}
+	for k, want := range []string{"a", "c", "d"} {
+		p := r.Programs[k]
+		if p.First != want || p.Last != want || !strings.HasSuffix(p.File, "net-"+string(rune('1'+k))+".hwx") {
+			t.Errorf("program %d: %+v", k+1, p)
+		}
+		if _, errs, code := anesim("run", p.File); code != exitDone {
+			t.Error(errs)
+		}
+	}
+	if r.Programs[1].Why != "" || !strings.Contains(r.Programs[2].Why, "rows are padded in memory") {
+		t.Errorf("programs %+v", r.Programs)
+	}
+	if len(r.Synthetic) != 2 || r.Synthetic[1] != "b" || len(r.Outputs) != 1 || r.Layers[2].CRC32 != r.Layers[3].CRC32 {
+		t.Errorf("synthetic %q, outputs %+v, layers %+v", r.Synthetic, r.Outputs, r.Layers)
+	}
+	out, _, _ := anesim("model", net)
+	for _, want := range []string{"net  4 layers, 3 programs, chip", " of it 3 dispatches)", "\nprogram 3: d, 1 layer, 1 descriptor, 0 bytes of scratch; not one with the program before: no task takes"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in the table:\n%s", want, out)
+		}
+	}
+	bad := writeFile(t, "bad.yaml", []byte("inputs: {x: {w: 20000}}\nlayers:\n- {op: relu}\n"))
+	if _, errs, code := anesim("model", bad, "--emit", file); code != exitFailed || !strings.Contains(errs, "no program to write") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A fault ends its program: the layers before it stand, its own is named.
+func TestModelFaults(t *testing.T) {
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: add, second: scalar, value: 1}\n"+
+		"- {name: b, op: conv, cout: 4}\n- {name: c, op: tanh}\n"))
+	out, errs, code := anesim("model", net, "--json", "--gate-tiles", "0-31")
+	if code != exitFailed || !strings.Contains(errs, "layer b: device fault: descriptor 1, tiles") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	var r jsonModel
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.NotModelled) != 2 || !r.Layers[0].Modelled || r.Total.Cycles != r.Layers[0].Total.Cycles ||
+		!strings.HasPrefix(r.NotModelled[0].Reason, "device fault: ") || r.NotModelled[1].Reason != "behind a device fault" {
 		t.Errorf("%+v", r)
 	}
 }

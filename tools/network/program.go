@@ -1,0 +1,195 @@
+package network
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"anesim/loader"
+	"anesim/loader/lower"
+)
+
+// A Program is a run of neighbouring layers that the engine does in one dispatch.
+type Program struct {
+	*loader.Program
+	First int         // index of its first layer
+	Runs  []lower.Run // descriptors of each layer, from First on
+	// Why says what ended the program before this one, where that was not a layer that
+	// cannot be lowered.
+	Why string
+}
+
+// Lower makes as few programs of the network as its layers allow: one, or one on each
+// side of a layer that cannot be lowered and of a tensor that memory has to be rearranged
+// for. A port of a program is called like its tensor. Weights that the file does not have
+// are those of [Layer.Complete]; layers that are alike share them.
+//
+// The second result says of every layer why it is in no program, "" where it is in one.
+// done is called with the number of layers that are through, from several goroutines.
+func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string) {
+	c := cutter{n: n, last: map[string]int{}}
+	var reasons []string
+	c.parts, reasons = n.parts(seed, done)
+	for i := range n.Layers {
+		for _, in := range n.Layers[i].Inputs {
+			c.last[in] = i
+		}
+	}
+	for _, out := range n.Outputs {
+		c.last[out] = len(n.Layers)
+	}
+	var programs []Program
+	why := ""
+	for at := 0; at < len(reasons); {
+		end := at
+		for end < len(reasons) && reasons[end] == "" {
+			end++
+		}
+		if end == at {
+			at, why = at+1, ""
+			continue
+		}
+		p, cut, err := c.longest(at, end)
+		if err != nil {
+			reasons[at] = err.Error()
+			continue
+		}
+		p.Name, p.Why = cmp.Or(n.Name, "network"), why
+		programs = append(programs, *p)
+		at, why = at+len(p.Runs), cut
+	}
+	return programs, reasons
+}
+
+// A cutter cuts a network into programs.
+type cutter struct {
+	n     *Network
+	parts []*lower.Part
+	last  map[string]int // layer that reads a tensor last; none of them, of an output
+}
+
+// longest is the program of as many of the layers at to end-1 as fit one, from the first
+// on, and why it is not all.
+func (c *cutter) longest(at, end int) (p *Program, cut string, err error) {
+	for {
+		p, err := c.program(at, end)
+		if err == nil || end-at == 1 {
+			return p, cut, err
+		}
+		cut = err.Error()
+		var node *lower.NodeError
+		if errors.As(err, &node) && node.Node > 0 && node.Node < end-at {
+			end, cut = at+node.Node, node.What
+		} else {
+			end = at + (end-at)/2
+		}
+	}
+}
+
+// program joins the layers at to end-1.
+func (c *cutter) program(at, end int) (*Program, error) {
+	var net lower.Network
+	known := map[string]bool{}
+	for i := at; i < end; i++ {
+		l := &c.n.Layers[i]
+		for k, s := range c.parts[i].Inputs() {
+			if k < len(l.Inputs) && !known[l.Inputs[k]] {
+				known[l.Inputs[k]] = true
+				net.Inputs = append(net.Inputs, c.input(l.Inputs[k], s))
+			}
+		}
+		known[l.Output] = true
+		net.Nodes = append(net.Nodes, lower.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
+		if c.last[l.Output] >= end {
+			net.Outputs = append(net.Outputs, l.Output)
+		}
+	}
+	if len(net.Outputs) == 0 { // what nobody asks for is computed all the same
+		net.Outputs = []string{c.n.Layers[end-1].Output}
+	}
+	j, err := net.Join()
+	if err != nil {
+		return nil, err
+	}
+	p, err := j.Builder.Build(c.n.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Program: p, First: at, Runs: j.Nodes}, nil
+}
+
+// input is a tensor from outside of a program. One that is not the network's has the
+// shape its first reader takes it in.
+func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
+	for _, in := range c.n.Inputs {
+		if in.Name == name {
+			s = in.Shape
+		}
+	}
+	return lower.Tensor{Name: name, Shape: s, Values: c.n.Constants[name]}
+}
+
+// parts lowers every layer, layers that are alike once.
+func (n *Network) parts(seed uint64, done func(layers int)) ([]*lower.Part, []string) {
+	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
+	first := map[string]int{}
+	same := make([]int, len(n.Layers))
+	var distinct []int
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		reasons[i] = l.Reason
+		same[i] = i
+		if l.Reason != "" {
+			done(1)
+			continue
+		}
+		if w := &l.Weights; len(w.Filter)+len(w.Bias)+len(w.Second) == 0 {
+			// Made-up weights are the same for all layers of a kind.
+			key := fmt.Sprintf("%t %+v", l.average, l.Lower)
+			if j, ok := first[key]; ok {
+				same[i] = j
+				continue
+			}
+			first[key] = i
+		}
+		distinct = append(distinct, i)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(distinct)) {
+		wg.Go(func() {
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= len(distinct) {
+					return
+				}
+				i := distinct[k]
+				var err error
+				if parts[i], err = n.Layers[i].part(seed); err != nil {
+					reasons[i] = err.Error()
+				}
+				done(1)
+			}
+		})
+	}
+	wg.Wait()
+	for i, j := range same {
+		if i != j {
+			parts[i], reasons[i] = parts[j], reasons[j]
+			done(1)
+		}
+	}
+	return parts, reasons
+}
+
+// part lowers the layer.
+func (x *Layer) part(seed uint64) (*lower.Part, error) {
+	w, err := x.Complete(seed)
+	if err != nil {
+		return nil, err
+	}
+	return lower.NewPart(x.Lower, w)
+}

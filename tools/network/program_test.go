@@ -1,0 +1,183 @@
+package network
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/loader"
+	"anesim/loader/lower"
+	"anesim/tools/machine"
+)
+
+// example reads an example with some of its numbers replaced.
+func example(t *testing.T, name string, numbers map[string]string) *Network {
+	t.Helper()
+	text, err := os.ReadFile("../anesim/examples/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`: \d+`).ReplaceAllFunc(text, func(b []byte) []byte {
+		if to, ok := numbers[string(b[2:])]; ok {
+			return []byte(": " + to)
+		}
+		return b
+	})
+	n, err := ReadYAML(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// alone runs every layer by a program of its own on what those before it made, and
+// returns all tensors and the cycles of each layer. What cannot be lowered makes zeros.
+func alone(t *testing.T, n *Network, o machine.Options) (map[string][]float16.Float16, []uint64) {
+	t.Helper()
+	tensors := map[string][]float16.Float16{}
+	for _, in := range n.Inputs {
+		tensors[in.Name] = make([]float16.Float16, in.Shape.Elements())
+		for i := range tensors[in.Name] {
+			tensors[in.Name][i] = float16.Fromfloat32(float32(i*7%31-15) / 16)
+		}
+	}
+	for name, values := range n.Constants {
+		tensors[name] = values
+	}
+	var cycles []uint64
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		w, err := l.Complete(o.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := lower.Lower(l.Lower, w)
+		if err != nil {
+			tensors[l.Output] = make([]float16.Float16, l.Out.Elements())
+			cycles = append(cycles, 0)
+			continue
+		}
+		o.Inputs = map[string][]float16.Float16{}
+		for k, name := range l.Inputs {
+			port := []string{"x", "z"}[min(k, 1)]
+			if l.Lower.Op == lower.Concat {
+				port = fmt.Sprint("x", k)
+			}
+			o.Inputs[port] = tensors[name]
+		}
+		res, err := machine.Run(p, o)
+		if err != nil || len(res.Outputs) != 1 {
+			t.Fatalf("%s: %v, %+v", l.Name, err, res)
+		}
+		tensors[l.Output] = res.Outputs[0].Data
+		cycles = append(cycles, uint64(res.Report.Cycles))
+	}
+	return tensors, cycles
+}
+
+// The examples, made small, come out bit for bit as their layers do one by one, and every
+// layer takes as long as by itself.
+func TestLowerExamples(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		numbers map[string]string
+		first   []int // layers that start a program
+		turned  string
+	}{
+		{"resnet50.yaml", map[string]string{"224": "32", "2048": "128", "1024": "64", "512": "32", "256": "16"}, []int{0, 2}, "fc1000"},
+		{"mobilenetv2.yaml", map[string]string{"224": "32"}, []int{0}, "classes"},
+		{"transformer.yaml", map[string]string{"768": "96", "3072": "384", "64": "8", "128": "16"}, []int{0}, ""},
+	} {
+		n := example(t, tc.name, tc.numbers)
+		o := machine.Options{Chip: hw.M1(), Values: true, Seed: 1}
+		tensors, cycles := alone(t, n, o)
+		programs, _ := n.Lower(o.Seed, func(int) {})
+		var first []int
+		for _, p := range programs {
+			first = append(first, p.First)
+			o.Inputs = map[string][]float16.Float16{}
+			for port := range p.Inputs() {
+				o.Inputs[port.Name] = tensors[port.Name]
+			}
+			res, err := machine.Run(p.Program, o)
+			if err != nil || len(res.Outputs) == 0 {
+				t.Fatalf("%s: %v, %+v", tc.name, err, res)
+			}
+			for _, out := range res.Outputs {
+				if !slices.Equal(out.Data, tensors[out.Port.Name]) {
+					t.Errorf("%s: %s differs from its layer by itself", tc.name, out.Port.Name)
+				}
+			}
+			for i, run := range p.Runs {
+				sum := uint64(0)
+				for _, d := range res.Report.Descriptors[run.First:][:run.Tasks] {
+					sum += uint64(d.Cycles.Total())
+				}
+				if l := &n.Layers[p.First+i]; sum != cycles[p.First+i] && l.Name != tc.turned {
+					t.Errorf("%s: %s takes %d cycles, %d by itself", tc.name, l.Name, sum, cycles[p.First+i])
+				}
+			}
+		}
+		if !slices.Equal(first, tc.first) {
+			t.Errorf("%s: programs start at layers %v, want %v", tc.name, first, tc.first)
+		}
+	}
+}
+
+// A tensor whose rows have to be laid out anew ends a program, and the next says why.
+func TestLowerCutsAtViews(t *testing.T) {
+	n, err := ReadYAML([]byte(`
+inputs: {x: {c: 4, h: 6, w: 10}}
+layers:
+- {name: a, op: relu}
+- {name: wide, op: reshape, c: 4, h: 3, w: 20}
+- {name: b, op: relu}
+- {name: flat, op: reshape, h: 12, w: 20}
+- {name: c, op: softmax, axis: h}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, reasons := n.Lower(1, func(int) {})
+	if len(programs) != 2 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
+		t.Fatalf("%d programs, %q", len(programs), reasons)
+	}
+	if p := programs[1]; p.First != 1 || len(p.Runs) != 2 || p.Why == "" || programs[0].Why != "" {
+		t.Errorf("second program from layer %d on, %q", p.First, p.Why)
+	}
+	if _, ok := programs[1].Port("a", loader.Input); !ok {
+		t.Errorf("ports %+v", programs[1].Ports)
+	}
+}
+
+// A network of more inputs than a program has buffers is cut until it fits.
+func TestLowerCutsAtPorts(t *testing.T) {
+	text := "inputs:\n"
+	for i := range 40 {
+		text += fmt.Sprintf("  x%d: {c: 4}\n", i)
+	}
+	text += "layers:\n- {name: s0, op: relu, from: x0}\n"
+	for i := 1; i < 40; i++ {
+		text += fmt.Sprintf("- {name: s%d, op: add, from: [s%d, x%d]}\n", i, i-1, i)
+	}
+	n, err := ReadYAML([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, _ := n.Lower(1, func(int) {})
+	layers := 0
+	for _, p := range programs {
+		layers += len(p.Runs)
+		if len(p.Ports) > 28 {
+			t.Errorf("%d ports", len(p.Ports))
+		}
+	}
+	if len(programs) != 2 || layers != 40 {
+		t.Errorf("%d programs of %d layers", len(programs), layers)
+	}
+}
