@@ -61,6 +61,11 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		}
 		return nil, fmt.Errorf("row %s: %w", r.ID, err)
 	}
+	bits := weightBits(r.Weights)
+	if bits == 0 {
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("weights of format %q are not modelled", r.Weights)}
+	}
+	narrow(c.Steps, bits)
 	var d hw.Descriptor
 	timer := hw.NewTimer(hw.M1()) // bytes are the same on every chip
 	for i := range c.Steps {

@@ -32,6 +32,7 @@ func TestChainLengths(t *testing.T) {
 		{"matmul", measured.Shape{M: 256, K: 1024, Cols: 1024}, 1 + 1024*1024>>19},
 		{"conv", measured.Shape{N: 1, Cin: 256, H: 64, W: 64, Cout: 256, Kh: 3, Kw: 3}, 2},
 		{"chain_matmul", measured.Shape{M: 1, K: 512, Cols: 512, Depth: 25}, 26},
+		{"matmul", measured.Shape{M: 1, K: 64, Cols: 32000}, 4}, // two halves
 	} {
 		c, err := l.Chain(&measured.Row{ID: tt.op, Op: tt.op, Shape: tt.shape})
 		if err != nil {
@@ -60,6 +61,45 @@ func TestStacksStayInTheL2(t *testing.T) {
 	}
 	if one, four := moved(1, 64), moved(4, 64); 4*one != four {
 		t.Errorf("%d bytes for one layer, %d for four beyond the L2", one, four)
+	}
+}
+
+// Narrow weights move fewer bytes; nothing else changes.
+func TestNarrowWeights(t *testing.T) {
+	l := NewLowerer()
+	moved := func(op, format string) uint64 {
+		c, err := l.Chain(&measured.Row{Op: op, Weights: format, Shape: measured.Shape{N: 1, M: 1, K: 4096, Cols: 4096, Depth: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := c.Estimate(hw.M1(), DefaultPresets().Hosts["none"])
+		return e.DMA.Kernel
+	}
+	if full := moved("matmul", "fp16"); moved("matmul", "int8") != full/2 || moved("matmul", "int4") != full/4 || moved("matmul", "lut6") != full*6/16 {
+		t.Errorf("%d bytes at 16 bits, %d at 8", full, moved("matmul", "int8"))
+	}
+	if full, half := moved("bmm", ""), moved("bmm", "int8"); full != half {
+		t.Errorf("an operand of %d bytes, %d when weights are narrow", full, half)
+	}
+	if _, err := l.Chain(&measured.Row{Op: "relu", Weights: "mixed", Shape: measured.Shape{M: 1, K: 1}}); err == nil {
+		t.Error("mixed weights are modelled")
+	}
+}
+
+// Timing allocates nothing.
+func TestTimerAllocatesNothing(t *testing.T) {
+	c, err := NewLowerer().Chain(&measured.Row{Op: "sdpa", Shape: measured.Shape{N: 12, M: 512, K: 64, Cols: 512}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer := hw.NewTimer(hw.M1())
+	var d hw.Descriptor
+	if n := testing.AllocsPerRun(10, func() {
+		for i := range c.Steps {
+			timer.Time(&d, &c.Steps[i].Task)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

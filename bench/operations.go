@@ -103,9 +103,27 @@ func inside(steps []Step, source, result bool) []Step {
 	return out
 }
 
-// product is one product with a constant matrix. The rows are taken in the parts that
-// the lowering takes, each part lowered once.
+// product is one product with a constant matrix. Columns beyond what a task takes are
+// products of their own, as equal as can be.
 func (l *Lowerer) product(m, k, n int) ([]Step, error) {
+	var c Chain
+	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
+		columns := (n + parts - 1) / parts
+		steps, err := l.rows(m, k, columns)
+		if err != nil {
+			return nil, err
+		}
+		c.add(1, steps...)
+		n -= columns
+	}
+	return c.Steps, nil
+}
+
+// maxColumns is the most columns of a matrix that one task takes.
+const maxColumns = 1 << 14
+
+// rows are a product's rows in the parts that the lowering takes, each part lowered once.
+func (l *Lowerer) rows(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && exchangeBytes(part, k) > lower.MaxTile {
 		part = (part + 1) / 2
@@ -346,9 +364,6 @@ func (l *Lowerer) decoder(c *Chain, r *measured.Row) error {
 	n := r.N
 	linear := func(in, out int) error {
 		steps, err := l.product(n, in, out)
-		if r.Weights == "int8" {
-			steps = narrow(steps)
-		}
 		c.add(1, steps...)
 		return err
 	}
@@ -371,10 +386,8 @@ func (l *Lowerer) decoder(c *Chain, r *measured.Row) error {
 		}
 		c.add(4, pass(regs.FormTwoSources, n, decoderWidth, false, false)) // gate, its product, two sums
 	}
-	for range 2 { // half the words each: a task takes at most 16384 columns
-		if err := linear(decoderWidth, decoderWords/2); err != nil {
-			return err
-		}
+	if err := linear(decoderWidth, decoderWords); err != nil {
+		return err
 	}
 	c.Host.In = fp16(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
 	c.Host.Out = fp16(n * decoderWords)

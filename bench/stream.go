@@ -119,6 +119,7 @@ func cached(n, heads, k, columns int) []Step {
 	g = &multiply.Task.Groups
 	extent(g, regs.Shape{Groups: 1, Channels: n * heads, Height: 1, Width: k})
 	kernel(g, uint64(in.Elements())*2)
+	g.NE.KernelCfg = g.NE.KernelCfg.WithKernelFromScratch(true)
 	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
 	interleave.Count, multiply.Count = 1, 1
 	return []Step{interleave, multiply}
@@ -148,15 +149,32 @@ func stream(k, n int) Step {
 	return s
 }
 
-// narrow halves the kernels: 8-bit weights.
-func narrow(steps []Step) []Step {
-	out := make([]Step, len(steps))
-	for i, s := range steps {
-		b := &s.Task.Groups.KernelDMASrc.CoeffBfrSize
-		for j := range b {
-			b[j] = b[j].WithBytes((b[j].Bytes()/2 + 63) &^ 63)
-		}
-		out[i] = s
+// weightBits are the bits of a weight by format, 0 for formats that are not known.
+func weightBits(format string) uint32 {
+	switch format {
+	case "", "fp16":
+		return 16
+	case "int8", "lut8":
+		return 8
+	case "lut6":
+		return 6
+	case "int4", "lut4":
+		return 4
 	}
-	return out
+	return 0
+}
+
+// narrow scales the kernels of weights to their bits. Tables and operands that come as
+// kernels stay.
+func narrow(steps []Step, bits uint32) {
+	for i := range steps {
+		g := &steps[i].Task.Groups
+		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate || g.NE.KernelCfg.KernelFromScratch() {
+			continue
+		}
+		b := &g.KernelDMASrc.CoeffBfrSize
+		for j := range b {
+			b[j] = b[j].WithBytes(uint32((uint64(b[j].Bytes())*uint64(bits)/16 + 63) &^ 63))
+		}
+	}
 }
