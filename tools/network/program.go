@@ -30,9 +30,12 @@ type Program struct {
 // The second result says of every layer why it is in no program, "" where it is in one.
 // done is called with the number of layers that are through, from several goroutines.
 func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string) {
-	c := cutter{n: n, last: map[string]int{}}
+	c := cutter{n: n, last: map[string]int{}, inputs: map[string]lower.Shape{}}
 	var reasons []string
 	c.parts, reasons = n.parts(seed, done)
+	for _, in := range n.Inputs {
+		c.inputs[in.Name] = in.Shape
+	}
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
 			c.last[in] = i
@@ -69,24 +72,43 @@ type cutter struct {
 	n     *Network
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
+	// inputs are the shapes of the network's inputs.
+	inputs map[string]lower.Shape
+	most   int // layers of a program that a limit cut, 0 for none
 }
 
-// longest is the program of as many of the layers at to end-1 as fit one, from the first
-// on, and why it is not all.
-func (c *cutter) longest(at, end int) (p *Program, cut string, err error) {
-	for {
-		p, err := c.program(at, end)
-		if err == nil || end-at == 1 {
-			return p, cut, err
+// longest is a program of as many of the layers at to end-1 as fit one, from the first on,
+// and why it is not all. It is within an eighth of the most where a limit cuts it.
+func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
+	fits, fails := 0, end-at+1
+	for try := end - at; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
+		if c.most > 0 && fits == 0 {
+			try = min(try, 2*c.most)
 		}
-		cut = err.Error()
+		var p *Program
+		if p, err = c.program(at, at+try); err == nil {
+			best, fits = p, try
+			continue
+		}
+		fails, cut = try, err.Error()
 		var node *lower.NodeError
-		if errors.As(err, &node) && node.Node > 0 && node.Node < end-at {
-			end, cut = at+node.Node, node.What
-		} else {
-			end = at + (end-at)/2
+		if errors.As(err, &node) {
+			cut = node.What
+			if node.Node > fits && node.Node < try {
+				fails = node.Node + 1
+				if p, err := c.program(at, at+node.Node); err == nil {
+					return p, cut, nil
+				}
+			}
 		}
 	}
+	if best == nil {
+		return nil, "", err
+	}
+	if at+fits < end {
+		c.most = fits
+	}
+	return best, cut, nil
 }
 
 // program joins the layers at to end-1.
@@ -124,10 +146,8 @@ func (c *cutter) program(at, end int) (*Program, error) {
 // input is a tensor from outside of a program. One that is not the network's has the
 // shape its first reader takes it in.
 func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
-	for _, in := range c.n.Inputs {
-		if in.Name == name {
-			s = in.Shape
-		}
+	if whole, ok := c.inputs[name]; ok {
+		s = whole
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: c.n.Constants[name]}
 }

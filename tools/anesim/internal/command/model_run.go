@@ -139,22 +139,20 @@ func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float1
 // many tasks.
 func (l *layerRun) record(all *hw.Report, run lower.Run, tasks int) {
 	r := new(hw.Report)
-	for i := range all.Descriptors {
-		d := &all.Descriptors[i]
-		if i := i % tasks; i < run.First || i >= run.First+run.Tasks {
-			continue
-		}
-		r.Descriptors = append(r.Descriptors, *d)
-		r.Cycles += d.Cycles.Total()
-		r.Time += d.Time
-		r.Energy += d.Energy
-		r.MACs += d.MACs
-		r.DMA.Source1 += d.DMA.Source1
-		r.DMA.Source2 += d.DMA.Source2
-		r.DMA.Kernel += d.DMA.Kernel
-		r.DMA.Destination += d.DMA.Destination
-		if l.note == "" {
-			l.note = d.Note
+	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += tasks {
+		for _, d := range all.Descriptors[at:][:run.Tasks] {
+			r.Descriptors = append(r.Descriptors, d)
+			r.Cycles += d.Cycles.Total()
+			r.Time += d.Time
+			r.Energy += d.Energy
+			r.MACs += d.MACs
+			r.DMA.Source1 += d.DMA.Source1
+			r.DMA.Source2 += d.DMA.Source2
+			r.DMA.Kernel += d.DMA.Kernel
+			r.DMA.Destination += d.DMA.Destination
+			if l.note == "" {
+				l.note = d.Note
+			}
 		}
 	}
 	if len(all.Faults) == 0 {

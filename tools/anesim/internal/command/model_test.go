@@ -119,6 +119,29 @@ func TestModelValuesOfONNX(t *testing.T) {
 	}
 }
 
+// A constant that no task can carry stands in the program's constants, not behind a port.
+func TestModelConstantInMemory(t *testing.T) {
+	file := writeFile(t, "net.onnx", onnxtest.Model(
+		onnxtest.Input("x", 1, 2, 2, 2), onnxtest.Output("y"),
+		onnxtest.Constant("k", []int{1, 2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8),
+		onnxtest.Node("Relu", "r", []string{"x"}), onnxtest.Node("Add", "y", []string{"r", "k"}),
+	))
+	x := writeNPY(t, []int{1, 2, 2, 2}, make([]float16.Float16, 8))
+	emitted := filepath.Join(t.TempDir(), "net.hwx")
+	r := model(t, file, "--values", "--in", "x="+x, "--emit", emitted)
+	var want []float16.Float16
+	for i := range 8 {
+		want = append(want, float16.Fromfloat32(float32(i+1)))
+	}
+	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != checksum(want) || len(r.Programs) != 1 || len(r.Synthetic) != 0 {
+		t.Errorf("%+v, want crc32 %s", r, checksum(want))
+	}
+	out, errs, _ := anesim("run", emitted, "--in", "x="+x)
+	if !strings.Contains(out, checksum(want)) {
+		t.Errorf("the program alone makes something else: %s%s", out, errs)
+	}
+}
+
 // What no modelled layer makes is pseudo-random to its readers.
 func TestModelValuesBehindAGap(t *testing.T) {
 	file := writeFile(t, "net.onnx", onnxtest.Model(
