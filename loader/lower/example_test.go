@@ -45,6 +45,33 @@ func ExampleLower() {
 	// y output [1 1 64 256]
 }
 
+// Three layers become one program; the tensor between them, which the sum reads as well,
+// stands in the scratch buffer.
+func ExampleNetwork_Join() {
+	s := lower.Shape{N: 1, C: 64, H: 28, W: 28}
+	conv, _ := lower.NewPart(lower.Conv(s, 64, lower.Same(3, 1, s)), lower.Weights{})
+	add, _ := lower.NewPart(lower.Binary(lower.Add, s, s), lower.Weights{})
+	net := lower.Network{
+		Inputs: []lower.Tensor{{Name: "x", Shape: s}},
+		Nodes: []lower.Node{
+			{Part: conv, Inputs: []string{"x"}, Output: "a"},
+			{Part: conv, Inputs: []string{"a"}, Output: "b"},
+			{Part: add, Inputs: []string{"a", "b"}, Output: "y"},
+		},
+		Outputs: []string{"y"},
+	}
+	j, err := net.Join()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(j.Builder.Chain), "descriptors", j.Nodes)
+	fmt.Println(len(j.Builder.Constants), "bytes of coefficients,", j.Builder.Scratch, "of scratch")
+	// Output:
+	// 3 descriptors [{0 1} {1 1} {2 1}]
+	// 73728 bytes of coefficients, 229376 of scratch
+}
+
 func ExampleLimitError() {
 	in := lower.Shape{N: 1, C: 8, H: 64, W: 64}
 	_, err := lower.Compile(lower.Conv(in, 8, lower.Valid(41, 1)), lower.Weights{})

@@ -14,6 +14,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/mac"
+	"anesim/hw/regs"
 	"anesim/tools/machine"
 )
 
@@ -105,6 +106,7 @@ func (b *netBuilder) join(turned bool) *Joined {
 	if !turned && res.Report.Cycles != b.cycles {
 		b.t.Errorf("%v: %d cycles, the layers take %d", b.layers, res.Report.Cycles, b.cycles)
 	}
+	b.headers(j)
 	next := 0
 	for i, run := range j.Nodes {
 		if run.First != next || run.Tasks < 1 {
@@ -116,6 +118,32 @@ func (b *netBuilder) join(turned bool) *Joined {
 		b.t.Errorf("%v: nodes have %d descriptors of %d", b.layers, next, p.TaskCount)
 	}
 	return j
+}
+
+// headers checks what a descriptor's header says of its place in the whole chain.
+func (b *netBuilder) headers(j *Joined) {
+	b.t.Helper()
+	chain := j.Builder.Chain
+	for i, d := range chain {
+		h := &d.Header
+		first, last := i == 0, i == len(chain)-1
+		log, debug := uint32(0x400), uint32(0)
+		if first {
+			log, debug = log|8, 0x68
+		}
+		if last {
+			log, debug = log|0x22, 0x6a
+		}
+		next, words := uint32(0), uint32(0)
+		if !last {
+			next, words = chain[i+1].Offset, uint32(chain[i+1].Words-1)
+		}
+		if h.Task.TID() != uint32(i) || h.Task.LNID() == first || h.Task.EON() != last || h.Bases.TBE() == last ||
+			h.LogEvents.LogEvents() != log || h.DebugLogEvents.DebugLogEvents()&0xff != debug ||
+			uint32(h.Next) != next || h.Timing.NextSize() != words || d.Offset%regs.Alignment != 0 {
+			b.t.Errorf("%v: descriptor %d of %d: %+v", b.layers, i, len(chain), *h)
+		}
+	}
 }
 
 // random adds a layer of a random kind on a tensor of four axes.
