@@ -42,11 +42,18 @@ func binaryInputs(a *args) []lower.Shape {
 }
 
 func concatInputs(a *args) []lower.Shape {
-	if !a.has("parts") {
-		a.fail("parts", "missing")
+	var parts []int
+	switch {
+	case a.has("parts"):
+		parts = a.parts("parts")
+	case a.has("c"):
+		c := a.count("c", 1, 1)
+		parts = []int{c, c}
+	default:
+		a.fail("parts", "missing, and so is c")
 	}
 	var in []lower.Shape
-	for _, c := range a.parts("parts") {
+	for _, c := range parts {
 		in = append(in, lower.Shape{N: a.count("n", 1, 1), C: c, H: a.count("h", 1, 1), W: a.count("w", 1, 1)})
 	}
 	return in

@@ -54,7 +54,7 @@ var (
 	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
 	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
 	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw"})
-	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"c", "without parts, channels of each of two inputs"}, {"h", "height (1)"}, {"w", "width (1)"}}
 
 	biasKey    = Key{"bias", "true adds a constant a channel"}
 	actKey     = Key{"act", "none or relu, on the result (none)"}
