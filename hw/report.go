@@ -26,6 +26,19 @@ func (a *Accounting) Total() clock.Cycles {
 		a.L2ReadStall + a.L2WriteStall + a.Overhead + a.Idle
 }
 
+// Add adds another descriptor's cycles, cause by cause.
+func (a *Accounting) Add(b *Accounting) {
+	a.Compute += b.Compute
+	a.InputStall += b.InputStall
+	a.OutputStall += b.OutputStall
+	a.KernelStall += b.KernelStall
+	a.Throttle += b.Throttle
+	a.L2ReadStall += b.L2ReadStall
+	a.L2WriteStall += b.L2WriteStall
+	a.Overhead += b.Overhead
+	a.Idle += b.Idle
+}
+
 // Bound names the cause with the most cycles: what to relieve first. The overhead is
 // named only when it is more than all the rest together.
 func (a *Accounting) Bound() string {
@@ -118,6 +131,14 @@ type Report struct {
 	Dispatch    clock.Nanojoules // of Energy, what a dispatch costs whatever it does
 	MACs        uint64
 	DMA         dma.Traffic
+}
+
+// Accounting is the chain's cycles by cause.
+func (r *Report) Accounting() (a Accounting) {
+	for i := range r.Descriptors {
+		a.Add(&r.Descriptors[i].Cycles)
+	}
+	return a
 }
 
 // Complete reports whether every descriptor's values were computed without a fault.

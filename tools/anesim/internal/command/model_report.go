@@ -170,7 +170,7 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 			Folded: append([]string{}, l.Folded...), Program: l.program, Modelled: l.report != nil, Note: l.note,
 		}
 		if x := l.report; x != nil {
-			a := accounting(x)
+			a := x.Accounting()
 			j.Descriptors, j.Bound, j.TFLOPS = len(x.Descriptors), a.Bound(), tflops(x.MACs, x.Time)
 			j.Total = jsonTotal{
 				Cycles: uint64(x.Cycles), TimeNs: float64(x.Time), WallNs: float64(x.Time),

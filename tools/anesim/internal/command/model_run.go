@@ -209,21 +209,3 @@ func (r *modelRun) writeOutputs(dir string) error {
 	}
 	return writeOutputs(dir, &machine.Result{Outputs: r.outputs})
 }
-
-// accounting adds up a program's cycles by their causes.
-func accounting(r *hw.Report) hw.Accounting {
-	var a hw.Accounting
-	for i := range r.Descriptors {
-		d := &r.Descriptors[i].Cycles
-		a.Compute += d.Compute
-		a.InputStall += d.InputStall
-		a.OutputStall += d.OutputStall
-		a.KernelStall += d.KernelStall
-		a.Throttle += d.Throttle
-		a.L2ReadStall += d.L2ReadStall
-		a.L2WriteStall += d.L2WriteStall
-		a.Overhead += d.Overhead
-		a.Idle += d.Idle
-	}
-	return a
-}

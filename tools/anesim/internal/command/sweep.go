@@ -248,7 +248,7 @@ func (s *sweep) row(point int) []string {
 		return append(row, legible(err.Error()))
 	}
 	r := res.Report
-	a := accounting(r)
+	a := r.Accounting()
 	fault := ""
 	if len(r.Faults) > 0 {
 		fault = "device fault: " + r.Faults[0].String()

@@ -101,19 +101,7 @@ func rate(r *hw.Report) string {
 
 // stalls says where all the cycles went.
 func stalls(w io.Writer, r *hw.Report) {
-	var a hw.Accounting
-	for i := range r.Descriptors {
-		d := &r.Descriptors[i].Cycles
-		a.Compute += d.Compute
-		a.InputStall += d.InputStall
-		a.OutputStall += d.OutputStall
-		a.KernelStall += d.KernelStall
-		a.Throttle += d.Throttle
-		a.L2ReadStall += d.L2ReadStall
-		a.L2WriteStall += d.L2WriteStall
-		a.Overhead += d.Overhead
-		a.Idle += d.Idle
-	}
+	a := r.Accounting()
 	var parts []string
 	for _, c := range [...]struct {
 		name string
