@@ -59,7 +59,7 @@ from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "init", "json", "csv")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of halves, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -84,7 +84,7 @@ func (f *modelFlags) run(stdout, stderr io.Writer, file string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	r := modelRun{net: n, options: o, file: file}
+	r := modelRun{net: n, options: o, preset: f.preset, file: file}
 	m := newMeter(stderr, len(n.Layers), n.Name)
 	r.lower(m.add)
 	m.done()

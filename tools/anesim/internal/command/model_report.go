@@ -117,7 +117,7 @@ func (r *modelRun) total() (t jsonTotal) {
 		t.MACs += x.MACs
 		t.DMABytes += x.DMA.Total()
 	}
-	t.WallNs = t.TimeNs
+	t.WallNs = t.TimeNs + float64(r.host)
 	t.Dispatch = float64(r.dispatch)
 	t.EnergyNJ += t.Dispatch
 	return t
@@ -187,7 +187,7 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 
 func (r *modelRun) writeJSON(w io.Writer) error {
 	out := jsonModel{
-		Schema: schema, Network: r.net.Name, File: r.file, Chip: r.options.Chip.Name, Host: "none",
+		Schema: schema, Network: r.net.Name, File: r.file, Chip: r.options.Chip.Name, Host: r.preset.Name,
 		Programs: r.jsonPrograms(), Layers: r.jsonLayers(), Total: r.total(), NotModelled: r.missing(), Outputs: []jsonOutput{},
 		Synthetic: r.synthetic, Notes: r.notes(),
 	}
@@ -284,6 +284,9 @@ func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
 	time := clock.Nanoseconds(t.TimeNs)
 	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it %s)\n",
 		t.Cycles, time, t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch), r.dispatches())
+	if r.host > 0 {
+		fmt.Fprintf(w, "wall: %v, %v of it host %s\n", clock.Nanoseconds(t.WallNs), r.host, r.preset.Name)
+	}
 	r.writePrograms(w)
 	fmt.Fprintf(w, "note: %s\n", leftOut)
 	for _, name := range r.synthetic {

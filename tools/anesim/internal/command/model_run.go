@@ -9,6 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/bench/host"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
@@ -22,12 +23,14 @@ type modelRun struct {
 	net     *network.Network
 	file    string
 	options machine.Options
+	preset  host.Host
 
 	programs  []network.Program
 	files     []string // of the programs, where they are written
 	layers    []layerRun
-	dispatch  clock.Nanojoules // of all programs
-	synthetic []string         // tensors that are pseudo-random
+	dispatch  clock.Nanojoules  // of all programs
+	host      clock.Nanoseconds // what the preset adds over all programs
+	synthetic []string          // tensors that are pseudo-random
 	outputs   []machine.Output
 }
 
@@ -92,6 +95,7 @@ func (r *modelRun) run() error {
 			continue
 		}
 		r.dispatch += res.Report.Dispatch
+		r.host += hostTime(&r.preset, res, r.options.Repeat)
 		for i := range layers {
 			layers[i].record(res.Report, p.Runs[i], p.TaskCount)
 		}

@@ -273,3 +273,31 @@ func TestModelErrors(t *testing.T) {
 		}
 	}
 }
+
+// A host adds to the wall time and to nothing else.
+func TestModelHost(t *testing.T) {
+	file := filepath.Join("..", "..", "examples", "mobilenetv2.yaml")
+	total := func(host string) (r struct {
+		Host  string
+		Total struct {
+			TimeNs float64 `json:"time_ns"`
+			WallNs float64 `json:"wall_ns"`
+		}
+	}) {
+		out, errs, code := anesim("model", file, "--json", "--host", host)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	bare, air := total("none"), total("macos-air")
+	if bare.Total.WallNs != bare.Total.TimeNs || air.Total.TimeNs != bare.Total.TimeNs {
+		t.Errorf("engine time %v and %v, wall without a host %v", bare.Total.TimeNs, air.Total.TimeNs, bare.Total.WallNs)
+	}
+	if floor := 100e3; air.Host != "macos-air" || air.Total.WallNs < air.Total.TimeNs+floor {
+		t.Errorf("host %q, wall %v", air.Host, air.Total.WallNs)
+	}
+}
