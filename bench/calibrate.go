@@ -144,7 +144,7 @@ func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64
 		p.Hosts[name] = h
 		v := h.Values()
 		for _, o := range groups[name] {
-			loss += o.times * huber(o.error(v))
+			loss += float64(o.times * huber(o.error(v)))
 		}
 	}
 	return loss
@@ -153,7 +153,7 @@ func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64
 func (o *observation) error(v host.Vector) float64 {
 	e := -o.left
 	for i, t := range o.terms {
-		e += v[i] * t
+		e += float64(v[i] * t)
 	}
 	return e * o.weight
 }
@@ -183,8 +183,8 @@ func solveHost(h, prior *host.Host, obs []observation) {
 					k *= threshold / a
 				}
 				x := o.terms[i] * o.weight
-				num += k * x * (v[i]*x - e)
-				den += k * x * x
+				num += float64(k * x * (float64(v[i]*x) - e))
+				den += float64(k * x * x)
 			}
 			v[i] = max(0, num/den)
 		}

@@ -53,7 +53,7 @@ func (p *Presets) fitEnergy(samples []Sample) {
 				for _, o := range groups[name] {
 					sum := 0.0
 					for j, t := range o.terms {
-						sum += t * constants[j].Value
+						sum += float64(t * constants[j].Value)
 					}
 					e := (sum - o.measured) / o.measured
 					k := 1.0
@@ -63,8 +63,8 @@ func (p *Presets) fitEnergy(samples []Sample) {
 						k = -threshold / e
 					}
 					x := o.terms[i] / o.measured
-					num += k * x * (c.Value*x - e)
-					den += k * x * x
+					num += float64(k * x * (float64(c.Value*x) - e))
+					den += float64(k * x * x)
 				}
 				if den > 0 {
 					c.Value = min(max(num/den, energyBounds[i][0]), energyBounds[i][1])

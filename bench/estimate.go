@@ -31,9 +31,9 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 		s := &c.Steps[i]
 		timer.Time(&d, &s.Task)
 		n := uint64(s.Count)
-		e.Engine += clock.Nanoseconds(n) * d.Time
-		e.Vendor += clock.Nanoseconds(n) * clock.Nanoseconds(d.Exe.Model) * 1e3
-		energy += clock.Nanojoules(n) * d.Energy
+		e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * d.Time)
+		e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * clock.Nanoseconds(d.Exe.Model) * 1e3)
+		energy += clock.Nanojoules(clock.Nanojoules(n) * d.Energy)
 		e.Descriptors += s.Count
 		e.MACs += n * d.MACs
 		e.DMA.Source1 += n * d.DMA.Source1

@@ -11,7 +11,7 @@ type spread struct{ low, high float64 }
 // within (from leave-one-shape-out residuals).
 func (d *Descriptor) Interval() (low, high clock.Nanoseconds) {
 	s := spreadOf(d.Op)
-	return d.Time * clock.Nanoseconds(s.low), d.Time * clock.Nanoseconds(s.high)
+	return clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high))
 }
 
 // Interval bounds the engine's time. Errors of descriptors are taken to go together, as

@@ -51,7 +51,7 @@ func (l Load) Terms() Vector {
 func (h *Host) Time(l Load) clock.Nanoseconds {
 	us, terms := 0.0, l.Terms()
 	for i, c := range h.constants() {
-		us += c.Value * terms[i]
+		us += float64(c.Value * terms[i])
 	}
 	return clock.Nanoseconds(us * 1e3)
 }
