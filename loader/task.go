@@ -30,38 +30,52 @@ const (
 	laneTailLast    = 0x40    // words 58-61, from compilers of 2023 on
 )
 
-// newTask makes a task of the MAC engines, fp16 in and out, one group, all DMA off.
-func newTask() *task {
-	t := new(task)
-	k := &t.g.KernelDMASrc
+// BlankRegisters are the words that every task of every real program has, whatever it
+// does: fp16 in and out, one group, a 1x1 window, all DMA off (bytes: 104 descriptors).
+func BlankRegisters() (g regs.Groups) {
+	k := &g.KernelDMASrc
 	for i := range k.CoeffDMAConfig {
 		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithCacheHint(2)
 	}
 	for i := range 4 {
 		k.CoeffTail[i], k.CoeffTail[8+i] = laneTailFirst, laneTailLast
 	}
-	c := &t.g.Common
+	c := &g.Common
 	c.Cfg = cfgBase
 	c.Reserved01, c.Reserved06, c.Reserved08 = 1, 1, commonWord8
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
+
+	s := &g.TileDMASrc
+	off := regs.SrcDMAConfig(0).WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
+	s.Src1DMAConfig, s.Src2DMAConfig = off, off
+	s.Src1Fmt = s.Src1Fmt.WithInterleave(1)
+	s.Reserved16 = sourceWord16
+
+	d := &g.TileDMADst
+	d.DstDMAConfig = d.DstDMAConfig.WithCacheHint(12)
+	d.DstFmt = d.DstFmt.WithInterleave(1)
+
+	g.NE.KernelCfg = g.NE.KernelCfg.WithPalBits(8)
+	g.NE.MACCfg = macCfgBase
+	return g
+}
+
+// newTask makes a task of the MAC engines over surfaces in memory.
+func newTask() *task {
+	t := &task{g: BlankRegisters()}
+	c := &t.g.Common
 	c.TileCfg = c.TileCfg.WithTileHeight(1)
 	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
 
 	s := &t.g.TileDMASrc
-	off := regs.SrcDMAConfig(0).WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
-	s.Src1DMAConfig, s.Src2DMAConfig = off, off
-	s.Src1Fmt = s.Src1Fmt.WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
-	s.Reserved16 = sourceWord16
-
-	d := &t.g.TileDMADst
-	d.DstDMAConfig = d.DstDMAConfig.WithCacheHint(12)
-	d.DstFmt = s.Src1Fmt.WithZeroPadLast(true).WithZeroPadFirst(true)
+	s.Src1Fmt = s.Src1Fmt.WithFmtMode(1).WithTruncate(3).WithMemFmt(2)
+	t.g.TileDMADst.DstFmt = s.Src1Fmt.WithZeroPadLast(true).WithZeroPadFirst(true)
 
 	n := &t.g.NE
-	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16).WithPalBits(8)
-	n.MACCfg = regs.MACCfg(macCfgBase).WithBinaryPoint(14)
+	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
+	n.MACCfg = n.MACCfg.WithBinaryPoint(14)
 	n.PostScale = n.PostScale.WithPostScale(halfOne)
 	t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(0xfff86a)
 	return t

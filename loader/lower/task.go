@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"anesim/hw/regs"
+	"anesim/loader"
 )
 
 // A task is a descriptor in the making: header and registers, and where its operands
@@ -33,53 +34,18 @@ type tile struct {
 
 // Words whose bits are not all named (bytes).
 const (
-	cfgBase         = 1       // Common.Cfg of every task
-	macCfgBase      = 1 << 20 // MACCfg of every task
 	twoSourceBit    = 1 << 24 // L2.SourceCfg with a second source in memory
 	twoSourceChCfg  = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (18/18)
 	bothInMemory    = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
 	kernelWord      = 0x40    // KernelDMASrc word 0 of a task with coefficients
 	sparseWord      = 0x20    // the same, zero-skipping (3/3)
-	commonWord8     = 0x2041
-	sourceWord16    = 0x100
 	describedSource = 1 << 18 // SrcDMAConfig of a source that is off and has strides: 0x48880
-	laneTailFirst   = 0x80    // KernelDMASrc words 50-53
-	laneTailLast    = 0x40    // words 58-61
 	halfOne         = 0x3c00
 	singleOne       = 0x3f800000
 )
 
-// newTask is what every task has, fp16 in and out, one group, all DMA off.
-func newTask() *task {
-	t := new(task)
-	k := &t.g.KernelDMASrc
-	for i := range k.CoeffDMAConfig {
-		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithCacheHint(2)
-	}
-	for i := range 4 {
-		k.CoeffTail[i], k.CoeffTail[8+i] = laneTailFirst, laneTailLast
-	}
-	c := &t.g.Common
-	c.Cfg = cfgBase
-	c.Reserved01, c.Reserved06, c.Reserved08 = 1, 1, commonWord8
-	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
-	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
-	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
-
-	s := &t.g.TileDMASrc
-	off := regs.SrcDMAConfig(0).WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
-	s.Src1DMAConfig, s.Src2DMAConfig = off, off
-	s.Src1Fmt = s.Src1Fmt.WithInterleave(1)
-	s.Reserved16 = sourceWord16
-
-	d := &t.g.TileDMADst
-	d.DstDMAConfig = d.DstDMAConfig.WithCacheHint(12)
-	d.DstFmt = d.DstFmt.WithInterleave(1)
-
-	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPalBits(8)
-	t.g.NE.MACCfg = macCfgBase
-	return t
-}
+// newTask is what every task has: everything off.
+func newTask() *task { return &task{g: loader.BlankRegisters()} }
 
 // dma writes an offset, stride or size in memory.
 func (t *task) dma(w *regs.DMAWord, n int) {
