@@ -221,6 +221,9 @@ func (t *Table) eval(v float32) float16.Float16 {
 	}
 
 	if t.mode == ModeReciprocal {
+		if v == 0 { // a table that does not clamp it
+			return t.raw[atBelow]
+		}
 		m, e := math.Frexp(float64(v))
 		return scaleHalf(t.between(float32(float32(m)*t.unit)+t.base), -e)
 	}
