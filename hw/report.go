@@ -105,6 +105,7 @@ type Descriptor struct {
 	Counters Counters
 	Computed bool   // values were computed
 	Note     string // why they were not, when they were asked for
+	Caveat   string // what computed values rest on that is not known of real programs
 }
 
 // A Fault is what the modelled device would not survive: a result, not an error of the

@@ -33,8 +33,27 @@ func (d *Device) values(r *Descriptor, t *regs.Task) *Fault {
 		r.Note, d.broken = note, t.Index
 		return nil
 	}
-	r.Computed = true
+	r.Computed, r.Caveat = true, caveat(g)
 	return nil
+}
+
+// caveat says what of a task's weights is inferred or assumed, empty for forms whose
+// bytes are known from real programs.
+func caveat(g *regs.Groups) string {
+	if g.Planar() || g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
+		return ""
+	}
+	switch p, _ := tiles.PackingOf(g); p {
+	case tiles.Dense:
+		return ""
+	case tiles.ZeroSkipping:
+		if cc := g.Common.ConvCfg; cc.Kw() == 1 && cc.Kh() == 1 {
+			return ""
+		}
+		return "the order of the entries in zero-skipping weights of several taps is inferred: right for programs of our own lowering, unproved for the vendor compiler's"
+	default:
+		return fmt.Sprintf("where %v weights stand in a coefficient lane is assumed: no program shows it", p)
+	}
 }
 
 // elementSteps is how many multiply-accumulates one element operation weighs in the budget.

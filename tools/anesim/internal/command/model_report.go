@@ -296,6 +296,11 @@ func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
 		fmt.Fprintf(w, "output  %s %v  crc32 %s  %s\n", o.Port.Name, o.Port.Shape, checksum(o.Data), summary(o.Data))
 	}
 	for i := range r.layers {
+		if l := &r.layers[i]; l.caveat != "" {
+			fmt.Fprintf(w, "caveat  %s: %s\n", legible(l.Name), l.caveat)
+		}
+	}
+	for i := range r.layers {
 		if l := &r.layers[i]; l.note != "" {
 			fmt.Fprintf(w, "no values: %s: %s\n", legible(l.Name), l.note)
 		}

@@ -43,6 +43,7 @@ type layerRun struct {
 	fault   *hw.Fault
 	data    []float16.Float16 // the result, where it leaves its program with values
 	note    string            // why values were not computed, where they were asked for
+	caveat  string            // what its values rest on that is not known of real programs
 }
 
 // lower makes the network's programs.
@@ -156,6 +157,9 @@ func (l *layerRun) record(all *hw.Report, run lower.Run, tasks int) {
 			r.DMA.Destination += d.DMA.Destination
 			if l.note == "" {
 				l.note = d.Note
+			}
+			if l.caveat == "" {
+				l.caveat = d.Caveat
 			}
 		}
 	}

@@ -54,6 +54,7 @@ type jsonDescriptor struct {
 	Counters jsonCounters `json:"counters"`
 	Computed bool         `json:"computed"`
 	Note     string       `json:"note,omitempty"`
+	Caveat   string       `json:"caveat,omitempty"`
 }
 
 type jsonShape struct {
@@ -217,6 +218,7 @@ func jsonOf(d *hw.Descriptor) jsonDescriptor {
 		Counters: jsonCounters(d.Counters),
 		Computed: d.Computed,
 		Note:     d.Note,
+		Caveat:   d.Caveat,
 	}
 }
 

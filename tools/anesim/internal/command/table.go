@@ -155,6 +155,11 @@ func writePorts(w io.Writer, res *machine.Result, o *machine.Options) {
 		}
 		return
 	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Caveat != "" {
+			fmt.Fprintf(w, "caveat  descriptor %d: %s\n", d.Index, d.Caveat)
+		}
+	}
 	for _, out := range res.Outputs {
 		fmt.Fprintf(w, "output  %s %v  crc32 %s  %s%s\n",
 			out.Port.Name, out.Port.Shape, checksum(out.Data), summary(out.Data), equals(res, out))
