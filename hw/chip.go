@@ -54,6 +54,12 @@ type Chip struct {
 	DRAMEnergy     Constant
 	ActivePower    Constant
 	WaitPower      Constant
+
+	WakeGap  Constant
+	WakeTime Constant
+	ColdGap  Constant
+	ColdWake Constant
+	RailsOff Constant
 }
 
 const (
@@ -102,6 +108,12 @@ func h13() Chip {
 		PlanarRate:    Constant{h13PlanarRate, "elements/s", Fitted, study},
 		TaskOverhead:  Constant{h13TaskOverhead, "ns/descriptor", Fitted, study + "; weakly bound: at least 44 cycles, the vendor's model, and at most 2800 ns measured"},
 		Exposed:       Constant{h13Exposed, "1", Fitted, study + "; share of the shorter of array and memory time that overlap does not hide: fill and drain"},
+
+		WakeGap:  Constant{100e6, "ns", Measured, "the idle gap from which a wake costs WakeTime; near nothing back to back, taken to rise on a straight line between"},
+		WakeTime: Constant{0.5e6, "ns", Measured, "first call after an idle gap of 100 ms"},
+		ColdGap:  Constant{5e9, "ns", Measured, "the idle gap after which a first call cost ColdWake; where between 100 ms and this the cost jumps is not known"},
+		ColdWake: Constant{260e6, "ns", Measured, "first call after 5 s idle (row r0173)"},
+		RailsOff: Constant{100e6, "ns", Assumed, "idle is rails off, 0 W (measured); when the rails go off after the last dispatch is taken to be where the wake cost stops rising"},
 	}
 }
 
