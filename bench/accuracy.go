@@ -125,8 +125,8 @@ func (s *Sample) roofline(c *hw.Chip) float64 {
 	var weights float64
 	switch {
 	case r.Op == "decode_model" || r.Op == "lm_head":
-		for i := range s.Chain.Steps {
-			weights += float64(float64(s.Chain.Steps[i].Count) * float64(s.Chain.Steps[i].Task.Groups.KernelBytes()))
+		for n, t := range descriptors(s.Chain.Steps) {
+			weights += float64(float64(n) * float64(t.Groups.KernelBytes()))
 		}
 	case r.Cout > 0:
 		weights = 2 * float64(max(1, r.Depth)) * float64(r.Cout) * float64(r.Cin) * float64(r.Kh*r.Kw)
@@ -137,9 +137,9 @@ func (s *Sample) roofline(c *hw.Chip) float64 {
 	macs := 0.0
 	timer := hw.NewTimer(*c)
 	var d hw.Descriptor
-	for i := range s.Chain.Steps {
-		timer.Time(&d, &s.Chain.Steps[i].Task)
-		macs += float64(float64(s.Chain.Steps[i].Count) * float64(d.MACs))
+	for n, t := range descriptors(s.Chain.Steps) {
+		timer.Time(&d, t)
+		macs += float64(float64(n) * float64(d.MACs))
 	}
 	return 1e9 * math.Max(macs/(lanes*c.Clock.Value), bytes/c.ReadRate.Value)
 }

@@ -3,17 +3,21 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"anesim/bench/host"
 	"anesim/bench/measured"
-	"anesim/hw"
+	"anesim/hw/dma"
 	"anesim/hw/regs"
+	"anesim/loader"
 	"anesim/loader/lower"
 )
 
-// A Step is a descriptor and how often it runs.
+// A Step is a descriptor, or a run of steps, and how often it runs.
 type Step struct {
-	Task  regs.Task
+	Task  *regs.Task // nil for a run of steps; shared between chains, never written to
+	Run   []Step
 	Count int
 }
 
@@ -21,6 +25,88 @@ type Step struct {
 type Chain struct {
 	Steps []Step
 	Host  host.Load
+}
+
+// descriptors yields every descriptor of steps with how often it runs in all.
+func descriptors(steps []Step) iter.Seq2[int, *regs.Task] {
+	return func(yield func(int, *regs.Task) bool) { yieldTasks(steps, 1, yield) }
+}
+
+func yieldTasks(steps []Step, times int, yield func(int, *regs.Task) bool) bool {
+	for i := range steps {
+		switch s := &steps[i]; {
+		case s.Task == nil:
+			if !yieldTasks(s.Run, times*s.Count, yield) {
+				return false
+			}
+		case !yield(times*s.Count, s.Task):
+			return false
+		}
+	}
+	return true
+}
+
+// changed is steps with a change made to a copy of each descriptor.
+func changed(steps []Step, change func(*regs.Task)) []Step {
+	out := make([]Step, len(steps))
+	for i, s := range steps {
+		if s.Task != nil {
+			t := *s.Task
+			change(&t)
+			s.Task = &t
+		}
+		s.Run = changed(s.Run, change)
+		out[i] = s
+	}
+	return out
+}
+
+// Buffers of a chain's tensors in device memory, far apart: what a layer reads, what it
+// writes, and what does not change with the layer. Overlap of descriptors asks whether one
+// reads what another wrote; nothing else depends on an address.
+const (
+	bufferBits = 36
+	constants  = uint64(1) << bufferBits
+	scratch    = uint64(2) << bufferBits
+	operand    = uint64(3) << bufferBits // the second source
+	tensors    = uint64(4) << bufferBits
+)
+
+// tensorBuffer is the buffer of a stack's i-th tensor. Two take turns.
+func tensorBuffer(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
+
+// flow makes steps that read tensor 0 and write tensor 1 read tensor i and write the next.
+func flow(steps []Step, i int) []Step {
+	if i&1 == 0 {
+		return steps
+	}
+	return changed(steps, func(t *regs.Task) {
+		for _, b := range [...]*uint64{&t.Bases.Source1, &t.Bases.Destination} {
+			if *b >= tensors {
+				*b ^= 1 << bufferBits
+			}
+		}
+	})
+}
+
+// layers are the steps of a stack of n layers over one tensor after the other; layer makes
+// one, first and last saying where it stands. Layers in between are alike.
+func layers(n int, layer func(first, last bool) []Step) []Step {
+	var out []Step
+	add := func(i, count int, steps ...Step) {
+		if count > 0 {
+			out = append(out, Step{Run: flow(steps, i), Count: count})
+		}
+	}
+	add(0, 1, layer(true, n <= 1)...)
+	if n <= 1 {
+		return out
+	}
+	middle := layer(false, false)
+	add(0, (n-2)/2, slices.Concat(flow(middle, 1), middle)...)
+	add(1, (n-2)%2, middle...)
+	add(n-1, 1, layer(false, true)...)
+	return out
 }
 
 // An UnmodelledError is a row that no chain is built for.
@@ -65,12 +151,9 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	if bits == 0 {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("weights of format %q are not modelled", r.Weights)}
 	}
-	narrow(c.Steps, bits)
-	var d hw.Descriptor
-	timer := hw.NewTimer(hw.M1()) // bytes are the same on every chip
-	for i := range c.Steps {
-		timer.Time(&d, &c.Steps[i].Task)
-		c.Host.Moved += uint64(c.Steps[i].Count) * d.DMA.Total()
+	c.Steps = narrow(c.Steps, bits)
+	for n, t := range descriptors(c.Steps) {
+		c.Host.Moved += uint64(n) * dma.TrafficOf(&t.Groups).Total()
 	}
 	return c, nil
 }
@@ -112,11 +195,14 @@ func (o operation) missing(r *measured.Row) string {
 	return ""
 }
 
-// add appends steps, each count times as often.
+// add appends a run of steps, count times.
 func (c *Chain) add(count int, steps ...Step) {
-	for _, s := range steps {
-		s.Count *= count
-		c.Steps = append(c.Steps, s)
+	switch {
+	case count <= 0 || len(steps) == 0:
+	case count == 1:
+		c.Steps = append(c.Steps, steps...)
+	default:
+		c.Steps = append(c.Steps, Step{Run: steps, Count: count})
 	}
 }
 
@@ -131,15 +217,27 @@ func (l *Lowerer) lowered(layer lower.Layer) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	bars := regs.BARs{regs.BARWeights: constants, regs.BARScratch: scratch}
+	input := tensorBuffer(0)
+	for _, p := range out.Builder.Ports {
+		if p.Direction == loader.Output {
+			bars[p.BAR] = tensorBuffer(1)
+			continue
+		}
+		bars[p.BAR], input = input, operand
+	}
 	var steps []Step
 	for _, d := range out.Builder.Chain {
 		var f regs.File
 		if err := d.Apply(&f); err != nil {
 			return nil, err
 		}
-		s := Step{Task: regs.Task{Header: d.Header}, Count: 1}
-		f.Snapshot(&s.Task.Groups)
-		steps = append(steps, s)
+		t := &regs.Task{Header: d.Header}
+		f.Snapshot(&t.Groups)
+		if t.Bases, err = regs.Resolve(&t.Header, &t.Groups, &bars); err != nil {
+			return nil, err
+		}
+		steps = append(steps, Step{Task: t, Count: 1})
 	}
 	l.layers[key] = steps
 	return steps, nil

@@ -11,8 +11,8 @@ import (
 )
 
 func count(c *Chain) (n int) {
-	for _, s := range c.Steps {
-		n += s.Count
+	for count := range descriptors(c.Steps) {
+		n += count
 	}
 	return n
 }
@@ -96,7 +96,9 @@ func TestTimerAllocatesNothing(t *testing.T) {
 	var d hw.Descriptor
 	if n := testing.AllocsPerRun(10, func() {
 		for i := range c.Steps {
-			timer.Time(&d, &c.Steps[i].Task)
+			if c.Steps[i].Task != nil {
+				timer.Time(&d, c.Steps[i].Task)
+			}
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -21,28 +21,53 @@ type Estimate struct {
 // Wall is the whole time of a call.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
+// add adds n times another estimate's engine part.
+func (e *Estimate) add(n int, x *Estimate) {
+	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
+	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
+	e.Energy += clock.Nanojoules(clock.Nanojoules(n) * x.Energy)
+	e.Descriptors += n * x.Descriptors
+	e.MACs += uint64(n) * x.MACs
+	e.DMA.Source1 += uint64(n) * x.DMA.Source1
+	e.DMA.Source2 += uint64(n) * x.DMA.Source2
+	e.DMA.Kernel += uint64(n) * x.DMA.Kernel
+	e.DMA.Destination += uint64(n) * x.DMA.Destination
+}
+
+// estimate times steps one after the other. Of a run that repeats, the first and the
+// second time are timed: a descriptor overlaps with the one before it, so that every later
+// time is like the second.
+func (e *Estimate) estimate(steps []Step, timer *hw.Timer) {
+	for i := range steps {
+		s := &steps[i]
+		for left := s.Count; left > 0; {
+			var x Estimate
+			if s.Task == nil {
+				x.estimate(s.Run, timer)
+			} else {
+				var d hw.Descriptor
+				timer.Time(&d, s.Task)
+				x = Estimate{
+					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Energy: d.Energy,
+					Descriptors: 1, MACs: d.MACs, DMA: d.DMA,
+				}
+			}
+			n := 1
+			if left < s.Count {
+				n = left
+			}
+			e.add(n, &x)
+			left -= n
+		}
+	}
+}
+
 // Estimate times a chain, descriptor by descriptor, and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
-	var d hw.Descriptor
-	timer := hw.NewTimer(chip)
-	energy := clock.Nanojoules(chip.DispatchEnergy.Value)
-	for i := range c.Steps {
-		s := &c.Steps[i]
-		timer.Time(&d, &s.Task)
-		n := uint64(s.Count)
-		e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * d.Time)
-		e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * clock.Nanoseconds(d.Exe.Model) * 1e3)
-		energy += clock.Nanojoules(clock.Nanojoules(n) * d.Energy)
-		e.Descriptors += s.Count
-		e.MACs += n * d.MACs
-		e.DMA.Source1 += n * d.DMA.Source1
-		e.DMA.Source2 += n * d.DMA.Source2
-		e.DMA.Kernel += n * d.DMA.Kernel
-		e.DMA.Destination += n * d.DMA.Destination
-	}
+	e.estimate(c.Steps, hw.NewTimer(chip))
 	e.Host = h.Time(c.Host)
-	e.Energy = energy + clock.Nanojoules(chip.WaitPower.Value*float64(e.Host))
+	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + clock.Nanojoules(chip.WaitPower.Value*float64(e.Host))
 	return e
 }
 

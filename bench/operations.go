@@ -55,9 +55,9 @@ func (l *Lowerer) convolutions(c *Chain, r *measured.Row) error {
 	out := layer.Out()
 	resident := fp16(max(layer.In.Elements(), out.Elements())) <= lower.MaxTile
 	depth := max(1, r.Depth)
-	for i := range depth {
-		c.add(r.N, inside(one, resident && i > 0, resident && i < depth-1)...)
-	}
+	c.add(1, layers(depth, func(first, last bool) []Step {
+		return []Step{{Run: inside(one, resident && !first, resident && !last), Count: max(1, r.N)}}
+	})...)
 	c.Host.In, c.Host.Out = fp16(r.N*layer.In.Elements()), fp16(r.N*out.Elements())
 	c.Host.Weights = fp16(depth * r.Cout * r.Cin / max(1, r.Groups) * r.Kh * r.Kw)
 	return nil
@@ -89,18 +89,15 @@ func (l *Lowerer) convSlope(c *Chain, r *measured.Row) error {
 
 // inside takes the DMA of a source or a result that stays in the L2 off.
 func inside(steps []Step, source, result bool) []Step {
-	out := make([]Step, len(steps))
-	for i, s := range steps {
-		g := &s.Task.Groups
+	return changed(steps, func(t *regs.Task) {
+		g := &t.Groups
 		if source {
 			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false)
 		}
 		if result {
 			g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(false)
 		}
-		out[i] = s
-	}
-	return out
+	})
 }
 
 // product is one product with a constant matrix. Columns beyond what a task takes are
@@ -159,10 +156,9 @@ func (l *Lowerer) products(c *Chain, r *measured.Row) error {
 	if err != nil {
 		return err
 	}
-	depth := max(1, r.Depth)
-	for i := range depth {
-		c.add(1, stacked(one, i > 0, i < depth-1, exchangeBytes(r.M, r.K) <= lower.MaxTile)...)
-	}
+	c.add(1, layers(max(1, r.Depth), func(first, last bool) []Step {
+		return stacked(one, !first, !last, exchangeBytes(r.M, r.K) <= lower.MaxTile)
+	})...)
 	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.Cols)
 	return nil
 }
@@ -181,25 +177,33 @@ func stacked(steps []Step, before, after, resident bool) []Step {
 	var out []Step
 	first := false // of a part: the task that reads the source
 	for _, s := range steps {
-		g := &s.Task.Groups
-		if !g.KernelOn() {
+		if s.Task == nil {
+			out = append(out, Step{Run: stacked(s.Run, before, after, resident), Count: s.Count})
+			continue
+		}
+		if !s.Task.Groups.KernelOn() {
 			if first = before; !before {
 				out = append(out, s)
 			}
 			continue
 		}
-		if first && !resident {
-			d := &g.TileDMASrc
-			d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true)
-			d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = 0, 0, 0
-		}
-		if first = false; after {
-			g.Common.Cfg = g.Common.Cfg.WithTranspose(false)
-			d := &g.TileDMADst
-			d.DstDMAConfig = d.DstDMAConfig.WithEn(!resident)
-			d.DstRowStride, d.DstPlaneStride, d.DstDepthStride = 0, 0, 0
-		}
-		out = append(out, s)
+		reads := first && !resident
+		first = false
+		out = append(out, changed([]Step{s}, func(t *regs.Task) {
+			g := &t.Groups
+			if reads {
+				d := &g.TileDMASrc
+				d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true)
+				d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = 0, 0, 0
+				t.Bases.Source1 = tensorBuffer(0)
+			}
+			if after {
+				g.Common.Cfg = g.Common.Cfg.WithTranspose(false)
+				d := &g.TileDMADst
+				d.DstDMAConfig = d.DstDMAConfig.WithEn(!resident)
+				d.DstRowStride, d.DstPlaneStride, d.DstDepthStride = 0, 0, 0
+			}
+		})...)
 	}
 	return out
 }
@@ -362,33 +366,36 @@ const (
 
 func (l *Lowerer) decoder(c *Chain, r *measured.Row) error {
 	n := r.N
+	block := passesOf("rms_norm", n, decoderWidth)
 	linear := func(in, out int) error {
 		steps, err := l.product(n, in, out)
-		c.add(1, steps...)
+		block = append(block, steps...)
 		return err
 	}
-	for range r.Depth {
-		c.add(1, passesOf("rms_norm", n, decoderWidth)...)
-		for range 4 {
-			if err := linear(decoderWidth, decoderWidth); err != nil {
-				return err
-			}
+	for range 4 {
+		if err := linear(decoderWidth, decoderWidth); err != nil {
+			return err
 		}
-		size := decoderWidth / decoderHeads
-		c.add(1, cached(n, decoderHeads, size, decoderKeys)...)
-		c.add(1, passesOf("softmax", n*decoderHeads, decoderKeys)...)
-		c.add(1, cached(n, decoderHeads, decoderKeys, size)...)
-		c.add(1, passesOf("rms_norm", n, decoderWidth)...)
-		for _, s := range [...][2]int{{decoderWidth, decoderInner}, {decoderWidth, decoderInner}, {decoderInner, decoderWidth}} {
-			if err := linear(s[0], s[1]); err != nil {
-				return err
-			}
-		}
-		c.add(4, pass(regs.FormTwoSources, n, decoderWidth, false, false)) // gate, its product, two sums
 	}
-	if err := linear(decoderWidth, decoderWords); err != nil {
+	size := decoderWidth / decoderHeads
+	block = append(block, cached(n, decoderHeads, size, decoderKeys)...)
+	block = append(block, passesOf("softmax", n*decoderHeads, decoderKeys)...)
+	block = append(block, cached(n, decoderHeads, decoderKeys, size)...)
+	block = append(block, passesOf("rms_norm", n, decoderWidth)...)
+	for _, s := range [...][2]int{{decoderWidth, decoderInner}, {decoderWidth, decoderInner}, {decoderInner, decoderWidth}} {
+		if err := linear(s[0], s[1]); err != nil {
+			return err
+		}
+	}
+	for range 4 { // gate, its product, two sums
+		block = append(block, pass(regs.FormTwoSources, n, decoderWidth, false, false))
+	}
+	c.add(r.Depth, block...)
+	words, err := l.product(n, decoderWidth, decoderWords)
+	if err != nil {
 		return err
 	}
+	c.add(1, words...)
 	c.Host.In = fp16(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
 	c.Host.Out = fp16(n * decoderWords)
 	return nil

@@ -12,12 +12,11 @@ import (
 
 // pass is a planar task over m rows of k elements.
 func pass(form regs.PlanarForm, m, k int, read, write bool) Step {
-	var s Step
-	s.Count = 1
+	s := Step{Task: new(regs.Task), Count: 1}
 	g := &s.Task.Groups
 	extent(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
 	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
-	moves(g, read, write)
+	moves(s.Task, read, write)
 	return s
 }
 
@@ -57,7 +56,9 @@ func extent(g *regs.Groups, s regs.Shape) {
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 }
 
-func moves(g *regs.Groups, read, write bool) {
+func moves(t *regs.Task, read, write bool) {
+	g := &t.Groups
+	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
 	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(read)
 	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(write)
 }
@@ -91,17 +92,23 @@ func passesOf(op string, m, k int) []Step {
 	sweeps := sweepsOf(op)
 	resident := fp16(m*k) <= lower.MaxTile
 	var steps []Step
+	written := 0 // tensors so far
 	for i, s := range sweeps {
 		read, write := !resident || i == 0, s.write && (!resident || i == len(sweeps)-1)
+		var step Step
 		switch {
 		case s.rows:
-			steps = append(steps, lookup(1, min(m, maxExtent), false, false))
+			step = lookup(1, min(m, maxExtent), false, false)
 		case s.table:
-			steps = append(steps, lookup(m, k, read, write))
+			step = lookup(m, k, read, write)
 		case s.write:
-			steps = append(steps, pass(regs.FormTwoSources, m, k, read, write))
+			step = pass(regs.FormTwoSources, m, k, read, write)
 		default:
-			steps = append(steps, pass(regs.FormReduction, m, k, read, write))
+			step = pass(regs.FormReduction, m, k, read, write)
+		}
+		steps = append(steps, flow([]Step{step}, written)...)
+		if write {
+			written++
 		}
 	}
 	return steps
@@ -111,17 +118,18 @@ func passesOf(op string, m, k int) []Step {
 // as in any product of two inputs, over all heads of n sequences.
 func cached(n, heads, k, columns int) []Step {
 	in := regs.Shape{Groups: 1, Channels: n * heads, Height: k, Width: columns}
-	var interleave, multiply Step
+	interleave, multiply := Step{Task: new(regs.Task), Count: 1}, Step{Task: new(regs.Task), Count: 1}
 	g := &interleave.Task.Groups
 	extent(g, in)
 	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(regs.FormConstant)
-	moves(g, true, true)
+	moves(interleave.Task, true, true)
+	interleave.Task.Bases.Destination = scratch
+	multiply.Task.Bases.Kernel = scratch
 	g = &multiply.Task.Groups
 	extent(g, regs.Shape{Groups: 1, Channels: n * heads, Height: 1, Width: k})
 	kernel(g, uint64(in.Elements())*2)
 	g.NE.KernelCfg = g.NE.KernelCfg.WithKernelFromScratch(true)
 	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
-	interleave.Count, multiply.Count = 1, 1
 	return []Step{interleave, multiply}
 }
 
@@ -138,14 +146,15 @@ func kernel(g *regs.Groups, n uint64) {
 
 // stream is a product of one row of k elements with a kernel of k x n.
 func stream(k, n int) Step {
-	s := Step{Count: 1}
+	s := Step{Task: new(regs.Task), Count: 1}
 	g := &s.Task.Groups
 	extent(g, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 1})
 	g.Common.Cin, g.Common.Cout = g.Common.Cin.WithCin(uint32(k)), g.Common.Cout.WithCout(uint32(n))
 	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
 	g.Common.ConvCfg = g.Common.ConvCfg.WithOCGSize(4)
 	kernel(g, fp16(k*n))
-	moves(g, true, true)
+	moves(s.Task, true, true)
+	s.Task.Bases.Kernel = constants
 	return s
 }
 
@@ -166,15 +175,18 @@ func weightBits(format string) uint32 {
 
 // narrow scales the kernels of weights to their bits. Tables and operands that come as
 // kernels stay.
-func narrow(steps []Step, bits uint32) {
-	for i := range steps {
-		g := &steps[i].Task.Groups
+func narrow(steps []Step, bits uint32) []Step {
+	if bits == 16 {
+		return steps
+	}
+	return changed(steps, func(t *regs.Task) {
+		g := &t.Groups
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate || g.NE.KernelCfg.KernelFromScratch() {
-			continue
+			return
 		}
 		b := &g.KernelDMASrc.CoeffBfrSize
 		for j := range b {
 			b[j] = b[j].WithBytes(uint32((uint64(b[j].Bytes())*uint64(bits)/16 + 63) &^ 63))
 		}
-	}
+	})
 }
