@@ -10,8 +10,9 @@ import (
 type Device interface {
 	// SetTileEnables says which tiles compute: bit 2e+h is half h of engine e.
 	SetTileEnables(mask uint32)
-	// Execute runs one task to its end. It returns true when the device cannot go on;
-	// the device keeps the fault.
+	// Execute runs one task to its end. The task is lent to it and changes once it
+	// returns. It returns true when the device cannot go on; the device keeps the
+	// fault.
 	Execute(t *regs.Task) (halt bool)
 }
 

@@ -59,6 +59,9 @@ func (p *Program) Link() (*Linked, error) {
 		Program: p, Map: m,
 		Stream: regs.Stream{Text: text, FirstWords: p.FirstWords, BARs: p.BARs},
 	}
+	// The declared count is a promise, and a descriptor takes no less than its
+	// alignment.
+	tasks := make([]regs.Task, 0, min(max(0, p.TaskCount), len(text)/regs.Alignment+1))
 	var buf []access
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
@@ -70,10 +73,14 @@ func (p *Program) Link() (*Linked, error) {
 				return nil, err
 			}
 		}
-		l.Tasks = append(l.Tasks, t)
+		tasks = append(tasks, *t)
 	}
-	if p.TaskCount != 0 && p.TaskCount != len(l.Tasks) {
-		return nil, fail(p.textOff, nil, "chain has %d descriptors, the program declares %d", len(l.Tasks), p.TaskCount)
+	if p.TaskCount != 0 && p.TaskCount != len(tasks) {
+		return nil, fail(p.textOff, nil, "chain has %d descriptors, the program declares %d", len(tasks), p.TaskCount)
+	}
+	l.Tasks = make([]*regs.Task, len(tasks))
+	for i := range tasks {
+		l.Tasks[i] = &tasks[i]
 	}
 	return l, nil
 }

@@ -13,8 +13,6 @@ const (
 	Alignment     = 0x100 // every descriptor of a chain starts at a multiple of it
 	MaxWords      = 512   // NextSize has nine bits and holds the words minus one
 	recordAddress = 1<<26 - 1
-
-	typicalRecords = 8 // seven groups, the first one in two without kernel data
 )
 
 // A StreamError is a descriptor stream that cannot be decoded.
@@ -65,66 +63,14 @@ func (d *Descriptor) Apply(f *File) error {
 func (h *Header) extended() bool { return h.KernelBases&3 == 3 }
 
 // Decode reads the descriptor at text[off:]. words is its declared size; 0 reads
-// records up to the first zero word, the only bound a bare first descriptor has.
+// records up to the first zero word, the only bound a bare first descriptor has. An
+// error is a *StreamError.
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
-	fail := func(at uint64, format string, args ...any) (*Descriptor, error) {
-		return nil, &StreamError{Index: index, Off: at, What: fmt.Sprintf(format, args...)}
+	var f frame
+	if err := f.read(text, index, off, words); err != nil {
+		return nil, err
 	}
-	base := uint64(off)
-	if base+HeaderBytes > uint64(len(text)) {
-		return fail(base, "header of %d bytes leaves the %d bytes of text", HeaderBytes, len(text))
-	}
-	end := uint64(len(text))
-	if words != 0 {
-		if words < HeaderWords {
-			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
-		}
-		if end = base + 4*uint64(words); end > uint64(len(text)) {
-			return fail(base, "declared size of %#x bytes leaves the %#x bytes of text", 4*words, len(text))
-		}
-	}
-	le := binary.LittleEndian
-	d := &Descriptor{Index: index, Offset: off}
-	var h [HeaderWords]uint32
-	for i := range h {
-		h[i] = le.Uint32(text[base+4*uint64(i):])
-	}
-	d.Header.load(&h)
-	at := base + HeaderBytes
-	if d.Header.extended() {
-		if at+4 > end {
-			return fail(at, "extra word of W9&3 == 3 is missing")
-		}
-		d.Extended, d.Extra = true, le.Uint32(text[at:])
-		at += 4
-	}
-	// The values of all records share one run of words.
-	slab := make([]uint32, 0, min((end-at)/4, MaxWords))
-	d.Records = make([]Record, 0, typicalRecords)
-	for at+4 <= end {
-		w := le.Uint32(text[at:])
-		if w == 0 && words == 0 {
-			break
-		}
-		n, addr := uint64(w>>26)+1, w&recordAddress
-		if at+4+4*n > end {
-			return fail(at, "record of %d words at register %#x leaves the descriptor's end at %#x", n, addr, end)
-		}
-		if _, room := slot(addr); uint64(room) < n {
-			return fail(at, "record of %d words at register %#x leaves the register windows", n, addr)
-		}
-		first := len(slab)
-		for i := range n {
-			slab = append(slab, le.Uint32(text[at+4+4*i:]))
-		}
-		d.Records = append(d.Records, Record{addr, slab[first:len(slab):len(slab)]})
-		at += 4 + 4*n
-	}
-	d.Words = int(at-base) / 4
-	if d.Words > MaxWords {
-		return fail(base, "%d words, more than the %d a descriptor can declare", d.Words, MaxWords)
-	}
-	return d, nil
+	return f.decode(), nil
 }
 
 // Append encodes the descriptor after dst: the exact bytes Decode reads.
@@ -154,51 +100,16 @@ func (d *Descriptor) Append(dst []byte) []byte {
 // outside the text, is cut off, or overlaps another.
 func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 	return func(yield func(*Descriptor, error) bool) {
-		// owner marks the alignment units a descriptor covers, so that overlap is
-		// found in one look-up whatever order the links take.
-		owner := make([]int32, (len(text)+Alignment-1)/Alignment)
-		off, words := uint32(0), firstWords
-		for index := 0; ; index++ {
-			d, err := Decode(text, index, off, words)
+		for f, err := range frames(text, firstWords) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			first, last := off/Alignment, (off+4*uint32(d.Words)-1)/Alignment
-			for u := first; u <= last; u++ {
-				if o := owner[u]; o != 0 {
-					yield(nil, &StreamError{Index: index, Off: uint64(off), What: fmt.Sprintf("overlaps descriptor %d", o-1)})
-					return
-				}
-				owner[u] = int32(index) + 1
-			}
-			next := uint32(d.Header.Next)
-			if err := checkNext(text, owner, d, next); err != nil {
-				yield(nil, err)
+			if !yield(f.decode(), nil) {
 				return
 			}
-			if !yield(d, nil) || next == 0 {
-				return
-			}
-			off, words = next, int(d.Header.Timing.NextSize())+1
 		}
 	}
-}
-
-func checkNext(text []byte, owner []int32, d *Descriptor, next uint32) error {
-	if next == 0 {
-		return nil
-	}
-	at := uint64(d.Offset) + 4*7
-	switch {
-	case next%Alignment != 0:
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is no multiple of %#x", next, Alignment)}
-	case uint64(next) >= uint64(len(text)):
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, len(text))}
-	case owner[next/Alignment] != 0:
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x loops back to descriptor %d", next, owner[next/Alignment]-1)}
-	}
-	return nil
 }
 
 // EncodeChain writes descriptors at their offsets, zero between them: the text of a

@@ -1,6 +1,7 @@
 package regs
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 )
@@ -137,12 +138,28 @@ func (f *File) Store(addr uint32, values ...uint32) error {
 		return &AddressError{addr + 4*uint32(room)}
 	}
 	copy(f.words[at:], values)
-	for end := at + len(values); at < end; {
+	f.mark(at, len(values))
+	return nil
+}
+
+// storeBytes writes the little-endian words of b from addr on, a run that was checked
+// to stay inside its window.
+func (f *File) storeBytes(addr uint32, b []byte) {
+	at, _ := slot(addr)
+	words := f.words[at:][:len(b)/4]
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	f.mark(at, len(words))
+}
+
+// mark says that n words from the flat index at on were written.
+func (f *File) mark(at, n int) {
+	for end := at + n; at < end; {
 		n := min(64-at%64, end-at)
 		f.written[at/64] |= ^uint64(0) >> (64 - n) << (at % 64)
 		at += n
 	}
-	return nil
 }
 
 // MaskedWrite sets the bits of mask in the word at addr to those of value.

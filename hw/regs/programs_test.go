@@ -134,7 +134,8 @@ func tasksOf(t testing.TB, p program) []*regs.Task {
 		if err != nil {
 			t.Fatalf("%s: %v", p.name, err)
 		}
-		tasks = append(tasks, task)
+		kept := *task
+		tasks = append(tasks, &kept)
 	}
 	return tasks
 }

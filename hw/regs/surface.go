@@ -209,21 +209,21 @@ func (e *BaseError) Error() string {
 	return fmt.Sprintf("%s DMA is on: buffer %d %s", e.Unit, e.BAR, e.What)
 }
 
-// Resolve adds the buffer addresses that the header names to the base registers.
+// Resolve adds the buffer addresses that the header names to the base registers. An
+// error is a *BaseError.
 func Resolve(h *Header, g *Groups, bars *BARs) (Bases, error) {
-	var b Bases
-	for _, u := range [...]struct {
+	var addr [4]uint64
+	for i, u := range [len(addr)]struct {
 		unit  string
 		on    bool
 		named bool
 		bar   uint32
 		off   uint32
-		addr  *uint64
 	}{
-		{"source 1", g.Source1On(), h.Bases.RBE0(), h.Bases.RBase0(), g.TileDMASrc.Src1Base.Bytes(), &b.Source1},
-		{"source 2", g.Source2On(), h.Bases.RBE1(), h.Bases.RBase1(), g.TileDMASrc.Src2Base.Bytes(), &b.Source2},
-		{"destination", g.DestinationOn(), h.Bases.WBE(), h.Bases.WBase(), g.TileDMADst.DstBase.Bytes(), &b.Destination},
-		{"kernel", g.KernelOn(), h.KernelBases.KBE0(), h.KernelBases.KBase0(), 0, &b.Kernel},
+		{"source 1", g.Source1On(), h.Bases.RBE0(), h.Bases.RBase0(), g.TileDMASrc.Src1Base.Bytes()},
+		{"source 2", g.Source2On(), h.Bases.RBE1(), h.Bases.RBase1(), g.TileDMASrc.Src2Base.Bytes()},
+		{"destination", g.DestinationOn(), h.Bases.WBE(), h.Bases.WBase(), g.TileDMADst.DstBase.Bytes()},
+		{"kernel", g.KernelOn(), h.KernelBases.KBE0(), h.KernelBases.KBase0(), 0},
 	} {
 		if !u.on {
 			continue
@@ -234,10 +234,10 @@ func Resolve(h *Header, g *Groups, bars *BARs) (Bases, error) {
 		if bars[u.bar] == 0 {
 			return Bases{}, &BaseError{u.unit, int(u.bar), "is not in the program"}
 		}
-		*u.addr = bars[u.bar] + uint64(u.off)
-		if *u.addr>>AddressBits != 0 {
-			return Bases{}, &BaseError{u.unit, int(u.bar), fmt.Sprintf("resolves to %#x, beyond %d bits", *u.addr, AddressBits)}
+		addr[i] = bars[u.bar] + uint64(u.off)
+		if addr[i]>>AddressBits != 0 {
+			return Bases{}, &BaseError{u.unit, int(u.bar), fmt.Sprintf("resolves to %#x, beyond %d bits", addr[i], AddressBits)}
 		}
 	}
-	return b, nil
+	return Bases{Source1: addr[0], Source2: addr[1], Destination: addr[2], Kernel: addr[3]}, nil
 }

@@ -1,9 +1,6 @@
 package regs
 
-import (
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // A Task is a descriptor as a unit sees it: its header, the register groups after its
 // records were stored, and its resolved addresses.
@@ -28,32 +25,31 @@ type Stream struct {
 }
 
 // Tasks walks the chain, stores each descriptor's records into f, modifies it and
-// resolves the task's bases. Each task is its own copy. The walk ends after the first
-// error, a *StreamError naming the descriptor.
+// resolves the task's bases. The task is the walk's own and good until its next step:
+// copy it to keep it. The walk ends after the first error, a *StreamError naming the
+// descriptor.
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
-		for d, err := range Chain(s.Text, s.FirstWords) {
+		var t Task
+		for d, err := range frames(s.Text, s.FirstWords) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			t := &Task{Index: d.Index, Offset: d.Offset, Header: d.Header}
-			if err := d.Apply(f); err != nil {
-				yield(nil, fmt.Errorf("descriptor %d: %w", d.Index, err))
-				return
-			}
+			d.apply(f)
 			if s.Modify != nil {
 				if err := s.Modify(f); err != nil {
 					yield(nil, &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err})
 					return
 				}
 			}
+			t.Index, t.Offset, t.Header = d.Index, d.Offset, d.Header
 			f.Snapshot(&t.Groups)
 			if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
 				yield(nil, &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err})
 				return
 			}
-			if !yield(t, nil) {
+			if !yield(&t, nil) {
 				return
 			}
 		}

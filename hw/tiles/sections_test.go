@@ -55,7 +55,8 @@ func tasks(t *testing.T, name string) []*regs.Task {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, task)
+		kept := *task
+		list = append(list, &kept)
 	}
 	return list
 }
