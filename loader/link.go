@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"anesim/hw/regs"
 )
@@ -29,10 +30,7 @@ func (l *Linked) Segment(addr, n uint64) *Segment {
 
 // find is the last segment that starts at or below an address.
 func find(m []Segment, addr uint64) *Segment {
-	i, ok := slices.BinarySearchFunc(m, addr, func(s Segment, a uint64) int { return cmp.Compare(s.Addr, a) })
-	if ok {
-		return &m[i]
-	}
+	i := sort.Search(len(m), func(i int) bool { return m[i].Addr > addr })
 	if i == 0 {
 		return nil
 	}
