@@ -96,6 +96,8 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 		if n > 0 {
 			dev.Dispatch()
 		}
+		rep := dev.Report()
+		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
 		if _, err := ctl.Run(&linked.Stream, dev); err != nil {
 			return nil, err
 		}
