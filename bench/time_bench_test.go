@@ -65,6 +65,17 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// Linking, walking and timing takes memory for the chain, not for each descriptor.
+func TestChainAllocations(t *testing.T) {
+	allocations := func(n int) float64 {
+		p := chain(t, n)
+		return testing.AllocsPerRun(5, func() { run(t, p, machine.Options{}) })
+	}
+	if one, many := allocations(1), allocations(1000); many > one+100 {
+		t.Errorf("%v allocations for a chain of 1000, %v for one of 1", many, one)
+	}
+}
+
 // BenchmarkTimeChain1000 links, walks and times a chain of a thousand descriptors.
 func BenchmarkTimeChain1000(b *testing.B) {
 	const n = 1000

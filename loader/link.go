@@ -57,8 +57,8 @@ func (p *Program) Link() (*Linked, error) {
 		Program: p, Map: m,
 		Stream: regs.Stream{Text: text, FirstWords: p.FirstWords, BARs: p.BARs},
 	}
-	// The declared count is a promise, and a descriptor takes no less than its
-	// alignment.
+	// Room for as many as are declared, which is not checked yet, and no more than the
+	// text can hold.
 	tasks := make([]regs.Task, 0, min(max(0, p.TaskCount), len(text)/regs.Alignment+1))
 	var buf []access
 	for t, err := range l.Stream.Tasks(new(regs.File)) {

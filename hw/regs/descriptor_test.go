@@ -70,6 +70,7 @@ func TestChain(t *testing.T) {
 		if !bytes.Equal(regs.EncodeChain(got), text) {
 			t.Error("the text changes")
 		}
+		storesAsApplied(t, text, first, got)
 	}
 	for d, err := range regs.Chain(text, 0) {
 		if d.Index != 0 || err != nil {
@@ -217,6 +218,56 @@ func TestTasksWithoutBuffer(t *testing.T) {
 	}
 }
 
+// storesAsApplied holds the walk of a text, which stores records in place, against the
+// decoded descriptors of its chain.
+func storesAsApplied(t *testing.T, text []byte, first int, chain []*regs.Descriptor) {
+	t.Helper()
+	var got, want regs.File
+	s := regs.Stream{Text: text, FirstWords: first}
+	s.Modify = func(f *regs.File) error {
+		d := chain[0]
+		chain = chain[1:]
+		if err := d.Apply(&want); err != nil {
+			t.Fatal(err)
+		}
+		if *f != want {
+			t.Fatalf("after descriptor %d the register file is %v, want %v", d.Index, *f, want)
+		}
+		return nil
+	}
+	for _, err := range s.Tasks(&got) {
+		if err != nil {
+			return // a buffer that is not there, or where the chain breaks
+		}
+	}
+	if len(chain) > 0 {
+		t.Errorf("the walk ends before descriptor %d", chain[0].Index)
+	}
+}
+
+// A walk takes memory for the chain, not for each descriptor.
+func TestTasksAllocations(t *testing.T) {
+	const n = 100
+	var chain []*regs.Descriptor
+	var at []uint32
+	for i := range n {
+		chain = append(chain, &regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: make([]uint32, 16)}, {Addr: 0x1f800, Values: make([]uint32, 62)}}})
+		at = append(at, uint32(0x200*i))
+	}
+	var f regs.File
+	s := regs.Stream{Text: chainAt(at, chain...)}
+	allocations := testing.AllocsPerRun(10, func() {
+		for _, err := range s.Tasks(&f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if allocations > n/10 {
+		t.Errorf("%v allocations for %d descriptors", allocations, n)
+	}
+}
+
 func FuzzChain(f *testing.F) {
 	f.Add(chainAt(threeAt, three()...), 0)
 	f.Add(chainAt(threeAt, three()...), 18)
@@ -238,6 +289,7 @@ func FuzzChain(f *testing.F) {
 				t.Errorf("descriptor %d changes", d.Index)
 			}
 		}
+		storesAsApplied(t, text, first, chain)
 	})
 }
 
@@ -264,8 +316,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func BenchmarkDecodeChain(b *testing.B) {
-	// The two sizes of real programs: without coefficients, and with.
+// twoSizes is a chain of the two sizes of real programs: without coefficients, and with.
+func twoSizes() (text []byte, firstWords int) {
 	without := &regs.Descriptor{Records: []regs.Record{{Addr: 0x1f800, Values: make([]uint32, 18)}, {Addr: 0x1f8c8, Values: make([]uint32, 12)}}}
 	with := &regs.Descriptor{Records: []regs.Record{{Addr: 0x1f800, Values: make([]uint32, 62)}}}
 	windows := regs.V7Windows()
@@ -274,12 +326,34 @@ func BenchmarkDecodeChain(b *testing.B) {
 		without.Records = append(without.Records, r)
 		with.Records = append(with.Records, r)
 	}
-	text := chainAt([]uint32{0, 0x200}, without, with)
+	return chainAt([]uint32{0, 0x200}, without, with), without.Words
+}
+
+func BenchmarkDecodeChain(b *testing.B) {
+	text, first := twoSizes()
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	n := 0
 	for b.Loop() {
-		for _, err := range regs.Chain(text, without.Words) {
+		for _, err := range regs.Chain(text, first) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "descriptors/s")
+}
+
+func BenchmarkTasks(b *testing.B) {
+	text, first := twoSizes()
+	s := regs.Stream{Text: text, FirstWords: first}
+	var f regs.File
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	n := 0
+	for b.Loop() {
+		for _, err := range s.Tasks(&f) {
 			if err != nil {
 				b.Fatal(err)
 			}
