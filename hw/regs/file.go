@@ -148,7 +148,7 @@ func (f *File) storeBytes(addr uint32, b []byte) {
 	at, _ := slot(addr)
 	words := f.words[at:][:len(b)/4]
 	f.mark(at, len(words))
-	// Every walk goes through here for every word: two a step are a fifth of its time.
+	// Every word of every walk goes through here; two a step take a fifth off its time.
 	for len(words) >= 2 && len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
 		words[0], words[1] = uint32(w), uint32(w>>32)
