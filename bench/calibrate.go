@@ -35,7 +35,6 @@ func freeConstants() []free {
 		{"TaskOverhead", 31, 2800, func(c *hw.Chip) *hw.Constant { return &c.TaskOverhead }, ""},
 		{"TransposeRate", 4, 64, func(c *hw.Chip) *hw.Constant { return &c.TransposeRate }, ""},
 		{"PlanarRate", 10e9, 91e9, func(c *hw.Chip) *hw.Constant { return &c.PlanarRate }, ""},
-		{"Exposed", 0.001, 0.5, func(c *hw.Chip) *hw.Constant { return &c.Exposed }, ""},
 	}
 }
 

@@ -8,17 +8,17 @@ import (
 )
 
 // energyTerms is the number of constants of a chip's energy.
-const energyTerms = 5
+const energyTerms = 7
 
 // energyConstants are those of a chip's energy, each with its least and greatest value.
 func energyConstants(c *hw.Chip) [energyTerms]*hw.Constant {
-	return [...]*hw.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.ActivePower, &c.WaitPower}
+	return [...]*hw.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.TableEnergy, &c.L2Energy, &c.DRAMEnergy, &c.ActivePower, &c.WaitPower}
 }
 
 // What an event can cost: a multiply-accumulate between a fifth of and twice the 2 pJ of
 // the public fits, a byte of memory at most twice their 37 pJ, a powered engine at most
 // the highest rail seen.
-var energyBounds = [energyTerms][2]float64{{0, 0.4e6}, {0.4, 4}, {1, 75}, {0, 3}, {0, 0.4}}
+var energyBounds = [energyTerms][2]float64{{0, 0.4e6}, {0.4, 4}, {0.1, 100}, {0.1, 20}, {1, 75}, {0, 3}, {0, 0.4}}
 
 // energyObservation is a row's events: what each constant is multiplied by to make
 // nanojoules.
@@ -30,7 +30,7 @@ type energyObservation struct {
 func (p *Presets) energyObservation(s *Sample) energyObservation {
 	e := p.Estimate(s)
 	return energyObservation{
-		[...]float64{1, float64(e.MACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Engine), float64(e.Host)},
+		[...]float64{1, float64(e.MACs) / 1e3, float64(e.Lookups) / 1e3, float64(e.L2) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Engine), float64(e.Host)},
 		s.Row.Energy * 1e6,
 	}
 }

@@ -87,7 +87,7 @@ func chipConstants(p *Presets, left []Residual) string {
 	}
 	for _, name := range []string{"m1", "m1max"} {
 		chip := p.Chips[name]
-		for i, n := range []string{"DispatchEnergy", "MACEnergy", "DRAMEnergy", "ActivePower", "WaitPower"} {
+		for i, n := range []string{"DispatchEnergy", "MACEnergy", "TableEnergy", "L2Energy", "DRAMEnergy", "ActivePower", "WaitPower"} {
 			fmt.Fprintf(&b, "%s%s = %.4g\n", name, n, energyConstants(&chip)[i].Value)
 		}
 	}
@@ -260,8 +260,14 @@ func TestPublishedChecks(t *testing.T) {
 		}
 	}
 	e, _ := estimate("r0147") // 8 x 1024^3, sustained
-	near("TFLOP/s of the 8 x 1024^3 chain", 2*float64(e.MACs)/float64(e.Engine)/1e3, 8.1, 0.35)
-	near("W of the 8 x 1024^3 chain", float64(e.Energy)/float64(e.Engine), 5.5, 0.5)
+	near("TFLOP/s of the 8 x 1024^3 chain", 2*float64(e.MACs)/float64(e.Engine)/1e3, 8.1, 0.1)
+	// A known gap: matrix products of other sessions took 1.6 pJ for each
+	// multiply-accumulate, this one 1.35.
+	watts := float64(e.Energy) / float64(e.Engine)
+	near("W of the 8 x 1024^3 chain", watts, 5.5, 0.25)
+	if math.Abs(watts-5.5) <= 0.1*5.5 {
+		t.Errorf("%.2f W: no gap any more", watts)
+	}
 	e, _ = estimate("r0148") // 96 layers over an activation of 2 MB
 	near("MB of the 96-layer chain", float64(e.DMA.Total())/1e6, 426, 0.06)
 	for _, id := range []string{"r0030", "r0107"} { // one row times 4096 x 4096

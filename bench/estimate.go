@@ -14,6 +14,7 @@ type Estimate struct {
 	Energy       clock.Nanojoules
 	Descriptors  int
 	MACs         uint64
+	Lookups, L2  uint64 // table look-ups, bytes of the scratchpad
 	DMA          dma.Traffic
 	Vendor       clock.Nanoseconds // the vendor compiler's estimate of the engine's part
 }
@@ -28,6 +29,8 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.Energy += clock.Nanojoules(clock.Nanojoules(n) * x.Energy)
 	e.Descriptors += n * x.Descriptors
 	e.MACs += uint64(n) * x.MACs
+	e.Lookups += uint64(n) * x.Lookups
+	e.L2 += uint64(n) * x.L2
 	e.DMA.Source1 += uint64(n) * x.DMA.Source1
 	e.DMA.Source2 += uint64(n) * x.DMA.Source2
 	e.DMA.Kernel += uint64(n) * x.DMA.Kernel
@@ -49,7 +52,7 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer) {
 				timer.Time(&d, s.Task)
 				x = Estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Energy: d.Energy,
-					Descriptors: 1, MACs: d.MACs, DMA: d.DMA,
+					Descriptors: 1, MACs: d.MACs, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, DMA: d.DMA,
 				}
 			}
 			n := 1

@@ -49,27 +49,3 @@ func TestInterval(t *testing.T) {
 		t.Errorf("%v to %v, the descriptors' sum is %v to %v", l, h, low, high)
 	}
 }
-
-// What overlap does not hide is a share of the shorter of array and memory time, and
-// waits for the largest transfer.
-func TestExposed(t *testing.T) {
-	p := params{exposed: 0.1}
-	for _, tt := range []struct {
-		mem  dma.Cycles
-		want Accounting
-	}{
-		{dma.Cycles{Kernel: 200, Total: 200}, Accounting{Compute: 1000, KernelStall: 20}},
-		{dma.Cycles{Source: 150, Destination: 50, Total: 200}, Accounting{Compute: 1000, InputStall: 20}},
-		{dma.Cycles{Source: 50, Destination: 150, Total: 200}, Accounting{Compute: 1000, OutputStall: 20}},
-		{dma.Cycles{Kernel: 3000, Total: 3000}, Accounting{Compute: 1000, KernelStall: 2000 + 100}},
-		{dma.Cycles{}, Accounting{Compute: 1000}},
-	} {
-		if got := p.account(&Units{NEDouble: 1000}, tt.mem); got != tt.want {
-			t.Errorf("%+v: %+v, want %+v", tt.mem, got, tt.want)
-		}
-	}
-	p.exposed = 0
-	if got := p.account(&Units{NEDouble: 1000}, dma.Cycles{Kernel: 200, Total: 200}); got.KernelStall != 0 {
-		t.Errorf("no share: %+v", got)
-	}
-}

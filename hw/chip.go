@@ -47,10 +47,17 @@ type Chip struct {
 	ReadRate      Constant
 	TotalRate     Constant
 	TaskOverhead  Constant
-	Exposed       Constant
+
+	KernelMemory  Constant
+	KernelOverlap Constant
+	MemoryLatency Constant
+	TileRate      Constant
+	LaneRate      Constant
 
 	DispatchEnergy Constant
 	MACEnergy      Constant
+	TableEnergy    Constant
+	L2Energy       Constant
 	DRAMEnergy     Constant
 	ActivePower    Constant
 	WaitPower      Constant
@@ -76,6 +83,8 @@ func M1() Chip {
 	c.TotalRate = Constant{m1TotalRate, "B/s", Fitted, study + "; at most 68e9 measured"}
 	c.DispatchEnergy = Constant{m1DispatchEnergy, "nJ/dispatch", Fitted, energies}
 	c.MACEnergy = Constant{m1MACEnergy, "pJ/MAC", Fitted, energies}
+	c.TableEnergy = Constant{m1TableEnergy, "pJ/look-up", Fitted, energies}
+	c.L2Energy = Constant{m1L2Energy, "pJ/B", Fitted, energies}
 	c.DRAMEnergy = Constant{m1DRAMEnergy, "pJ/B", Fitted, energies}
 	c.ActivePower = Constant{m1ActivePower, "W", Fitted, energies}
 	c.WaitPower = Constant{m1WaitPower, "W", Fitted, energies + "; powered while the host works, in no descriptor"}
@@ -91,6 +100,8 @@ func M1Max() Chip {
 	c.TotalRate = Constant{m1maxTotalRate, "B/s", Fitted, study + "; 79-90e9 measured"}
 	c.DispatchEnergy = Constant{m1maxDispatchEnergy, "nJ/dispatch", Fitted, energies}
 	c.MACEnergy = Constant{m1maxMACEnergy, "pJ/MAC", Fitted, energies}
+	c.TableEnergy = Constant{m1maxTableEnergy, "pJ/look-up", Fitted, energies}
+	c.L2Energy = Constant{m1maxL2Energy, "pJ/B", Fitted, energies}
 	c.DRAMEnergy = Constant{m1maxDRAMEnergy, "pJ/B", Fitted, energies}
 	c.ActivePower = Constant{m1maxActivePower, "W", Fitted, energies}
 	c.WaitPower = Constant{m1maxWaitPower, "W", Fitted, energies + "; powered while the host works, in no descriptor"}
@@ -107,7 +118,12 @@ func h13() Chip {
 		TransposeRate: Constant{h13TransposeRate, "elements/cycle", Fitted, study + "; at most one an L2 bank; weakly bound"},
 		PlanarRate:    Constant{h13PlanarRate, "elements/s", Fitted, study},
 		TaskOverhead:  Constant{h13TaskOverhead, "ns/descriptor", Fitted, study + "; weakly bound: at least 44 cycles, the vendor's model, and at most 2800 ns measured"},
-		Exposed:       Constant{h13Exposed, "1", Fitted, study + "; share of the shorter of array and memory time that overlap does not hide: fill and drain"},
+
+		KernelMemory:  Constant{64 << 10, "B/engine", Bytes, "no lane of a task with more than one patch is longer; that what is free of it takes the next task's coefficients early is inferred from r0119 and r0147"},
+		KernelOverlap: Constant{0.5, "1", Assumed, "share of a task's first part that the array gets through on coefficients still arriving: 0 would wait for all, 1 for none too late; fits are indifferent between 0.2 and 0.6"},
+		MemoryLatency: Constant{100, "ns", Assumed, "what a processor waits for the same memory; fits are indifferent up to 300 ns and worse beyond"},
+		TileRate:      Constant{50e9, "B/s", Assumed, "what the transfers that the tile DMA keeps outstanding allow, each way: at least the 40e9 of the 96-layer chain; fits are indifferent from 40e9 to 68e9"},
+		LaneRate:      Constant{5e9, "B/s", Assumed, "one coefficient lane's, by the transfers it keeps outstanding: at least a sixteenth of the measured weight stream, 3.75e9"},
 
 		WakeGap:  Constant{100e6, "ns", Measured, "the idle gap from which a wake costs WakeTime; near nothing back to back, taken to rise on a straight line between"},
 		WakeTime: Constant{0.5e6, "ns", Measured, "first call after an idle gap of 100 ms"},
@@ -146,34 +162,43 @@ func (c Chip) Constants() iter.Seq2[string, Constant] {
 
 // params are a chip's constants in the form the units compute with.
 type params struct {
-	clock     clock.Hertz
-	tiles     tiles.Params
-	l2        l2.Params
-	dma       dma.Params
-	planar    clock.Rate // elements a cycle
-	transpose clock.Rate // elements a cycle
-	overhead  clock.Cycles
-	exposed   float64 // of the shorter of array and memory time
+	clock        clock.Hertz
+	tiles        tiles.Params
+	l2           l2.Params
+	dma          dma.Params
+	planar       clock.Rate // elements a cycle
+	transpose    clock.Rate // elements a cycle
+	overhead     clock.Cycles
+	kernelMemory uint64 // bytes an engine
 
-	mac, dram clock.Picojoules
-	active    float64 // watts
-	dispatch  clock.Nanojoules
+	kernelOverlap float64
+
+	mac, table, l2Byte, dram clock.Picojoules
+	active                   float64 // watts
+	dispatch                 clock.Nanojoules
 }
 
 func (c Chip) params() params {
 	hz := clock.Hertz(c.Clock.Value)
 	return params{
-		clock:     hz,
-		tiles:     tiles.Params{PatchPixels: int(c.PatchPixels.Value), MaxPack: int(c.MaxPack.Value)},
-		l2:        l2.Params{Bytes: int(c.L2Bytes.Value), Banks: int(c.L2Banks.Value), Granule: int(c.L2Granule.Value)},
-		dma:       dma.Params{Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz)},
-		planar:    clock.PerSecond(c.PlanarRate.Value, hz),
-		transpose: clock.Rate(c.TransposeRate.Value),
-		overhead:  hz.Cycles(clock.Nanoseconds(c.TaskOverhead.Value)),
-		exposed:   c.Exposed.Value,
-		mac:       clock.Picojoules(c.MACEnergy.Value),
-		dram:      clock.Picojoules(c.DRAMEnergy.Value),
-		active:    c.ActivePower.Value,
-		dispatch:  clock.Nanojoules(c.DispatchEnergy.Value),
+		clock: hz,
+		tiles: tiles.Params{PatchPixels: int(c.PatchPixels.Value), MaxPack: int(c.MaxPack.Value)},
+		l2:    l2.Params{Bytes: int(c.L2Bytes.Value), Banks: int(c.L2Banks.Value), Granule: int(c.L2Granule.Value)},
+		dma: dma.Params{
+			Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz),
+			Tile: clock.PerSecond(c.TileRate.Value, hz), Lane: clock.PerSecond(c.LaneRate.Value, hz),
+			Latency: hz.Cycles(clock.Nanoseconds(c.MemoryLatency.Value)),
+		},
+		planar:        clock.PerSecond(c.PlanarRate.Value, hz),
+		transpose:     clock.Rate(c.TransposeRate.Value),
+		overhead:      hz.Cycles(clock.Nanoseconds(c.TaskOverhead.Value)),
+		kernelMemory:  uint64(c.KernelMemory.Value),
+		kernelOverlap: c.KernelOverlap.Value,
+		table:         clock.Picojoules(c.TableEnergy.Value),
+		l2Byte:        clock.Picojoules(c.L2Energy.Value),
+		mac:           clock.Picojoules(c.MACEnergy.Value),
+		dram:          clock.Picojoules(c.DRAMEnergy.Value),
+		active:        c.ActivePower.Value,
+		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
 }

@@ -63,7 +63,6 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 
 func countersOf(d *Descriptor, g *regs.Groups) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
-	in, out := uint64(g.InShape().Elements())*2, uint64(g.OutShape().Elements())*2
 	if g.Planar() {
 		c[L2PECompute] = uint64(a.Compute)
 		c[L2PEInputStall] = uint64(a.InputStall + a.L2ReadStall)
@@ -77,8 +76,8 @@ func countersOf(d *Descriptor, g *regs.Groups) (c Counters) {
 		c[NEKernelStall] = uint64(a.KernelStall)
 		c[KernelManagerStall] = uint64(a.KernelStall)
 		c[FP16Cycles] = uint64(a.Compute)
-		c[L2ToNEBytes] = in
-		c[NEToL2Bytes] = out
+		c[L2ToNEBytes] = d.L2.Read
+		c[NEToL2Bytes] = d.L2.Written
 	}
 	c[L2Nominal] = total
 	c[L2ReadStall] = uint64(a.L2ReadStall)

@@ -30,7 +30,8 @@ type Device struct {
 	mem    *dma.Memory
 	pad    *l2.Scratchpad
 	steps  uint64 // of values so far
-	broken int    // descriptor whose values could not be computed, -1 for none
+	line   pipeline
+	broken int // descriptor whose values could not be computed, -1 for none
 	report Report
 }
 
@@ -52,6 +53,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 // follow join the report, and the dispatch's own energy is added. New does the first.
 func (d *Device) Dispatch() {
 	d.broken = -1
+	d.line = pipeline{}
 	d.report.Dispatch += d.p.dispatch
 	d.report.Energy += d.p.dispatch
 }
@@ -62,7 +64,7 @@ func (d *Device) SetTileEnables(mask uint32) { d.open = tiles.Enables(mask) }
 // Execute runs one task. It returns true after a fault, which the report keeps.
 func (d *Device) Execute(t *regs.Task) (halt bool) {
 	var r Descriptor
-	d.p.time(&r, t, d.open)
+	d.p.time(&r, t, d.open, &d.line)
 	if unit, what := d.fault(t); what != "" {
 		d.report.Faults = append(d.report.Faults, Fault{unit, t.Index, d.report.Cycles, what})
 		return true
@@ -99,13 +101,14 @@ func (d *Device) Report() *Report { return &d.report }
 type Timer struct {
 	p    params
 	open tiles.Enables
+	line pipeline
 }
 
 // NewTimer returns a timer of a chip with every tile open.
-func NewTimer(c Chip) *Timer { return &Timer{c.params(), tiles.AllTiles} }
+func NewTimer(c Chip) *Timer { return &Timer{p: c.params(), open: tiles.AllTiles} }
 
 // Time fills d in with everything about t but its values.
-func (m *Timer) Time(d *Descriptor, t *regs.Task) { m.p.time(d, t, m.open) }
+func (m *Timer) Time(d *Descriptor, t *regs.Task) { m.p.time(d, t, m.open, &m.line) }
 
 // Frequency is the engine's clock.
 func (d *Device) Frequency() clock.Hertz { return d.p.clock }

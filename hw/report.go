@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/clock"
 	"anesim/hw/dma"
+	"anesim/hw/l2"
 )
 
 // Accounting gives every engine cycle of a descriptor one cause.
@@ -60,6 +61,18 @@ func (a *Accounting) Bound() string {
 	return name
 }
 
+// EnergyParts are a descriptor's energy by what takes it.
+type EnergyParts struct {
+	MAC    clock.Nanojoules // multiply-accumulates
+	Table  clock.Nanojoules // activation-table look-ups
+	L2     clock.Nanojoules // bytes in and out of the scratchpad
+	DRAM   clock.Nanojoules // bytes in and out of device memory, as far as the engine's rail feeds them
+	Active clock.Nanojoules // engines that are powered, for as long as it runs
+}
+
+// Total is the sum.
+func (e *EnergyParts) Total() clock.Nanojoules { return e.MAC + e.Table + e.L2 + e.DRAM + e.Active }
+
 // Units are the columns of the vendor compiler's cost dump.
 type Units struct {
 	WorkUnits       int
@@ -89,23 +102,28 @@ type ExeCycles struct {
 
 // A Descriptor is what the device says of one task.
 type Descriptor struct {
-	Index    int
-	Offset   uint32
-	Op       Op
-	Shape    Shape
-	Engines  int
-	Tiles    int
-	Cycles   Accounting
-	Units    Units
-	DMA      dma.Traffic
-	Exe      ExeCycles
-	MACs     uint64
-	Time     clock.Nanoseconds
-	Energy   clock.Nanojoules
-	Counters Counters
-	Computed bool   // values were computed
-	Note     string // why they were not, when they were asked for
-	Caveat   string // what computed values rest on that is not known of real programs
+	Index   int
+	Offset  uint32
+	Op      Op
+	Shape   Shape
+	Engines int
+	Tiles   int
+	Cycles  Accounting // those it adds to the chain
+	// Overlapped is the cycles it took beside the descriptor before, in no cause.
+	Overlapped clock.Cycles
+	Units      Units
+	DMA        dma.Traffic
+	L2         l2.Traffic
+	Exe        ExeCycles
+	MACs       uint64
+	Lookups    uint64 // of the activation table
+	Time       clock.Nanoseconds
+	Energy     clock.Nanojoules
+	Parts      EnergyParts // of Energy
+	Counters   Counters
+	Computed   bool   // values were computed
+	Note       string // why they were not, when they were asked for
+	Caveat     string // what computed values rest on that is not known of real programs
 }
 
 // A Fault is what the modelled device would not survive: a result, not an error of the

@@ -11,22 +11,35 @@ import (
 )
 
 // time fills in everything about a task but its values. It allocates nothing.
-func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables) {
+func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = Descriptor{Index: t.Index, Offset: t.Offset, Op: Classify(&t.Header, g), Shape: shapeOf(g)}
 	d.DMA = dma.TrafficOf(g)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), exeCycles(g, d.DMA)}
 
-	if g.Planar() {
-		d.Units = p.planarUnits(g)
+	need := demand{planar: g.Planar(), lane: laneBytes(g)}
+	need.mem = p.dma.Cycles(d.DMA, need.lane)
+	need.dram, need.pad = footprints(t, &d.DMA)
+	if need.planar {
+		d.Units, d.L2 = p.planarUnits(g)
+		need.fills = clock.CeilDiv(g.InShape().Elements(), p.tiles.PatchPixels)
+		need.drains = need.fills
 	} else {
 		w := tiles.Plan(g, open, p.tiles)
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
-		d.Units = p.engineUnits(g, &w)
+		d.Units, d.L2 = p.engineUnits(g, &w)
+		d.Lookups = w.Lookups
+		need.fills, need.drains, need.reread = w.Patches, w.WorkUnits/max(1, w.Passes), w.Patches > 1
+		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
+			need.fills *= g.InShape().Channels
+			need.drains *= g.OutShape().Channels
+		}
 	}
-	d.Cycles = p.account(&d.Units, p.dma.Cycles(d.DMA))
+	d.Cycles = d.Units.account()
+	d.Overlapped = l.place(p, &d.Cycles, &need)
 	d.Time = p.clock.Time(d.Cycles.Total())
-	d.Energy = p.energy(d, open)
+	d.Parts = p.energy(d, open)
+	d.Energy = d.Parts.Total()
 	d.Counters = countersOf(d, g)
 }
 
@@ -39,8 +52,8 @@ func shapeOf(g *regs.Groups) Shape {
 	}
 }
 
-// engineUnits are the cost columns of a task on the MAC engines.
-func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) Units {
+// engineUnits are the cost columns of a task on the MAC engines, and its L2 traffic.
+func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) (Units, l2.Traffic) {
 	u := Units{
 		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
 		NESingle: w.Single(), NEDouble: w.Double(),
@@ -65,6 +78,10 @@ func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) Units {
 		reads = w.Patches * in.Channels
 	}
 	u.L2Broadcast = clock.Cycles(reads) * clock.Cycles(p.l2.Cycles(source))
+	moved := l2.Traffic{
+		Read:    fp16Bytes * uint64(reads) * uint64(source.Rows) * uint64(source.Width),
+		Written: fp16Bytes * uint64(out.Elements()),
+	}
 	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: rows, Width: width, Stride: g.L2.ResultRowStride.Bytes()}, w.Patches)
 	switch {
 	case g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate:
@@ -72,8 +89,10 @@ func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) Units {
 	case g.NE.MACCfg.NonlinearMode() == regs.ActivationTable:
 		u.KernelBytes = 128
 	}
-	return u
+	return u, moved
 }
+
+const fp16Bytes = 2
 
 // writeback is what the results cost on their way into the L2: the banks take a granule
 // each a cycle, and an exchanged result goes in element by element.
@@ -84,14 +103,17 @@ func (p *params) writeback(g *regs.Groups, out regs.Shape, t l2.Patch, patches i
 	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
 }
 
-// planarUnits are the cost columns of a planar task.
-func (p *params) planarUnits(g *regs.Groups) Units {
+// planarUnits are the cost columns of a planar task, and its L2 traffic.
+func (p *params) planarUnits(g *regs.Groups) (Units, l2.Traffic) {
 	in, out := g.InShape(), g.OutShape()
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
 	u.L2Broadcast = clock.Cycles(in.Groups*planarSources(g)) * p.l2.WritebackCycles(in.Channels, patch)
 	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)
-	return u
+	return u, l2.Traffic{
+		Read:    fp16Bytes * uint64(in.Elements()) * uint64(planarSources(g)),
+		Written: fp16Bytes * uint64(out.Elements()),
+	}
 }
 
 // planarSources is how many sources a planar task reads: ChCfg is 0x2a on every task
@@ -103,11 +125,20 @@ func planarSources(g *regs.Groups) int {
 	return 1
 }
 
-// account overlaps a descriptor's units, which double buffering lets run at once, and
-// gives each cycle its cause: compute first, then what each slower unit adds to the
-// wait. The order is from the array outwards.
-func (p *params) account(u *Units, mem dma.Cycles) Accounting {
-	a := Accounting{Overhead: p.overhead, Compute: max(u.NEDouble, u.Planar)}
+// laneBytes is the longest coefficient buffer that is on.
+func laneBytes(g *regs.Groups) (n uint64) {
+	for i, c := range g.KernelDMASrc.CoeffDMAConfig {
+		if c.En() {
+			n = max(n, uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes()))
+		}
+	}
+	return n
+}
+
+// account gives the cycles in the array or the planar engine their causes: compute
+// first, then what the slower L2 paths add. Double buffering lets them run at once.
+func (u *Units) account() Accounting {
+	a := Accounting{Compute: max(u.NEDouble, u.Planar)}
 	at := a.Compute
 	wait := func(cause *clock.Cycles, until clock.Cycles) {
 		if until > at {
@@ -117,27 +148,7 @@ func (p *params) account(u *Units, mem dma.Cycles) Accounting {
 	}
 	wait(&a.L2ReadStall, u.L2Broadcast)
 	wait(&a.L2WriteStall, u.L2Writeback)
-	array := at
-	wait(&a.KernelStall, mem.Kernel)
-	wait(&a.InputStall, mem.Kernel+mem.Source)
-	wait(&a.OutputStall, mem.Total)
-	p.expose(&a, min(array, mem.Total), mem)
 	return a
-}
-
-// expose adds what overlap does not hide: the first tile's fill and the last one's drain,
-// a share of the shorter of array and memory time. It counts as waiting for the largest
-// of the transfers.
-func (p *params) expose(a *Accounting, hidden clock.Cycles, mem dma.Cycles) {
-	n := clock.Rate(1 / p.exposed).Cycles(uint64(hidden))
-	switch max(mem.Kernel, mem.Source, mem.Destination) {
-	case mem.Kernel:
-		a.KernelStall += n
-	case mem.Source:
-		a.InputStall += n
-	default:
-		a.OutputStall += n
-	}
 }
 
 // Constants of the vendor's time estimate, read from the stored words of 104
@@ -166,8 +177,11 @@ func exeCycles(g *regs.Groups, t dma.Traffic) uint16 {
 
 // energy is the descriptor's events times what each costs. Powered engines burn the
 // active power for as long as it runs, gated ones nothing.
-func (p *params) energy(d *Descriptor, open tiles.Enables) clock.Nanojoules {
+func (p *params) energy(d *Descriptor, open tiles.Enables) EnergyParts {
 	powered := float64(open.Tiles()) / tiles.Tiles
-	return p.mac.Times(d.MACs) + p.dram.Times(d.DMA.Total()) +
-		clock.Nanojoules(p.active*powered*float64(d.Time))
+	return EnergyParts{
+		MAC: p.mac.Times(d.MACs), Table: p.table.Times(d.Lookups),
+		L2: p.l2Byte.Times(d.L2.Read + d.L2.Written), DRAM: p.dram.Times(d.DMA.Total()),
+		Active: clock.Nanojoules(p.active * powered * float64(d.Time)),
+	}
 }

@@ -33,24 +33,30 @@ func (t Traffic) Total() uint64 { return t.Read() + t.Destination }
 // Read is the bytes read.
 func (t Traffic) Read() uint64 { return t.Source1 + t.Source2 + t.Kernel }
 
-// Params are a chip's memory bandwidth as the engine sees it, in bytes a cycle.
+// Params are a chip's way to memory, in bytes and cycles of the engine's clock.
 type Params struct {
-	Read      clock.Rate // reads alone
-	ReadWrite clock.Rate // reads and writes together
+	Read      clock.Rate // memory's, for reads alone
+	ReadWrite clock.Rate // memory's, for reads and writes together
+	// Tile and Lane are what the tile DMA moves each way and what one coefficient lane
+	// reads with the transfers they keep outstanding.
+	Tile, Lane clock.Rate
+	Latency    clock.Cycles // from a request to its answer
 }
 
 // Cycles is how long a part of the traffic takes on its own, and how long all of it
-// takes: reads are bound by the read rate, everything together by the total rate.
+// takes: each engine is bound by its own rate, reads by the read rate, everything
+// together by the total rate.
 type Cycles struct {
 	Source, Kernel, Destination, Total clock.Cycles
 }
 
-// Cycles times the traffic.
-func (p Params) Cycles(t Traffic) Cycles {
-	return Cycles{
-		Source:      p.Read.Cycles(t.Source1 + t.Source2),
-		Kernel:      p.Read.Cycles(t.Kernel),
-		Destination: p.ReadWrite.Cycles(t.Destination),
-		Total:       max(p.Read.Cycles(t.Read()), p.ReadWrite.Cycles(t.Total())),
+// Cycles times the traffic; lane is the bytes of the longest coefficient lane.
+func (p Params) Cycles(t Traffic, lane uint64) Cycles {
+	c := Cycles{
+		Source:      max(p.Read.Cycles(t.Source1+t.Source2), p.Tile.Cycles(t.Source1+t.Source2)),
+		Kernel:      max(p.Read.Cycles(t.Kernel), p.Lane.Cycles(lane)),
+		Destination: max(p.ReadWrite.Cycles(t.Destination), p.Tile.Cycles(t.Destination)),
 	}
+	c.Total = max(p.Read.Cycles(t.Read()), p.ReadWrite.Cycles(t.Total()), c.Source, c.Kernel, c.Destination)
+	return c
 }

@@ -28,6 +28,10 @@ func gcd(a, b int) int {
 	return b
 }
 
+// Traffic is the bytes that engines read from the scratchpad and write to it. A broadcast
+// counts once, however many engines listen.
+type Traffic struct{ Read, Written uint64 }
+
 // A Patch is the pixels one access covers: rows of width elements, the rows stride
 // bytes apart.
 type Patch struct {

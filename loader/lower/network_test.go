@@ -103,7 +103,7 @@ func (b *netBuilder) join(turned bool) *Joined {
 			b.t.Errorf("%v: %s differs from its layer by itself", b.layers, o.Port.Name)
 		}
 	}
-	if !turned && res.Report.Cycles != b.cycles {
+	if !turned && res.Report.Cycles > b.cycles { // layers overlap
 		b.t.Errorf("%v: %d cycles, the layers take %d", b.layers, res.Report.Cycles, b.cycles)
 	}
 	b.headers(j)

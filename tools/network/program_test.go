@@ -118,7 +118,7 @@ func TestLowerExamples(t *testing.T) {
 				for _, d := range res.Report.Descriptors[run.First:][:run.Tasks] {
 					sum += uint64(d.Cycles.Total())
 				}
-				if l := &n.Layers[p.First+i]; sum != cycles[p.First+i] && l.Name != tc.turned {
+				if l := &n.Layers[p.First+i]; sum > cycles[p.First+i] && l.Name != tc.turned { // layers overlap
 					t.Errorf("%s: %s takes %d cycles, %d by itself", tc.name, l.Name, sum, cycles[p.First+i])
 				}
 			}

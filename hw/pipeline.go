@@ -1,0 +1,170 @@
+package hw
+
+import (
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/hw/l2"
+	"anesim/hw/regs"
+)
+
+// A pipeline is what of a chain is still under way when its next descriptor starts. The
+// engine starts descriptors in order, but its units do not wait for each other without
+// need: while one descriptor is in the array, memory fetches what the next one needs
+// first, and while the next one runs the last results of the one before drain.
+//
+//	memory  K0 S0 S0 S0 |K1 S1| S0 S0 |D0 S1 S1 ...
+//	array        |------- 0 -------| |------- 1 -------|
+//
+// Two descriptors overlap when their addresses let them (inferred: the dependency bits of
+// the registers are alike in all programs).
+type pipeline struct {
+	running bool         // a descriptor went before
+	planar  bool         // it ran on the planar engine
+	lane    uint64       // bytes of its coefficients that stay in an engine's kernel memory
+	body    clock.Cycles // its time in the array or the planar engine
+	slack   clock.Cycles // the part of that in which memory was idle
+	drain   clock.Cycles // of its last results, after that
+	dram    footprint    // in device memory
+	pad     footprint    // in the scratchpad
+}
+
+// A demand is what a descriptor takes of each unit by itself.
+type demand struct {
+	planar bool
+	fills  int    // parts in which the source comes: the array starts on the first
+	drains int    // parts in which the result leaves: the array leaves the last behind
+	lane   uint64 // bytes of the longest coefficient lane
+	reread bool   // coefficients are used once for each part, and must all be there
+	mem    dma.Cycles
+	dram   footprint
+	pad    footprint
+}
+
+// A span is a range of addresses.
+type span struct{ from, to uint64 }
+
+func (s span) overlaps(t span) bool { return s.from < t.to && t.from < s.to }
+
+// A footprint is what a descriptor reads and writes of one memory.
+type footprint struct{ source1, source2, kernel, result span }
+
+// reads reports whether any of what f reads lies in w.
+func (f *footprint) reads(w span) bool {
+	return f.source1.overlaps(w) || f.source2.overlaps(w) || f.kernel.overlaps(w)
+}
+
+// meets reports whether f and an earlier footprint must keep their order: one writes what
+// the other touches.
+func (f *footprint) meets(before *footprint) bool {
+	return f.reads(before.result) || before.reads(f.result) || f.result.overlaps(before.result)
+}
+
+// footprints are a task's ranges in device memory and in the scratchpad.
+func footprints(t *regs.Task, moved *dma.Traffic) (dram, pad footprint) {
+	g := &t.Groups
+	if moved.Source1 > 0 {
+		dram.source1 = span{t.Bases.Source1, t.Bases.Source1 + g.Source1().Span()}
+	}
+	if moved.Source2 > 0 {
+		dram.source2 = span{t.Bases.Source2, t.Bases.Source2 + g.Source2().Span()}
+	}
+	if moved.Kernel > 0 {
+		dram.kernel = span{t.Bases.Kernel, t.Bases.Kernel + moved.Kernel}
+	}
+	if moved.Destination > 0 {
+		dram.result = span{t.Bases.Destination, t.Bases.Destination + g.Destination().Span()}
+	}
+	tile := func(l l2.Layout, s regs.Shape) span { return span{uint64(l.Base), l.Span(s)} }
+	pad.source1 = tile(l2.Source1(g), g.InShape())
+	if planarSources(g) == 2 {
+		pad.source2 = tile(l2.Source2(g), g.InShape())
+	}
+	pad.result = tile(l2.Result(g), g.OutShape())
+	return dram, pad
+}
+
+// place puts a descriptor behind those before it. It completes the causes of the cycles
+// that the descriptor adds to the chain (a comes with the array's own) and returns how
+// many more it took beside the one before.
+func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.Cycles) {
+	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
+	resident := d.reread && d.lane > 0 && d.lane <= p.kernelMemory
+
+	// What the array cannot start without, and what of it memory fetched while the one
+	// before was in the array: coefficients as far as kernel memory has room beside those
+	// in use, the source's first part if the scratchpad has.
+	kernel, streamed := clock.Cycles(0), d.mem.Kernel
+	if resident {
+		kernel, streamed = d.mem.Kernel, 0
+	}
+	source := d.mem.Source / clock.Cycles(max(1, d.fills))
+	fill, later := kernel+source, d.mem.Source-source
+	asked := false // any of it before the array was free
+	if l.running && d.mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
+		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
+			asked = true
+			if kernel > 0 {
+				kernel -= min(l.slack, kernel*clock.Cycles(room)/clock.Cycles(d.lane))
+			}
+		}
+	}
+	if l.running && source > 0 && !lands && !d.pad.reads(l.pad.result) && !d.pad.reads(l.pad.source1) && !d.pad.reads(l.pad.source2) {
+		asked = true
+		source -= min(l.slack-min(l.slack, fill-kernel-source), source)
+	}
+	// The first part runs in part on coefficients that still arrive.
+	arriving := min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
+	kernel -= arriving
+	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel, source
+	// Requests that could not go out early wait for their first answer.
+	if reads := d.mem.Kernel + d.mem.Source; reads > 0 && (lands || !asked) {
+		a.InputStall += p.dma.Latency
+	}
+
+	// The rest of the traffic goes beside the array, with what the one before left.
+	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
+	behind := l.drain
+	if lands {
+		behind = 0
+	}
+	rest := d.mem.Total - min(d.mem.Total, fill-arriving+drain)
+	body := a.Compute + a.L2ReadStall + a.L2WriteStall
+	wait := func(cause *clock.Cycles, until clock.Cycles) {
+		if until > body {
+			*cause += until - body
+			body = until
+		}
+	}
+	wait(&a.KernelStall, min(rest, streamed+arriving))
+	wait(&a.InputStall, min(rest, streamed+arriving+later))
+	wait(&a.OutputStall, rest+behind)
+	a.OutputStall += drain
+
+	// The one before ends with its drain; this one started before that. On the other
+	// engine it may have started with it.
+	beside := behind
+	if l.running && l.planar != d.planar && !d.dram.meets(&l.dram) && !d.pad.meets(&l.pad) {
+		beside += l.slack
+	}
+	*l = pipeline{
+		running: true, planar: d.planar, body: body, slack: body - min(body, rest+behind), drain: drain,
+		dram: d.dram, pad: d.pad,
+	}
+	if resident {
+		l.lane = d.lane
+	}
+	return a.hide(beside)
+}
+
+// hide takes up to n cycles away, those first that come first. The start of a descriptor
+// stays: descriptors start one by one.
+func (a *Accounting) hide(n clock.Cycles) (hidden clock.Cycles) {
+	for _, c := range [...]*clock.Cycles{
+		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,
+	} {
+		k := min(*c, n-hidden)
+		*c -= k
+		hidden += k
+	}
+	return hidden
+}

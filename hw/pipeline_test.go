@@ -1,0 +1,97 @@
+package hw
+
+import (
+	"testing"
+
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+)
+
+// An order is descriptors placed one after the other.
+func order(p *params, list ...placed) (total clock.Cycles, all []Accounting) {
+	var l pipeline
+	for i := range list {
+		a := Accounting{Compute: list[i].compute}
+		l.place(p, &a, &list[i].demand)
+		all = append(all, a)
+		total += a.Total()
+	}
+	return total, all
+}
+
+type placed struct {
+	compute clock.Cycles
+	demand
+}
+
+// Buffers and tiles that do not touch.
+func at(i uint64) span { return span{100 * i, 100*i + 100} }
+
+func TestPlace(t *testing.T) {
+	p := &params{overhead: 10, kernelMemory: 64, dma: dma.Params{Latency: 5}}
+	// Four parts of source, result and array; coefficients that fill kernel memory.
+	full := placed{1000, demand{
+		fills: 4, drains: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
+		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)},
+	}}
+	with := func(x placed, change func(*placed)) placed { change(&x); return x }
+	elsewhere := func(x *placed) { x.pad = footprint{source1: at(3), result: at(4)} }
+
+	for _, tt := range []struct {
+		name string
+		list []placed
+		want Accounting // of the last
+	}{
+		{"alone: coefficients, the first part of the source and its latency, the last of the result", []placed{full},
+			Accounting{Overhead: 10, Compute: 1000, KernelStall: 200, InputStall: 105, OutputStall: 20}},
+		{"without coefficients that must all be there", []placed{with(full, func(x *placed) { x.reread = false })},
+			Accounting{Overhead: 10, Compute: 1000, InputStall: 105, OutputStall: 20}},
+		{"more than kernel memory streams", []placed{with(full, func(x *placed) { x.lane = 65 })},
+			Accounting{Overhead: 10, Compute: 1000, InputStall: 105, OutputStall: 20}},
+		{"memory bound", []placed{with(full, func(x *placed) { x.compute = 10 })},
+			Accounting{Overhead: 10, Compute: 10, KernelStall: 200, InputStall: 105 + 290, OutputStall: 20 + 20}},
+		{"behind its like: the drain hides, kernel memory and scratchpad are taken", []placed{full, full},
+			Accounting{Overhead: 10, Compute: 1000, KernelStall: 180, InputStall: 105, OutputStall: 20}},
+		{"half the coefficients fetched early", []placed{with(full, func(x *placed) { x.lane = 32 }), full},
+			Accounting{Overhead: 10, Compute: 1000, KernelStall: 80, InputStall: 100, OutputStall: 20}},
+		{"all fetched early", []placed{with(full, func(x *placed) { x.lane = 0; x.reread = false }), with(full, elsewhere)},
+			Accounting{Overhead: 10, Compute: 1000 - 20, OutputStall: 20}},
+		{"the source must land first", []placed{with(full, func(x *placed) { x.dram.result = at(1) }), full},
+			Accounting{Overhead: 10, Compute: 1000, KernelStall: 200, InputStall: 105, OutputStall: 20}},
+		{"the coefficients must land first", []placed{with(full, func(x *placed) { x.lane = 0; x.dram.result = at(2) }), with(full, elsewhere)},
+			Accounting{Overhead: 10, Compute: 1000, KernelStall: 200, InputStall: 105, OutputStall: 20}},
+		{"on the other engine", []placed{full, {300, demand{planar: true, fills: 1, drains: 1, pad: footprint{source1: at(5), result: at(6)}}}},
+			Accounting{Overhead: 10}},
+		{"on the other engine, of what the array makes", []placed{full, {300, demand{planar: true, fills: 1, drains: 1, pad: footprint{source1: at(2), result: at(6)}}}},
+			Accounting{Overhead: 10, Compute: 280}},
+	} {
+		if _, got := order(p, tt.list...); got[len(got)-1] != tt.want {
+			t.Errorf("%s:\n%+v, want\n%+v", tt.name, got[len(got)-1], tt.want)
+		}
+	}
+}
+
+// Overlap never beats a unit: a chain takes at least what its array takes, and what its
+// memory takes.
+func TestPlaceBeatsNoUnit(t *testing.T) {
+	p := &params{kernelMemory: 64}
+	for _, compute := range []clock.Cycles{1, 100, 400, 640, 2000} {
+		for _, lane := range []uint64{0, 16, 48, 64, 100} {
+			x := placed{compute, demand{
+				fills: 4, drains: 2, lane: lane, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
+				dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)},
+			}}
+			y := x
+			y.pad = footprint{source1: at(3), result: at(4)}
+			const n = 50
+			var list []placed
+			for range n {
+				list = append(list, x, y)
+			}
+			total, _ := order(p, list...)
+			if least := 2 * n * max(compute, 640); total < least {
+				t.Errorf("array %d, lane %d: %d cycles, its units take %d", compute, lane, total, least)
+			}
+		}
+	}
+}
