@@ -33,13 +33,44 @@ import (
 // Source: sections made so have the hashes of the compiler's, the 14 and the two pixels
 // among them; the bytes of conv_1x1_3to2_bias.hwx and gemm_64x64.hwx.
 type Kernel struct {
-	lanes    [Engines][]byte
+	layout
+	lanes [Engines][]byte
+	group [Engines]int // bytes from one group's planes to the next
+}
+
+// A layout is where a kernel's planes stand in its lanes.
+type layout struct {
 	channels int // output channels of a group
 	taps     int // of one pixel, columns that only the others need included
 	pixels   int // a step
 	bias     int // 1 when each plane starts with a row of biases
 	maxWidth int
-	group    [Engines]int // bytes from one group's planes to the next
+	kh, kw   int // the columns of all pixels of a step
+	sy, sx   int
+}
+
+// newLayout reads the layout of a multiply-accumulate task from its registers.
+func newLayout(g *regs.Groups) layout {
+	c := NewConvolution(g)
+	l := layout{
+		channels: c.Cout,
+		taps:     c.taps(),
+		pixels:   c.Pixels,
+		maxWidth: 1 << g.Common.ConvCfg.OCGSize(),
+		kh:       c.Kh, kw: c.Kw,
+		sy: max(1, c.Sy), sx: max(1, c.Sx),
+	}
+	if g.NE.MACCfg.BiasMode() {
+		l.bias = 1
+	}
+	if g.Common.Cfg.Transpose() && g.Common.OutDim.Wout() > 128 {
+		// A lane's plane of a matrix multiply over more than 128 rows stays within the
+		// 64 KiB of kernel memory (inferred by the layout's reference).
+		for l.maxWidth > 1 && l.maxWidth*l.taps > 32768 {
+			l.maxWidth /= 2
+		}
+	}
+	return l
 }
 
 // A KernelError is a coefficient lane too short for its planes.
@@ -56,24 +87,7 @@ func (e *KernelError) Error() string {
 // the coefficient buffers that are on, nil for the others. KernelCfg says how weights are
 // packed: its format must be fp16 for dense ones, zero means int8.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
-	c := NewConvolution(g)
-	k := &Kernel{
-		lanes:    lanes,
-		channels: c.Cout,
-		taps:     c.taps(),
-		pixels:   c.Pixels,
-		maxWidth: 1 << g.Common.ConvCfg.OCGSize(),
-	}
-	if g.NE.MACCfg.BiasMode() {
-		k.bias = 1
-	}
-	if g.Common.Cfg.Transpose() && g.Common.OutDim.Wout() > 128 {
-		// A lane's plane of a matrix multiply over more than 128 rows stays within the
-		// 64 KiB of kernel memory (inferred by the layout's reference).
-		for k.maxWidth > 1 && k.maxWidth*k.taps > 32768 {
-			k.maxWidth /= 2
-		}
-	}
+	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.laneBytes()
 	groups := g.GroupCount()
 	if groups > 1 {
@@ -100,11 +114,11 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 }
 
 // width is the channels a plane interleaves when rest are still to be placed.
-func (k *Kernel) width(rest int) int {
+func (l *layout) width(rest int) int {
 	if rest < Engines {
 		return 1
 	}
-	return min(rest/Engines, k.maxWidth)
+	return min(rest/Engines, l.maxWidth)
 }
 
 // A chunk is a run of output channels in planes of one width.
@@ -116,11 +130,11 @@ type chunk struct {
 }
 
 // chunks yields the kernel's chunks in channel order.
-func (k *Kernel) chunks(yield func(chunk) bool) {
+func (l *layout) chunks(yield func(chunk) bool) {
 	off := 0
-	for first := 0; first < k.channels; {
-		rest := k.channels - first
-		c := chunk{first: first, width: k.width(rest), off: off, planes: 1, channels: rest}
+	for first := 0; first < l.channels; {
+		rest := l.channels - first
+		c := chunk{first: first, width: l.width(rest), off: off, planes: 1, channels: rest}
 		if rest >= Engines {
 			c.planes = rest / (Engines * c.width)
 			c.channels = c.planes * Engines * c.width
@@ -128,18 +142,18 @@ func (k *Kernel) chunks(yield func(chunk) bool) {
 		if !yield(c) {
 			return
 		}
-		off += c.planes * k.planeHalves(c.width)
+		off += c.planes * l.planeHalves(c.width)
 		first += c.channels
 	}
 }
 
 // planeHalves is the size of a plane of width channels.
-func (k *Kernel) planeHalves(width int) int { return width * k.pixels * (k.taps + k.bias) }
+func (l *layout) planeHalves(width int) int { return width * l.pixels * (l.taps + l.bias) }
 
 // laneBytes is what one group needs of each lane.
-func (k *Kernel) laneBytes() (need [Engines]int) {
-	for c := range k.chunks {
-		end := 2 * (c.off + c.planes*k.planeHalves(c.width))
+func (l *layout) laneBytes() (need [Engines]int) {
+	for c := range l.chunks {
+		end := 2 * (c.off + c.planes*l.planeHalves(c.width))
 		for i := range min(Engines, (c.channels+c.width-1)/c.width) {
 			need[i] = end
 		}

@@ -387,6 +387,21 @@ func TestZeroSkippingOfSeveralTaps(t *testing.T) {
 	}
 }
 
+// Two pixels a step need more columns than one kernel has, and zero-skipping weights have
+// them all.
+func TestZeroSkippingOfTwoPixels(t *testing.T) {
+	for _, kw := range []int{1, 2, 3} {
+		l := inner(16, 3, 0)
+		l.kw, l.ox, l.win, l.wout, l.packing = kw, 2, 8, 8, ZeroSkipping
+		l.fill(true)
+		k, err := NewKernel(l.registers(), l.pack())
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkKernel(t, k, l)
+	}
+}
+
 func TestPackingString(t *testing.T) {
 	var got []string
 	for p := Dense; p <= Int8+1; p++ {

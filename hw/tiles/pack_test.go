@@ -204,11 +204,12 @@ func (l *layer) plane(b []byte, first, g int) []byte {
 // always.
 func (l *layer) appendZeroSkipping(b []byte, w []half, g int) []byte {
 	var body []byte
+	kw, stride := l.kw+(max(1, l.ox)-1)*l.sx, l.sx*max(1, l.ox)
 	for len(w) > 0 {
 		for y := range min(l.sy, l.kh) {
-			for x := range min(l.sx, l.kw) {
-				taps := (l.kh - y + l.sy - 1) / l.sy * ((l.kw - x + l.sx - 1) / l.sx)
-				if (taps*g+7)/8%2 == 1 || l.kh*l.kw == 1 {
+			for x := range min(stride, kw) {
+				taps := (l.kh - y + l.sy - 1) / l.sy * ((kw - x + stride - 1) / stride)
+				if (taps*g+7)/8%2 == 1 || l.kh*kw == 1 {
 					body = append(body, 0)
 				}
 				for entries := range slices.Chunk(w[:taps*g], 8) {

@@ -73,7 +73,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 		if need[lane] == 0 {
 			continue
 		}
-		r := laneReader{lane: lane, b: k.lanes[lane], phases: phases(g)}
+		r := laneReader{layout: &k.layout, lane: lane, b: k.lanes[lane]}
 		if p == Palette {
 			r.codebook = make([]float16.Float16, 1<<paletteBits)
 			if err := r.halves(r.codebook); err != nil {
@@ -87,7 +87,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 				planes := (c.channels + c.width - 1) / c.width
 				for plane := lane; plane < planes; plane += Engines {
 					var err error
-					if dense, err = r.plane(dense, p, c.width*k.pixels, k.taps, k.bias); err != nil {
+					if dense, err = r.plane(dense, p, c.width*k.pixels); err != nil {
 						return err
 					}
 				}
@@ -104,12 +104,12 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 
 // A laneReader reads the planes of a packed lane in order.
 type laneReader struct {
+	*layout
 	lane     int
 	b        []byte
 	at       int
 	codebook []float16.Float16
 	bits     int
-	phases   []int // taps of a channel by stride phase
 }
 
 func (r *laneReader) take(n int) ([]byte, error) {
@@ -134,26 +134,26 @@ func (r *laneReader) halves(dst []float16.Float16) error {
 	return nil
 }
 
-// plane reads a plane of width channels and appends it in dense form.
-func (r *laneReader) plane(dense []byte, p Packing, width, taps, bias int) ([]byte, error) {
+// plane reads a plane of width kernels side by side and appends it in dense form.
+func (r *laneReader) plane(dense []byte, p Packing, width int) ([]byte, error) {
 	scale := make([]float16.Float16, width)
 	if p == Int8 {
 		if err := r.halves(scale); err != nil {
 			return nil, err
 		}
 	}
-	head, err := r.take(2 * bias * width)
+	head, err := r.take(2 * r.bias * width)
 	if err != nil {
 		return nil, err
 	}
 	dense = append(dense, head...)
-	if n := p.least(width, taps, r.bits); n > len(r.b)-r.at {
+	if n := r.least(p, width, r.bits); n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
-	w := make([]float16.Float16, taps*width)
+	w := make([]float16.Float16, r.taps*width)
 	switch p {
 	case ZeroSkipping:
-		err = r.zeroSkipping(w, width, r.phases)
+		err = r.zeroSkipping(w, width)
 	case Masked:
 		var n int
 		if n, err = mac.UnpackSparse(w, r.b[r.at:]); err == nil {
@@ -176,12 +176,17 @@ func (r *laneReader) plane(dense []byte, p Packing, width, taps, bias int) ([]by
 	return dense, nil
 }
 
-// least is the fewest bytes that a plane takes behind its bias row.
-func (p Packing) least(width, taps, paletteBits int) int {
-	n := width * taps
+// least is the fewest bytes that a plane of width kernels takes behind its bias row. Each
+// weight of a zero-skipping or masked plane that is not zero adds two.
+func (l *layout) least(p Packing, width, paletteBits int) int {
+	n := width * l.taps
 	switch p {
 	case ZeroSkipping:
-		return 2 + (n+7)/8
+		body := 0
+		for taps := range l.phases {
+			body += l.masks(taps * width)
+		}
+		return 2 + l.inputs()*body + closing(width)
 	case Masked:
 		return (n + 7) / 8
 	case Palette:
@@ -192,6 +197,33 @@ func (p Packing) least(width, taps, paletteBits int) int {
 	return 2 * n
 }
 
+// inputs is the input channels that an output reduces.
+func (l *layout) inputs() int { return l.taps / max(1, l.kh*l.kw) }
+
+// phases yields how many taps of an input channel each stride phase has, row phases
+// outside.
+func (l *layout) phases(yield func(taps int) bool) {
+	for y := range min(l.sy, l.kh) {
+		for x := range min(l.sx, l.kw) {
+			if !yield((l.kh - y + l.sy - 1) / l.sy * ((l.kw - x + l.sx - 1) / l.sx)) {
+				return
+			}
+		}
+	}
+}
+
+// masks is the bytes ahead of and between the halves of a phase of zero-skipping weights.
+func (l *layout) masks(entries int) int {
+	n := (entries + 7) / 8
+	if n%2 == 1 || l.kh*l.kw == 1 {
+		n++
+	}
+	return n
+}
+
+// closing is the zero bytes behind the body of zero-skipping weights.
+func closing(width int) int { return max(0, width/2-2) }
+
 // zeroSkipping reads a plane of stride-2 weights: a 16-bit count of the body's bytes,
 // then for each input channel its taps by stride phase. The width halves of a phase's
 // taps, side by side, are its entries; every eight have a mask byte, lowest bit first,
@@ -201,7 +233,7 @@ func (p Packing) least(width, taps, paletteBits int) int {
 //
 // The section of a 1x1 program packed this way has the hash of the compiler's; of a 3x3
 // one it has the lengths of the lanes, and the order of the entries is inferred.
-func (r *laneReader) zeroSkipping(w []float16.Float16, width int, phases []int) error {
+func (r *laneReader) zeroSkipping(w []float16.Float16, width int) error {
 	count, err := r.take(2)
 	if err != nil {
 		return err
@@ -212,10 +244,10 @@ func (r *laneReader) zeroSkipping(w []float16.Float16, width int, phases []int) 
 	}
 	short := fmt.Errorf("body of %d bytes ends inside a channel", len(body))
 	for len(w) > 0 {
-		for _, taps := range phases {
+		for taps := range r.phases {
 			entries := w[:taps*width]
 			w = w[len(entries):]
-			if (len(entries)+7)/8%2 == 1 || len(phases) == 1 && taps == 1 {
+			if r.masks(len(entries)) > (len(entries)+7)/8 {
 				if len(body) == 0 {
 					return short
 				}
@@ -236,23 +268,8 @@ func (r *laneReader) zeroSkipping(w []float16.Float16, width int, phases []int) 
 			}
 		}
 	}
-	_, err = r.take(max(0, width/2-2))
+	_, err = r.take(closing(width))
 	return err
-}
-
-// phases is how many taps of a channel each stride phase has, row phases outside.
-func phases(g *regs.Groups) []int {
-	cc := g.Common.ConvCfg
-	count := func(k, s, p int) int { return max(0, (k-p+s-1)/s) }
-	var n []int
-	for y := range max(1, int(cc.Sy())) {
-		for x := range max(1, int(cc.Sx())) {
-			if taps := count(int(cc.Kh()), int(cc.Sy()), y) * count(int(cc.Kw()), int(cc.Sx()), x); taps > 0 {
-				n = append(n, taps)
-			}
-		}
-	}
-	return n
 }
 
 // int8 reads a plane of signed bytes, each times its channel's scale.
