@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anesim/hw/mac"
+	"anesim/hw/regs"
 )
 
 // rows is a tensor without the checks of the tests.
@@ -46,9 +47,20 @@ func BenchmarkConvolution3x3(b *testing.B) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	g := inner(128, 128, 3).registers()
-	b.ReportAllocs()
-	for b.Loop() {
-		Plan(g, AllTiles, m1)
+	sparse := inner(128, 128, 3)
+	sparse.kh, sparse.kw, sparse.sx, sparse.sy, sparse.packing = 3, 3, 2, 2, ZeroSkipping
+	for _, tc := range []struct {
+		name string
+		g    *regs.Groups
+	}{
+		{"dense", inner(128, 128, 3).registers()},
+		{"sparse", sparse.fill(false).packed(sparse.pack())},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Plan(tc.g, AllTiles, m1)
+			}
+		})
 	}
 }

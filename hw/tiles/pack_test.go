@@ -36,7 +36,8 @@ type layer struct {
 	weights [][]half // channel by channel over all groups, each (input channel, y, x)
 	biases  []half   // nil for none
 
-	kernels [][][]half // what streamed gives, for whoever asks often
+	kernels [][][]half   // what streamed gives, for whoever asks often
+	padding [Engines]int // halves that fit behind the groups of a lane, since pack
 }
 
 // A place is an operand of an output: a column of the window is one that some pixel of
@@ -120,6 +121,7 @@ func (l *layer) registers() *regs.Groups {
 // takes a smaller g, and fewer than sixteen channels a lane each. In each lane a group is
 // padded to 64 bytes.
 func (l *layer) pack() (lanes [Engines][]byte) {
+	l.padding = [Engines]int{}
 	if l.packing == Palette {
 		codes := l.codebook()
 		for i := range lanes[:min(Engines, l.cout)] {
@@ -141,8 +143,9 @@ func (l *layer) pack() (lanes [Engines][]byte) {
 			}
 			rest -= planes * g
 		}
-		for i := range lanes {
-			lanes[i] = pad64(lanes[i])
+		for i, b := range lanes {
+			lanes[i] = pad64(b)
+			l.padding[i] += (len(lanes[i]) - len(b)) / 2
 		}
 	}
 	return lanes

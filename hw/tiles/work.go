@@ -19,9 +19,10 @@ type Work struct {
 	Crew
 	Patches    int    // of up to PatchPixels pixels, over all groups
 	WorkUnits  int    // patches x output-channel-group passes
-	MACCycles  int    // per work unit
+	MACCycles  int    // per work unit, without the steps that sparse weights skip
 	PostCycles int    // per work unit: bias, scale, activation and rounding of a group
-	MACs       uint64 // multiply-accumulates the values need
+	MACs       uint64 // multiply-accumulates the values need, those by zero among them
+	Skipped    uint64 // of MACs, those by zeros that sparse weights leave out
 	Lookups    uint64 // activation-table look-ups
 	Pixels     int    // output pixels of a group
 	Channels   int    // output channels an engine serves in a pass
@@ -84,6 +85,9 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		if g.NE.MACCfg.BiasMode() {
 			steps++ // the bias is a row of its own in the coefficient stream (bytes)
 		}
+		skip, zeros := skips(g)
+		steps -= min(skip, max(0, taps-1))
+		w.Skipped = uint64(zeros) * uint64(g.Common.OutDim.Hout()) * uint64(g.Common.OutDim.Wout())
 	}
 	w.PostCycles = clock.CeilDiv(group, pack)
 	w.MACCycles = w.PostCycles * steps
