@@ -25,15 +25,9 @@ func (e Enables) Engine(i int) int { return bits.OnesCount32(uint32(e) >> (2 * i
 
 // engines counts the engines with two open tiles and with one.
 func (e Enables) engines() (full, half int) {
-	for i := range Engines {
-		switch e.Engine(i) {
-		case 2:
-			full++
-		case 1:
-			half++
-		}
-	}
-	return full, half
+	const firsts = AllTiles / 3 // the first tile of each
+	a, b := uint32(e&firsts), uint32(e>>1&firsts)
+	return bits.OnesCount32(a & b), bits.OnesCount32(a ^ b)
 }
 
 // A Crew is the engines that take a descriptor's work.
