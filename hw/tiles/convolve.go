@@ -45,13 +45,19 @@ func NewConvolution(g *regs.Groups) Convolution {
 	return Convolution{
 		Cin: in.Channels, Hin: in.Height, Win: in.Width,
 		Cout: out.Channels, Hout: out.Height, Wout: out.Width / pixels,
-		Kh: int(cc.Kh()), Kw: int(cc.Kw()) + (pixels-1)*int(cc.Sx())/pixels,
+		Kh: int(cc.Kh()), Kw: columns(cc),
 		Sy: int(cc.Sy()), Sx: int(cc.Sx()),
 		Py: int(cc.Py()), Px: int(cc.Px()),
 		Pixels:   pixels,
 		Unicast:  g.Common.GroupConvCfg.UnicastEn(),
 		TileRows: int(g.Common.TileCfg.TileHeight()),
 	}
+}
+
+// columns is how many of the source the pixels of a step need, each a kernel's width.
+func columns(cc regs.ConvCfg) int {
+	pixels := max(1, cc.Ox())
+	return int(cc.Kw() + (pixels-1)*cc.Sx()/pixels)
 }
 
 const (

@@ -12,8 +12,9 @@
 // Every engine sees the same pixels and works on output channels of its own, which its
 // coefficient lane holds. A work unit is one patch of up to 256 pixels and one
 // output-channel group of every engine: per output channel an engine takes one step for
-// each (input channel, tap) and one for a bias. An engine with one tile open takes twice
-// the steps; the channels of an engine with none are served by the others in extra
+// each (input channel, tap) and one for a bias, of sparse weights only those steps that
+// the busiest lane has coefficients for. An engine with one tile open takes twice the
+// steps; the channels of an engine with none are served by the others in extra
 // passes. Values do not depend on gates, and not on the number of workers that compute
 // them here.
 package tiles

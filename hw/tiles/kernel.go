@@ -41,25 +41,30 @@ type Kernel struct {
 // A layout is where a kernel's planes stand in its lanes.
 type layout struct {
 	channels int // output channels of a group
+	inputs   int // input channels of an output
+	kh, kw   int // the columns of all pixels of a step
+	sy, sx   int
 	taps     int // of one pixel, columns that only the others need included
 	pixels   int // a step
 	bias     int // 1 when each plane starts with a row of biases
 	maxWidth int
-	kh, kw   int // the columns of all pixels of a step
-	sy, sx   int
 }
 
 // newLayout reads the layout of a multiply-accumulate task from its registers.
 func newLayout(g *regs.Groups) layout {
-	c := NewConvolution(g)
+	c := &g.Common
 	l := layout{
-		channels: c.Cout,
-		taps:     c.taps(),
-		pixels:   c.Pixels,
-		maxWidth: 1 << g.Common.ConvCfg.OCGSize(),
-		kh:       c.Kh, kw: c.Kw,
-		sy: max(1, c.Sy), sx: max(1, c.Sx),
+		channels: int(c.Cout.Cout()),
+		inputs:   int(c.Cin.Cin()),
+		kh:       int(c.ConvCfg.Kh()), kw: columns(c.ConvCfg),
+		sy: max(1, int(c.ConvCfg.Sy())), sx: max(1, int(c.ConvCfg.Sx())),
+		pixels:   max(1, int(c.ConvCfg.Ox())),
+		maxWidth: 1 << c.ConvCfg.OCGSize(),
 	}
+	if c.GroupConvCfg.UnicastEn() {
+		l.inputs = 1
+	}
+	l.taps = l.inputs * l.kh * l.kw
 	if g.NE.MACCfg.BiasMode() {
 		l.bias = 1
 	}

@@ -182,11 +182,11 @@ func (l *layout) least(p Packing, width, paletteBits int) int {
 	n := width * l.taps
 	switch p {
 	case ZeroSkipping:
-		body := 0
+		masks := 0 // of an input channel
 		for taps := range l.phases {
-			body += l.masks(taps * width)
+			masks += l.masks(taps * width)
 		}
-		return 2 + l.inputs()*body + closing(width)
+		return 2 + l.inputs*masks + closing(width)
 	case Masked:
 		return (n + 7) / 8
 	case Palette:
@@ -197,28 +197,28 @@ func (l *layout) least(p Packing, width, paletteBits int) int {
 	return 2 * n
 }
 
-// inputs is the input channels that an output reduces.
-func (l *layout) inputs() int { return l.taps / max(1, l.kh*l.kw) }
-
 // phases yields how many taps of an input channel each stride phase has, row phases
 // outside.
 func (l *layout) phases(yield func(taps int) bool) {
 	for y := range min(l.sy, l.kh) {
 		for x := range min(l.sx, l.kw) {
-			if !yield((l.kh - y + l.sy - 1) / l.sy * ((l.kw - x + l.sx - 1) / l.sx)) {
+			if !yield(ofPhase(l.kh, l.sy, y) * ofPhase(l.kw, l.sx, x)) {
 				return
 			}
 		}
 	}
 }
 
+// ofPhase is how many of n taps in a row stand at p modulo the stride s.
+func ofPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
+
 // masks is the bytes ahead of and between the halves of a phase of zero-skipping weights.
 func (l *layout) masks(entries int) int {
-	n := (entries + 7) / 8
-	if n%2 == 1 || l.kh*l.kw == 1 {
-		n++
+	n := (entries + 7) >> 3
+	if l.kh*l.kw == 1 {
+		return n + 1
 	}
-	return n
+	return n + n&1
 }
 
 // closing is the zero bytes behind the body of zero-skipping weights.

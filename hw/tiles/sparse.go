@@ -41,38 +41,36 @@ func skips(g *regs.Groups) (steps, zeros int) {
 	}
 	// The columns that only other pixels of a step need are zero in every kernel: lanes
 	// leave them out, and no output counts them.
-	taps := l.inputs() * int(g.Common.ConvCfg.Kh()) * int(g.Common.ConvCfg.Kw())
+	taps := l.inputs * int(g.Common.ConvCfg.Kh()) * int(g.Common.ConvCfg.Kw())
 	groups := g.GroupCount()
-	k := &g.KernelDMASrc
-	for i := range Engines {
-		s := &every
-		if i < firsts {
-			s = &first
+	a, z := first.measure(&g.KernelDMASrc, 0, firsts, groups, taps)
+	b, y := every.measure(&g.KernelDMASrc, firsts, Engines, groups, taps)
+	return taps - max(a, b), z + y
+}
+
+// A share is what each of some lanes has of one group.
+type share struct {
+	outputs int // of a step: kernels
+	bytes   int // besides the halves that are not zero
+}
+
+// measure is the steps of an output in the busiest of some lanes, the mean of its
+// outputs, and the zeros that the lanes leave out.
+func (s share) measure(k *regs.KernelDMASrc, from, to, groups, taps int) (steps, zeros int) {
+	if from == to || s.outputs == 0 {
+		return 0, 0
+	}
+	dense := groups * s.outputs * taps
+	// A group of an odd length has a byte of padding at least.
+	bytes := groups * (s.bytes + s.bytes&1)
+	most := 0
+	for i := from; i < to; i++ {
+		halves := dense
+		if k.CoeffDMAConfig[i].En() { // else there is no size to go by
+			halves = min(max(0, int(k.CoeffBfrSize[i].Bytes())-bytes)/2, dense)
 		}
-		if s.outputs == 0 {
-			break
-		}
-		if !k.CoeffDMAConfig[i].En() {
-			return 0, 0 // no size to go by
-		}
-		dense := groups * s.outputs * taps
-		// A group of an odd length has a byte of padding at least.
-		rest := int(k.CoeffBfrSize[i].Bytes()) - groups*(s.bytes+s.bytes&1)
-		halves := min(max(0, rest)/2, dense)
-		s.halves = max(s.halves, halves)
+		most = max(most, halves)
 		zeros += dense - halves
 	}
-	return taps - max(every.steps(groups), first.steps(groups)), zeros
-}
-
-// A share is what some of the lanes have, each of them.
-type share struct {
-	outputs int // of a group and a step: kernels
-	bytes   int // of a group, besides the halves that are not zero
-	halves  int // that are not zero, of all groups, in the lane with the most
-}
-
-// steps is how many an output takes, the mean over the lane's.
-func (s *share) steps(groups int) int {
-	return clock.CeilDiv(s.halves, max(1, groups*s.outputs))
+	return clock.CeilDiv(most, groups*s.outputs), zeros
 }

@@ -107,10 +107,10 @@ func TestSkippedMultiplyAccumulates(t *testing.T) {
 // in its padding.
 func TestSizesCountTheLanes(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	fewer := 0
-	for range 2000 {
+	exact := 0
+	for range 400 {
 		l := inner(1+r.IntN(80), 1+r.IntN(20), r.IntN(6))
-		if r.IntN(4) == 0 {
+		if r.IntN(8) == 0 {
 			l.cout = 1 + r.IntN(600)
 		}
 		stride := 1 + r.IntN(3)
@@ -162,7 +162,7 @@ func TestSizesCountTheLanes(t *testing.T) {
 			}
 		}
 		if steps == counted {
-			fewer++
+			exact++
 		}
 
 		got, want := Plan(g, AllTiles, m1), dense(g, AllTiles)
@@ -176,8 +176,8 @@ func TestSizesCountTheLanes(t *testing.T) {
 			t.Fatalf("%+v (-want +got):\n%s", l, d)
 		}
 	}
-	if fewer < 300 {
-		t.Errorf("padding hides zeros in all but %d layers", fewer)
+	if exact < 60 {
+		t.Errorf("padding hides no zeros in %d layers only", exact)
 	}
 }
 
