@@ -5,9 +5,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/x448/float16"
+
 	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/mac"
+	"anesim/hw/regs"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/lower"
 	"anesim/tools/machine"
 )
 
@@ -197,5 +203,119 @@ func TestBoundsDecide(t *testing.T) {
 	narrow := of(func(c *hw.Chip) { scale(&c.ReadRate, 0.5); scale(&c.TotalRate, 0.5) })
 	if more := float64(narrow.Cycles.Total()) / float64(base.Cycles.Total()); more < 1 || more > 1.1 {
 		t.Errorf("half the bandwidth makes %d cycles of %d", narrow.Cycles.Total(), base.Cycles.Total())
+	}
+}
+
+// scattered is n weights of one, but for a share of zeros. More zeros are the same ones
+// and others.
+func scattered(n int, zeros float64) []float16.Float16 {
+	r := rand.New(rand.NewPCG(13, 14))
+	w := make([]float16.Float16, n)
+	for i := range w {
+		if r.Float64() >= zeros {
+			w[i] = 0x3c00
+		}
+	}
+	return w
+}
+
+// lowered is a convolution's tasks. Those of stride 2 skip the zeros of its weights.
+func lowered(t *testing.T, l lower.Layer, zeros float64) []*regs.Task {
+	t.Helper()
+	p, err := lower.Lower(l, lower.Weights{Filter: scattered(l.Cout*l.In.C*l.Window.Kh*l.Window.Kw, zeros)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks(t, []*loader.Program{p})
+}
+
+// masked is a convolution of stride 1, which lowering leaves dense, with its weights in
+// the masked form.
+func masked(t *testing.T, l lower.Layer, zeros float64) []*regs.Task {
+	t.Helper()
+	list := lowered(t, l, zeros)
+	for _, task := range list {
+		g := &task.Groups
+		g.NE.KernelCfg = g.NE.KernelCfg.WithSparse(true)
+		lane := g.OutShape().Channels / tiles.Engines
+		width := min(lane, 1<<g.Common.ConvCfg.OCGSize())
+		w := scattered(tiles.Engines*lane*tiles.Taps(g), zeros)
+		for i := range tiles.Engines {
+			size := 0
+			for range lane / width {
+				n := width * tiles.Taps(g)
+				size += len(mac.PackSparse(w[:n]))
+				w = w[n:]
+			}
+			g.KernelDMASrc.CoeffBfrSize[i] = g.KernelDMASrc.CoeffBfrSize[i].WithBytes(uint32(size+63) &^ 63)
+		}
+	}
+	return list
+}
+
+// sums are what some tasks take one after the other.
+type sums struct {
+	cycles, compute clock.Cycles
+	bytes, macs     uint64
+	bound           bool // by compute, each of them
+}
+
+func timed(list []*regs.Task) sums {
+	timer, s := hw.NewTimer(hw.M1()), sums{bound: true}
+	for _, task := range list {
+		var d hw.Descriptor
+		timer.Time(&d, task)
+		s.cycles += d.Cycles.Total()
+		s.compute += d.Cycles.Compute
+		s.bytes += d.DMA.Total()
+		s.macs += d.MACs
+		s.bound = s.bound && d.Cycles.Bound() == "compute"
+	}
+	return s
+}
+
+// Zeros among sparse weights save bytes, and time where the array sets the pace; they
+// never cost any.
+func TestSparseWeightsSaveTime(t *testing.T) {
+	conv := func(c, side, cout, k, stride int) lower.Layer {
+		in := lower.Shape{N: 1, C: c, H: side, W: side}
+		return lower.Conv(in, cout, lower.Same(k, stride, in))
+	}
+	for _, tt := range []struct {
+		name    string
+		layer   lower.Layer
+		tasks   func(*testing.T, lower.Layer, float64) []*regs.Task
+		compute bool // sets the pace of dense ones
+	}{
+		{"3x3, stride 2", conv(128, 64, 256, 3, 2), lowered, true},
+		{"3x3, stride 1", conv(128, 32, 256, 3, 1), masked, true},
+		{"1x1, stride 2, small", conv(1024, 16, 256, 1, 2), lowered, false},
+		{"1x1, stride 1, small", conv(1024, 8, 256, 1, 1), masked, false},
+	} {
+		var before, dense sums
+		for i, zeros := range []float64{0, 0.25, 0.5, 0.75, 1} {
+			now := timed(tt.tasks(t, tt.layer, zeros))
+			if i == 0 {
+				if now.bound != tt.compute {
+					t.Errorf("%s: bound by compute: %v, want %v", tt.name, now.bound, tt.compute)
+				}
+				before, dense = now, now
+				continue
+			}
+			if now.cycles > before.cycles || before.bound && now.cycles == before.cycles {
+				t.Errorf("%s: %d cycles with %v of the weights zero, before %d", tt.name, now.cycles, zeros, before.cycles)
+			}
+			// Rounding up to what the bytes prove takes a twentieth at most.
+			if most := clock.Cycles((1.05 - zeros) * float64(dense.compute)); now.compute > most {
+				t.Errorf("%s: %d of %d cycles of compute with %v of the weights zero", tt.name, now.compute, dense.compute, zeros)
+			}
+			if now.bytes >= before.bytes {
+				t.Errorf("%s: %d bytes with %v of the weights zero, before %d", tt.name, now.bytes, zeros, before.bytes)
+			}
+			if now.macs != dense.macs {
+				t.Errorf("%s: %d multiply-accumulates with %v of the weights zero, without %d", tt.name, now.macs, zeros, dense.macs)
+			}
+			before = now
+		}
 	}
 }
