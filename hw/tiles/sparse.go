@@ -10,10 +10,10 @@ import (
 //
 // The sizes of lanes with zero-skipping or masked weights tell: besides biases, counts
 // and masks, which follow from the registers, such a lane has only the halves that are
-// not zero. Each of them is a step; the lanes run abreast, so the one with the most
-// halves per output sets the pace (inferred: the vendor compiler's convolutions of
-// stride 2 have lanes of these sizes, and sparse weights are told to skip zeros in
-// compute as well as in bytes).
+// not zero (bytes, for the sizes of the vendor compiler's convolutions of stride 2; the
+// masked form is assumed). Detect-zeros makes a step of each of those alone, and as the
+// lanes run abreast the one with the most per output sets the pace (inferred: no
+// measurement of sparse weights is at hand).
 //
 // Every group is padded to 64 bytes, which can hide 31 of its zeros in each lane. Only
 // what the sizes prove is skipped, in whole steps.

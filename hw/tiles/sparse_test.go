@@ -39,8 +39,7 @@ func square(cout, stride int) *layer {
 	return l
 }
 
-// set gives a layer weights: the sparsity of a channel is what zeros says, of tap k among
-// its taps.
+// set gives a layer weights of one, but where zero says that tap k of a channel is zero.
 func (l *layer) set(zero func(channel, k int) bool) *layer {
 	l.weights = make([][]half, l.groups*l.cout)
 	for c := range l.weights {
