@@ -3,6 +3,7 @@ package firmware
 import (
 	"fmt"
 
+	"anesim/hw/clock"
 	"anesim/hw/regs"
 )
 
@@ -22,19 +23,23 @@ type Controller struct {
 	// Overrides are applied to the task registers after each descriptor's records, as
 	// if the descriptor had written them.
 	Overrides []Override
+	// PowerTimes are what idle gaps cost; see Idle.
+	PowerTimes PowerTimes
 
 	table  *InitTable
 	mmio   MMIO
+	power  Power
+	woke   clock.Nanoseconds // what the last Run's wake took
 	booted bool
 }
 
 // New returns a controller at reset that will apply the table.
 func New(table *InitTable) *Controller { return &Controller{table: table} }
 
-// Boot resets the MMIO words and applies the init table in order. A table that cannot
-// be applied is an *InitError and leaves the controller at reset.
+// Boot resets the MMIO words and the power domains and applies the init table in order.
+// A table that cannot be applied is an *InitError and leaves the controller at reset.
 func (c *Controller) Boot() error {
-	c.mmio, c.booted = MMIO{}, false
+	c.mmio, c.power, c.booted = MMIO{}, Power{}, false
 	if err := c.table.Check(); err != nil {
 		return err
 	}
@@ -80,9 +85,9 @@ func (c *Controller) GateTiles(mask uint32) error {
 	return nil
 }
 
-// Run boots the controller if that was not done, powers the domains that have tiles
-// enabled, tells the device which tiles compute, and executes the chain task by task
-// until it ends or the device halts. It returns the number of tasks executed.
+// Run boots the controller if that was not done, wakes the base domain, tells the device
+// which tiles compute, and executes the chain task by task until it ends or the device
+// halts; a task's clusters are powered before it. It returns the number of tasks executed.
 //
 // A chain that cannot be walked is an error that wraps a *regs.StreamError naming the
 // descriptor; the tasks before it were executed. What the device finds wrong is no
@@ -91,8 +96,9 @@ func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 	if err := c.start(); err != nil {
 		return 0, err
 	}
-	c.power()
-	d.SetTileEnables(c.TileEnables())
+	c.woke = c.Wake(0)
+	tiles := c.TileEnables()
+	d.SetTileEnables(tiles)
 
 	var file regs.File
 	n := 0
@@ -101,6 +107,7 @@ func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 			return n, fmt.Errorf("walking the chain: %w", err)
 		}
 		n++
+		c.raise(t, tiles)
 		if d.Execute(t) {
 			break
 		}

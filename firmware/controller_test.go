@@ -144,7 +144,7 @@ func TestGateTiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &recorder{haltAt: 0}
-		if _, err := c.Run(chain(), d); err != nil {
+		if _, err := c.Run(work(4), d); err != nil {
 			t.Fatal(err)
 		}
 		if want := fmt.Sprintf("tiles %#x", tc.enables); d.events[0] != want {

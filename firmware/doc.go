@@ -21,6 +21,28 @@
 // A real image has 1994 records; the documents name 66 of them, which [Known] returns
 // with the evidence of each. [ReadInit] reads a full table, or a part of one as CSV.
 //
+// # Power
+//
+// The engine has five power domains, the base and four clusters of four engines. Each has
+// a status word whose low byte reads 0xff when it is on. A call brings the base up, then
+// the clusters of the engines that its tasks name; nothing goes down again until the
+// engine has idled so long that the rails go off, and then all of it does, to 0 W
+// (measured). What a call waits for that, the wake, is told by the idle gap before it:
+//
+//	wake                              260 ms  +--------- cold
+//	  ^                                       |
+//	  |            0.5 ms  +------------------+
+//	  |             ___---'
+//	  +-------------+------+------------------+--------> idle gap
+//	  0                 100 ms               5 s
+//	  |<- rails on, waiting ->|<- rails off: 0 W
+//
+// [Power] is that state and [PowerTimes] its numbers, which come with the device; the
+// controller keeps one, wakes it in [Controller.Run] and idles it in [Controller.Idle].
+// All of it is the host's time: the engine's cycles know no wake.
+//
+// # Use
+//
 // [Controller.Boot] applies the table, [Controller.GateTiles] clears tile enables
 // afterwards as a what-if, and [Controller.Run] walks a chain. What the device does
 // wrong is the device's result; the errors of this package are about tables, lists and

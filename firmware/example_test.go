@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"anesim/firmware"
+	"anesim/hw/clock"
 	"anesim/hw/regs"
 )
 
@@ -67,4 +68,23 @@ func ExampleParseOverride() {
 	_, err := firmware.ParseOverride("PE.Cfg.OpMod=1")
 	fmt.Println(err)
 	// Output: override "PE.Cfg.OpMod=1": register PE.Cfg has no field "OpMod"; nearest: OpMode, Cond, En
+}
+
+// Calls of one cluster's work after idle gaps, with the times of the M1.
+func ExamplePower() {
+	const ms clock.Nanoseconds = 1e6
+	p := firmware.Power{Times: firmware.PowerTimes{
+		WakeGap: 100 * ms, WakeTime: 0.5 * ms, ColdGap: 5000 * ms, ColdWake: 260 * ms, RailsOff: 100 * ms,
+	}}
+	p.Wake(firmware.DomainsOf(firmware.Cluster0))
+	for _, gap := range []clock.Nanoseconds{0, 20 * ms, 150 * ms, 6000 * ms} {
+		waiting := p.Idle(gap)
+		up := p.Up()
+		fmt.Printf("gap %v: waiting %v, up: %v, wake %v\n", gap, waiting, up, p.Wake(firmware.DomainsOf(firmware.Cluster0)))
+	}
+	// Output:
+	// gap 0.0 ns: waiting 0.0 ns, up: base, cluster 0, wake 0.0 ns
+	// gap 20.000 ms: waiting 20.000 ms, up: base, cluster 0, wake 100.000 us
+	// gap 150.000 ms: waiting 100.000 ms, up: none, wake 500.000 us
+	// gap 6000.000 ms: waiting 100.000 ms, up: none, wake 260.000 ms
 }

@@ -17,12 +17,6 @@ const (
 // AllTiles is the tile mask with every tile on: bit 2e+h is half h of engine e.
 const AllTiles uint32 = 1<<Tiles - 1
 
-// clusterTiles is the tile mask of a cluster.
-func clusterTiles(cluster int) uint32 {
-	const n = TilesPerEngine * EnginesPerCluster
-	return (1<<n - 1) << (n * cluster)
-}
-
 // tileEnable is the offset in the ANE block of a tile's enable word (decompiled,
 // table C.14: 32 words from 0xd014 to 0xfec4).
 func tileEnable(tile int) uint32 {
