@@ -8,6 +8,10 @@
 //	                                                    |
 //	     outputs <-- output windows <-------------------+
 //
+// A run is also a stretch of wall time. [Timeline] lays its dispatches out on it, with the
+// idle gaps the firmware's power domains see, the wakes those cost, the host's part and
+// the descriptors, and says what the engine draws at each moment.
+//
 // Everything that runs a program goes through here: the command, the benchmarks and the
 // tests that use whole programs.
 package machine

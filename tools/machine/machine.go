@@ -8,6 +8,7 @@ import (
 
 	"anesim/firmware"
 	"anesim/hw"
+	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -23,6 +24,7 @@ type Options struct {
 	GateTiles uint32                       // tiles to gate after init, bit 2e+h
 	Overrides []firmware.Override          // register what-ifs
 	Repeat    int                          // dispatches; 0 is one
+	Idle      clock.Nanoseconds            // gap before each of them
 	Workers   int                          // goroutines for values; 0 is one a processor
 	Budget    uint64                       // steps of values; 0 is hw.DefaultBudget
 }
@@ -41,6 +43,8 @@ type Result struct {
 	Outputs []Output // empty unless every value was computed
 	// Synthetic names the input ports that were filled with pseudo-random halves.
 	Synthetic []string
+	// Dispatches are those that were begun, with their parts of the report.
+	Dispatches []Dispatch
 }
 
 // An InputError is an input that does not fit the program.
@@ -92,20 +96,30 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 		return nil, err
 	}
 	dev := hw.New(mem, hw.Options{Chip: o.Chip, Values: o.Values, Workers: o.Workers, Budget: o.Budget})
+	ctl.PowerTimes = powerTimes(&o.Chip)
+	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this run, which has just ended
+	res.Report = dev.Report()
 	for n := range max(1, o.Repeat) {
 		if n > 0 {
 			dev.Dispatch()
 		}
 		rep := dev.Report()
 		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
+		d := Dispatch{Idle: o.Idle, Waiting: ctl.Idle(o.Idle)}
+		first := len(res.Report.Descriptors)
 		if _, err := ctl.Run(&linked.Stream, dev); err != nil {
 			return nil, err
 		}
-		if len(dev.Report().Faults) > 0 {
+		d.Wake = ctl.WakeTime()
+		d.Descriptors = res.Report.Descriptors[first:]
+		res.Dispatches = append(res.Dispatches, d)
+		if len(res.Report.Faults) > 0 {
 			break
 		}
 	}
-	res.Report = dev.Report()
+	for i := range res.Dispatches {
+		res.Dispatches[i].Energy = res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
+	}
 	if o.Values && res.Report.Complete() {
 		for port := range p.Outputs() {
 			data := make([]float16.Float16, elements(port))

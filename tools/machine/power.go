@@ -1,0 +1,118 @@
+package machine
+
+import (
+	"fmt"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// powerTimes are a chip's constants in the form the firmware counts idle gaps with.
+func powerTimes(c *hw.Chip) firmware.PowerTimes {
+	return firmware.PowerTimes{
+		WakeGap:  clock.Nanoseconds(c.WakeGap.Value),
+		WakeTime: clock.Nanoseconds(c.WakeTime.Value),
+		ColdGap:  clock.Nanoseconds(c.ColdGap.Value),
+		ColdWake: clock.Nanoseconds(c.ColdWake.Value),
+		RailsOff: clock.Nanoseconds(c.RailsOff.Value),
+	}
+}
+
+// A Dispatch is one dispatch of a run, with the idle gap before it.
+type Dispatch struct {
+	Idle        clock.Nanoseconds // since the dispatch before it
+	Waiting     clock.Nanoseconds // of Idle, with the rails on
+	Wake        clock.Nanoseconds // what the gap made it wait
+	Energy      clock.Nanojoules  // its own, whatever it does
+	Descriptors []hw.Descriptor   // what it ran, up to a fault
+}
+
+// A Span is a stretch of a run's wall time at one power.
+type Span struct {
+	At, For clock.Nanoseconds // since the run's start
+	Energy  clock.Nanojoules
+	What    string
+}
+
+// Watts is the span's power. A span of no time has none, only energy.
+func (s *Span) Watts() float64 {
+	if s.For <= 0 {
+		return 0
+	}
+	return float64(s.Energy) / float64(s.For)
+}
+
+// A Part is a kind of time on the wall clock and the energy that went in it.
+type Part struct {
+	Time   clock.Nanoseconds
+	Energy clock.Nanojoules
+}
+
+// A Timeline is the engine's power over a run's wall time: spans that follow each other
+// without a gap. A dispatch is
+//
+//	idle | rails off | wake | host | descriptor | descriptor | ...
+//
+// where those that take no time are left out. The engine draws Waiting while it idles
+// with the rails on, while it wakes and while the host works; nothing with the rails off.
+// The host's time is taken to be all before the descriptors, and has the dispatch's own
+// energy too. Without a host nothing on the wall clock holds that: it is then a span
+// of no time, "dispatch", so that the spans' energies are still all there is.
+type Timeline struct {
+	Waiting float64 // watts: Chip.WaitPower
+	// Label says what a descriptor's span is; nil for its index and operation.
+	Label func(*hw.Descriptor) string
+
+	Spans []Span
+	Idle  Part
+	Wake  Part
+	Host  Part // energy without the dispatches' own
+	end   clock.Nanoseconds
+}
+
+// Add adds a dispatch and the host's part of it.
+func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
+	l.part(&l.Idle, d.Waiting, l.Waiting, 0, "idle")
+	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
+	l.part(&l.Wake, d.Wake, l.Waiting, 0, "wake")
+	if host > 0 {
+		l.part(&l.Host, host, l.Waiting, d.Energy, "host")
+	} else {
+		l.span(0, d.Energy, "dispatch")
+	}
+	for i := range d.Descriptors {
+		t := &d.Descriptors[i]
+		what := ""
+		if l.Label != nil {
+			what = l.Label(t)
+		} else {
+			what = fmt.Sprintf("descriptor %d: %v", t.Index, t.Op)
+		}
+		l.span(t.Time, t.Energy, what)
+	}
+}
+
+// part adds a span of a kind at a power, with energy of another source in it.
+func (l *Timeline) part(p *Part, time clock.Nanoseconds, watts float64, more clock.Nanojoules, what string) {
+	if time <= 0 {
+		return
+	}
+	energy := clock.Nanojoules(watts * float64(time))
+	p.Time += time
+	p.Energy += energy
+	l.span(time, energy+more, what)
+}
+
+func (l *Timeline) span(time clock.Nanoseconds, energy clock.Nanojoules, what string) {
+	l.Spans = append(l.Spans, Span{l.end, time, energy, what})
+	l.end += time
+}
+
+// Peak is the power of the highest span, in watts.
+func (l *Timeline) Peak() (watts float64) {
+	for i := range l.Spans {
+		watts = max(watts, l.Spans[i].Watts())
+	}
+	return watts
+}

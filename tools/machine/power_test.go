@@ -1,0 +1,141 @@
+package machine
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/loader"
+)
+
+const ms clock.Nanoseconds = 1e6
+
+// sameSum reports whether two sums of the same numbers are equal but for their rounding.
+func sameSum(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+
+// lay lays a run out.
+func lay(res *Result, chip *hw.Chip, host clock.Nanoseconds) *Timeline {
+	l := &Timeline{Waiting: chip.WaitPower.Value}
+	for i := range res.Dispatches {
+		l.Add(&res.Dispatches[i], host)
+	}
+	return l
+}
+
+// The spans of a run follow each other from its start to its end, and hold all energy.
+func TestTimelineOfEveryProgram(t *testing.T) {
+	var files []*loader.Program
+	for _, name := range loader.Examples() {
+		p, err := loader.ExampleProgram(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, p)
+	}
+	real, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "programs", "*.hwx"))
+	texts, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "programs", "text", "*.bin"))
+	for _, name := range append(real, texts...) {
+		p, err := loader.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, p)
+	}
+	t.Logf("%d programs", len(files))
+	highest := 0.0
+	for _, chip := range hw.Chips() {
+		for _, p := range files {
+			plain, err := Run(p, Options{Chip: chip})
+			if err != nil {
+				t.Fatalf("%s: %v", p.Name, err)
+			}
+			for _, tc := range []struct {
+				idle, wake clock.Nanoseconds
+				repeat     int
+				host       clock.Nanoseconds
+			}{
+				{0, 0, 1, 0}, {0, 0, 3, 0}, {0, 0, 1, 0.2 * ms}, {0, 0, 3, 0.2 * ms},
+				{50 * ms, 0.25 * ms, 1, 0}, {150 * ms, 0.5 * ms, 2, 0.04 * ms}, {7000 * ms, 260 * ms, 2, 0},
+			} {
+				res, err := Run(p, Options{Chip: chip, Idle: tc.idle, Repeat: tc.repeat})
+				if err != nil {
+					t.Fatalf("%s: %v", p.Name, err)
+				}
+				r, n := res.Report, clock.Nanoseconds(tc.repeat)
+				if len(res.Dispatches) != tc.repeat || r.Cycles != plain.Report.Cycles*clock.Cycles(tc.repeat) {
+					t.Errorf("%s, %+v: %d dispatches, %d cycles, once %d", p.Name, tc, len(res.Dispatches), r.Cycles, plain.Report.Cycles)
+				}
+				l := lay(res, &chip, tc.host)
+				var at clock.Nanoseconds
+				energy, power := 0.0, 0.0
+				descriptors := 0
+				for i := range l.Spans {
+					s := &l.Spans[i]
+					if s.At != at || s.For < 0 || s.Energy < 0 || s.What == "" {
+						t.Errorf("%s, %+v: span %d is %+v, the one before ends at %v", p.Name, tc, i, *s, at)
+					}
+					at += s.For
+					energy += float64(s.Energy)
+					power += float64(s.Watts() * float64(s.For))
+					if s.For == 0 {
+						power += float64(s.Energy)
+						if s.What != "dispatch" || tc.host > 0 {
+							t.Errorf("%s, %+v: span %d of no time: %+v", p.Name, tc, i, *s)
+						}
+					}
+					if strings.HasPrefix(s.What, "descriptor ") {
+						descriptors++
+					}
+				}
+				wall := r.Time + n*(tc.idle+tc.wake+tc.host)
+				waiting := min(tc.idle, 100*ms) + tc.wake + tc.host
+				total := float64(r.Energy) + chip.WaitPower.Value*float64(n*waiting)
+				if !sameSum(float64(at), float64(wall)) || !sameSum(energy, total) || !sameSum(power, total) || descriptors != len(r.Descriptors) {
+					t.Errorf("%s, %+v: spans of %v, %g nJ, by power %g nJ, %d descriptors; want %v, %g nJ, %d",
+						p.Name, tc, at, energy, power, descriptors, wall, total, len(r.Descriptors))
+				}
+				if tc.host > 0 {
+					highest = max(highest, l.Peak())
+				}
+			}
+		}
+	}
+	t.Logf("the highest span of all draws %.2f W", highest)
+}
+
+// A timeline in full.
+func TestTimeline(t *testing.T) {
+	l := Timeline{Waiting: 0.5, Label: func(d *hw.Descriptor) string { return "work" }}
+	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.Descriptor{{Time: 10, Energy: 70}}}
+	l.Add(&d, 50)
+	l.Add(&Dispatch{Energy: 100}, 0)
+	want := []Span{
+		{0, 20, 10, "idle"}, {20, 10, 0, "rails off"}, {30, 4, 2, "wake"}, {34, 50, 125, "host"}, {84, 10, 70, "work"}, {94, 0, 100, "dispatch"},
+	}
+	if d := cmp.Diff(want, l.Spans); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if l.Idle != (Part{30, 10}) || l.Wake != (Part{4, 2}) || l.Host != (Part{50, 25}) || l.Peak() != 7 {
+		t.Errorf("idle %+v, wake %+v, host %+v, peak %g W", l.Idle, l.Wake, l.Host, l.Peak())
+	}
+}
+
+// A dispatch that faults has the descriptors before the fault, and is the last.
+func TestDispatchesEndWithAFault(t *testing.T) {
+	p, err := loader.IdentityProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := Run(p, Options{Chip: hw.M1(), Repeat: 4, GateTiles: 1<<32 - 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Report.Faults) != 1 || len(res.Dispatches) != 1 || res.Dispatches[0].Energy != res.Report.Dispatch {
+		t.Errorf("%d faults, dispatches %+v", len(res.Report.Faults), res.Dispatches)
+	}
+}
