@@ -53,7 +53,9 @@
 //	   "bound":"compute","tflops":..,"crc32":"..","note":"..",
 //	   "total":{"cycles":..,"time_ns":..,"wall_ns":..,"energy_nj":..,
 //	            "dispatch_energy_nj":0,"macs":..,"dma_bytes":..}}],
-//	 "total":{"cycles":..,...},
+//	 "total":{"cycles":..,...,"idle_ns":..,"idle_energy_nj":..,"wake_ns":..,
+//	   "wake_energy_nj":..,"host_energy_nj":..,"wall_energy_nj":..,"peak_w":..},
+//	 "power":[{"at_ns":..,"for_ns":..,"watts":..,"energy_nj":..,"what":".."}],
 //	 "not_modelled":[{"name":"..","op":"..","reason":".."}],
 //	 "outputs":[{"name":"..","shape":[..],"crc32":".."}],
 //	 "synthetic_inputs":[".."],"notes":[".."]}
@@ -63,7 +65,9 @@
 // and :groups, or "-"; program counts from 1 and is 0 for none. Descriptors that turn a
 // tensor's channels to a row are their reader's. A layer that is not modelled has zeros
 // for numbers, and is in no total. The dispatches' energy, one a program, is in the
-// network's total and in no layer's. With values, outputs are there, and crc32 of a layer
+// network's total and in no layer's. Its energy_nj is the engine's; wall_energy_nj has
+// idling, waking and waiting for the host too, and is what the spans of power sum to: all
+// programs in order, then all of them again where they are repeated. With values, outputs are there, and crc32 of a layer
 // whose result leaves its program; note where a modelled layer's values could not be
 // computed. What nothing computed is pseudo-random to its readers and among
 // synthetic_inputs.

@@ -10,10 +10,10 @@ import (
 )
 
 // hostTime is what a host adds to the engine's time of a run: its floor for every
-// dispatch, and the copies of inputs and outputs. Zeros and subnormals are counted in
-// outputs that were computed.
-func hostTime(h *host.Host, res *machine.Result, dispatches int) clock.Nanoseconds {
-	n := uint64(max(1, dispatches))
+// dispatch that was begun, and the copies of inputs and outputs. Zeros and subnormals are
+// counted in outputs that were computed.
+func hostTime(h *host.Host, res *machine.Result) clock.Nanoseconds {
+	n := uint64(max(1, len(res.Dispatches)))
 	var l host.Load
 	for p := range res.Program.Inputs() {
 		l.In += 2 * elements(p.Shape)

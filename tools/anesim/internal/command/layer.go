@@ -34,6 +34,8 @@ Its inputs are the ports x and z (x0, x1, ... of concat). Weights are pseudo-ran
 "second" (a constant operand). A layer that the engine cannot run is refused with the
 limit it breaks.
 
+` + idleHelp + `
+
 Operations and their keys; what a key is when left out stands in parentheses:
 
 ` + operationsHelp(),

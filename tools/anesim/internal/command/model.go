@@ -49,7 +49,10 @@ layers side by side, is left out.
 
 Without --values, time, bytes and energy alone are computed. With --values, a tensor that
 no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
-from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.`,
+from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
+
+` + idleHelp + `
+The gap stands before the network's first program; its programs follow without one.`,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
   anesim model net.onnx --emit net.hwx`,
@@ -59,7 +62,7 @@ from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "idle", "init", "json", "csv")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of halves, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"

@@ -11,6 +11,7 @@ import (
 
 	"anesim/hw/clock"
 	"anesim/loader/lower"
+	"anesim/tools/machine"
 	"anesim/tools/network"
 )
 
@@ -25,7 +26,8 @@ type jsonModel struct {
 	Host        string        `json:"host"`
 	Programs    []jsonProgram `json:"programs"`
 	Layers      []jsonLayer   `json:"layers"`
-	Total       jsonTotal     `json:"total"`
+	Total       jsonWall      `json:"total"`
+	Power       []jsonSpan    `json:"power"`
 	NotModelled []jsonMissing `json:"not_modelled"`
 	Outputs     []jsonOutput  `json:"outputs"`
 	Synthetic   []string      `json:"synthetic_inputs,omitempty"`
@@ -105,7 +107,8 @@ func tflops(macs uint64, t clock.Nanoseconds) float64 {
 }
 
 // total adds the layers up, and the dispatches of the programs.
-func (r *modelRun) total() (t jsonTotal) {
+func (r *modelRun) total(l *machine.Timeline) jsonWall {
+	var t jsonTotal
 	for i := range r.layers {
 		x := r.layers[i].report
 		if x == nil {
@@ -120,7 +123,7 @@ func (r *modelRun) total() (t jsonTotal) {
 	t.WallNs = t.TimeNs + float64(r.host)
 	t.Dispatch = float64(r.dispatch)
 	t.EnergyNJ += t.Dispatch
-	return t
+	return onTheWall(t, l)
 }
 
 // missing lists the layers that are not modelled.
@@ -186,9 +189,10 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 }
 
 func (r *modelRun) writeJSON(w io.Writer) error {
+	line := r.timeline()
 	out := jsonModel{
 		Schema: schema, Network: r.net.Name, File: r.file, Chip: r.options.Chip.Name, Host: r.preset.Name,
-		Programs: r.jsonPrograms(), Layers: r.jsonLayers(), Total: r.total(), NotModelled: r.missing(), Outputs: []jsonOutput{},
+		Programs: r.jsonPrograms(), Layers: r.jsonLayers(), Total: r.total(line), Power: jsonSpans(line), NotModelled: r.missing(), Outputs: []jsonOutput{},
 		Synthetic: r.synthetic, Notes: r.notes(),
 	}
 	for _, o := range r.outputs {
@@ -280,13 +284,11 @@ func (r *modelRun) writePrograms(w io.Writer) {
 }
 
 func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
-	t := r.total()
+	t := r.total(r.timeline())
 	time := clock.Nanoseconds(t.TimeNs)
 	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it %s)\n",
 		t.Cycles, time, t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch), r.dispatches())
-	if r.host > 0 {
-		fmt.Fprintf(w, "wall: %v, %v of it host %s\n", clock.Nanoseconds(t.WallNs), r.host, r.preset.Name)
-	}
+	writeWall(w, &t, r.host, r.preset.Name, &r.options.Chip)
 	r.writePrograms(w)
 	fmt.Fprintf(w, "note: %s\n", leftOut)
 	for _, name := range r.synthetic {

@@ -30,8 +30,17 @@ type modelRun struct {
 	layers    []layerRun
 	dispatch  clock.Nanojoules  // of all programs
 	host      clock.Nanoseconds // what the preset adds over all programs
+	calls     []programCalls    // of the programs that ran
 	synthetic []string          // tensors that are pseudo-random
 	outputs   []machine.Output
+}
+
+// programCalls are a program's dispatches.
+type programCalls struct {
+	*network.Program
+	layers     []layerRun
+	dispatches []machine.Dispatch
+	host       clock.Nanoseconds // of each
 }
 
 // A layerRun is what a layer's descriptors did.
@@ -96,10 +105,12 @@ func (r *modelRun) run() error {
 			continue
 		}
 		r.dispatch += res.Report.Dispatch
-		r.host += hostTime(&r.preset, res, r.options.Repeat)
+		host := hostTime(&r.preset, res)
+		r.host += host
 		for i := range layers {
 			layers[i].record(res.Report, p.Runs[i], p.TaskCount)
 		}
+		r.calls = append(r.calls, programCalls{p, layers, res.Dispatches, host / clock.Nanoseconds(len(res.Dispatches))})
 		for _, out := range res.Outputs {
 			tensors[out.Port.Name] = out.Data
 		}
@@ -121,6 +132,9 @@ func (r *modelRun) run() error {
 func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float16) (*machine.Result, error) {
 	o := r.options
 	o.Budget = hw.DefaultBudget * uint64(len(p.Runs))
+	if len(r.calls) > 0 {
+		o.Idle = 0 // the network's gap stands before its first program
+	}
 	o.Inputs = map[string][]float16.Float16{}
 	for port := range p.Inputs() {
 		if data, ok := tensors[port.Name]; ok {
@@ -138,6 +152,48 @@ func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float1
 		}
 	}
 	return res, nil
+}
+
+// timeline lays the network out: all programs, then all of them again.
+func (r *modelRun) timeline() *machine.Timeline {
+	l := &machine.Timeline{Waiting: r.options.Chip.WaitPower.Value}
+	for n := range max(1, r.options.Repeat) {
+		for i := range r.calls {
+			if c := &r.calls[i]; n < len(c.dispatches) {
+				l.Label = c.label
+				d := c.counted(&c.dispatches[n])
+				l.Add(&d, c.host)
+			}
+		}
+	}
+	return l
+}
+
+// layer is the layer that a descriptor is of, nil where it is none's.
+func (c *programCalls) layer(d *hw.Descriptor) *layerRun {
+	for i, run := range c.Runs {
+		if d.Index >= run.First && d.Index < run.First+run.Tasks {
+			return &c.layers[i]
+		}
+	}
+	return nil
+}
+
+func (c *programCalls) label(d *hw.Descriptor) string {
+	return fmt.Sprintf("%s: descriptor %d: %v", c.layer(d).Name, d.Index, d.Op)
+}
+
+// counted is a dispatch with those of its descriptors that are in the totals: none of a
+// layer that a fault cut short.
+func (c *programCalls) counted(d *machine.Dispatch) machine.Dispatch {
+	all := *d
+	all.Descriptors = nil
+	for i := range d.Descriptors {
+		if l := c.layer(&d.Descriptors[i]); l != nil && l.report != nil {
+			all.Descriptors = append(all.Descriptors, d.Descriptors[i])
+		}
+	}
+	return all
 }
 
 // record takes in what the layer's descriptors did in every dispatch of a program of so

@@ -26,7 +26,8 @@ type jsonReport struct {
 	Chip        string           `json:"chip"`
 	Host        string           `json:"host"`
 	Descriptors []jsonDescriptor `json:"descriptors"`
-	Total       jsonTotal        `json:"total"`
+	Total       jsonWall         `json:"total"`
+	Power       []jsonSpan       `json:"power"`
 	Outputs     []jsonOutput     `json:"outputs"`
 	Faults      []jsonFault      `json:"faults"`
 	Synthetic   []string         `json:"synthetic_inputs,omitempty"`
@@ -51,6 +52,7 @@ type jsonDescriptor struct {
 	TimeLow  float64      `json:"time_ns_low"`
 	TimeHigh float64      `json:"time_ns_high"`
 	EnergyNJ float64      `json:"energy_nj"`
+	PowerW   float64      `json:"power_w"`
 	Counters jsonCounters `json:"counters"`
 	Computed bool         `json:"computed"`
 	Note     string       `json:"note,omitempty"`
@@ -158,17 +160,20 @@ func (c jsonCounters) MarshalJSON() ([]byte, error) {
 
 func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags) error {
 	r := res.Report
+	host := hostTime(&f.preset, res)
+	line := timeline(res, host, &o.Chip)
+	low, high := r.Interval()
 	out := jsonReport{
 		Schema: schema, Program: res.Program.Name, Form: string(res.Program.Form),
 		Chip: o.Chip.Name, Host: f.preset.Name, Synthetic: res.Synthetic,
 		Descriptors: []jsonDescriptor{}, Outputs: []jsonOutput{}, Faults: []jsonFault{},
-		Total: jsonTotal{
-			Cycles: uint64(r.Cycles), TimeNs: float64(r.Time), WallNs: float64(r.Time + hostTime(&f.preset, res, o.Repeat)),
-			EnergyNJ: float64(r.Energy), Dispatch: float64(r.Dispatch), MACs: r.MACs, DMABytes: r.DMA.Total(),
-		},
+		Total: onTheWall(jsonTotal{
+			Cycles: uint64(r.Cycles), TimeNs: float64(r.Time), TimeLow: float64(low), TimeHigh: float64(high),
+			WallNs: float64(r.Time + host), EnergyNJ: float64(r.Energy), Dispatch: float64(r.Dispatch),
+			MACs: r.MACs, DMABytes: r.DMA.Total(),
+		}, line),
+		Power: jsonSpans(line),
 	}
-	low, high := r.Interval()
-	out.Total.TimeLow, out.Total.TimeHigh = float64(low), float64(high)
 	for i := range r.Descriptors {
 		out.Descriptors = append(out.Descriptors, jsonOf(&r.Descriptors[i]))
 	}
@@ -215,6 +220,7 @@ func jsonOf(d *hw.Descriptor) jsonDescriptor {
 		TimeLow:  float64(low),
 		TimeHigh: float64(high),
 		EnergyNJ: float64(d.Energy),
+		PowerW:   watts(d),
 		Counters: jsonCounters(d.Counters),
 		Computed: d.Computed,
 		Note:     d.Note,
@@ -239,7 +245,7 @@ func writeCSV(w io.Writer, res *machine.Result) error {
 		"cycles", "compute", "input_stall", "output_stall", "kernel_stall", "throttle", "l2_read_stall", "l2_write_stall", "overhead", "idle",
 		"work_units", "mac_cycles_per_wu", "post_cycles_per_wu", "ne_single", "ne_double", "planar", "l2_broadcast", "l2_writeback", "kernel_bytes",
 		"dma_source1", "dma_source2", "dma_kernel", "dma_destination", "dma_total", "exe_stored", "exe_model",
-		"macs", "bound", "time_ns", "energy_nj", "computed",
+		"macs", "bound", "time_ns", "energy_nj", "computed", "power_w",
 	})
 	for i := range res.Report.Descriptors {
 		d := jsonOf(&res.Report.Descriptors[i])
@@ -255,7 +261,7 @@ func writeCSV(w io.Writer, res *machine.Result) error {
 		} {
 			row = append(row, strconv.FormatUint(n, 10))
 		}
-		c.Write(append(row, d.Bound, number(d.TimeNs), number(d.EnergyNJ), strconv.FormatBool(d.Computed)))
+		c.Write(append(row, d.Bound, number(d.TimeNs), number(d.EnergyNJ), strconv.FormatBool(d.Computed), number(d.PowerW)))
 	}
 	c.Flush()
 	return c.Error()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +17,7 @@ import (
 	"anesim/bench/host"
 	"anesim/firmware"
 	"anesim/hw"
+	"anesim/hw/clock"
 	"anesim/loader"
 	"anesim/tools/machine"
 )
@@ -32,6 +34,7 @@ type runFlags struct {
 	gateTiles  string
 	set        []string
 	repeat     int
+	idle       time.Duration
 	init       string
 	counters   bool
 	constants  bool
@@ -50,12 +53,19 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
 	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
 	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
+	s.DurationVar(&f.idle, "idle", 0, "let the engine idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
 	s.StringVar(&f.init, "init", "", "register-init table from `FILE`, binary or CSV")
 	s.BoolVar(&f.counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON")
 	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
 }
+
+// idleHelp says what --idle does to a report.
+const idleHelp = `With --idle the engine has idled before each dispatch. Idling and the wake after it are
+wall time, never the engine's, and cost energy: the waiting power until the rails go off,
+then nothing, and the waiting power over the wake. The constants are WakeGap, WakeTime,
+ColdGap, ColdWake and RailsOff of anesim run --constants.`
 
 func runCommand() *cobra.Command {
 	var f runFlags
@@ -68,7 +78,13 @@ a 64-to-64 linear layer with the identity as weights.
 
 FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
-weights are an input like any other ("weights").`,
+weights are an input like any other ("weights").
+
+` + idleHelp + `
+
+With --json, "power" lists the engine's power from start to end of the wall time, in
+watts: idle, rails off, wake, host, then each descriptor; peak_w is its highest. A span
+of no time ("dispatch", where no host is named) has energy alone.`,
 		Args: atMostOneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := programArg(args)
@@ -111,10 +127,13 @@ func (f *runFlags) options() (o machine.Options, err error) {
 	if f.repeat < 1 {
 		return o, usage("--repeat %d: want 1 or more", f.repeat)
 	}
+	if f.idle < 0 {
+		return o, usage("--idle %v: want 0 or more", f.idle)
+	}
 	if f.timingOnly && f.out != "" {
 		return o, usage("--timing-only computes nothing for --out")
 	}
-	o = machine.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat}
+	o = machine.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: clock.Nanoseconds(f.idle.Nanoseconds())}
 	if o.Chip, err = hw.ChipByName(f.chip); err != nil {
 		return o, &usageError{err}
 	}

@@ -36,9 +36,9 @@ func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlag
 	low, high := r.Interval()
 	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time (%v to %v), %d MACs%s, %d DMA bytes, %v (%v of it the dispatch)\n",
 		r.Cycles, r.Time, low, high, r.MACs, rate(r), r.DMA.Total(), r.Energy, r.Dispatch)
-	if t := hostTime(&f.preset, res, o.Repeat); t > 0 {
-		fmt.Fprintf(w, "wall: %v, %v of it host %s\n", r.Time+t, t, f.preset.Name)
-	}
+	host := hostTime(&f.preset, res)
+	wall := onTheWall(jsonTotal{WallNs: float64(r.Time + host), EnergyNJ: float64(r.Energy)}, timeline(res, host, &o.Chip))
+	writeWall(w, &wall, host, f.preset.Name, &o.Chip)
 	stalls(w, r)
 	if f.counters {
 		writeCounters(w, r)

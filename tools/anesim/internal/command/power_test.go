@@ -1,0 +1,196 @@
+package command
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A wallReport is what run, layer and model have in common.
+type wallReport struct {
+	Descriptors []struct {
+		TimeNs   float64 `json:"time_ns"`
+		EnergyNJ float64 `json:"energy_nj"`
+		PowerW   float64 `json:"power_w"`
+	} `json:"descriptors"`
+	Total jsonWall   `json:"total"`
+	Power []jsonSpan `json:"power"`
+}
+
+func wall(t *testing.T, want int, args ...string) (r wallReport) {
+	t.Helper()
+	out, errs, code := anesim(append(args, "--json")...)
+	if code != want {
+		t.Fatalf("anesim %q: exit %d: %s", args, code, errs)
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// sound checks that the spans cover the wall time once and hold its energy.
+func (r *wallReport) sound(t *testing.T, args []string) {
+	t.Helper()
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+	at, energy, peak := 0.0, 0.0, 0.0
+	idle, wake := 0.0, 0.0
+	for i, s := range r.Power {
+		if !near(s.AtNs, at) || s.ForNs < 0 || s.What == "" || !near(s.Watts*s.ForNs, s.EnergyNJ) && s.ForNs > 0 {
+			t.Errorf("%q: span %d is %+v, the one before ends at %v ns", args, i, s, at)
+		}
+		at += s.ForNs
+		peak = max(peak, s.Watts)
+		if energy += float64(s.Watts * s.ForNs); s.ForNs == 0 {
+			energy += s.EnergyNJ
+		}
+		switch s.What {
+		case "idle", "rails off":
+			idle += s.ForNs
+		case "wake":
+			wake += s.ForNs
+		}
+	}
+	x := &r.Total
+	if !near(at, x.WallNs) || !near(energy, x.WallEnergy) || peak != x.PeakW || !near(idle, x.IdleNs) || !near(wake, x.WakeNs) {
+		t.Errorf("%q: spans of %v ns, %v nJ, %v ns idle, %v ns waking, highest %v W; total %+v", args, at, energy, idle, wake, peak, x)
+	}
+	if sum := x.EnergyNJ + x.HostEnergy + x.IdleEnergy + x.WakeEnergy; !near(sum, x.WallEnergy) {
+		t.Errorf("%q: parts of %v nJ, total %v", args, sum, x.WallEnergy)
+	}
+	for i, d := range r.Descriptors {
+		if !near(d.PowerW*d.TimeNs, d.EnergyNJ) || d.PowerW <= 0 {
+			t.Errorf("%q: descriptor %d: %+v", args, i, d)
+		}
+	}
+}
+
+func TestPowerCoversTheWall(t *testing.T) {
+	cut := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: add, second: scalar, value: 1}\n- {name: b, op: conv, cout: 4}\n"+
+		"- {name: flat, op: reshape, h: 16, w: 16}\n- {name: d, op: relu}\n"))
+	runs := [][]string{
+		{"run"}, {"run", example(t, "concat"), "--chip", "m1max"}, {"layer", "conv", "cin=64", "h=14", "w=14", "cout=64", "k=3", "pad=1"},
+		{"model", cut}, {"model", cut, "--values"}, {"model", exampleNetwork("transformer.yaml")},
+	}
+	for _, args := range runs {
+		for _, more := range []string{
+			"", "--repeat 3", "--host macos-air", "--host macos-mbp --repeat 2", "--idle 30ms", "--idle 150ms --repeat 3", "--idle 10s --host linux --repeat 2",
+		} {
+			line := append(args[:len(args):len(args)], strings.Fields(more)...)
+			r := wall(t, exitDone, line...)
+			r.sound(t, line)
+		}
+	}
+	// A fault ends the dispatches, and what it cut short is in no total of a network's.
+	for _, args := range [][]string{
+		{"run", "--gate-tiles", "0-31", "--host", "linux", "--repeat", "3", "--idle", "1s"},
+		{"model", cut, "--gate-tiles", "0-31", "--host", "linux", "--repeat", "3", "--idle", "1s"},
+	} {
+		r := wall(t, exitFailed, args...)
+		r.sound(t, args)
+	}
+}
+
+// An idle gap is wall time and energy of its own: the engine's numbers stay.
+func TestIdle(t *testing.T) {
+	const ms, waiting = 1e6, 0.0479
+	plain := wall(t, exitDone, "run", "--repeat", "2")
+	if x := &plain.Total; x.IdleNs != 0 || x.WakeNs != 0 || x.WallNs != x.TimeNs || x.WallEnergy != x.EnergyNJ {
+		t.Errorf("without a gap: %+v", x)
+	}
+	for _, tc := range []struct {
+		gap        string
+		on, wakeNs float64
+	}{
+		{"0s", 0, 0}, {"20ms", 20 * ms, 0.1 * ms}, {"100ms", 100 * ms, 0.5 * ms}, {"4.9s", 100 * ms, 0.5 * ms}, {"5s", 100 * ms, 260 * ms},
+	} {
+		gap, err := time.ParseDuration(tc.gap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := wall(t, exitDone, "run", "--repeat", "2", "--idle", tc.gap).Total
+		if x.jsonTotal.Cycles != plain.Total.Cycles || x.TimeNs != plain.Total.TimeNs || x.EnergyNJ != plain.Total.EnergyNJ {
+			t.Errorf("--idle %s: the engine's part is %+v, was %+v", tc.gap, x.jsonTotal, plain.Total.jsonTotal)
+		}
+		for _, c := range [][2]float64{
+			{x.IdleNs, 2 * float64(gap)}, {x.WakeNs, 2 * tc.wakeNs}, {x.IdleEnergy, 2 * waiting * tc.on}, {x.WakeEnergy, 2 * waiting * tc.wakeNs},
+			{x.WallNs, x.TimeNs + 2*(float64(gap)+tc.wakeNs)},
+		} {
+			if math.Abs(c[0]-c[1]) > 1e-9*max(1, c[1]) {
+				t.Errorf("--idle %s: %g, want %g: %+v", tc.gap, c[0], c[1], x)
+			}
+		}
+	}
+}
+
+// A network of several programs idles before the first of them alone.
+func TestModelIdlesOnceARepeat(t *testing.T) {
+	cut := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: relu}\n"+
+		"- {name: flat, op: reshape, h: 16, w: 16}\n- {name: d, op: relu}\n"))
+	r := wall(t, exitDone, "model", cut, "--repeat", "2", "--idle", "1s", "--host", "linux")
+	var got []string
+	for _, s := range r.Power {
+		got = append(got, s.What)
+	}
+	once := "idle|rails off|wake|host|a: descriptor 0: activation|host|d: descriptor 0: activation"
+	if s := strings.Join(got, "|"); s != once+"|"+once {
+		t.Errorf("spans %s", s)
+	}
+}
+
+// The line of the table is there with --idle and not without.
+func TestIdleInTheTable(t *testing.T) {
+	for _, args := range [][]string{{"run"}, {"layer", "relu", "c=4"}, {"model", filepath.Join("..", "..", "examples", "transformer.yaml")}} {
+		out, _, _ := anesim(args...)
+		if strings.Contains(out, "idle:") || strings.Contains(out, "wall:") {
+			t.Errorf("%q without a gap:\n%s", args, out)
+		}
+		out, _, _ = anesim(append(args, "--idle", "150ms", "--host", "macos-air")...)
+		if want := "\nidle: 150.000 ms, 4.790 mJ (rails off after 100.000 ms of a gap); wake: 500.000 us, 23.950 uJ; in all "; !strings.Contains(out, want) ||
+			strings.Count(out, "\nwall: ") != 1 {
+			t.Errorf("%q with a gap:\n%s", args, out)
+		}
+		out, _, _ = anesim(append(args, "--idle", "150ms")...)
+		if !strings.Contains(out, "\nwall: 150.") || strings.Contains(out, "of it host") {
+			t.Errorf("%q with a gap and no host:\n%s", args, out)
+		}
+	}
+}
+
+func TestIdleErrors(t *testing.T) {
+	for _, command := range []string{"run", "layer relu c=4", "model net.yaml"} {
+		for value, says := range map[string]string{
+			"-1s": "--idle -1s: want 0 or more", "5": "missing unit", "soon": "invalid duration", "": "invalid duration", "9999999h": "invalid duration",
+		} {
+			_, errs, code := anesim(append(strings.Fields(command), "--idle="+value)...)
+			if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, says) {
+				t.Errorf("%s --idle=%s: exit %d: %s", command, value, code, errs)
+			}
+		}
+	}
+}
+
+func TestCSVHasThePower(t *testing.T) {
+	out, _, code := anesim("run", "--csv")
+	if code != exitDone {
+		t.Fatal(code)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(rows[0]) - 1
+	if rows[0][last] != "power_w" {
+		t.Fatalf("the last column is %s", rows[0][last])
+	}
+	for i, d := range wall(t, exitDone, "run").Descriptors {
+		if w, err := strconv.ParseFloat(rows[i+1][last], 64); err != nil || math.Abs(w-d.PowerW) > 1e-6 {
+			t.Errorf("row %d has %s W, the JSON %v", i, rows[i+1][last], d.PowerW)
+		}
+	}
+}
