@@ -3,12 +3,16 @@ package command
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"anesim/hw"
+	"anesim/hw/clock"
 )
 
 // A wallReport is what run, layer and model have in common.
@@ -98,7 +102,8 @@ func TestPowerCoversTheWall(t *testing.T) {
 
 // An idle gap is wall time and energy of its own: the engine's numbers stay.
 func TestIdle(t *testing.T) {
-	const ms, waiting = 1e6, 0.0479
+	const ms = 1e6
+	waiting := hw.M1().WaitPower.Value
 	plain := wall(t, exitDone, "run", "--repeat", "2")
 	if x := &plain.Total; x.IdleNs != 0 || x.WakeNs != 0 || x.WallNs != x.TimeNs || x.WallEnergy != x.EnergyNJ {
 		t.Errorf("without a gap: %+v", x)
@@ -151,7 +156,9 @@ func TestIdleInTheTable(t *testing.T) {
 			t.Errorf("%q without a gap:\n%s", args, out)
 		}
 		out, _, _ = anesim(append(args, "--idle", "150ms", "--host", "macos-air")...)
-		if want := "\nidle: 150.000 ms, 4.790 mJ (rails off after 100.000 ms of a gap); wake: 500.000 us, 23.950 uJ; in all "; !strings.Contains(out, want) ||
+		waiting := hw.M1().WaitPower.Value
+		if want := fmt.Sprintf("\nidle: 150.000 ms, %v (rails off after 100.000 ms of a gap); wake: 500.000 us, %v; in all ",
+			clock.Nanojoules(waiting*100e6), clock.Nanojoules(waiting*0.5e6)); !strings.Contains(out, want) ||
 			strings.Count(out, "\nwall: ") != 1 {
 			t.Errorf("%q with a gap:\n%s", args, out)
 		}
