@@ -63,26 +63,17 @@ func (d *Device) SetTileEnables(mask uint32) { d.open = tiles.Enables(mask) }
 
 // Execute runs one task. It returns true after a fault, which the report keeps.
 func (d *Device) Execute(t *regs.Task) (halt bool) {
-	var r Descriptor
-	d.p.time(&r, t, d.open, &d.line)
-	if unit, what := d.fault(t); what != "" {
-		d.report.Faults = append(d.report.Faults, Fault{unit, t.Index, d.report.Cycles, what})
+	// Descriptors are large: each is made where it stays.
+	rep := &d.report
+	n := len(rep.Descriptors)
+	rep.Descriptors = append(rep.Descriptors, Descriptor{})
+	r := &rep.Descriptors[n]
+	d.p.time(r, t, d.open, &d.line)
+	if f := d.run(r, t); f != nil {
+		f.Descriptor, f.Cycle = t.Index, rep.Cycles
+		rep.Descriptors, rep.Faults = rep.Descriptors[:n], append(rep.Faults, *f)
 		return true
 	}
-	if d.opts.Values {
-		if f := d.values(&r, t); f != nil {
-			f.Descriptor, f.Cycle = t.Index, d.report.Cycles
-			d.report.Faults = append(d.report.Faults, *f)
-			return true
-		}
-	}
-	d.add(&r)
-	return false
-}
-
-func (d *Device) add(r *Descriptor) {
-	rep := &d.report
-	rep.Descriptors = append(rep.Descriptors, *r)
 	rep.Cycles += r.Cycles.Total()
 	rep.Time += r.Time
 	rep.Energy += r.Energy
@@ -91,6 +82,18 @@ func (d *Device) add(r *Descriptor) {
 	rep.DMA.Source2 += r.DMA.Source2
 	rep.DMA.Kernel += r.DMA.Kernel
 	rep.DMA.Destination += r.DMA.Destination
+	return false
+}
+
+// run checks a timed task and computes its values when they are asked for.
+func (d *Device) run(r *Descriptor, t *regs.Task) *Fault {
+	if unit, what := d.fault(t); what != "" {
+		return &Fault{Unit: unit, What: what}
+	}
+	if d.opts.Values {
+		return d.values(r, t)
+	}
+	return nil
 }
 
 // Report is what the device did since it was made.

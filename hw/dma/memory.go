@@ -3,6 +3,7 @@ package dma
 import (
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // A Segment is a run of device memory.
@@ -75,12 +76,7 @@ func NewMemory(list []Segment) (*Memory, error) {
 
 // find is the segment that holds all of the n bytes at addr.
 func (m *Memory) find(addr, n uint64) (*segment, error) {
-	i, _ := slices.BinarySearchFunc(m.segments, addr, func(s segment, a uint64) int {
-		if s.addr+s.size <= a {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
 	if i == len(m.segments) || m.segments[i].addr > addr {
 		return nil, &AccessError{Addr: addr, Bytes: n}
 	}
