@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/optimize"
+
 	"anesim/bench/host"
 	"anesim/hw"
 )
@@ -19,20 +21,14 @@ type free struct {
 	chip      string // empty for both chips
 }
 
-// freeConstants are those of the engine's time.
+// freeConstants are those of the engine's time that nothing but whole calls shows.
 func freeConstants() []free {
 	read := func(c *hw.Chip) *hw.Constant { return &c.ReadRate }
-	total := func(c *hw.Chip) *hw.Constant { return &c.TotalRate }
 	return []free{
-		// The weight stream was measured at 58-60 GB/s with a host's part in it, all
-		// traffic at 68 on the M1 and 79-90 on the M1 Max. A descriptor takes at least the
-		// vendor's 44 cycles and at most 2.8 us measured; each of 64 banks takes one
-		// element a cycle at most, and the planar engine no more.
+		// The weight stream was measured at 58-60 GB/s with a host's part in it. Each of 64
+		// banks takes one element a cycle at most, and the planar engine no more.
 		{"ReadRate", 50e9, 68e9, read, "m1"},
 		{"ReadRate", 50e9, 68e9, read, "m1max"},
-		{"TotalRate", 55e9, 68e9, total, "m1"},
-		{"TotalRate", 79e9, 90e9, total, "m1max"},
-		{"TaskOverhead", 31, 2800, func(c *hw.Chip) *hw.Constant { return &c.TaskOverhead }, ""},
 		{"TransposeRate", 4, 64, func(c *hw.Chip) *hw.Constant { return &c.TransposeRate }, ""},
 		{"PlanarRate", 10e9, 91e9, func(c *hw.Chip) *hw.Constant { return &c.PlanarRate }, ""},
 	}
@@ -48,46 +44,61 @@ type Fit struct {
 // Calibrate fits the free constants of the engine and the hosts to the latencies. The
 // loss is the sum of Huber losses of relative errors: an outlier pulls no harder than a
 // row at the threshold. Hosts enter linearly and are solved for inside each step; the
-// engine's constants are searched along their axes, in logarithms, with steps that halve
-// when none helps.
-func (f *Fit) Calibrate(samples []Sample) {
-	frees, prior := freeConstants(), f.Presets.Hosts
-	best := f.Presets.clone()
-	least := best.fitHosts(samples, prior)
-	left := cmp.Or(f.Evaluations, defaultEvaluations)
-	for step := firstStep; step > lastStep && left > 0; {
-		improved := false
+// engine's constants are searched by a simplex, in logarithms between their bounds. The
+// error is the search's.
+func (f *Fit) Calibrate(samples []Sample) error {
+	frees, start := freeConstants(), f.Presets
+	x := make([]float64, len(frees))
+	for i := range frees {
+		x[i] = frees[i].place(&start)
+	}
+	best, least := start.clone(), math.Inf(1)
+	problem := optimize.Problem{Func: func(x []float64) float64 {
+		p := start.clone()
 		for i := range frees {
-			for _, by := range [...]float64{math.Exp(step), math.Exp(-step)} {
-				p := best.clone()
-				frees[i].scale(&p, by)
-				left--
-				if l := p.fitHosts(samples, prior); l < least {
-					best, least, improved = p, l, true
-					break
-				}
-			}
+			frees[i].put(&p, x[i])
 		}
-		if !improved {
-			step /= 2
+		loss := p.fitHosts(samples, start.Hosts)
+		if loss < least {
+			best, least = p, loss
 		}
+		return loss
+	}}
+	settings := optimize.Settings{
+		FuncEvaluations: cmp.Or(f.Evaluations, defaultEvaluations),
+		Converger:       &optimize.FunctionConverge{Absolute: converged, Iterations: patience},
+	}
+	if _, err := optimize.Minimize(problem, x, &settings, &optimize.NelderMead{SimplexSize: firstStep}); err != nil {
+		return fmt.Errorf("calibration: %w", err)
 	}
 	best.fitEnergy(samples)
 	f.Presets = best
+	return nil
 }
 
 const (
-	firstStep          = 0.4 // of a logarithm
-	lastStep           = 0.004
+	firstStep          = 0.8 // of a place
+	converged          = 1e-5
+	patience           = 40 // steps without a better loss
 	defaultEvaluations = 1000
 )
 
-// scale multiplies a constant, within its bounds.
-func (c *free) scale(p *Presets, by float64) {
+// place is where a constant stands between its bounds in logarithms, stretched to the
+// whole line: 0 is the middle.
+func (c *free) place(p *Presets) float64 {
+	chip := p.Chips[cmp.Or(c.chip, "m1")]
+	const margin = 1e-3 // a bound itself is infinitely far
+	t := math.Log(c.at(&chip).Value/c.low) / math.Log(c.high/c.low)
+	t = min(max(t, margin), 1-margin)
+	return math.Log(t / (1 - t))
+}
+
+// put gives a constant the value at a place.
+func (c *free) put(p *Presets, place float64) {
+	t := 1 / (1 + math.Exp(-place))
 	for name, chip := range p.Chips {
 		if c.chip == "" || c.chip == name {
-			k := c.at(&chip)
-			k.Value = min(max(k.Value*by, c.low), c.high)
+			c.at(&chip).Value = c.low * math.Pow(c.high/c.low, t)
 			p.Chips[name] = chip
 		}
 	}
@@ -222,7 +233,7 @@ func (s *Sample) shape() string {
 
 // CrossValidate leaves every shape out once, on all machines at once, fits the rest and
 // says what the fit makes of it.
-func (f *Fit) CrossValidate(samples []Sample) []Residual {
+func (f *Fit) CrossValidate(samples []Sample) ([]Residual, error) {
 	folds := make(map[string][]int)
 	for i := range samples {
 		k := samples[i].shape()
@@ -237,10 +248,12 @@ func (f *Fit) CrossValidate(samples []Sample) []Residual {
 			}
 		}
 		g := Fit{f.Presets, f.Evaluations}
-		g.Calibrate(rest)
+		if err := g.Calibrate(rest); err != nil {
+			return nil, err
+		}
 		for _, i := range folds[k] {
 			out = append(out, g.Presets.residual(&samples[i]))
 		}
 	}
-	return out
+	return out, nil
 }

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/x448/float16"
+
 	"anesim/bench/host"
 	"anesim/bench/measured"
 	"anesim/hw/dma"
@@ -213,6 +215,14 @@ func (l *Lowerer) lowered(layer lower.Layer) ([]Step, error) {
 		return s, nil
 	}
 	w := lower.Weights{Table: make([]byte, tableBytes), Reciprocal: make([]byte, tableBytes)}
+	if win := layer.Window; layer.Op == lower.Convolution && (win.Sx > 1 || win.Sy > 1) {
+		// Lanes of a convolution with a stride leave zeros out: a measured one had none.
+		n := layer.Cout * (layer.In.C / layer.Groups) * win.Kh * win.Kw
+		if n > maxStridedWeights {
+			return nil, fmt.Errorf("%d weights of a convolution with a stride; at most %d are packed", n, maxStridedWeights)
+		}
+		w.Filter = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, n)
+	}
 	out, err := lower.Compile(layer, w)
 	if err != nil {
 		return nil, err
@@ -243,4 +253,7 @@ func (l *Lowerer) lowered(layer lower.Layer) ([]Step, error) {
 	return steps, nil
 }
 
-const tableBytes = 128
+const (
+	tableBytes        = 128
+	maxStridedWeights = 1 << 26
+)

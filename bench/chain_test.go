@@ -178,3 +178,28 @@ func TestRowHost(t *testing.T) {
 		t.Errorf("a loop without copies: %s", h)
 	}
 }
+
+// A convolution with a stride has weights without zeros: none are skipped.
+func TestStridedWeightsAreDense(t *testing.T) {
+	l := NewLowerer()
+	shape := measured.Shape{N: 1, Cin: 64, H: 32, W: 32, Cout: 128, Kh: 3, Kw: 3, Stride: 2, Groups: 1}
+	c, err := l.Chain(&measured.Row{Op: "conv", Shape: shape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := c.Estimate(hw.M1(), DefaultPresets().Hosts["none"])
+	if least := uint64(2 * 64 * 128 * 9); e.DMA.Kernel < least {
+		t.Errorf("%d bytes of coefficients, the weights are %d", e.DMA.Kernel, least)
+	}
+	var d hw.Descriptor
+	for _, task := range descriptors(c.Steps) {
+		hw.NewTimer(hw.M1()).Time(&d, task)
+		if want := 8 * 9 * 64; d.Units.MACCyclesPerWU != want {
+			t.Errorf("%d cycles a work unit, want %d", d.Units.MACCyclesPerWU, want)
+		}
+	}
+	shape.Cin, shape.Cout, shape.Kh, shape.Kw = 1<<12, 1<<12, 3, 3
+	if _, err := l.Chain(&measured.Row{Op: "conv", Shape: shape}); err == nil {
+		t.Error("more weights than are packed")
+	}
+}

@@ -11,12 +11,12 @@ import (
 func StudyPresets() Presets {
 	p := Presets{make(map[string]hw.Chip), make(map[string]host.Host)}
 	for _, c := range hw.Chips() {
-		c.TaskOverhead.Value, c.TransposeRate.Value, c.PlanarRate.Value = 1000, 16, 57.6e9
-		c.ReadRate.Value, c.TotalRate.Value = 65.4e9, 65.1e9
-		energy := [energyTerms]float64{0.205e6, 2.21, 1, 1, 24, 0.27, 0.123}
+		c.TransposeRate.Value, c.PlanarRate.Value = 16, 57.6e9
+		c.ReadRate.Value = 65.4e9
+		energy := [energyTerms]float64{0.205e6, 2.21, 24, 0.27, 0.123}
 		if c.Name == "m1max" {
-			c.ReadRate.Value, c.TotalRate.Value = 56.5e9, 78.1e9
-			energy = [energyTerms]float64{0.087e6, 1.22, 1, 1, 3, 1.41, 0.19}
+			c.ReadRate.Value = 56.5e9
+			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.19}
 		}
 		for i, k := range energyConstants(&c) {
 			k.Value = energy[i]

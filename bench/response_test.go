@@ -2,11 +2,14 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/x448/float16"
 
+	"anesim/bench/measured"
+	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/mac"
@@ -158,10 +161,9 @@ func TestNumbersRespond(t *testing.T) {
 		measure func(*hw.Descriptor) float64
 		least   int // descriptors that must respond
 	}{
-		// Memory and the start of a descriptor keep their time: at half the clock they
-		// take half the cycles.
+		// Memory keeps its time: at half the clock it takes half the cycles.
 		{"half the clock, time", func(c *hw.Chip) { scale(&c.Clock, 0.5) }, elapsed, 1},
-		{"twice the clock, cycles", func(c *hw.Chip) { scale(&c.Clock, 2) }, cycles, descriptors},
+		{"twice the clock, cycles", func(c *hw.Chip) { scale(&c.Clock, 2) }, cycles, descriptors / 2},
 		{"half the bandwidth", func(c *hw.Chip) { scale(&c.ReadRate, 0.5); scale(&c.TotalRate, 0.5) }, cycles, 5},
 		{"half the bandwidth for reads", func(c *hw.Chip) { scale(&c.ReadRate, 0.5) }, cycles, 3},
 		{"half the bandwidth in all", func(c *hw.Chip) { scale(&c.TotalRate, 0.5) }, cycles, 5},
@@ -170,6 +172,15 @@ func TestNumbersRespond(t *testing.T) {
 		{"no packing", func(c *hw.Chip) { c.MaxPack.Value = 1 }, arrayCycles, 1},
 		{"energy of a multiply-accumulate", func(c *hw.Chip) { scale(&c.MACEnergy, 2) }, energy, 2},
 		{"energy of a byte", func(c *hw.Chip) { scale(&c.DRAMEnergy, 2) }, energy, 5},
+		{"energy of an L2 byte", func(c *hw.Chip) { scale(&c.L2Energy, 2) }, energy, descriptors},
+		{"energy of a look-up", func(c *hw.Chip) { scale(&c.TableEnergy, 2) }, energy, 1},
+		{"a slow tile DMA", func(c *hw.Chip) { scale(&c.TileRate, 0.25) }, cycles, 5},
+		{"slow lanes", func(c *hw.Chip) { scale(&c.LaneRate, 0.25) }, cycles, 1},
+		{"twice the latency", func(c *hw.Chip) { scale(&c.MemoryLatency, 2) }, cycles, 5},
+		{"coefficients that must all be there", func(c *hw.Chip) { c.KernelOverlap.Value = 0 }, cycles, 1},
+		{"a slow exchange", func(c *hw.Chip) { scale(&c.TransposeRate, 0.25) }, cycles, 1},
+		{"half the L2 banks", func(c *hw.Chip) { scale(&c.L2Banks, 0.5) }, reads, 1},
+		{"patches of half the pixels", func(c *hw.Chip) { scale(&c.PatchPixels, 0.5) }, arrayCycles, 1},
 		{"active power", func(c *hw.Chip) { scale(&c.ActivePower, 2) }, energy, descriptors},
 	} {
 		if n := respond(t, tt.name, tt.change, tt.measure); n < tt.least {
@@ -178,6 +189,7 @@ func TestNumbersRespond(t *testing.T) {
 	}
 }
 
+func reads(d *hw.Descriptor) float64        { return float64(d.Units.L2Broadcast) }
 func planarCycles(d *hw.Descriptor) float64 { return float64(d.Units.Planar) }
 func arrayCycles(d *hw.Descriptor) float64  { return float64(d.Units.NEDouble) }
 func energy(d *hw.Descriptor) float64       { return float64(d.Energy) }
@@ -203,6 +215,69 @@ func TestBoundsDecide(t *testing.T) {
 	narrow := of(func(c *hw.Chip) { scale(&c.ReadRate, 0.5); scale(&c.TotalRate, 0.5) })
 	if more := float64(narrow.Cycles.Total()) / float64(base.Cycles.Total()); more < 1 || more > 1.1 {
 		t.Errorf("half the bandwidth makes %d cycles of %d", narrow.Cycles.Total(), base.Cycles.Total())
+	}
+}
+
+// What does not fit the scratchpad is a fault, and a smaller one holds less.
+func TestL2SizeDecides(t *testing.T) {
+	before := 0
+	for _, size := range []float64{2 << 20, 1 << 20, 1 << 14, 1 << 5} {
+		chip, faults := hw.M1(), 0
+		chip.L2Bytes.Value = size
+		for _, p := range everyProgram(t) {
+			for _, f := range run(t, p, machine.Options{Chip: chip}).Report.Faults {
+				if f.Unit != "l2" {
+					t.Errorf("%s with %g bytes: %v", p.Name, size, f)
+				}
+				faults++
+			}
+		}
+		if size == 2<<20 && faults > 0 || size < 1<<20 && faults <= before {
+			t.Errorf("%d programs fault with %g bytes, %d with more", faults, size, before)
+		}
+		before = faults
+	}
+}
+
+// Rows of a source that stand on the same banks are read one after the other; the skew
+// that the compiler adds is what spreads them.
+func TestConflictingStridesCost(t *testing.T) {
+	p := realProgram(t, "text/conv_probe_k3_c256_n256_s32_st1_g1_bias0_same.text.bin")
+	of := func(stride uint32) *hw.Descriptor {
+		o, err := firmware.ParseOverride(fmt.Sprintf("L2.Src1RowStride=%#x", stride))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, p, machine.Options{Chip: hw.M1(), Overrides: []firmware.Override{o}})
+		return &r.Report.Descriptors[len(r.Report.Descriptors)-1]
+	}
+	skewed, plain := of(0x4030), of(0x4000)
+	if s, p := skewed.Units.L2Broadcast, plain.Units.L2Broadcast; p < 4*s {
+		t.Errorf("%d cycles of L2 reads with a skew, %d without", s, p)
+	}
+	if plain.Cycles.Total() < skewed.Cycles.Total() {
+		t.Errorf("%d cycles with a skew, %d without", skewed.Cycles.Total(), plain.Cycles.Total())
+	}
+}
+
+// More kernel memory lets more of the next task's coefficients come early.
+func TestKernelMemoryDecides(t *testing.T) {
+	l := NewLowerer()
+	row := measured.Row{Op: "chain_conv", Shape: measured.Shape{N: 1, Cin: 256, H: 32, W: 32, Cout: 256, Kh: 3, Kw: 3, Depth: 4}}
+	c, err := l.Chain(&row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := math.Inf(1)
+	for _, size := range []float64{64 << 10, 66 << 10} {
+		chip := hw.M1()
+		chip.KernelMemory.Value = size
+		e := c.Estimate(chip, DefaultPresets().Hosts["none"])
+		if now := float64(e.Engine); now >= before {
+			t.Errorf("%g bytes an engine: %v ns, with less %v", size, now, before)
+		} else {
+			before = now
+		}
 	}
 }
 

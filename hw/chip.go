@@ -80,11 +80,9 @@ func M1() Chip {
 	c.Name = "m1"
 	c.Clock = Constant{1.428e9, "Hz", Decompiled, "vendor clock table, H13"}
 	c.ReadRate = Constant{m1ReadRate, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096; a study had 61-66e9"}
-	c.TotalRate = Constant{m1TotalRate, "B/s", Fitted, study + "; at most 68e9 measured"}
+	c.TotalRate = Constant{68e9, "B/s", Measured, "all traffic at most; every fit ends there"}
 	c.DispatchEnergy = Constant{m1DispatchEnergy, "nJ/dispatch", Fitted, energies}
 	c.MACEnergy = Constant{m1MACEnergy, "pJ/MAC", Fitted, energies}
-	c.TableEnergy = Constant{m1TableEnergy, "pJ/look-up", Fitted, energies}
-	c.L2Energy = Constant{m1L2Energy, "pJ/B", Fitted, energies}
 	c.DRAMEnergy = Constant{m1DRAMEnergy, "pJ/B", Fitted, energies}
 	c.ActivePower = Constant{m1ActivePower, "W", Fitted, energies}
 	c.WaitPower = Constant{m1WaitPower, "W", Fitted, energies + "; powered while the host works, in no descriptor"}
@@ -97,11 +95,9 @@ func M1Max() Chip {
 	c.Name = "m1max"
 	c.Clock = Constant{1.464e9, "Hz", Decompiled, "vendor clock table, H13g"}
 	c.ReadRate = Constant{m1maxReadRate, "B/s", Fitted, study + "; GEMV, decode, GEMM 4096; a study had 55-57e9"}
-	c.TotalRate = Constant{m1maxTotalRate, "B/s", Fitted, study + "; 79-90e9 measured"}
+	c.TotalRate = Constant{90e9, "B/s", Measured, "reads and writes together, of 79-90e9 measured the most; every fit ends there"}
 	c.DispatchEnergy = Constant{m1maxDispatchEnergy, "nJ/dispatch", Fitted, energies}
 	c.MACEnergy = Constant{m1maxMACEnergy, "pJ/MAC", Fitted, energies}
-	c.TableEnergy = Constant{m1maxTableEnergy, "pJ/look-up", Fitted, energies}
-	c.L2Energy = Constant{m1maxL2Energy, "pJ/B", Fitted, energies}
 	c.DRAMEnergy = Constant{m1maxDRAMEnergy, "pJ/B", Fitted, energies}
 	c.ActivePower = Constant{m1maxActivePower, "W", Fitted, energies}
 	c.WaitPower = Constant{m1maxWaitPower, "W", Fitted, energies + "; powered while the host works, in no descriptor"}
@@ -117,13 +113,16 @@ func h13() Chip {
 		L2Granule:     Constant{16, "B", Decompiled, "bank = (addr / 16) mod 64"},
 		TransposeRate: Constant{h13TransposeRate, "elements/cycle", Fitted, study + "; at most one an L2 bank; weakly bound"},
 		PlanarRate:    Constant{h13PlanarRate, "elements/s", Fitted, study},
-		TaskOverhead:  Constant{h13TaskOverhead, "ns/descriptor", Fitted, study + "; weakly bound: at least 44 cycles, the vendor's model, and at most 2800 ns measured"},
+		TaskOverhead:  Constant{44, "cycles/descriptor", Decompiled, "the vendor's model; at most 2.8 us measured, and every fit ends at the least"},
 
 		KernelMemory:  Constant{64 << 10, "B/engine", Bytes, "no lane of a task with more than one patch is longer; that what is free of it takes the next task's coefficients early is inferred from r0119 and r0147"},
 		KernelOverlap: Constant{0.5, "1", Assumed, "share of a task's first part that the array gets through on coefficients still arriving: 0 would wait for all, 1 for none too late; fits are indifferent between 0.2 and 0.6"},
 		MemoryLatency: Constant{100, "ns", Assumed, "what a processor waits for the same memory; fits are indifferent up to 300 ns and worse beyond"},
 		TileRate:      Constant{50e9, "B/s", Assumed, "what the transfers that the tile DMA keeps outstanding allow, each way: at least the 40e9 of the 96-layer chain; fits are indifferent from 40e9 to 68e9"},
 		LaneRate:      Constant{5e9, "B/s", Assumed, "one coefficient lane's, by the transfers it keeps outstanding: at least a sixteenth of the measured weight stream, 3.75e9"},
+
+		TableEnergy: Constant{2, "pJ/look-up", Assumed, "a multiplication and an addition; no row decides it"},
+		L2Energy:    Constant{1, "pJ/B", Assumed, "the order of an on-chip memory of this size; no row decides it"},
 
 		WakeGap:  Constant{100e6, "ns", Measured, "the idle gap from which a wake costs WakeTime; near nothing back to back, taken to rise on a straight line between"},
 		WakeTime: Constant{0.5e6, "ns", Measured, "first call after an idle gap of 100 ms"},
@@ -191,7 +190,7 @@ func (c Chip) params() params {
 		},
 		planar:        clock.PerSecond(c.PlanarRate.Value, hz),
 		transpose:     clock.Rate(c.TransposeRate.Value),
-		overhead:      hz.Cycles(clock.Nanoseconds(c.TaskOverhead.Value)),
+		overhead:      clock.Cycles(c.TaskOverhead.Value),
 		kernelMemory:  uint64(c.KernelMemory.Value),
 		kernelOverlap: c.KernelOverlap.Value,
 		table:         clock.Picojoules(c.TableEnergy.Value),

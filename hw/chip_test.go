@@ -56,18 +56,20 @@ func TestChipByName(t *testing.T) {
 // The units compute with the preset's numbers, in cycles of the preset's clock.
 func TestParams(t *testing.T) {
 	c := M1()
-	c.TaskOverhead.Value = 1000
+	c.MemoryLatency.Value = 1000
 	p := c.params()
 	if p.clock != 1.428e9 || p.tiles.PatchPixels != 256 || p.tiles.MaxPack != 8 || p.l2.Bytes != 2<<20 || p.l2.Banks != 64 || p.l2.Granule != 16 {
 		t.Errorf("%+v", p)
 	}
-	if got := p.overhead; got != 1428 { // a microsecond
-		t.Errorf("overhead of %d cycles", got)
+	if got := p.dma.Latency; got != 1428 { // a microsecond
+		t.Errorf("a latency of %d cycles", got)
 	}
 	// A second's worth of bytes and elements takes a second's worth of cycles.
 	for name, got := range map[string]clock.Cycles{
 		"read":   p.dma.Read.Cycles(uint64(c.ReadRate.Value)),
 		"total":  p.dma.ReadWrite.Cycles(uint64(c.TotalRate.Value)),
+		"tile":   p.dma.Tile.Cycles(uint64(c.TileRate.Value)),
+		"lane":   p.dma.Lane.Cycles(uint64(c.LaneRate.Value)),
 		"planar": p.planar.Cycles(uint64(c.PlanarRate.Value)),
 	} {
 		if got < 1.428e9 || got > 1.428e9+1 {

@@ -3,32 +3,25 @@
 package hw
 
 const (
-	m1ReadRate          = 6.23e+10
-	m1maxReadRate       = 5.545e+10
-	m1TotalRate         = 6.8e+10
-	m1maxTotalRate      = 9e+10
-	h13TaskOverhead     = 31
-	h13TransposeRate    = 5.003
-	h13PlanarRate       = 3.411e+10
-	m1DispatchEnergy    = 2.944e+05
-	m1MACEnergy         = 2.145
-	m1TableEnergy       = 18.85
-	m1L2Energy          = 14.08
-	m1DRAMEnergy        = 5.088
-	m1ActivePower       = 1.141
-	m1WaitPower         = 0.03694
-	m1maxDispatchEnergy = 1.083e+05
-	m1maxMACEnergy      = 1.084
-	m1maxTableEnergy    = 45.66
-	m1maxL2Energy       = 8.537
+	m1ReadRate          = 6.231e+10
+	m1maxReadRate       = 5.549e+10
+	h13TransposeRate    = 5.086
+	h13PlanarRate       = 8.346e+10
+	m1DispatchEnergy    = 2.1e+05
+	m1MACEnergy         = 2.193
+	m1DRAMEnergy        = 7.906
+	m1ActivePower       = 1.059
+	m1WaitPower         = 0.09169
+	m1maxDispatchEnergy = 8.218e+04
+	m1maxMACEnergy      = 1.076
 	m1maxDRAMEnergy     = 1
-	m1maxActivePower    = 1.491
-	m1maxWaitPower      = 0.05794
+	m1maxActivePower    = 1.532
+	m1maxWaitPower      = 0.1995
 )
 
 // Measured over estimated time, 10th and 90th percentile of shapes left out.
 const (
-	convLow, convHigh       = 0.957, 2.524 // 13 rows
-	productLow, productHigh = 0.929, 1.265 // 28 rows
-	passLow, passHigh       = 0.976, 1.428 // 10 rows
+	convLow, convHigh       = 0.954, 2.518 // 13 rows
+	productLow, productHigh = 0.948, 1.302 // 28 rows
+	passLow, passHigh       = 0.976, 1.361 // 10 rows
 )

@@ -93,14 +93,19 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.
 	// What the array cannot start without, and what of it memory fetched while the one
 	// before was in the array: coefficients as far as kernel memory has room beside those
 	// in use, the source's first part if the scratchpad has.
-	kernel, streamed := clock.Cycles(0), d.mem.Kernel
-	if resident {
-		kernel, streamed = d.mem.Kernel, 0
+	mem := d.mem
+	kernel, streamed := clock.Cycles(0), mem.Kernel
+	switch {
+	case resident:
+		kernel, streamed = mem.Kernel, 0
+	case d.reread: // coefficients that do not stay come again for each part
+		again := mem.Kernel * clock.Cycles(max(1, d.fills)-1)
+		streamed, mem.Total = streamed+again, mem.Total+again
 	}
-	source := d.mem.Source / clock.Cycles(max(1, d.fills))
-	fill, later := kernel+source, d.mem.Source-source
+	source := mem.Source / clock.Cycles(max(1, d.fills))
+	fill, later := kernel+source, mem.Source-source
 	asked := false // any of it before the array was free
-	if l.running && d.mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
+	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
 			if kernel > 0 {
@@ -117,17 +122,17 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.
 	kernel -= arriving
 	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel, source
 	// Requests that could not go out early wait for their first answer.
-	if reads := d.mem.Kernel + d.mem.Source; reads > 0 && (lands || !asked) {
+	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
 		a.InputStall += p.dma.Latency
 	}
 
 	// The rest of the traffic goes beside the array, with what the one before left.
-	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
+	drain := mem.Destination / clock.Cycles(max(1, d.drains))
 	behind := l.drain
 	if lands {
 		behind = 0
 	}
-	rest := d.mem.Total - min(d.mem.Total, fill-arriving+drain)
+	rest := mem.Total - min(mem.Total, fill-arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
 	wait := func(cause *clock.Cycles, until clock.Cycles) {
 		if until > body {
