@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/tiles"
 )
 
 // energyTerms is the number of constants of a chip's energy.
@@ -18,8 +20,9 @@ func energyConstants(c *hw.Chip) [energyTerms]*hw.Constant {
 
 // What an event can cost: a dispatch about what the public fits have (0.158 and 0.183 mJ,
 // 0.205 and 0.087), a multiply-accumulate between a fifth of and twice their 2 pJ, a byte
-// of memory at most twice their 37 pJ, powered engines half of the highest rail seen.
-var energyBounds = [energyTerms][2]float64{{0.08e6, 0.21e6}, {0.4, 4}, {1, 75}, {0, 3}, {0, 0.4}}
+// of memory at most twice their 37 pJ, powered engines half of the highest rail seen, and
+// sixteen that wait their steps of 10.5 mW at least.
+var energyBounds = [energyTerms][2]float64{{0.08e6, 0.21e6}, {0.4, 4}, {1, 75}, {0, 3}, {0.168, 0.4}}
 
 // energyObservation is a row's events: what each constant is multiplied by to make
 // nanojoules.
@@ -32,9 +35,11 @@ type energyObservation struct {
 
 func (p *Presets) energyObservation(s *Sample) energyObservation {
 	e, chip := p.Estimate(s), p.Chips[s.Chip]
+	spared := e.Spared + clock.Nanoseconds(tiles.Engines-e.Engines)*e.Host
 	return energyObservation{
 		[...]float64{1, float64(e.MACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Engine), float64(e.Host)},
-		float64(chip.TableEnergy.Value*float64(e.Lookups)/1e3) + float64(chip.L2Energy.Value*float64(e.L2)/1e3),
+		float64(chip.TableEnergy.Value*float64(e.Lookups)/1e3) + float64(chip.L2Energy.Value*float64(e.L2)/1e3) -
+			float64(chip.EngineStep.Value*float64(spared)),
 		s.Row.Energy * 1e6,
 		importance(s.Row.Tier),
 	}

@@ -281,6 +281,21 @@ func TestPublishedChecks(t *testing.T) {
 		e, s := estimate(id)
 		near("GB/s of the weight stream on "+s.Chip, float64(e.DMA.Kernel)/float64(e.Engine), 59, 0.1)
 	}
+	// A loop of calls too small to matter: its power, and the step of each engine more.
+	loop := func(cout int) float64 {
+		c, err := NewLowerer().Chain(&measured.Row{Op: "conv", Shape: measured.Shape{N: 1, Cin: 16, H: 1, W: 1, Cout: cout, Kh: 1, Kw: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := c.Estimate(p.Chips["m1max"], p.Hosts["macos-guide"])
+		return float64(e.Energy) / float64(e.Wall())
+	}
+	near("W for each engine more", (loop(4)-loop(2))/2, 10.5e-3, 0.1)
+	// A known gap: rows of whole calls leave less for the dispatch than the loop shows.
+	near("W of a dispatch-bound loop", loop(2), 0.822, 0.3)
+	if w := loop(2); math.Abs(w-0.822) <= 0.1*0.822 {
+		t.Errorf("%.3f W: no gap any more", w)
+	}
 	// Differences of runs with equal inputs and outputs leave the arithmetic alone.
 	three, _ := estimate("r0029")
 	l := NewLowerer()

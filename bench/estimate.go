@@ -6,6 +6,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/dma"
+	"anesim/hw/tiles"
 )
 
 // An Estimate is what the model says of a row.
@@ -14,7 +15,9 @@ type Estimate struct {
 	Energy       clock.Nanojoules
 	Descriptors  int
 	MACs         uint64
-	Lookups, L2  uint64 // table look-ups, bytes of the scratchpad
+	Lookups, L2  uint64            // table look-ups, bytes of the scratchpad
+	Engines      int               // the most at work
+	Spared       clock.Nanoseconds // engines not at work, times how long
 	DMA          dma.Traffic
 	Vendor       clock.Nanoseconds // the vendor compiler's estimate of the engine's part
 }
@@ -31,6 +34,8 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.MACs += uint64(n) * x.MACs
 	e.Lookups += uint64(n) * x.Lookups
 	e.L2 += uint64(n) * x.L2
+	e.Engines = max(e.Engines, x.Engines)
+	e.Spared += clock.Nanoseconds(clock.Nanoseconds(n) * x.Spared)
 	e.DMA.Source1 += uint64(n) * x.DMA.Source1
 	e.DMA.Source2 += uint64(n) * x.DMA.Source2
 	e.DMA.Kernel += uint64(n) * x.DMA.Kernel
@@ -53,6 +58,7 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer) {
 				x = Estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Energy: d.Energy,
 					Descriptors: 1, MACs: d.MACs, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, DMA: d.DMA,
+					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
 				}
 			}
 			n := 1
@@ -70,7 +76,7 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	e.estimate(c.Steps, hw.NewTimer(chip))
 	e.Host = h.Time(c.Host)
-	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + clock.Nanojoules(chip.WaitPower.Value*float64(e.Host))
+	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + clock.Nanojoules(chip.Waiting(e.Engines)*float64(e.Host))
 	return e
 }
 

@@ -61,6 +61,7 @@ type Chip struct {
 	DRAMEnergy     Constant
 	ActivePower    Constant
 	WaitPower      Constant
+	EngineStep     Constant
 
 	WakeGap  Constant
 	WakeTime Constant
@@ -121,6 +122,7 @@ func h13() Chip {
 		TileRate:      Constant{50e9, "B/s", Assumed, "what the transfers that the tile DMA keeps outstanding allow, each way: at least the 40e9 of the 96-layer chain; fits are indifferent from 40e9 to 68e9"},
 		LaneRate:      Constant{5e9, "B/s", Assumed, "one coefficient lane's, by the transfers it keeps outstanding: at least a sixteenth of the measured weight stream, 3.75e9"},
 
+		EngineStep:  Constant{10.5e-3, "W/engine", Measured, "10-11 mW for each engine more that the calls of a dispatch-bound loop use (guide, core scaling; on the H13g)"},
 		TableEnergy: Constant{2, "pJ/look-up", Assumed, "a multiplication and an addition; no row decides it"},
 		L2Energy:    Constant{1, "pJ/B", Assumed, "the order of an on-chip memory of this size; no row decides it"},
 
@@ -130,6 +132,12 @@ func h13() Chip {
 		ColdWake: Constant{260e6, "ns", Measured, "first call after 5 s idle (row r0173)"},
 		RailsOff: Constant{100e6, "ns", Assumed, "idle is rails off, 0 W (measured); when the rails go off after the last dispatch is taken to be where the wake cost stops rising"},
 	}
+}
+
+// Waiting is the power in watts while the host works between a chain's dispatches: the
+// engines that the chain leaves alone do not draw their step.
+func (c *Chip) Waiting(engines int) float64 {
+	return max(0, c.WaitPower.Value-float64(c.EngineStep.Value*float64(tiles.Engines-engines)))
 }
 
 // Chips returns the presets.
@@ -174,6 +182,7 @@ type params struct {
 
 	mac, table, l2Byte, dram clock.Picojoules
 	active                   float64 // watts
+	step                     float64 // watts an engine
 	dispatch                 clock.Nanojoules
 }
 
@@ -198,6 +207,7 @@ func (c Chip) params() params {
 		mac:           clock.Picojoules(c.MACEnergy.Value),
 		dram:          clock.Picojoules(c.DRAMEnergy.Value),
 		active:        c.ActivePower.Value,
+		step:          c.EngineStep.Value,
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
 }

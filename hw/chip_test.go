@@ -1,6 +1,7 @@
 package hw
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"anesim/hw/clock"
 	"anesim/hw/regs"
+	"anesim/hw/tiles"
 )
 
 func TestEveryConstantSaysWhatItRestsOn(t *testing.T) {
@@ -117,5 +119,34 @@ func TestDispatchEnergy(t *testing.T) {
 	}
 	if got, want := r.Energy, r.Dispatch+r.Descriptors[0].Energy; got != want {
 		t.Errorf("%v in all, want %v", got, want)
+	}
+}
+
+// Engines that do nothing draw a step less each, working or waiting, and never less than
+// nothing.
+func TestEngineStep(t *testing.T) {
+	c := M1Max()
+	c.WaitPower.Value, c.EngineStep.Value, c.ActivePower.Value = 0.2, 0.01, 1
+	for engines, want := range map[int]float64{16: 0.2, 15: 0.19, 0: 0.04} {
+		if got := c.Waiting(engines); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%d engines wait at %v W, want %v", engines, got, want)
+		}
+	}
+	c.WaitPower.Value = 0.1
+	if got := c.Waiting(0); got != 0 {
+		t.Errorf("no engine waits at %v W", got)
+	}
+	p := c.params()
+	for _, tt := range []struct {
+		engines int
+		open    tiles.Enables
+		want    clock.Nanojoules
+	}{
+		{16, tiles.AllTiles, 1000}, {4, tiles.AllTiles, 880}, {4, 0xffff, 460}, {0, 0, 0},
+	} {
+		e := p.energy(&Descriptor{Engines: tt.engines, Time: 1000}, tt.open)
+		if math.Abs(float64(e.Active-tt.want)) > 1e-9 || e.Total() != e.Active {
+			t.Errorf("%d engines of %v: %+v, want %v", tt.engines, tt.open, e, tt.want)
+		}
 	}
 }

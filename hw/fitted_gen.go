@@ -3,25 +3,25 @@
 package hw
 
 const (
-	m1ReadRate          = 6.231e+10
-	m1maxReadRate       = 5.549e+10
-	h13TransposeRate    = 5.086
-	h13PlanarRate       = 8.346e+10
+	m1ReadRate          = 6.224e+10
+	m1maxReadRate       = 5.552e+10
+	h13TransposeRate    = 5.023
+	h13PlanarRate       = 3.324e+10
 	m1DispatchEnergy    = 2.1e+05
-	m1MACEnergy         = 2.193
-	m1DRAMEnergy        = 7.906
-	m1ActivePower       = 1.059
-	m1WaitPower         = 0.09169
-	m1maxDispatchEnergy = 8.218e+04
-	m1maxMACEnergy      = 1.076
+	m1MACEnergy         = 2.133
+	m1DRAMEnergy        = 12.89
+	m1ActivePower       = 0.7065
+	m1WaitPower         = 0.2051
+	m1maxDispatchEnergy = 8e+04
+	m1maxMACEnergy      = 1.061
 	m1maxDRAMEnergy     = 1
-	m1maxActivePower    = 1.532
-	m1maxWaitPower      = 0.1995
+	m1maxActivePower    = 1.494
+	m1maxWaitPower      = 0.3629
 )
 
 // Measured over estimated time, 10th and 90th percentile of shapes left out.
 const (
-	convLow, convHigh       = 0.954, 2.518 // 13 rows
+	convLow, convHigh       = 0.954, 2.508 // 13 rows
 	productLow, productHigh = 0.948, 1.302 // 28 rows
 	passLow, passHigh       = 0.976, 1.361 // 10 rows
 )

@@ -160,6 +160,14 @@ func (r *Report) Accounting() (a Accounting) {
 	return a
 }
 
+// Engines is the most engines that a descriptor had at work.
+func Engines(list []Descriptor) (n int) {
+	for i := range list {
+		n = max(n, list[i].Engines)
+	}
+	return n
+}
+
 // Complete reports whether every descriptor's values were computed without a fault.
 func (r *Report) Complete() bool {
 	for i := range r.Descriptors {

@@ -20,14 +20,17 @@ func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeli
 	need := demand{planar: g.Planar(), lane: laneBytes(g)}
 	need.mem = p.dma.Cycles(d.DMA, need.lane)
 	need.dram, need.pad = footprints(t, &d.DMA)
+	array := clock.Cycles(0)
 	if need.planar {
 		d.Units, d.L2 = p.planarUnits(g)
+		array = d.Units.Planar
 		need.fills = clock.CeilDiv(g.InShape().Elements(), p.tiles.PatchPixels)
 		need.drains = need.fills
 	} else {
 		w := tiles.Plan(g, open, p.tiles)
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
 		d.Units, d.L2 = p.engineUnits(g, &w)
+		array = w.Buffered(p.tiles)
 		d.Lookups = w.Lookups
 		need.fills, need.drains, need.reread = w.Patches, w.WorkUnits/max(1, w.Passes), w.Patches > 1
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
@@ -35,7 +38,7 @@ func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeli
 			need.drains *= g.OutShape().Channels
 		}
 	}
-	d.Cycles = d.Units.account()
+	d.Cycles = d.Units.account(array)
 	d.Overlapped = l.place(p, &d.Cycles, &need)
 	d.Time = p.clock.Time(d.Cycles.Total())
 	d.Parts = p.energy(d, open)
@@ -137,8 +140,8 @@ func laneBytes(g *regs.Groups) (n uint64) {
 
 // account gives the cycles in the array or the planar engine their causes: compute
 // first, then what the slower L2 paths add. Double buffering lets them run at once.
-func (u *Units) account() Accounting {
-	a := Accounting{Compute: max(u.NEDouble, u.Planar)}
+func (u *Units) account(array clock.Cycles) Accounting {
+	a := Accounting{Compute: array}
 	at := a.Compute
 	wait := func(cause *clock.Cycles, until clock.Cycles) {
 		if until > at {
@@ -175,13 +178,15 @@ func exeCycles(g *regs.Groups, t dma.Traffic) uint16 {
 	return uint16(min(math.Floor(us), 65535))
 }
 
-// energy is the descriptor's events times what each costs. Powered engines burn the
-// active power for as long as it runs, gated ones nothing.
+// energy is the descriptor's events times what each costs. Engines burn the active power
+// for as long as it runs; those that it leaves alone a step less each, gated tiles
+// nothing.
 func (p *params) energy(d *Descriptor, open tiles.Enables) EnergyParts {
-	powered := float64(open.Tiles()) / tiles.Tiles
+	alone := float64(open.Tiles())/tiles.TilesPerEngine - float64(d.Engines)
+	active := float64(p.active*float64(open.Tiles())/tiles.Tiles) - float64(p.step*max(0, alone))
 	return EnergyParts{
 		MAC: p.mac.Times(d.MACs), Table: p.table.Times(d.Lookups),
 		L2: p.l2Byte.Times(d.L2.Read + d.L2.Written), DRAM: p.dram.Times(d.DMA.Total()),
-		Active: clock.Nanojoules(p.active * powered * float64(d.Time)),
+		Active: clock.Nanojoules(max(0, active) * float64(d.Time)),
 	}
 }

@@ -156,3 +156,18 @@ func TestPlanAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// Eight accumulators hold two units of up to eight channels an engine, else one.
+func TestAccumulatorsBuffer(t *testing.T) {
+	p := Params{PatchPixels: 256, MaxPack: 8}
+	for post, double := range map[int]bool{1: true, 8: true, 9: false, 16: false} {
+		w := Work{Crew: Crew{Slow: 1}, WorkUnits: 3, MACCycles: 100, PostCycles: post}
+		want := w.Single()
+		if double {
+			want = w.Double()
+		}
+		if got := w.Buffered(p); got != want {
+			t.Errorf("%d channels: %d cycles, want %d", post, got, want)
+		}
+	}
+}

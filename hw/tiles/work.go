@@ -32,6 +32,16 @@ type Work struct {
 // waits for its multiply-accumulates.
 func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
 
+// Buffered is the engine cycles the accumulators allow: a unit that takes at most half of
+// a MAC's lets the next one start beside its post-processing (decompiled). That the two
+// tiles of an engine share a unit's output channels is inferred.
+func (w *Work) Buffered(p Params) clock.Cycles {
+	if 2*clock.CeilDiv(w.PostCycles, TilesPerEngine) <= p.MaxPack {
+		return w.Double()
+	}
+	return w.Single()
+}
+
 // Double is the engine cycles with two: post-processing hides behind the next unit.
 func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
 

@@ -60,7 +60,7 @@ type Part struct {
 // energy too. Without a host nothing on the wall clock holds that: it is then a span
 // of no time, "dispatch", so that the spans' energies are still all there is.
 type Timeline struct {
-	Waiting float64 // watts: Chip.WaitPower
+	Waiting func(engines int) float64 // watts: Chip.Waiting
 	// Label says what a descriptor's span is; nil for its index and operation.
 	Label func(*hw.Descriptor) string
 
@@ -73,11 +73,12 @@ type Timeline struct {
 
 // Add adds a dispatch and the host's part of it.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
-	l.part(&l.Idle, d.Waiting, l.Waiting, 0, "idle")
+	waiting := l.Waiting(hw.Engines(d.Descriptors))
+	l.part(&l.Idle, d.Waiting, waiting, 0, "idle")
 	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
-	l.part(&l.Wake, d.Wake, l.Waiting, 0, "wake")
+	l.part(&l.Wake, d.Wake, waiting, 0, "wake")
 	if host > 0 {
-		l.part(&l.Host, host, l.Waiting, d.Energy, "host")
+		l.part(&l.Host, host, waiting, d.Energy, "host")
 	} else {
 		l.span(0, d.Energy, "dispatch")
 	}

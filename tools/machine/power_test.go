@@ -20,7 +20,7 @@ func sameSum(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a
 
 // lay lays a run out.
 func lay(res *Result, chip *hw.Chip, host clock.Nanoseconds) *Timeline {
-	l := &Timeline{Waiting: chip.WaitPower.Value}
+	l := &Timeline{Waiting: chip.Waiting}
 	for i := range res.Dispatches {
 		l.Add(&res.Dispatches[i], host)
 	}
@@ -110,7 +110,7 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 
 // A timeline in full.
 func TestTimeline(t *testing.T) {
-	l := Timeline{Waiting: 0.5, Label: func(d *hw.Descriptor) string { return "work" }}
+	l := Timeline{Waiting: func(int) float64 { return 0.5 }, Label: func(d *hw.Descriptor) string { return "work" }}
 	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.Descriptor{{Time: 10, Energy: 70}}}
 	l.Add(&d, 50)
 	l.Add(&Dispatch{Energy: 100}, 0)

@@ -156,7 +156,7 @@ func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float1
 
 // timeline lays the network out: all programs, then all of them again.
 func (r *modelRun) timeline() *machine.Timeline {
-	l := &machine.Timeline{Waiting: r.options.Chip.WaitPower.Value}
+	l := &machine.Timeline{Waiting: r.options.Chip.Waiting}
 	for n := range max(1, r.options.Repeat) {
 		for i := range r.calls {
 			if c := &r.calls[i]; n < len(c.dispatches) {

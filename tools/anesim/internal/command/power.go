@@ -57,7 +57,7 @@ func jsonSpans(l *machine.Timeline) []jsonSpan {
 
 // timeline lays a run out, with the host's part of it dealt evenly to its dispatches.
 func timeline(res *machine.Result, host clock.Nanoseconds, chip *hw.Chip) *machine.Timeline {
-	l := &machine.Timeline{Waiting: chip.WaitPower.Value}
+	l := &machine.Timeline{Waiting: chip.Waiting}
 	for i := range res.Dispatches {
 		l.Add(&res.Dispatches[i], host/clock.Nanoseconds(len(res.Dispatches)))
 	}
