@@ -64,12 +64,22 @@ func (f *Fit) Calibrate(samples []Sample) error {
 		}
 		return loss
 	}}
-	settings := optimize.Settings{
-		FuncEvaluations: cmp.Or(f.Evaluations, defaultEvaluations),
-		Converger:       &optimize.FunctionConverge{Absolute: converged, Iterations: patience},
-	}
-	if _, err := optimize.Minimize(problem, x, &settings, &optimize.NelderMead{SimplexSize: firstStep}); err != nil {
-		return fmt.Errorf("calibration: %w", err)
+	// The loss has more than one valley along what rows hardly bind, so that every start
+	// puts those constants elsewhere.
+	for _, shift := range [...]float64{0, -valley, valley} {
+		from := slices.Clone(x)
+		for i := range frees {
+			if frees[i].chip == "" {
+				from[i] += shift
+			}
+		}
+		settings := optimize.Settings{
+			FuncEvaluations: cmp.Or(f.Evaluations, defaultEvaluations),
+			Converger:       &optimize.FunctionConverge{Absolute: converged, Iterations: patience},
+		}
+		if _, err := optimize.Minimize(problem, from, &settings, &optimize.NelderMead{SimplexSize: firstStep}); err != nil {
+			return fmt.Errorf("calibration: %w", err)
+		}
 	}
 	best.fitEnergy(samples)
 	f.Presets = best
@@ -78,6 +88,7 @@ func (f *Fit) Calibrate(samples []Sample) error {
 
 const (
 	firstStep          = 0.8 // of a place
+	valley             = 2   // of a place
 	converged          = 1e-5
 	patience           = 40 // steps without a better loss
 	defaultEvaluations = 1000

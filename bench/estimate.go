@@ -45,16 +45,16 @@ func (e *Estimate) add(n int, x *Estimate) {
 // estimate times steps one after the other. Of a run that repeats, the first and the
 // second time are timed: a descriptor overlaps with the one before it, so that every later
 // time is like the second.
-func (e *Estimate) estimate(steps []Step, timer *hw.Timer) {
+func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.Descriptor) {
 	for i := range steps {
 		s := &steps[i]
 		for left := s.Count; left > 0; {
 			var x Estimate
 			if s.Task == nil {
-				x.estimate(s.Run, timer)
+				x.estimate(s.Run, timer, last)
 			} else {
-				var d hw.Descriptor
-				timer.Time(&d, s.Task)
+				d := last
+				timer.Time(d, s.Task)
 				x = Estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Energy: d.Energy,
 					Descriptors: 1, MACs: d.MACs, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, DMA: d.DMA,
@@ -74,7 +74,13 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer) {
 // Estimate times a chain, descriptor by descriptor, and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
-	e.estimate(c.Steps, hw.NewTimer(chip))
+	var last hw.Descriptor
+	timer := hw.NewTimer(chip)
+	e.estimate(c.Steps, timer, &last)
+	time, energy := last.Time, last.Energy
+	timer.Finish(&last)
+	e.Engine += last.Time - time
+	e.Energy += last.Energy - energy
 	e.Host = h.Time(c.Host)
 	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + clock.Nanojoules(chip.Waiting(e.Engines)*float64(e.Host))
 	return e

@@ -49,9 +49,13 @@ func TestFacesAgree(t *testing.T) {
 		for _, chip := range hw.Chips() {
 			timed := sound(t, p, machine.Options{Chip: chip}).Report
 			timer := hw.NewTimer(chip)
-			for i, task := range tasks(t, []*loader.Program{p}) {
+			list := tasks(t, []*loader.Program{p})
+			for i, task := range list {
 				var d hw.Descriptor
 				timer.Time(&d, task)
+				if i == len(list)-1 {
+					timer.Finish(&d)
+				}
 				if diff := cmp.Diff(timed.Descriptors[i], d); diff != "" {
 					t.Errorf("%s on %s, descriptor %d (-device +timer):\n%s", p.Name, chip.Name, i, diff)
 				}

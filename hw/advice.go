@@ -13,7 +13,7 @@ func (d *Descriptor) Advice() string {
 	case "overhead":
 		return "starting the descriptor takes " + share(uint64(a.Overhead)) + ": give it more work, or fold it into a neighbour"
 	case "kernel_stall":
-		return "coefficients take " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes): fewer or narrower weights, or more pixels for each", d.DMA.Kernel)
+		return "coefficients take " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes): fewer or narrower weights, more pixels for each, or tasks that fill less of kernel memory, whose weights come early", d.DMA.Kernel)
 	case "input_stall":
 		return "reading the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes): keep it in the L2, or do more with it", d.DMA.Source1+d.DMA.Source2)
 	case "output_stall":

@@ -1,10 +1,6 @@
 package hw
 
-import (
-	"iter"
-
-	"anesim/hw/regs"
-)
+import "iter"
 
 // NumCounters is the number of per-descriptor counters of the device's statistics.
 const NumCounters = 24
@@ -61,9 +57,9 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
-func countersOf(d *Descriptor, g *regs.Groups) (c Counters) {
+func countersOf(d *Descriptor) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
-	if g.Planar() {
+	if d.Planar {
 		c[L2PECompute] = uint64(a.Compute)
 		c[L2PEInputStall] = uint64(a.InputStall + a.L2ReadStall)
 		c[L2PEOutputStall] = uint64(a.OutputStall + a.L2WriteStall)

@@ -31,7 +31,8 @@ type Device struct {
 	pad    *l2.Scratchpad
 	steps  uint64 // of values so far
 	line   pipeline
-	broken int // descriptor whose values could not be computed, -1 for none
+	last   bool // the report's last descriptor is not in its sums: it may have results to write
+	broken int  // descriptor whose values could not be computed, -1 for none
 	report Report
 }
 
@@ -52,6 +53,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 // Dispatch starts a run of a chain on the device as it stands: the descriptors that
 // follow join the report, and the dispatch's own energy is added. New does the first.
 func (d *Device) Dispatch() {
+	d.finish()
 	d.broken = -1
 	d.line = pipeline{}
 	d.report.Dispatch += d.p.dispatch
@@ -67,13 +69,33 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	rep := &d.report
 	n := len(rep.Descriptors)
 	rep.Descriptors = append(rep.Descriptors, Descriptor{})
-	r := &rep.Descriptors[n]
+	r, before := &rep.Descriptors[n], d.line
 	d.p.time(r, t, d.open, &d.line)
 	if f := d.run(r, t); f != nil {
-		f.Descriptor, f.Cycle = t.Index, rep.Cycles
-		rep.Descriptors, rep.Faults = rep.Descriptors[:n], append(rep.Faults, *f)
+		rep.Descriptors, d.line = rep.Descriptors[:n], before
+		f.Descriptor, f.Cycle = t.Index, d.now()
+		rep.Faults = append(rep.Faults, *f)
 		return true
 	}
+	if d.last {
+		d.add(&rep.Descriptors[n-1])
+	}
+	d.last = true
+	return false
+}
+
+// now is the cycles since the chain's start in which every task so far left the array.
+func (d *Device) now() clock.Cycles {
+	n := d.report.Cycles
+	if d.last {
+		n += d.report.Descriptors[len(d.report.Descriptors)-1].Cycles.Total()
+	}
+	return n
+}
+
+// add adds a descriptor to the report's sums.
+func (d *Device) add(r *Descriptor) {
+	rep := &d.report
 	rep.Cycles += r.Cycles.Total()
 	rep.Time += r.Time
 	rep.Energy += r.Energy
@@ -82,7 +104,6 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	rep.DMA.Source2 += r.DMA.Source2
 	rep.DMA.Kernel += r.DMA.Kernel
 	rep.DMA.Destination += r.DMA.Destination
-	return false
 }
 
 // run checks a timed task and computes its values when they are asked for.
@@ -96,8 +117,22 @@ func (d *Device) run(r *Descriptor, t *regs.Task) *Fault {
 	return nil
 }
 
-// Report is what the device did since it was made.
-func (d *Device) Report() *Report { return &d.report }
+// Report is what the device did since it was made. It ends the chain: a task after it
+// waits for all before.
+func (d *Device) Report() *Report {
+	d.finish()
+	return &d.report
+}
+
+// finish ends a chain: its last descriptor waits for its results to land.
+func (d *Device) finish() {
+	if d.last {
+		r := &d.report.Descriptors[len(d.report.Descriptors)-1]
+		d.p.finish(r, d.open, &d.line)
+		d.add(r)
+		d.last = false
+	}
+}
 
 // A Timer times tasks one by one without values or allocation: the same numbers as
 // Device.Execute's.
@@ -110,8 +145,15 @@ type Timer struct {
 // NewTimer returns a timer of a chip with every tile open.
 func NewTimer(c Chip) *Timer { return &Timer{p: c.params(), open: tiles.AllTiles} }
 
-// Time fills d in with everything about t but its values.
+// Time fills d in with everything about t but its values, as the next of a chain.
 func (m *Timer) Time(d *Descriptor, t *regs.Task) { m.p.time(d, t, m.open, &m.line) }
+
+// Finish ends a chain: it adds to its last descriptor what memory still takes of the
+// results. A task after it starts a new chain.
+func (m *Timer) Finish(d *Descriptor) {
+	m.p.finish(d, m.open, &m.line)
+	m.line = pipeline{}
+}
 
 // Frequency is the engine's clock.
 func (d *Device) Frequency() clock.Hertz { return d.p.clock }

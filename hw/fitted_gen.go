@@ -3,25 +3,25 @@
 package hw
 
 const (
-	m1ReadRate          = 6.224e+10
-	m1maxReadRate       = 5.552e+10
-	h13TransposeRate    = 5.023
-	h13PlanarRate       = 3.324e+10
+	m1ReadRate          = 6.228e+10
+	m1maxReadRate       = 5.564e+10
+	h13TransposeRate    = 5.514
+	h13PlanarRate       = 3.404e+10
 	m1DispatchEnergy    = 2.1e+05
-	m1MACEnergy         = 2.133
-	m1DRAMEnergy        = 12.89
-	m1ActivePower       = 0.7065
+	m1MACEnergy         = 2.132
+	m1DRAMEnergy        = 12.85
+	m1ActivePower       = 0.7097
 	m1WaitPower         = 0.2051
-	m1maxDispatchEnergy = 8e+04
-	m1maxMACEnergy      = 1.061
-	m1maxDRAMEnergy     = 1
-	m1maxActivePower    = 1.494
-	m1maxWaitPower      = 0.3629
+	m1maxDispatchEnergy = 1.2e+05
+	m1maxMACEnergy      = 1.073
+	m1maxDRAMEnergy     = 1.566
+	m1maxActivePower    = 1.43
+	m1maxWaitPower      = 0.3597
 )
 
 // Measured over estimated time, 10th and 90th percentile of shapes left out.
 const (
-	convLow, convHigh       = 0.954, 2.508 // 13 rows
-	productLow, productHigh = 0.948, 1.302 // 28 rows
-	passLow, passHigh       = 0.976, 1.361 // 10 rows
+	convLow, convHigh       = 0.955, 2.392 // 13 rows
+	productLow, productHigh = 0.916, 1.262 // 28 rows
+	passLow, passHigh       = 0.976, 1.416 // 10 rows
 )

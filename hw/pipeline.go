@@ -23,7 +23,7 @@ type pipeline struct {
 	lane    uint64       // bytes of its coefficients that stay in an engine's kernel memory
 	body    clock.Cycles // its time in the array or the planar engine
 	slack   clock.Cycles // the part of that in which memory was idle
-	drain   clock.Cycles // of its last results, after that
+	drain   clock.Cycles // of its last results after that, in no cause so far
 	dram    footprint    // in device memory
 	pad     footprint    // in the scratchpad
 }
@@ -84,9 +84,9 @@ func footprints(t *regs.Task, moved *dma.Traffic) (dram, pad footprint) {
 }
 
 // place puts a descriptor behind those before it. It completes the causes of the cycles
-// that the descriptor adds to the chain (a comes with the array's own) and returns how
-// many more it took beside the one before.
-func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.Cycles) {
+// that the descriptor adds to the chain up to the end of its time in the array (a comes
+// with the array's own) and returns how many it saves by running beside the one before.
+func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycles) {
 	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
 	resident := d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 
@@ -117,13 +117,21 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.
 		asked = true
 		source -= min(l.slack-min(l.slack, fill-kernel-source), source)
 	}
+	saved = fill - kernel - source
 	// The first part runs in part on coefficients that still arrive.
 	arriving := min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
 	kernel -= arriving
 	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel, source
-	// Requests that could not go out early wait for their first answer.
-	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
+	// Requests that could not go out early wait for their first answer, and those for what
+	// is still on its way to memory until it is there.
+	switch {
+	case mem.Kernel+mem.Source == 0:
+	case lands:
+		a.InputStall += l.drain + p.dma.Latency
+	case !asked:
 		a.InputStall += p.dma.Latency
+	default:
+		saved += p.dma.Latency
 	}
 
 	// The rest of the traffic goes beside the array, with what the one before left.
@@ -132,7 +140,8 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.
 	if lands {
 		behind = 0
 	}
-	rest := mem.Total - min(mem.Total, fill-arriving+drain)
+	saved += behind
+	rest := behind + mem.Total - min(mem.Total, fill-arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
 	wait := func(cause *clock.Cycles, until clock.Cycles) {
 		if until > body {
@@ -142,23 +151,20 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (overlapped clock.
 	}
 	wait(&a.KernelStall, min(rest, streamed+arriving))
 	wait(&a.InputStall, min(rest, streamed+arriving+later))
-	wait(&a.OutputStall, rest+behind)
-	a.OutputStall += drain
+	wait(&a.OutputStall, rest)
 
-	// The one before ends with its drain; this one started before that. On the other
-	// engine it may have started with it.
-	beside := behind
+	// On the other engine it may have started with the one before.
 	if l.running && l.planar != d.planar && !d.dram.meets(&l.dram) && !d.pad.meets(&l.pad) {
-		beside += l.slack
+		saved += a.hide(l.slack)
 	}
 	*l = pipeline{
-		running: true, planar: d.planar, body: body, slack: body - min(body, rest+behind), drain: drain,
+		running: true, planar: d.planar, body: body, slack: body - min(body, rest), drain: drain,
 		dram: d.dram, pad: d.pad,
 	}
 	if resident {
 		l.lane = d.lane
 	}
-	return a.hide(beside)
+	return saved
 }
 
 // hide takes up to n cycles away, those first that come first. The start of a descriptor

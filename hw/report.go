@@ -70,6 +70,15 @@ type EnergyParts struct {
 	Active clock.Nanojoules // engines that are powered, for as long as it runs
 }
 
+// Add adds another descriptor's energy, part by part.
+func (e *EnergyParts) Add(x *EnergyParts) {
+	e.MAC += x.MAC
+	e.Table += x.Table
+	e.L2 += x.L2
+	e.DRAM += x.DRAM
+	e.Active += x.Active
+}
+
 // Total is the sum.
 func (e *EnergyParts) Total() clock.Nanojoules { return e.MAC + e.Table + e.L2 + e.DRAM + e.Active }
 
@@ -106,24 +115,26 @@ type Descriptor struct {
 	Offset  uint32
 	Op      Op
 	Shape   Shape
+	Planar  bool // on the planar engine alone
 	Engines int
 	Tiles   int
 	Cycles  Accounting // those it adds to the chain
-	// Overlapped is the cycles it took beside the descriptor before, in no cause.
-	Overlapped clock.Cycles
-	Units      Units
-	DMA        dma.Traffic
-	L2         l2.Traffic
-	Exe        ExeCycles
-	MACs       uint64
-	Lookups    uint64 // of the activation table
-	Time       clock.Nanoseconds
-	Energy     clock.Nanojoules
-	Parts      EnergyParts // of Energy
-	Counters   Counters
-	Computed   bool   // values were computed
-	Note       string // why they were not, when they were asked for
-	Caveat     string // what computed values rest on that is not known of real programs
+	// Saved is the cycles that running beside the descriptor before it saves, its last
+	// results' way to memory among them.
+	Saved    clock.Cycles
+	Units    Units
+	DMA      dma.Traffic
+	L2       l2.Traffic
+	Exe      ExeCycles
+	MACs     uint64
+	Lookups  uint64 // of the activation table
+	Time     clock.Nanoseconds
+	Energy   clock.Nanojoules
+	Parts    EnergyParts // of Energy
+	Counters Counters
+	Computed bool   // values were computed
+	Note     string // why they were not, when they were asked for
+	Caveat   string // what computed values rest on that is not known of real programs
 }
 
 // A Fault is what the modelled device would not survive: a result, not an error of the
@@ -158,6 +169,22 @@ func (r *Report) Accounting() (a Accounting) {
 		a.Add(&r.Descriptors[i].Cycles)
 	}
 	return a
+}
+
+// Parts is the descriptors' energy by what takes it.
+func (r *Report) Parts() (e EnergyParts) {
+	for i := range r.Descriptors {
+		e.Add(&r.Descriptors[i].Parts)
+	}
+	return e
+}
+
+// Saved is the cycles that running beside each other saves the descriptors.
+func (r *Report) Saved() (n clock.Cycles) {
+	for i := range r.Descriptors {
+		n += r.Descriptors[i].Saved
+	}
+	return n
 }
 
 // Engines is the most engines that a descriptor had at work.

@@ -13,11 +13,11 @@ import (
 // time fills in everything about a task but its values. It allocates nothing.
 func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
-	*d = Descriptor{Index: t.Index, Offset: t.Offset, Op: Classify(&t.Header, g), Shape: shapeOf(g)}
+	*d = Descriptor{Index: t.Index, Offset: t.Offset, Op: Classify(&t.Header, g), Shape: shapeOf(g), Planar: g.Planar()}
 	d.DMA = dma.TrafficOf(g)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), exeCycles(g, d.DMA)}
 
-	need := demand{planar: g.Planar(), lane: laneBytes(g)}
+	need := demand{planar: d.Planar, lane: laneBytes(g)}
 	need.mem = p.dma.Cycles(d.DMA, need.lane)
 	need.dram, need.pad = footprints(t, &d.DMA)
 	array := clock.Cycles(0)
@@ -39,11 +39,25 @@ func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeli
 		}
 	}
 	d.Cycles = d.Units.account(array)
-	d.Overlapped = l.place(p, &d.Cycles, &need)
+	d.Saved = l.place(p, &d.Cycles, &need)
+	p.conclude(d, open)
+}
+
+// conclude makes of a descriptor's cycles and events what follows from them.
+func (p *params) conclude(d *Descriptor, open tiles.Enables) {
 	d.Time = p.clock.Time(d.Cycles.Total())
 	d.Parts = p.energy(d, open)
 	d.Energy = d.Parts.Total()
-	d.Counters = countersOf(d, g)
+	d.Counters = countersOf(d)
+}
+
+// finish adds to the last descriptor of a chain what memory still takes of its results.
+func (p *params) finish(d *Descriptor, open tiles.Enables, l *pipeline) {
+	if l.drain > 0 {
+		d.Cycles.OutputStall += l.drain
+		l.drain = 0
+		p.conclude(d, open)
+	}
 }
 
 func shapeOf(g *regs.Groups) Shape {

@@ -111,7 +111,7 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 			return nil, err
 		}
 		d.Wake = ctl.WakeTime()
-		d.Descriptors = res.Report.Descriptors[first:]
+		d.Descriptors = dev.Report().Descriptors[first:] // the chain has ended
 		res.Dispatches = append(res.Dispatches, d)
 		if len(res.Report.Faults) > 0 {
 			break

@@ -94,7 +94,7 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 				}
 				wall := r.Time + n*(tc.idle+tc.wake+tc.host)
 				waiting := min(tc.idle, 100*ms) + tc.wake + tc.host
-				total := float64(r.Energy) + chip.WaitPower.Value*float64(n*waiting)
+				total := float64(r.Energy) + chip.Waiting(hw.Engines(r.Descriptors))*float64(n*waiting)
 				if !sameSum(float64(at), float64(wall)) || !sameSum(energy, total) || !sameSum(power, total) || descriptors != len(r.Descriptors) {
 					t.Errorf("%s, %+v: spans of %v, %g nJ, by power %g nJ, %d descriptors; want %v, %g nJ, %d",
 						p.Name, tc, at, energy, power, descriptors, wall, total, len(r.Descriptors))

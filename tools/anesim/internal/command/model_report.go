@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader/lower"
 	"anesim/tools/machine"
@@ -109,6 +110,7 @@ func tflops(macs uint64, t clock.Nanoseconds) float64 {
 // total adds the layers up, and the dispatches of the programs.
 func (r *modelRun) total(l *machine.Timeline) jsonWall {
 	var t jsonTotal
+	var parts hw.EnergyParts
 	for i := range r.layers {
 		x := r.layers[i].report
 		if x == nil {
@@ -119,7 +121,11 @@ func (r *modelRun) total(l *machine.Timeline) jsonWall {
 		t.EnergyNJ += float64(x.Energy)
 		t.MACs += x.MACs
 		t.DMABytes += x.DMA.Total()
+		p := x.Parts()
+		parts.Add(&p)
+		t.Saved += uint64(x.Saved())
 	}
+	t.Energy = energyOf(&parts, r.dispatch)
 	t.WallNs = t.TimeNs + float64(r.host)
 	t.Dispatch = float64(r.dispatch)
 	t.EnergyNJ += t.Dispatch
@@ -173,11 +179,12 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 			Folded: append([]string{}, l.Folded...), Program: l.program, Modelled: l.report != nil, Note: l.note,
 		}
 		if x := l.report; x != nil {
-			a := x.Accounting()
+			a, parts := x.Accounting(), x.Parts()
 			j.Descriptors, j.Bound, j.TFLOPS = len(x.Descriptors), a.Bound(), tflops(x.MACs, x.Time)
 			j.Total = jsonTotal{
 				Cycles: uint64(x.Cycles), TimeNs: float64(x.Time), WallNs: float64(x.Time),
 				EnergyNJ: float64(x.Energy), MACs: x.MACs, DMABytes: x.DMA.Total(),
+				Energy: energyOf(&parts, x.Dispatch), Saved: uint64(x.Saved()),
 			}
 		}
 		if l.data != nil {

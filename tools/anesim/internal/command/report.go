@@ -13,6 +13,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw"
+	"anesim/hw/clock"
 	"anesim/tools/machine"
 )
 
@@ -42,6 +43,7 @@ type jsonDescriptor struct {
 	Engines  int          `json:"engines"`
 	Tiles    int          `json:"tiles"`
 	Cycles   jsonCycles   `json:"cycles"`
+	Saved    uint64       `json:"saved_cycles"`
 	Units    jsonUnits    `json:"units"`
 	DMA      jsonDMA      `json:"dma_bytes"`
 	Exe      jsonExe      `json:"exe_cycles"`
@@ -52,6 +54,7 @@ type jsonDescriptor struct {
 	TimeLow  float64      `json:"time_ns_low"`
 	TimeHigh float64      `json:"time_ns_high"`
 	EnergyNJ float64      `json:"energy_nj"`
+	Energy   jsonEnergy   `json:"energy_parts_nj"`
 	PowerW   float64      `json:"power_w"`
 	Counters jsonCounters `json:"counters"`
 	Computed bool         `json:"computed"`
@@ -84,6 +87,20 @@ type jsonCycles struct {
 	Idle         uint64 `json:"idle"`
 }
 
+// jsonEnergy is an energy by what takes it, the dispatch in totals alone.
+type jsonEnergy struct {
+	MAC      float64 `json:"mac"`
+	Table    float64 `json:"table"`
+	L2       float64 `json:"l2"`
+	DRAM     float64 `json:"dram"`
+	Active   float64 `json:"active"`
+	Dispatch float64 `json:"dispatch,omitempty"`
+}
+
+func energyOf(e *hw.EnergyParts, dispatch clock.Nanojoules) jsonEnergy {
+	return jsonEnergy{float64(e.MAC), float64(e.Table), float64(e.L2), float64(e.DRAM), float64(e.Active), float64(dispatch)}
+}
+
 type jsonUnits struct {
 	WorkUnits   int    `json:"work_units"`
 	MACCycles   int    `json:"mac_cycles_per_wu"`
@@ -110,15 +127,17 @@ type jsonExe struct {
 }
 
 type jsonTotal struct {
-	Cycles   uint64  `json:"cycles"`
-	TimeNs   float64 `json:"time_ns"`
-	TimeLow  float64 `json:"time_ns_low,omitempty"`
-	TimeHigh float64 `json:"time_ns_high,omitempty"`
-	WallNs   float64 `json:"wall_ns"`
-	EnergyNJ float64 `json:"energy_nj"`
-	Dispatch float64 `json:"dispatch_energy_nj"`
-	MACs     uint64  `json:"macs"`
-	DMABytes uint64  `json:"dma_bytes"`
+	Cycles   uint64     `json:"cycles"`
+	TimeNs   float64    `json:"time_ns"`
+	TimeLow  float64    `json:"time_ns_low,omitempty"`
+	TimeHigh float64    `json:"time_ns_high,omitempty"`
+	WallNs   float64    `json:"wall_ns"`
+	EnergyNJ float64    `json:"energy_nj"`
+	Dispatch float64    `json:"dispatch_energy_nj"`
+	Energy   jsonEnergy `json:"energy_parts_nj"`
+	Saved    uint64     `json:"saved_cycles"`
+	MACs     uint64     `json:"macs"`
+	DMABytes uint64     `json:"dma_bytes"`
 }
 
 type jsonOutput struct {
@@ -163,6 +182,7 @@ func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags
 	host := hostTime(&f.preset, res)
 	line := timeline(res, host, &o.Chip)
 	low, high := r.Interval()
+	parts := r.Parts()
 	out := jsonReport{
 		Schema: schema, Program: res.Program.Name, Form: string(res.Program.Form),
 		Chip: o.Chip.Name, Host: f.preset.Name, Synthetic: res.Synthetic,
@@ -170,7 +190,7 @@ func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags
 		Total: onTheWall(jsonTotal{
 			Cycles: uint64(r.Cycles), TimeNs: float64(r.Time), TimeLow: float64(low), TimeHigh: float64(high),
 			WallNs: float64(r.Time + host), EnergyNJ: float64(r.Energy), Dispatch: float64(r.Dispatch),
-			MACs: r.MACs, DMABytes: r.DMA.Total(),
+			MACs: r.MACs, DMABytes: r.DMA.Total(), Energy: energyOf(&parts, r.Dispatch), Saved: uint64(r.Saved()),
 		}, line),
 		Power: jsonSpans(line),
 	}
@@ -207,6 +227,7 @@ func jsonOf(d *hw.Descriptor) jsonDescriptor {
 			uint64(a.Total()), uint64(a.Compute), uint64(a.InputStall), uint64(a.OutputStall), uint64(a.KernelStall),
 			uint64(a.Throttle), uint64(a.L2ReadStall), uint64(a.L2WriteStall), uint64(a.Overhead), uint64(a.Idle),
 		},
+		Saved: uint64(d.Saved),
 		Units: jsonUnits{
 			u.WorkUnits, u.MACCyclesPerWU, u.PostCyclesPerWU, uint64(u.NESingle), uint64(u.NEDouble),
 			uint64(u.Planar), uint64(u.L2Broadcast), uint64(u.L2Writeback), u.KernelBytes,
@@ -220,6 +241,7 @@ func jsonOf(d *hw.Descriptor) jsonDescriptor {
 		TimeLow:  float64(low),
 		TimeHigh: float64(high),
 		EnergyNJ: float64(d.Energy),
+		Energy:   energyOf(&d.Parts, 0),
 		PowerW:   watts(d),
 		Counters: jsonCounters(d.Counters),
 		Computed: d.Computed,

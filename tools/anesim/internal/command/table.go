@@ -11,6 +11,7 @@ import (
 
 	"anesim/bench/host"
 	"anesim/hw"
+	"anesim/hw/clock"
 	"anesim/tools/machine"
 )
 
@@ -40,6 +41,8 @@ func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlag
 	wall := onTheWall(jsonTotal{WallNs: float64(r.Time + host), EnergyNJ: float64(r.Energy)}, timeline(res, host, &o.Chip))
 	writeWall(w, &wall, host, f.preset.Name, &o.Chip)
 	stalls(w, r)
+	parts := r.Parts()
+	energies(w, &parts, r.Dispatch)
 	if f.counters {
 		writeCounters(w, r)
 	}
@@ -115,8 +118,33 @@ func stalls(w io.Writer, r *hw.Report) {
 			parts = append(parts, fmt.Sprintf("%s %d (%.1f%%)", c.name, c.n, percent(c.n, uint64(r.Cycles))))
 		}
 	}
+	if len(parts) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "cycles: %s", strings.Join(parts, ", "))
+	if n := r.Saved(); n > 0 {
+		fmt.Fprintf(w, "; running beside each other saves %d", n)
+	}
+	fmt.Fprintln(w)
+}
+
+// energies says what took all the energy.
+func energies(w io.Writer, e *hw.EnergyParts, dispatch clock.Nanojoules) {
+	total := e.Total() + dispatch
+	var parts []string
+	for _, c := range [...]struct {
+		name string
+		n    clock.Nanojoules
+	}{
+		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM},
+		{"powered engines", e.Active}, {"dispatch", dispatch},
+	} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", c.name, c.n, 100*float64(c.n/total)))
+		}
+	}
 	if len(parts) > 0 {
-		fmt.Fprintf(w, "cycles: %s\n", strings.Join(parts, ", "))
+		fmt.Fprintf(w, "energy: %s\n", strings.Join(parts, ", "))
 	}
 }
 
