@@ -16,8 +16,8 @@
 // layer that the engine has no form for the network is cut, as the vendor's framework
 // hands such a layer to another device, and so it is where a tensor is read in a shape
 // whose rows stand elsewhere in memory. What is not done is what the compiler does between
-// layers: every tensor goes to memory and comes back, so that those it keeps in the L2
-// from one layer to the next, and layers it runs side by side, are left out.
+// layers: every tensor goes to memory and comes back, so that what it keeps in the L2 from
+// one layer to the next is left out.
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.

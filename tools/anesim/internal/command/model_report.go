@@ -17,7 +17,7 @@ import (
 )
 
 // leftOut says what the totals of a network leave out.
-const leftOut = "tensors between layers go to memory and back: what a compiler keeps in the L2, or runs side by side, is left out"
+const leftOut = "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"
 
 type jsonModel struct {
 	Schema      int           `json:"schema"`
@@ -110,7 +110,6 @@ func tflops(macs uint64, t clock.Nanoseconds) float64 {
 // total adds the layers up, and the dispatches of the programs.
 func (r *modelRun) total(l *machine.Timeline) jsonWall {
 	var t jsonTotal
-	var parts hw.EnergyParts
 	for i := range r.layers {
 		x := r.layers[i].report
 		if x == nil {
@@ -121,15 +120,28 @@ func (r *modelRun) total(l *machine.Timeline) jsonWall {
 		t.EnergyNJ += float64(x.Energy)
 		t.MACs += x.MACs
 		t.DMABytes += x.DMA.Total()
-		p := x.Parts()
-		parts.Add(&p)
+		low, high := x.Interval()
+		t.TimeLow += float64(low)
+		t.TimeHigh += float64(high)
 		t.Saved += uint64(x.Saved())
 	}
+	parts := r.parts()
 	t.Energy = energyOf(&parts, r.dispatch)
 	t.WallNs = t.TimeNs + float64(r.host)
 	t.Dispatch = float64(r.dispatch)
 	t.EnergyNJ += t.Dispatch
 	return onTheWall(t, l)
+}
+
+// parts is the layers' energy by what takes it.
+func (r *modelRun) parts() (e hw.EnergyParts) {
+	for i := range r.layers {
+		if x := r.layers[i].report; x != nil {
+			p := x.Parts()
+			e.Add(&p)
+		}
+	}
+	return e
 }
 
 // missing lists the layers that are not modelled.
@@ -293,9 +305,11 @@ func (r *modelRun) writePrograms(w io.Writer) {
 func (r *modelRun) writeTotals(w io.Writer, missing []jsonMissing) {
 	t := r.total(r.timeline())
 	time := clock.Nanoseconds(t.TimeNs)
-	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time, %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it %s)\n",
-		t.Cycles, time, t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch), r.dispatches())
+	fmt.Fprintf(w, "\ntotal: %d cycles, %v of engine time (%v to %v), %d MACs (%.3f TFLOP/s), %d DMA bytes, %v (%v of it %s)\n",
+		t.Cycles, time, clock.Nanoseconds(t.TimeLow), clock.Nanoseconds(t.TimeHigh), t.MACs, tflops(t.MACs, time), t.DMABytes, clock.Nanojoules(t.EnergyNJ), clock.Nanojoules(t.Dispatch), r.dispatches())
 	writeWall(w, &t, r.host, r.preset.Name, &r.options.Chip)
+	parts := r.parts()
+	energies(w, &parts, r.dispatch)
 	r.writePrograms(w)
 	fmt.Fprintf(w, "note: %s\n", leftOut)
 	for _, name := range r.synthetic {
