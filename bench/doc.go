@@ -26,8 +26,10 @@
 //
 // writes hw/fitted_gen.go, host/fitted_gen.go and residuals.txt, the errors of fits that
 // had not seen a row's shape. The search starts from a study's constants and keeps each
-// within what is physical; the loss is Huber's on relative errors; hosts are solved for
-// inside, drawn to floors that were measured by themselves. A row that stays far off is
+// within what is physical; the loss is Huber's on relative errors; a simplex of gonum
+// moves the engine's constants from several starts, hosts are solved for inside, drawn to
+// floors that were measured by themselves. What measurements or decompiled tables give is
+// not fitted. A row that stays far off is
 // a known gap with a test of its own, never a case of its own.
 //
 // # Speed

@@ -14,6 +14,13 @@
 //	     v                      v
 //	 Descriptor{cycles by cause, units, bytes, counters, energy}   device memory
 //
+// A chain is more than its descriptors one by one. Coefficients of a task with several
+// patches stay in the 64 KiB of kernel memory of each engine, so that those of the next
+// task come early only as far as there is room; a source comes early when the scratchpad
+// has room and the one before does not write it; results drain beside what follows. The
+// pipeline in pipeline.go says what that leaves of each descriptor's time, and each of
+// those cycles has one cause.
+//
 // The device has two faces over one walk. The timing face touches no tensor bytes; the
 // execution face adds the values. Cycles, bytes and counters come from the same code for
 // both. What the silicon would not survive is a Fault in the report, with the unit, the

@@ -12,6 +12,10 @@
 //	|           | <--------- the same walk, writing <----- | result  |
 //	+-----------+
 //
+// Time is bytes over the lowest of four rates: what memory gives to reads, what it gives
+// to reads and writes together, and what the transfers in flight allow the tile DMA each
+// way and each lane. A request that nothing hides waits for the memory's latency.
+//
 // A walk is checked against the memory's segments before a byte of it moves: a surface
 // that leaves its segment is a fault, never a partial copy.
 package dma
