@@ -13,7 +13,9 @@ import (
 // time fills in everything about a task but its values. It allocates nothing.
 func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
-	*d = Descriptor{Index: t.Index, Offset: t.Offset, Op: Classify(&t.Header, g), Shape: shapeOf(g), Planar: g.Planar()}
+	*d = Descriptor{} // cleared where it stands: a literal with fields would be copied
+	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
+	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g)
 	d.DMA = dma.TrafficOf(g)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), exeCycles(g, d.DMA)}
 

@@ -46,10 +46,12 @@ func (r Rate) Cycles(n uint64) Cycles {
 // ceil rounds up, letting a quotient that is a whole number but for float noise be that
 // number.
 func ceil(v float64) Cycles {
-	if r := math.Round(v); math.Abs(v-r) <= 1e-9*math.Max(1, v) {
-		return Cycles(r)
+	const noise, most = 1e-9, 0.25
+	c := math.Ceil(v)
+	if over := 1 - (c - v); over < 1 && over <= min(float64(noise*max(1, v)), most) {
+		c--
 	}
-	return Cycles(math.Ceil(v))
+	return Cycles(c)
 }
 
 // CeilDiv is a divided by b, rounded up; b must be positive.
