@@ -21,10 +21,12 @@ type Accuracy struct {
 	Unmodelled []error    // the others: an *UnmodelledError, or one of the lowering
 
 	Tiers, Ops []Group // of latencies; tiers end with T0+T1 and all
+	Sessions   []Group // of latencies, by the host preset of the machine and its software
 	Energy     []Group // of energies, by operation; the last two are the main ones and all
-	// Roofline and Vendor are the public baselines on the same latencies: the larger of
-	// arithmetic and bytes at their peak rates, and the vendor compiler's estimate.
-	Roofline, Vendor []Group
+	// Roofline, Columns and Vendor are baselines on the same latencies: the larger of
+	// arithmetic and bytes at their peak rates, the columns of the vendor's cost dump, and
+	// the vendor compiler's estimate.
+	Roofline, Columns, Vendor []Group
 }
 
 // Compare holds the model against rows, with presets.
@@ -39,7 +41,7 @@ func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 
 func (a *Accuracy) summarize(p *Presets) error {
 	tiers, ops, energy := make(groups), make(groups), make(groups)
-	roof, vendor := make(groups), make(groups)
+	roof, columns, vendor, sessions := make(groups), make(groups), make(groups), make(groups)
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		row := r.Sample.Row
@@ -47,10 +49,12 @@ func (a *Accuracy) summarize(p *Presets) error {
 			names := tierNames(row.Tier)
 			tiers.add(r.Time, names...)
 			ops.add(r.Time, row.Op)
+			sessions.add(r.Time, r.Sample.Host)
 			chip := p.Chips[r.Sample.Chip]
 			roof.add(Pair{r.Sample.roofline(&chip), r.Time.Reference}, names...)
 			e := p.Estimate(r.Sample)
 			vendor.add(Pair{float64(e.Vendor), r.Time.Reference}, names...)
+			columns.add(Pair{float64(e.Columns), r.Time.Reference}, names...)
 		}
 		if r.Energy.Reference > 0 {
 			energy.add(r.Energy, row.Op, "all")
@@ -66,7 +70,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 	}{
 		{&a.Tiers, tiers, []string{"T0+T1", "all"}}, {&a.Ops, ops, nil},
 		{&a.Energy, energy, []string{"matmul+conv+decode", "all"}},
-		{&a.Roofline, roof, []string{"T0+T1", "all"}}, {&a.Vendor, vendor, []string{"T0+T1", "all"}},
+		{&a.Sessions, sessions, nil},
+		{&a.Roofline, roof, []string{"T0+T1", "all"}}, {&a.Columns, columns, []string{"T0+T1", "all"}}, {&a.Vendor, vendor, []string{"T0+T1", "all"}},
 	} {
 		var err error
 		if *x.to, err = x.from.summaries(x.last); err != nil {

@@ -208,7 +208,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s: %v; want a median of %.0f %% and a p90 of %.0f %%", x.what, x.s, 100*x.median, 100*x.p)
 		}
 	}
-	for _, base := range [][]Group{a.Roofline, a.Vendor} {
+	for _, base := range [][]Group{a.Roofline, a.Columns, a.Vendor} {
 		if s := group(t, base, "T0+T1"); s.Median < 2*group(t, left.Tiers, "T0+T1").Median {
 			t.Errorf("a baseline: %v", s)
 		}

@@ -148,6 +148,9 @@ func NewTimer(c Chip) *Timer { return &Timer{p: c.params(), open: tiles.AllTiles
 // Time fills d in with everything about t but its values, as the next of a chain.
 func (m *Timer) Time(d *Descriptor, t *regs.Task) { m.p.time(d, t, m.open, &m.line) }
 
+// Frequency is the engine's clock.
+func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
+
 // Finish ends a chain: it adds to its last descriptor what memory still takes of the
 // results. A task after it starts a new chain.
 func (m *Timer) Finish(d *Descriptor) {

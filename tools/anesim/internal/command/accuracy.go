@@ -22,7 +22,8 @@ func accuracyCommand() *cobra.Command {
 		Long: `Accuracy lowers every measured row to descriptors, times them, adds the host's part
 and says how far the model is from the measurement: n, the median and the 90th
 percentile of the absolute error and the share within 17 %, by tier and operation, for
-latency and energy, beside two public baselines on the same rows.
+latency and energy, beside a roofline, the columns of the vendor's cost dump and the
+vendor compiler's stored estimate on the same rows.
 
 The rows are the built-in published ones, or those of a CSV file with the columns tier,
 id, chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
@@ -93,13 +94,16 @@ func writeAccuracy(w io.Writer, a, left *bench.Accuracy, rows bool) error {
 	tables := []accuracyTable{
 		{"latency by tier", a.Tiers},
 		{"latency by operation", a.Ops},
+		{"latency by session (host preset)", a.Sessions},
 		{"energy", a.Energy},
 		{"latency by the roofline", a.Roofline},
+		{"latency by the columns of the vendor's cost dump", a.Columns},
 		{"latency by the vendor compiler's estimate", a.Vendor},
 	}
 	if left != nil {
 		tables = append(tables,
 			accuracyTable{"latency, the row's shape left out of the fit", left.Tiers},
+			accuracyTable{"latency by session, the row's shape left out of the fit", left.Sessions},
 			accuracyTable{"energy, the row's shape left out of the fit", left.Energy})
 	}
 	for _, t := range tables {

@@ -56,14 +56,16 @@ func summariesOf(groups []bench.Group) jsonSummaries {
 func writeAccuracyJSON(w io.Writer, a, left *bench.Accuracy) error {
 	out := jsonAccuracy{
 		Schema: schema, Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
-		Summary:   map[string]any{"op": summariesOf(a.Ops), "energy": summariesOf(a.Energy)},
-		Baselines: map[string]jsonSummaries{"roofline": summariesOf(a.Roofline), "vendor": summariesOf(a.Vendor)},
+		Summary: map[string]any{"op": summariesOf(a.Ops), "session": summariesOf(a.Sessions), "energy": summariesOf(a.Energy)},
+		Baselines: map[string]jsonSummaries{
+			"roofline": summariesOf(a.Roofline), "cost_columns": summariesOf(a.Columns), "vendor": summariesOf(a.Vendor),
+		},
 	}
 	for name, s := range summariesOf(a.Tiers) {
 		out.Summary[name] = s
 	}
 	if left != nil {
-		out.LeftOut = map[string]jsonSummaries{"latency": summariesOf(left.Tiers), "energy": summariesOf(left.Energy)}
+		out.LeftOut = map[string]jsonSummaries{"latency": summariesOf(left.Tiers), "session": summariesOf(left.Sessions), "energy": summariesOf(left.Energy)}
 	}
 	for i := range a.Rows {
 		r := &a.Rows[i]
