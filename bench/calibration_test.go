@@ -226,7 +226,6 @@ func TestKnownGaps(t *testing.T) {
 		"r0151": {0.5, "20 us for a 1x1 layer of 192 channels whose arithmetic takes 6"},
 		"r0152": {0.6, "61 us for a 1x1 layer of 256 channels: three times the step for 1.8 times the arithmetic"},
 		"r0179": {0.3, "35 us for a matrix of 64 KiB; its source calls it 512 KiB"},
-		"r0184": {0.3, "419 us for 3 descriptors and 3.6 MB: rows of 375 halves, or cold weights"},
 	}
 	p := DefaultPresets()
 	samples := builtin(t)

@@ -160,6 +160,9 @@ func (l *Lowerer) products(c *Chain, r *measured.Row) error {
 		return stacked(one, !first, !last, exchangeBytes(r.M, r.K) <= lower.MaxTile)
 	})...)
 	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.Cols)
+	if r.Op == "linear" {
+		c.Host.Weights = fp16(max(1, r.Depth) * r.K * r.Cols)
+	}
 	return nil
 }
 

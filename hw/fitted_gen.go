@@ -3,25 +3,25 @@
 package hw
 
 const (
-	m1ReadRate          = 6.228e+10
-	m1maxReadRate       = 5.564e+10
-	h13TransposeRate    = 5.514
-	h13PlanarRate       = 3.404e+10
+	m1ReadRate          = 6.227e+10
+	m1maxReadRate       = 5.557e+10
+	h13TransposeRate    = 6.227
+	h13PlanarRate       = 3.407e+10
 	m1DispatchEnergy    = 2.1e+05
-	m1MACEnergy         = 2.132
-	m1DRAMEnergy        = 12.85
-	m1ActivePower       = 0.7097
+	m1MACEnergy         = 2.134
+	m1DRAMEnergy        = 12.74
+	m1ActivePower       = 0.7167
 	m1WaitPower         = 0.2051
 	m1maxDispatchEnergy = 1.2e+05
-	m1maxMACEnergy      = 1.073
-	m1maxDRAMEnergy     = 1.566
-	m1maxActivePower    = 1.43
-	m1maxWaitPower      = 0.3597
+	m1maxMACEnergy      = 1.082
+	m1maxDRAMEnergy     = 3.403
+	m1maxActivePower    = 1.324
+	m1maxWaitPower      = 0.3518
 )
 
 // Measured over estimated time, 10th and 90th percentile of shapes left out.
 const (
-	convLow, convHigh       = 0.955, 2.392 // 13 rows
-	productLow, productHigh = 0.916, 1.262 // 28 rows
-	passLow, passHigh       = 0.976, 1.416 // 10 rows
+	convLow, convHigh       = 0.954, 2.390 // 13 rows
+	productLow, productHigh = 0.935, 1.170 // 28 rows
+	passLow, passHigh       = 0.976, 1.402 // 10 rows
 )

@@ -12,10 +12,12 @@ import (
 type Host struct {
 	Name string
 
-	Floor   hw.Constant // microseconds a call, whatever it does
-	In      hw.Constant // microseconds a megabyte of fp16 inputs
-	Out     hw.Constant // microseconds a megabyte of fp16 outputs
-	Weights hw.Constant // microseconds a megabyte of a convolution's weights
+	Floor hw.Constant // microseconds a call, whatever it does
+	In    hw.Constant // microseconds a megabyte of fp16 inputs
+	Out   hw.Constant // microseconds a megabyte of fp16 outputs
+	// Weights is microseconds a megabyte of the weights of a convolution or a linear layer
+	// that a single call touches first: cold ones come at 8-15 GB/s.
+	Weights hw.Constant
 	// Zero and Subnormal are nanoseconds for each output of that kind: a conversion in
 	// software branches on them.
 	Zero, Subnormal hw.Constant
@@ -33,7 +35,7 @@ type Vector [numTerms]float64
 // A Load is what a call gives the host to do.
 type Load struct {
 	In, Out   uint64 // bytes of fp16 tensors
-	Weights   uint64 // bytes of convolution weights
+	Weights   uint64 // bytes of weights of convolutions and linear layers
 	Zero      uint64 // outputs that are zero
 	Subnormal uint64 // outputs that are subnormal
 	Moved     uint64 // bytes between device memory and the engine
