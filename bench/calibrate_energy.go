@@ -35,7 +35,7 @@ type energyObservation struct {
 
 func (p *Presets) energyObservation(s *Sample) energyObservation {
 	e, chip := p.Estimate(s), p.Chips[s.Chip]
-	spared := e.Spared + clock.Nanoseconds(tiles.Engines-e.Engines)*e.Host
+	spared := e.Spared + clock.Nanoseconds(clock.Nanoseconds(tiles.Engines-e.Engines)*e.Host)
 	return energyObservation{
 		[...]float64{1, float64(e.MACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Engine), float64(e.Host)},
 		float64(chip.TableEnergy.Value*float64(e.Lookups)/1e3) + float64(chip.L2Energy.Value*float64(e.L2)/1e3) -
