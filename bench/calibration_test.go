@@ -102,11 +102,11 @@ func chipConstants(p *Presets, left []Residual) string {
 	kinds := make(map[string][]float64)
 	for _, r := range left {
 		if r.Time.Reference > 0 && r.Sample.Row.Tier < "T2" {
-			k := kindOf(r.Sample.Row.Op)
+			k := kindOf(r.Sample.Row)
 			kinds[k] = append(kinds[k], r.Time.Reference/r.Time.Model)
 		}
 	}
-	for _, k := range []string{"conv", "product", "pass"} {
+	for _, k := range []string{"window", "point", "product", "pass"} {
 		slices.Sort(kinds[k])
 		fmt.Fprintf(&b, "%sLow, %sHigh = %.3f, %.3f // %d rows\n", k, k, min(1, quantile(0.1, kinds[k])), max(1, quantile(0.9, kinds[k])), len(kinds[k]))
 	}
@@ -114,12 +114,14 @@ func chipConstants(p *Presets, left []Residual) string {
 	return b.String()
 }
 
-// kindOf is the kind of descriptor that most of an operation's time goes to.
-func kindOf(op string) string {
+// kindOf is the kind of descriptor that most of a row's time goes to.
+func kindOf(r *measured.Row) string {
 	switch {
-	case strings.Contains(op, "conv"):
-		return "conv"
-	case slices.Contains([]string{"matmul", "bmm", "linear", "chain_matmul", "chain_matmul_slope", "decode_model", "sdpa", "mha", "lm_head"}, op):
+	case r.Kh*r.Kw > 1:
+		return "window"
+	case r.Kh*r.Kw == 1:
+		return "point"
+	case slices.Contains([]string{"matmul", "bmm", "linear", "chain_matmul", "chain_matmul_slope", "decode_model", "sdpa", "mha", "lm_head"}, r.Op):
 		return "product"
 	}
 	return "pass"

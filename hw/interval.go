@@ -10,7 +10,7 @@ type spread struct{ low, high float64 }
 // Interval bounds the descriptor's time: four of five measurements of its kind lie
 // within (from leave-one-shape-out residuals).
 func (d *Descriptor) Interval() (low, high clock.Nanoseconds) {
-	s := spreadOf(d.Op)
+	s := spreadOf(d)
 	return clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high))
 }
 
@@ -24,12 +24,16 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	return low, high
 }
 
-// spreadOf is the spread of an operation's kind: convolutions, products with the
-// exchanges and copies that prepare them, and passes over a tensor.
-func spreadOf(o Op) spread {
-	switch o {
+// spreadOf is the spread of a descriptor's kind: convolutions with a window, those of one
+// pixel, products with the exchanges and copies that prepare them, and passes over a
+// tensor.
+func spreadOf(d *Descriptor) spread {
+	switch d.Op {
 	case Conv:
-		return spread{convLow, convHigh}
+		if d.Shape.Kh*d.Shape.Kw > 1 {
+			return spread{windowLow, windowHigh}
+		}
+		return spread{pointLow, pointHigh}
 	case MatMul, Pass, Copy:
 		return spread{productLow, productHigh}
 	}

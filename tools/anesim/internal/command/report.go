@@ -267,7 +267,7 @@ func writeCSV(w io.Writer, res *machine.Result) error {
 		"cycles", "compute", "input_stall", "output_stall", "kernel_stall", "throttle", "l2_read_stall", "l2_write_stall", "overhead", "idle",
 		"work_units", "mac_cycles_per_wu", "post_cycles_per_wu", "ne_single", "ne_double", "planar", "l2_broadcast", "l2_writeback", "kernel_bytes",
 		"dma_source1", "dma_source2", "dma_kernel", "dma_destination", "dma_total", "exe_stored", "exe_model",
-		"macs", "bound", "time_ns", "energy_nj", "computed", "power_w",
+		"macs", "bound", "time_ns", "energy_nj", "computed", "time_ns_low", "time_ns_high", "saved_cycles", "power_w",
 	})
 	for i := range res.Report.Descriptors {
 		d := jsonOf(&res.Report.Descriptors[i])
@@ -283,7 +283,8 @@ func writeCSV(w io.Writer, res *machine.Result) error {
 		} {
 			row = append(row, strconv.FormatUint(n, 10))
 		}
-		c.Write(append(row, d.Bound, number(d.TimeNs), number(d.EnergyNJ), strconv.FormatBool(d.Computed), number(d.PowerW)))
+		c.Write(append(row, d.Bound, number(d.TimeNs), number(d.EnergyNJ), strconv.FormatBool(d.Computed),
+			number(d.TimeLow), number(d.TimeHigh), strconv.FormatUint(d.Saved, 10), number(d.PowerW)))
 	}
 	c.Flush()
 	return c.Error()

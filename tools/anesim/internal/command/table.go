@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -22,14 +24,14 @@ func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlag
 		p.Name, p.Form, len(r.Descriptors), o.Chip.Name, o.Chip.Clock.Value/1e9)
 
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "td\top\tin\tout\tkernel\tengines\tcycles\tcompute\tbound by\tDMA bytes\ttime\tenergy\tvendor us\t")
+	fmt.Fprintln(t, "td\top\tin\tout\tkernel\tengines\tcycles\tcompute\tbound by\tDMA bytes\ttime\tinterval\tenergy\tvendor us\t")
 	for i := range r.Descriptors {
 		d := &r.Descriptors[i]
-		fmt.Fprintf(t, "%d\t%v\t%s\t%s\t%s\t%s\t%d\t%.1f%%\t%s\t%d\t%v\t%v\t%s\t\n",
+		fmt.Fprintf(t, "%d\t%v\t%s\t%s\t%s\t%s\t%d\t%.1f%%\t%s\t%d\t%v\t%s\t%v\t%s\t\n",
 			d.Index, d.Op,
 			extent(d.Shape.Cin, d.Shape.Hin, d.Shape.Win), extent(d.Shape.Cout, d.Shape.Hout, d.Shape.Wout),
 			kernelOf(d), engines(d), d.Cycles.Total(), percent(d.Cycles.Compute, d.Cycles.Total()), bound(d),
-			d.DMA.Total(), d.Time, d.Energy, vendor(d))
+			d.DMA.Total(), d.Time, interval(d), d.Energy, vendor(d))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -43,6 +45,7 @@ func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlag
 	stalls(w, r)
 	parts := r.Parts()
 	energies(w, &parts, r.Dispatch)
+	advice(w, r)
 	if f.counters {
 		writeCounters(w, r)
 	}
@@ -77,6 +80,37 @@ func engines(d *hw.Descriptor) string {
 }
 
 func bound(d *hw.Descriptor) string { return strings.ReplaceAll(d.Cycles.Bound(), "_", " ") }
+
+// interval is how far below and above its time a measurement of the descriptor may lie.
+func interval(d *hw.Descriptor) string {
+	low, high := d.Interval()
+	if d.Time == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("-%.0f +%.0f%%", 100*(1-float64(low/d.Time)), 100*(float64(high/d.Time)-1))
+}
+
+// advice says what bounds the descriptors that take most of the time, one for each cause,
+// and what would relieve them.
+func advice(w io.Writer, r *hw.Report) {
+	const least = 10 // per cent of the cycles
+	list := make([]*hw.Descriptor, len(r.Descriptors))
+	for i := range list {
+		list[i] = &r.Descriptors[i]
+	}
+	slices.SortStableFunc(list, func(a, b *hw.Descriptor) int { return cmp.Compare(b.Cycles.Total(), a.Cycles.Total()) })
+	said := make(map[string]bool)
+	for _, d := range list {
+		share, cause := percent(d.Cycles.Total(), r.Cycles), d.Cycles.Bound()
+		if share < least {
+			return
+		}
+		if !said[cause] {
+			fmt.Fprintf(w, "td %d, %.0f%% of the cycles: %s\n", d.Index, share, d.Advice())
+		}
+		said[cause] = true
+	}
+}
 
 func vendor(d *hw.Descriptor) string {
 	if d.Exe.Stored == 0 {
