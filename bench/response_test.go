@@ -239,24 +239,30 @@ func TestL2SizeDecides(t *testing.T) {
 	}
 }
 
-// Rows of a source that stand on the same banks are read one after the other; the skew
-// that the compiler adds is what spreads them.
+// Rows of a source that stand on the same banks are read one after the other, and so are
+// those of a result written; the skew that the compiler adds is what spreads them.
 func TestConflictingStridesCost(t *testing.T) {
 	p := realProgram(t, "text/conv_probe_k3_c256_n256_s32_st1_g1_bias0_same.text.bin")
-	of := func(stride uint32) *hw.Descriptor {
-		o, err := firmware.ParseOverride(fmt.Sprintf("L2.Src1RowStride=%#x", stride))
+	of := func(register string, stride uint32) *hw.Descriptor {
+		o, err := firmware.ParseOverride(fmt.Sprintf("L2.%s=%#x", register, stride))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := run(t, p, machine.Options{Chip: hw.M1(), Overrides: []firmware.Override{o}})
 		return &r.Report.Descriptors[len(r.Report.Descriptors)-1]
 	}
-	skewed, plain := of(0x4030), of(0x4000)
-	if s, p := skewed.Units.L2Broadcast, plain.Units.L2Broadcast; p < 4*s {
-		t.Errorf("%d cycles of L2 reads with a skew, %d without", s, p)
-	}
-	if plain.Cycles.Total() < skewed.Cycles.Total() {
-		t.Errorf("%d cycles with a skew, %d without", skewed.Cycles.Total(), plain.Cycles.Total())
+	for _, register := range []string{"Src1RowStride", "ResultRowStride"} {
+		skewed, plain := of(register, 0x4030), of(register, 0x4000)
+		s, p := skewed.Units.L2Broadcast, plain.Units.L2Broadcast
+		if register == "ResultRowStride" {
+			s, p = skewed.Units.L2Writeback, plain.Units.L2Writeback
+		}
+		if p < 4*s {
+			t.Errorf("%s: %d cycles of the L2 with a skew, %d without", register, s, p)
+		}
+		if plain.Cycles.Total() < skewed.Cycles.Total() {
+			t.Errorf("%s: %d cycles with a skew, %d without", register, skewed.Cycles.Total(), plain.Cycles.Total())
+		}
 	}
 }
 

@@ -52,9 +52,15 @@ func (p Params) Cycles(t Patch) int {
 	return max(spread, depth)
 }
 
-// WritebackCycles is what count results of fp16 take when every bank accepts one
-// granule a cycle and every channel row starts a granule of its own.
+// WritebackCycles is what the results of a patch's channels take: every bank accepts a
+// granule a cycle, every channel row starts a granule of its own, and rows that fall on
+// the same banks wait for each other. A stride of zero, in tiles that are written once as
+// a whole, makes no conflict.
 func (p Params) WritebackCycles(channels int, t Patch) clock.Cycles {
 	granules := channels * t.Rows * clock.CeilDiv(2*t.Width, p.Granule)
+	if t.Stride != 0 && t.Rows > 1 {
+		granules *= p.ConflictDepth(t.Rows, t.Stride)
+		granules = clock.CeilDiv(granules, clock.CeilDiv(t.Rows, p.Banks))
+	}
 	return clock.Cycles(clock.CeilDiv(granules, p.Banks))
 }

@@ -86,3 +86,25 @@ func TestTilesBeyondTheEndAreRefused(t *testing.T) {
 		t.Errorf("tile beyond the end: %v", err)
 	}
 }
+
+// Results whose rows collide go in one after the other; a skew spreads them.
+func TestWritebackConflicts(t *testing.T) {
+	for _, tc := range []struct {
+		channels int
+		patch    Patch
+		want     int
+	}{
+		{2, Patch{1, 1, 0x20}, 1}, // the vendor's cost dump
+		{16, Patch{8, 32, 0x430}, 8},
+		{16, Patch{8, 32, 0x400}, 64}, // all on one bank
+		{16, Patch{8, 32, 0x420}, 8},
+		{16, Patch{8, 32, 0x200}, 32}, // on two
+		{16, Patch{8, 32, 0}, 8},
+		{1, Patch{128, 8, 0x10}, 2},
+		{1, Patch{128, 8, 0x400}, 128},
+	} {
+		if got := m1.WritebackCycles(tc.channels, tc.patch); int(got) != tc.want {
+			t.Errorf("%d channels of %+v: %d cycles, want %d", tc.channels, tc.patch, got, tc.want)
+		}
+	}
+}
