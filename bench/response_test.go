@@ -195,7 +195,8 @@ func arrayCycles(d *hw.Descriptor) float64  { return float64(d.Units.NEDouble) }
 func energy(d *hw.Descriptor) float64       { return float64(d.Energy) }
 
 // A convolution that the array bounds takes about twice as long at half the clock, and
-// with half the bandwidth only the longer fill and drain more.
+// with half the bandwidth only what the array cannot start without and the last drain
+// more: a megabyte of coefficients, the first of the source's parts and of the result's.
 func TestBoundsDecide(t *testing.T) {
 	p := realProgram(t, "text/conv_probe_k3_c256_n256_s64_st1_g1_bias0_same.text.bin")
 	of := func(change func(*hw.Chip)) *hw.Descriptor {
