@@ -21,6 +21,7 @@ func TestCaveats(t *testing.T) {
 		{"3x3 stride 1", strings.Fields("layer conv cin=16 cout=16 h=8 w=8 k=3 pad=1"), false},
 		{"no values", strings.Fields("layer conv cin=16 cout=16 h=8 w=8 k=3 stride=2 pad=1 --timing-only"), false},
 		{"a network", []string{"model", file, "--values"}, true},
+		{"a network as JSON", []string{"model", file, "--values", "--json"}, true},
 	} {
 		if err := os.WriteFile(file, []byte("inputs: {x: {c: 16, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 16, k: 3, stride: 2, pad: 1}\n"), 0o644); err != nil {
 			t.Fatal(err)

@@ -59,6 +59,7 @@ type jsonLayer struct {
 	TFLOPS      float64   `json:"tflops"`
 	CRC32       string    `json:"crc32,omitempty"`
 	Note        string    `json:"note,omitempty"`
+	Caveat      string    `json:"caveat,omitempty"`
 	Total       jsonTotal `json:"total"`
 }
 
@@ -188,7 +189,7 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 		l := &r.layers[i]
 		j := jsonLayer{
 			Name: l.Name, Op: l.Op, In: dims(l.Lower.In), Out: dims(l.Out), Kernel: windowOf(l.Layer),
-			Folded: append([]string{}, l.Folded...), Program: l.program, Modelled: l.report != nil, Note: l.note,
+			Folded: append([]string{}, l.Folded...), Program: l.program, Modelled: l.report != nil, Note: l.note, Caveat: l.caveat,
 		}
 		if x := l.report; x != nil {
 			a, parts := x.Accounting(), x.Parts()
@@ -198,6 +199,8 @@ func (r *modelRun) jsonLayers() []jsonLayer {
 				EnergyNJ: float64(x.Energy), MACs: x.MACs, DMABytes: x.DMA.Total(),
 				Energy: energyOf(&parts, x.Dispatch), Saved: uint64(x.Saved()),
 			}
+			low, high := x.Interval()
+			j.Total.TimeLow, j.Total.TimeHigh = float64(low), float64(high)
 		}
 		if l.data != nil {
 			j.CRC32 = checksum(l.data)
