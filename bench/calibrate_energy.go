@@ -19,9 +19,10 @@ func energyConstants(c *hw.Chip) [energyTerms]*hw.Constant {
 }
 
 // What an event can cost: a dispatch between what a dispatch-bound loop at 0.75 W leaves
-// for it and a little more than the public fits (0.158 and 0.183 mJ), a multiply-accumulate between a fifth of and twice their 2 pJ, a byte
-// of memory at most twice their 37 pJ, powered engines half of the highest rail seen, and
-// sixteen that wait their steps of 10.5 mW at least.
+// for it and a little more than the public fits (0.158 and 0.183 mJ), a
+// multiply-accumulate between a fifth of and twice their 2 pJ, a byte of memory at most
+// twice their 37 pJ, powered engines half of the highest rail seen, and sixteen that wait
+// their steps of 10.5 mW at least.
 var energyBounds = [energyTerms][2]float64{{0.12e6, 0.21e6}, {0.4, 4}, {1, 75}, {0, 3}, {0.168, 0.4}}
 
 // energyObservation is a row's events: what each constant is multiplied by to make

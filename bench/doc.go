@@ -29,8 +29,8 @@
 // within what is physical; the loss is Huber's on relative errors; a simplex of gonum
 // moves the engine's constants from several starts, hosts are solved for inside, drawn to
 // floors that were measured by themselves. What measurements or decompiled tables give is
-// not fitted. A row that stays far off is
-// a known gap with a test of its own, never a case of its own.
+// not fitted. A row that stays far off is a known gap with a test of its own, never a case
+// of its own.
 //
 // # Speed
 //

@@ -14,7 +14,7 @@ type Estimate struct {
 	Engine, Host clock.Nanoseconds
 	Energy       clock.Nanojoules
 	Descriptors  int
-	MACs         uint64
+	MACs         uint64            // without those that sparse weights skip
 	Lookups, L2  uint64            // table look-ups, bytes of the scratchpad
 	Engines      int               // the most at work
 	Spared       clock.Nanoseconds // engines not at work, times how long
@@ -50,25 +50,23 @@ func (e *Estimate) add(n int, x *Estimate) {
 func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.Descriptor) {
 	for i := range steps {
 		s := &steps[i]
-		for left := s.Count; left > 0; {
+		for _, n := range [...]int{min(1, s.Count), s.Count - 1} {
+			if n <= 0 {
+				continue
+			}
 			var x Estimate
 			if s.Task == nil {
 				x.estimate(s.Run, timer, last)
 			} else {
+				timer.Time(last, s.Task)
 				d := last
-				timer.Time(d, s.Task)
 				x = Estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Columns: columnTime(d, timer.Frequency()), Energy: d.Energy,
-					Descriptors: 1, MACs: d.MACs, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, DMA: d.DMA,
+					Descriptors: 1, MACs: d.MACs - d.Skipped, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, DMA: d.DMA,
 					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
 				}
 			}
-			n := 1
-			if left < s.Count {
-				n = left
-			}
 			e.add(n, &x)
-			left -= n
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 func StudyPresets() Presets {
 	p := Presets{make(map[string]hw.Chip), make(map[string]host.Host)}
 	for _, c := range hw.Chips() {
-		c.TransposeRate.Value, c.PlanarRate.Value = 16, 57.6e9
+		c.TransposeRate.Value, c.PlanarRate.Value, c.KernelOverlap.Value = 16, 57.6e9, 0.5
 		c.ReadRate.Value = 65.4e9
 		energy := [energyTerms]float64{0.205e6, 2.21, 24, 0.27, 0.123}
 		if c.Name == "m1max" {

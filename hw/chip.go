@@ -117,7 +117,7 @@ func h13() Chip {
 		TaskOverhead:  Constant{44, "cycles/descriptor", Decompiled, "the vendor's model; at most 2.8 us measured, and every fit ends at the least"},
 
 		KernelMemory:  Constant{64 << 10, "B/engine", Bytes, "no lane of a task with more than one patch is longer; that what is free of it takes the next task's coefficients early is inferred from r0119 and r0147"},
-		KernelOverlap: Constant{0.25, "1", Inferred, "share of a task's first part that the array gets through on coefficients still arriving; rows leave 0.2 to 0.5 open, the 8 x 1024^3 chain (r0147) asks for this"},
+		KernelOverlap: Constant{h13KernelOverlap, "1", Fitted, study + "; share of a task's first part that the array gets through on coefficients still arriving; weakly bound, 0.2 to 0.5"},
 		MemoryLatency: Constant{100, "ns", Assumed, "what a processor waits for the same memory; fits are indifferent up to 300 ns and worse beyond"},
 		TileRate:      Constant{50e9, "B/s", Assumed, "what the transfers that the tile DMA keeps outstanding allow, each way: at least the 40e9 of the 96-layer chain; fits are indifferent from 40e9 to 68e9"},
 		LaneRate:      Constant{5e9, "B/s", Assumed, "one coefficient lane's, by the transfers it keeps outstanding: at least a sixteenth of the measured weight stream, 3.75e9"},

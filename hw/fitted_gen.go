@@ -3,26 +3,27 @@
 package hw
 
 const (
-	m1ReadRate          = 6.227e+10
-	m1maxReadRate       = 5.557e+10
-	h13TransposeRate    = 6.227
-	h13PlanarRate       = 3.407e+10
+	m1ReadRate          = 6.23e+10
+	m1maxReadRate       = 5.552e+10
+	h13TransposeRate    = 6.208
+	h13PlanarRate       = 3.316e+10
+	h13KernelOverlap    = 0.2616
 	m1DispatchEnergy    = 2.1e+05
 	m1MACEnergy         = 2.134
-	m1DRAMEnergy        = 12.74
-	m1ActivePower       = 0.7167
+	m1DRAMEnergy        = 12.73
+	m1ActivePower       = 0.7177
 	m1WaitPower         = 0.2051
 	m1maxDispatchEnergy = 1.2e+05
 	m1maxMACEnergy      = 1.082
-	m1maxDRAMEnergy     = 3.403
-	m1maxActivePower    = 1.324
-	m1maxWaitPower      = 0.3518
+	m1maxDRAMEnergy     = 3.307
+	m1maxActivePower    = 1.328
+	m1maxWaitPower      = 0.3523
 )
 
 // Measured over estimated time, 10th and 90th percentile of shapes left out.
 const (
 	windowLow, windowHigh   = 0.951, 1.082 // 10 rows
-	pointLow, pointHigh     = 1.000, 4.289 // 3 rows
-	productLow, productHigh = 0.935, 1.170 // 28 rows
-	passLow, passHigh       = 0.976, 1.402 // 10 rows
+	pointLow, pointHigh     = 1.000, 4.310 // 3 rows
+	productLow, productHigh = 0.921, 1.170 // 28 rows
+	passLow, passHigh       = 0.976, 1.403 // 10 rows
 )

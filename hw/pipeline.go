@@ -21,8 +21,7 @@ type pipeline struct {
 	running bool         // a descriptor went before
 	planar  bool         // it ran on the planar engine
 	lane    uint64       // bytes of its coefficients that stay in an engine's kernel memory
-	body    clock.Cycles // its time in the array or the planar engine
-	slack   clock.Cycles // the part of that in which memory was idle
+	slack   clock.Cycles // the part of its time in the array or planar engine in which memory was idle
 	drain   clock.Cycles // of its last results after that, in no cause so far
 	dram    footprint    // in device memory
 	pad     footprint    // in the scratchpad
@@ -85,8 +84,21 @@ func footprints(t *regs.Task, moved *dma.Traffic) (dram, pad footprint) {
 
 // place puts a descriptor behind those before it. It completes the causes of the cycles
 // that the descriptor adds to the chain up to the end of its time in the array (a comes
-// with the array's own) and returns how many it saves by running beside the one before.
+// with the array's own) and returns how many running beside the one before saves.
 func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycles) {
+	if !l.running {
+		l.add(p, a, d)
+		return 0
+	}
+	var first pipeline
+	alone, drain := *a, l.drain
+	first.add(p, &alone, d)
+	l.add(p, a, d)
+	return alone.Total() + drain - a.Total()
+}
+
+// add is place without what it saves.
+func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
 	resident := d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 
@@ -98,7 +110,9 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycle
 	switch {
 	case resident:
 		kernel, streamed = mem.Kernel, 0
-	case d.reread: // coefficients that do not stay come again for each part
+	case d.reread:
+		// Coefficients that do not stay come again for each part: a what-if, for no
+		// program has such a task. Its bytes count once, as in the vendor's measure.
 		again := mem.Kernel * clock.Cycles(max(1, d.fills)-1)
 		streamed, mem.Total = streamed+again, mem.Total+again
 	}
@@ -117,30 +131,23 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycle
 		asked = true
 		source -= min(l.slack-min(l.slack, fill-kernel-source), source)
 	}
-	saved = fill - kernel - source
 	// The first part runs in part on coefficients that still arrive.
 	arriving := min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
 	kernel -= arriving
 	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel, source
 	// Requests that could not go out early wait for their first answer, and those for what
 	// is still on its way to memory until it is there.
-	switch {
-	case mem.Kernel+mem.Source == 0:
-	case lands:
-		a.InputStall += l.drain + p.dma.Latency
-	case !asked:
+	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
 		a.InputStall += p.dma.Latency
-	default:
-		saved += p.dma.Latency
+	}
+	behind := l.drain
+	if lands {
+		a.InputStall += l.drain
+		behind = 0
 	}
 
 	// The rest of the traffic goes beside the array, with what the one before left.
 	drain := mem.Destination / clock.Cycles(max(1, d.drains))
-	behind := l.drain
-	if lands {
-		behind = 0
-	}
-	saved += behind
 	rest := behind + mem.Total - min(mem.Total, fill-arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
 	wait := func(cause *clock.Cycles, until clock.Cycles) {
@@ -155,27 +162,25 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycle
 
 	// On the other engine it may have started with the one before.
 	if l.running && l.planar != d.planar && !d.dram.meets(&l.dram) && !d.pad.meets(&l.pad) {
-		saved += a.hide(l.slack)
+		a.hide(l.slack)
 	}
 	*l = pipeline{
-		running: true, planar: d.planar, body: body, slack: body - min(body, rest), drain: drain,
+		running: true, planar: d.planar, slack: body - min(body, rest), drain: drain,
 		dram: d.dram, pad: d.pad,
 	}
 	if resident {
 		l.lane = d.lane
 	}
-	return saved
 }
 
 // hide takes up to n cycles away, those first that come first. The start of a descriptor
 // stays: descriptors start one by one.
-func (a *Accounting) hide(n clock.Cycles) (hidden clock.Cycles) {
+func (a *Accounting) hide(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,
 	} {
-		k := min(*c, n-hidden)
+		k := min(*c, n)
 		*c -= k
-		hidden += k
+		n -= k
 	}
-	return hidden
 }

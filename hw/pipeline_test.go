@@ -1,6 +1,7 @@
 package hw
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"anesim/hw/clock"
@@ -87,6 +88,32 @@ func TestPlaceSaves(t *testing.T) {
 	all, _, saved := order(p, x, y, x, y)
 	if none != 0 || saved == 0 || all+saved != 4*one {
 		t.Errorf("four take %d and save %d, one takes %d and saves %d", all, saved, one, none)
+	}
+}
+
+// Whatever is placed behind what, a chain and its savings are its descriptors alone.
+func TestPlaceSavesWhatItSaves(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	p := &params{overhead: 10, kernelMemory: 64, kernelOverlap: 0.3, dma: dma.Params{Latency: 5}}
+	n := func(most uint64) clock.Cycles { return clock.Cycles(r.Uint64N(most)) }
+	for range 20000 {
+		var list []placed
+		alone := clock.Cycles(0)
+		for range 1 + r.IntN(6) {
+			x := placed{n(500), demand{
+				planar: r.IntN(2) == 0, fills: r.IntN(6), drains: r.IntN(6), lane: r.Uint64N(100), reread: r.IntN(2) == 0,
+				mem:  dma.Cycles{Kernel: n(300), Source: n(300), Destination: n(300)},
+				dram: footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), at(r.Uint64N(9)), at(r.Uint64N(9))},
+				pad:  footprint{at(r.Uint64N(9)), at(r.Uint64N(9)), span{}, at(r.Uint64N(9))},
+			}}
+			x.mem.Total = max(x.mem.Kernel+x.mem.Source, x.mem.Destination) + n(300)
+			one, _, _ := order(p, x)
+			list, alone = append(list, x), alone+one
+		}
+		total, _, saved := order(p, list...)
+		if total > alone || total+saved != alone {
+			t.Fatalf("%+v:\nalone %d, in a chain %d, saved %d", list, alone, total, saved)
+		}
 	}
 }
 

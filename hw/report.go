@@ -127,6 +127,7 @@ type Descriptor struct {
 	L2       l2.Traffic
 	Exe      ExeCycles
 	MACs     uint64
+	Skipped  uint64 // of MACs, those by zeros that sparse weights leave out
 	Lookups  uint64 // of the activation table
 	Time     clock.Nanoseconds
 	Energy   clock.Nanojoules

@@ -33,7 +33,7 @@ func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeli
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
 		d.Units, d.L2 = p.engineUnits(g, &w)
 		array = w.Buffered(p.tiles)
-		d.Lookups = w.Lookups
+		d.Lookups, d.Skipped = w.Lookups, w.Skipped
 		need.fills, need.drains, need.reread = w.Patches, w.WorkUnits/max(1, w.Passes), w.Patches > 1
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
 			need.fills *= g.InShape().Channels
@@ -201,7 +201,7 @@ func (p *params) energy(d *Descriptor, open tiles.Enables) EnergyParts {
 	alone := float64(open.Tiles())/tiles.TilesPerEngine - float64(d.Engines)
 	active := float64(p.active*float64(open.Tiles())/tiles.Tiles) - float64(p.step*max(0, alone))
 	return EnergyParts{
-		MAC: p.mac.Times(d.MACs), Table: p.table.Times(d.Lookups),
+		MAC: p.mac.Times(d.MACs - d.Skipped), Table: p.table.Times(d.Lookups),
 		L2: p.l2Byte.Times(d.L2.Read + d.L2.Written), DRAM: p.dram.Times(d.DMA.Total()),
 		Active: clock.Nanojoules(max(0, active) * float64(d.Time)),
 	}

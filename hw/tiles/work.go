@@ -97,7 +97,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		}
 		skip, zeros := skips(g)
 		steps -= min(skip, max(0, taps-1))
-		w.Skipped = uint64(zeros) * uint64(g.Common.OutDim.Hout()) * uint64(g.Common.OutDim.Wout())
+		w.Skipped = min(w.MACs, uint64(zeros)*uint64(g.Common.OutDim.Hout())*uint64(g.Common.OutDim.Wout()))
 	}
 	w.PostCycles = clock.CeilDiv(group, pack)
 	w.MACCycles = w.PostCycles * steps

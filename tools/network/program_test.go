@@ -75,7 +75,7 @@ func alone(t *testing.T, n *Network, o machine.Options) (map[string][]float16.Fl
 			t.Fatalf("%s: %v, %+v", l.Name, err, res)
 		}
 		tensors[l.Output] = res.Outputs[0].Data
-		cycles = append(cycles, uint64(res.Report.Cycles))
+		cycles = append(cycles, uint64(res.Report.Cycles+res.Report.Saved()))
 	}
 	return tensors, cycles
 }
@@ -113,19 +113,20 @@ func TestLowerExamples(t *testing.T) {
 					t.Errorf("%s: %s differs from its layer by itself", tc.name, out.Port.Name)
 				}
 			}
-			// Layers run beside each other: together they take no longer, but for one that
-			// turns its input first.
+			// Layers run beside each other: with what that saves they take what they take by
+			// themselves, but for one that turns its input first and has the last results of
+			// the layer before to wait for.
 			together, alone := uint64(0), uint64(0)
 			for i, run := range p.Runs {
 				if n.Layers[p.First+i].Name == tc.turned {
 					continue
 				}
 				for _, d := range res.Report.Descriptors[run.First:][:run.Tasks] {
-					together += uint64(d.Cycles.Total())
+					together += uint64(d.Cycles.Total() + d.Saved)
 				}
 				alone += cycles[p.First+i]
 			}
-			if together > alone || together < alone/2 {
+			if exact := tc.turned == "" || len(p.Runs) == 1; exact && together != alone || together > alone || together < alone-alone/100 {
 				t.Errorf("%s: %d cycles, the layers by themselves %d", tc.name, together, alone)
 			}
 		}

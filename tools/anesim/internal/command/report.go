@@ -48,6 +48,7 @@ type jsonDescriptor struct {
 	DMA      jsonDMA      `json:"dma_bytes"`
 	Exe      jsonExe      `json:"exe_cycles"`
 	MACs     uint64       `json:"macs"`
+	Skipped  uint64       `json:"skipped_macs"`
 	Bound    string       `json:"bound"`
 	Advice   string       `json:"advice"`
 	TimeNs   float64      `json:"time_ns"`
@@ -235,6 +236,7 @@ func jsonOf(d *hw.Descriptor) jsonDescriptor {
 		DMA:      jsonDMA{d.DMA.Source1, d.DMA.Source2, d.DMA.Kernel, d.DMA.Destination, d.DMA.Total()},
 		Exe:      jsonExe(d.Exe),
 		MACs:     d.MACs,
+		Skipped:  d.Skipped,
 		Bound:    a.Bound(),
 		Advice:   d.Advice(),
 		TimeNs:   float64(d.Time),
