@@ -9,30 +9,31 @@ import (
 
 	"gonum.org/v1/gonum/optimize"
 
-	"anesim/bench/host"
 	"anesim/hw"
+	"anesim/hw/evidence"
+	"anesim/hw/host"
 )
 
 // A free constant is one the measurements decide, within what is physical.
 type free struct {
 	name      string
 	low, high float64
-	at        func(*hw.Chip) *hw.Constant
+	at        func(*hw.Chip) *evidence.Constant
 	chip      string // empty for both chips
 }
 
 // freeConstants are those of the engine's time that nothing but whole calls shows.
 func freeConstants() []free {
-	read := func(c *hw.Chip) *hw.Constant { return &c.ReadRate }
+	read := func(c *hw.Chip) *evidence.Constant { return &c.ReadRate }
 	return []free{
 		// The weight stream was measured at 58-60 GB/s with a host's part in it. Each of 64
 		// banks takes one element a cycle at most, and the planar engine no more. Of
 		// coefficients on their way the array waits for all or for next to none.
 		{"ReadRate", 50e9, 68e9, read, "m1"},
 		{"ReadRate", 50e9, 68e9, read, "m1max"},
-		{"TransposeRate", 4, 64, func(c *hw.Chip) *hw.Constant { return &c.TransposeRate }, ""},
-		{"PlanarRate", 10e9, 91e9, func(c *hw.Chip) *hw.Constant { return &c.PlanarRate }, ""},
-		{"KernelOverlap", 0.05, 1, func(c *hw.Chip) *hw.Constant { return &c.KernelOverlap }, ""},
+		{"TransposeRate", 4, 64, func(c *hw.Chip) *evidence.Constant { return &c.TransposeRate }, ""},
+		{"PlanarRate", 10e9, 91e9, func(c *hw.Chip) *evidence.Constant { return &c.PlanarRate }, ""},
+		{"KernelOverlap", 0.05, 1, func(c *hw.Chip) *evidence.Constant { return &c.KernelOverlap }, ""},
 	}
 }
 

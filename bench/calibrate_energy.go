@@ -7,6 +7,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
 	"anesim/hw/tiles"
 )
 
@@ -14,8 +15,8 @@ import (
 const energyTerms = 5
 
 // energyConstants are those of a chip's energy, each with its least and greatest value.
-func energyConstants(c *hw.Chip) [energyTerms]*hw.Constant {
-	return [...]*hw.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.ActivePower, &c.WaitPower}
+func energyConstants(c *hw.Chip) [energyTerms]*evidence.Constant {
+	return [...]*evidence.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.ActivePower, &c.WaitPower}
 }
 
 // What an event can cost: a dispatch between what a dispatch-bound loop at 0.75 W leaves

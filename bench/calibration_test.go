@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/host"
 	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/hw/host"
 )
 
 var calibrate = flag.Bool("calibrate", false, "fit the presets to the built-in rows and write them with their residuals")

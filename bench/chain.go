@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/bench/host"
 	"anesim/bench/measured"
 	"anesim/hw/dma"
+	"anesim/hw/host"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/loader"
-	"anesim/tools/machine"
 	"anesim/vectors"
 )
 
@@ -29,7 +29,7 @@ func goldens(t *testing.T) (list []vectors.Case[vectors.Golden]) {
 	t.Helper()
 	for _, name := range loader.Examples() {
 		for _, chip := range hw.Chips() {
-			r := sound(t, example(t, name), machine.Options{Chip: chip, Values: true, Seed: goldenSeed})
+			r := sound(t, example(t, name), anesim.Options{Chip: chip, Values: true, Seed: goldenSeed})
 			list = append(list, vectors.Case[vectors.Golden]{
 				Name:   fmt.Sprintf("example %s on %s", name, chip.Name),
 				Origin: vectors.Derived,
@@ -42,7 +42,7 @@ func goldens(t *testing.T) (list []vectors.Case[vectors.Golden]) {
 	return list
 }
 
-func golden(example, chip string, r *machine.Result) vectors.Golden {
+func golden(example, chip string, r *anesim.Result) vectors.Golden {
 	g := vectors.Golden{Example: example, Chip: chip, Seed: goldenSeed}
 	for i := range r.Report.Descriptors {
 		d := &r.Report.Descriptors[i]

@@ -1,11 +1,11 @@
 package bench
 
 import (
-	"anesim/bench/host"
 	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/dma"
+	"anesim/hw/host"
 	"anesim/hw/tiles"
 )
 

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/loader"
-	"anesim/tools/machine"
 )
 
 // affordable is the multiply-accumulates up to which a test computes a program's values.
@@ -33,7 +33,7 @@ func executable(t *testing.T, p *loader.Program, macs uint64) bool {
 			}
 		}
 	}
-	return sound(t, p, machine.Options{}).Report.MACs <= macs
+	return sound(t, p, anesim.Options{}).Report.MACs <= macs
 }
 
 // numbers are a descriptor without what depends on whether values were asked for.
@@ -47,7 +47,7 @@ func TestFacesAgree(t *testing.T) {
 	executed, left := 0, 0
 	for _, p := range everyProgram(t) {
 		for _, chip := range hw.Chips() {
-			timed := sound(t, p, machine.Options{Chip: chip}).Report
+			timed := sound(t, p, anesim.Options{Chip: chip}).Report
 			timer := hw.NewTimer(chip)
 			list := tasks(t, []*loader.Program{p})
 			for i, task := range list {
@@ -65,7 +65,7 @@ func TestFacesAgree(t *testing.T) {
 				continue
 			}
 			executed++
-			values := sound(t, p, machine.Options{Chip: chip, Values: true}).Report
+			values := sound(t, p, anesim.Options{Chip: chip, Values: true}).Report
 			if len(timed.Descriptors) != len(values.Descriptors) {
 				t.Errorf("%s on %s: %d descriptors timed, %d executed", p.Name, chip.Name, len(timed.Descriptors), len(values.Descriptors))
 				continue
@@ -88,7 +88,7 @@ func TestFacesAgree(t *testing.T) {
 // Every cycle has one cause, and the totals are the sums of the descriptors.
 func TestCausesSumToTheTotal(t *testing.T) {
 	for _, p := range everyProgram(t) {
-		r := sound(t, p, machine.Options{}).Report
+		r := sound(t, p, anesim.Options{}).Report
 		var (
 			cycles clock.Cycles
 			time   clock.Nanoseconds
@@ -137,8 +137,8 @@ func TestWorkersOfPrograms(t *testing.T) {
 		if !executable(t, p, affordable()>>3) {
 			continue
 		}
-		one := sound(t, p, machine.Options{Values: true, Workers: 1})
-		two := sound(t, p, machine.Options{Values: true, Workers: 2})
+		one := sound(t, p, anesim.Options{Values: true, Workers: 1})
+		two := sound(t, p, anesim.Options{Values: true, Workers: 2})
 		sameOutputs(t, p.Name+" with two workers", one, two)
 		if diff := cmp.Diff(one.Report, two.Report); diff != "" {
 			t.Errorf("%s (-one worker +two):\n%s", p.Name, diff)
@@ -146,7 +146,7 @@ func TestWorkersOfPrograms(t *testing.T) {
 	}
 }
 
-func sameOutputs(t *testing.T, what string, a, b *machine.Result) {
+func sameOutputs(t *testing.T, what string, a, b *anesim.Result) {
 	t.Helper()
 	if len(a.Outputs) != len(b.Outputs) {
 		t.Errorf("%s: %d outputs, want %d", what, len(b.Outputs), len(a.Outputs))

@@ -1,8 +1,8 @@
 package bench
 
 import (
-	"anesim/bench/host"
 	"anesim/hw"
+	"anesim/hw/host"
 )
 
 // StudyPresets are where every fit starts, so that none begins with what it is to be

@@ -8,16 +8,17 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/bench/measured"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/tools/machine"
 )
 
 const (
@@ -52,10 +53,10 @@ func TestGates(t *testing.T) {
 		}
 	}
 	for _, p := range programs {
-		open := sound(t, p, machine.Options{Values: true})
+		open := sound(t, p, anesim.Options{Values: true})
 		for name, mask := range gates() {
 			what := fmt.Sprintf("%s with %s gated", p.Name, name)
-			gated := sound(t, p, machine.Options{Values: true, GateTiles: mask})
+			gated := sound(t, p, anesim.Options{Values: true, GateTiles: mask})
 			sameOutputs(t, what, open, gated)
 			neverFewer(t, what, open.Report, gated.Report)
 		}
@@ -80,7 +81,7 @@ func neverFewer(t *testing.T, what string, before, after *hw.Report) {
 func TestGatesSlowTheArray(t *testing.T) {
 	p := example(t, "identity")
 	const compute = 1 // the descriptor that multiplies, on all sixteen engines
-	last := sound(t, p, machine.Options{}).Report.Descriptors[compute].Units.NEDouble
+	last := sound(t, p, anesim.Options{}).Report.Descriptors[compute].Units.NEDouble
 	if last == 0 {
 		t.Fatal("the identity layer takes the array no time")
 	}
@@ -95,7 +96,7 @@ func TestGatesSlowTheArray(t *testing.T) {
 		{"three clusters", allTiles >> 8, true},
 		{"all but one tile", allTiles >> 1, true},
 	} {
-		now := sound(t, p, machine.Options{GateTiles: tt.mask}).Report.Descriptors[compute].Units.NEDouble
+		now := sound(t, p, anesim.Options{GateTiles: tt.mask}).Report.Descriptors[compute].Units.NEDouble
 		if now < last || tt.more && now == last {
 			t.Errorf("with %s gated the array takes %d cycles, before it %d", tt.name, now, last)
 		}
@@ -114,12 +115,12 @@ func TestAllGatedIsAFault(t *testing.T) {
 				want = 1
 			}
 		}
-		r := run(t, p, machine.Options{GateTiles: allTiles})
+		r := run(t, p, anesim.Options{GateTiles: allTiles})
 		if len(r.Report.Faults) != want || len(r.Outputs) != 0 {
 			t.Errorf("%s: faults %v and %d outputs, want %d faults", p.Name, r.Report.Faults, len(r.Outputs), want)
 		}
 		if want == 0 {
-			neverFewer(t, p.Name+" with all gated", sound(t, p, machine.Options{}).Report, r.Report)
+			neverFewer(t, p.Name+" with all gated", sound(t, p, anesim.Options{}).Report, r.Report)
 		}
 		faulted += len(r.Report.Faults)
 	}
@@ -136,8 +137,8 @@ func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.
 		before := hw.M1()
 		after := before
 		change(&after)
-		a := sound(t, p, machine.Options{Chip: before}).Report
-		b := sound(t, p, machine.Options{Chip: after}).Report
+		a := sound(t, p, anesim.Options{Chip: before}).Report
+		b := sound(t, p, anesim.Options{Chip: after}).Report
 		// One descriptor may gain what the one before loses: they overlap.
 		was, is := 0.0, 0.0
 		for i := range a.Descriptors {
@@ -156,7 +157,7 @@ func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.
 func cycles(d *hw.Descriptor) float64  { return float64(d.Cycles.Total()) }
 func elapsed(d *hw.Descriptor) float64 { return float64(d.Time) }
 
-func scale(c *hw.Constant, by float64) { c.Value *= by }
+func scale(c *evidence.Constant, by float64) { c.Value *= by }
 
 // Numbers respond in the right direction to every constant that decides them.
 func TestNumbersRespond(t *testing.T) {
@@ -208,7 +209,7 @@ func TestBoundsDecide(t *testing.T) {
 	of := func(change func(*hw.Chip)) *hw.Descriptor {
 		c := hw.M1()
 		change(&c)
-		r := sound(t, p, machine.Options{Chip: c}).Report
+		r := sound(t, p, anesim.Options{Chip: c}).Report
 		return &r.Descriptors[len(r.Descriptors)-1]
 	}
 	base := of(func(*hw.Chip) {})
@@ -235,7 +236,7 @@ func TestL2SizeDecides(t *testing.T) {
 		chip, faults := hw.M1(), 0
 		chip.L2Bytes.Value = size
 		for _, p := range everyProgram(t) {
-			for _, f := range run(t, p, machine.Options{Chip: chip}).Report.Faults {
+			for _, f := range run(t, p, anesim.Options{Chip: chip}).Report.Faults {
 				if f.Unit != "l2" {
 					t.Errorf("%s with %g bytes: %v", p.Name, size, f)
 				}
@@ -258,7 +259,7 @@ func TestConflictingStridesCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := run(t, p, machine.Options{Chip: hw.M1(), Overrides: []firmware.Override{o}})
+		r := run(t, p, anesim.Options{Chip: hw.M1(), Overrides: []firmware.Override{o}})
 		return &r.Report.Descriptors[len(r.Report.Descriptors)-1]
 	}
 	for _, register := range []string{"Src1RowStride", "ResultRowStride"} {

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/regs"
 	"anesim/loader"
-	"anesim/tools/machine"
 )
 
 // shared is where the real programs stand beside the checkout.
@@ -72,12 +72,12 @@ func everyProgram(t testing.TB) []*loader.Program {
 	return append(examples(t), realPrograms(t)...)
 }
 
-func run(t testing.TB, p *loader.Program, o machine.Options) *machine.Result {
+func run(t testing.TB, p *loader.Program, o anesim.Options) *anesim.Result {
 	t.Helper()
 	if o.Chip.Name == "" {
 		o.Chip = hw.M1()
 	}
-	r, err := machine.Run(p, o)
+	r, err := anesim.Run(p, o)
 	if err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
@@ -85,7 +85,7 @@ func run(t testing.TB, p *loader.Program, o machine.Options) *machine.Result {
 }
 
 // sound runs a program that must not fault.
-func sound(t testing.TB, p *loader.Program, o machine.Options) *machine.Result {
+func sound(t testing.TB, p *loader.Program, o anesim.Options) *anesim.Result {
 	t.Helper()
 	r := run(t, p, o)
 	for _, f := range r.Report.Faults {

@@ -3,10 +3,10 @@ package bench
 import (
 	"testing"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/regs"
 	"anesim/loader"
-	"anesim/tools/machine"
 )
 
 func benchmarkTime(b *testing.B, list []*regs.Task) {
@@ -59,8 +59,8 @@ func chain(tb testing.TB, n int) *loader.Program {
 // In a chain of a thousand equal descriptors the first takes what it takes alone, all
 // others alike, and no more: they overlap with the one before.
 func TestChain(t *testing.T) {
-	one := sound(t, example(t, "add"), machine.Options{}).Report
-	many := sound(t, chain(t, 1000), machine.Options{}).Report
+	one := sound(t, example(t, "add"), anesim.Options{}).Report
+	many := sound(t, chain(t, 1000), anesim.Options{}).Report
 	if len(many.Descriptors) != 1000 {
 		t.Fatalf("%d descriptors", len(many.Descriptors))
 	}
@@ -74,7 +74,7 @@ func TestChain(t *testing.T) {
 func TestChainAllocations(t *testing.T) {
 	allocations := func(n int) float64 {
 		p := chain(t, n)
-		return testing.AllocsPerRun(5, func() { run(t, p, machine.Options{}) })
+		return testing.AllocsPerRun(5, func() { run(t, p, anesim.Options{}) })
 	}
 	if one, many := allocations(1), allocations(1000); many > one+100 {
 		t.Errorf("%v allocations for a chain of 1000, %v for one of 1", many, one)
@@ -87,7 +87,7 @@ func BenchmarkTimeChain1000(b *testing.B) {
 	p := chain(b, n)
 	b.ReportAllocs()
 	for b.Loop() {
-		run(b, p, machine.Options{})
+		run(b, p, anesim.Options{})
 	}
 	rate(b, n, "descriptors/s")
 }
@@ -97,7 +97,7 @@ func BenchmarkRunIdentity(b *testing.B) {
 	p := example(b, "identity")
 	b.ReportAllocs()
 	for b.Loop() {
-		run(b, p, machine.Options{Values: true, Seed: goldenSeed})
+		run(b, p, anesim.Options{Values: true, Seed: goldenSeed})
 	}
 	rate(b, 1, "runs/s")
 }

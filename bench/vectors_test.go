@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/firmware"
 	"anesim/hw/mac"
 	"anesim/hw/planar"
 	"anesim/loader"
-	"anesim/tools/machine"
 	"anesim/vectors"
 )
 
@@ -169,7 +169,7 @@ func TestRunCases(t *testing.T) {
 			if r.Weights != nil {
 				reweigh(t, p, half(*r.Weights))
 			}
-			o := machine.Options{Values: true, Inputs: make(map[string][]half)}
+			o := anesim.Options{Values: true, Inputs: make(map[string][]half)}
 			for _, set := range r.Set {
 				v, err := firmware.ParseOverride(set)
 				if err != nil {
@@ -215,7 +215,7 @@ func reweigh(t *testing.T, p *loader.Program, v half) {
 func TestCostDumpCases(t *testing.T) {
 	for _, c := range cases(t, vectors.CostDumps) {
 		t.Run(c.File, func(t *testing.T) {
-			r := sound(t, realProgram(t, c.Data.File), machine.Options{}).Report
+			r := sound(t, realProgram(t, c.Data.File), anesim.Options{}).Report
 			if len(r.Descriptors) != 1 {
 				t.Fatalf("%d descriptors", len(r.Descriptors))
 			}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"anesim"
 	"anesim/hw"
-	"anesim/tools/machine"
 )
 
 // A VendorRow is one descriptor that stores the vendor compiler's estimate of its time.
@@ -37,7 +37,7 @@ const longMicroseconds = 10
 
 // VendorComparison takes the descriptors of runs that store an estimate. A descriptor
 // counts once however often its program was repeated.
-func VendorComparison(runs []*machine.Result) (*VendorTable, error) {
+func VendorComparison(runs []*anesim.Result) (*VendorTable, error) {
 	t := new(VendorTable)
 	var all, work, long []Pair
 	for _, r := range runs {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
-	"anesim/tools/machine"
 )
 
 func TestVendorComparison(t *testing.T) {
@@ -28,11 +28,11 @@ func TestVendorComparison(t *testing.T) {
 		descriptor(1, 7, 1, 0), // nothing stored
 		descriptor(2, 16, 1, 10),
 	}
-	run := &machine.Result{
+	run := &anesim.Result{
 		Program: &loader.Program{Name: "p"},
 		Report:  &hw.Report{Descriptors: slices.Repeat(chain, 2)}, // as with two dispatches
 	}
-	got, err := VendorComparison([]*machine.Result{run})
+	got, err := VendorComparison([]*anesim.Result{run})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestVendorComparison(t *testing.T) {
 
 	run.Report.Descriptors[0].Time = clock.Nanoseconds(math.NaN())
 	var e *PairError
-	if _, err := VendorComparison([]*machine.Result{run}); !errors.As(err, &e) {
+	if _, err := VendorComparison([]*anesim.Result{run}); !errors.As(err, &e) {
 		t.Errorf("a time that is no number: %v, want a *PairError", err)
 	}
 }
@@ -77,9 +77,9 @@ func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 // The comparison over the real programs, for the log. There is no bar: the vendor's
 // estimate is another model.
 func TestVendorComparisonOfRealPrograms(t *testing.T) {
-	var runs []*machine.Result
+	var runs []*anesim.Result
 	for _, p := range realPrograms(t) {
-		runs = append(runs, sound(t, p, machine.Options{}))
+		runs = append(runs, sound(t, p, anesim.Options{}))
 	}
 	if len(runs) == 0 {
 		t.Skip("no real program beside the checkout stores a time to compare with")

@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 )
 
 func TestEveryConstantSaysWhatItRestsOn(t *testing.T) {
-	known := []Evidence{Measured, Bytes, Decompiled, Fitted, Inferred, Assumed}
+	known := []evidence.Kind{evidence.Measured, evidence.Bytes, evidence.Decompiled, evidence.Fitted, evidence.Inferred, evidence.Assumed}
 	for _, c := range Chips() {
 		n := 0
 		for name, k := range c.Constants() {

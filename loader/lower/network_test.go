@@ -11,11 +11,11 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
-	"anesim/tools/machine"
 )
 
 // A netBuilder strings random layers together and runs each by itself as it goes.
@@ -66,7 +66,7 @@ func (b *netBuilder) layer(l Layer, w Weights, inputs ...string) string {
 		}
 		in[port] = b.values[name]
 	}
-	res, err := machine.Run(p, machine.Options{Chip: hw.M1(), Values: true, Inputs: in})
+	res, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true, Inputs: in})
 	if err != nil || len(res.Outputs) != 1 {
 		b.t.Fatalf("%+v: %v, %+v", l, err, res)
 	}
@@ -94,7 +94,7 @@ func (b *netBuilder) join(turned bool) *Joined {
 	for port := range p.Inputs() {
 		in[port.Name] = b.values[port.Name]
 	}
-	res, err := machine.Run(p, machine.Options{Chip: hw.M1(), Values: true, Inputs: in})
+	res, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true, Inputs: in})
 	if err != nil || len(res.Report.Faults) > 0 || len(res.Outputs) != len(b.net.Outputs) {
 		b.t.Fatalf("%v: %v, %+v", b.layers, err, res)
 	}

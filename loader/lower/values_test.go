@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/mac"
-	"anesim/tools/machine"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -19,7 +19,7 @@ func run(l Layer, w Weights, in map[string][]float16.Float16) ([]float16.Float16
 	if err != nil {
 		return nil, err
 	}
-	res, err := machine.Run(p, machine.Options{Chip: hw.M1(), Values: true, Inputs: in, Workers: 1})
+	res, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true, Inputs: in, Workers: 1})
 	if err != nil {
 		return nil, err
 	}

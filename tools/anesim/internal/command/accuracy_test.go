@@ -10,7 +10,7 @@ import (
 )
 
 func TestAccuracy(t *testing.T) {
-	out, errs, code := anesim("accuracy", "--rows")
+	out, errs, code := invoke("accuracy", "--rows")
 	if code != exitDone || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -26,7 +26,7 @@ func TestAccuracy(t *testing.T) {
 }
 
 func TestAccuracyJSON(t *testing.T) {
-	out, errs, code := anesim("accuracy", "--json")
+	out, errs, code := invoke("accuracy", "--json")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -68,7 +68,7 @@ func TestAccuracyCSV(t *testing.T) {
 	if err := os.WriteFile(name, []byte(rows), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := anesim("accuracy", "--csv", name, "--rows")
+	out, errs, code := invoke("accuracy", "--csv", name, "--rows")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -79,7 +79,7 @@ func TestAccuracyCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"accuracy", "--csv", name}, {"accuracy", "--csv", name + "x"}, {"accuracy", "x"}} {
-		if _, errs, code := anesim(args...); code == exitDone || strings.Count(errs, "\n") != 1 {
+		if _, errs, code := invoke(args...); code == exitDone || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: exit %d: %s", args, code, errs)
 		}
 	}
@@ -91,7 +91,7 @@ func TestHost(t *testing.T) {
 		Host  string
 		Total jsonTotal
 	}) {
-		out, errs, code := anesim(append([]string{"run", "--json"}, args...)...)
+		out, errs, code := invoke(append([]string{"run", "--json"}, args...)...)
 		if code != exitDone {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
@@ -118,10 +118,10 @@ func TestHost(t *testing.T) {
 	if w := twice.Total.WallNs - twice.Total.TimeNs; w < 76e3 {
 		t.Errorf("two dispatches add %v ns", w)
 	}
-	if _, errs, code := anesim("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `host "vax" is none of [none linux`) {
+	if _, errs, code := invoke("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `host "vax" is none of [none linux`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	out, _, _ := anesim("run", "--host", "macos-air", "--constants")
+	out, _, _ := invoke("run", "--host", "macos-air", "--constants")
 	if !strings.Contains(out, "of it host macos-air") || !strings.Contains(out, "HostFloor") {
 		t.Errorf("%s", out)
 	}
@@ -133,7 +133,7 @@ func TestReadmeAccuracy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, _ := anesim("accuracy", "--json")
+	out, _, _ := invoke("accuracy", "--json")
 	var got struct {
 		Summary map[string]json.RawMessage
 		LeftOut map[string]jsonSummaries `json:"left_out"`

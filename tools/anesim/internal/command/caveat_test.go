@@ -26,7 +26,7 @@ func TestCaveats(t *testing.T) {
 		if err := os.WriteFile(file, []byte("inputs: {x: {c: 16, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 16, k: 3, stride: 2, pad: 1}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		out, errs, code := anesim(tc.args...)
+		out, errs, code := invoke(tc.args...)
 		if code != exitDone {
 			t.Fatalf("%s: %s", tc.name, errs)
 		}

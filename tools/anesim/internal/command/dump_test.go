@@ -22,7 +22,7 @@ var updateGolden = flag.Bool("update", false, "write the golden files")
 // dumped runs dump and wants it to succeed.
 func dumped(t *testing.T, args ...string) string {
 	t.Helper()
-	out, errs, code := anesim(append([]string{"dump"}, args...)...)
+	out, errs, code := invoke(append([]string{"dump"}, args...)...)
 	if code != exitDone || errs != "" {
 		t.Fatalf("dump %q: status %d, %s", args, code, errs)
 	}
@@ -317,7 +317,7 @@ func TestDumpErrors(t *testing.T) {
 		{[]string{broken}, exitFailed, []string{broken + ": ", "descriptor 0", "next pointer 0x101"}},
 		{[]string{"--json", broken}, exitFailed, []string{broken + ": ", "descriptor 0", "next pointer 0x101"}},
 	} {
-		out, line, status := anesim(append([]string{"dump"}, test.args...)...)
+		out, line, status := invoke(append([]string{"dump"}, test.args...)...)
 		if status != test.status || out != "" {
 			t.Errorf("%q: status %d, want %d; printed %q", test.args, status, test.status, out)
 		}

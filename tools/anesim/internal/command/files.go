@@ -10,9 +10,9 @@ import (
 	"github.com/x448/float16"
 	"golang.org/x/exp/mmap"
 
+	"anesim"
 	"anesim/firmware"
 	"anesim/tools/anesim/internal/npy"
-	"anesim/tools/machine"
 )
 
 // readHalves reads a tensor's halves: .npy, or raw little-endian halves as .f16.
@@ -45,7 +45,7 @@ func readHalves(name string) ([]float16.Float16, error) {
 }
 
 // writeOutputs writes each output port to dir as <port>.npy.
-func writeOutputs(dir string, res *machine.Result) error {
+func writeOutputs(dir string, res *anesim.Result) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, whyNoOutputs(res))
 	}

@@ -3,16 +3,17 @@ package command
 import (
 	"iter"
 
-	"anesim/bench/host"
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/tools/machine"
+	"anesim/hw/evidence"
+	"anesim/hw/host"
 )
 
 // hostTime is what a host adds to the engine's time of a run: its floor for every
 // dispatch that was begun, and the copies of inputs and outputs. Zeros and subnormals are
 // counted in outputs that were computed.
-func hostTime(h *host.Host, res *machine.Result) clock.Nanoseconds {
+func hostTime(h *host.Host, res *anesim.Result) clock.Nanoseconds {
 	n := uint64(max(1, len(res.Dispatches)))
 	var l host.Load
 	for p := range res.Program.Inputs() {
@@ -52,9 +53,9 @@ func elements(shape [4]int) uint64 {
 }
 
 // hostConstants are a host's constants; the engine alone has none.
-func hostConstants(h *host.Host) iter.Seq2[string, hw.Constant] {
+func hostConstants(h *host.Host) iter.Seq2[string, evidence.Constant] {
 	if h.Name == "none" {
-		return func(func(string, hw.Constant) bool) {}
+		return func(func(string, evidence.Constant) bool) {}
 	}
 	return h.Constants()
 }

@@ -12,7 +12,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/tools/network"
+	"anesim/loader/network"
 )
 
 // layerFlags are the flags of layer: run's, and where the program goes.

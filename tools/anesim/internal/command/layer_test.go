@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim/loader/network"
 	"anesim/tools/anesim/internal/npy"
-	"anesim/tools/network"
 )
 
 // layer runs a layer and returns its report.
 func layer(t *testing.T, args ...string) jsonReport {
 	t.Helper()
-	out, errs, code := anesim(append([]string{"layer", "--json"}, args...)...)
+	out, errs, code := invoke(append([]string{"layer", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("layer %v: exit %d: %s", args, code, errs)
 	}
@@ -93,7 +93,7 @@ func TestLayerErrors(t *testing.T) {
 		{"relu w=20000", exitFailed, "relu: width is 20000, the engine takes at most 16384; split it"},
 		{"relu c=4 --in weights=x.npy --seed x", exitUsage, "invalid argument"},
 	} {
-		_, errs, code := anesim(append([]string{"layer"}, strings.Fields(tc.line)...)...)
+		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)
 		if code != tc.code || !strings.HasPrefix(errs, "anesim: "+tc.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("layer %s: exit %d, want %d\n got %swant %s", tc.line, code, tc.code, errs, tc.want)
 		}
@@ -137,11 +137,11 @@ func TestLayerGivenValues(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "y.npy")); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := anesim("run", program, "--in", "x="+x, "--out", dir); code != exitDone {
+	if _, errs, code := invoke("run", program, "--in", "x="+x, "--out", dir); code != exitDone {
 		t.Fatal(errs)
 	}
 	check()
-	_, errs, code := anesim("layer", "conv", "cin=2", "cout=4", "--in", "weights="+x)
+	_, errs, code := invoke("layer", "conv", "cin=2", "cout=4", "--in", "weights="+x)
 	if code != exitFailed || !strings.Contains(errs, "2 elements, weights of the layer has 8") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -159,7 +159,7 @@ func TestLayerTimingIsThatOfValues(t *testing.T) {
 }
 
 func TestLayerHelp(t *testing.T) {
-	out, _, code := anesim("layer", "-h")
+	out, _, code := invoke("layer", "-h")
 	for _, want := range []string{"  add, sub, mul, max, min\n", "      groups ", "  softmax\n", "--emit OUT.hwx"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the help", want)

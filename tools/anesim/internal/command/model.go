@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"anesim/tools/network"
-	"anesim/tools/network/onnx"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.

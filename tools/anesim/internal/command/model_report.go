@@ -9,11 +9,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader/lower"
-	"anesim/tools/machine"
-	"anesim/tools/network"
+	"anesim/loader/network"
 )
 
 // leftOut says what the totals of a network leave out.
@@ -109,7 +109,7 @@ func tflops(macs uint64, t clock.Nanoseconds) float64 {
 }
 
 // total adds the layers up, and the dispatches of the programs.
-func (r *modelRun) total(l *machine.Timeline) jsonWall {
+func (r *modelRun) total(l *anesim.Timeline) jsonWall {
 	var t jsonTotal
 	for i := range r.layers {
 		x := r.layers[i].report

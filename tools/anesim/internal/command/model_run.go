@@ -9,20 +9,20 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/bench/host"
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/host"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/tools/machine"
-	"anesim/tools/network"
+	"anesim/loader/network"
 )
 
 // A modelRun is a network on a machine.
 type modelRun struct {
 	net     *network.Network
 	file    string
-	options machine.Options
+	options anesim.Options
 	preset  host.Host
 
 	programs  []network.Program
@@ -32,14 +32,14 @@ type modelRun struct {
 	host      clock.Nanoseconds // what the preset adds over all programs
 	calls     []programCalls    // of the programs that ran
 	synthetic []string          // tensors that are pseudo-random
-	outputs   []machine.Output
+	outputs   []anesim.Output
 }
 
 // programCalls are a program's dispatches.
 type programCalls struct {
 	*network.Program
 	layers     []layerRun
-	dispatches []machine.Dispatch
+	dispatches []anesim.Dispatch
 	host       clock.Nanoseconds // of each
 }
 
@@ -129,7 +129,7 @@ func (r *modelRun) run() error {
 
 // runOn runs a program on tensors. Those that nothing made are pseudo-random, the same to
 // every layer that reads them.
-func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float16) (*machine.Result, error) {
+func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float16) (*anesim.Result, error) {
 	o := r.options
 	o.Budget = hw.DefaultBudget * uint64(len(p.Runs))
 	if len(r.calls) > 0 {
@@ -141,7 +141,7 @@ func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float1
 			o.Inputs[port.Name] = data
 		}
 	}
-	res, err := machine.Run(p.Program, o)
+	res, err := anesim.Run(p.Program, o)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (r *modelRun) runOn(p *network.Program, tensors map[string][]float16.Float1
 }
 
 // timeline lays the network out: all programs, then all of them again.
-func (r *modelRun) timeline() *machine.Timeline {
-	l := &machine.Timeline{Waiting: r.options.Chip.Waiting}
+func (r *modelRun) timeline() *anesim.Timeline {
+	l := &anesim.Timeline{Waiting: r.options.Chip.Waiting}
 	for n := range max(1, r.options.Repeat) {
 		for i := range r.calls {
 			if c := &r.calls[i]; n < len(c.dispatches) {
@@ -185,7 +185,7 @@ func (c *programCalls) label(d *hw.Descriptor) string {
 
 // counted is a dispatch with those of its descriptors that are in the totals: none of a
 // layer that a fault cut short.
-func (c *programCalls) counted(d *machine.Dispatch) machine.Dispatch {
+func (c *programCalls) counted(d *anesim.Dispatch) anesim.Dispatch {
 	all := *d
 	all.Descriptors = nil
 	for i := range d.Descriptors {
@@ -235,9 +235,9 @@ func (l *layerRun) record(all *hw.Report, run lower.Run, tasks int) {
 	}
 }
 
-func outputOf(l *network.Layer, data []float16.Float16) machine.Output {
+func outputOf(l *network.Layer, data []float16.Float16) anesim.Output {
 	s := l.Out
-	return machine.Output{Port: &loader.Port{Name: l.Output, Shape: [4]int{s.N, s.C, s.H, s.W}}, Data: data}
+	return anesim.Output{Port: &loader.Port{Name: l.Output, Shape: [4]int{s.N, s.C, s.H, s.W}}, Data: data}
 }
 
 // inputs are the values that the flags and the file give.
@@ -253,14 +253,14 @@ func (r *modelRun) inputs() (map[string][]float16.Float16, error) {
 		names = append(names, in.Name)
 		if data, ok := r.options.Inputs[in.Name]; ok {
 			if n := in.Shape.Elements(); n != len(data) {
-				return nil, &machine.InputError{Name: in.Name, What: fmt.Sprintf("%d elements, the network takes %d", len(data), n)}
+				return nil, &anesim.InputError{Name: in.Name, What: fmt.Sprintf("%d elements, the network takes %d", len(data), n)}
 			}
 			tensors[in.Name] = data
 		}
 	}
 	for name := range r.options.Inputs {
 		if _, ok := tensors[name]; !ok {
-			return nil, &machine.InputError{Name: name, What: fmt.Sprintf("the network has no such input; it has %q", names)}
+			return nil, &anesim.InputError{Name: name, What: fmt.Sprintf("the network has no such input; it has %q", names)}
 		}
 	}
 	return tensors, nil
@@ -271,5 +271,5 @@ func (r *modelRun) writeOutputs(dir string) error {
 	if len(r.outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", dir)
 	}
-	return writeOutputs(dir, &machine.Result{Outputs: r.outputs})
+	return writeOutputs(dir, &anesim.Result{Outputs: r.outputs})
 }

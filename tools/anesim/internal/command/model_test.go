@@ -10,7 +10,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/tools/network/onnx/onnxtest"
+	"anesim/loader/network/onnx/onnxtest"
 )
 
 // exampleNetwork is an example network.
@@ -18,7 +18,7 @@ func exampleNetwork(name string) string { return filepath.Join("..", "..", "exam
 
 func model(t *testing.T, args ...string) jsonModel {
 	t.Helper()
-	out, errs, code := anesim(append([]string{"model", "--json"}, args...)...)
+	out, errs, code := invoke(append([]string{"model", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("model %v: exit %d: %s", args, code, errs)
 	}
@@ -68,7 +68,7 @@ func TestModelExamples(t *testing.T) {
 func TestModelSaysWhatIsMissing(t *testing.T) {
 	file := writeFile(t, "wide.yaml", []byte("inputs: {x: {c: 4, h: 4, w: 4}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x}\n- {op: relu, from: y}\n"))
 	const why = "width is 20000, the engine takes at most 16384"
-	out, _, code := anesim("model", file)
+	out, _, code := invoke("model", file)
 	if code != exitDone {
 		t.Fatal(code)
 	}
@@ -80,7 +80,7 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("no %q in the table:\n%s", want, out)
 		}
 	}
-	out, _, _ = anesim("model", file, "--csv")
+	out, _, _ = invoke("model", file, "--csv")
 	rows := records(t, out)
 	if len(rows) != 3 || rows[2][0] != "relu1" || rows[2][7] != "" || !strings.Contains(rows[2][14], why) {
 		t.Errorf("rows %q", rows)
@@ -136,7 +136,7 @@ func TestModelConstantInMemory(t *testing.T) {
 	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != checksum(want) || len(r.Programs) != 1 || len(r.Synthetic) != 0 {
 		t.Errorf("%+v, want crc32 %s", r, checksum(want))
 	}
-	out, errs, _ := anesim("run", emitted, "--in", "x="+x)
+	out, errs, _ := invoke("run", emitted, "--in", "x="+x)
 	if !strings.Contains(out, checksum(want)) {
 		t.Errorf("the program alone makes something else: %s%s", out, errs)
 	}
@@ -170,7 +170,7 @@ func TestModelEmits(t *testing.T) {
 			t.Errorf("%+v, want %d descriptors of program 1", got, want)
 		}
 	}
-	out, errs, code := anesim("run", file, "--json")
+	out, errs, code := invoke("run", file, "--json")
 	if code != exitDone {
 		t.Fatal(errs)
 	}
@@ -210,7 +210,7 @@ func TestModelInSegments(t *testing.T) {
 		if p.First != want || p.Last != want || !strings.HasSuffix(p.File, "net-"+string(rune('1'+k))+".hwx") {
 			t.Errorf("program %d: %+v", k+1, p)
 		}
-		if _, errs, code := anesim("run", p.File); code != exitDone {
+		if _, errs, code := invoke("run", p.File); code != exitDone {
 			t.Error(errs)
 		}
 	}
@@ -220,14 +220,14 @@ func TestModelInSegments(t *testing.T) {
 	if len(r.Synthetic) != 2 || r.Synthetic[1] != "b" || len(r.Outputs) != 1 || r.Layers[2].CRC32 != r.Layers[3].CRC32 {
 		t.Errorf("synthetic %q, outputs %+v, layers %+v", r.Synthetic, r.Outputs, r.Layers)
 	}
-	out, _, _ := anesim("model", net)
+	out, _, _ := invoke("model", net)
 	for _, want := range []string{"net  4 layers, 3 programs, chip", " of it 3 dispatches)", "\nprogram 3: d, 1 layer, 1 descriptor, 0 bytes of scratch; not one with the program before: no task takes"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)
 		}
 	}
 	bad := writeFile(t, "bad.yaml", []byte("inputs: {x: {w: 20000}}\nlayers:\n- {op: relu}\n"))
-	if _, errs, code := anesim("model", bad, "--emit", file); code != exitFailed || !strings.Contains(errs, "no program to write") {
+	if _, errs, code := invoke("model", bad, "--emit", file); code != exitFailed || !strings.Contains(errs, "no program to write") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -236,7 +236,7 @@ func TestModelInSegments(t *testing.T) {
 func TestModelFaults(t *testing.T) {
 	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: add, second: scalar, value: 1}\n"+
 		"- {name: b, op: conv, cout: 4}\n- {name: c, op: tanh}\n"))
-	out, errs, code := anesim("model", net, "--json", "--gate-tiles", "0-31")
+	out, errs, code := invoke("model", net, "--json", "--gate-tiles", "0-31")
 	if code != exitFailed || !strings.Contains(errs, "layer b: device fault: descriptor 1, tiles") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -267,7 +267,7 @@ func TestModelErrors(t *testing.T) {
 		{bad + " --values --timing-only", exitUsage, "--values and --timing-only exclude each other"},
 		{bad + " --counters", exitUsage, "unknown flag: --counters"},
 	} {
-		_, errs, code := anesim(append([]string{"model"}, strings.Fields(tc.args)...)...)
+		_, errs, code := invoke(append([]string{"model"}, strings.Fields(tc.args)...)...)
 		if code != tc.code || !strings.HasPrefix(errs, "anesim: "+tc.want) {
 			t.Errorf("model %s: exit %d, want %d\n got %swant %s", tc.args, code, tc.code, errs, tc.want)
 		}
@@ -284,7 +284,7 @@ func TestModelHost(t *testing.T) {
 			WallNs float64 `json:"wall_ns"`
 		}
 	}) {
-		out, errs, code := anesim("model", file, "--json", "--host", host)
+		out, errs, code := invoke("model", file, "--json", "--host", host)
 		if code != exitDone {
 			t.Fatal(errs)
 		}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/tools/machine"
 )
 
 type jsonSpan struct {
@@ -32,7 +32,7 @@ type jsonWall struct {
 
 // onTheWall adds the parts of a timeline to the engine's total, whose wall time has the
 // host's part already.
-func onTheWall(t jsonTotal, l *machine.Timeline) jsonWall {
+func onTheWall(t jsonTotal, l *anesim.Timeline) jsonWall {
 	t.WallNs += float64(l.Idle.Time + l.Wake.Time)
 	return jsonWall{
 		jsonTotal:  t,
@@ -46,7 +46,7 @@ func onTheWall(t jsonTotal, l *machine.Timeline) jsonWall {
 	}
 }
 
-func jsonSpans(l *machine.Timeline) []jsonSpan {
+func jsonSpans(l *anesim.Timeline) []jsonSpan {
 	list := make([]jsonSpan, len(l.Spans))
 	for i := range l.Spans {
 		s := &l.Spans[i]
@@ -56,8 +56,8 @@ func jsonSpans(l *machine.Timeline) []jsonSpan {
 }
 
 // timeline lays a run out, with the host's part of it dealt evenly to its dispatches.
-func timeline(res *machine.Result, host clock.Nanoseconds, chip *hw.Chip) *machine.Timeline {
-	l := &machine.Timeline{Waiting: chip.Waiting}
+func timeline(res *anesim.Result, host clock.Nanoseconds, chip *hw.Chip) *anesim.Timeline {
+	l := &anesim.Timeline{Waiting: chip.Waiting}
 	for i := range res.Dispatches {
 		l.Add(&res.Dispatches[i], host/clock.Nanoseconds(len(res.Dispatches)))
 	}

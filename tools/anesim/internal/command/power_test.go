@@ -28,7 +28,7 @@ type wallReport struct {
 
 func wall(t *testing.T, want int, args ...string) (r wallReport) {
 	t.Helper()
-	out, errs, code := anesim(append(args, "--json")...)
+	out, errs, code := invoke(append(args, "--json")...)
 	if code != want {
 		t.Fatalf("anesim %q: exit %d: %s", args, code, errs)
 	}
@@ -151,11 +151,11 @@ func TestModelIdlesOnceARepeat(t *testing.T) {
 // The line of the table is there with --idle and not without.
 func TestIdleInTheTable(t *testing.T) {
 	for _, args := range [][]string{{"run"}, {"layer", "relu", "c=4"}, {"model", filepath.Join("..", "..", "examples", "transformer.yaml")}} {
-		out, _, _ := anesim(args...)
+		out, _, _ := invoke(args...)
 		if strings.Contains(out, "idle:") || strings.Contains(out, "wall:") {
 			t.Errorf("%q without a gap:\n%s", args, out)
 		}
-		out, _, _ = anesim(append(args, "--idle", "150ms", "--host", "macos-air")...)
+		out, _, _ = invoke(append(args, "--idle", "150ms", "--host", "macos-air")...)
 		chip, engines := hw.M1(), 16
 		if args[0] == "layer" {
 			engines = 4 // of four channels
@@ -166,7 +166,7 @@ func TestIdleInTheTable(t *testing.T) {
 			strings.Count(out, "\nwall: ") != 1 {
 			t.Errorf("%q with a gap:\n%s", args, out)
 		}
-		out, _, _ = anesim(append(args, "--idle", "150ms")...)
+		out, _, _ = invoke(append(args, "--idle", "150ms")...)
 		if !strings.Contains(out, "\nwall: 150.") || strings.Contains(out, "of it host") {
 			t.Errorf("%q with a gap and no host:\n%s", args, out)
 		}
@@ -178,7 +178,7 @@ func TestIdleErrors(t *testing.T) {
 		for value, says := range map[string]string{
 			"-1s": "--idle -1s: want 0 or more", "5": "missing unit", "soon": "invalid duration", "": "invalid duration", "9999999h": "invalid duration",
 		} {
-			_, errs, code := anesim(append(strings.Fields(command), "--idle="+value)...)
+			_, errs, code := invoke(append(strings.Fields(command), "--idle="+value)...)
 			if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, says) {
 				t.Errorf("%s --idle=%s: exit %d: %s", command, value, code, errs)
 			}
@@ -187,7 +187,7 @@ func TestIdleErrors(t *testing.T) {
 }
 
 func TestCSVHasThePower(t *testing.T) {
-	out, _, code := anesim("run", "--csv")
+	out, _, code := invoke("run", "--csv")
 	if code != exitDone {
 		t.Fatal(code)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/tools/machine"
 )
 
 // schema is the version of the JSON below: its names change only with it.
@@ -178,7 +178,7 @@ func (c jsonCounters) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func writeJSON(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags) error {
+func writeJSON(w io.Writer, res *anesim.Result, o *anesim.Options, f *runFlags) error {
 	r := res.Report
 	host := hostTime(&f.preset, res)
 	line := timeline(res, host, &o.Chip)
@@ -262,7 +262,7 @@ func checksum(data []float16.Float16) string {
 }
 
 // writeCSV writes the descriptors, a row each.
-func writeCSV(w io.Writer, res *machine.Result) error {
+func writeCSV(w io.Writer, res *anesim.Result) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{
 		"index", "offset", "op", "win", "hin", "cin", "wout", "hout", "cout", "kw", "kh", "groups", "engines", "tiles",

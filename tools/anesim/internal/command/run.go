@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/x448/float16"
 
-	"anesim/bench/host"
+	"anesim"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/host"
 	"anesim/loader"
-	"anesim/tools/machine"
 )
 
 // runFlags are the flags of every command that runs a program.
@@ -120,7 +120,7 @@ func inFile(name string, err error) error {
 }
 
 // options turns the flags into a machine's.
-func (f *runFlags) options() (o machine.Options, err error) {
+func (f *runFlags) options() (o anesim.Options, err error) {
 	if f.json && f.csv {
 		return o, usage("--json and --csv exclude each other")
 	}
@@ -133,7 +133,7 @@ func (f *runFlags) options() (o machine.Options, err error) {
 	if f.timingOnly && f.out != "" {
 		return o, usage("--timing-only computes nothing for --out")
 	}
-	o = machine.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: clock.Nanoseconds(f.idle.Nanoseconds())}
+	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: clock.Nanoseconds(f.idle.Nanoseconds())}
 	if o.Chip, err = hw.ChipByName(f.chip); err != nil {
 		return o, &usageError{err}
 	}
@@ -179,7 +179,7 @@ func (f *runFlags) run(w io.Writer, p *loader.Program) error {
 	if err != nil {
 		return err
 	}
-	res, err := machine.Run(p, o)
+	res, err := anesim.Run(p, o)
 	if err != nil {
 		return inFile(p.Name, err)
 	}

@@ -16,8 +16,8 @@ import (
 	"anesim/tools/anesim/internal/npy"
 )
 
-// anesim runs the command line and returns what it printed and its exit status.
-func anesim(args ...string) (stdout, stderr string, code int) {
+// invoke runs the command line and returns what it printed and its exit status.
+func invoke(args ...string) (stdout, stderr string, code int) {
 	var out, errs strings.Builder
 	code = Main(args, &out, &errs)
 	return out.String(), errs.String(), code
@@ -63,7 +63,7 @@ func ramp(n int) []float16.Float16 {
 
 // The names of the JSON are a contract: every one of them must be there.
 func TestRunJSONNames(t *testing.T) {
-	out, errs, code := anesim("run", "--json", "--constants")
+	out, errs, code := invoke("run", "--json", "--constants")
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
@@ -115,19 +115,19 @@ func TestRunJSONNames(t *testing.T) {
 }
 
 func TestRunIsReproducible(t *testing.T) {
-	a, _, _ := anesim("run", "--json")
-	b, _, _ := anesim("run", "--json")
+	a, _, _ := invoke("run", "--json")
+	b, _, _ := invoke("run", "--json")
 	if a != b {
 		t.Error("two runs print different reports")
 	}
-	c, _, _ := anesim("run", "--json", "--seed", "2")
+	c, _, _ := invoke("run", "--json", "--seed", "2")
 	if a == c {
 		t.Error("the seed changes nothing")
 	}
 }
 
 func TestRunCSV(t *testing.T) {
-	out, _, code := anesim("run", example(t, "concat"), "--csv")
+	out, _, code := invoke("run", example(t, "concat"), "--csv")
 	if code != exitDone {
 		t.Fatal(code)
 	}
@@ -161,7 +161,7 @@ func TestRunFilesInAndOut(t *testing.T) {
 	}
 	for _, file := range []string{writeNPY(t, in.Shape[:], data), f16} {
 		dir := filepath.Join(t.TempDir(), "results")
-		_, errs, code := anesim("run", "--in", in.Name+"="+file, example(t, "relu"), "--out", dir)
+		_, errs, code := invoke("run", "--in", in.Name+"="+file, example(t, "relu"), "--out", dir)
 		if code != exitDone {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
@@ -192,8 +192,8 @@ func TestRunFilesInAndOut(t *testing.T) {
 }
 
 func TestRunTimingOnlyKeepsTheCycles(t *testing.T) {
-	with, _, _ := anesim("run", "--csv")
-	without, _, _ := anesim("run", "--csv", "--timing-only")
+	with, _, _ := invoke("run", "--csv")
+	without, _, _ := invoke("run", "--csv", "--timing-only")
 	if strings.ReplaceAll(with, "true", "false") != without {
 		t.Errorf("cycles differ with values on:\n%s\nand off:\n%s", with, without)
 	}
@@ -201,16 +201,16 @@ func TestRunTimingOnlyKeepsTheCycles(t *testing.T) {
 
 func TestRunWhatIfs(t *testing.T) {
 	add := example(t, "add")
-	plain, _, _ := anesim("run", add)
-	mul, _, code := anesim("run", add, "--set", "PE.Cfg.OpMode=1")
+	plain, _, _ := invoke("run", add)
+	mul, _, code := invoke("run", add, "--set", "PE.Cfg.OpMode=1")
 	if code != exitDone || plain == mul {
 		t.Errorf("exit %d; --set changes nothing", code)
 	}
-	_, errs, code := anesim("run", "--gate-tiles", "0-31")
+	_, errs, code := invoke("run", "--gate-tiles", "0-31")
 	if code != exitFailed || !strings.Contains(errs, "descriptor 0") || strings.Count(errs, "\n") != 1 {
 		t.Errorf("all tiles gated: exit %d, %q", code, errs)
 	}
-	slow, _, code := anesim("run", example(t, "conv"), "--gate-tiles", "1-31", "--csv")
+	slow, _, code := invoke("run", example(t, "conv"), "--gate-tiles", "1-31", "--csv")
 	if code != exitDone || !strings.Contains(slow, "conv") {
 		t.Errorf("one tile open: exit %d", code)
 	}
@@ -244,7 +244,7 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"run", "-h"}, exitDone, ""},
 		{[]string{"-h"}, exitDone, ""},
 	} {
-		_, errs, code := anesim(tc.args...)
+		_, errs, code := invoke(tc.args...)
 		if code != tc.code || !strings.Contains(errs, tc.says) {
 			t.Errorf("anesim %q: exit %d, want %d; stderr %q, want it to say %q", tc.args, code, tc.code, errs, tc.says)
 		}
@@ -255,7 +255,7 @@ func TestExitStatuses(t *testing.T) {
 }
 
 func TestConstantsCarryEvidence(t *testing.T) {
-	out, _, code := anesim("run", "--constants")
+	out, _, code := invoke("run", "--constants")
 	if code != exitDone {
 		t.Fatal(code)
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim"
 	"anesim/firmware"
 	"anesim/loader"
-	"anesim/tools/machine"
-	"anesim/tools/network"
+	"anesim/loader/network"
 )
 
 // sweepFlags are the flags of sweep.
@@ -68,7 +68,7 @@ type sweep struct {
 	name    string // of the operation or file
 	keys    int    // axes that are keys of the layer; the rest are register fields
 	grid    grid
-	options machine.Options
+	options anesim.Options
 }
 
 func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
@@ -213,7 +213,7 @@ func (s *sweep) programOf(values []string) (*loader.Program, error) {
 }
 
 // time runs a point.
-func (s *sweep) time(values []string) (*machine.Result, error) {
+func (s *sweep) time(values []string) (*anesim.Result, error) {
 	o := s.options
 	var err error
 	if o.Overrides, err = s.overrides(values); err != nil {
@@ -223,7 +223,7 @@ func (s *sweep) time(values []string) (*machine.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return machine.Run(p, o)
+	return anesim.Run(p, o)
 }
 
 func (s *sweep) header() []string {

@@ -13,7 +13,7 @@ import (
 
 func sweepRows(t *testing.T, args ...string) [][]string {
 	t.Helper()
-	out, errs, code := anesim(append([]string{"sweep"}, args...)...)
+	out, errs, code := invoke(append([]string{"sweep"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("sweep %v: exit %d: %s", args, code, errs)
 	}
@@ -82,7 +82,7 @@ func TestSweepRefusals(t *testing.T) {
 // Shards together are the whole; a file that was cut off is completed.
 func TestSweepShardsAndResume(t *testing.T) {
 	args := []string{"sweep", "add", "c=16,32,48", "h=1..3", "w=8"}
-	whole, _, _ := anesim(args...)
+	whole, _, _ := invoke(args...)
 	var parts [][]string
 	for _, s := range []string{"1/4", "2/4", "3/4", "4/4"} {
 		parts = append(parts, sweepRows(t, append(args[1:], "--shard", s)...)[1:]...)
@@ -101,7 +101,7 @@ func TestSweepShardsAndResume(t *testing.T) {
 		if err := os.WriteFile(file, []byte(whole[:cut]), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if out, errs, code := anesim(append(args, "--resume", file)...); code != exitDone || out != "" {
+		if out, errs, code := invoke(append(args, "--resume", file)...); code != exitDone || out != "" {
 			t.Fatalf("cut at %d: exit %d: %s%s", cut, code, errs, out)
 		}
 		got, err := os.ReadFile(file)
@@ -112,7 +112,7 @@ func TestSweepShardsAndResume(t *testing.T) {
 			t.Errorf("cut at %d (-whole +resumed):\n%s", cut, d)
 		}
 	}
-	_, errs, code := anesim("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
+	_, errs, code := invoke("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
 	if code != exitFailed || !strings.Contains(errs, "line 2 is of another sweep") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
@@ -129,7 +129,7 @@ func TestSweepErrors(t *testing.T) {
 		{"conv cin=3 cout=1 --set X=1", `override "X=1"`},
 		{"relu c=1..60000 h=1..60000", "more than 268435456 points"},
 	} {
-		_, errs, code := anesim(append([]string{"sweep"}, strings.Fields(tc.args)...)...)
+		_, errs, code := invoke(append([]string{"sweep"}, strings.Fields(tc.args)...)...)
 		if code != exitUsage || !strings.HasPrefix(errs, "anesim: "+tc.want) {
 			t.Errorf("sweep %s: exit %d\n got %swant %s", tc.args, code, errs, tc.want)
 		}

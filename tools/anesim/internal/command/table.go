@@ -11,14 +11,14 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/bench/host"
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/tools/machine"
+	"anesim/hw/host"
 )
 
 // writeTable is the report for people.
-func writeTable(w io.Writer, res *machine.Result, o *machine.Options, f *runFlags) error {
+func writeTable(w io.Writer, res *anesim.Result, o *anesim.Options, f *runFlags) error {
 	p, r := res.Program, res.Report
 	fmt.Fprintf(w, "%s  %s, %d descriptors, chip %s at %.3f GHz\n\n",
 		p.Name, p.Form, len(r.Descriptors), o.Chip.Name, o.Chip.Clock.Value/1e9)
@@ -195,7 +195,7 @@ func writeCounters(w io.Writer, r *hw.Report) {
 }
 
 // writePorts says what went in and what came out.
-func writePorts(w io.Writer, res *machine.Result, o *machine.Options) {
+func writePorts(w io.Writer, res *anesim.Result, o *anesim.Options) {
 	if !o.Values {
 		fmt.Fprintln(w, "values: not asked for (--timing-only)")
 		return
@@ -229,7 +229,7 @@ func writePorts(w io.Writer, res *machine.Result, o *machine.Options) {
 }
 
 // whyNoOutputs is the first reason that a run has no values.
-func whyNoOutputs(res *machine.Result) string {
+func whyNoOutputs(res *anesim.Result) string {
 	if f := res.Report.Faults; len(f) > 0 {
 		return f[0].String()
 	}
@@ -265,7 +265,7 @@ func summary(data []float16.Float16) string {
 }
 
 // equals says when an output is an input, bit for bit: what an identity layer shows.
-func equals(res *machine.Result, out machine.Output) string {
+func equals(res *anesim.Result, out anesim.Output) string {
 	for _, in := range res.Inputs {
 		if len(in.Data) != len(out.Data) || len(out.Data) == 0 {
 			continue

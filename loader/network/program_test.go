@@ -9,16 +9,16 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/tools/machine"
 )
 
 // example reads an example with some of its numbers replaced.
 func example(t *testing.T, name string, numbers map[string]string) *Network {
 	t.Helper()
-	text, err := os.ReadFile("../anesim/examples/" + name)
+	text, err := os.ReadFile("../../tools/anesim/examples/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func example(t *testing.T, name string, numbers map[string]string) *Network {
 
 // alone runs every layer by a program of its own on what those before it made, and
 // returns all tensors and the cycles of each layer. What cannot be lowered makes zeros.
-func alone(t *testing.T, n *Network, o machine.Options) (map[string][]float16.Float16, []uint64) {
+func alone(t *testing.T, n *Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
 	t.Helper()
 	tensors := map[string][]float16.Float16{}
 	for _, in := range n.Inputs {
@@ -70,7 +70,7 @@ func alone(t *testing.T, n *Network, o machine.Options) (map[string][]float16.Fl
 			}
 			o.Inputs[port] = tensors[name]
 		}
-		res, err := machine.Run(p, o)
+		res, err := anesim.Run(p, o)
 		if err != nil || len(res.Outputs) != 1 {
 			t.Fatalf("%s: %v, %+v", l.Name, err, res)
 		}
@@ -94,7 +94,7 @@ func TestLowerExamples(t *testing.T) {
 		{"transformer.yaml", map[string]string{"768": "96", "3072": "384", "64": "8", "128": "16"}, []int{0}, ""},
 	} {
 		n := example(t, tc.name, tc.numbers)
-		o := machine.Options{Chip: hw.M1(), Values: true, Seed: 1}
+		o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1}
 		tensors, cycles := alone(t, n, o)
 		programs, _ := n.Lower(o.Seed, func(int) {})
 		var first []int
@@ -104,7 +104,7 @@ func TestLowerExamples(t *testing.T) {
 			for port := range p.Inputs() {
 				o.Inputs[port.Name] = tensors[port.Name]
 			}
-			res, err := machine.Run(p.Program, o)
+			res, err := anesim.Run(p.Program, o)
 			if err != nil || len(res.Outputs) == 0 {
 				t.Fatalf("%s: %v, %+v", tc.name, err, res)
 			}

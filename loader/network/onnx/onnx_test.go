@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/tools/network/onnx"
-	ox "anesim/tools/network/onnx/onnxtest"
+	"anesim/loader/network/onnx"
+	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 func TestRead(t *testing.T) {

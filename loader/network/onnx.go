@@ -8,7 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
-	"anesim/tools/network/onnx"
+	"anesim/loader/network/onnx"
 )
 
 // ReadONNX reads a network from an ONNX file. Errors are a *[FormatError]; operators

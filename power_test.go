@@ -1,4 +1,4 @@
-package machine
+package anesim
 
 import (
 	"math"
@@ -37,8 +37,8 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 		}
 		files = append(files, p)
 	}
-	real, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "programs", "*.hwx"))
-	texts, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "programs", "text", "*.bin"))
+	real, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx"))
+	texts, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "text", "*.bin"))
 	for _, name := range append(real, texts...) {
 		p, err := loader.Open(name)
 		if err != nil {

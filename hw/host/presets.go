@@ -1,16 +1,15 @@
 package host
 
-import "anesim/hw"
+import "anesim/hw/evidence"
 
-// preset names a host's constants. A zero is a part the host does not have, or that no
 // row shows.
 func preset(name, source string, v Vector) Host {
 	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB"}
 	h := Host{Name: name}
 	for i, c := range h.constants() {
-		*c = hw.Constant{Value: v[i], Unit: units[i], Evidence: hw.Fitted, Source: source}
+		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
 		if v[i] == 0 {
-			c.Evidence, c.Source = hw.Assumed, "no row shows such a part"
+			c.Evidence, c.Source = evidence.Assumed, "no row shows such a part"
 		}
 	}
 	return h

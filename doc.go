@@ -14,4 +14,4 @@
 //
 // Everything that runs a program goes through here: the command, the benchmarks and the
 // tests that use whole programs.
-package machine
+package anesim

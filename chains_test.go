@@ -1,4 +1,4 @@
-package machine
+package anesim
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func uniform(r *rand.Rand, n int) []half {
 // table is the bytes of a real activation table as halves.
 func table(t *testing.T, name string) []half {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "luts", name+".lut.bin"))
+	b, err := os.ReadFile(filepath.Join("..", "shared", "luts", name+".lut.bin"))
 	if err != nil {
 		t.Skipf("no real tables: %v", err)
 	}

@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"iter"
 
-	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
 )
 
 // A Host is the constants of one machine and its software.
 type Host struct {
 	Name string
 
-	Floor hw.Constant // microseconds a call, whatever it does
-	In    hw.Constant // microseconds a megabyte of fp16 inputs
-	Out   hw.Constant // microseconds a megabyte of fp16 outputs
+	Floor evidence.Constant // microseconds a call, whatever it does
+	In    evidence.Constant // microseconds a megabyte of fp16 inputs
+	Out   evidence.Constant // microseconds a megabyte of fp16 outputs
 	// Weights is microseconds a megabyte of the weights of a convolution or a linear layer
 	// that a single call touches first: cold ones come at 8-15 GB/s.
-	Weights hw.Constant
+	Weights evidence.Constant
 	// Zero and Subnormal are nanoseconds for each output of that kind: a conversion in
 	// software branches on them.
-	Zero, Subnormal hw.Constant
+	Zero, Subnormal evidence.Constant
 	// Memory is microseconds a megabyte that the engine moves: what memory left in a slow
 	// state adds.
-	Memory hw.Constant
+	Memory evidence.Constant
 }
 
 // numTerms is the number of constants.
@@ -58,8 +58,8 @@ func (h *Host) Time(l Load) clock.Nanoseconds {
 	return clock.Nanoseconds(us * 1e3)
 }
 
-func (h *Host) constants() [numTerms]*hw.Constant {
-	return [...]*hw.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory}
+func (h *Host) constants() [numTerms]*evidence.Constant {
+	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory}
 }
 
 // Values are the constants, in the order of Constants.
@@ -78,8 +78,8 @@ func (h *Host) Set(values Vector) {
 }
 
 // Constants yields every constant by name.
-func (h *Host) Constants() iter.Seq2[string, hw.Constant] {
-	return func(yield func(string, hw.Constant) bool) {
+func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
+	return func(yield func(string, evidence.Constant) bool) {
 		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory"}
 		for i, c := range h.constants() {
 			if !yield(names[i], *c) {

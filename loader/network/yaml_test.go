@@ -14,7 +14,7 @@ import (
 
 func readExample(t *testing.T, name string) *Network {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "anesim", "examples", name))
+	b, err := os.ReadFile(filepath.Join("..", "..", "tools", "anesim", "examples", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package machine
+package anesim
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func containers(t *testing.T) map[string][]byte {
 		}
 		m[name] = b
 	}
-	real, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "programs", "*.hwx"))
+	real, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx"))
 	if len(real) == 0 {
 		t.Log("no real programs: only our own containers are damaged")
 	}

@@ -1,4 +1,4 @@
-package machine
+package anesim
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // are not there.
 func programs(t testing.TB) []string {
 	t.Helper()
-	dir := filepath.Join("..", "..", "..", "shared", "programs")
+	dir := filepath.Join("..", "shared", "programs")
 	files, _ := filepath.Glob(filepath.Join(dir, "*.hwx"))
 	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
 	files = append(files, texts...)

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
-	ox "anesim/tools/network/onnx/onnxtest"
+	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // text is a network a line a layer.
