@@ -39,8 +39,8 @@ func hang(g *regs.Groups) (unit, what string) {
 		{"Common.OutDim", c.OutDim.Wout() == 0 || c.OutDim.Hout() == 0},
 		{"Common.Cin", c.Cin.Cin() == 0},
 		{"Common.Cout", c.Cout.Cout() == 0},
-		{"Common.Reserved01 (input depth)", c.Reserved01 == 0},
-		{"Common.Reserved06 (output depth)", c.Reserved06 == 0},
+		{"Common.InDepth", c.InDepth == 0},
+		{"Common.OutDepth", c.OutDepth == 0},
 		{"Common.ConvCfg", c.ConvCfg == 0},
 		{"Common.GroupConvCfg", c.GroupConvCfg == 0},
 		{"Common.TileCfg", c.TileCfg == 0},
@@ -185,7 +185,7 @@ func operandShape(g *regs.Groups, source int) regs.Shape {
 	if !g.Planar() {
 		return s
 	}
-	b := g.Common.Reserved12
+	b := g.Common.PlanarOperands
 	w, h, c := b.Src1BroadcastW(), b.Src1BroadcastH(), b.Src1BroadcastC()
 	if source == 2 {
 		w, h, c = b.Src2BroadcastW(), b.Src2BroadcastH(), b.Src2BroadcastC()

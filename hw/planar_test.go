@@ -108,7 +108,7 @@ func TestPlanarBroadcastFromL2(t *testing.T) {
 	} {
 		add := newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s)
 		add.Groups.L2.Src2Base = add.Groups.L2.Src2Base.WithBytes(0x400)
-		add.Groups.Common.Reserved12 = tc.operands
+		add.Groups.Common.PlanarOperands = tc.operands
 		m := newMemory(t)
 		store(t, m, firstAt, []float32{1, 2}, []float32{3, 4}, []float32{5, 6}, []float32{7, 8})
 		store(t, m, secondAt, tc.second...)
@@ -166,7 +166,7 @@ func layerNorm() []*regs.Task {
 	g := &rsqrt.Groups
 	g.PE.Cfg = g.PE.Cfg.WithRsqrt(true).WithFirstSrc(true) // (x - mean)^2
 	g.PE.FinalScale = 0x3e800000
-	g.Common.Reserved12 = g.Common.Reserved12.WithSrc1BroadcastW(true)
+	g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc1BroadcastW(true)
 	firstFromL2(rsqrt, 0)
 	g.L2.Src2Base = g.L2.Src2Base.WithBytes(0x400)
 	resultToL2(rsqrt, 0x100) // a row below the mean
@@ -197,7 +197,7 @@ func TestPlanarLayerNorm(t *testing.T) {
 func TestPlanarExchangedResult(t *testing.T) {
 	s := shape{2, 1, 3}
 	task := newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)
-	task.Groups.Common.Reserved12 = task.Groups.Common.Reserved12.WithResultTranspose(true)
+	task.Groups.Common.PlanarOperands = task.Groups.Common.PlanarOperands.WithResultTranspose(true)
 	m := newMemory(t)
 	store(t, m, firstAt, []float32{1, 2, 3}, []float32{4, 5, 6})
 	execute(t, m, task)

@@ -44,7 +44,7 @@ func newTask(in, out shape) *regs.Task {
 	c := &g.Common
 	c.InDim, c.OutDim = c.InDim.WithWin(in.w).WithHin(in.h), c.OutDim.WithWout(out.w).WithHout(out.h)
 	c.Cin, c.Cout = c.Cin.WithCin(in.c), c.Cout.WithCout(out.c)
-	c.Reserved01, c.Reserved06 = 1, 1
+	c.InDepth, c.OutDepth = 1, 1
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)

@@ -109,8 +109,8 @@ func convExample() (*Builder, error) {
 	l.ResultBase = l.ResultBase.WithBytes(channelBytes * cin)
 	l.ResultChannelStride = l.ResultChannelStride.WithBytes(channelBytes)
 	l.ResultRowStride = l.ResultRowStride.WithBytes(channelBytes * cout)
-	l.Reserved16 = l.Reserved16.WithBytes(channelBytes * cout)
-	l.Reserved17 = l.Reserved17.WithBytes(channelBytes * cout)
+	l.ResultDepthStride = l.ResultDepthStride.WithBytes(channelBytes * cout)
+	l.ResultGroupStride = l.ResultGroupStride.WithBytes(channelBytes * cout)
 	t.h.Control |= drainBoth
 	return &Builder{
 		Chain:     Sequence(t.descriptor()),
@@ -195,8 +195,8 @@ func addExample() (*Builder, error) {
 	l.Src2Base = l.Src2Base.WithBytes(second)
 	l.Src2ChannelStride = l.Src2ChannelStride.WithBytes(channelBytes)
 	l.Src2RowStride = l.Src2RowStride.WithBytes(tile + skew)
-	l.Reserved10 = l.Reserved10.WithBytes(tile)
-	l.Reserved11 = l.Reserved11.WithBytes(tile)
+	l.Src2DepthStride = l.Src2DepthStride.WithBytes(tile)
+	l.Src2GroupStride = l.Src2GroupStride.WithBytes(tile)
 	l.ResultCfg = throughMemory()
 	t.streamed(second + tile + skew)
 	pe := &t.g.PE

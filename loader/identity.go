@@ -125,7 +125,7 @@ func prepareVector(n uint32) *regs.Descriptor {
 	l.ResultCfg = inL2()
 	l.ResultChannelStride = l.ResultChannelStride.WithBytes(channelBytes)
 	l.ResultRowStride = l.ResultRowStride.WithBytes(channelBytes * n)
-	l.Reserved16 = l.Reserved16.WithBytes(channelBytes * n)
+	l.ResultDepthStride = l.ResultDepthStride.WithBytes(channelBytes * n)
 	t.h.Control |= drainSource
 	t.h.Bases = t.h.Bases.WithTBE(true)
 	t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(0x28)
@@ -150,7 +150,7 @@ func multiplyVector(n uint32, k *Kernel) *regs.Descriptor {
 	l.SourceCfg = l.SourceCfg.WithAConvRslt(true).WithDMAFmt(1).WithDMAIntl(1)
 	l.Src1ChannelStride = l.Src1ChannelStride.WithBytes(channelBytes)
 	l.Src1RowStride = l.Src1RowStride.WithBytes(channelBytes * n)
-	l.Reserved05 = l.Reserved05.WithBytes(channelBytes * n)
+	l.Src1DepthStride = l.Src1DepthStride.WithBytes(channelBytes * n)
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
 	t.streamed(channelBytes * n)
 	t.h.Control |= drainResult

@@ -42,7 +42,7 @@ func BlankRegisters() (g regs.Groups) {
 	}
 	c := &g.Common
 	c.Cfg = cfgBase
-	c.Reserved01, c.Reserved06, c.Reserved08 = 1, 1, commonWord8
+	c.InDepth, c.OutDepth, c.Reserved08 = 1, 1, commonWord8
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
@@ -174,8 +174,8 @@ func (t *task) tile(base, channel, channels, skew uint32) {
 	l.Src1Base = l.Src1Base.WithBytes(base)
 	l.Src1ChannelStride = l.Src1ChannelStride.WithBytes(channel)
 	l.Src1RowStride = l.Src1RowStride.WithBytes(channel*channels + skew)
-	l.Reserved05 = l.Reserved05.WithBytes(channel * channels)
-	l.Reserved06 = l.Reserved06.WithBytes(channel * channels)
+	l.Src1DepthStride = l.Src1DepthStride.WithBytes(channel * channels)
+	l.Src1GroupStride = l.Src1GroupStride.WithBytes(channel * channels)
 }
 
 // kernel turns the coefficient lanes on.

@@ -12,8 +12,8 @@ type Layout struct {
 func Source1(g *regs.Groups) Layout {
 	l := &g.L2
 	return Layout{
-		l.Src1Base.Bytes(), l.Src1ChannelStride.Bytes(), l.Src1RowStride.Bytes(), l.Reserved06.Bytes(),
-		g.Planar() && g.Common.Reserved12.Src1Transpose(),
+		l.Src1Base.Bytes(), l.Src1ChannelStride.Bytes(), l.Src1RowStride.Bytes(), l.Src1GroupStride.Bytes(),
+		g.Planar() && g.Common.PlanarOperands.Src1Transpose(),
 	}
 }
 
@@ -21,8 +21,8 @@ func Source1(g *regs.Groups) Layout {
 func Source2(g *regs.Groups) Layout {
 	l := &g.L2
 	return Layout{
-		l.Src2Base.Bytes(), l.Src2ChannelStride.Bytes(), l.Src2RowStride.Bytes(), l.Reserved11.Bytes(),
-		g.Planar() && g.Common.Reserved12.Src2Transpose(),
+		l.Src2Base.Bytes(), l.Src2ChannelStride.Bytes(), l.Src2RowStride.Bytes(), l.Src2GroupStride.Bytes(),
+		g.Planar() && g.Common.PlanarOperands.Src2Transpose(),
 	}
 }
 
@@ -30,7 +30,7 @@ func Source2(g *regs.Groups) Layout {
 func Result(g *regs.Groups) Layout {
 	l := &g.L2
 	return Layout{
-		l.ResultBase.Bytes(), l.ResultChannelStride.Bytes(), l.ResultRowStride.Bytes(), l.Reserved17.Bytes(),
+		l.ResultBase.Bytes(), l.ResultChannelStride.Bytes(), l.ResultRowStride.Bytes(), l.ResultGroupStride.Bytes(),
 		g.ResultExchanged(),
 	}
 }

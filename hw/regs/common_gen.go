@@ -4,22 +4,22 @@ package regs
 
 // Common is group G1, the shape of the work every unit shares (the documents' dimensions).
 type Common struct {
-	InDim        InDim
-	Reserved01   Word
-	ChCfg        ChCfg
-	Cin          Cin
-	Cout         Cout
-	OutDim       OutDim
-	Reserved06   Word
-	ConvCfg      ConvCfg
-	Reserved08   Word
-	GroupConvCfg GroupConvCfg
-	TileCfg      TileCfg
-	PlanarPatch  PlanarPatch
-	Reserved12   PlanarOperands
-	Cfg          CommonCfg
-	TaskInfo     TaskInfo
-	DPE          DPE
+	InDim          InDim
+	InDepth        InDepth
+	ChCfg          ChCfg
+	Cin            Cin
+	Cout           Cout
+	OutDim         OutDim
+	OutDepth       OutDepth
+	ConvCfg        ConvCfg
+	Reserved08     Word
+	GroupConvCfg   GroupConvCfg
+	TileCfg        TileCfg
+	PlanarPatch    PlanarPatch
+	PlanarOperands PlanarOperands
+	Cfg            CommonCfg
+	TaskInfo       TaskInfo
+	DPE            DPE
 }
 
 // G1 is the document's name of the group.
@@ -27,18 +27,18 @@ type G1 = Common
 
 func (g *Common) load(w *[16]uint32) {
 	g.InDim = InDim(w[0])
-	g.Reserved01 = Word(w[1])
+	g.InDepth = InDepth(w[1])
 	g.ChCfg = ChCfg(w[2])
 	g.Cin = Cin(w[3])
 	g.Cout = Cout(w[4])
 	g.OutDim = OutDim(w[5])
-	g.Reserved06 = Word(w[6])
+	g.OutDepth = OutDepth(w[6])
 	g.ConvCfg = ConvCfg(w[7])
 	g.Reserved08 = Word(w[8])
 	g.GroupConvCfg = GroupConvCfg(w[9])
 	g.TileCfg = TileCfg(w[10])
 	g.PlanarPatch = PlanarPatch(w[11])
-	g.Reserved12 = PlanarOperands(w[12])
+	g.PlanarOperands = PlanarOperands(w[12])
 	g.Cfg = CommonCfg(w[13])
 	g.TaskInfo = TaskInfo(w[14])
 	g.DPE = DPE(w[15])
@@ -46,18 +46,18 @@ func (g *Common) load(w *[16]uint32) {
 
 func (g *Common) store(w *[16]uint32) {
 	w[0] = uint32(g.InDim)
-	w[1] = uint32(g.Reserved01)
+	w[1] = uint32(g.InDepth)
 	w[2] = uint32(g.ChCfg)
 	w[3] = uint32(g.Cin)
 	w[4] = uint32(g.Cout)
 	w[5] = uint32(g.OutDim)
-	w[6] = uint32(g.Reserved06)
+	w[6] = uint32(g.OutDepth)
 	w[7] = uint32(g.ConvCfg)
 	w[8] = uint32(g.Reserved08)
 	w[9] = uint32(g.GroupConvCfg)
 	w[10] = uint32(g.TileCfg)
 	w[11] = uint32(g.PlanarPatch)
-	w[12] = uint32(g.Reserved12)
+	w[12] = uint32(g.PlanarOperands)
 	w[13] = uint32(g.Cfg)
 	w[14] = uint32(g.TaskInfo)
 	w[15] = uint32(g.DPE)
@@ -77,6 +77,16 @@ func (w InDim) Hin() uint32 { return field(uint32(w), 16, 15) }
 
 // WithHin returns w with Hin set to v; it panics when v does not fit.
 func (w InDim) WithHin(v uint32) InDim { return InDim(withField(uint32(w), 16, 15, v)) }
+
+// InDepth is Common.InDepth.
+type InDepth uint32
+
+// Din is bits 0-15 (inferred).
+// 1 but for tensors with a depth; mean over CHW puts H here.
+func (w InDepth) Din() uint32 { return field(uint32(w), 0, 16) }
+
+// WithDin returns w with Din set to v; it panics when v does not fit.
+func (w InDepth) WithDin(v uint32) InDepth { return InDepth(withField(uint32(w), 0, 16, v)) }
 
 // ChCfg is Common.ChCfg.
 type ChCfg uint32
@@ -125,6 +135,16 @@ func (w OutDim) Hout() uint32 { return field(uint32(w), 16, 15) }
 
 // WithHout returns w with Hout set to v; it panics when v does not fit.
 func (w OutDim) WithHout(v uint32) OutDim { return OutDim(withField(uint32(w), 16, 15, v)) }
+
+// OutDepth is Common.OutDepth.
+type OutDepth uint32
+
+// Dout is bits 0-15 (inferred).
+// 1 but for tensors with a depth.
+func (w OutDepth) Dout() uint32 { return field(uint32(w), 0, 16) }
+
+// WithDout returns w with Dout set to v; it panics when v does not fit.
+func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(withField(uint32(w), 0, 16, v)) }
 
 // ConvCfg is Common.ConvCfg.
 type ConvCfg uint32
@@ -250,7 +270,7 @@ func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
 	return PlanarPatch(withField(uint32(w), 4, 4, v))
 }
 
-// PlanarOperands is Common.Reserved12.
+// PlanarOperands is Common.PlanarOperands.
 type PlanarOperands uint32
 
 // Src1BroadcastW is bit 0 (inferred).

@@ -109,7 +109,7 @@ type PlanarForm uint8
 // Planar forms seen in programs.
 const (
 	FormConstant   PlanarForm = 2 // one source and the constant of BiasScale
-	FormTwoSources PlanarForm = 3 // two sources; Reserved12 says which are broadcast
+	FormTwoSources PlanarForm = 3 // two sources; PlanarOperands says which are broadcast
 	FormBiasScale  PlanarForm = 4 // source 2 is two rows: a bias, then a scale
 	FormReduction  PlanarForm = 5 // one source reduced
 	FormTwoReduced PlanarForm = 6 // two sources combined, then reduced

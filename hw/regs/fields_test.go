@@ -210,7 +210,8 @@ func TestTableAgainstReference(t *testing.T) {
 			t.Errorf("the reference has no register at %#05x", r.Addr())
 			continue
 		}
-		if row[0] != r.Group || row[1] != r.Block || row[3] != r.Name {
+		// A word the reference leaves unnamed has a name here once its meaning is known.
+		if row[0] != r.Group || row[1] != r.Block || row[3] != r.Name && !strings.HasPrefix(row[3], "Reserved") {
 			t.Errorf("%s %s.%s: the reference has %s %s.%s", r.Group, r.Block, r.Name, row[0], row[1], row[3])
 		}
 		missing := make(map[string]bool)

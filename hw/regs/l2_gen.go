@@ -9,19 +9,19 @@ type L2 struct {
 	Src1Base            L2Word
 	Src1ChannelStride   L2Word
 	Src1RowStride       L2Word
-	Reserved05          L2Word
-	Reserved06          L2Word
+	Src1DepthStride     L2Word
+	Src1GroupStride     L2Word
 	Src2Base            L2Word
 	Src2ChannelStride   L2Word
 	Src2RowStride       L2Word
-	Reserved10          L2Word
-	Reserved11          L2Word
+	Src2DepthStride     L2Word
+	Src2GroupStride     L2Word
 	ResultCfg           L2Route
 	ResultBase          L2Word
 	ResultChannelStride L2Word
 	ResultRowStride     L2Word
-	Reserved16          L2Word
-	Reserved17          L2Word
+	ResultDepthStride   L2Word
+	ResultGroupStride   L2Word
 }
 
 // G3 is the document's name of the group.
@@ -33,19 +33,19 @@ func (g *L2) load(w *[18]uint32) {
 	g.Src1Base = L2Word(w[2])
 	g.Src1ChannelStride = L2Word(w[3])
 	g.Src1RowStride = L2Word(w[4])
-	g.Reserved05 = L2Word(w[5])
-	g.Reserved06 = L2Word(w[6])
+	g.Src1DepthStride = L2Word(w[5])
+	g.Src1GroupStride = L2Word(w[6])
 	g.Src2Base = L2Word(w[7])
 	g.Src2ChannelStride = L2Word(w[8])
 	g.Src2RowStride = L2Word(w[9])
-	g.Reserved10 = L2Word(w[10])
-	g.Reserved11 = L2Word(w[11])
+	g.Src2DepthStride = L2Word(w[10])
+	g.Src2GroupStride = L2Word(w[11])
 	g.ResultCfg = L2Route(w[12])
 	g.ResultBase = L2Word(w[13])
 	g.ResultChannelStride = L2Word(w[14])
 	g.ResultRowStride = L2Word(w[15])
-	g.Reserved16 = L2Word(w[16])
-	g.Reserved17 = L2Word(w[17])
+	g.ResultDepthStride = L2Word(w[16])
+	g.ResultGroupStride = L2Word(w[17])
 }
 
 func (g *L2) store(w *[18]uint32) {
@@ -54,19 +54,19 @@ func (g *L2) store(w *[18]uint32) {
 	w[2] = uint32(g.Src1Base)
 	w[3] = uint32(g.Src1ChannelStride)
 	w[4] = uint32(g.Src1RowStride)
-	w[5] = uint32(g.Reserved05)
-	w[6] = uint32(g.Reserved06)
+	w[5] = uint32(g.Src1DepthStride)
+	w[6] = uint32(g.Src1GroupStride)
 	w[7] = uint32(g.Src2Base)
 	w[8] = uint32(g.Src2ChannelStride)
 	w[9] = uint32(g.Src2RowStride)
-	w[10] = uint32(g.Reserved10)
-	w[11] = uint32(g.Reserved11)
+	w[10] = uint32(g.Src2DepthStride)
+	w[11] = uint32(g.Src2GroupStride)
 	w[12] = uint32(g.ResultCfg)
 	w[13] = uint32(g.ResultBase)
 	w[14] = uint32(g.ResultChannelStride)
 	w[15] = uint32(g.ResultRowStride)
-	w[16] = uint32(g.Reserved16)
-	w[17] = uint32(g.Reserved17)
+	w[16] = uint32(g.ResultDepthStride)
+	w[17] = uint32(g.ResultGroupStride)
 }
 
 // L2Cfg is L2.Cfg.

@@ -67,21 +67,21 @@ func (w KernelCfg) WithGrpReuse(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 10, 1, bit(v)))
 }
 
-// PlanarReduceOut is bit 12 (inferred).
-// Set on layer_norm descriptors 0 and 1, which write one value per row.
-func (w KernelCfg) PlanarReduceOut() bool { return w>>12&1 != 0 }
+// NextPlanar is bit 12 (inferred).
+// The next descriptor is planar (150 of 151).
+func (w KernelCfg) NextPlanar() bool { return w>>12&1 != 0 }
 
-// WithPlanarReduceOut returns w with PlanarReduceOut set to v; it panics when v does not fit.
-func (w KernelCfg) WithPlanarReduceOut(v bool) KernelCfg {
+// WithNextPlanar returns w with NextPlanar set to v; it panics when v does not fit.
+func (w KernelCfg) WithNextPlanar(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 12, 1, bit(v)))
 }
 
-// PlanarBroadcast is bit 14 (inferred).
-// Set on layer_norm descriptors 1 and 2, which read one.
-func (w KernelCfg) PlanarBroadcast() bool { return w>>14&1 != 0 }
+// PreviousPlanar is bit 14 (inferred).
+// The descriptor before is planar (150 of 151).
+func (w KernelCfg) PreviousPlanar() bool { return w>>14&1 != 0 }
 
-// WithPlanarBroadcast returns w with PlanarBroadcast set to v; it panics when v does not fit.
-func (w KernelCfg) WithPlanarBroadcast(v bool) KernelCfg {
+// WithPreviousPlanar returns w with PreviousPlanar set to v; it panics when v does not fit.
+func (w KernelCfg) WithPreviousPlanar(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 14, 1, bit(v)))
 }
 

@@ -190,9 +190,9 @@ func TestProgramInvariants(t *testing.T) {
 		for _, task := range tasksOf(t, p) {
 			g := &task.Groups
 			// The constants the documents give for every observed program.
-			if g.Common.Reserved01 != 1 || g.Common.Reserved06 != 1 || g.Common.Reserved08 != 0x2041 {
+			if g.Common.InDepth != 1 || g.Common.OutDepth != 1 || g.Common.Reserved08 != 0x2041 {
 				t.Errorf("%s %d: depths %d and %d, word 0x20 %#x", p.name, task.Index,
-					g.Common.Reserved01, g.Common.Reserved06, g.Common.Reserved08)
+					g.Common.InDepth, g.Common.OutDepth, g.Common.Reserved08)
 			}
 			if ene, want := task.Header.Bases.ENE(), g.Common.Cfg.ActiveNE()+1; g.Planar() && ene != 0 || !g.Planar() && ene != want {
 				t.Errorf("%s %d: planar %v with ENE %d and ActiveNE %d", p.name, task.Index, g.Planar(), ene, want-1)

@@ -146,7 +146,7 @@ func (g *Groups) Source2() Surface {
 // engine (inferred).
 func (g *Groups) ResultExchanged() bool {
 	if g.Planar() {
-		return g.Common.Reserved12.ResultTranspose()
+		return g.Common.PlanarOperands.ResultTranspose()
 	}
 	return g.Common.Cfg.Transpose()
 }

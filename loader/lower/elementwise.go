@@ -160,7 +160,7 @@ func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
 
 	t := p.planarOp(regs.FormTwoSources, in)
 	c := &t.g.Common
-	c.Reserved12 = c.Reserved12.WithSrc2BroadcastW(s.W < in.Width).WithSrc2BroadcastH(s.H < in.Height).
+	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastW(s.W < in.Width).WithSrc2BroadcastH(s.H < in.Height).
 		WithSrc2BroadcastC(s.C < in.Channels)
 	return p.besideTile(t, in, x, y, kept, at, bytes)
 }
@@ -219,7 +219,7 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 
 	t := planarTask(regs.FormBiasScale, in, in)
 	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
-	t.g.Common.Reserved12 = t.g.Common.Reserved12.WithSrc2Transpose(true)
+	t.g.Common.PlanarOperands = t.g.Common.PlanarOperands.WithSrc2Transpose(true)
 	return p.besideTile(t, in, x, y, kept, at, 2*at.row)
 }
 

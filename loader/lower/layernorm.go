@@ -68,7 +68,7 @@ func (p *plan) normalise(in, out view) error {
 	}
 	mean := planarTask(regs.FormReduction, s, s)
 	mean.g.PE.FinalScale = mean.g.PE.FinalScale.WithFinalScale(reciprocal(count))
-	mean.g.NE.KernelCfg = mean.g.NE.KernelCfg.WithPlanarReduceOut(true)
+	mean.g.NE.KernelCfg = mean.g.NE.KernelCfg.WithNextPlanar(true)
 	var tile *tile
 	if turned {
 		prep := exchange(in.s)
@@ -90,8 +90,8 @@ func (p *plan) normalise(in, out view) error {
 	spread.g.PE.FinalScale = spread.g.PE.FinalScale.WithFinalScale(reciprocal(count))
 	spread.g.PE.PreScale = spread.g.PE.PreScale.WithPreScale(half(p.layer.Epsilon))
 	c := &spread.g.Common
-	c.Reserved12 = c.Reserved12.WithSrc1BroadcastW(true).WithSrc1BroadcastH(s.Height > 1)
-	spread.g.NE.KernelCfg = spread.g.NE.KernelCfg.WithPlanarReduceOut(true).WithPlanarBroadcast(true)
+	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(true).WithSrc1BroadcastH(s.Height > 1)
+	spread.g.NE.KernelCfg = spread.g.NE.KernelCfg.WithNextPlanar(true).WithPreviousPlanar(true)
 	spread.widePatch(s.Width)
 	spread.reads(means, statistics)
 	spread.joins(tile, at)
@@ -100,9 +100,9 @@ func (p *plan) normalise(in, out view) error {
 
 	normal := planarTask(regs.FormBiasScale, s, s)
 	normal.g.PE.Cfg = normal.g.PE.Cfg.WithSecSrc(3)
-	normal.g.NE.KernelCfg = normal.g.NE.KernelCfg.WithPlanarBroadcast(true)
+	normal.g.NE.KernelCfg = normal.g.NE.KernelCfg.WithPreviousPlanar(true)
 	c = &normal.g.Common
-	c.Reserved12 = c.Reserved12.WithSrc2BroadcastC(whole).WithResultTranspose(turned)
+	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(whole).WithResultTranspose(turned)
 	normal.widePatch(s.Width)
 	normal.reads(tile, at)
 	normal.joins(spreads, statistics)

@@ -149,9 +149,9 @@ func (p *plan) channelSum(in, out view) error {
 		at := exchanged
 		at.row, at.group = at.depth, exchanged.row
 		t.reads(kept, at)
-		t.l2(&t.g.L2.Reserved06, at.group)
+		t.l2(&t.g.L2.Src1GroupStride, at.group)
 		c := &t.g.Common
-		c.Reserved12 = c.Reserved12.WithResultTranspose(true)
+		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
 		// The result is a row of pixels; it goes through the L2 as a tile, not as a
 		// stream (1/1).
 		dst.m.group = dst.m.row
@@ -169,7 +169,7 @@ func (t *task) writesTile(m memory, at layout) {
 	t.writes(m, at.base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 }
 

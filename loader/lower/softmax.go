@@ -139,7 +139,7 @@ func (p *plan) softmaxTail(s regs.Shape, tile, largest *tile, exps, diffs layout
 	sub.g.PE.Cfg = sub.g.PE.Cfg.WithSecSrc(3)
 	sub.g.PE.BiasScale = sub.g.PE.BiasScale.WithScale(logE)
 	c := &sub.g.Common
-	c.Reserved12 = c.Reserved12.WithSrc2BroadcastC(true)
+	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
 	sub.reads(tile, tile.at)
 	sub.joins(largest, largest.at)
 	if pixel {
@@ -147,7 +147,7 @@ func (p *plan) softmaxTail(s regs.Shape, tile, largest *tile, exps, diffs layout
 		// work; the row is described in the scratch buffer on the way (1/1).
 		row := matrix(barScratch, 1, s.Channels)
 		p.scratch = max(p.scratch, row.depth)
-		c.Reserved12 = c.Reserved12.WithResultTranspose(true)
+		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
 		differences := sub.leavesScratch(diffs, diffs.row, row)
 		p.add(sub)
 		exp := exchange(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels})
@@ -186,7 +186,7 @@ func (p *plan) softmaxDivide(s regs.Shape, exp *task, exps layout, free int, sin
 	mul := planarTask(regs.FormTwoSources, s, s)
 	mul.g.PE.Cfg = mul.g.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
 	c := &mul.g.Common
-	c.Reserved12 = c.Reserved12.WithSrc1BroadcastC(true).WithResultTranspose(turned)
+	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true).WithResultTranspose(turned)
 	mul.reads(reciprocals, single)
 	mul.joins(powers, exps)
 	mul.writes(y, free)

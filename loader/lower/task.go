@@ -170,7 +170,7 @@ func (t *task) source1(m memory, at layout, keep bool) *tile {
 	if keep {
 		l.SourceCfg = l.SourceCfg.WithType(1)
 	}
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, &l.Reserved06)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.first = &tile{at: at, owner: t, bytes: at.row * int(t.g.Common.InDim.Hin())}
 	return t.first
 }
@@ -201,7 +201,7 @@ func (t *task) source2(m memory, at layout) {
 	t.h.Bases = t.h.Bases.WithRBase1(m.bar).WithRBE1(true)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, &l.Reserved11)
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.g.Common.Cfg |= bothInMemory
 }
 
@@ -209,14 +209,14 @@ func (t *task) source2(m memory, at layout) {
 func (t *task) reads(from *tile, at layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
-	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Reserved05, nil)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
 	t.first = from
 }
 
 // joins takes the second source from a tile of an earlier task.
 func (t *task) joins(from *tile, at layout) {
 	l := &t.g.L2
-	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Reserved10, nil)
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.second = from
 }
 
@@ -258,7 +258,7 @@ func (t *task) describeResult(m memory) {
 func (t *task) leaves(at layout, bytes int) *tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.Reserved16, nil)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.result = &tile{at: at, owner: t, result: true, bytes: bytes}
 	return t.result
 }
