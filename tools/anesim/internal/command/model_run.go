@@ -212,10 +212,10 @@ func (l *layerRun) record(all *hw.Report, run lower.Run, tasks int) {
 			r.DMA.Kernel += d.DMA.Kernel
 			r.DMA.Destination += d.DMA.Destination
 			if l.note == "" {
-				l.note = d.Note
+				l.note = d.Note()
 			}
 			if l.caveat == "" {
-				l.caveat = d.Caveat
+				l.caveat = d.Caveat()
 			}
 		}
 	}

@@ -247,8 +247,8 @@ func jsonOf(d *hw.DescriptorReport) jsonDescriptor {
 		PowerW:   watts(d),
 		Counters: jsonCounters(d.Counters),
 		Computed: d.Computed,
-		Note:     d.Note,
-		Caveat:   d.Caveat,
+		Note:     d.Note(),
+		Caveat:   d.Caveat(),
 	}
 }
 

@@ -218,8 +218,8 @@ func writePorts(w io.Writer, res *anesim.Result, o *anesim.Options) {
 		return
 	}
 	for i := range res.Report.Descriptors {
-		if d := &res.Report.Descriptors[i]; d.Caveat != "" {
-			fmt.Fprintf(w, "caveat  descriptor %d: %s\n", d.Index, d.Caveat)
+		if d := &res.Report.Descriptors[i]; d.Caveat() != "" {
+			fmt.Fprintf(w, "caveat  descriptor %d: %s\n", d.Index, d.Caveat())
 		}
 	}
 	for _, out := range res.Outputs {
@@ -234,8 +234,8 @@ func whyNoOutputs(res *anesim.Result) string {
 		return f[0].String()
 	}
 	for i := range res.Report.Descriptors {
-		if d := &res.Report.Descriptors[i]; d.Note != "" {
-			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note)
+		if d := &res.Report.Descriptors[i]; d.Note() != "" {
+			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
 		}
 	}
 	return "the program has no output port"
