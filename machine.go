@@ -79,6 +79,9 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 			if !given {
 				data = pseudoRandom(port, o.Seed)
 				res.Synthetic = append(res.Synthetic, port.Name)
+				if err := mem.MakeUp(port.Address, port.Bytes); err != nil {
+					return nil, err
+				}
 			}
 			if err := transfer(mem, port, data, true); err != nil {
 				return nil, err

@@ -232,8 +232,8 @@ func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port 
 	room := roundUp(max(b.bytes, 1), PageSize)
 	port.Shape, port.Strides = tensor(&a.surface)
 	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.span())
-	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room {
-		// Strides that make no tensor: the bytes as they are.
+	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room || a.surface.Element == 1 {
+		// Strides that make no tensor, or elements of eight bits: the bytes as they are.
 		port.Bytes = min(max(b.touched, elementBytes), room)
 		port.flat()
 	}
