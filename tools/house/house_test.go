@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"hw/host":        {"hw/clock", "hw/evidence"},
 	"hw":             {"hw/clock", "hw/evidence", "hw/regs", "hw/mac", "hw/planar", "hw/l2", "hw/dma", "hw/tiles"},
 	"firmware":       {"hw/regs", "hw/clock"},
+	"firmware/queue": {"hw/clock"},
 	"loader":         {"hw/regs", "hw/evidence"},
 	"loader/lower":   {"loader", "hw/regs", "hw/evidence"},
 	"loader/network": {"loader", "loader/lower", "hw/evidence", "hw/mac", "hw/planar"},
