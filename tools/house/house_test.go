@@ -33,6 +33,8 @@ var allowed = map[string][]string{
 	"firmware":         {"hw/regs", "hw/clock"},
 	"firmware/queue":   {"hw/clock"},
 	"firmware/command": {},
+	"firmware/driver":  {"firmware/command"},
+	"firmware/broker":  {"firmware/queue"},
 	"loader":           {"hw/regs", "hw/evidence"},
 	"loader/lower":     {"loader", "hw/regs", "hw/evidence"},
 	"loader/network":   {"loader", "loader/lower", "hw/evidence", "hw/mac", "hw/planar"},
