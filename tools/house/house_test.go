@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"firmware/command": {},
 	"firmware/driver":  {"firmware/command"},
 	"firmware/broker":  {"firmware/queue"},
+	"firmware/load":    {"firmware", "firmware/queue", "hw/clock"},
 	"loader":           {"hw/regs", "hw/evidence"},
 	"loader/lower":     {"loader", "hw/regs", "hw/evidence"},
 	"loader/network":   {"loader", "loader/lower", "hw/evidence", "hw/mac", "hw/planar"},
