@@ -75,7 +75,7 @@ func HardSigmoidOf(alpha, beta float64) (*Table, Deviation, error) {
 	if !(alpha > 0) || math.IsNaN(beta) {
 		return nil, Deviation{}, fmt.Errorf("mac: hard-sigmoid: slope %g and offset %g", alpha, beta)
 	}
-	f := func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
+	f := func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) }
 	return FitTable(f, linesSpec(-beta/alpha, (1-beta)/alpha, 0, 1, Line{alpha, beta}, Line{alpha, beta}))
 }
 
