@@ -1,11 +1,11 @@
 // Package planar is the numbers of the planar engine, the unit beside the
 // sixteen multiply-accumulate engines that works on whole planes: sums and
-// products of two tensors, pooling, reductions. It knows no time, no address
+// products of two tensors, reductions. It knows no time, no address
 // and no descriptor; the device hands it slices of halves and shapes.
 //
 //	 L2                                                          L2
 //	──────┐  ┌─────┐ ±   ┌────┐  +Bias  ┌────────┐  +Eps   ┌───────┐  ┌─────┐
-//	src 1 ├─▶│ NaN ├────▶│    │  ×Scale │ window │  ×Pre   │ rsqrt │  │ RNE │
+//	src 1 ├─▶│ NaN ├────▶│    │  ×Scale │  over  │  ×Pre   │ rsqrt │  │ RNE │
 //	      │  │  ↓  │     │ op ├────────▶│  axes  ├────────▶│ ReLU  ├─▶│ to  ├─▶
 //	src 2 ├─▶│ Inf ├────▶│    │         │  none  │ ×Final  │       │  │ half│
 //	──────┘  └─────┘ ±   └────┘         └────────┘         └───────┘  └─────┘
@@ -14,7 +14,7 @@
 //
 // A task is a [Config]: the four PE words as values. [FromWords] reads them and
 // holds what each bit means and which program says so. The element-wise methods
-// ([Config.Apply] and its neighbours) take flat slices; pooling, reductions and
+// ([Config.Apply] and its neighbours) take flat slices; reductions and
 // broadcasting take a [Source] and its [Shape]. Layer norm and softmax
 // ([LayerNorm], [Softmax]) are the compiler's chains of such tasks, with each
 // task's result rounded to half as L2 keeps it.

@@ -7,8 +7,7 @@ import (
 )
 
 // Reduction is how a reducing task joins its terms. The numbers are the
-// compiler's ZinIrReductionType; its 3, the mean, is a sum with FinalScale 1/N,
-// and 6 and 7 are [ArgMin] and [ArgMax].
+// compiler's ZinIrReductionType; its 3, the mean, is a sum with FinalScale 1/N.
 type Reduction uint8
 
 const (
@@ -166,48 +165,4 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 // spans is how many elements meet along each axis.
 func spans(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
-}
-
-// ArgMax writes the place of the largest element over axes: its row-major
-// number among the reduced elements, the first of equals (assumed). A NaN
-// counts as +Inf. The places are int32, not halves: how silicon stores them is
-// not known, and halves end at 2048.
-func ArgMax(dst []int32, axes Axes, a Source) error { return arg(dst, axes, a, 1) }
-
-// ArgMin is [ArgMax] for the smallest element.
-func ArgMin(dst []int32, axes Axes, a Source) error { return arg(dst, axes, a, -1) }
-
-func arg(dst []int32, axes Axes, a Source, sign float32) error {
-	if err := a.check("source 1"); err != nil {
-		return err
-	}
-	out := a.Shape.Without(axes)
-	if len(dst) < out.Len() {
-		return &ShapeError{Operand: "destination", Got: out, Have: len(dst)}
-	}
-	span, s := spans(a.Shape, out), a.Shape.steps()
-	i := 0
-	for z := range out.C {
-		for y := range out.H {
-			for x := range out.W {
-				corner := z*s.c + y*s.h + x*s.w
-				place, best := int32(0), sign*wide[a.Data[corner]]
-				n := int32(0)
-				for dz := range span.C {
-					for dy := range span.H {
-						for dx := range span.W {
-							v := sign * wide[a.Data[corner+dz*s.c+dy*s.h+dx*s.w]]
-							if v > best {
-								place, best = n, v
-							}
-							n++
-						}
-					}
-				}
-				dst[i] = place
-				i++
-			}
-		}
-	}
-	return nil
 }
