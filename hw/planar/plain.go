@@ -8,7 +8,7 @@ import (
 
 // plainGo is Apply at neutral scales for the four simple operations.
 //
-// Float32 is enough: a product of halves is exact in it, and a sum of halves
+// Float32 is enough: a product of fp16 values is exact in it, and a sum of them
 // that is not still rounds to the right half, because 24 >= 2*11 + 2 makes the
 // double rounding innocuous. Adding +0 is the bias adder.
 func plainGo(dst, a, b []float16.Float16, m *masks, op Op) {

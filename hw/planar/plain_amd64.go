@@ -9,7 +9,7 @@ import (
 
 var vector = cpu.X86.HasAVX2 && cpu.X86.HasF16C
 
-// The vector loops take n halves, a multiple of 8.
+// The vector loops take n fp16 values, a multiple of 8.
 
 //go:noescape
 func addAVX2(dst, a, b *float16.Float16, n int, m *masks)
