@@ -153,7 +153,7 @@ func (r *Result) RunDocument() *RunDocument {
 	return d
 }
 
-func descriptorDocument(d *hw.Descriptor) DescriptorDocument {
+func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	low, high := d.Interval()
 	return DescriptorDocument{
@@ -177,7 +177,7 @@ func descriptorDocument(d *hw.Descriptor) DescriptorDocument {
 }
 
 // watts is a descriptor's power.
-func watts(d *hw.Descriptor) float64 {
+func watts(d *hw.DescriptorReport) float64 {
 	if d.Time <= 0 {
 		return 0
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 func ExampleOpen() {
@@ -88,7 +88,7 @@ func ExampleIdentity() {
 }
 
 func ExampleFromProgram() {
-	p, err := loader.ExampleProgram("add")
+	p, err := lower.ExampleProgram("add")
 	if err != nil {
 		log.Fatal(err)
 	}

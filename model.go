@@ -170,7 +170,7 @@ func FromNetwork(n *network.Network) *Model {
 // Identity is the built-in program: a linear layer of 64 to 64 channels whose weights are
 // the identity, in a container as the vendor's compiler writes one.
 func Identity() *Model {
-	p, err := loader.IdentityProgram()
+	p, err := lower.IdentityProgram()
 	if err != nil { // it has no input to depend on
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 // The program that the README shows is a module of its own that imports this one; it
@@ -35,7 +35,7 @@ func TestSeparateModule(t *testing.T) {
 		t.Errorf("the program's body has %d lines", n)
 	}
 	file := filepath.Join(t.TempDir(), "concat.hwx")
-	b, err := loader.Example("concat")
+	b, err := lower.Example("concat")
 	if err != nil {
 		t.Fatal(err)
 	}

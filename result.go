@@ -158,7 +158,7 @@ func (l *LayerResult) record(p *ProgramResult, run lower.Run) {
 }
 
 // include adds a descriptor to a report.
-func include(r *hw.Report, d *hw.Descriptor) {
+func include(r *hw.Report, d *hw.DescriptorReport) {
 	r.Descriptors = append(r.Descriptors, *d)
 	r.Cycles += d.Cycles.Total()
 	r.Time += d.Time
@@ -204,7 +204,7 @@ func (r *Result) dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 }
 
 // layer is the layer that a descriptor of a program is of, nil where it is none's.
-func (r *Result) layer(p *ProgramResult, d *hw.Descriptor) *LayerResult {
+func (r *Result) layer(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
 	for i, run := range p.Runs {
 		if d.Index >= run.First && d.Index < run.First+run.Tasks {
 			return &r.Layers[p.First+i]
@@ -234,7 +234,7 @@ func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Options.Chip.Waiting}
 	for d, p := range r.dispatches() {
 		if r.Model.kind == KindNetwork {
-			l.Label = func(d *hw.Descriptor) string {
+			l.Label = func(d *hw.DescriptorReport) string {
 				return fmt.Sprintf("%s: descriptor %d: %v", r.layer(p, d).Layer.Name, d.Index, d.Op)
 			}
 		}

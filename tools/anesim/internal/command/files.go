@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/x448/float16"
-	"golang.org/x/exp/mmap"
 
 	"anesim"
 	"anesim/loader"
+	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/outfile"
 )
@@ -65,20 +65,20 @@ func readAll(r io.Reader) ([]byte, error) {
 // readTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
 // as .f16, whose shape is not known.
 func readTensor(name string) ([]float16.Float16, []int, error) {
-	r, err := mmap.Open(name)
+	r, err := infile.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".npy":
-		a, err := npy.Read(r, int64(r.Len()))
+		a, err := npy.Read(r, r.Size())
 		return a.Data, append([]int{}, a.Shape...), err
 	case ".f16":
-		if r.Len()%2 != 0 {
-			return nil, nil, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Len())
+		if r.Size()%2 != 0 {
+			return nil, nil, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
 		}
-		b := make([]byte, r.Len())
+		b := make([]byte, r.Size())
 		if _, err := r.ReadAt(b, 0); err != nil {
 			return nil, nil, err
 		}
@@ -166,11 +166,11 @@ func replaced(s string, by func(r rune) string) string {
 
 // readInit reads a register-init table.
 func readInit(o *anesim.Options, name string) error {
-	r, err := mmap.Open(name)
+	r, err := infile.Open(name)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	o.Init, err = anesim.ReadInit(r, int64(r.Len()))
+	o.Init, err = anesim.ReadInit(r, r.Size())
 	return err
 }
