@@ -14,6 +14,9 @@ type Network struct {
 	Inputs  []Tensor // ports, and constants in memory
 	Nodes   []Node   // in an order in which they can run
 	Outputs []string // tensors of nodes
+	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
+	// the same either way.
+	InMemory bool
 }
 
 // A Tensor is an input of a network.
@@ -60,14 +63,14 @@ const (
 // Join strings the nodes together:
 //
 //	ports         buffers 4 and up: inputs, then outputs
-//	tensors       between nodes in the scratch buffer, for as long as they are read,
-//	              beside what a layer needs while it runs
+//	tensors       between nodes in the L2 for as long as they are read, or in the
+//	              scratch buffer where they do not fit, beside what a layer needs while
+//	              it runs
 //	constants     those of each part, at multiples of 64 bytes
 //	descriptors   of the nodes one after the other, linked as one chain
 //
-// Every tensor between nodes goes to memory and comes back. The compiler keeps some of
-// them in the L2; by what rule, no program shows. Errors are a *NodeError, or a
-// *LimitError where the network is too large for one program.
+// Errors are a *NodeError, or a *LimitError where the network is too large for one
+// program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
 	if err := j.wire(); err != nil {
@@ -284,9 +287,21 @@ func (j *joiner) place() (chain, []Run) {
 	if total > 0 {
 		j.constants = append(make([]byte, 0, roundUp(total, 64)+64), j.constants...)
 	}
+	var kept map[access]*resident
+	var shift []int
+	if !j.net.InMemory {
+		kept, shift = j.reside()
+	}
+	resident := make([]bool, len(j.tensors))
+	for _, r := range kept {
+		resident[r.tensor] = true
+	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		tasks := s.part.place(j.spots(i, s))
+		tasks := s.part.place(j.spots(i, s, resident))
+		if shift != nil {
+			j.settle(i, tasks, kept, shift[i])
+		}
 		if runs[s.node].Tasks == 0 {
 			runs[s.node].First = len(c)
 		}
@@ -297,7 +312,7 @@ func (j *joiner) place() (chain, []Run) {
 }
 
 // spots are the places of a step's buffers.
-func (j *joiner) spots(now int, s *step) *spots {
+func (j *joiner) spots(now int, s *step, resident []bool) *spots {
 	p := s.part.plan
 	var at spots
 	at[regs.BARScratch].bar = regs.BARScratch
@@ -311,7 +326,7 @@ func (j *joiner) spots(now int, s *step) *spots {
 	}
 	at[regs.BARWeights] = spot{regs.BARWeights, base}
 	out := &j.tensors[s.output]
-	if !out.port {
+	if !out.port && !resident[s.output] {
 		m := surface(regs.BARScratch, out.shape)
 		out.at = spot{regs.BARScratch, j.scratch.take(m.depth*out.shape.N, now, out.last)}
 	}
