@@ -121,7 +121,7 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 
 func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	n := 0
-	if lv != portable && (t.mode == ModePlain || t.mode == ModeOdd) {
+	if lv != portable && t.mode.straight() {
 		if n = len(acc) &^ 7; n > 0 {
 			evalAVX2(&dst[0], &acc[0], n, t, r)
 		}
@@ -179,7 +179,7 @@ func widenF16C(dst *float32, src *float16.Float16, n int)
 func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)
 
 // evalAVX2 is evalPortable for n values, n a positive multiple of 8, and a table
-// in ModePlain or ModeOdd.
+// whose mode is straight.
 //
 //go:noescape
 func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
