@@ -12,7 +12,9 @@ type extent struct {
 	// streams marks what lives for its task alone: sources from memory and results on
 	// their way out.
 	streams bool
-	base    int
+	// above places it over everything it meets instead of at the lowest free address.
+	above bool
+	base  int
 }
 
 func (e *extent) meets(o *extent) bool { return e.first <= o.last && o.first <= e.last }
@@ -30,13 +32,16 @@ func allocate(list []*extent, size int) *extent {
 			}
 			return -1
 		}
+		if a.above && b.above {
+			return cmp.Compare(a.first, b.first)
+		}
 		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first))
 	})
 	var placed []*extent // by base
 	for _, e := range order {
 		at := 0
 		for _, o := range placed {
-			if o.base >= at+e.bytes {
+			if o.base >= at+e.bytes && !e.above {
 				break
 			}
 			if o.meets(e) {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -115,6 +116,7 @@ type step struct {
 	part   *Part
 	inputs []int
 	output int
+	folded *folded // nil for one node
 }
 
 // inMemory is a tensor and its place.
@@ -150,7 +152,18 @@ func (j *joiner) wire() error {
 		j.names[in.Name] = len(j.tensors)
 		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true})
 	}
-	for i := range n.Nodes {
+	f := newFolder(n)
+	for i := 0; i < len(n.Nodes); i++ {
+		parts, end := f.folds(i)
+		for k := range parts {
+			if err := j.folded(&parts[k]); err != nil {
+				return err
+			}
+		}
+		if len(parts) > 0 {
+			i = end - 1
+			continue
+		}
 		if err := j.node(i, &n.Nodes[i]); err != nil {
 			return err
 		}
@@ -191,13 +204,31 @@ func (j *joiner) node(i int, node *Node) error {
 	return nil
 }
 
+// folded makes several nodes one step.
+func (j *joiner) folded(f *folded) error {
+	inputs := make([]int, len(f.inputs))
+	for k, name := range f.inputs {
+		at, ok := j.names[name]
+		if !ok {
+			return j.net.wrong(f.nodes[0], "no layer before it makes %q", name)
+		}
+		inputs[k] = at
+	}
+	if _, twice := j.names[f.output]; twice {
+		return j.net.wrong(f.nodes[0], "%q is made twice", f.output)
+	}
+	j.names[f.output] = j.step(f.nodes[0], f.part, inputs, f.output)
+	j.steps[len(j.steps)-1].folded = f
+	return nil
+}
+
 // step appends a step and returns its output.
 func (j *joiner) step(node int, part *Part, inputs []int, name string) int {
 	for _, in := range inputs {
 		j.tensors[in].last = len(j.steps)
 	}
 	j.tensors = append(j.tensors, inMemory{name: name, shape: part.out, last: len(j.steps)})
-	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1})
+	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1, nil})
 	return len(j.tensors) - 1
 }
 
@@ -238,20 +269,50 @@ func (j *joiner) ports() error {
 		}
 		bar++
 	}
-	for i := range j.net.Inputs {
-		if in := &j.net.Inputs[i]; in.Values != nil {
-			j.tensors[i].at = spot{regs.BARWeights, j.constant(in.bytes())}
-		} else {
-			give(i, loader.Input)
+	outputs := func() {
+		for _, name := range j.net.Outputs {
+			if at := j.names[name]; !j.tensors[at].port {
+				give(at, loader.Output)
+			}
 		}
 	}
-	for _, name := range j.net.Outputs {
-		if at := j.names[name]; !j.tensors[at].port {
-			give(at, loader.Output)
+	// The results of matrix products stand ahead of the inputs (8/8).
+	first := j.products()
+	if first {
+		outputs()
+	}
+	for i := range j.net.Inputs {
+		if in := &j.net.Inputs[i]; in.Values == nil {
+			give(i, loader.Input)
+		} else if j.read(i) {
+			j.tensors[i].at = spot{regs.BARWeights, j.constant(in.bytes())}
 		}
+	}
+	if !first {
+		outputs()
 	}
 	return within(limit{"inputs and outputs of a network", bar - bar4, maxNetworkPorts,
 		"split it into networks of at most %d"})
+}
+
+// products reports whether a matrix product is among the steps.
+func (j *joiner) products() bool {
+	for i := range j.steps {
+		if p := j.steps[i].part; p.surface == bar4 {
+			return true
+		}
+	}
+	return false
+}
+
+// read reports whether any step reads a tensor.
+func (j *joiner) read(tensor int) bool {
+	for i := range j.steps {
+		if slices.Contains(j.steps[i].inputs, tensor) {
+			return true
+		}
+	}
+	return false
 }
 
 // bytes is the tensor as it stands in memory.
@@ -301,6 +362,16 @@ func (j *joiner) place() (chain, []Run) {
 		tasks := s.part.place(j.spots(i, s, resident))
 		if shift != nil {
 			j.settle(i, tasks, kept, shift[i])
+		}
+		if f := s.folded; f != nil {
+			for k, n := range f.nodes {
+				runs[n] = Run{len(c) + f.runs[k].First, f.runs[k].Tasks}
+			}
+			for _, n := range f.none {
+				runs[n] = Run{First: len(c)}
+			}
+			c = append(c, tasks...)
+			continue
 		}
 		if runs[s.node].Tasks == 0 {
 			runs[s.node].First = len(c)
