@@ -110,8 +110,8 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 
 // A timeline in full.
 func TestTimeline(t *testing.T) {
-	l := Timeline{Waiting: func(int) float64 { return 0.5 }, Label: func(d *hw.Descriptor) string { return "work" }}
-	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.Descriptor{{Time: 10, Energy: 70}}}
+	l := Timeline{Waiting: func(int) float64 { return 0.5 }, Label: func(d *hw.DescriptorReport) string { return "work" }}
+	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.DescriptorReport{{Time: 10, Energy: 70}}}
 	l.Add(&d, 50)
 	l.Add(&Dispatch{Energy: 100}, 0)
 	want := []Span{

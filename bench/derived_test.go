@@ -66,7 +66,7 @@ func golden(example, chip string, r *anesim.Result) vectors.Golden {
 }
 
 // causes are a descriptor's cycles by the names of a report.
-func causes(d *hw.Descriptor) map[string]uint64 {
+func causes(d *hw.DescriptorReport) map[string]uint64 {
 	a := &d.Cycles
 	return map[string]uint64{
 		"compute": uint64(a.Compute), "input_stall": uint64(a.InputStall), "output_stall": uint64(a.OutputStall),
@@ -76,7 +76,7 @@ func causes(d *hw.Descriptor) map[string]uint64 {
 }
 
 // units are a descriptor's cost columns by the names of a report.
-func units(d *hw.Descriptor) map[string]uint64 {
+func units(d *hw.DescriptorReport) map[string]uint64 {
 	u := &d.Units
 	return map[string]uint64{
 		"work_units": uint64(u.WorkUnits), "mac_cycles_per_wu": uint64(u.MACCyclesPerWU),

@@ -72,8 +72,8 @@ func FuzzExecute(f *testing.F) {
 		if halt != (len(r.Faults) == 1) || halt == (len(r.Descriptors) == 1) {
 			t.Fatalf("halt %v with %d faults and %d descriptors", halt, len(r.Faults), len(r.Descriptors))
 		}
-		if !halt && r.Descriptors[0].Computed == (r.Descriptors[0].Note != "") {
-			t.Errorf("computed %v with the note %q", r.Descriptors[0].Computed, r.Descriptors[0].Note)
+		if !halt && r.Descriptors[0].Computed == (r.Descriptors[0].Note() != "") {
+			t.Errorf("computed %v with the note %q", r.Descriptors[0].Computed, r.Descriptors[0].Note())
 		}
 		if halt && (r.Faults[0].Unit == "" || r.Faults[0].What == "") {
 			t.Errorf("%+v", r.Faults[0])

@@ -170,7 +170,7 @@ func (r *modelRun) timeline() *anesim.Timeline {
 }
 
 // layer is the layer that a descriptor is of, nil where it is none's.
-func (c *programCalls) layer(d *hw.Descriptor) *layerRun {
+func (c *programCalls) layer(d *hw.DescriptorReport) *layerRun {
 	for i, run := range c.Runs {
 		if d.Index >= run.First && d.Index < run.First+run.Tasks {
 			return &c.layers[i]
@@ -179,7 +179,7 @@ func (c *programCalls) layer(d *hw.Descriptor) *layerRun {
 	return nil
 }
 
-func (c *programCalls) label(d *hw.Descriptor) string {
+func (c *programCalls) label(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("%s: descriptor %d: %v", c.layer(d).Name, d.Index, d.Op)
 }
 
@@ -212,10 +212,10 @@ func (l *layerRun) record(all *hw.Report, run lower.Run, tasks int) {
 			r.DMA.Kernel += d.DMA.Kernel
 			r.DMA.Destination += d.DMA.Destination
 			if l.note == "" {
-				l.note = d.Note
+				l.note = d.Note()
 			}
 			if l.caveat == "" {
-				l.caveat = d.Caveat
+				l.caveat = d.Caveat()
 			}
 		}
 	}
