@@ -64,7 +64,7 @@ func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plai
 		s = g.OutShape()
 		m = memory{t.h.Bases.WBase(), int(o.DstBase.Bytes()), int(o.DstRowStride.Bytes()), int(o.DstPlaneStride.Bytes()), 0, int(o.DstGroupStride.Bytes())}
 		plain = plain && o.DstFmt.Interleave() == 1
-		if g.ResultExchanged() {
+		if g.ResultTransposed() {
 			return m, s.Groups, s.Width, s.Height, plain
 		}
 	}
@@ -204,7 +204,7 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 	s := surface(0, r.shape)
 	width := t.g.InShape().Width
 	if which == operandResult {
-		if width = t.g.OutShape().Width; t.g.ResultExchanged() {
+		if width = t.g.OutShape().Width; t.g.ResultTransposed() {
 			width = t.g.OutShape().Channels
 		}
 	}
@@ -287,7 +287,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 			cover(int(l.ResultBase.Bytes()), min(streamBytes, packed(t.g.OutShape()).row*t.g.OutShape().Height))
 		default:
 			o := t.g.OutShape()
-			cover(int(l.ResultBase.Bytes()), span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.g.ResultExchanged()))
+			cover(int(l.ResultBase.Bytes()), span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.g.ResultTransposed()))
 		}
 	}
 	if hi == 0 || alone {
@@ -496,6 +496,8 @@ func (t *task) inL2() {
 		*c |= bothInMemory | 1
 	default:
 		*c |= bothInMemory
+		d := &t.g.TileDMASrc
+		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // any source (346/346)
 	}
 }
 

@@ -611,9 +611,9 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 			t := planarTask(regs.FormReduction, s, s)
 			t.reducePatch(v.width)
 			if sum {
-				t.g.PE.Cfg |= planarReciprocal
+				t.g.PE.Cfg = t.g.PE.Cfg.WithReciprocal(true)
 			} else {
-				t.g.PE.Cfg = t.g.PE.Cfg.WithEn(true)
+				t.g.PE.Cfg = t.g.PE.Cfg.WithMaximum(true)
 				t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
 			}
 			at := src.channelsAt()
@@ -705,6 +705,3 @@ func (c *rowChain) onlyLeft(name string) bool {
 	}
 	return n == 1
 }
-
-// planarReciprocal of PE.Cfg takes the reciprocal of a reduction's sum.
-const planarReciprocal = 1 << 12
