@@ -127,7 +127,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
-	var net lower.Network
+	net := lower.Network{InMemory: c.n.InMemory}
 	known := map[string]bool{}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
