@@ -98,6 +98,33 @@ func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
+func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+	width := 0
+	switch lv {
+	case avx512:
+		width = 64
+	case avx2:
+		width = 32
+	}
+	if width == 0 || len(acc) < width {
+		reduceRowsPacked(lv, acc, plane, at, taps, port)
+		return
+	}
+	for l := 0; l < len(acc); l += width {
+		l = min(l, len(acc)-width) // the last block may do some columns again
+		a, p := acc[l:l+width], plane[l:]
+		void := false
+		if lv == avx512 {
+			void = reduceRows64AVX512(&a[0], &p[0], &at[0], &taps[0], len(taps), port.Limit())
+		} else {
+			void = reduceRows32AVX2(&a[0], &p[0], &at[0], &taps[0], len(taps), port.Limit())
+		}
+		if void {
+			reduceRowsPacked(lv, a, p, at, taps, port)
+		}
+	}
+}
+
 // columnMask read from index 8-n selects n of eight columns.
 var columnMask = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
 
@@ -163,6 +190,17 @@ func reduce16AVX512(acc, panel, taps *float32, k int, stride uintptr, limit floa
 //
 //go:noescape
 func reduce16x4AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
+
+// reduceRows64AVX512 is reduce64AVX512 for rows that start at at[0], at[1], ... in the
+// plane.
+//
+//go:noescape
+func reduceRows64AVX512(acc, plane *float32, at *int, taps *float32, k int, limit float32) (void bool)
+
+// reduceRows32AVX2 is reduceRows64AVX512 for 32 columns.
+//
+//go:noescape
+func reduceRows32AVX2(acc, plane *float32, at *int, taps *float32, k int, limit float32) (void bool)
 
 // reduceCarefulAVX512 is reduce16AVX512 for any operands and sums.
 //
