@@ -41,7 +41,9 @@ func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 		unsigned := len(acc) > lanes && unsigned64AVX512(&panel[l], k, stride)
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
 			void := false
-			if unsigned {
+			if sparse(zerosAVX512(&t[0], k), k, unsigned) {
+				void = reduceSparse64AVX512(&a[l], &panel[l], &t[0], k, stride, limit)
+			} else if unsigned {
 				void = reduce64UnsignedAVX512(&a[l], &panel[l], &t[0], k, stride, limit)
 			} else {
 				void = reduce64AVX512(&a[l], &panel[l], &t[0], k, stride, limit)
@@ -71,6 +73,16 @@ func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 			}
 		}
 	}
+}
+
+// sparse reports whether so many zero taps are worth a branch at each (measured on
+// Sapphire Rapids: 1.2 times the speed at 50 % zeros, 2.6 at 75 %; against the shorter
+// step of an unsigned panel 1.1 at 60 %, 1.8 at 75 %).
+func sparse(zeros, k int, unsigned bool) bool {
+	if unsigned {
+		return 100*zeros > 55*k
+	}
+	return 100*zeros > 35*k
 }
 
 // reduceAVX2 is reduceAVX512 in smaller blocks.
@@ -190,6 +202,16 @@ func reduce16AVX512(acc, panel, taps *float32, k int, stride uintptr, limit floa
 //
 //go:noescape
 func reduce16x4AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
+
+// reduceSparse64AVX512 is reduce64AVX512 for taps many of which are zero.
+//
+//go:noescape
+func reduceSparse64AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// zerosAVX512 counts the zeros in the first k&^15 taps.
+//
+//go:noescape
+func zerosAVX512(taps *float32, k int) int
 
 // reduceRows64AVX512 is reduce64AVX512 for rows that start at at[0], at[1], ... in the
 // plane.
