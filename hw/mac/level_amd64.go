@@ -167,7 +167,12 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 
 func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	n := 0
-	if lv != portable && t.mode.straight() {
+	switch {
+	case lv == avx512 && t.mode != ModeFraction && t.mode != ModeInteger:
+		if n = len(acc) &^ 15; n > 0 {
+			evalAVX512(&dst[0], &acc[0], n, t, r)
+		}
+	case lv != portable && t.mode.straight():
 		if n = len(acc) &^ 7; n > 0 {
 			evalAVX2(&dst[0], &acc[0], n, t, r)
 		}
@@ -260,3 +265,9 @@ func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor fl
 //
 //go:noescape
 func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
+
+// evalAVX512 is evalPortable for n values, n a positive multiple of 16, in every mode
+// but ModeFraction and ModeInteger.
+//
+//go:noescape
+func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
