@@ -3,6 +3,8 @@
 package mac
 
 import (
+	"math"
+
 	"github.com/x448/float16"
 	"golang.org/x/sys/cpu"
 )
@@ -85,14 +87,34 @@ func sparse(zeros, k int, unsigned bool) bool {
 	return 100*zeros > 35*k
 }
 
-// reduceAVX2 is reduceAVX512 in smaller blocks.
+// reduceAVX2 is reduceAVX512 in smaller blocks. What a sum can reach at most is the
+// largest operand times the sum of the taps; below the limit nothing is watched.
 func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 	const width, wide = 8, 32
 	limit, stride := port.Limit(), uintptr(lanes)*4
 	l := 0
 	for ; l+wide <= lanes; l += wide {
+		largest := float32(inf)
+		if len(acc) >= 4*lanes {
+			largest = largest32AVX2(&panel[l], k, stride)
+		}
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
-			if !reduce32AVX2(&a[l], &panel[l], &t[0], k, stride, limit) {
+			magnitudes, zeros := tapsAVX2(&t[0], k)
+			for _, w := range t[k&^7 : k] {
+				magnitudes += max(w, -w)
+			}
+			// The margin is for the roundings of both sums; an infinity or NaN fails.
+			bounded := float32(magnitudes*largest) < limit*0.99 && largest < math.MaxFloat32 && magnitudes < 1<<90 && k < 1<<18
+			void := false
+			switch {
+			case sparse(zeros, k, false):
+				void = reduceSparse32AVX2(&a[l], &panel[l], &t[0], k, stride, limit)
+			case bounded:
+				reduceBounded32AVX2(&a[l], &panel[l], &t[0], k, stride)
+			default:
+				void = reduce32AVX2(&a[l], &panel[l], &t[0], k, stride, limit)
+			}
+			if !void {
 				continue
 			}
 			for i := l; i < l+wide; i += width {
@@ -238,6 +260,27 @@ func reduceCarefulAVX512(acc, panel, taps *float32, k int, stride uintptr, limit
 //
 //go:noescape
 func reduce32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// reduceBounded32AVX2 is reduce32AVX2 where every operand is finite and every sum below
+// the limit.
+//
+//go:noescape
+func reduceBounded32AVX2(acc, panel, taps *float32, k int, stride uintptr)
+
+// reduceSparse32AVX2 is reduce32AVX2 for taps many of which are zero.
+//
+//go:noescape
+func reduceSparse32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// largest32AVX2 is the largest magnitude in 32 adjacent columns.
+//
+//go:noescape
+func largest32AVX2(panel *float32, k int, stride uintptr) float32
+
+// tapsAVX2 adds the magnitudes of the first k&^7 taps and counts the zeros.
+//
+//go:noescape
+func tapsAVX2(taps *float32, k int) (sum float32, zeros int)
 
 // reduce8AVX2 is reduce32AVX2 for up to 8 columns, those whose mask is -1.
 //
