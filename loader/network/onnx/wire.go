@@ -104,6 +104,9 @@ func (f *field) integers(list *[]int64) error {
 	if err := f.want(protowire.BytesType); err != nil {
 		return err
 	}
+	if len(f.body.data) > maxIntegers {
+		return &FormatError{int64(f.off), fmt.Sprintf("field %d is a list of %d bytes of integers", f.num, len(f.body.data))}
+	}
 	for at := 0; at < len(f.body.data); {
 		v, n := protowire.ConsumeVarint(f.body.data[at:])
 		if n < 0 {

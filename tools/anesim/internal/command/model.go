@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.
@@ -125,22 +123,7 @@ func (f *modelFlags) run(stdout, stderr io.Writer, file string) error {
 
 // readNetwork reads a network of the form its name's ending says.
 func readNetwork(file string) (*network.Network, error) {
-	read := network.ReadYAML
-	switch ext := strings.ToLower(filepath.Ext(file)); ext {
-	case ".yaml", ".yml":
-	case ".onnx":
-		read = network.ReadONNX
-	default:
-		return nil, fmt.Errorf("extension %q: want .yaml, .yml or .onnx", ext)
-	}
-	if info, err := os.Stat(file); err == nil && info.Size() > onnx.MaxBytes {
-		return nil, fmt.Errorf("%d bytes, want at most %d", info.Size(), int64(onnx.MaxBytes))
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	n, err := read(data)
+	n, err := network.Open(file, network.Options{})
 	if err == nil && n.Name == "" {
 		n.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
