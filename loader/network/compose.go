@@ -354,7 +354,7 @@ func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, erro
 				d[i] = 1
 			}
 		}
-		return n.layer(lower.Reduction(op, x.shape(), set), lower.Weights{}, d, x)
+		return n.reducedInParts(op, x, set, d)
 	}
 	// One axis after the other, the last first.
 	for i := len(d) - 1; i >= 0; i-- {
@@ -369,6 +369,33 @@ func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, erro
 		}
 	}
 	return x, nil
+}
+
+// reducedInParts reduces channels, or rows where the channels are reduced too, a part at a
+// time where the whole is more than the engine takes.
+func (n *nodeReader) reducedInParts(op lower.Op, x operand, set lower.Axes, d []int) (operand, error) {
+	l := lower.Reduction(op, x.shape(), set)
+	var limit *lower.LimitError
+	_, err := lower.NewPart(l, lower.Weights{})
+	c := len(x.dims) - 3
+	if !errors.As(err, &limit) || set&lower.AxisC != 0 || c < 0 || x.dims[c] < 2 {
+		return n.layer(l, lower.Weights{}, d, x)
+	}
+	half := x.dims[c] / 2
+	var parts []operand
+	for _, r := range [...][2]int{{0, half}, {half, x.dims[c] - half}} {
+		part, err := n.sliced(x, c, r[0], r[1])
+		if err != nil {
+			return x, err
+		}
+		out := slices.Clone(d)
+		out[c] = r[1]
+		if part, err = n.reducedInParts(op, part, set, out); err != nil {
+			return x, err
+		}
+		parts = append(parts, part)
+	}
+	return n.joined(c, parts)
 }
 
 // along multiplies every run of an axis by a matrix of out rows: whatever picks, repeats

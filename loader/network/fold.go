@@ -34,6 +34,10 @@ func (n *nodeReader) fold() (bool, error) {
 		}
 		return true, n.keep(whole([]int{len(v)}, v...))
 	}
+	if v, ok := n.compared(); ok {
+		n.results = []result{{[]int{}, onnx.Bool}}
+		return true, n.keep(&constant{dims: n.dims[n.Inputs[0]], elem: onnx.Bool, numbers: slices.Repeat([]float64{truth(v)}, elements(n.dims[n.Inputs[0]]))})
+	}
 	f := n.folder()
 	if f == nil {
 		return false, nil
@@ -59,6 +63,38 @@ func (n *nodeReader) fold() (bool, error) {
 		return false, err
 	}
 	return true, n.keep(c...)
+}
+
+// bounded are the least and the largest result of operators that have both or one.
+var bounded = map[string][2]float64{
+	"Sigmoid": {0, 1}, "HardSigmoid": {0, 1}, "Softmax": {0, 1}, "Tanh": {-1, 1}, "Erf": {-1, 1},
+	"Relu": {0, math.Inf(1)}, "Exp": {0, math.Inf(1)}, "Sqrt": {0, math.Inf(1)}, "Abs": {0, math.Inf(1)},
+}
+
+// compared is the result of comparing a tensor with a number that is beyond what its
+// operator gives, such as a sigmoid's result with zero.
+func (n *nodeReader) compared() (result, ok bool) {
+	const few = 1 << 16
+	if len(n.Inputs) != 2 || n.constant(1) == nil || n.constant(0) != nil {
+		return false, false
+	}
+	r, known := n.ranges[n.Inputs[0]]
+	v, err := n.constant(1).scalar()
+	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || elements(d) > few {
+		return false, false
+	}
+	low, high := r[0], r[1]
+	switch n.Op {
+	case "GreaterOrEqual":
+		return low >= v, low >= v || high < v
+	case "Greater":
+		return low > v, low > v || high <= v
+	case "LessOrEqual":
+		return high <= v, high <= v || low > v
+	case "Less":
+		return high < v, high < v || low >= v
+	}
+	return false, false
 }
 
 // reshapes reports whether the operator leaves the values in their order.

@@ -30,7 +30,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: 2*size + 1<<20, known: m.Known, padded: map[string]padding{},
+		types: map[string]onnx.DataType{}, budget: 2*size + 1<<20, known: m.Known, padded: map[string]padding{}, ranges: map[string][2]float64{},
 	}
 	r.net.Name = m.Name
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
@@ -60,6 +60,7 @@ type graphReader struct {
 	types     map[string]onnx.DataType
 	known     map[string]onnx.Value
 	padded    map[string]padding
+	ranges    map[string][2]float64 // the least and the largest value of some tensors
 	budget    int // elements that constants may still be folded to
 	depth     int // of branches
 }
@@ -283,6 +284,9 @@ func (n *nodeReader) read() error {
 	}
 	if len(n.Inputs) == 0 {
 		return errors.New("it has no input")
+	}
+	if r, ok := bounded[n.Op]; ok {
+		n.ranges[n.Outputs[0]] = r
 	}
 	return f(n)
 }

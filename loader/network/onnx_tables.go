@@ -28,12 +28,31 @@ func (n *nodeReader) clipBounds() (low, high float64, err error) {
 	return bound[0], bound[1], nil
 }
 
+// clip takes its bounds as constants, or as tensors that a maximum and a minimum read.
 func (n *nodeReader) clip() error {
-	low, high, err := n.clipBounds()
+	x, err := n.in(0)
 	if err != nil {
 		return err
 	}
-	x, err := n.in(0)
+	if n.given(1) && n.constant(1) == nil || n.given(2) && n.constant(2) == nil {
+		for i, op := range [...]lower.Op{lower.Max, lower.Min} {
+			if !n.given(1 + i) {
+				continue
+			}
+			if c := n.constant(1 + i); c != nil {
+				x, err = n.withConstant(op, x, c)
+			} else if z, e := n.in(1 + i); e == nil {
+				x, err = n.binary(op, x, z)
+			} else {
+				err = e
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return n.done(x)
+	}
+	low, high, err := n.clipBounds()
 	if err == nil {
 		x, err = n.clamped(x, low, high)
 	}

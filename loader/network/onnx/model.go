@@ -2,7 +2,12 @@ package onnx
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/loader/network/wire"
 )
+
+// A FormatError is a file that is no ONNX model.
+type FormatError = wire.FormatError
 
 // A Model is an ONNX file.
 type Model struct {
@@ -66,7 +71,6 @@ const (
 	maxAttributes = 1 << 18
 	maxValues     = 1 << 17 // stated shapes
 	maxConstants  = 1 << 17
-	maxIntegers   = 1 << 20 // bytes of a list of integers that is no tensor's
 	maxRank       = 64
 	maxDepth      = 16 // graphs within graphs
 )
@@ -75,15 +79,15 @@ const (
 // are a *[FormatError].
 func Read(data []byte) (*Model, error) {
 	if len(data) > MaxBytes {
-		return nil, &FormatError{MaxBytes, "the file is longer than a message may be"}
+		return nil, &FormatError{Off: MaxBytes, What: "the file is longer than a message may be"}
 	}
 	m := &Model{Opsets: map[string]int64{}}
 	r := &reader{}
 	var graphs int
-	err := message{data, 0}.fields(func(f field) error {
-		switch f.num {
+	err := wire.Message{Data: data}.Fields(func(f wire.Field) error {
+		switch f.Num {
 		case 2:
-			return f.text(&m.Producer)
+			return f.Text(&m.Producer)
 		case 7:
 			graphs++
 			g, err := r.graph(f)
@@ -97,9 +101,9 @@ func Read(data []byte) (*Model, error) {
 		return nil
 	})
 	if err == nil && graphs != 1 {
-		err = &FormatError{0, "not an ONNX model: it has no graph"}
+		err = &FormatError{Off: 0, What: "not an ONNX model: it has no graph"}
 		if graphs > 1 {
-			err = &FormatError{0, "more than one graph"}
+			err = &FormatError{Off: 0, What: "more than one graph"}
 		}
 	}
 	if err != nil {
@@ -108,18 +112,18 @@ func Read(data []byte) (*Model, error) {
 	return m, nil
 }
 
-func (m *Model) opset(f field) error {
-	if err := f.want(protowire.BytesType); err != nil {
+func (m *Model) opset(f wire.Field) error {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
 	var domain string
 	var version int64
-	err := f.body.fields(func(f field) error {
-		switch f.num {
+	err := f.Body.Fields(func(f wire.Field) error {
+		switch f.Num {
 		case 1:
-			return f.text(&domain)
+			return f.Text(&domain)
 		case 2:
-			return f.integer(&version)
+			return f.Integer(&version)
 		}
 		return nil
 	})
@@ -137,31 +141,31 @@ type reader struct {
 }
 
 // one counts one more of something.
-func one(n *int, most int, f field, what string) error {
+func one(n *int, most int, f wire.Field, what string) error {
 	if *n++; *n > most {
-		return &FormatError{int64(f.off), "more than " + what}
+		return &FormatError{Off: int64(f.Off), What: "more than " + what}
 	}
 	return nil
 }
 
-func (r *reader) graph(f field) (*Graph, error) {
-	if err := f.want(protowire.BytesType); err != nil {
+func (r *reader) graph(f wire.Field) (*Graph, error) {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
 	}
 	if r.depth++; r.depth > maxDepth {
-		return nil, &FormatError{int64(f.off), "graphs within graphs, more than 16 deep"}
+		return nil, &FormatError{Off: int64(f.Off), What: "graphs within graphs, more than 16 deep"}
 	}
 	defer func() { r.depth-- }()
 	g := &Graph{Constants: map[string]*Tensor{}, Known: map[string]Value{}}
-	err := f.body.fields(func(f field) error {
-		switch f.num {
+	err := f.Body.Fields(func(f wire.Field) error {
+		switch f.Num {
 		case 1:
 			if err := one(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err
 			}
 			return r.node(f, g)
 		case 2:
-			return f.text(&g.Name)
+			return f.Text(&g.Name)
 		case 5:
 			if err := one(&r.constants, maxConstants, f, "131072 constants"); err != nil {
 				return err
@@ -176,7 +180,7 @@ func (r *reader) graph(f field) (*Graph, error) {
 				return err
 			}
 			v, err := value(f)
-			switch f.num {
+			switch f.Num {
 			case 11:
 				g.Inputs = append(g.Inputs, v)
 			case 12:
@@ -186,7 +190,7 @@ func (r *reader) graph(f field) (*Graph, error) {
 			}
 			return err
 		case 15:
-			return f.sparse()
+			return &FormatError{Off: int64(f.Off), What: "a sparse constant (sparse_initializer); write it as a dense one"}
 		}
 		return nil
 	})
@@ -200,83 +204,78 @@ func (r *reader) graph(f field) (*Graph, error) {
 	return g, err
 }
 
-// sparse refuses a constant that is a list of places and values.
-func (f *field) sparse() error {
-	return &FormatError{int64(f.off), "a sparse constant (sparse_initializer); write it as a dense one"}
-}
-
-func (r *reader) node(f field, g *Graph) error {
-	if err := f.want(protowire.BytesType); err != nil {
+func (r *reader) node(f wire.Field, g *Graph) error {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
-	n := Node{Off: int64(f.off)}
-	err := f.body.fields(func(f field) error {
+	n := Node{Off: int64(f.Off)}
+	err := f.Body.Fields(func(f wire.Field) error {
 		var s string
-		switch f.num {
+		switch f.Num {
 		case 1, 2:
 			if err := one(&r.names, maxNames, f, "1048576 inputs and outputs of nodes"); err != nil {
 				return err
 			}
-			err := f.text(&s)
-			if f.num == 1 {
+			err := f.Text(&s)
+			if f.Num == 1 {
 				n.Inputs = append(n.Inputs, s)
 			} else {
 				n.Outputs = append(n.Outputs, s)
 			}
 			return err
 		case 3:
-			return f.text(&n.Name)
+			return f.Text(&n.Name)
 		case 4:
-			return f.text(&n.Op)
+			return f.Text(&n.Op)
 		case 5:
 			if err := one(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
 				return err
 			}
 			return r.attribute(f, &n)
 		case 7:
-			return f.text(&n.Domain)
+			return f.Text(&n.Domain)
 		}
 		return nil
 	})
 	if err == nil && n.Op == "" {
-		err = &FormatError{n.Off, "a node without an operator"}
+		err = &FormatError{Off: n.Off, What: "a node without an operator"}
 	}
 	g.Nodes = append(g.Nodes, n)
 	return err
 }
 
-func (r *reader) attribute(f field, n *Node) error {
-	if err := f.want(protowire.BytesType); err != nil {
+func (r *reader) attribute(f wire.Field, n *Node) error {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
 	var name string
 	a := new(Attribute)
-	err := f.body.fields(func(f field) (err error) {
-		switch f.num {
+	err := f.Body.Fields(func(f wire.Field) (err error) {
+		switch f.Num {
 		case 1:
-			return f.text(&name)
+			return f.Text(&name)
 		case 2:
-			err = f.want(protowire.Fixed32Type)
-			a.Float = float32Of(uint32(f.n))
+			err = f.Want(protowire.Fixed32Type)
+			a.Float = float32Of(uint32(f.N))
 		case 3:
-			err = f.integer(&a.Int)
+			err = f.Integer(&a.Int)
 		case 4:
-			err = f.text(&a.Text)
+			err = f.Text(&a.Text)
 		case 5:
 			a.Tensor, err = tensor(f)
 		case 6:
 			a.Graph, err = r.graph(f)
 		case 7:
 			var raw []byte
-			if err = f.fixed(4, &raw); err == nil {
+			if err = f.Fixed(4, &raw); err == nil {
 				a.Floats = appendFloats(a.Floats, raw)
 			}
 		case 8:
-			err = f.integers(&a.Ints)
+			err = f.Integers(&a.Ints)
 		case 9:
 			if err = one(&r.names, maxNames, f, "1048576 inputs and outputs of nodes"); err == nil {
 				var s string
-				err = f.text(&s)
+				err = f.Text(&s)
 				a.Strings = append(a.Strings, s)
 			}
 		}
@@ -290,56 +289,56 @@ func (r *reader) attribute(f field, n *Node) error {
 }
 
 // value reads a ValueInfoProto: its shape is three messages down.
-func value(f field) (Value, error) {
+func value(f wire.Field) (Value, error) {
 	var v Value
-	if err := f.want(protowire.BytesType); err != nil {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return v, err
 	}
-	down := func(num protowire.Number, visit func(field) error) func(field) error {
-		return func(f field) error {
-			if f.num != num {
+	down := func(num protowire.Number, visit func(wire.Field) error) func(wire.Field) error {
+		return func(f wire.Field) error {
+			if f.Num != num {
 				return nil
 			}
-			if err := f.want(protowire.BytesType); err != nil {
+			if err := f.Want(protowire.BytesType); err != nil {
 				return err
 			}
-			return f.body.fields(visit)
+			return f.Body.Fields(visit)
 		}
 	}
-	dim := func(f field) error {
+	dim := func(f wire.Field) error {
 		d := &v.Dims[len(v.Dims)-1]
-		switch f.num {
+		switch f.Num {
 		case 1:
-			return f.integer(&d.Size)
+			return f.Integer(&d.Size)
 		case 2:
-			return f.text(&d.Name)
+			return f.Text(&d.Name)
 		}
 		return nil
 	}
-	shape := func(f field) error {
-		if f.num == 1 && len(v.Dims) == maxRank {
-			return &FormatError{int64(f.off), "too many dimensions"}
+	shape := func(f wire.Field) error {
+		if f.Num == 1 && len(v.Dims) == maxRank {
+			return &FormatError{Off: int64(f.Off), What: "too many dimensions"}
 		}
-		if f.num == 1 {
+		if f.Num == 1 {
 			v.Dims = append(v.Dims, Dim{})
 		}
 		return down(1, dim)(f)
 	}
-	tensorType := func(f field) error {
-		if f.num == 1 {
+	tensorType := func(f wire.Field) error {
+		if f.Num == 1 {
 			var n int64
-			err := f.integer(&n)
+			err := f.Integer(&n)
 			v.Type = DataType(n)
 			return err
 		}
-		if f.num == 2 && v.Dims == nil {
+		if f.Num == 2 && v.Dims == nil {
 			v.Dims = []Dim{}
 		}
 		return down(2, shape)(f)
 	}
-	err := f.body.fields(func(f field) error {
-		if f.num == 1 {
-			return f.text(&v.Name)
+	err := f.Body.Fields(func(f wire.Field) error {
+		if f.Num == 1 {
+			return f.Text(&v.Name)
 		}
 		return down(2, down(1, tensorType))(f)
 	})

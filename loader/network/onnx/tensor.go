@@ -8,6 +8,8 @@ import (
 
 	"github.com/x448/float16"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/loader/network/wire"
 )
 
 // A DataType is the type of a tensor's elements.
@@ -98,48 +100,48 @@ func (t *Tensor) Attach(raw []byte) { t.raw, t.File = raw, nil }
 func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
 
 // ReadTensor reads a file of one tensor.
-func ReadTensor(data []byte) (*Tensor, error) { return message{data, 0}.tensor(0) }
+func ReadTensor(data []byte) (*Tensor, error) { return readTensor(wire.Message{Data: data}, 0) }
 
-func tensor(f field) (*Tensor, error) {
-	if err := f.want(protowire.BytesType); err != nil {
+func tensor(f wire.Field) (*Tensor, error) {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
 	}
-	return f.body.tensor(int64(f.off))
+	return readTensor(f.Body, int64(f.Off))
 }
 
-func (m message) tensor(off int64) (*Tensor, error) {
+func readTensor(m wire.Message, off int64) (*Tensor, error) {
 	t := &Tensor{Off: off}
 	location := int64(0)
 	var external *External
-	err := m.fields(func(f field) (err error) {
+	err := m.Fields(func(f wire.Field) (err error) {
 		var n int64
-		switch f.num {
+		switch f.Num {
 		case 1:
-			if err = f.integers(&t.Dims); err == nil && len(t.Dims) > maxRank {
+			if err = f.Integers(&t.Dims); err == nil && len(t.Dims) > maxRank {
 				err = t.errorf("%d dimensions", len(t.Dims))
 			}
 		case 2:
-			err = f.integer(&n)
+			err = f.Integer(&n)
 			t.Type = DataType(n)
 		case 4:
-			err = f.fixed(4, &t.raw)
+			err = f.Fixed(4, &t.raw)
 		case 5, 7, 11:
 			err = t.integers(f)
 		case 8:
-			err = f.text(&t.Name)
+			err = f.Text(&t.Name)
 		case 9:
-			if err = f.want(protowire.BytesType); err == nil {
-				t.raw = f.body.data
+			if err = f.Want(protowire.BytesType); err == nil {
+				t.raw = f.Body.Data
 			}
 		case 10:
-			err = f.fixed(8, &t.raw)
+			err = f.Fixed(8, &t.raw)
 		case 13:
 			if external == nil {
 				external = &External{Length: -1}
 			}
 			err = external.entry(f)
 		case 14:
-			err = f.integer(&location)
+			err = f.Integer(&location)
 		}
 		return err
 	})
@@ -155,17 +157,17 @@ func (m message) tensor(off int64) (*Tensor, error) {
 }
 
 // entry reads one key of where values stand.
-func (x *External) entry(f field) error {
-	if err := f.want(protowire.BytesType); err != nil {
+func (x *External) entry(f wire.Field) error {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
 	var key, text string
-	err := f.body.fields(func(f field) error {
-		switch f.num {
+	err := f.Body.Fields(func(f wire.Field) error {
+		switch f.Num {
 		case 1:
-			return f.text(&key)
+			return f.Text(&key)
 		case 2:
-			return f.text(&text)
+			return f.Text(&text)
 		}
 		return nil
 	})
@@ -181,38 +183,38 @@ func (x *External) entry(f field) error {
 		x.Length, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil || x.Offset < 0 || x.Length < -1 {
-		return &FormatError{int64(f.off), fmt.Sprintf("external data: %s is %q", key, text)}
+		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q", key, text)}
 	}
 	return nil
 }
 
 // integers keeps varints as they stand; they take a byte each in the file and eight as
 // numbers.
-func (t *Tensor) integers(f field) error {
-	if f.wire == protowire.VarintType {
-		t.varints = protowire.AppendVarint(t.varints, f.n)
+func (t *Tensor) integers(f wire.Field) error {
+	if f.Wire == protowire.VarintType {
+		t.varints = protowire.AppendVarint(t.varints, f.N)
 		t.count++
 		return nil
 	}
-	if err := f.want(protowire.BytesType); err != nil {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
 	count, run := 0, 0
-	for at, b := range f.body.data {
+	for at, b := range f.Body.Data {
 		if run++; run > binary.MaxVarintLen64 {
-			return &FormatError{int64(f.body.off + at), fmt.Sprintf("packed field %d: an integer of more than 64 bits", f.num)}
+			return &FormatError{Off: int64(f.Body.Off + at), What: fmt.Sprintf("packed field %d: an integer of more than 64 bits", f.Num)}
 		}
 		if b < 0x80 {
 			count, run = count+1, 0
 		}
 	}
 	if run != 0 {
-		return &FormatError{int64(f.body.off + len(f.body.data)), fmt.Sprintf("packed field %d: unexpected EOF", f.num)}
+		return &FormatError{Off: int64(f.Body.Off + len(f.Body.Data)), What: fmt.Sprintf("packed field %d: unexpected EOF", f.Num)}
 	}
 	if t.varints == nil {
-		t.varints = f.body.data[:len(f.body.data):len(f.body.data)]
+		t.varints = f.Body.Data[:len(f.Body.Data):len(f.Body.Data)]
 	} else {
-		t.varints = append(t.varints, f.body.data...)
+		t.varints = append(t.varints, f.Body.Data...)
 	}
 	t.count += count
 	return nil
@@ -234,7 +236,7 @@ func (t *Tensor) check() error {
 }
 
 func (t *Tensor) errorf(format string, args ...any) error {
-	return &FormatError{t.Off, fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
+	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
 // External reports whether the values stand in another file.
