@@ -11,6 +11,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 const ms clock.Nanoseconds = 1e6
@@ -30,8 +31,8 @@ func lay(res *Result, chip *hw.Chip, host clock.Nanoseconds) *Timeline {
 // The spans of a run follow each other from its start to its end, and hold all energy.
 func TestTimelineOfEveryProgram(t *testing.T) {
 	var files []*loader.Program
-	for _, name := range loader.Examples() {
-		p, err := loader.ExampleProgram(name)
+	for _, name := range lower.Examples() {
+		p, err := lower.ExampleProgram(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestTimeline(t *testing.T) {
 
 // A dispatch that faults has the descriptors before the fault, and is the last.
 func TestDispatchesEndWithAFault(t *testing.T) {
-	p, err := loader.IdentityProgram()
+	p, err := lower.IdentityProgram()
 	if err != nil {
 		t.Fatal(err)
 	}

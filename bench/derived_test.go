@@ -15,7 +15,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/loader"
+	"anesim/loader/lower"
 	"anesim/vectors"
 )
 
@@ -27,7 +27,7 @@ const goldenSeed = 1
 // goldens are the derived cases as the model makes them now.
 func goldens(t *testing.T) (list []vectors.Case[vectors.Golden]) {
 	t.Helper()
-	for _, name := range loader.Examples() {
+	for _, name := range lower.Examples() {
 		for _, chip := range hw.Chips() {
 			r := sound(t, example(t, name), anesim.Options{Chip: chip, Values: true, Seed: goldenSeed})
 			list = append(list, vectors.Case[vectors.Golden]{

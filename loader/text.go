@@ -32,13 +32,10 @@ type buffer struct {
 
 // readText reads a chain of descriptors and makes its windows.
 func (o *Options) readText(name string, text []byte) (*Program, error) {
-	if len(text) > MaxText {
-		return nil, fail(0, nil, "bare text of %d bytes, want at most %d", len(text), MaxText)
-	}
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
 		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
 	}
-	p := &Program{Name: name, Form: FormText, Subtype: subtypeM1, Text: text, FirstWords: o.FirstWords}
+	p := &Program{Name: name, Form: FormText, Subtype: SubtypeM1, Text: text, FirstWords: o.FirstWords}
 	buffers, err := p.buffers()
 	if err != nil {
 		return nil, err
@@ -164,7 +161,7 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		p.Segments = append(p.Segments, s)
 	}
 	at = cmp.Or(given[regs.BARText].Addr, at)
-	if !inAperture(at, MaxText) {
+	if !inAperture(at, uint64(len(p.Text))) {
 		return fail(0, at, "text leaves the device space at")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at

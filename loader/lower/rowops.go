@@ -82,7 +82,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	case columns:
 		at = packed(regs.Shape{Channels: n, Width: in.Width})
 		if g.block && in.Height > 1 {
-			at.row = bankSkew(at.row, 4, 3)
+			at = at.skewed(1, smallFetch)
 		}
 	case g.block:
 		pitch := roundUp(n*elementBytes, 16)

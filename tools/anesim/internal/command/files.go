@@ -8,29 +8,29 @@ import (
 	"strings"
 
 	"github.com/x448/float16"
-	"golang.org/x/exp/mmap"
 
 	"anesim"
 	"anesim/firmware"
+	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/npy"
 )
 
 // readHalves reads a tensor's halves: .npy, or raw little-endian halves as .f16.
 func readHalves(name string) ([]float16.Float16, error) {
-	r, err := mmap.Open(name)
+	r, err := infile.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".npy":
-		a, err := npy.Read(r, int64(r.Len()))
+		a, err := npy.Read(r, r.Size())
 		return a.Data, err
 	case ".f16":
-		if r.Len()%2 != 0 {
-			return nil, fmt.Errorf("%d bytes are no whole number of halves", r.Len())
+		if r.Size()%2 != 0 {
+			return nil, fmt.Errorf("%d bytes are no whole number of halves", r.Size())
 		}
-		b := make([]byte, r.Len())
+		b := make([]byte, r.Size())
 		if _, err := r.ReadAt(b, 0); err != nil {
 			return nil, err
 		}
@@ -79,10 +79,10 @@ func fileName(port string) string {
 }
 
 func readInit(name string) (*firmware.InitTable, error) {
-	r, err := mmap.Open(name)
+	r, err := infile.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return firmware.ReadInit(r, int64(r.Len()))
+	return firmware.ReadInit(r, r.Size())
 }
