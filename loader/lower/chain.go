@@ -126,6 +126,9 @@ func (c chain) linked(i int) bool {
 		return false
 	}
 	a, b := &before.g, &t.g
+	if b.NE.MACCfg.OpMode() == regs.MultiplyAccumulate && b.Common.Cfg.SmallSourceMode() && !t.planar() {
+		return false // products of blocks wait for the whole tile (2/2)
+	}
 	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
 		a.GroupCount() == b.GroupCount() && !a.ResultTransposed() && !t.describesSource &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&

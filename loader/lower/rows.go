@@ -155,6 +155,11 @@ func (c *rowChain) finish() bool {
 			f.tile.at.base += f.extent.base
 		}
 	}
+	for i, t := range c.tasks {
+		if t.planar() && c.tasks.linked(i+1) && !c.tasks[i+1].planar() {
+			t.tilePatch(c.tasks[i+1].g.Common.Cfg.ShMax())
+		}
+	}
 	return c.tasks.err() == nil
 }
 
