@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,19 @@ func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.w, format, a
 
 // table prints rows of tab-separated cells; the last may be empty.
 func (d *dumper) table(rows ...string) {
-	t := tabwriter.NewWriter(d.w, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, "  "+strings.TrimRight(r, "\t"))
+	for i := range rows {
+		rows[i] = "  " + rows[i]
 	}
-	t.Flush()
+	aligned(d.w, rows) // an error of the writer shows when it is flushed
+}
+
+// aligned prints rows of tab-separated cells in columns; the last may be empty.
+func aligned(w io.Writer, rows []string) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.TrimRight(r, "\t"))
+	}
+	return t.Flush()
 }
 
 func (d *dumper) writeText() error {
