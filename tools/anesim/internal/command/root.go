@@ -42,7 +42,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
-	root.AddCommand(runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), asmCommand(), enumCommand(), accuracyCommand())
+	root.AddCommand(runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), asmCommand(), patchCommand(), enumCommand(), accuracyCommand())
 	err := root.Execute()
 	if err == nil {
 		return exitDone
