@@ -191,7 +191,7 @@ func (t *patcher) weights(name, file string) error {
 	if err != nil {
 		return fmt.Errorf("--weights %s: %w", name, err)
 	}
-	values, err := readHalves(file)
+	values, _, err := readTensor(file)
 	if err != nil {
 		return inFile(file, err)
 	}
