@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
-	"anesim/loader"
 )
 
 // A tensor between layers stays in the L2 when every task that writes or reads it can
@@ -126,7 +125,10 @@ func (j *joiner) candidates() []*resident {
 // another shape, plane by plane.
 func (j *joiner) fits(r *resident) bool {
 	s := r.shape
-	at := planarTile(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	at := packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	if s.H > 1 {
+		at = at.skewed(1, planarFetch)
+	}
 	at.group = at.row * s.H
 	r.at, r.flat = at, false
 	if s.N == 1 && j.maps(r) {
@@ -453,7 +455,7 @@ func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift 
 
 // takes1 makes the first source a tile in the L2.
 func (t *task) takes1(at layout, from *tile) {
-	blank := loader.BlankRegisters().TileDMASrc
+	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
 	d.Src1Base, d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride, d.Src1GroupStride = 0, 0, 0, 0, 0
@@ -468,7 +470,7 @@ func (t *task) takes1(at layout, from *tile) {
 
 // takes2 makes the second source a tile in the L2.
 func (t *task) takes2(at layout, from *tile) {
-	blank := loader.BlankRegisters().TileDMASrc
+	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
 	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride, d.Src2DepthStride, d.Src2GroupStride = 0, 0, 0, 0, 0
@@ -503,7 +505,7 @@ func (t *task) inL2() {
 
 // stays leaves a result in the L2 that went to memory.
 func (t *task) stays(at layout, to *tile) {
-	blank := loader.BlankRegisters().TileDMADst
+	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank
 	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)
 	t.h.Control = t.h.Control.WithDstLoc(false)
