@@ -36,7 +36,7 @@ many JSON documents, one after the other.`,
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
   anesim run a.hwx b.hwx --csv > descriptors.csv
-  anesim layer relu c=64 --emit /dev/stdout --json | anesim run -`,
+  cat model.hwx | anesim run -`,
 		ValidArgsFunction: programFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := f.options()
@@ -57,25 +57,32 @@ many JSON documents, one after the other.`,
 	return c
 }
 
-// runFiles runs programs one after the other. One that fails does not keep the others
-// from running.
+// runFiles runs programs one after the other.
 func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) error {
+	return eachFile(c, files, func(i int, file string) error {
+		m, err := openModel(file, c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		if m.Kind() == anesim.KindNetwork {
+			return usage("%s is a network: anesim model %[1]s", escaped(file))
+		}
+		if i > 0 && !f.json && !f.csv {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
+	})
+}
+
+// eachFile does something with files one after the other. One that fails does not keep
+// the others from being done, unless it is the command line that is wrong.
+func eachFile(c *cobra.Command, files []string, do func(i int, file string) error) error {
 	failed := 0
 	for i, file := range files {
-		m, err := openModel(file, c.InOrStdin())
-		if err == nil && m.Kind() == anesim.KindNetwork {
-			err = usage("%s is a network: anesim model %[1]s", escaped(file))
-		}
-		if err == nil {
-			if i > 0 && !f.json && !f.csv {
-				fmt.Fprintln(c.OutOrStdout())
-			}
-			err = f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
-		}
-		var u *usageError
+		err := do(i, file)
 		switch {
 		case err == nil:
-		case len(files) == 1, errors.As(err, &u):
+		case len(files) == 1, errors.As(err, new(*usageError)):
 			return err
 		default:
 			printError(c.ErrOrStderr(), err)
