@@ -80,7 +80,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	ctx, stop := interruptible()
 	defer stop()
 	bar := newMeter(c.ErrOrStderr())
-	defer bar.done()
+	defer bar.end()
 	o.Progress = bar.show
 	var written []string
 	if f.emit != "" {
@@ -96,7 +96,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	bar.done()
+	bar.end()
 	if f.out != "" {
 		if len(res.Outputs) == 0 {
 			return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", f.out)

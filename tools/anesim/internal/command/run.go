@@ -108,7 +108,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	bar := newMeter(stderr)
 	o.Progress = bar.show
 	res, err := m.Run(ctx, o)
-	bar.done()
+	bar.end()
 	if err != nil {
 		return modelError(m, err)
 	}
