@@ -216,6 +216,40 @@ func TestInputsAreChecked(t *testing.T) {
 	}
 }
 
+// The accumulator counts, and the report says what each call left and what state saves.
+func TestState(t *testing.T) {
+	one := writeNPY(t, []int{1, 4, 1, 1}, []float16.Float16{0x3c00, 0x3c00, 0x3c00, 0x3c00})
+	args := []string{"layer", "add", "c=4", "--in", "x=" + one, "--state", "y=z", "--repeat", "4"}
+	out, errs, code := invoke(args...)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"\ncall 1   y  ", "[1 1 1 1]", "[2 2 2 2]", "[3 3 3 3]", "\ncall 4   y  ", "[4 4 4 4]", "\nstate saves 48 B of host copies, 96 B of memory traffic\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	// The program that layer writes does the same under run.
+	file := filepath.Join(t.TempDir(), "add.hwx")
+	if _, errs, code := invoke("layer", "add", "c=4", "--emit", file, "--timing-only"); code != exitDone {
+		t.Fatal(errs)
+	}
+	var r anesim.RunDocument
+	out, _, _ = invoke("run", file, "--in", "x="+one, "--state", "y=z", "--repeat", "4", "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	four := anesim.Checksum([]float16.Float16{0x4400, 0x4400, 0x4400, 0x4400})
+	if len(r.Calls) != 4 || r.Calls[3].Outputs[0].CRC32 != four || r.Outputs[0].CRC32 != four || r.State.HostCopyBytes != 48 {
+		t.Errorf("%+v, %+v", r.Calls, r.State)
+	}
+	for _, tc := range []struct{ state, want string }{{"y", "requires OUT=IN"}, {"y=q", `no input "q"`}, {"q=z", `no output "q"`}} {
+		if _, errs, code := invoke("layer", "add", "c=4", "--state", tc.state); code == exitDone || !strings.Contains(errs, tc.want) {
+			t.Errorf("%s: exit %d: %s", tc.state, code, errs)
+		}
+	}
+}
+
 // Tables fit their width: columns are left out, numbers stay to the right, no line wraps.
 func TestTablesFit(t *testing.T) {
 	x := &table{columns: []column{{"layer", 0, true}, {"in", 2, false}, {"cycles", 0, false}, {"kernel", 3, false}, {"energy", 1, false}}}

@@ -21,6 +21,10 @@ func runCommand() *cobra.Command {
 prints a table per descriptor with totals. Without FILE it runs the built-in program,
 a 64-to-64 linear layer with the identity as weights; - is standard input.
 
+With --state an output stays in device memory and is an input of the next dispatch: it
+starts at zero, or at what --in gives. The report has every dispatch's outputs, and the
+copies that state saves.
+
 FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
@@ -35,6 +39,7 @@ many JSON documents, one after the other.`,
   anesim run model.hwx --timing-only --json
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
+  anesim run decode.hwx --state cache_out=cache --repeat 64
   anesim run a.hwx b.hwx --csv > descriptors.csv
   cat model.hwx | anesim run -`,
 		ValidArgsFunction: programFiles,

@@ -150,6 +150,7 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 	for section, lines := range map[string][][]string{
 		"`run`, `layer`": {
 			{"run", "--constants", "--host", "linux", "--repeat", "2", "--idle", "1s"}, {"run", "--gate-tiles", "0-31"},
+			{"layer", "add", "c=4", "--state", "y=z", "--repeat", "3"},
 			{"layer", "conv", "cin=16", "cout=16", "h=8", "w=8", "k=3", "stride=2", "pad=1"},
 		},
 		"`model`":    {{"model", net, "--values", "--emit", filepath.Join(t.TempDir(), "net.hwx")}, {"model", net, "--gate-tiles", "0-31"}},

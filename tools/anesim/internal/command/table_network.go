@@ -80,6 +80,7 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 	for _, name := range d.Synthetic {
 		p.printf("input   %s  pseudo-random, seed %d", escaped(name), res.Options.Seed)
 	}
+	p.calls(res, d.State)
 	for _, o := range res.Outputs {
 		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Port.Shape, anesim.Checksum(o.Data), o.Summary())
 	}
