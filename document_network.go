@@ -123,7 +123,10 @@ func layerDocument(l *LayerResult) LayerDocument {
 	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()
-		d.Descriptors, d.Bound, d.TFLOPS = len(rep.Descriptors), a.Bound(), tflops(rep.MACs, rep.Time)
+		d.Descriptors, d.TFLOPS = len(rep.Descriptors), tflops(rep.MACs, rep.Time)
+		if d.Descriptors > 0 {
+			d.Bound = a.Bound()
+		}
 		d.Cycles, d.Total = cycles(&a), total(rep)
 	}
 	if l.Data != nil {

@@ -174,7 +174,7 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Active: e.Active},
 		PowerW:   watts(d), Counters: Counters(d.Counters),
-		Computed: d.Computed, Note: d.Note, Caveat: d.Caveat,
+		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
 	}
 }
 

@@ -207,6 +207,7 @@ func (l *Loaded) write(res *ProgramResult) error {
 		if !given && l.written {
 			continue // what the call before found there
 		}
+		mark := s.mem.Give
 		switch {
 		case given:
 		case l.isState(port):
@@ -214,6 +215,10 @@ func (l *Loaded) write(res *ProgramResult) error {
 		default:
 			data = pseudoRandom(port, s.options.Seed)
 			res.Synthetic = append(res.Synthetic, port.Name)
+			mark = s.mem.MakeUp
+		}
+		if err := mark(port.Address, port.Bytes); err != nil {
+			return err
 		}
 		if err := transfer(s.mem, port, data, true); err != nil {
 			return err

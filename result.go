@@ -134,10 +134,10 @@ func (l *LayerResult) record(p *ProgramResult, run lower.Run) {
 			d := &all.Descriptors[at+i]
 			include(r, d)
 			if l.Note == "" {
-				l.Note = d.Note
+				l.Note = d.Note()
 			}
 			if l.Caveat == "" {
-				l.Caveat = d.Caveat
+				l.Caveat = d.Caveat()
 			}
 		}
 	}
@@ -304,11 +304,8 @@ func (r *Result) Limits() []evidence.Limit {
 					where = "layer " + l.Layer.Name
 				}
 			}
-			if d.Note != "" {
-				g.add(evidence.NotModelled, d.Note, where)
-			}
-			if d.Caveat != "" {
-				g.add(evidence.RestsOnInference, d.Caveat, where)
+			for _, l := range d.Limits {
+				g.add(l.Kind, l.What, where)
 			}
 		}
 	}

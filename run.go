@@ -199,21 +199,16 @@ func (e *engine) Execute(t *regs.Task) (halt bool) {
 // settle checks every access of the run once, so that each segment takes the memory it
 // needs at its first touch.
 func settle(mem *dma.Memory, tasks []*regs.Task, p *loader.Program) error {
+	var ops regs.Operands
 	for _, t := range tasks {
-		g := &t.Groups
-		for _, a := range [...]struct {
-			on   bool
-			addr uint64
-			n    uint64
-		}{
-			{g.Source1On(), t.Bases.Source1, g.Source1().Span()},
-			{g.Source2On(), t.Bases.Source2, g.Source2().Span()},
-			{g.DestinationOn(), t.Bases.Destination, g.Destination().Span()},
-		} {
-			if !a.on {
+		ops.Resolve(&t.Groups)
+		for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
+			o := ops.List()[i]
+			if !o.DRAM {
 				continue
 			}
-			if err := mem.Check(a.addr, a.n); err != nil {
+			low, high := o.Extent()
+			if err := mem.Check(addr+uint64(low), uint64(high-low)); err != nil {
 				return fmt.Errorf("descriptor %d: %w", t.Index, err)
 			}
 		}

@@ -221,8 +221,8 @@ func (p *pager) ports(res *anesim.Result, d *anesim.RunDocument) {
 		return
 	}
 	for i := range res.Report.Descriptors {
-		if d := &res.Report.Descriptors[i]; d.Caveat != "" {
-			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat)
+		if d := &res.Report.Descriptors[i]; d.Caveat() != "" {
+			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
 		}
 	}
 	p.calls(res, d.State)
@@ -263,8 +263,8 @@ func whyNoOutputs(res *anesim.Result) string {
 		return f[0].String()
 	}
 	for i := range res.Report.Descriptors {
-		if d := &res.Report.Descriptors[i]; d.Note != "" {
-			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note)
+		if d := &res.Report.Descriptors[i]; d.Note() != "" {
+			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
 		}
 	}
 	return "the program has no output port"
