@@ -1,10 +1,12 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"anesim/loader/lower"
 	"anesim/loader/network/onnx"
@@ -61,8 +63,8 @@ type graphReader struct {
 	known     map[string]onnx.Value
 	padded    map[string]padding
 	ranges    map[string][2]float64 // the least and the largest value of some tensors
-	budget    int // elements that constants may still be folded to
-	depth     int // of branches
+	budget    int                   // elements that constants may still be folded to
+	depth     int                   // of branches
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -266,6 +268,9 @@ func (n *nodeReader) read() error {
 		return nil
 	} else if err != nil && !errors.Is(err, errBudget) {
 		return err
+	}
+	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
+		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
 	if err := n.infer(); err != nil {
 		return err

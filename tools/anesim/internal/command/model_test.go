@@ -262,7 +262,7 @@ func TestModelErrors(t *testing.T) {
 		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: missing"},
 		{cut, exitFailed, cut + ": byte 0x0: field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},
-		{"net.pb", exitFailed, `net.pb: extension ".pb": want .yaml, .yml or .onnx`},
+		{"net.pb", exitFailed, `net.pb: extension ".pb": want .yaml, .yml, .onnx, .mlmodel, .mlpackage, .mlmodelc or .mil`},
 		{bad + " --in x=y.npy", exitUsage, "--in and --out want --values"},
 		{bad + " --values --timing-only", exitUsage, "--values and --timing-only exclude each other"},
 		{bad + " --counters", exitUsage, "unknown flag: --counters"},
