@@ -8,6 +8,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 // shared is where the real programs stand beside the checkout.
@@ -51,7 +52,7 @@ func realProgram(t testing.TB, name string) *loader.Program {
 func examples(t testing.TB) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program
-	for _, name := range loader.Examples() {
+	for _, name := range lower.Examples() {
 		list = append(list, example(t, name))
 	}
 	return list
@@ -59,7 +60,7 @@ func examples(t testing.TB) []*loader.Program {
 
 func example(t testing.TB, name string) *loader.Program {
 	t.Helper()
-	p, err := loader.ExampleProgram(name)
+	p, err := lower.ExampleProgram(name)
 	if err != nil {
 		t.Fatal(err)
 	}

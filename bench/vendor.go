@@ -53,7 +53,7 @@ func VendorComparison(runs []*anesim.Result) (*VendorTable, error) {
 				continue
 			}
 			us := float64(d.Time) / 1e3
-			row := VendorRow{r.Program.Name, d.Index, d.Op, us, us * share(d), float64(d.Exe.Stored)}
+			row := VendorRow{r.Programs[0].Program.Name, d.Index, d.Op, us, us * share(d), float64(d.Exe.Stored)}
 			t.Rows = append(t.Rows, row)
 			all = append(all, Pair{row.Model, row.Vendor})
 			work = append(work, Pair{row.Model - row.Start, row.Vendor})
@@ -75,7 +75,7 @@ func VendorComparison(runs []*anesim.Result) (*VendorTable, error) {
 }
 
 // share is the part of a descriptor's cycles that it costs whatever it does.
-func share(d *hw.Descriptor) float64 {
+func share(d *hw.DescriptorReport) float64 {
 	return float64(d.Cycles.Overhead) / float64(max(1, d.Cycles.Total()))
 }
 

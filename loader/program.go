@@ -21,7 +21,7 @@ const (
 type Program struct {
 	Name    string // as given to Read
 	Form    Form
-	Subtype uint32 // 4, the M1; 0 for captured registers
+	Subtype Subtype // 4, the M1; 0 for captured registers
 
 	Text       []byte    // the descriptor chain, __text
 	TextAddr   uint64    // its device address
@@ -36,7 +36,8 @@ type Program struct {
 	Types       []ElementType // element-type catalogue, from Symbols
 	Shapes      []Shape       // of tensors, from Symbols
 	Relocations []Relocation
-	Procedures  []string
+	Procedures  []string // of the container
+	Procedure   string   // the one that was read
 	Banner      Banner
 
 	Registers *regs.V10 // of FormRegisters, nil otherwise

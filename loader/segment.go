@@ -1,6 +1,10 @@
 package loader
 
-import "anesim/hw/regs"
+import (
+	"strings"
+
+	"anesim/hw/regs"
+)
 
 func (r *reader) segment(at uint64, b []byte) (Load, error) {
 	if len(b) < segmentSize {
@@ -11,7 +15,7 @@ func (r *reader) segment(at uint64, b []byte) (Load, error) {
 		Addr: le.Uint64(b[24:]), MemSize: le.Uint64(b[32:]),
 		Offset: le.Uint64(b[40:]), FileSize: le.Uint64(b[48:]),
 		MaxProt: Protection(le.Uint32(b[56:])), Prot: Protection(le.Uint32(b[60:])),
-		Flags: le.Uint32(b[68:]),
+		Flags: SegmentFlags(le.Uint32(b[68:])),
 	}
 	n := uint64(le.Uint32(b[64:]))
 	if n > uint64(len(b)-segmentSize)/sectionSize {
@@ -54,11 +58,14 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 		Name: cString(b[:16]), Segment: cString(b[16:32]),
 		Addr: le.Uint64(b[32:]), Size: le.Uint64(b[40:]),
 		Offset: le.Uint32(b[48:]), Align: le.Uint32(b[52:]),
-		RelocOffset: le.Uint32(b[56:]), Flags: le.Uint32(b[64:]),
+		RelocOffset: le.Uint32(b[56:]), Flags: SectionFlags(le.Uint32(b[64:])),
 	}
 	if h.Addr < s.Addr || h.Addr-s.Addr > s.MemSize || h.Size > s.MemSize-(h.Addr-s.Addr) {
 		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes leaves its segment's %#x bytes at %#x: it stands at",
 			h.Segment, h.Name, h.Size, s.MemSize, s.Addr)
+	}
+	if err := h.check(at); err != nil {
+		return nil, err
 	}
 	// A window has no bytes in the file: its segment's file range is empty.
 	if s.FileSize > 0 {
@@ -85,6 +92,29 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 	return h, nil
 }
 
+// check holds a section to its granule, the page of the address translation for windows
+// and the tile of 64 bytes for text and coefficients (table 23.6; every container at
+// hand), and to the compiler's limits.
+func (h *SectionHeader) check(at uint64) error {
+	granule := uint64(1)
+	switch h.Flags & 0xff {
+	case SectionInput, SectionOutput:
+		granule = PageSize
+	case SectionText, SectionConst:
+		granule = TileSize
+	}
+	if h.Addr%granule != 0 {
+		return fail(at+32, h.Addr, "section %s,%s does not stand at a multiple of %#x", h.Segment, h.Name, granule)
+	}
+	switch {
+	case strings.HasPrefix(h.Segment, "__KERN_") && h.Size > MaxKernelSection:
+		return fail(at+40, h.Size, "section %s,%s exceeds the %#x bytes of a kernel section", h.Segment, h.Name, uint64(MaxKernelSection))
+	case h.Segment == "__DATA" && h.Name == "__bss" && h.Size > MaxScratch:
+		return fail(at+40, h.Size, "section %s,%s exceeds the %#x bytes of the scratch memory", h.Segment, h.Name, uint64(MaxScratch))
+	}
+	return nil
+}
+
 func (s *SegmentLoad) store(dst []byte) {
 	copy(dst[8:24], s.Name)
 	le.PutUint64(dst[24:], s.Addr)
@@ -94,7 +124,7 @@ func (s *SegmentLoad) store(dst []byte) {
 	le.PutUint32(dst[56:], uint32(s.MaxProt))
 	le.PutUint32(dst[60:], uint32(s.Prot))
 	le.PutUint32(dst[64:], uint32(len(s.Sections)))
-	le.PutUint32(dst[68:], s.Flags)
+	le.PutUint32(dst[68:], uint32(s.Flags))
 	for i, h := range s.Sections {
 		h.store(dst[segmentSize+sectionSize*i:])
 	}
@@ -109,5 +139,5 @@ func (h *SectionHeader) store(dst []byte) {
 	le.PutUint32(dst[52:], h.Align)
 	le.PutUint32(dst[56:], h.RelocOffset)
 	le.PutUint32(dst[60:], uint32(len(h.Relocs)))
-	le.PutUint32(dst[64:], h.Flags)
+	le.PutUint32(dst[64:], uint32(h.Flags))
 }

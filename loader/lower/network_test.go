@@ -1,4 +1,4 @@
-package lower
+package lower_test
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	. "anesim/loader/lower"
 )
 
 // A netBuilder strings random layers together and runs each by itself as it goes.
@@ -79,8 +80,21 @@ func (b *netBuilder) layer(l Layer, w Weights, inputs ...string) string {
 	return out
 }
 
-// join makes the program and checks it against the layers by themselves.
+// join makes the program, with tensors in memory and in the L2, and checks both against
+// the layers by themselves. It returns the one with tensors in memory.
 func (b *netBuilder) join(turned bool) *Joined {
+	b.t.Helper()
+	b.net.InMemory = true
+	j, inMemory := b.program(turned)
+	b.net.InMemory = false
+	if _, resident := b.program(true); resident > inMemory {
+		b.t.Errorf("%v: %d bytes move with tensors in the L2, %d without", b.layers, resident, inMemory)
+	}
+	return j
+}
+
+// program makes and checks one program and returns the bytes it moves.
+func (b *netBuilder) program(turned bool) (*Joined, uint64) {
 	b.t.Helper()
 	j, err := b.net.Join()
 	if err != nil {
@@ -117,7 +131,11 @@ func (b *netBuilder) join(turned bool) *Joined {
 	if next != p.TaskCount {
 		b.t.Errorf("%v: nodes have %d descriptors of %d", b.layers, next, p.TaskCount)
 	}
-	return j
+	moved := uint64(0)
+	for _, d := range res.Report.Descriptors {
+		moved += d.DMA.Total()
+	}
+	return j, moved
 }
 
 // headers checks what a descriptor's header says of its place in the whole chain.
@@ -269,36 +287,8 @@ func TestNetworkOfOneLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(two.Builder.Constants, alone.Constants) || two.Builder.Scratch != 32*16*64 {
+	if !slices.Equal(two.Builder.Constants, alone.Constants) || two.Builder.Scratch != 0 {
 		t.Errorf("two alike: %d bytes of constants, %d of scratch", len(two.Builder.Constants), two.Builder.Scratch)
-	}
-}
-
-// Blocks that live together stand apart, and a place that is free again is used again.
-func TestScratch(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
-	type held struct{ at, end, last int }
-	for range 100 {
-		var s scratch
-		var all []held
-		for now := range 40 {
-			n, last := r.IntN(5*scratchPage), now+r.IntN(5)
-			at := s.take(n, now, last)
-			if at%scratchPage != 0 || at+n > s.size {
-				t.Fatalf("%d bytes at %#x of %#x", n, at, s.size)
-			}
-			for _, h := range all {
-				if h.last >= now && at < h.end && h.at < at+n {
-					t.Fatalf("step %d: %#x to %#x overlaps %+v", now, at, at+n, h)
-				}
-			}
-			all = append(all, held{at, at + n, last})
-		}
-	}
-	var s scratch
-	a, b := s.take(100, 0, 1), s.take(100, 1, 2)
-	if c := s.take(100, 2, 2); a != 0 || b != scratchPage || c != 0 || s.size != 2*scratchPage {
-		t.Errorf("blocks at %#x, %#x, %#x of %#x", a, b, c, s.size)
 	}
 }
 

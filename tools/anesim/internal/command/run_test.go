@@ -13,6 +13,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
+	"anesim/loader/lower"
 	"anesim/tools/anesim/internal/npy"
 )
 
@@ -26,7 +27,7 @@ func invoke(args ...string) (stdout, stderr string, code int) {
 // example writes an example program to a file.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	b, err := loader.Example(name)
+	b, err := lower.Example(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestRunCSV(t *testing.T) {
 
 // Inputs from .npy and .f16 arrive, outputs leave as .npy, and flags may stand anywhere.
 func TestRunFilesInAndOut(t *testing.T) {
-	p, err := loader.ExampleProgram("relu")
+	p, err := lower.ExampleProgram("relu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +230,10 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{}, exitUsage, "command"},
 		{[]string{"frobnicate"}, exitUsage, "frobnicate"},
 		{[]string{"run", "--no-such-flag"}, exitUsage, "no-such-flag"},
-		{[]string{"run", "a", "b"}, exitUsage, "one file"},
+		{[]string{"run", "a", "b", "--out", "d"}, exitUsage, "single FILE"},
+		{[]string{"model", "a", "b"}, exitUsage, "one file"},
 		{[]string{"run", "--chip", "m9"}, exitUsage, "m1max"},
-		{[]string{"run", "--json", "--csv"}, exitUsage, "exclude"},
+		{[]string{"run", "--json", "--csv"}, exitUsage, "mutually exclusive"},
 		{[]string{"run", "--repeat", "0"}, exitUsage, "repeat"},
 		{[]string{"run", "--gate-tiles", "40"}, exitUsage, "40"},
 		{[]string{"run", "--set", "PE.Cfg.Nothing=1"}, exitUsage, "Nothing"},
