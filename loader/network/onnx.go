@@ -1,10 +1,12 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"anesim/loader/lower"
 	"anesim/loader/network/onnx"
@@ -266,6 +268,9 @@ func (n *nodeReader) read() error {
 		return nil
 	} else if err != nil && !errors.Is(err, errBudget) {
 		return err
+	}
+	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
+		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
 	if err := n.infer(); err != nil {
 		return err

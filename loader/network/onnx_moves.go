@@ -438,6 +438,10 @@ func (n *nodeReader) spaceToDepth() error {
 		return err
 	}
 	b, d := n.int("blocksize", 1), x.dims
-	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), []int{0, 3, 5, 1, 2, 4})
+	perm := []int{0, 3, 5, 1, 2, 4}
+	if n.text("mode", "DCR") == "CRD" {
+		perm = []int{0, 1, 3, 5, 2, 4}
+	}
+	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
 	return n.finish(x.as(n.results[0].dims...), err)
 }

@@ -29,6 +29,8 @@ The rows are the built-in published ones, or those of a CSV file with the column
 id, chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
 weight_format, latency_us, gflops, power_w, energy_mj, dram_bytes, source, notes. For
 the built-in rows a second table has the errors of fits that had not seen a row's shape.`,
+		Example: `  anesim accuracy
+  anesim accuracy --csv mine.csv --rows`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}

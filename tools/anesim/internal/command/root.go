@@ -143,6 +143,14 @@ func flagError(c *cobra.Command, err error) error {
 	return err
 }
 
+// someFiles accepts one FILE argument or several.
+func someFiles(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("%s requires a file", c.CommandPath())
+	}
+	return nil
+}
+
 // oneFile accepts a FILE argument.
 func oneFile(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
