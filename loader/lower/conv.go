@@ -15,7 +15,7 @@ func (p *plan) convolution() error {
 	l := p.layer
 	in, out := l.In, l.Out()
 	x, y := p.input("x", in), p.output("y", out)
-	if err := p.checkTile(p.convSource(), l.Window.Kh); err != nil {
+	if err := p.checkTile(p.convSource(), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
 	to := p.behind(y, out)

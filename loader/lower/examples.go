@@ -190,8 +190,8 @@ func addExample() (*loader.Builder, error) {
 	t := planarTask(regs.FormTwoSources, s, s)
 	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
-	at := planarTile(s)
-	at.group = at.depth
+	at := t.planarTile()
+	at.row, at.group = at.depth+2*unitBytes, at.depth // a skew of two units, as that compiler's
 	second := secondBase(at.row)
 	t.source1(rowSurface(bar6, channels, 1), at, false)
 	t.source2(rowSurface(bar5, channels, 1), at.moved(second))

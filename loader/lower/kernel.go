@@ -232,11 +232,11 @@ func (t *task) kernel(base int, lanes []lane) {
 }
 
 // lookup gives the engines an activation table, base bytes into the constants. Every
-// engine at work reads the same 128 bytes (6/6), one engine for all in a task that reads
+// engine at work reads the same 128 bytes (6/6), one engine for all in a pass-through of
 // an earlier tile (2/2).
 func (t *task) lookup(base int, table []byte) {
 	lanes := make([]lane, 1<<t.g.Common.Cfg.ActiveNE())
-	if t.dependent() {
+	if t.dependent() && t.g.NE.MACCfg.OpMode() != elementProduct {
 		lanes = lanes[:1]
 	}
 	for i := range lanes {

@@ -184,6 +184,8 @@ type Layer struct {
 	// exchanges C and W.
 	Order [3]Axes
 	Reps  Shape // of Tile
+	// OutputFirst has the result's buffer below the input's, as products have it.
+	OutputFirst bool
 }
 
 // Conv is a dense convolution.

@@ -72,8 +72,8 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := exchanged(m, k)
 	staged := matrix(barScratch, k, m)
-	staged.row = staged.plane
-	p.scratch = max(p.scratch, staged.depth)
+	staged.row, staged.base = staged.plane, p.held
+	p.scratch = max(p.scratch, p.held+staged.depth)
 
 	prep := exchange(before)
 	prep.source1(src, exchangeSource(m, k).moved(after.row), false)

@@ -286,12 +286,9 @@ func (p *plan) softmaxRow(in, out view) error {
 func (p *plan) softmaxRows(in, out view) error {
 	s := in.s
 	alone := s.Channels == 1
-	copied := engineTask(regs.PassThrough, s, s)
-	copied.unicast()
-	copied.engines(s.Channels)
-	copied.patch(s, true, nil)
-	if alone && s.Width > sliceColumns && s.Width%sliceColumns != 0 {
-		copied.g.Common.Cfg = copied.g.Common.Cfg.WithShMax(4)
+	copied := passTask(s)
+	if alone {
+		copied.wholeSlices(s)
 	}
 	held := packed(s)
 	exps := held.skewed(1, planarFetch)

@@ -16,11 +16,23 @@ func (l *Layer) Validate() error {
 		if l.Columns < 1 {
 			err = l.wrong("%d columns", l.Columns)
 		}
-	case Add, Sub, Mul, Max, Min:
+	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		err = l.validateSecond()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
 			err = l.wrong("axes %#x", uint8(l.Axes))
+		}
+	case Tile:
+		if r := l.Reps; min(r.N, r.C, r.H, r.W) < 1 {
+			err = l.wrong("%v times", r)
+		}
+	case Transpose:
+		if o := l.order(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
+			err = l.wrong("%v is no order of the axes", o)
+		}
+	case Clip:
+		if !(l.Low <= l.High) {
+			err = l.wrong("from %v to %v", l.Low, l.High)
 		}
 	case Concat:
 		err = l.validateParts()
@@ -30,7 +42,7 @@ func (l *Layer) Validate() error {
 	if err != nil {
 		return err
 	}
-	if a := l.Activation; a != 0 && (a < ReLU || a > Rsqrt || l.Op > Linear) {
+	if a := l.Activation; a != 0 && (!a.activates() || a.Tables() > 1 || !l.Op.joined()) {
 		return l.wrong("%v cannot follow it", a)
 	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
@@ -136,7 +148,9 @@ func (w *Weights) validate(l *Layer) error {
 		filter, bias = l.Cout*(l.In.C/max(1, l.Groups))*l.Window.Kh*l.Window.Kw, l.Cout
 	case MatMul, Linear:
 		filter, bias = l.In.W*l.Columns, l.Columns
-	case Add, Sub, Mul, Max, Min:
+	case PReLU:
+		second = l.In.C
+	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		switch l.Second {
 		case Scalar:
 			second = 1
@@ -153,4 +167,13 @@ func (w *Weights) validate(l *Layer) error {
 		}
 	}
 	return nil
+}
+
+// joined reports whether an activation may follow in the same layer.
+func (o Op) joined() bool {
+	switch o {
+	case RealDiv, Average, Tile:
+		return true
+	}
+	return o <= Min
 }
