@@ -106,6 +106,9 @@ func (p *plan) lower() error {
 	case Convolution:
 		return p.convolution()
 	case MatMul, Linear:
+		if p.layer.TransposeX || p.layer.TransposeY {
+			return p.turnedProduct()
+		}
 		if p.layer.Op == MatMul && p.layer.Second == Runtime {
 			return p.runtimeMatmul()
 		}
@@ -124,6 +127,8 @@ func (p *plan) lower() error {
 		return p.slice()
 	case Pool:
 		return p.pool()
+	case Deconvolution:
+		return p.deconvolution()
 	case Tile:
 		return p.tile()
 	case Pow:

@@ -10,7 +10,7 @@ func (l *Layer) Validate() error {
 	}
 	var err error
 	switch l.Op {
-	case Convolution:
+	case Convolution, Pool, Deconvolution:
 		err = l.validateWindow()
 	case MatMul, Linear:
 		if l.Columns < 1 {
@@ -72,8 +72,8 @@ func (l *Layer) validateWindow() error {
 	if err := within(
 		limit{"kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"},
 		limit{"kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"},
-		limit{"vertical stride", w.Sy, MaxStride, "stride by at most %d and take every second result"},
-		limit{"horizontal stride", w.Sx, MaxStride, "stride by at most %d and take every second result"},
+		limit{"vertical stride", w.Sy, MaxExtent, "stride by at most %d"},
+		limit{"horizontal stride", w.Sx, MaxExtent, "stride by at most %d"},
 		limit{"padding above", w.Py, MaxPad, "pad by at most %d"},
 		limit{"padding on the left", w.Px, MaxPad, "pad by at most %d"},
 	); err != nil {
@@ -83,14 +83,25 @@ func (l *Layer) validateWindow() error {
 	switch {
 	case min(w.Kh, w.Kw, w.Sy, w.Sx) < 1 || min(w.Py, w.Px, w.Qy, w.Qx) < 0:
 		return l.wrong("window %+v has an empty side", *w)
-	case l.Cout < 1 || l.Groups < 0:
+	case l.Dilation < 0 || l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
+		return l.wrong("a dilation of %d in a %dx%d window", l.Dilation, w.Kh, w.Kw)
+	case l.Op == Deconvolution && (l.Groups > 1 || l.Dilation > 1):
+		return l.wrong("a transposed convolution of one group, not dilated")
+	case l.Op != Pool && (l.Cout < 1 || l.Groups < 0):
 		return l.wrong("%d output channels in %d groups", l.Cout, l.Groups)
-	case l.In.C%groups != 0 || l.Cout%groups != 0:
+	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
 		return l.wrong("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
+	case l.Op == Deconvolution:
+		if o := l.Out(); min(o.H, o.W) < 1 || max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
+			return l.wrong("a %dx%d window padded by %v leaves nothing", w.Kh, w.Kw, *w)
+		}
+		return nil
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
 		return l.wrong("a %dx%d window does not fit the padded input", w.Kh, w.Kw)
-	case max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw:
-		return l.wrong("padding of a whole window")
+	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
+		return l.wrong("padding of a whole window, in which there is no maximum")
+	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
+		return within(limit{"taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx) + 1, MaxKernel, "pad by less than %d"})
 	}
 	return nil
 }
@@ -144,8 +155,8 @@ func (l *Layer) validateSlice() error {
 func (w *Weights) validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {
-	case Convolution:
-		filter, bias = l.Cout*(l.In.C/max(1, l.Groups))*l.Window.Kh*l.Window.Kw, l.Cout
+	case Convolution, Deconvolution:
+		filter, bias = l.Cout*(l.In.C/max(1, l.Groups))*l.Taps(), l.Cout
 	case MatMul, Linear:
 		filter, bias = l.In.W*l.Columns, l.Columns
 	case PReLU:
@@ -176,4 +187,9 @@ func (o Op) joined() bool {
 		return true
 	}
 	return o <= Min
+}
+
+// Taps is how many weights a window has for each input channel.
+func (l *Layer) Taps() int {
+	return l.rows() * l.columns()
 }
