@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -40,6 +42,9 @@ func (c chain) finish() []*regs.Descriptor {
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
 		t.h.Timing = t.h.Timing.WithExeCycles(estimate(t))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
+		if from := slices.Index(c, t.kernelFrom); t.kernelFrom != nil && from > 0 {
+			out[i].Extra = uint32(from) // the extra header word names it (3/3)
+		}
 	}
 	return loader.Sequence(out...)
 }
@@ -71,11 +76,11 @@ func (t *task) debugEvents(first, last bool) uint32 {
 	return n
 }
 
-// moves reports whether the task only moves data, into the L2 or by a tile of its own to
-// memory (13/13 have no debug events; those that stream to memory have).
+// moves reports whether the task only moves data: into the L2, out of it, or by a tile of
+// its own through it (16/16 have no debug events; those that stream through it have).
 func (t *task) moves() bool {
 	m := t.g.NE.MACCfg
-	streams := t.g.DestinationOn() && t.g.TileDMADst.DstDMAConfig.B26()
+	streams := t.g.DestinationOn() && t.inMemory() && t.g.TileDMADst.DstDMAConfig.B26()
 	return !t.planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
 }
 
@@ -123,8 +128,11 @@ func (c chain) linked(i int) bool {
 		return false
 	}
 	a, b := &before.g, &t.g
+	if b.NE.MACCfg.OpMode() == regs.MultiplyAccumulate && b.Common.Cfg.SmallSourceMode() && !t.planar() {
+		return false // products of blocks wait for the whole tile (2/2)
+	}
 	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
-		a.GroupCount() == b.GroupCount() && !a.ResultExchanged() && !t.describesSource &&
+		a.GroupCount() == b.GroupCount() && !a.ResultTransposed() && !t.describesSource &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
 		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
 }

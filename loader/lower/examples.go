@@ -191,7 +191,8 @@ func addExample() (*loader.Builder, error) {
 	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
 	at := t.planarTile()
-	at.row, at.group = at.depth+2*unitBytes, at.depth // a skew of two units, as that compiler's
+	at.row = at.depth + 2*unitBytes // two units in compilers of 2020
+	at.group = at.depth
 	second := secondBase(at.row)
 	t.source1(rowSurface(bar6, channels, 1), at, false)
 	t.source2(rowSurface(bar5, channels, 1), at.moved(second))

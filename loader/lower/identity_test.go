@@ -14,6 +14,17 @@ import (
 	"anesim/hw/regs"
 )
 
+// difference is one word that differs from the real program.
+type difference struct {
+	task      int
+	word      string
+	got, want uint32
+}
+
+func (d difference) String() string {
+	return fmt.Sprintf("%d %s %08x want %08x", d.task, d.word, d.got, d.want)
+}
+
 // words are a text's words by name, task by task.
 func words(text []byte, first int) ([]map[string]uint32, error) {
 	names := map[uint32]string{}
@@ -43,6 +54,30 @@ func words(text []byte, first int) ([]map[string]uint32, error) {
 		tasks = append(tasks, m)
 	}
 	return tasks, nil
+}
+
+func compare(t *testing.T, got, want []byte, first int) []difference {
+	t.Helper()
+	a, err := words(got, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := words(want, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var diff []difference
+	if len(a) != len(b) {
+		diff = append(diff, difference{0, "tasks", uint32(len(a)), uint32(len(b))})
+	}
+	for i := range min(len(a), len(b)) {
+		for k, v := range b[i] {
+			if g := a[i][k]; g != v {
+				diff = append(diff, difference{i, k, g, v})
+			}
+		}
+	}
+	return diff
 }
 
 // reasons say why a text or a section differs from the compiler's.
@@ -91,28 +126,12 @@ func row(t *testing.T, e *example) (line string, text, section bool) {
 // differences names the words that differ from the example's, the first few of many.
 func differences(t *testing.T, e *example, c *Lowered) string {
 	t.Helper()
-	first := e.first
-	if first == 0 {
-		first = c.FirstWords
-	}
-	got, err := words(c.Text, c.FirstWords)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := words(e.text, first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(want) {
-		return fmt.Sprintf("%d descriptors for %d", len(got), len(want))
+	if d := compare(t, c.Text, e.text, c.FirstWords); len(d) > 0 && d[0].word == "tasks" {
+		return fmt.Sprintf("%d descriptors for %d", d[0].got, d[0].want)
 	}
 	var names []string
-	for i, w := range want {
-		for k, v := range w {
-			if g := got[i][k]; g != v {
-				names = append(names, fmt.Sprintf("task %d %s %#x for %#x", i, k, g, v))
-			}
-		}
+	for _, d := range compare(t, c.Text, e.text, c.FirstWords) {
+		names = append(names, fmt.Sprintf("task %d %s %#x for %#x", d.task, d.word, d.got, d.want))
 	}
 	slices.Sort(names)
 	const most = 14

@@ -222,7 +222,7 @@ func (p *plan) reductionTask(in regs.Shape) *task {
 
 // takesMaximum makes a planar reduction a maximum.
 func (t *task) takesMaximum() {
-	t.g.PE.Cfg = t.g.PE.Cfg.WithEn(true)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithMaximum(true)
 	t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
 }
 

@@ -139,13 +139,13 @@ func (p *plan) tabulate(t *task, table []byte) error {
 	return nil
 }
 
-// absolute is one planar task (bit 6 of PE.Cfg: inferred).
+// absolute is one planar task (inferred).
 func (p *plan) absolute() error {
 	l := p.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	t := planarTask(regs.FormConstant, in, in)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithCond(true)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithAbsolute(true)
 	return p.alone(t, in, x, y)
 }
 

@@ -83,7 +83,7 @@ var (
 	transposeKeys = []Key{{"perm", "where the result's axes come from, like whc or 0,3,2,1 (whc)"}}
 	tileKeys      = []Key{{"reps", "how often along each axis, like 1x1x375x1"}, actKey}
 	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
-	sliceKeys  = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
+	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
 )
 
 // activations are the operations of one input that a layer may also end with.
