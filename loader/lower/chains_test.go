@@ -20,26 +20,26 @@ import (
 	"anesim/hw/regs"
 )
 
-// A chainNet is a network of rows in the making. Weights are random where r is not nil,
+// A ChainNet is a network of rows in the making. Weights are random where r is not nil,
 // else zeros.
-type chainNet struct {
+type ChainNet struct {
 	t      testing.TB
 	r      *rand.Rand
-	net    Network
+	Net    Network
 	shapes map[string]Shape
 }
 
-func newChain(t testing.TB, r *rand.Rand) *chainNet {
-	return &chainNet{t: t, r: r, shapes: map[string]Shape{}}
+func NewChain(t testing.TB, r *rand.Rand) *ChainNet {
+	return &ChainNet{t: t, r: r, shapes: map[string]Shape{}}
 }
 
-func (b *chainNet) input(name string, s Shape) string {
-	b.net.Inputs = append(b.net.Inputs, Tensor{Name: name, Shape: s})
+func (b *ChainNet) input(name string, s Shape) string {
+	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s})
 	b.shapes[name] = s
 	return name
 }
 
-func (b *chainNet) values(n int, scale float64) []float16.Float16 {
+func (b *ChainNet) Random(n int, scale float64) []float16.Float16 {
 	if b.r == nil {
 		return nil
 	}
@@ -50,63 +50,63 @@ func (b *chainNet) values(n int, scale float64) []float16.Float16 {
 	return v
 }
 
-func (b *chainNet) constant(s Shape) string {
-	v := b.values(s.Elements(), 1)
+func (b *ChainNet) constant(s Shape) string {
+	v := b.Random(s.Elements(), 1)
 	if v == nil {
 		v = make([]float16.Float16, s.Elements())
 	}
-	name := fmt.Sprintf("c%d", len(b.net.Inputs))
-	b.net.Inputs = append(b.net.Inputs, Tensor{Name: name, Shape: s, Values: v})
+	name := fmt.Sprintf("c%d", len(b.Net.Inputs))
+	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s, Values: v})
 	b.shapes[name] = s
 	return name
 }
 
-func (b *chainNet) node(l Layer, w Weights, inputs ...string) string {
+func (b *ChainNet) node(l Layer, w Weights, inputs ...string) string {
 	b.t.Helper()
 	p, err := NewPart(l, w)
 	if err != nil {
 		b.t.Fatalf("%+v: %v", l, err)
 	}
-	out := fmt.Sprintf("t%d", len(b.net.Nodes))
-	b.net.Nodes = append(b.net.Nodes, Node{p, inputs, out})
+	out := fmt.Sprintf("t%d", len(b.Net.Nodes))
+	b.Net.Nodes = append(b.Net.Nodes, Node{p, inputs, out})
 	b.shapes[out] = p.Out()
 	return out
 }
 
-func (b *chainNet) linear(x string, n int) string {
+func (b *ChainNet) linear(x string, n int) string {
 	s := b.shapes[x]
 	return b.node(Layer{Op: Linear, In: s, Columns: n, Second: Constant},
-		Weights{Filter: b.values(s.W*n, 1/math.Sqrt(float64(s.W)))}, x)
+		Weights{Filter: b.Random(s.W*n, 1/math.Sqrt(float64(s.W)))}, x)
 }
 
-func (b *chainNet) apply(op Op, x string) string {
+func (b *ChainNet) apply(op Op, x string) string {
 	if op == ReLU {
 		return b.node(Unary(op, b.shapes[x]), Weights{}, x)
 	}
 	return b.node(Unary(op, b.shapes[x]), Weights{Table: fitted(map[Op]mac.Activation{GELU: mac.GELU, Tanh: mac.Tanh, Sigmoid: mac.Sigmoid, SiLU: mac.SiLU}[op])}, x)
 }
 
-func (b *chainNet) add(x, y string) string {
+func (b *ChainNet) add(x, y string) string {
 	return b.node(Binary(Add, b.shapes[x], b.shapes[y]), Weights{}, x, y)
 }
 
-func (b *chainNet) scale(x string) string {
+func (b *ChainNet) scale(x string) string {
 	l := Layer{Op: Mul, In: b.shapes[x], Second: Scalar, SecondShape: Shape{1, 1, 1, 1}}
 	return b.node(l, Weights{Second: []float16.Float16{0x3000}}, x)
 }
 
-func (b *chainNet) norm(x string) string {
+func (b *ChainNet) norm(x string) string {
 	l := Reduction(LayerNorm, b.shapes[x], AxisW)
 	l.Epsilon = 1e-5
 	return b.node(l, Weights{}, x)
 }
 
-func (b *chainNet) softmax(x string) string {
+func (b *ChainNet) softmax(x string) string {
 	return b.node(Reduction(Softmax, b.shapes[x], AxisW), Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}, x)
 }
 
 // attention is softmax(q k^T / 8) v of heads x rows x features.
-func (b *chainNet) attention(q, k, v string, scale bool) string {
+func (b *ChainNet) attention(q, k, v string, scale bool) string {
 	s := b.shapes[q]
 	turned := b.node(Unary(Transpose, Shape{s.C, s.H, 1, s.W}), Weights{}, k)
 	scores := b.node(Layer{Op: MatMul, In: s, Columns: s.H}, Weights{}, q, turned)
@@ -117,12 +117,12 @@ func (b *chainNet) attention(q, k, v string, scale bool) string {
 	return b.node(Layer{Op: MatMul, In: b.shapes[p], Columns: s.W}, Weights{}, p, v)
 }
 
-func (b *chainNet) ffn(x string, act Op) string {
+func (b *ChainNet) ffn(x string, act Op) string {
 	d := b.shapes[x].W
 	return b.linear(b.apply(act, b.linear(x, 4*d)), d)
 }
 
-func (b *chainNet) block(x string, projected bool) string {
+func (b *ChainNet) block(x string, projected bool) string {
 	h := b.norm(x)
 	q, k, v := h, h, h
 	d := b.shapes[x].W
@@ -137,8 +137,8 @@ func (b *chainNet) block(x string, projected bool) string {
 	return b.add(y, b.ffn(b.norm(y), GELU))
 }
 
-// chain builds the network that a case of chain_facts.csv names.
-func (b *chainNet) chain(name string) bool {
+// Chain builds the network that a case of chain_facts.csv names.
+func (b *ChainNet) Chain(name string) bool {
 	num := func(key string, missing int) int {
 		m := regexp.MustCompile(`_` + key + `(\d+)(?:_|$)`).FindStringSubmatch(name)
 		if m == nil {
@@ -230,7 +230,7 @@ func (b *chainNet) chain(name string) bool {
 	default:
 		return false
 	}
-	b.net.Outputs = []string{out}
+	b.Net.Outputs = []string{out}
 	return true
 }
 
@@ -258,12 +258,12 @@ func TestChains(t *testing.T) {
 	var table strings.Builder
 	same, texts := 0, 0
 	for _, r := range rows[1:] {
-		b := newChain(t, nil)
-		if !b.chain(r[0]) {
+		b := NewChain(t, nil)
+		if !b.Chain(r[0]) {
 			t.Errorf("%s: no such chain", r[0])
 			continue
 		}
-		j, err := b.net.Join()
+		j, err := b.Net.Join()
 		if err != nil {
 			t.Errorf("%s: %v", r[0], err)
 			continue

@@ -51,7 +51,7 @@ type folded struct {
 	output string
 	nodes  []int // those with descriptors of their own, in the order of the part's runs
 	runs   []Run
-	none   []int // those folded into others
+	none   map[int]int // those folded into others, and into which
 }
 
 // A folder finds the runs of nodes that a rowChain lowers.
@@ -308,7 +308,7 @@ func (f *folder) compile(groups []rowGroup) (*folded, bool) {
 	if !products && len(groups) > 1 && !f.statistics(groups) {
 		return nil, false
 	}
-	out := &folded{output: groups[len(groups)-1].output}
+	out := &folded{output: groups[len(groups)-1].output, none: map[int]int{}}
 	c.plan()
 	bar := uint32(bar5)
 	var inputs []loader.Port
@@ -341,7 +341,9 @@ func (f *folder) compile(groups []rowGroup) (*folded, bool) {
 		}
 		out.nodes = append(out.nodes, groups[i].nodes[0])
 		out.runs = append(out.runs, Run{first, c.now() - first})
-		out.none = append(out.none, groups[i].nodes[1:]...)
+		for _, n := range groups[i].nodes[1:] {
+			out.none[n] = groups[i].nodes[0]
+		}
 	}
 	if !c.finish() {
 		return nil, false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,11 +16,14 @@ import (
 // A Program is a run of neighbouring layers that the engine does in one dispatch.
 type Program struct {
 	*loader.Program
-	First int         // index of its first layer
-	Runs  []lower.Run // descriptors of each layer, from First on
+	First int // index of its first layer
+	// Runs are the descriptors of each layer, from First on: none of one that another has
+	// folded in, which its Folded says.
+	Runs []lower.Run
 	// Why says what ended the program before this one, where that was not a layer that
 	// cannot be lowered.
-	Why string
+	Why  string
+	into []int // layer of the program that does each one's work
 }
 
 // Lower makes as few programs of the network as its layers allow: one, or one on each
@@ -61,6 +65,11 @@ func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string
 			continue
 		}
 		p.Name, p.Why = cmp.Or(n.Name, "network"), why
+		for i, by := range p.into {
+			if l := &n.Layers[at+by]; i != by && !slices.Contains(l.Folded, n.Layers[at+i].Name) {
+				l.Folded = append(l.Folded, n.Layers[at+i].Name)
+			}
+		}
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}
@@ -140,7 +149,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Program: p, First: at, Runs: j.Nodes}, nil
+	return &Program{Program: p, First: at, Runs: j.Nodes, into: j.Into}, nil
 }
 
 // input is a tensor from outside of a program. One that is not the network's has the
