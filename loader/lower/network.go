@@ -126,6 +126,7 @@ type inMemory struct {
 	shape Shape
 	last  int // step that reads it last, or makes it
 	port  bool
+	input bool // of the network, not a constant
 	at    spot
 }
 
@@ -151,7 +152,7 @@ func (j *joiner) wire() error {
 			return n.wrong(0, "two inputs are called %q", in.Name)
 		}
 		j.names[in.Name] = len(j.tensors)
-		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true})
+		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true, input: in.Values == nil})
 	}
 	f := newFolder(n)
 	for i := 0; i < len(n.Nodes); i++ {
@@ -163,6 +164,13 @@ func (j *joiner) wire() error {
 		}
 		if len(parts) > 0 {
 			i = end - 1
+			continue
+		}
+		if one := f.pair(i); one != nil {
+			if err := j.folded(one); err != nil {
+				return err
+			}
+			i++
 			continue
 		}
 		if err := j.node(i, &n.Nodes[i]); err != nil {
@@ -359,7 +367,7 @@ func (j *joiner) place() (chain, []Run, []int) {
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {
-		resident[r.tensor] = true
+		resident[r.tensor] = r.kept == nil
 	}
 	for i := range j.steps {
 		s := &j.steps[i]

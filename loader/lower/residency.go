@@ -44,6 +44,8 @@ type resident struct {
 	flat     bool // planes one behind the other, as in memory; else rows
 	extent   *extent
 	tile     *tile
+	// kept is the access that loads an input of the network which later ones read.
+	kept *access
 }
 
 // memoryOf is where an operand stands in memory, and its extents in the order of its
@@ -74,7 +76,7 @@ func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plai
 func (j *joiner) candidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
-		if !t.port {
+		if !t.port || t.input {
 			list[i] = &resident{tensor: i, shape: t.shape}
 		}
 	}
@@ -114,11 +116,27 @@ func (j *joiner) candidates() []*resident {
 	}
 	var out []*resident
 	for _, r := range list {
-		if r != nil && j.fits(r) {
-			out = append(out, r)
+		if r == nil || j.tensors[r.tensor].input && !j.keeps(r) || !j.fits(r) {
+			continue
 		}
+		out = append(out, r)
 	}
 	return out
+}
+
+// keeps reports whether an input's first reader can leave it in the L2 for others: it
+// takes the whole of it at a time, in no slices of columns. (0x171: 22/22 later reads.)
+func (j *joiner) keeps(r *resident) bool {
+	if len(r.accesses) < 2 || r.accesses[0].which != operand1 {
+		return false
+	}
+	a := &r.accesses[0]
+	t := j.steps[a.step].part.plan.tasks[a.task]
+	s := t.g.InShape()
+	c := &t.g.Common
+	r.kept = a
+	return s.Elements() == r.shape.Elements() && t.g.L2.SourceCfg.Type() == 2 && c.TileCfg.TileHeight() == c.OutDim.Hout() &&
+		int(t.g.L2.Src1ChannelStride.Bytes()) >= s.Width*elementBytes && !t.g.Source2On() && r.accesses[1].step != a.step
 }
 
 // fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
@@ -351,7 +369,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		owner := map[*extent]*resident{}
 		for _, r := range chosen {
 			t := &j.tensors[r.tensor]
-			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last}
+			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last, streams: r.kept != nil}
 			owner[r.extent] = r
 			list = append(list, r.extent)
 			for _, a := range r.accesses {
@@ -435,10 +453,13 @@ func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift 
 					return true
 				})
 			}
-			switch which {
-			case operand1:
+			switch {
+			case r.kept != nil && *r.kept == a:
+				r.tile.owner, r.tile.result = t, false
+				t.keeps(at, r.tile)
+			case which == operand1:
 				t.takes1(at, r.tile)
-			case operand2:
+			case which == operand2:
 				t.takes2(at, r.tile)
 			default:
 				r.tile.owner = t
@@ -451,6 +472,17 @@ func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift 
 			t.tileRows(int(t.g.Common.OutDim.Hout()))
 		}
 	}
+}
+
+// keeps leaves a source from memory in the L2.
+func (t *task) keeps(at layout, to *tile) {
+	l := &t.g.L2
+	l.SourceCfg = l.SourceCfg.WithType(1)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	if at.group == 0 {
+		t.l2(&l.Src1GroupStride, at.depth)
+	}
+	t.first = to
 }
 
 // takes1 makes the first source a tile in the L2.
