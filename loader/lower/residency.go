@@ -366,16 +366,15 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		kept = map[access]*resident{}
 		chosen = slices.DeleteFunc(chosen, func(r *resident) bool { return !live[r.tensor] })
 		var list []*extent
-		owner := map[*extent]*resident{}
 		for _, r := range chosen {
 			t := &j.tensors[r.tensor]
 			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last, streams: r.kept != nil}
-			owner[r.extent] = r
 			list = append(list, r.extent)
 			for _, a := range r.accesses {
 				kept[a] = r
 			}
 		}
+		list = j.inPlace(chosen, kept, list)
 		arenas := make([]*extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
@@ -405,6 +404,48 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		}
 		live[out.tensor] = false
 	}
+}
+
+// inPlace gives a result the place of a source that nothing reads afterwards, where the
+// step is one task that takes each element once: softmax works so. (That additions do
+// between convolutions is inferred.)
+func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*extent) []*extent {
+	for _, r := range chosen {
+		a := r.accesses[0]
+		plan := j.steps[a.step].part.plan.tasks
+		if a.which != operandResult || len(plan) != 1 || !plan[0].elementwise() {
+			continue
+		}
+		for _, which := range [...]operand{operand1, operand2} {
+			in := kept[access{a.step, 0, which}]
+			if in == nil || in.extent == r.extent || in.extent.last != a.step || in.at != r.at || in.kept != nil && in.kept.step == a.step {
+				continue
+			}
+			from, ok := in.view(plan[0], which)
+			to, _ := r.view(plan[0], operandResult)
+			if !ok || from != to {
+				continue
+			}
+			list = slices.DeleteFunc(list, func(e *extent) bool { return e == r.extent })
+			in.extent.last = r.extent.last
+			r.extent = in.extent
+			break
+		}
+	}
+	return list
+}
+
+// elementwise reports whether every element of the result comes from the ones at its
+// place.
+func (t *task) elementwise() bool {
+	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
+		return false
+	}
+	if t.planar() {
+		f := t.g.Common.Cfg.PlanarForm()
+		return f == regs.FormTwoSources || f == regs.FormConstant
+	}
+	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
 // settle makes the tasks of a step, which are placed in memory, work on what is resident,
