@@ -33,7 +33,7 @@ type Device struct {
 	line   pipeline
 	ops    regs.Operands // of the task that executes
 	held   *held         // a task that waits for the one that reads its ring
-	sums   sums         // of the report, without its last descriptor
+	sums   sums          // of the report, without its last descriptor
 	broken int           // descriptor whose values could not be computed, -1 for none
 	report Report
 }

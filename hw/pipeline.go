@@ -102,7 +102,7 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycle
 // add is place without what it saves.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	if l.ring > 0 && d.reads {
-		l.join(a, d)
+		l.join(p, a, d)
 		return
 	}
 	pre := l.prefetch(p, a, d)
@@ -211,9 +211,11 @@ func (l *pipeline) leave(d *demand, body, busy, drain clock.Cycles) {
 }
 
 // join runs a descriptor beside the one that fills its ring: tile by tile in its shadow,
-// its traffic where memory was idle. What it adds is the time by which it is the slower.
-func (l *pipeline) join(a *Accounting, d *demand) {
+// its traffic where memory was idle. What it adds is its start, for descriptors start one
+// by one, and the time by which it is the slower.
+func (l *pipeline) join(p *params, a *Accounting, d *demand) {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
+	a.Overhead = p.overhead
 	a.hide(l.ring)
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := l.drain + d.mem.Total - min(d.mem.Total, drain)

@@ -38,6 +38,9 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 	p := &Program{Name: name, Form: FormText, Subtype: SubtypeM1, Text: text, FirstWords: o.FirstWords}
 	buffers, err := p.buffers()
 	if err != nil {
+		if _, walk := p.walk(); o.Inspect && walk == nil {
+			return p, nil // a chain whose memory cannot be laid out
+		}
 		return nil, err
 	}
 	if err := o.place(p, buffers); err != nil {
@@ -229,8 +232,8 @@ func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port 
 	room := roundUp(max(b.bytes, 1), PageSize)
 	port.Shape, port.Strides = tensor(&a.surface)
 	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.span())
-	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room {
-		// Strides that make no tensor: the bytes as they are.
+	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room || a.surface.Element == 1 {
+		// Strides that make no tensor, or elements of eight bits: the bytes as they are.
 		port.Bytes = min(max(b.touched, elementBytes), room)
 		port.flat()
 	}
