@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/firmware"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"
@@ -127,7 +127,7 @@ func (t *patcher) set(text string) error {
 		}
 		only, text = n, rest
 	}
-	o, err := firmware.ParseOverride(text)
+	o, err := anesim.ParseOverride(text)
 	if err != nil {
 		return &usageError{err}
 	}
@@ -191,7 +191,7 @@ func (t *patcher) weights(name, file string) error {
 	if err != nil {
 		return fmt.Errorf("--weights %s: %w", name, err)
 	}
-	values, err := readHalves(file)
+	values, _, err := readTensor(file)
 	if err != nil {
 		return inFile(file, err)
 	}
