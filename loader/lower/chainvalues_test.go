@@ -1,6 +1,7 @@
 package lower_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -34,7 +35,7 @@ func (b chainRun) run(inMemory bool, in map[string][]float16.Float16) ([]float16
 	}
 	res, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true, Inputs: in})
 	if err != nil || len(res.Report.Faults) > 0 || len(res.Outputs) != 1 {
-		b.t.Fatalf("%v, %+v", err, res)
+		b.t.Fatalf("%s: %v, %+v", b.Layers(), err, res.Report.Faults)
 	}
 	moved := uint64(0)
 	for _, d := range res.Report.Descriptors {
@@ -100,3 +101,59 @@ func TestChainValues(t *testing.T) {
 		b.check(fmt.Sprint(name), 0.05)
 	}
 }
+
+// grow adds a random layer of rows on one of the tensors made so far.
+func (b chainRun) grow(r *rand.Rand, names []string) string {
+	x := names[len(names)-1-min(r.IntN(4)/2, len(names)-1)]
+	s := b.Shape(x)
+	switch r.IntN(10) {
+	case 0, 1, 2:
+		return b.Linear(x, 1+r.IntN(90))
+	case 3:
+		return b.Apply([]Op{ReLU, GELU, Tanh, Sigmoid, SiLU}[r.IntN(5)], x)
+	case 4:
+		return b.Norm(x)
+	case 5:
+		return b.Softmax(x)
+	case 6:
+		return b.Scale(x)
+	case 7:
+		return b.Sum(x, b.Constant(Shape{N: 1, C: 1, H: 1, W: s.W}))
+	case 8:
+		if s.H%16 == 0 && s.W > 1 {
+			return b.Attend(x)
+		}
+	}
+	for _, y := range names {
+		if b.Shape(y) == s {
+			return b.Sum(x, y)
+		}
+	}
+	return x
+}
+
+// Random chains of rows come out the same in the L2 and in memory, and near their
+// definition; 500 of them with -chains 500.
+func TestRandomChains(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 19))
+	for i := range *chains {
+		b := chainRun{t, NewChain(t, r)}
+		rows := 1 + r.IntN(40)
+		if r.IntN(2) == 0 {
+			rows = 16 * (1 + r.IntN(9))
+		}
+		names := []string{b.Input("x", Shape{N: 1, C: 1, H: rows, W: 1 + r.IntN(80)})}
+		for range 1 + r.IntN(7) {
+			if out := b.grow(r, names); out != names[len(names)-1] {
+				names = append(names, out)
+			}
+		}
+		if len(b.Net.Nodes) == 0 {
+			continue
+		}
+		b.Net.Outputs = names[len(names)-1:]
+		b.check(fmt.Sprintf("chain %d: %s", i, b.Layers()), 0.1)
+	}
+}
+
+var chains = flag.Int("chains", 40, "random chains to try")
