@@ -45,7 +45,7 @@ func (p *Program) Describe() ([]Description, error) {
 func (p *Program) describe(h *regs.Header, g *regs.Groups) Description {
 	c := &g.Common
 	in, out := g.InShape(), g.OutShape()
-	if g.ResultExchanged() {
+	if g.ResultTransposed() {
 		out.Channels, out.Width = out.Width, out.Channels
 	}
 	d := Description{Shape: extents(in)}
@@ -60,7 +60,7 @@ func (p *Program) describe(h *regs.Header, g *regs.Groups) Description {
 	} else {
 		d.Operation = engineOperation(g)
 	}
-	if g.ResultExchanged() {
+	if g.ResultTransposed() {
 		d.Operation += ", the result transposed"
 	}
 	l := &g.L2

@@ -100,7 +100,7 @@ func (l *Linked) check(task int, a *access) error {
 	if !a.on {
 		return nil
 	}
-	addr := l.Program.BARs[a.bar] + a.off
+	addr := l.Program.BARs[a.bar] + uint64(a.low)
 	s := find(l.Map, addr)
 	bad := func(what string) error {
 		name := "a program without memory"

@@ -1,14 +1,14 @@
 package command
 
 import (
-	"encoding/json"
 	"io"
 
+	"anesim"
 	"anesim/bench"
 )
 
 type jsonAccuracy struct {
-	Schema      int                      `json:"schema"`
+	anesim.Header
 	Rows        []jsonAccuracyRow        `json:"rows"`
 	Summary     map[string]any           `json:"summary"`
 	NotModelled []jsonUnmodelled         `json:"not_modelled"`
@@ -55,7 +55,7 @@ func summariesOf(groups []bench.Group) jsonSummaries {
 
 func writeAccuracyJSON(w io.Writer, a, left *bench.Accuracy) error {
 	out := jsonAccuracy{
-		Schema: schema, Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
+		Header: anesim.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{"op": summariesOf(a.Ops), "session": summariesOf(a.Sessions), "energy": summariesOf(a.Energy)},
 		Baselines: map[string]jsonSummaries{
 			"roofline": summariesOf(a.Roofline), "cost_columns": summariesOf(a.Columns), "vendor": summariesOf(a.Vendor),
@@ -84,8 +84,5 @@ func writeAccuracyJSON(w io.Writer, a, left *bench.Accuracy) error {
 	for _, err := range a.Unmodelled {
 		out.NotModelled = append(out.NotModelled, unmodelledOf(err))
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(out)
+	return anesim.WriteDocument(w, out)
 }
