@@ -61,8 +61,8 @@ type graphReader struct {
 	known     map[string]onnx.Value
 	padded    map[string]padding
 	ranges    map[string][2]float64 // the least and the largest value of some tensors
-	budget    int // elements that constants may still be folded to
-	depth     int // of branches
+	budget    int                   // elements that constants may still be folded to
+	depth     int                   // of branches
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
