@@ -116,7 +116,7 @@ func readFile(name string) ([]byte, error) {
 
 // readFP16 is the fp16 values of a file as little-endian bytes.
 func readFP16(name string) ([]byte, error) {
-	values, err := readHalves(name)
+	values, _, err := readTensor(name)
 	if err != nil {
 		return nil, err
 	}

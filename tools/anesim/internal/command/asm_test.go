@@ -58,7 +58,7 @@ func TestDocumentedText(t *testing.T) {
 		if status := Main([]string{"run", program, "--in", "x=" + input, "--out", dir}, &stdout, &stderr); status != exitDone {
 			t.Fatalf("run: %s", &stderr)
 		}
-		y, err := readHalves(filepath.Join(dir, "y.npy"))
+		y, _, err := readTensor(filepath.Join(dir, "y.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}
