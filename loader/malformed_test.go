@@ -217,7 +217,6 @@ func TestUnsupported(t *testing.T) {
 		{"A18", container(9), "A18/M5"},
 		{"A19", container(10), "A19"},
 		{"a subtype nobody knows", container(99), "subtype 99"},
-		{"firmware", []byte("HENA\x00\x00\x00\x00"), "firmware container (HENA)"},
 		{"firmware program", []byte("PENA\x00\x00\x00\x00"), "firmware container (PENA)"},
 		{"firmware section", []byte("SENA\x00\x00\x00\x00"), "firmware container (SENA)"},
 		{"Mach-O", []byte{0xcf, 0xfa, 0xed, 0xfe, 0, 0, 0, 0}, "Mach-O"},

@@ -34,6 +34,7 @@ type Window struct {
 // form is recognised by content:
 //
 //   - 0xbeefface at offset 0: a hardware container of subtype 4
+//   - 0x414e4548 at offset 0: a firmware container
 //   - text of lines "0xADDRESS 0xVALUE", # starting a comment: captured registers
 //   - two or more (address, value) pairs of little-endian words to the end of the
 //     file, every address different and in a version 10 window: the same in binary
@@ -43,7 +44,7 @@ type Window struct {
 // No chain passes for binary pairs: the third word of a descriptor, its log events, is
 // outside the windows in every real program (0x400 to 0x42a). Nor does one pass for the
 // Linux driver's form, which has no magic: its sizes have to add up and its tensors to be
-// counted. Firmware containers, Mach-O files, dispatch descriptors and networks are
+// counted. Parts of firmware containers, Mach-O files, dispatch descriptors and networks are
 // refused by name.
 //
 // Errors are a *FormatError, an *UnsupportedError, or that of r.
@@ -88,6 +89,8 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, &UnsupportedError{form, "the model reads hardware containers, bare texts and captured registers"}
 	}
 	switch {
+	case le.Uint32(file) == magicFirmware:
+		return readFirmware(name, o.Procedure, file)
 	case le.Uint32(file) == MagicContainer:
 		c, err := parseContainer(file)
 		if err != nil {
@@ -111,8 +114,8 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 // foreign names a form the package knows and does not read, or is empty.
 func foreign(file []byte) string {
 	switch le.Uint32(file) {
-	case magicFirmware, magicFirmwareProg, magicFirmwareSect:
-		return fmt.Sprintf("firmware container (%s)", file[:4])
+	case magicFirmwareProg, magicFirmwareSect:
+		return fmt.Sprintf("part of a firmware container (%s)", file[:4])
 	case magicMachO32, magicMachO64, magicFat:
 		return "Mach-O file"
 	}

@@ -62,7 +62,7 @@ func (p *Program) Bytes() []byte {
 		return p.Container.Bytes()
 	case FormRegisters:
 		return captureText(p.Registers)
-	case FormANEC:
+	case FormANEC, FormFirmware:
 		return append([]byte(nil), p.file...)
 	}
 	return append([]byte(nil), p.Text...)
