@@ -84,6 +84,7 @@ func (f *Fit) Calibrate(samples []Sample) error {
 			return fmt.Errorf("calibration: %w", err)
 		}
 	}
+	best.pool(samples)
 	best.fitEnergy(samples)
 	f.Presets = best
 	return nil
@@ -238,36 +239,4 @@ func (p *Presets) residual(s *Sample) Residual {
 		Time:   Pair{float64(e.Wall()), s.Row.Latency * 1e3},
 		Energy: Pair{float64(e.Energy), s.Row.Energy * 1e6},
 	}
-}
-
-// shape is what rows of one fold have in common.
-func (s *Sample) shape() string {
-	return fmt.Sprintf("%s %+v %s", s.Row.Op, s.Row.Shape, s.Row.Weights)
-}
-
-// CrossValidate leaves every shape out once, on all machines at once, fits the rest and
-// says what the fit makes of it.
-func (f *Fit) CrossValidate(samples []Sample) ([]Residual, error) {
-	folds := make(map[string][]int)
-	for i := range samples {
-		k := samples[i].shape()
-		folds[k] = append(folds[k], i)
-	}
-	var out []Residual
-	for _, k := range slices.Sorted(maps.Keys(folds)) {
-		var rest []Sample
-		for i := range samples {
-			if samples[i].shape() != k {
-				rest = append(rest, samples[i])
-			}
-		}
-		g := Fit{f.Presets, f.Evaluations}
-		if err := g.Calibrate(rest); err != nil {
-			return nil, err
-		}
-		for _, i := range folds[k] {
-			out = append(out, g.Presets.residual(&samples[i]))
-		}
-	}
-	return out, nil
 }

@@ -41,7 +41,7 @@ func TestCalibration(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := Fit{Presets: StudyPresets()}
-		left, err := g.CrossValidate(samples)
+		left, err := g.CrossValidate(samples, ByShape)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,10 +97,11 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 
 // A Sample is a row with its chain.
 type Sample struct {
-	Row   *measured.Row
-	Chain *Chain
-	Chip  string
-	Host  string
+	Row     *measured.Row
+	Chain   *Chain
+	Chip    string
+	Host    string // preset
+	Session string
 }
 
 // Samples lowers the rows. Those that no chain is built for come back as errors, a
@@ -118,7 +119,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "neither latency nor energy was published"})
 			continue
 		}
-		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r)})
+		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})
 	}
 	return samples, unmodelled
 }

@@ -36,12 +36,14 @@ func StudyPresets() Presets {
 // in the other session of single calls, the guide's.
 func studyHost(name string) host.Vector {
 	switch name {
+	case "linux-m1":
+		return host.Vector{0: 40}
 	case "linux":
 		return host.Vector{0: 40, 3: 73, 6: 12}
 	case "macos-air":
-		return host.Vector{175, 100, 233}
+		return host.Vector{0: 175, 1: 100, 2: 200, 7: 50}
 	case "macos-mbp":
-		return host.Vector{180, 115, 841, 0, 5, 6}
+		return host.Vector{0: 180, 1: 115, 2: 800, 4: 5, 5: 6, 7: 50}
 	case "macos-max":
 		return host.Vector{190, 57, 210}
 	case "macos-max-b":

@@ -12,7 +12,7 @@ import (
 
 // ReadCSV reads rows from a file with a header line. Columns are known by name: tier, id,
 // chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
-// weight_format, latency_us, gflops, power_w, energy_mj, dram_bytes, source, notes; others
+// weight_format, latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source, notes; others
 // are ignored, and all but op and latency_us may be missing. Of the notes, "zero-copy" and
 // "per-layer slope" say that a latency has no host part, "VALID padding" that a
 // convolution has no padding. Errors are a *RowError or the reader's.
@@ -88,7 +88,7 @@ func rowOf(cell func(string) string, line int) (Row, error) {
 		name string
 		to   *float64
 	}{
-		{"latency_us", &r.Latency}, {"power_w", &r.Power}, {"energy_mj", &r.Energy}, {"gflops", &r.GFLOPS}, {"dram_bytes", &bytes},
+		{"latency_us", &r.Latency}, {"iter_us", &r.Sustained}, {"power_w", &r.Power}, {"energy_mj", &r.Energy}, {"gflops", &r.GFLOPS}, {"dram_bytes", &bytes},
 	} {
 		if v := cell(d.name); v != "" {
 			x, err := strconv.ParseFloat(v, 64)

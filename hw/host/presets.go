@@ -4,7 +4,7 @@ import "anesim/hw/evidence"
 
 // row shows.
 func preset(name, source string, v Vector) Host {
-	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB"}
+	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
 	h := Host{Name: name}
 	for i, c := range h.constants() {
 		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
@@ -23,6 +23,7 @@ func Presets() []Host {
 	return []Host{
 		preset("none", "the engine alone", Vector{}),
 		preset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux),
+		preset("linux-m1", rows+"the T8103 under Linux", linuxM1),
 		preset("macos-air", rows+"MacBookAir10,1, macOS 15", air),
 		preset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp),
 		preset("macos-max", rows+"MacBookPro18,2, macOS 26", max1),
