@@ -17,6 +17,7 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 // mutationSeed makes the mutated containers the same on every run.
@@ -26,8 +27,8 @@ const mutationSeed = 0x414e45
 func containers(t *testing.T) map[string][]byte {
 	t.Helper()
 	m := make(map[string][]byte)
-	for _, name := range loader.Examples() {
-		b, err := loader.Example(name)
+	for _, name := range lower.Examples() {
+		b, err := lower.Example(name)
 		if err != nil {
 			t.Fatal(err)
 		}

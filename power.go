@@ -21,11 +21,11 @@ func powerTimes(c *hw.Chip) firmware.PowerTimes {
 
 // A Dispatch is one dispatch of a run, with the idle gap before it.
 type Dispatch struct {
-	Idle        clock.Nanoseconds // since the dispatch before it
-	Waiting     clock.Nanoseconds // of Idle, with the rails on
-	Wake        clock.Nanoseconds // what the gap made it wait
-	Energy      clock.Nanojoules  // its own, whatever it does
-	Descriptors []hw.Descriptor   // what it ran, up to a fault
+	Idle        clock.Nanoseconds     // since the dispatch before it
+	Waiting     clock.Nanoseconds     // of Idle, with the rails on
+	Wake        clock.Nanoseconds     // what the gap made it wait
+	Energy      clock.Nanojoules      // its own, whatever it does
+	Descriptors []hw.DescriptorReport // what it ran, up to a fault
 }
 
 // A Span is a stretch of a run's wall time at one power.
@@ -62,7 +62,7 @@ type Part struct {
 type Timeline struct {
 	Waiting func(engines int) float64 // watts: Chip.Waiting
 	// Label says what a descriptor's span is; nil for its index and operation.
-	Label func(*hw.Descriptor) string
+	Label func(*hw.DescriptorReport) string
 
 	Spans []Span
 	Idle  Part

@@ -11,6 +11,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 const ms clock.Nanoseconds = 1e6
@@ -30,8 +31,8 @@ func lay(res *Result, chip *hw.Chip, host clock.Nanoseconds) *Timeline {
 // The spans of a run follow each other from its start to its end, and hold all energy.
 func TestTimelineOfEveryProgram(t *testing.T) {
 	var files []*loader.Program
-	for _, name := range loader.Examples() {
-		p, err := loader.ExampleProgram(name)
+	for _, name := range lower.Examples() {
+		p, err := lower.ExampleProgram(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +111,8 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 
 // A timeline in full.
 func TestTimeline(t *testing.T) {
-	l := Timeline{Waiting: func(int) float64 { return 0.5 }, Label: func(d *hw.Descriptor) string { return "work" }}
-	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.Descriptor{{Time: 10, Energy: 70}}}
+	l := Timeline{Waiting: func(int) float64 { return 0.5 }, Label: func(d *hw.DescriptorReport) string { return "work" }}
+	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.DescriptorReport{{Time: 10, Energy: 70}}}
 	l.Add(&d, 50)
 	l.Add(&Dispatch{Energy: 100}, 0)
 	want := []Span{
@@ -127,7 +128,7 @@ func TestTimeline(t *testing.T) {
 
 // A dispatch that faults has the descriptors before the fault, and is the last.
 func TestDispatchesEndWithAFault(t *testing.T) {
-	p, err := loader.IdentityProgram()
+	p, err := lower.IdentityProgram()
 	if err != nil {
 		t.Fatal(err)
 	}

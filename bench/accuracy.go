@@ -141,7 +141,7 @@ func (s *Sample) roofline(c *hw.Chip) float64 {
 	bytes := weights + float64(s.Chain.Host.In+s.Chain.Host.Out)
 	macs := 0.0
 	timer := hw.NewTimer(*c)
-	var d hw.Descriptor
+	var d hw.DescriptorReport
 	for n, t := range descriptors(s.Chain.Steps) {
 		timer.Time(&d, t)
 		macs += float64(float64(n) * float64(d.MACs))

@@ -93,7 +93,7 @@ func TestTimerAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	timer := hw.NewTimer(hw.M1())
-	var d hw.Descriptor
+	var d hw.DescriptorReport
 	if n := testing.AllocsPerRun(10, func() {
 		for i := range c.Steps {
 			if c.Steps[i].Task != nil {
@@ -191,7 +191,7 @@ func TestStridedWeightsAreDense(t *testing.T) {
 	if least := uint64(2 * 64 * 128 * 9); e.DMA.Kernel < least {
 		t.Errorf("%d bytes of coefficients, the weights are %d", e.DMA.Kernel, least)
 	}
-	var d hw.Descriptor
+	var d hw.DescriptorReport
 	for _, task := range descriptors(c.Steps) {
 		hw.NewTimer(hw.M1()).Time(&d, task)
 		if want := 8 * 9 * 64; d.Units.MACCyclesPerWU != want {

@@ -15,7 +15,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/loader"
+	"anesim/loader/lower"
 	"anesim/vectors"
 )
 
@@ -27,7 +27,7 @@ const goldenSeed = 1
 // goldens are the derived cases as the model makes them now.
 func goldens(t *testing.T) (list []vectors.Case[vectors.Golden]) {
 	t.Helper()
-	for _, name := range loader.Examples() {
+	for _, name := range lower.Examples() {
 		for _, chip := range hw.Chips() {
 			r := sound(t, example(t, name), anesim.Options{Chip: chip, Values: true, Seed: goldenSeed})
 			list = append(list, vectors.Case[vectors.Golden]{
@@ -66,7 +66,7 @@ func golden(example, chip string, r *anesim.Result) vectors.Golden {
 }
 
 // causes are a descriptor's cycles by the names of a report.
-func causes(d *hw.Descriptor) map[string]uint64 {
+func causes(d *hw.DescriptorReport) map[string]uint64 {
 	a := &d.Cycles
 	return map[string]uint64{
 		"compute": uint64(a.Compute), "input_stall": uint64(a.InputStall), "output_stall": uint64(a.OutputStall),
@@ -76,7 +76,7 @@ func causes(d *hw.Descriptor) map[string]uint64 {
 }
 
 // units are a descriptor's cost columns by the names of a report.
-func units(d *hw.Descriptor) map[string]uint64 {
+func units(d *hw.DescriptorReport) map[string]uint64 {
 	u := &d.Units
 	return map[string]uint64{
 		"work_units": uint64(u.WorkUnits), "mac_cycles_per_wu": uint64(u.MACCyclesPerWU),

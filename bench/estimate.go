@@ -47,7 +47,7 @@ func (e *Estimate) add(n int, x *Estimate) {
 // estimate times steps one after the other. Of a run that repeats, the first and the
 // second time are timed: a descriptor overlaps with the one before it, so that every later
 // time is like the second.
-func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.Descriptor) {
+func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
 		for _, n := range [...]int{min(1, s.Count), s.Count - 1} {
@@ -73,7 +73,7 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.Descriptor) 
 
 // columnTime is a descriptor's time in the vendor's cost dump: the slowest of its columns,
 // where bytes move at 22 GB/s and weights count unpadded (332 B take 15.0909 ns there).
-func columnTime(d *hw.Descriptor, f clock.Hertz) clock.Nanoseconds {
+func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	const bytesPerNanosecond = 22
 	u := &d.Units
 	bytes := u.KernelBytes + d.DMA.Source1 + d.DMA.Source2 + d.DMA.Destination
@@ -83,7 +83,7 @@ func columnTime(d *hw.Descriptor, f clock.Hertz) clock.Nanoseconds {
 // Estimate times a chain, descriptor by descriptor, and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
-	var last hw.Descriptor
+	var last hw.DescriptorReport
 	timer := hw.NewTimer(chip)
 	e.estimate(c.Steps, timer, &last)
 	time, energy := last.Time, last.Energy

@@ -37,7 +37,7 @@ func executable(t *testing.T, p *loader.Program, macs uint64) bool {
 }
 
 // numbers are a descriptor without what depends on whether values were asked for.
-func numbers(d hw.Descriptor) hw.Descriptor {
+func numbers(d hw.DescriptorReport) hw.DescriptorReport {
 	d.Computed, d.Note = false, ""
 	return d
 }
@@ -51,7 +51,7 @@ func TestFacesAgree(t *testing.T) {
 			timer := hw.NewTimer(chip)
 			list := tasks(t, []*loader.Program{p})
 			for i, task := range list {
-				var d hw.Descriptor
+				var d hw.DescriptorReport
 				timer.Time(&d, task)
 				if i == len(list)-1 {
 					timer.Finish(&d)
@@ -121,7 +121,7 @@ func TestCausesSumToTheTotal(t *testing.T) {
 func TestTimeAllocatesNothing(t *testing.T) {
 	list := tasks(t, everyProgram(t))
 	timer := hw.NewTimer(hw.M1())
-	var d hw.Descriptor
+	var d hw.DescriptorReport
 	if n := testing.AllocsPerRun(10, func() {
 		for _, task := range list {
 			timer.Time(&d, task)

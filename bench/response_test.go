@@ -131,7 +131,7 @@ func TestAllGatedIsAFault(t *testing.T) {
 
 // respond compares every program on a chip and on a changed one. It returns in how many
 // descriptors the measure is strictly larger on the changed one.
-func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.Descriptor) float64) (larger int) {
+func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.DescriptorReport) float64) (larger int) {
 	t.Helper()
 	for _, p := range everyProgram(t) {
 		before := hw.M1()
@@ -154,8 +154,8 @@ func respond(t *testing.T, what string, change func(*hw.Chip), measure func(*hw.
 	return larger
 }
 
-func cycles(d *hw.Descriptor) float64  { return float64(d.Cycles.Total()) }
-func elapsed(d *hw.Descriptor) float64 { return float64(d.Time) }
+func cycles(d *hw.DescriptorReport) float64  { return float64(d.Cycles.Total()) }
+func elapsed(d *hw.DescriptorReport) float64 { return float64(d.Time) }
 
 func scale(c *evidence.Constant, by float64) { c.Value *= by }
 
@@ -165,7 +165,7 @@ func TestNumbersRespond(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		change  func(*hw.Chip)
-		measure func(*hw.Descriptor) float64
+		measure func(*hw.DescriptorReport) float64
 		least   int // descriptors that must respond
 	}{
 		// Memory keeps its time: at half the clock it takes half the cycles.
@@ -196,17 +196,17 @@ func TestNumbersRespond(t *testing.T) {
 	}
 }
 
-func reads(d *hw.Descriptor) float64        { return float64(d.Units.L2Broadcast) }
-func planarCycles(d *hw.Descriptor) float64 { return float64(d.Units.Planar) }
-func arrayCycles(d *hw.Descriptor) float64  { return float64(d.Units.NEDouble) }
-func energy(d *hw.Descriptor) float64       { return float64(d.Energy) }
+func reads(d *hw.DescriptorReport) float64        { return float64(d.Units.L2Broadcast) }
+func planarCycles(d *hw.DescriptorReport) float64 { return float64(d.Units.Planar) }
+func arrayCycles(d *hw.DescriptorReport) float64  { return float64(d.Units.NEDouble) }
+func energy(d *hw.DescriptorReport) float64       { return float64(d.Energy) }
 
 // A convolution that the array bounds takes about twice as long at half the clock. With
 // half the bandwidth the array takes what it took, and waits: for its coefficients, which
 // no longer come early, and as long again for what it waited for before.
 func TestBoundsDecide(t *testing.T) {
 	p := lowering(t, windowed(256, 64, 256))
-	of := func(change func(*hw.Chip)) *hw.Descriptor {
+	of := func(change func(*hw.Chip)) *hw.DescriptorReport {
 		c := hw.M1()
 		change(&c)
 		r := sound(t, p, anesim.Options{Chip: c}).Report
@@ -254,7 +254,7 @@ func TestL2SizeDecides(t *testing.T) {
 // those of a result written; the skew that the compiler adds is what spreads them.
 func TestConflictingStridesCost(t *testing.T) {
 	p := lowering(t, windowed(256, 32, 256))
-	of := func(register string, stride uint32) *hw.Descriptor {
+	of := func(register string, stride uint32) *hw.DescriptorReport {
 		o, err := firmware.ParseOverride(fmt.Sprintf("L2.%s=%#x", register, stride))
 		if err != nil {
 			t.Fatal(err)
@@ -355,7 +355,7 @@ type sums struct {
 func timed(list []*regs.Task) sums {
 	timer, s := hw.NewTimer(hw.M1()), sums{bound: true}
 	for _, task := range list {
-		var d hw.Descriptor
+		var d hw.DescriptorReport
 		timer.Time(&d, task)
 		s.cycles += d.Cycles.Total()
 		s.compute += d.Cycles.Compute

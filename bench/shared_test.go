@@ -55,7 +55,7 @@ func realProgram(t testing.TB, name string) *loader.Program {
 func examples(t testing.TB) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program
-	for _, name := range loader.Examples() {
+	for _, name := range lower.Examples() {
 		list = append(list, example(t, name))
 	}
 	return list
@@ -63,7 +63,7 @@ func examples(t testing.TB) []*loader.Program {
 
 func example(t testing.TB, name string) *loader.Program {
 	t.Helper()
-	p, err := loader.ExampleProgram(name)
+	p, err := lower.ExampleProgram(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func benchmarkTime(b *testing.B, list []*regs.Task) {
 	timer := hw.NewTimer(hw.M1())
-	var d hw.Descriptor
+	var d hw.DescriptorReport
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, t := range list {

@@ -75,7 +75,7 @@ func VendorComparison(runs []*anesim.Result) (*VendorTable, error) {
 }
 
 // share is the part of a descriptor's cycles that it costs whatever it does.
-func share(d *hw.Descriptor) float64 {
+func share(d *hw.DescriptorReport) float64 {
 	return float64(d.Cycles.Overhead) / float64(max(1, d.Cycles.Total()))
 }
 

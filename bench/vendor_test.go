@@ -17,13 +17,13 @@ import (
 )
 
 func TestVendorComparison(t *testing.T) {
-	descriptor := func(index int, us, start float64, stored uint16) hw.Descriptor {
-		return hw.Descriptor{
+	descriptor := func(index int, us, start float64, stored uint16) hw.DescriptorReport {
+		return hw.DescriptorReport{
 			Index: index, Op: hw.Conv, Time: clock.Nanoseconds(us * 1e3), Exe: hw.ExeCycles{Stored: stored},
 			Cycles: hw.Accounting{Overhead: clock.Cycles(start * 1000), Compute: clock.Cycles((us - start) * 1000)},
 		}
 	}
-	chain := []hw.Descriptor{
+	chain := []hw.DescriptorReport{
 		descriptor(0, 3, 1, 2),
 		descriptor(1, 7, 1, 0), // nothing stored
 		descriptor(2, 16, 1, 10),

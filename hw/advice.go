@@ -3,7 +3,7 @@ package hw
 import "fmt"
 
 // Advice says in a sentence what bounds the descriptor and what would relieve it.
-func (d *Descriptor) Advice() string {
+func (d *DescriptorReport) Advice() string {
 	total := max(1, d.Cycles.Total())
 	share := func(n uint64) string {
 		return fmt.Sprintf("%.0f %% of %d cycles", 100*float64(n)/float64(total), total)

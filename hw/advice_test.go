@@ -11,19 +11,19 @@ import (
 // Every cause has its sentence, with its share and something to do about it.
 func TestAdvice(t *testing.T) {
 	for _, tt := range []struct {
-		d    Descriptor
+		d    DescriptorReport
 		want string
 	}{
-		{Descriptor{Engines: 16, Cycles: Accounting{Compute: 90, Overhead: 10}}, "the array takes 90 % of 100 cycles on 16 engines"},
-		{Descriptor{Cycles: Accounting{Compute: 90, Overhead: 10}}, "the planar engine takes 90 %"},
-		{Descriptor{Cycles: Accounting{Compute: 10, Overhead: 90}}, "starting the descriptor takes 90 %"},
-		{Descriptor{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "coefficients take 100 % of 100 cycles (7 bytes)"},
-		{Descriptor{Cycles: Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 7, Source2: 1}}, "reading the source takes 100 % of 100 cycles (8 bytes)"},
-		{Descriptor{Cycles: Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "(7 of 9 bytes)"},
-		{Descriptor{Cycles: Accounting{L2ReadStall: 100}}, "L2 reads take"},
-		{Descriptor{Cycles: Accounting{L2WriteStall: 100}}, "L2 writes take"},
-		{Descriptor{Cycles: Accounting{Throttle: 100}}, "throttling takes"},
-		{Descriptor{}, "the planar engine takes 0 % of 1 cycles"},
+		{DescriptorReport{Engines: 16, Cycles: Accounting{Compute: 90, Overhead: 10}}, "the array takes 90 % of 100 cycles on 16 engines"},
+		{DescriptorReport{Cycles: Accounting{Compute: 90, Overhead: 10}}, "the planar engine takes 90 %"},
+		{DescriptorReport{Cycles: Accounting{Compute: 10, Overhead: 90}}, "starting the descriptor takes 90 %"},
+		{DescriptorReport{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "coefficients take 100 % of 100 cycles (7 bytes)"},
+		{DescriptorReport{Cycles: Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 7, Source2: 1}}, "reading the source takes 100 % of 100 cycles (8 bytes)"},
+		{DescriptorReport{Cycles: Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "(7 of 9 bytes)"},
+		{DescriptorReport{Cycles: Accounting{L2ReadStall: 100}}, "L2 reads take"},
+		{DescriptorReport{Cycles: Accounting{L2WriteStall: 100}}, "L2 writes take"},
+		{DescriptorReport{Cycles: Accounting{Throttle: 100}}, "throttling takes"},
+		{DescriptorReport{}, "the planar engine takes 0 % of 1 cycles"},
 	} {
 		got := tt.d.Advice()
 		if !strings.Contains(got, tt.want) || !strings.Contains(got, ": ") {
@@ -37,7 +37,7 @@ func TestInterval(t *testing.T) {
 	var r Report
 	var low, high clock.Nanoseconds
 	for o := Conv; o <= Copy; o++ {
-		d := Descriptor{Op: o, Time: 1000}
+		d := DescriptorReport{Op: o, Time: 1000}
 		l, h := d.Interval()
 		if l <= 0 || l > d.Time || h < d.Time {
 			t.Errorf("%v: %v to %v around %v", o, l, h, d.Time)

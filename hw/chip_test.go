@@ -92,7 +92,7 @@ func TestGatedTilesBurnLess(t *testing.T) {
 		"pass-through": newPass(s),
 		"conv":         newConv(s, s),
 	} {
-		var before Descriptor
+		var before DescriptorReport
 		for i, mask := range []uint32{0xffffffff, 0x0000ffff, 0x000000ff} {
 			d := New(newMemory(t), Options{Chip: M1()})
 			d.SetTileEnables(mask)
@@ -145,7 +145,7 @@ func TestEngineStep(t *testing.T) {
 	}{
 		{16, tiles.AllTiles, 1000}, {4, tiles.AllTiles, 880}, {4, 0xffff, 460}, {0, 0, 0},
 	} {
-		e := p.energy(&Descriptor{Engines: tt.engines, Time: 1000}, tt.open)
+		e := p.energy(&DescriptorReport{Engines: tt.engines, Time: 1000}, tt.open)
 		if math.Abs(float64(e.Active-tt.want)) > 1e-9 || e.Total() != e.Active {
 			t.Errorf("%d engines of %v: %+v, want %v", tt.engines, tt.open, e, tt.want)
 		}

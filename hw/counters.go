@@ -57,7 +57,7 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
-func countersOf(d *Descriptor) (c Counters) {
+func countersOf(d *DescriptorReport) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
 	if d.Planar {
 		c[L2PECompute] = uint64(a.Compute)

@@ -68,7 +68,7 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	// Descriptors are large: each is made where it stays.
 	rep := &d.report
 	n := len(rep.Descriptors)
-	rep.Descriptors = append(rep.Descriptors, Descriptor{})
+	rep.Descriptors = append(rep.Descriptors, DescriptorReport{})
 	r, before := &rep.Descriptors[n], d.line
 	d.p.time(r, t, d.open, &d.line)
 	if f := d.run(r, t); f != nil {
@@ -94,7 +94,7 @@ func (d *Device) now() clock.Cycles {
 }
 
 // add adds a descriptor to the report's sums.
-func (d *Device) add(r *Descriptor) {
+func (d *Device) add(r *DescriptorReport) {
 	rep := &d.report
 	rep.Cycles += r.Cycles.Total()
 	rep.Time += r.Time
@@ -107,7 +107,7 @@ func (d *Device) add(r *Descriptor) {
 }
 
 // run checks a timed task and computes its values when they are asked for.
-func (d *Device) run(r *Descriptor, t *regs.Task) *Fault {
+func (d *Device) run(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.fault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
 	}
@@ -146,14 +146,14 @@ type Timer struct {
 func NewTimer(c Chip) *Timer { return &Timer{p: c.params(), open: tiles.AllTiles} }
 
 // Time fills d in with everything about t but its values, as the next of a chain.
-func (m *Timer) Time(d *Descriptor, t *regs.Task) { m.p.time(d, t, m.open, &m.line) }
+func (m *Timer) Time(d *DescriptorReport, t *regs.Task) { m.p.time(d, t, m.open, &m.line) }
 
 // Frequency is the engine's clock.
 func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
 
 // Finish ends a chain: it adds to its last descriptor what memory still takes of the
 // results. A task after it starts a new chain.
-func (m *Timer) Finish(d *Descriptor) {
+func (m *Timer) Finish(d *DescriptorReport) {
 	m.p.finish(d, m.open, &m.line)
 	m.line = pipeline{}
 }

@@ -12,7 +12,7 @@
 //	planar elements          dma/l2 rows of the result
 //	     |                      |
 //	     v                      v
-//	 Descriptor{cycles by cause, units, bytes, counters, energy}   device memory
+//	 DescriptorReport{cycles by cause, units, bytes, counters, energy}   device memory
 //
 // A chain is more than its descriptors one by one. Coefficients of a task with several
 // patches stay in the 64 KiB of kernel memory of each engine, so that those of the next

@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 			}
 			r := d.Report()
 			// A task starts while the results of the one before are on their way.
-			var before Descriptor
+			var before DescriptorReport
 			NewTimer(M1()).Time(&before, tc.task())
 			want := []Fault{{tc.unit, 1, before.Cycles.Total(), tc.what}}
 			if diff := cmp.Diff(want, r.Faults); diff != "" {

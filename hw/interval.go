@@ -9,7 +9,7 @@ type spread struct{ low, high float64 }
 
 // Interval bounds the descriptor's time: four of five measurements of its kind lie
 // within (from leave-one-shape-out residuals).
-func (d *Descriptor) Interval() (low, high clock.Nanoseconds) {
+func (d *DescriptorReport) Interval() (low, high clock.Nanoseconds) {
 	s := spreadOf(d)
 	return clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high))
 }
@@ -27,7 +27,7 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 // spreadOf is the spread of a descriptor's kind: convolutions with a window, those of one
 // pixel, products with the exchanges and copies that prepare them, and passes over a
 // tensor.
-func spreadOf(d *Descriptor) spread {
+func spreadOf(d *DescriptorReport) spread {
 	switch d.Op {
 	case Conv:
 		if d.Shape.Kh*d.Shape.Kw > 1 {

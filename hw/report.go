@@ -109,8 +109,8 @@ type ExeCycles struct {
 	Model  uint16 // by the rule read from real programs
 }
 
-// A Descriptor is what the device says of one task.
-type Descriptor struct {
+// A DescriptorReport is what the device says of one task.
+type DescriptorReport struct {
 	Index   int
 	Offset  uint32
 	Op      Op
@@ -154,7 +154,7 @@ func (f Fault) String() string {
 
 // A Report is what a chain did.
 type Report struct {
-	Descriptors []Descriptor
+	Descriptors []DescriptorReport
 	Faults      []Fault
 	Cycles      clock.Cycles
 	Time        clock.Nanoseconds
@@ -189,7 +189,7 @@ func (r *Report) Saved() (n clock.Cycles) {
 }
 
 // Engines is the most engines that a descriptor had at work.
-func Engines(list []Descriptor) (n int) {
+func Engines(list []DescriptorReport) (n int) {
 	for i := range list {
 		n = max(n, list[i].Engines)
 	}

@@ -106,7 +106,7 @@ func TestCounters(t *testing.T) {
 	second := newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s)
 	secondFromMemory(second)
 	for name, task := range map[string]*regs.Task{"conv": newConv(s, s), "planar": second} {
-		var d Descriptor
+		var d DescriptorReport
 		NewTimer(M1()).Time(&d, task)
 		got := make(map[string]uint64)
 		n := 0
@@ -192,7 +192,7 @@ func TestTimer(t *testing.T) {
 		d.Execute(task)
 	}
 	for i, task := range list {
-		var got Descriptor
+		var got DescriptorReport
 		m.Time(&got, task)
 		if i == len(list)-1 {
 			m.Finish(&got)
@@ -210,7 +210,7 @@ func BenchmarkTimer(b *testing.B) {
 	s := shape{4, 2, 2}
 	tasks := []*regs.Task{newConv(s, s), newPass(s), newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)}
 	m := NewTimer(M1())
-	var d Descriptor
+	var d DescriptorReport
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {

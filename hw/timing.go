@@ -11,9 +11,9 @@ import (
 )
 
 // time fills in everything about a task but its values. It allocates nothing.
-func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeline) {
+func (p *params) time(d *DescriptorReport, t *regs.Task, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
-	*d = Descriptor{} // cleared where it stands: a literal with fields would be copied
+	*d = DescriptorReport{} // cleared where it stands: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
 	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g)
 	d.DMA = dma.TrafficOf(g)
@@ -46,7 +46,7 @@ func (p *params) time(d *Descriptor, t *regs.Task, open tiles.Enables, l *pipeli
 }
 
 // conclude makes of a descriptor's cycles and events what follows from them.
-func (p *params) conclude(d *Descriptor, open tiles.Enables) {
+func (p *params) conclude(d *DescriptorReport, open tiles.Enables) {
 	d.Time = p.clock.Time(d.Cycles.Total())
 	d.Parts = p.energy(d, open)
 	d.Energy = d.Parts.Total()
@@ -54,7 +54,7 @@ func (p *params) conclude(d *Descriptor, open tiles.Enables) {
 }
 
 // finish adds to the last descriptor of a chain what memory still takes of its results.
-func (p *params) finish(d *Descriptor, open tiles.Enables, l *pipeline) {
+func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
 		l.drain = 0
@@ -197,7 +197,7 @@ func exeCycles(g *regs.Groups, t dma.Traffic) uint16 {
 // energy is the descriptor's events times what each costs. Engines burn the active power
 // for as long as it runs; those that it leaves alone a step less each, gated tiles
 // nothing.
-func (p *params) energy(d *Descriptor, open tiles.Enables) EnergyParts {
+func (p *params) energy(d *DescriptorReport, open tiles.Enables) EnergyParts {
 	alone := float64(open.Tiles())/tiles.TilesPerEngine - float64(d.Engines)
 	active := float64(p.active*float64(open.Tiles())/tiles.Tiles) - float64(p.step*max(0, alone))
 	return EnergyParts{

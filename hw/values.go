@@ -13,7 +13,7 @@ import (
 
 // values computes a task. What the model cannot compute goes to r.Note; a fault of the
 // device is returned.
-func (d *Device) values(r *Descriptor, t *regs.Task) *Fault {
+func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
 	if d.broken >= 0 {
 		r.Note = fmt.Sprintf("the values of descriptor %d, before it, are not known", d.broken)
 		return nil

@@ -6,8 +6,8 @@ import (
 )
 
 func BenchmarkRead(b *testing.B) {
-	for _, name := range Examples() {
-		file, err := Example(name)
+	for _, name := range exampleNames() {
+		file, err := exampleFile(name)
 		if err != nil {
 			b.Fatal(err)
 		}

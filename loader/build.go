@@ -23,6 +23,11 @@ type Builder struct {
 	Banner        string             // the compiler's command line
 	Empty         []string           // names of segments without memory
 	NoteBytes     int                // size of a note command, 0 for none
+
+	// Late writes what compilers of 2024 on write otherwise than those before: operation
+	// commands of 0xd48 bytes ahead of their names, an output's operand named NAME@output
+	// beside its port NAME, and sentinel tiles for the lanes a descriptor leaves off.
+	Late bool
 }
 
 // Build makes the container, reads it back and links it: what it returns runs.
@@ -54,7 +59,7 @@ func (b *Builder) Container() (*Container, error) {
 	}
 	l := &layout{Builder: b}
 	l.place()
-	c := &Container{CPUType: cpuTypeEngine, Subtype: subtypeM1, FileType: fileExecutable, Flags: headerFlags}
+	c := &Container{CPUType: cpuTypeEngine, Subtype: SubtypeM1, FileType: fileExecutable, Flags: headerFlags}
 	for _, s := range l.segments {
 		c.Loads = append(c.Loads, s)
 	}
@@ -69,11 +74,11 @@ func (b *Builder) Container() (*Container, error) {
 			}
 		}
 	}
-	banner := newLoad(cmdBanner, commandHeader+len(b.Banner)+1)
+	banner := newLoad(CommandBanner, commandHeader+len(b.Banner)+1)
 	copy(banner[commandHeader:], b.Banner)
 	c.Loads = append(c.Loads, &BannerLoad{banner, b.Banner})
 	if b.NoteBytes > 0 {
-		c.Loads = append(c.Loads, newLoad(cmdNote, b.NoteBytes))
+		c.Loads = append(c.Loads, newLoad(CommandNote, b.NoteBytes))
 	}
 	symtab := l.symtab()
 	c.Loads = append(c.Loads, symtab)
@@ -94,19 +99,19 @@ type layout struct {
 }
 
 // newLoad makes an empty command, its size rounded up to 8 bytes.
-func newLoad(cmd uint32, size int) LoadBytes {
+func newLoad(cmd Command, size int) LoadBytes {
 	b := make(LoadBytes, roundUp(uint64(size), 8))
-	le.PutUint32(b, cmd)
+	le.PutUint32(b, uint32(cmd))
 	le.PutUint32(b[4:], uint32(len(b)))
 	return b
 }
 
-func newSegment(name string, addr, size uint64, prot Protection, flags uint32, sections ...*SectionHeader) *SegmentLoad {
+func newSegment(name string, addr, size uint64, prot Protection, flags SegmentFlags, sections ...*SectionHeader) *SegmentLoad {
 	for _, s := range sections {
 		s.Segment = name
 	}
 	return &SegmentLoad{
-		LoadBytes: newLoad(cmdSegment, segmentSize+sectionSize*len(sections)),
+		LoadBytes: newLoad(CommandSegment, segmentSize+sectionSize*len(sections)),
 		Name:      name, Addr: addr, MemSize: roundUp(size, PageSize),
 		MaxProt: prot, Prot: prot, Flags: flags, Sections: sections,
 	}
@@ -119,12 +124,12 @@ const (
 
 // place gives everything its device address and makes the segments.
 func (l *layout) place() {
-	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, segmentPadded)}
+	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
 	at := uint64(ApertureBase)
 	if l.Scratch > 0 {
 		l.bars[regs.BARScratch] = at
 		l.segments = append(l.segments, newSegment("__DATA", at, l.Scratch, ProtRead|ProtWrite, 0,
-			&SectionHeader{Name: "__bss", Addr: at, Size: l.Scratch, Align: pageAlign, Flags: sectionScratch}))
+			&SectionHeader{Name: "__bss", Addr: at, Size: l.Scratch, Align: pageAlign, Flags: SectionScratch}))
 		at += roundUp(l.Scratch, PageSize)
 	}
 	l.ports = slices.Clone(l.Builder.Ports)
@@ -140,11 +145,11 @@ func (l *layout) place() {
 		}
 		at = max(at, roundUp(p.Address+p.Bytes, PageSize))
 		l.bars[p.BAR] = p.Address
-		name, prot, flags := "__const", ProtRead, uint32(sectionInput)
+		name, prot, flags := "__const", ProtRead, SectionInput
 		if p.Direction == Output {
-			name, prot, flags = "__data", ProtWrite, sectionOutput
+			name, prot, flags = "__data", ProtWrite, SectionOutput
 		}
-		l.segments = append(l.segments, newSegment("__FVMLIB", p.Address, p.Bytes, prot, segmentWindow,
+		l.segments = append(l.segments, newSegment("__FVMLIB", p.Address, p.Bytes, prot, SegmentWindow,
 			&SectionHeader{Name: name, Addr: p.Address, Size: p.Bytes, Align: pageAlign, Flags: flags}))
 	}
 	l.placeText(at)
@@ -157,15 +162,15 @@ func (l *layout) place() {
 func (l *layout) placeText(at uint64) {
 	text := regs.EncodeChain(l.Chain)
 	at = cmp.Or(l.TextAddr, at)
-	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: sectionText, Data: text}
-	constants, flags := l.Constants, uint32(0)
+	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: SectionText, Data: text}
+	constants, flags := l.Constants, SegmentFlags(0)
 	if constants == nil {
-		constants, flags = make([]byte, unreadConstants), segmentPadded
+		constants, flags = make([]byte, unreadConstants), SegmentPadded
 	}
 	behind := roundUp(at+uint64(len(text)), TileSize)
 	l.consts = &SectionHeader{
 		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
-		Align: tileAlign, Flags: sectionConst, Data: constants,
+		Align: tileAlign, Flags: SectionConst, Data: constants,
 	}
 	l.bars[regs.BARText], l.bars[regs.BARWeights] = l.text.Addr, l.consts.Addr
 	if l.ConstantsAddr == 0 {
@@ -194,7 +199,7 @@ func (l *layout) sectionIndex(at uint64) uint8 {
 }
 
 func portLoad(p *Port) *PortLoad {
-	b := newLoad(cmdPort64, 0x18+len(p.Name)+1)
+	b := newLoad(CommandPort64, 0x18+len(p.Name)+1)
 	le.PutUint32(b[8:], 0x18)
 	copy(b[0x18:], p.Name)
 	return &PortLoad{b, p.Address, p.Name}
@@ -203,9 +208,9 @@ func portLoad(p *Port) *PortLoad {
 // program makes the thread command of flavor 1 as later compilers write it.
 func (l *layout) program() *ProgramLoad {
 	const size = 0x878
-	b := newLoad(cmdThread, size+len(l.procedure())+1)
+	b := newLoad(CommandThread, size+len(l.procedure())+1)
 	for at, v := range map[int]uint32{
-		8: flavorProgram, 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
+		8: uint32(FlavorProgram), 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
 		programWord850: 0x11, programWord858: 4, 0x860: 1, 0x868: 9, 0x86c: 8,
 	} {
 		le.PutUint32(b[at:], v)
@@ -218,8 +223,15 @@ func (l *layout) program() *ProgramLoad {
 }
 
 func (l *layout) operation(p *Port) *OperationLoad {
-	names := []string{l.procedure(), p.Name, p.Name}
-	size := operationSize
+	operand, size := p.Name, operationSize
+	if l.Late {
+		size = operationLateSize
+		if p.Direction == Output {
+			operand += "@output"
+		}
+	}
+	fields := size
+	names := []string{l.procedure(), operand, p.Name}
 	var at [3]uint32
 	for i, n := range names {
 		at[i] = uint32(size)
@@ -232,10 +244,10 @@ func (l *layout) operation(p *Port) *OperationLoad {
 			extent += uint64(n-1) * p.Strides[i]
 		}
 	}
-	b := newLoad(cmdThread, size)
+	b := newLoad(CommandThread, size)
 	for off, v := range map[int]uint32{
-		8: flavorOperation, 0xc: (operationSize - 0x10) / 4, operationWord10: 3,
-		operationProcedure: at[0], operationPort: at[1], operationSymbol: at[2],
+		8: uint32(FlavorOperation), 0xc: uint32(fields-0x10) / 4, operationWord10: 3,
+		operationProcedure: at[0], operationOperand: at[1], operationSymbol: at[2],
 		operationShape + 16: 1, operationWord78: 1,
 	} {
 		le.PutUint32(b[off:], v)
@@ -246,7 +258,7 @@ func (l *layout) operation(p *Port) *OperationLoad {
 		copy(b[at[i]:], n)
 	}
 	return &OperationLoad{
-		LoadBytes: b, Direction: p.Direction, Procedure: l.procedure(), Port: p.Name,
+		LoadBytes: b, Direction: p.Direction, Procedure: l.procedure(), Operand: operand, Port: p.Name,
 		Type: uint32(Float16().Code), Shape: p.Shape, Strides: p.Strides,
 	}
 }
@@ -263,7 +275,7 @@ func (l *layout) offsets(c *Container, symtab *SymtabLoad) {
 	symtab.StringOffset = uint32(at)
 	at = roundUp(at+uint64(len(symtab.Strings)), 8)
 	if n := uint64(len(l.text.Relocs)); n > 0 {
-		l.text.Flags = sectionTextReloc
+		l.text.Flags = SectionText | SectionRelocated
 		l.text.RelocOffset = uint32(at)
 		at += relocSize * n
 	}

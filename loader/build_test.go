@@ -1,6 +1,8 @@
 package loader
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,8 +11,8 @@ import (
 
 // TestExamples links every example and holds its ports to what its name says.
 func TestExamples(t *testing.T) {
-	for _, name := range Examples() {
-		p, err := ExampleProgram(name)
+	for _, name := range exampleNames() {
+		p, err := exampleProgram(name)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -30,18 +32,12 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ExampleProgram("nothing"); err == nil {
-		t.Error("a program that is not there was made")
-	}
-	if _, err := Example("nothing"); err == nil || !strings.Contains(err.Error(), "identity") {
-		t.Errorf("error %v for an example that is not there", err)
-	}
 }
 
 // TestBuilder places a program with scratch memory as bare texts are placed.
 func TestBuilder(t *testing.T) {
 	build := func() *Builder {
-		b, err := concatExample()
+		b, err := exampleBuilder("concat")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +77,7 @@ func TestBuilder(t *testing.T) {
 // TestScratchKernel: a kernel in scratch memory takes the header's extra word and has no
 // weight tiles.
 func TestScratchKernel(t *testing.T) {
-	b, err := convExample()
+	b, err := exampleBuilder("conv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +106,7 @@ func TestScratchKernel(t *testing.T) {
 
 // TestSequence links three descriptors.
 func TestSequence(t *testing.T) {
-	chain := Sequence(copyTask(16, 1, 4).descriptor(), prepareVector(64), copyTask(16, 1, 4).descriptor())
+	chain := Sequence(blank(126), blank(126), blank(126))
 	text := regs.EncodeChain(chain)
 	var got []uint32
 	for d, err := range regs.Chain(text, chain[0].Words) {
@@ -125,7 +121,65 @@ func TestSequence(t *testing.T) {
 			t.Fatalf("offsets, tasks and events %#x, want %#x", got, want)
 		}
 	}
-	if one := Sequence(copyTask(16, 1, 4).descriptor())[0].Header; one.LogEvents != 0x42a || one.Task != 0x2000000 {
+	if one := Sequence(blank(126))[0].Header; one.LogEvents != 0x42a || one.Task != 0x2000000 {
 		t.Errorf("a single descriptor: task %#x, events %#x", uint32(one.Task), uint32(one.LogEvents))
+	}
+}
+
+// TestLateContainer holds the reader to the containers of compilers from 2024 on: the
+// operand of an output is not named as its port, which the symbol names, and every lane
+// that is off has a sentinel tile.
+func TestLateContainer(t *testing.T) {
+	b, err := exampleBuilder("conv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Late = true
+	p, err := b.Build("late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"x", "y"} {
+		if got := p.Ports[i].Name; got != want {
+			t.Errorf("port %d is %q, want %q", i, got, want)
+		}
+	}
+	var operands []string
+	for _, l := range p.Container.Loads {
+		if o, ok := l.(*OperationLoad); ok {
+			operands = append(operands, o.Operand+" of "+o.Port)
+			if n := len(o.Raw()); n < 0xd48 {
+				t.Errorf("operation command of %#x bytes", n)
+			}
+		}
+	}
+	if want := []string{"x of x", "y@output of y"}; !slices.Equal(operands, want) {
+		t.Errorf("operands %q, want %q", operands, want)
+	}
+	live := 0
+	for i, tile := range p.Tiles {
+		if tile.Live {
+			live++
+		}
+		if end := p.BARs[regs.BARWeights] + uint64(len(b.Constants)); tile.Lane != i || tile.Live != (i < 3) || !tile.Live && tile.Addr != end {
+			t.Errorf("tile %d: %+v, section ends at %#x", i, tile, end)
+		}
+	}
+	if live != 3 || len(p.Tiles) != 16 || len(p.Relocations) != 3 {
+		t.Errorf("%d tiles, %d live, %d relocations; want 16, 3, 3", len(p.Tiles), live, len(p.Relocations))
+	}
+	file := p.Container.Bytes()
+	again, err := Read("late", bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again.Bytes(), file) {
+		t.Error("the written container differs from the read one")
+	}
+	// A symbol that no port has is refused, whatever the operand is called.
+	at := bytes.Index(file, []byte("y@output\x00y\x00")) + len("y@output\x00")
+	file[at] = 'q'
+	if _, err := Read("late", bytes.NewReader(file), int64(len(file))); err == nil || !strings.Contains(err.Error(), "without a port") {
+		t.Errorf("an operation of no port: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ const firstShape = 44
 
 // symtab makes the symbol table and, with its weight tiles, the relocations.
 func (l *layout) symtab() *SymtabLoad {
-	t := &SymtabLoad{LoadBytes: newLoad(cmdSymtab, 24), Strings: []byte{0}}
+	t := &SymtabLoad{LoadBytes: newLoad(CommandSymtab, 24), Strings: []byte{0}}
 	add := func(s Symbol) {
 		s.index = uint32(len(t.Strings))
 		t.Strings = append(append(t.Strings, s.Name...), 0)
@@ -38,20 +38,20 @@ func (l *layout) symtab() *SymtabLoad {
 	}
 	for i := range l.ports {
 		p := &l.ports[i]
-		s := Symbol{Name: p.Name, Type: symbolDefined, Section: l.sectionIndex(p.Address), Value: p.Address}
+		s := Symbol{Name: p.Name, Type: SymbolDefined, Section: l.sectionIndex(p.Address), Value: p.Address}
 		if p.Direction == Input {
 			s.Desc = 2
 		}
 		add(s)
 	}
 	for _, e := range knownTypes() {
-		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: symbolElement})
+		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: SymbolElement})
 	}
 	for i := range l.ports {
 		p := &l.ports[i]
 		number := firstShape + i*(1+len(axes))
 		sh := Shape{p.Name, p.Shape, p.Strides, Float16().Code}
-		add(Symbol{Name: sh.spell(number), Type: symbolShape, Desc: uint16(number)})
+		add(Symbol{Name: sh.spell(number), Type: SymbolShape, Desc: uint16(number)})
 	}
 	return t
 }
@@ -75,19 +75,31 @@ func (l *layout) tiles(d *regs.Descriptor) []Symbol {
 		}
 	}
 	digest := sha256.New()
+	first := len(l.text.Relocs)
 	var out []Symbol
 	for i, c := range g.KernelDMASrc.CoeffDMAConfig {
 		base, size := uint64(g.KernelDMASrc.CoeffBaseAddr[i].Bytes()), uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
 		if !c.En() || base+size > uint64(len(l.consts.Data)) || words[i] == 0 {
+			if l.Late {
+				out = append(out, l.sentinel(i))
+			}
 			continue
 		}
 		digest.Write(l.consts.Data[base : base+size])
 		section := uint32(l.sectionIndex(l.consts.Addr))
 		l.text.Relocs = append(l.text.Relocs, RelocPair{words[i], relocSection&^0xffffff | section})
-		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: symbolDefined, Desc: 2, Value: l.consts.Addr + base})
+		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + base})
+	}
+	if len(l.text.Relocs) == first {
+		return nil // no lane is on: a weight without tiles has no name
 	}
 	for i := range out {
 		out[i].Name = fmt.Sprintf("K%X%s", digest.Sum(nil), out[i].Name)
 	}
 	return out
+}
+
+// sentinel is the tile of a lane that reads nothing: it stands at the section's end.
+func (l *layout) sentinel(lane int) Symbol {
+	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: SymbolDefined, Value: l.consts.Addr + l.consts.Size}
 }

@@ -81,8 +81,8 @@ func TestCaptureErrors(t *testing.T) {
 
 // TestNotCapture keeps chains from passing for pairs.
 func TestNotCapture(t *testing.T) {
-	for _, name := range Examples() {
-		p, err := ExampleProgram(name)
+	for _, name := range exampleNames() {
+		p, err := exampleProgram(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,16 +14,17 @@ var le = binary.LittleEndian
 // A Container is a hardware container: the header, the load commands, and the bytes
 // they own. What no field names is carried as it was.
 type Container struct {
-	CPUType, Subtype, FileType, Flags, Reserved uint32
-	Loads                                       []Load
-	Size                                        uint64 // bytes of the file
+	CPUType, FileType, Flags, Reserved uint32
+	Subtype                            Subtype
+	Loads                              []Load
+	Size                               uint64 // bytes of the file
 
 	gaps []extent // bytes no command owns
 }
 
 // A Load is a load command.
 type Load interface {
-	Command() uint32
+	Command() Command
 	Raw() []byte      // the whole command as it was read or first made
 	store(dst []byte) // writes the known fields over a copy of Raw
 }
@@ -32,7 +33,7 @@ type Load interface {
 type LoadBytes []byte
 
 // Command is the command's number.
-func (b LoadBytes) Command() uint32 { return le.Uint32(b) }
+func (b LoadBytes) Command() Command { return Command(le.Uint32(b)) }
 
 // Raw returns the bytes.
 func (b LoadBytes) Raw() []byte { return b }
@@ -46,7 +47,7 @@ type SegmentLoad struct {
 	Addr, MemSize    uint64 // device address and bytes
 	Offset, FileSize uint64 // where its bytes are; both zero in a window
 	MaxProt, Prot    Protection
-	Flags            uint32
+	Flags            SegmentFlags
 	Sections         []*SectionHeader
 	Data             []byte // of a segment without sections
 }
@@ -58,7 +59,7 @@ type SectionHeader struct {
 	Offset        uint32 // in the file; 0 in a window
 	Align         uint32 // log2
 	RelocOffset   uint32
-	Flags         uint32
+	Flags         SectionFlags
 	Relocs        []RelocPair
 	Data          []byte // nil in a window
 }
@@ -87,14 +88,18 @@ type ProgramLoad struct {
 	Procedure  string
 }
 
-// An OperationLoad is a thread command of flavor 3: a port with its shape.
+// An OperationLoad is a thread command of flavor 3: an operand of a procedure, the port
+// it is bound to, and its shape. Compilers of 2020 give the operand and the port the same
+// name; later ones name an output's operand probs@output and its port probs.
 type OperationLoad struct {
 	LoadBytes
-	Direction       Direction
-	Procedure, Port string
-	Type            uint32
-	Shape           [4]int    // N, C, H, W
-	Strides         [4]uint64 // bytes
+	Direction Direction
+	Procedure string
+	Operand   string // of the operation
+	Port      string // the symbol: that of the port command and its shape
+	Type      uint32
+	Shape     [4]int    // N, C, H, W
+	Strides   [4]uint64 // bytes
 }
 
 // A BannerLoad is the compiler's own command line.
@@ -191,15 +196,14 @@ func parseContainer(file []byte) (*Container, error) {
 		return nil, fail(uint64(len(file)), nil, "container header of %d bytes is cut off", headerSize)
 	}
 	c := &Container{
-		CPUType: le.Uint32(file[4:]), Subtype: le.Uint32(file[8:]), FileType: le.Uint32(file[12:]),
+		CPUType: le.Uint32(file[4:]), Subtype: Subtype(le.Uint32(file[8:])), FileType: le.Uint32(file[12:]),
 		Flags: le.Uint32(file[24:]), Reserved: le.Uint32(file[28:]), Size: uint64(len(file)),
 	}
 	if c.CPUType != cpuTypeEngine {
 		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
 	}
-	if c.Subtype != subtypeM1 {
-		return nil, &UnsupportedError{"container for " + SubtypeName(c.Subtype),
-			fmt.Sprintf("subtype %d; the model runs subtype %d, %s", c.Subtype, subtypeM1, SubtypeName(subtypeM1))}
+	if c.Subtype != SubtypeM1 {
+		return nil, c.unsupported()
 	}
 	if c.FileType != fileExecutable {
 		return nil, fail(12, c.FileType, "file type is not %d, executable", fileExecutable)
@@ -243,18 +247,24 @@ func parseContainer(file []byte) (*Container, error) {
 	return c, nil
 }
 
+// unsupported is the error of a container for another generation.
+func (c *Container) unsupported() error {
+	return &UnsupportedError{"container for " + c.Subtype.String(),
+		fmt.Sprintf("subtype %d; the model runs subtype %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
+}
+
 // load decodes the command at file offset at.
 func (r *reader) load(at uint64, b []byte) (Load, error) {
-	switch le.Uint32(b) {
-	case cmdSegment:
+	switch Command(le.Uint32(b)) {
+	case CommandSegment:
 		return r.segment(at, b)
-	case cmdPort, cmdPort64:
+	case CommandPort, CommandPort64:
 		return r.port(at, b)
-	case cmdThread:
+	case CommandThread:
 		return r.thread(at, b)
-	case cmdBanner:
+	case CommandBanner:
 		return &BannerLoad{b, cString(b[commandHeader:])}, nil
-	case cmdSymtab:
+	case CommandSymtab:
 		return r.symtab(at, b)
 	}
 	return LoadBytes(b), nil
@@ -289,7 +299,7 @@ func (r *reader) name(at uint64, b []byte, field int, what string) (string, erro
 func (r *reader) port(at uint64, b []byte) (Load, error) {
 	p := &PortLoad{LoadBytes: b}
 	want, addr := 0x14, func() uint64 { return uint64(le.Uint32(b[0x10:])) }
-	if le.Uint32(b) == cmdPort64 {
+	if Command(le.Uint32(b)) == CommandPort64 {
 		want, addr = 0x18, func() uint64 { return le.Uint64(b[0x10:]) }
 	}
 	if len(b) < want {
@@ -304,7 +314,7 @@ func (r *reader) port(at uint64, b []byte) (Load, error) {
 }
 
 func (p *PortLoad) store(dst []byte) {
-	if p.Command() == cmdPort64 {
+	if p.Command() == CommandPort64 {
 		le.PutUint64(dst[0x10:], p.Addr)
 		return
 	}
@@ -315,10 +325,10 @@ func (r *reader) thread(at uint64, b []byte) (Load, error) {
 	if len(b) < 12 {
 		return nil, short(at, b, 12, "thread command")
 	}
-	switch le.Uint32(b[8:]) {
-	case flavorProgram:
+	switch Flavor(le.Uint32(b[8:])) {
+	case FlavorProgram:
 		return r.program(at, b)
-	case flavorOperation:
+	case FlavorOperation:
 		return r.operation(at, b)
 	}
 	return LoadBytes(b), nil
@@ -381,7 +391,10 @@ func (r *reader) operation(at uint64, b []byte) (Load, error) {
 	if o.Procedure, err = r.name(at, b, operationProcedure, "procedure"); err != nil {
 		return nil, err
 	}
-	if o.Port, err = r.name(at, b, operationPort, "port"); err != nil {
+	if o.Operand, err = r.name(at, b, operationOperand, "operand"); err != nil {
+		return nil, err
+	}
+	if o.Port, err = r.name(at, b, operationSymbol, "port"); err != nil {
 		return nil, err
 	}
 	return o, nil

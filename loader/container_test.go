@@ -127,8 +127,8 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	t.Run("examples", func(t *testing.T) {
-		for _, name := range Examples() {
-			file, err := Example(name)
+		for _, name := range exampleNames() {
+			file, err := exampleFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestRewrite holds the writer to the fields: the file is made from them, not kept.
 func TestRewrite(t *testing.T) {
-	p, err := IdentityProgram()
+	p, err := exampleProgram("identity")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,12 @@ import (
 	"log"
 
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 // The identity layer, read and linked: where each descriptor reads and writes.
 func Example() {
-	file, err := loader.Identity()
+	file, err := lower.Identity()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func Example() {
 
 // A container for another machine is refused by name.
 func ExampleUnsupportedError() {
-	file, err := loader.Identity()
+	file, err := lower.Identity()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func ExampleUnsupportedError() {
 
 // A broken container is refused with the byte that is wrong.
 func ExampleFormatError() {
-	file, err := loader.Identity()
+	file, err := lower.Identity()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -65,13 +65,13 @@ func try(file []byte) error {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range Examples() {
-		file, err := Example(name)
+	for _, name := range exampleNames() {
+		file, err := exampleFile(name)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(file)
-		p, err := ExampleProgram(name)
+		p, err := exampleProgram(name)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -119,8 +119,8 @@ func mutate(r *rand.Rand, file []byte, active int) []byte {
 // and none costs much more memory than it has bytes.
 func TestMutations(t *testing.T) {
 	var files [][]byte
-	for _, name := range Examples() {
-		file, err := Example(name)
+	for _, name := range exampleNames() {
+		file, err := exampleFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func (c *Container) program(name string) (*Program, error) {
 		at += uint64(len(l.Raw()))
 	}
 	if m.main == nil {
-		return nil, fail(at, nil, "no program descriptor: a thread command of flavor %d", flavorProgram)
+		return nil, fail(at, nil, "no program descriptor: a thread command of flavor %d", FlavorProgram)
 	}
 	if m.text == nil {
 		return nil, fail(at, nil, "no section __TEXT,__text")

@@ -12,7 +12,7 @@ import (
 // edited is an example with a register of one descriptor changed in its text.
 func edited(t *testing.T, name string, task int, block, register string, value uint32) *Program {
 	t.Helper()
-	p, err := ExampleProgram(name)
+	p, err := exampleProgram(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestSurfaceErrors(t *testing.T) {
 // TestBaseErrors links programs whose buffers or counts do not hold.
 func TestBaseErrors(t *testing.T) {
 	get := func() *Program {
-		p, err := IdentityProgram()
+		p, err := exampleProgram("identity")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestBaseErrors(t *testing.T) {
 
 // TestOptions gives a bare text what it does not say.
 func TestOptions(t *testing.T) {
-	p, err := IdentityProgram()
+	p, err := exampleProgram("identity")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestOptions(t *testing.T) {
 
 // TestLinkedSegment looks addresses up.
 func TestLinkedSegment(t *testing.T) {
-	p, err := IdentityProgram()
+	p, err := exampleProgram("identity")
 	if err != nil {
 		t.Fatal(err)
 	}

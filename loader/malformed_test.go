@@ -12,7 +12,7 @@ import (
 // commands.
 func identity(t testing.TB) (file []byte, at map[string]int) {
 	t.Helper()
-	file, err := Identity()
+	file, err := exampleFile("identity")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,8 @@ func TestMalformed(t *testing.T) {
 		{"operation's direction", put32(at["op t0"]+operationDirection, 3), at["op t0"] + operationDirection, "direction"},
 		{"operation's shape", put32(at["op t0"]+operationShape+4, 0), at["op t0"] + operationShape + 4, "extent of axis c"},
 		{"operation's stride", put64(at["op t0"]+operationStrides, 1<<50), at["op t0"] + operationStrides, "stride of axis n"},
-		{"operation's port name", put32(at["op t0"]+operationPort, 0x98), at["op t0"] + operationPort, "name of port"},
+		{"operation's operand name", put32(at["op t0"]+operationOperand, 0x98), at["op t0"] + operationOperand, "name of operand"},
+		{"operation's port name", put32(at["op t0"]+operationSymbol, 0x98), at["op t0"] + operationSymbol, "name of port"},
 		{"operation's procedure name", put32(at["op t0"]+operationProcedure, 0x98), at["op t0"] + operationProcedure, "name of procedure"},
 		{"symbols leave the file", put32(at["symtab"]+8, 1<<30), at["symtab"] + 8, "symbol table"},
 		{"too many symbols", put32(at["symtab"]+12, 1<<28), at["symtab"] + 8, "symbol table"},

@@ -1,10 +1,6 @@
 package loader
 
-import (
-	"fmt"
-
-	"anesim/hw/regs"
-)
+import "anesim/hw/regs"
 
 // Magic numbers of the files that turn up where a program is expected, as the
 // little-endian word at offset 0.
@@ -21,58 +17,21 @@ const (
 
 // Values of the container header (bytes; table 23.9 of the format document).
 const (
-	cpuTypeEngine  = 0x80
-	subtypeM1      = 4
+	cpuTypeEngine = 0x80
+
 	fileExecutable = 2
 	headerFlags    = 0x200000
 
 	headerSize = 32
 )
 
-// SubtypeName names the machines of a container subtype.
-func SubtypeName(subtype uint32) string {
-	switch subtype {
-	case 1:
-		return "A12"
-	case 3:
-		return "A13"
-	case subtypeM1:
-		return "M1/A14"
-	case 5:
-		return "A15/M2"
-	case 6:
-		return "A16/M3"
-	case 7:
-		return "A17/M4"
-	case 9:
-		return "A18/M5"
-	case 10:
-		return "A19"
-	}
-	return fmt.Sprintf("subtype %d", subtype)
-}
-
-// Load commands (bytes).
+// Sizes of the records of a container (bytes).
 const (
-	cmdSymtab  = 0x02
-	cmdThread  = 0x04
-	cmdPort    = 0x06 // 32-bit aperture address
-	cmdBanner  = 0x08
-	cmdSegment = 0x19
-	cmdNote    = 0x31
-	cmdPort64  = 0x40 // 64-bit aperture address
-
 	commandHeader = 8 // command and size
 	segmentSize   = 72
 	sectionSize   = 80
 	symbolSize    = 16
 	relocSize     = 8
-)
-
-// Thread command flavors (bytes).
-const (
-	flavorProgram   = 1 // buffers, size of the first descriptor, descriptor count
-	flavorOperation = 3 // one port with its shape
 )
 
 // Offsets in the thread command of flavor 1, from the command's start (bytes).
@@ -90,38 +49,19 @@ const (
 
 // Offsets in the thread command of flavor 3 (bytes).
 const (
-	operationWord10    = 0x10 // 3 in every program
-	operationDirection = 0x14 // 1 input, 2 output
-	operationProcedure = 0x18 // offset of the procedure's name
-	operationPort      = 0x20 // offset of the port's name
-	operationType      = 0x24 // element type
-	operationShape     = 0x28 // N, C, H, W, and a fifth extent of 1
-	operationStrides   = 0x50 // the same axes, u64 each
-	operationBytes     = 0x70 // u64
-	operationWord78    = 0x78 // 1
-	operationSymbol    = 0x7c // offset of the symbol's name
-	operationExtent    = 0x80 // u64: bytes to the end of the last element on outputs
-	operationSize      = 0x88 // without the names
-)
-
-// Section flags (bytes).
-const (
-	sectionText      = 0x28
-	sectionTextReloc = 0x128
-	sectionConst     = 0x26
-	sectionInput     = 0x21
-	sectionOutput    = 0x23
-	sectionScratch   = 0x01 // inferred: zero-fill, as Mach-O has it
-
-	segmentPadded = 4 // __PAGEZERO, and a __TEXT whose constants no register reads
-	segmentWindow = 6 // __FVMLIB
-)
-
-// Symbol types (bytes).
-const (
-	symbolDefined = 0x0f // weight tiles and ports
-	symbolShape   = 0x20
-	symbolElement = 0x80 // the element-type catalogue
+	operationWord10    = 0x10  // 3 in every program
+	operationDirection = 0x14  // 1 input, 2 output
+	operationProcedure = 0x18  // offset of the procedure's name
+	operationOperand   = 0x20  // offset of the operand's name: probs@output
+	operationType      = 0x24  // element type
+	operationShape     = 0x28  // N, C, H, W, and a fifth extent of 1
+	operationStrides   = 0x50  // the same axes, u64 each
+	operationBytes     = 0x70  // u64
+	operationWord78    = 0x78  // 1
+	operationSymbol    = 0x7c  // offset of the symbol's name, that of the port: probs
+	operationExtent    = 0x80  // u64: bytes to the end of the last element on outputs
+	operationSize      = 0x88  // without the names
+	operationLateSize  = 0xd48 // the same since 2024
 )
 
 // relocSection is the second word of a Mach-O relocation pair on __text: the word is

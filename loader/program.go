@@ -21,7 +21,7 @@ const (
 type Program struct {
 	Name    string // as given to Read
 	Form    Form
-	Subtype uint32 // 4, the M1; 0 for captured registers
+	Subtype Subtype // 4, the M1; 0 for captured registers
 
 	Text       []byte    // the descriptor chain, __text
 	TextAddr   uint64    // its device address

@@ -44,7 +44,7 @@ func TestRelocationResolve(t *testing.T) {
 // TestRelocationLink writes a bar into the text while it is linked and leaves the
 // program alone.
 func TestRelocationLink(t *testing.T) {
-	p, err := ExampleProgram("concat")
+	p, err := exampleProgram("concat")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ func (r *reader) segment(at uint64, b []byte) (Load, error) {
 		Addr: le.Uint64(b[24:]), MemSize: le.Uint64(b[32:]),
 		Offset: le.Uint64(b[40:]), FileSize: le.Uint64(b[48:]),
 		MaxProt: Protection(le.Uint32(b[56:])), Prot: Protection(le.Uint32(b[60:])),
-		Flags: le.Uint32(b[68:]),
+		Flags: SegmentFlags(le.Uint32(b[68:])),
 	}
 	n := uint64(le.Uint32(b[64:]))
 	if n > uint64(len(b)-segmentSize)/sectionSize {
@@ -54,7 +54,7 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 		Name: cString(b[:16]), Segment: cString(b[16:32]),
 		Addr: le.Uint64(b[32:]), Size: le.Uint64(b[40:]),
 		Offset: le.Uint32(b[48:]), Align: le.Uint32(b[52:]),
-		RelocOffset: le.Uint32(b[56:]), Flags: le.Uint32(b[64:]),
+		RelocOffset: le.Uint32(b[56:]), Flags: SectionFlags(le.Uint32(b[64:])),
 	}
 	if h.Addr < s.Addr || h.Addr-s.Addr > s.MemSize || h.Size > s.MemSize-(h.Addr-s.Addr) {
 		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes leaves its segment's %#x bytes at %#x: it stands at",
@@ -94,7 +94,7 @@ func (s *SegmentLoad) store(dst []byte) {
 	le.PutUint32(dst[56:], uint32(s.MaxProt))
 	le.PutUint32(dst[60:], uint32(s.Prot))
 	le.PutUint32(dst[64:], uint32(len(s.Sections)))
-	le.PutUint32(dst[68:], s.Flags)
+	le.PutUint32(dst[68:], uint32(s.Flags))
 	for i, h := range s.Sections {
 		h.store(dst[segmentSize+sectionSize*i:])
 	}
@@ -109,5 +109,5 @@ func (h *SectionHeader) store(dst []byte) {
 	le.PutUint32(dst[52:], h.Align)
 	le.PutUint32(dst[56:], h.RelocOffset)
 	le.PutUint32(dst[60:], uint32(len(h.Relocs)))
-	le.PutUint32(dst[64:], h.Flags)
+	le.PutUint32(dst[64:], uint32(h.Flags))
 }

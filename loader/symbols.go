@@ -11,7 +11,7 @@ import (
 // A Symbol is an entry of the symbol table.
 type Symbol struct {
 	Name    string
-	Type    uint8
+	Type    SymbolType
 	Section uint8  // ordinal of its section from 1, 0 for none
 	Desc    uint16 // of a tile 2 live, 0 sentinel; of a shape its type number
 	Value   uint64 // device address
@@ -70,7 +70,7 @@ func (r *reader) symtab(at uint64, b []byte) (Load, error) {
 	t.Symbols = make([]Symbol, n)
 	for i := range t.Symbols {
 		e := entries[symbolSize*i:]
-		s := Symbol{index: le.Uint32(e), Type: e[4], Section: e[5], Desc: le.Uint16(e[6:]), Value: le.Uint64(e[8:])}
+		s := Symbol{index: le.Uint32(e), Type: SymbolType(e[4]), Section: e[5], Desc: le.Uint16(e[6:]), Value: le.Uint64(e[8:])}
 		where := uint64(t.Offset) + symbolSize*uint64(i)
 		if uint64(s.index) >= uint64(len(text)) {
 			return nil, fail(where, s.index, "name of symbol %d leaves the %#x bytes of strings", i, len(text))
@@ -95,7 +95,7 @@ func (t *SymtabLoad) store(dst []byte) {
 
 func (s *Symbol) store(dst []byte) {
 	le.PutUint32(dst, s.index)
-	dst[4], dst[5] = s.Type, s.Section
+	dst[4], dst[5] = uint8(s.Type), s.Section
 	le.PutUint16(dst[6:], s.Desc)
 	le.PutUint64(dst[8:], s.Value)
 }
@@ -103,7 +103,7 @@ func (s *Symbol) store(dst []byte) {
 // tile reads a name of the form K<sha256>_ne_<lane> or K<sha256>.
 func (s *Symbol) tile() (Tile, bool) {
 	const digest = 64
-	if s.Type != symbolDefined || len(s.Name) < 1+digest || s.Name[0] != 'K' {
+	if s.Type != SymbolDefined || len(s.Name) < 1+digest || s.Name[0] != 'K' {
 		return Tile{}, false
 	}
 	t := Tile{Digest: s.Name[1 : 1+digest], Lane: -1, Addr: s.Value, Live: s.Desc != 0}
@@ -123,7 +123,7 @@ func (s *Symbol) tile() (Tile, bool) {
 // element reads a catalogue entry, such as float16:t5=r1;2;0.
 func (s *Symbol) element() (ElementType, bool) {
 	name, rest, ok := strings.Cut(s.Name, ":t")
-	if !ok || s.Type != symbolElement {
+	if !ok || s.Type != SymbolElement {
 		return ElementType{}, false
 	}
 	number, span, ok := strings.Cut(rest, "=")
@@ -136,7 +136,7 @@ func (s *Symbol) element() (ElementType, bool) {
 //	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
 func (s *Symbol) shape() (Shape, bool) {
 	name, rest, ok := cutLast(s.Name, ":t", "=")
-	if !ok || s.Type != symbolShape {
+	if !ok || s.Type != SymbolShape {
 		return Shape{}, false
 	}
 	parts := strings.Split(rest, ":")

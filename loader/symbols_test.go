@@ -29,14 +29,14 @@ func TestShapeSymbol(t *testing.T) {
 		{":t11=", Shape{}, false},
 		{"image:tt=", Shape{}, false},
 	} {
-		got, ok := (&Symbol{Name: tt.text, Type: symbolShape}).shape()
+		got, ok := (&Symbol{Name: tt.text, Type: SymbolShape}).shape()
 		if ok != tt.ok || ok && got != tt.want {
 			t.Errorf("%q: %+v, %v; want %+v, %v", tt.text, got, ok, tt.want, tt.ok)
 		}
 		if !ok {
 			continue
 		}
-		if again, ok := (&Symbol{Name: got.spell(30), Type: symbolShape}).shape(); !ok || again != got {
+		if again, ok := (&Symbol{Name: got.spell(30), Type: SymbolShape}).shape(); !ok || again != got {
 			t.Errorf("%q reads as %+v", got.spell(30), again)
 		}
 	}
@@ -67,7 +67,7 @@ func TestTileSymbol(t *testing.T) {
 }
 
 func TestElementSymbol(t *testing.T) {
-	p, err := IdentityProgram()
+	p, err := exampleProgram("identity")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestElementSymbol(t *testing.T) {
 		t.Errorf("catalogue (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"float16", "float16:t5", "float16:tx=1", "float16:t0=1"} {
-		if e, ok := (&Symbol{Name: name, Type: symbolElement}).element(); ok {
+		if e, ok := (&Symbol{Name: name, Type: SymbolElement}).element(); ok {
 			t.Errorf("%q is %+v", name, e)
 		}
 	}
@@ -86,7 +86,7 @@ func TestElementSymbol(t *testing.T) {
 func TestShapeSource(t *testing.T) {
 	file, at := identity(t)
 	for i := at["symbols"]; i < at["strings"]; i += symbolSize {
-		if file[i+4] == symbolShape {
+		if SymbolType(file[i+4]) == SymbolShape {
 			file[i+4] = 0
 		}
 	}

@@ -38,7 +38,7 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
 		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
 	}
-	p := &Program{Name: name, Form: FormText, Subtype: subtypeM1, Text: text, FirstWords: o.FirstWords}
+	p := &Program{Name: name, Form: FormText, Subtype: SubtypeM1, Text: text, FirstWords: o.FirstWords}
 	buffers, err := p.buffers()
 	if err != nil {
 		return nil, err

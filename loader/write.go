@@ -39,7 +39,7 @@ func (c *Container) Bytes() []byte {
 		}
 	}
 	for i, v := range [...]uint32{
-		MagicContainer, c.CPUType, c.Subtype, c.FileType,
+		MagicContainer, c.CPUType, uint32(c.Subtype), c.FileType,
 		uint32(len(c.Loads)), uint32(at - headerSize), c.Flags, c.Reserved,
 	} {
 		le.PutUint32(out[4*i:], v)

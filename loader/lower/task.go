@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"anesim/hw/regs"
-	"anesim/loader"
 )
 
 // A task is a descriptor in the making: header and registers, and where its operands
@@ -45,7 +44,7 @@ const (
 )
 
 // newTask is what every task has: everything off.
-func newTask() *task { return &task{g: loader.BlankRegisters()} }
+func newTask() *task { return &task{g: blankRegisters()} }
 
 // dma writes an offset, stride or size in memory.
 func (t *task) dma(w *regs.DMAWord, n int) {

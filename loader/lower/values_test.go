@@ -1,4 +1,4 @@
-package lower
+package lower_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/mac"
+	. "anesim/loader/lower"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -454,8 +455,8 @@ func TestReductionValues(t *testing.T) {
 
 func TestTableValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
-	tables := Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}
-	sigmoid, tanh := fitted(mac.Sigmoid), fitted(mac.Tanh)
+	tables := Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
+	sigmoid, tanh := Fitted(mac.Sigmoid), Fitted(mac.Tanh)
 	for range rounds(60) {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)

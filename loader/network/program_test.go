@@ -1,4 +1,4 @@
-package network
+package network_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"anesim/hw"
 	"anesim/loader"
 	"anesim/loader/lower"
+	. "anesim/loader/network"
 )
 
 // example reads an example with some of its numbers replaced.

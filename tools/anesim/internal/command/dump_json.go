@@ -114,7 +114,7 @@ type jsonSymbol struct {
 func (d *dumper) writeJSON() error {
 	out := jsonDump{
 		Form:        d.p.Form,
-		Subtype:     d.p.Subtype,
+		Subtype:     uint32(d.p.Subtype),
 		Ports:       make([]jsonPort, 0, len(d.p.Ports)),
 		Descriptors: []jsonDumpDescriptor{},
 		Relocations: make([]jsonRelocation, 0, len(d.p.Relocations)),
@@ -138,7 +138,7 @@ func (d *dumper) writeJSON() error {
 		out.Relocations = append(out.Relocations, d.jsonRelocation(&d.p.Relocations[i]))
 	}
 	for _, s := range d.p.Symbols {
-		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, s.Type, s.Section, s.Desc, s.Value})
+		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
 	}
 	e := json.NewEncoder(d.w)
 	e.SetIndent("", " ")

@@ -15,6 +15,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files")
@@ -76,7 +77,7 @@ func TestDumpGolden(t *testing.T) {
 }
 
 func TestDumpExamples(t *testing.T) {
-	for _, name := range loader.Examples() {
+	for _, name := range lower.Examples() {
 		checkDump(t, example(t, name))
 	}
 }
@@ -144,7 +145,7 @@ func checkDump(t *testing.T, file string) {
 	if err := dec.Decode(&got); err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
-	if got.Form != string(p.Form) || got.Subtype != p.Subtype || len(got.Ports) != len(p.Ports) ||
+	if got.Form != string(p.Form) || got.Subtype != uint32(p.Subtype) || len(got.Ports) != len(p.Ports) ||
 		len(got.Symbols) != len(p.Symbols) || len(got.Relocations) != len(p.Relocations) {
 		t.Errorf("%s: form %s, subtype %d, %d ports, %d symbols, %d relocations", p.Name,
 			got.Form, got.Subtype, len(got.Ports), len(got.Symbols), len(got.Relocations))
@@ -263,7 +264,7 @@ func TestDumpWrittenTwice(t *testing.T) {
 
 // TestDumpUnknown sets bits that no field names, in the header too.
 func TestDumpUnknown(t *testing.T) {
-	p, err := loader.ExampleProgram("relu")
+	p, err := lower.ExampleProgram("relu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,11 +336,11 @@ func TestDumpErrors(t *testing.T) {
 // brokenChain is a container whose first descriptor points between descriptors.
 func brokenChain(t *testing.T) string {
 	t.Helper()
-	data, err := loader.Example("concat")
+	data, err := lower.Example("concat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := loader.ExampleProgram("concat")
+	p, err := lower.ExampleProgram("concat")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func brokenChain(t *testing.T) string {
 }
 
 func TestDumpFirstWords(t *testing.T) {
-	p, err := loader.ExampleProgram("relu")
+	p, err := lower.ExampleProgram("relu")
 	if err != nil {
 		t.Fatal(err)
 	}

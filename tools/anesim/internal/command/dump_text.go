@@ -42,7 +42,7 @@ func (d *dumper) summary() {
 	p := d.p
 	d.printf("%s: ", legible(p.Name))
 	if p.Form == loader.FormContainer {
-		d.printf("container for %s (subtype %d)", loader.SubtypeName(p.Subtype), p.Subtype)
+		d.printf("container for %s (subtype %d)", p.Subtype, uint32(p.Subtype))
 		if b := &p.Banner; b.Compiler != "" {
 			d.printf(", compiled for %s by %s %s", legible(cmp.Or(b.Target, "?")), legible(b.Compiler), legible(b.Version))
 		}

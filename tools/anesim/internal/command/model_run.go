@@ -170,7 +170,7 @@ func (r *modelRun) timeline() *anesim.Timeline {
 }
 
 // layer is the layer that a descriptor is of, nil where it is none's.
-func (c *programCalls) layer(d *hw.Descriptor) *layerRun {
+func (c *programCalls) layer(d *hw.DescriptorReport) *layerRun {
 	for i, run := range c.Runs {
 		if d.Index >= run.First && d.Index < run.First+run.Tasks {
 			return &c.layers[i]
@@ -179,7 +179,7 @@ func (c *programCalls) layer(d *hw.Descriptor) *layerRun {
 	return nil
 }
 
-func (c *programCalls) label(d *hw.Descriptor) string {
+func (c *programCalls) label(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("%s: descriptor %d: %v", c.layer(d).Name, d.Index, d.Op)
 }
 

@@ -82,7 +82,7 @@ func writeWall(w io.Writer, t *jsonWall, host clock.Nanoseconds, preset string, 
 }
 
 // watts is a descriptor's power.
-func watts(d *hw.Descriptor) float64 {
+func watts(d *hw.DescriptorReport) float64 {
 	if d.Time <= 0 {
 		return 0
 	}

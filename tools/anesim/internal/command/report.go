@@ -218,7 +218,7 @@ func writeJSON(w io.Writer, res *anesim.Result, o *anesim.Options, f *runFlags) 
 	return e.Encode(out)
 }
 
-func jsonOf(d *hw.Descriptor) jsonDescriptor {
+func jsonOf(d *hw.DescriptorReport) jsonDescriptor {
 	a, u := &d.Cycles, &d.Units
 	low, high := d.Interval()
 	return jsonDescriptor{

@@ -20,6 +20,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/host"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 // runFlags are the flags of every command that runs a program.
@@ -101,7 +102,7 @@ of no time ("dispatch", where no host is named) has energy alone.`,
 // programArg opens the command's program, the built-in one when there is no argument.
 func programArg(args []string) (*loader.Program, error) {
 	if len(args) == 0 {
-		return loader.IdentityProgram()
+		return lower.IdentityProgram()
 	}
 	p, err := loader.Open(args[0])
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
+	"anesim/loader/lower"
 	"anesim/tools/anesim/internal/npy"
 )
 
@@ -26,7 +27,7 @@ func invoke(args ...string) (stdout, stderr string, code int) {
 // example writes an example program to a file.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	b, err := loader.Example(name)
+	b, err := lower.Example(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestRunCSV(t *testing.T) {
 
 // Inputs from .npy and .f16 arrive, outputs leave as .npy, and flags may stand anywhere.
 func TestRunFilesInAndOut(t *testing.T) {
-	p, err := loader.ExampleProgram("relu")
+	p, err := lower.ExampleProgram("relu")
 	if err != nil {
 		t.Fatal(err)
 	}

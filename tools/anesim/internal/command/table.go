@@ -61,7 +61,7 @@ func writeTable(w io.Writer, res *anesim.Result, o *anesim.Options, f *runFlags)
 
 func extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-func kernelOf(d *hw.Descriptor) string {
+func kernelOf(d *hw.DescriptorReport) string {
 	if d.Op != hw.Conv && d.Op != hw.MatMul {
 		return "-"
 	}
@@ -72,17 +72,17 @@ func kernelOf(d *hw.Descriptor) string {
 	return k
 }
 
-func engines(d *hw.Descriptor) string {
+func engines(d *hw.DescriptorReport) string {
 	if d.Engines == 0 {
 		return "planar"
 	}
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
-func bound(d *hw.Descriptor) string { return strings.ReplaceAll(d.Cycles.Bound(), "_", " ") }
+func bound(d *hw.DescriptorReport) string { return strings.ReplaceAll(d.Cycles.Bound(), "_", " ") }
 
 // interval is how far below and above its time a measurement of the descriptor may lie.
-func interval(d *hw.Descriptor) string {
+func interval(d *hw.DescriptorReport) string {
 	low, high := d.Interval()
 	if d.Time == 0 {
 		return "-"
@@ -94,11 +94,11 @@ func interval(d *hw.Descriptor) string {
 // and what would relieve them.
 func advice(w io.Writer, r *hw.Report) {
 	const least = 10 // per cent of the cycles
-	list := make([]*hw.Descriptor, len(r.Descriptors))
+	list := make([]*hw.DescriptorReport, len(r.Descriptors))
 	for i := range list {
 		list[i] = &r.Descriptors[i]
 	}
-	slices.SortStableFunc(list, func(a, b *hw.Descriptor) int { return cmp.Compare(b.Cycles.Total(), a.Cycles.Total()) })
+	slices.SortStableFunc(list, func(a, b *hw.DescriptorReport) int { return cmp.Compare(b.Cycles.Total(), a.Cycles.Total()) })
 	said := make(map[string]bool)
 	for _, d := range list {
 		share, cause := percent(d.Cycles.Total(), r.Cycles), d.Cycles.Bound()
@@ -112,7 +112,7 @@ func advice(w io.Writer, r *hw.Report) {
 	}
 }
 
-func vendor(d *hw.Descriptor) string {
+func vendor(d *hw.DescriptorReport) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)
 	}

@@ -1,0 +1,28 @@
+// Command commandgen writes the controller's command numbers from commands.txt.
+//
+// Run it from firmware/command through go generate; its test generates again and compares.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	if err := run("commands.txt", "commands_gen.go"); err != nil {
+		fmt.Fprintln(os.Stderr, "commandgen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(table, out string) error {
+	text, err := os.ReadFile(table)
+	if err != nil {
+		return err
+	}
+	src, err := Generate(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", table, err)
+	}
+	return os.WriteFile(out, src, 0o644)
+}

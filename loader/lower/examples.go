@@ -1,0 +1,209 @@
+package lower
+
+import (
+	"bytes"
+	"fmt"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+
+	"github.com/x448/float16"
+)
+
+// The examples are small programs of our own over the paths the reference containers
+// take. Each is modelled word by word on the compiler's program of 2020 for the same
+// operation, over other shapes and values: that compiler keeps a tile's row in the group
+// stride, waits for every earlier task, and numbers its buffers from the last port down.
+var examplePrograms = []struct {
+	name  string
+	build func() (*loader.Builder, error)
+}{
+	{"identity", identityLayer},
+	{"conv", convExample},
+	{"relu", reluExample},
+	{"add", addExample},
+	{"concat", concatExample},
+}
+
+// Examples names the example programs.
+//
+//   - identity: 64 channels through an identity matrix; see Identity
+//   - conv: 1x1 convolution with bias, 5 to 3 channels of one pixel:
+//     output n = bias n + sum over k of weight n,k * input k, where
+//     bias n = n - 1 and weight n,k = n + k/2 - 1
+//   - relu: 4 channels of 16 values
+//   - add: 32 channels of one pixel, a + b
+//   - concat: two inputs of 8 channels, one behind the other; two descriptors
+func Examples() []string {
+	var names []string
+	for _, e := range examplePrograms {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// Example is the container of an example program, an error for an unknown name.
+func Example(name string) ([]byte, error) {
+	for _, e := range examplePrograms {
+		if e.name != name {
+			continue
+		}
+		b, err := e.build()
+		if err != nil {
+			return nil, err
+		}
+		c, err := b.Container()
+		if err != nil {
+			return nil, err
+		}
+		return c.Bytes(), nil
+	}
+	return nil, fmt.Errorf("no example %q; there are %q", name, Examples())
+}
+
+// ExampleProgram is Example, read.
+func ExampleProgram(name string) (*loader.Program, error) {
+	file, err := Example(name)
+	if err != nil {
+		return nil, err
+	}
+	return loader.Read(name, bytes.NewReader(file), int64(len(file)))
+}
+
+// channelBytes is what a channel of a one-pixel tile takes in the L2.
+const channelBytes = 16
+
+// rowSurface is a tensor of c channels of one row of w values.
+func rowSurface(bar uint32, c, w int) memory {
+	m := surface(bar, Shape{1, c, 1, w})
+	m.group = 0
+	return m
+}
+
+func rowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port {
+	p := rowSurface(bar, c, w).port(name, d, Shape{1, c, 1, w})
+	p.Bytes = 0
+	return p
+}
+
+func oneRow(channels, width int) regs.Shape {
+	return regs.Shape{Groups: 1, Channels: channels, Height: 1, Width: width}
+}
+
+// finish2020 is finish as the compiler of 2020 does it: every task waits for all before
+// it, and there is no estimate.
+func (c chain) finish2020() ([]*regs.Descriptor, error) {
+	c.finish()
+	out := make([]*regs.Descriptor, len(c))
+	for i, t := range c {
+		l := &t.g.L2
+		l.SourceCfg, l.ResultCfg = waitForAll(l.SourceCfg), waitForAll(l.ResultCfg)
+		t.h.Timing = t.h.Timing.WithExeCycles(0)
+		out[i] = loader.NewDescriptor(t.h, &t.g)
+	}
+	return loader.Sequence(out...), c.err()
+}
+
+func waitForAll(r regs.L2Route) regs.L2Route {
+	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
+}
+
+func convExample() (*loader.Builder, error) {
+	const cin, cout = 5, 3
+	f := filter{
+		groups: 1, channels: cout, taps: cin,
+		weight: func(_, n, k int) float16.Float16 { return float16.Fromfloat32(float32(n) + float32(k)/2 - 1) },
+		bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
+	}
+	k := f.pack(1)
+	t := engineTask(regs.MultiplyAccumulate, oneRow(cin, 1), oneRow(cout, 1))
+	t.engines(cout)
+	t.patch(oneRow(cout, 1), false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	c := &t.g.Common
+	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
+	t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+	t.kernel(0, k.lanes)
+	t.source1(rowSurface(bar5, cin, 1), packed(oneRow(cin, 1)), false)
+	t.writes(rowSurface(bar4, cout, 1), channelBytes*cin)
+	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
+	l := &t.g.L2
+	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
+	result := packed(oneRow(cout, 1)).moved(channelBytes * cin)
+	t.place(result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	chain, err := chain{t}.finish2020()
+	return &loader.Builder{
+		Chain:     chain,
+		Constants: k.data,
+		Ports:     []loader.Port{rowPort("x", loader.Input, bar5, cin, 1), rowPort("y", loader.Output, bar4, cout, 1)},
+	}, err
+}
+
+// copyRow is a pass-through of one row of channels.
+func copyRow(src, dst memory, channels, width int) *task {
+	s := oneRow(channels, width)
+	t := engineTask(regs.PassThrough, s, s)
+	t.unicast()
+	t.engines(channels)
+	c := &t.g.Common
+	c.Cfg = c.Cfg.WithShPref(1).WithShMin(1).WithShMax(1).WithAccDoubleBufEn(true)
+	n := &t.g.NE // no coefficients, so no format of theirs
+	n.KernelCfg = n.KernelCfg.WithKernelFmt(0)
+	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
+	at := packed(s)
+	t.source1(src, at, false)
+	t.writes(dst, at.row)
+	return t
+}
+
+func reluExample() (*loader.Builder, error) {
+	const channels, width = 4, 16
+	t := copyRow(rowSurface(bar5, channels, width), rowSurface(bar4, channels, width), channels, width)
+	t.activate(regs.ReLU)
+	chain, err := chain{t}.finish2020()
+	return &loader.Builder{
+		Chain: chain,
+		Ports: []loader.Port{rowPort("x", loader.Input, bar5, channels, width), rowPort("y", loader.Output, bar4, channels, width)},
+	}, err
+}
+
+func concatExample() (*loader.Builder, error) {
+	const channels = 8
+	var tasks chain
+	for i, bar := range []uint32{bar6, bar5} {
+		y := rowSurface(bar4, 2*channels, 1)
+		y.base = i * y.depth / 2
+		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1))
+	}
+	chain, err := tasks.finish2020()
+	return &loader.Builder{
+		Chain: chain,
+		Ports: []loader.Port{
+			rowPort("a", loader.Input, bar6, channels, 1), rowPort("b", loader.Input, bar5, channels, 1),
+			rowPort("y", loader.Output, bar4, 2*channels, 1),
+		},
+	}, err
+}
+
+func addExample() (*loader.Builder, error) {
+	const channels = 32
+	s := oneRow(channels, 1)
+	t := planarTask(regs.FormTwoSources, s, s)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
+	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
+	at := planarTile(s)
+	at.group = at.depth
+	second := secondBase(at.row)
+	t.source1(rowSurface(bar6, channels, 1), at, false)
+	t.source2(rowSurface(bar5, channels, 1), at.moved(second))
+	t.writes(rowSurface(bar4, channels, 1), second+at.row)
+	d := &t.g.TileDMADst
+	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
+	chain, err := chain{t}.finish2020()
+	return &loader.Builder{
+		Chain: chain,
+		Ports: []loader.Port{
+			rowPort("a", loader.Input, bar6, channels, 1), rowPort("b", loader.Input, bar5, channels, 1),
+			rowPort("y", loader.Output, bar4, channels, 1),
+		},
+	}, err
+}

@@ -1,0 +1,125 @@
+package lower
+
+import (
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// The worked identity layer of the format document: 64 channels in, 64 out, and a
+// matrix that copies them. Its addresses, sizes and header values are the document's
+// tables 23.6, 23.7 and 23.9; its words are those of the compiler's matrix-vector
+// program of K = N = 256, scaled to 64. What the document leaves open, and what cannot
+// be reproduced:
+//
+//   - Table 23.7 begins with "08 04" as a register-count base: it is the first
+//     descriptor's log events, 0x408, and "28" at 0x10 its debug events, 0x68 in the
+//     compiler's other programs.
+//   - Seven segment commands are counted and five listed: the other two are written
+//     empty.
+//   - Of the 24 element types ten are known from other containers and two are quoted:
+//     those twelve are written.
+//   - The number and the contents of the source note are not given, nor most of the
+//     banner: the note is LC_NOTE and as long as the commands' total size asks for.
+//   - No scratch segment is listed, so neither task names buffer 3, which both name in
+//     the compiler's program and which neither touches: the vector goes from the one to
+//     the other through the L2. The layer normalisations of the compiler do the same.
+const (
+	identitySize     = 64 // channels
+	identityCommands = 0x32d8
+	identityInput    = 0x30008000
+	identityOutput   = 0x3000c000
+	identityText     = 0x30010000
+	identityWeights  = 0x30018000
+	identityEvents   = 0x28 // debug events of the first descriptor, table 23.7
+	identityBanner   = `ANEC v1
+zin_ane_compiler v9.509.0
+	-t h13g
+	--fl2-cache-mode=resident
+	--fkernel-rewind=enabled
+	--split-kernel-section=true
+	--max-kernel-section-size=134217728
+	--e4m3-overflow-setting=Saturate
+	--memcache-size=4194304
+	--bss-limit=3221225472
+	--foptimize-ne-utilization=true
+	--enable-global-cw-optimization=true
+	-i model.mil
+	-o model.hwx.tmp
+`
+)
+
+// Identity is the container of the worked identity layer, the model's default program:
+// output t2 equals input t0, 64 fp16 values each.
+func Identity() ([]byte, error) { return Example("identity") }
+
+// IdentityProgram is Identity, read.
+func IdentityProgram() (*loader.Program, error) { return ExampleProgram("identity") }
+
+func identityLayer() (*loader.Builder, error) {
+	const n = identitySize * elementBytes
+	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, elementBytes}}
+	in, out := port, port
+	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, bar5
+	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, bar4
+	tasks, constants := identityProduct(identitySize)
+	chain := tasks.finish()
+	chain[0].Header.DebugLogEvents = chain[0].Header.DebugLogEvents.WithDebugLogEvents(identityEvents)
+	b := &loader.Builder{
+		Procedure:     "main",
+		Chain:         chain,
+		Constants:     constants,
+		Ports:         []loader.Port{in, out},
+		TextAddr:      identityText,
+		ConstantsAddr: identityWeights,
+		Banner:        identityBanner,
+		Empty:         []string{"__DATA", "__LINKEDIT"},
+		NoteBytes:     40,
+	}
+	c, err := b.Container()
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range c.Loads {
+		b.NoteBytes -= len(l.Raw())
+	}
+	b.NoteBytes += identityCommands
+	return b, tasks.err()
+}
+
+// identityProduct multiplies a row of n values by the n x n identity matrix.
+func identityProduct(n int) (chain, []byte) {
+	f := filter{groups: 1, channels: n, taps: n, weight: func(_, c, k int) float16.Float16 {
+		if c != k {
+			return 0
+		}
+		return halfOne
+	}}
+	k := f.pack(16)
+	in, out := oneRow(1, n), oneRow(n, 1)
+	values := memory{row: n * elementBytes, plane: n * elementBytes, depth: n * elementBytes, group: n * elementBytes}
+	x, y := values, values
+	x.bar, y.bar = bar5, bar4
+	staged := surface(0, Shape{1, n, 1, 1})
+	staged.row = staged.plane
+
+	prep := exchange(in)
+	// The patch of a row of several pieces, as in the compiler's program of 256.
+	prep.g.Common.Cfg = prep.g.Common.Cfg.WithShMax(3).WithShPref(3)
+	tile := packed(out)
+	prep.source1(x, exchangeSource(1, n).moved(tile.row), false)
+	kept := prep.leavesScratch(tile, tile.row, staged)
+
+	t := engineTask(regs.MultiplyAccumulate, out, out)
+	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
+	t.engines(n)
+	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.outputGroups(n, false)
+	t.readsScratch(kept, staged)
+	t.kernel(0, k.lanes)
+	t.writes(y, tile.row)
+	// No scratch segment is listed: neither names its buffer.
+	prep.h.Bases, t.h.Bases = prep.h.Bases.WithWBE(false), t.h.Bases.WithRBE0(false)
+	return chain{prep, t}, k.data
+}

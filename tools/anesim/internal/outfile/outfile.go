@@ -1,0 +1,140 @@
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A File is an output file in the making. Exactly one of Commit and Abort ends it; Abort
+// after Commit does nothing, so that a deferred Abort is safe.
+type File struct {
+	*os.File        // the temporary file
+	name     string // where Commit puts it
+	mode     fs.FileMode
+	special  bool // a device or pipe: written directly
+	done     bool
+}
+
+// An InputError is an output that would overwrite what the command has read.
+type InputError struct {
+	Output, Input string
+}
+
+func (e *InputError) Error() string {
+	return fmt.Sprintf("%s is the input %s; choose another output", e.Output, e.Input)
+}
+
+// Avoiding reports an *InputError when name leads to one of the inputs.
+func Avoiding(name string, inputs ...string) error {
+	out, err := os.Stat(name)
+	if err != nil {
+		return nil // no such file, so none of the inputs
+	}
+	for _, in := range inputs {
+		info, err := os.Stat(in)
+		if err == nil && info.Mode().IsRegular() && os.SameFile(out, info) {
+			return &InputError{name, in}
+		}
+	}
+	return nil
+}
+
+// Create opens an output file. Nothing stands under its name before Commit. A name that is
+// a link is followed: the file it leads to is replaced, the link stays. A device or a
+// pipe, such as /dev/stdout, is written as it is.
+func Create(name string) (*File, error) {
+	f := &File{name: name, mode: 0o666}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		f.name = target
+	}
+	switch info, err := os.Stat(f.name); {
+	case err == nil && info.IsDir():
+		return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("is a directory")}
+	case err == nil && !info.Mode().IsRegular():
+		f.special = true
+		f.File, err = os.OpenFile(f.name, os.O_WRONLY, 0)
+		return f, err
+	case err == nil:
+		f.mode = info.Mode().Perm()
+	}
+	// os.CreateTemp makes private files; O_EXCL with the usual mode lets the umask decide,
+	// as for any other file a command writes.
+	dir, base := filepath.Split(f.name)
+	for i := range 10000 {
+		temp := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", base, os.Getpid(), i))
+		file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			// The reader knows the name asked for, not the temporary one.
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = &fs.PathError{Op: "create", Path: name, Err: path.Err}
+			}
+			return nil, err
+		}
+		f.File = file
+		return f, nil
+	}
+	return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("too many temporary files beside it")}
+}
+
+// Commit flushes the file to the disk and puts it in its place. After an error nothing of
+// it is left.
+func (f *File) Commit() error {
+	if f.done {
+		return fs.ErrClosed
+	}
+	f.done = true
+	if f.special {
+		return f.File.Close()
+	}
+	temp := f.File.Name()
+	err := f.File.Sync()
+	if e := f.File.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(temp, f.name)
+	}
+	if err != nil {
+		os.Remove(temp)
+		return err
+	}
+	// The rename lasts once its directory does; a file system that cannot flush a
+	// directory has nothing to lose by it.
+	if dir, e := os.Open(filepath.Dir(f.name)); e == nil {
+		dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// Abort removes the file in the making and leaves its name as it was.
+func (f *File) Abort() {
+	if f.done {
+		return
+	}
+	f.done = true
+	f.File.Close()
+	if !f.special {
+		os.Remove(f.File.Name())
+	}
+}
+
+// Write writes data as the whole file.
+func Write(name string, data []byte) error {
+	f, err := Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}

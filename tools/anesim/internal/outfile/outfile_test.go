@@ -1,0 +1,137 @@
+package outfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestOldFileStandsUntilCommit(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "out")
+	if err := Write(name, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Abort()
+	if _, err := f.WriteString("new"); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, name); got != "old" {
+		t.Errorf("before Commit the file holds %q", got)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	f.Abort()
+	if got := content(t, name); got != "new" {
+		t.Errorf("after Commit the file holds %q", got)
+	}
+	if n := names(t, dir); len(n) != 1 {
+		t.Errorf("directory holds %q", n)
+	}
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString("half")
+	f.Abort()
+	if n := names(t, dir); len(n) != 0 {
+		t.Errorf("directory holds %q", n)
+	}
+	if err := f.Commit(); err == nil {
+		t.Error("Commit after Abort succeeded")
+	}
+}
+
+func TestErrorsNameWhatWasAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "none", "out")
+	var path *os.PathError
+	if err := Write(missing, nil); !errors.As(err, &path) || path.Path != missing {
+		t.Errorf("Write in no directory: %v", err)
+	}
+	if err := Write(dir, nil); !errors.As(err, &path) || path.Path != dir {
+		t.Errorf("Write over a directory: %v", err)
+	}
+}
+
+func TestModeAndLinkStay(t *testing.T) {
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	if err := os.WriteFile(real, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", link); err != nil {
+		t.Skip(err)
+	}
+	if err := Write(link, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(link)
+	if err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", info.Mode(), err)
+	}
+	if info, err = os.Stat(real); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 1 {
+		t.Errorf("the file became %v, %v", info, err)
+	}
+}
+
+func TestInputIsNotOverwritten(t *testing.T) {
+	dir := t.TempDir()
+	in, other := filepath.Join(dir, "in"), filepath.Join(dir, "other")
+	if err := Write(in, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(in, other); err != nil {
+		t.Skip(err)
+	}
+	var e *InputError
+	for _, out := range []string{in, other, filepath.Join(dir, ".", "in")} {
+		if err := Avoiding(out, "nothing", in); !errors.As(err, &e) || e.Input != in {
+			t.Errorf("%s: %v", out, err)
+		}
+	}
+	if err := Avoiding(filepath.Join(dir, "new"), in); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDeviceIsWrittenAsItIs(t *testing.T) {
+	if err := Write(os.DevNull, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%s became %v, %v", os.DevNull, info, err)
+	}
+}
