@@ -153,12 +153,13 @@ func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64
 	groups := make(map[string][]observation)
 	for i := range samples {
 		s := &samples[i]
-		if s.Row.Latency == 0 {
+		us := s.Row.Warm()
+		if us == 0 {
 			continue
 		}
 		e := s.Chain.Estimate(p.Chips[s.Chip], host.Host{})
 		groups[s.Host] = append(groups[s.Host], observation{
-			s.Chain.Host.Terms(), s.Row.Latency - float64(e.Engine)/1e3, 1 / s.Row.Latency, importance(s.Row.Tier),
+			s.Chain.Host.Terms(), us - float64(e.Engine)/1e3, 1 / us, importance(s.Row.Tier),
 		})
 	}
 	loss := 0.0
@@ -228,8 +229,9 @@ func priorWeights(i int) float64 {
 // A Residual is a row beside the model's word on it.
 type Residual struct {
 	Sample *Sample
-	Time   Pair // nanoseconds; the reference is 0 when no latency was published
-	Energy Pair // nanojoules; likewise
+	Time   Pair    // nanoseconds; the reference is 0 when no latency was published
+	Engine float64 // of the model's nanoseconds, the engine's
+	Energy Pair    // nanojoules; the reference is 0 when no energy was published
 }
 
 func (p *Presets) residual(s *Sample) Residual {
@@ -237,6 +239,7 @@ func (p *Presets) residual(s *Sample) Residual {
 	return Residual{
 		Sample: s,
 		Time:   Pair{float64(e.Wall()), s.Row.Latency * 1e3},
+		Engine: float64(e.Engine),
 		Energy: Pair{float64(e.Energy), s.Row.Energy * 1e6},
 	}
 }

@@ -15,6 +15,7 @@ type Estimate struct {
 	Energy       clock.Nanojoules
 	Descriptors  int
 	MACs         uint64            // without those that sparse weights skip
+	ZeroMACs     uint64            // of them, those with an operand of zero
 	Lookups, L2  uint64            // table look-ups, bytes of the scratchpad
 	Engines      int               // the most at work
 	Spared       clock.Nanoseconds // engines not at work, times how long
@@ -80,6 +81,14 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
+// holding is a chip whose rail holds for as long as a host's software lets it.
+func holding(c hw.Chip, h host.Host) hw.Chip {
+	if h.Hold.Value > 0 {
+		c.HoldTime = h.Hold
+	}
+	return c
+}
+
 // Estimate times a chain, descriptor by descriptor, and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
@@ -91,7 +100,10 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	e.Engine += last.Time - time
 	e.Energy += last.Energy - energy
 	e.Host = h.Time(c.Host)
-	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + clock.Nanojoules(chip.Waiting(e.Engines)*float64(e.Host))
+	chip = holding(chip, h)
+	e.ZeroMACs = uint64(float64(c.Zero) * float64(e.MACs))
+	e.Energy -= clock.Nanojoules((chip.MACEnergy.Value - chip.ZeroMACEnergy.Value) * float64(e.ZeroMACs) / 1e3)
+	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + chip.Waiting(e.Engines, e.Host)
 	return e
 }
 

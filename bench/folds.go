@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/measured"
 	"anesim/hw/host"
 )
 
@@ -37,8 +38,11 @@ func (p Protocol) fold(s *Sample) string {
 	if p == BySession {
 		return s.Session
 	}
-	return fmt.Sprintf("%s %+v %s", s.Row.Op, s.Row.Shape, s.Row.Weights)
+	return shapeOf(s.Row)
 }
+
+// shapeOf is what rows of one shape have in common.
+func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }
 
 // CrossValidate leaves every fold out once, fits the rest and says what the fit makes of
 // the fold, in the order of samples.

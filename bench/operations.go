@@ -59,6 +59,8 @@ func (l *Lowerer) convolutions(c *Chain, r *measured.Row) error {
 		return []Step{{Run: inside(one, resident && !first, resident && !last), Count: max(1, r.N)}}
 	})...)
 	c.Host.In, c.Host.Out = fp16(r.N*layer.In.Elements()), fp16(r.N*out.Elements())
+	// A stack has a ReLU between its layers, and of normal values one in two is negative.
+	c.Zero = float64(depth-1) / float64(2*depth)
 	c.Host.Weights = fp16(depth * r.Cout * r.Cin / max(1, r.Groups) * r.Kh * r.Kw)
 	return nil
 }

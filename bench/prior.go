@@ -13,14 +13,15 @@ func StudyPresets() Presets {
 	for _, c := range hw.Chips() {
 		c.TransposeRate.Value, c.PlanarRate.Value, c.KernelOverlap.Value = 16, 57.6e9, 0.5
 		c.ReadRate.Value = 65.4e9
-		energy := [energyTerms]float64{0.205e6, 2.21, 24, 0.27, 0.123}
+		energy := [energyTerms]float64{0.15e6, 2.21, 24, 0.27, 0.4}
 		if c.Name == "m1max" {
 			c.ReadRate.Value = 56.5e9
-			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.19}
+			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.8}
 		}
 		for i, k := range energyConstants(&c) {
 			k.Value = energy[i]
 		}
+		c.HoldTime.Value = 8e6
 		p.Chips[c.Name] = c
 	}
 	for _, h := range host.Presets() {
@@ -37,7 +38,7 @@ func StudyPresets() Presets {
 func studyHost(name string) host.Vector {
 	switch name {
 	case "linux-m1":
-		return host.Vector{0: 40}
+		return host.Vector{0: 21.6}
 	case "linux":
 		return host.Vector{0: 40, 3: 73, 6: 12}
 	case "macos-air":

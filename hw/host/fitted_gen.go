@@ -3,11 +3,21 @@
 package host
 
 var (
-	linux   = Vector{40.33, 0, 0, 97.66, 0, 0, 14.88}
-	linuxM1 = Vector{21.6}
-	air     = Vector{175.1, 97.27, 234.8, 0, 0, 0, 0}
-	mbp     = Vector{180.1, 111.6, 778.8, 0, 5.642, 7.292, 0}
-	max1    = Vector{191.5, 59.27, 204.7, 0, 0, 0, 0}
-	maxB    = Vector{163.4, 54.55, 176.7, 0, 0, 0, 0}
-	guide   = Vector{210.1, 133.7, 133.1, 70.85, 0, 0, 0}
+	linux   = Vector{40.33, 0, 0, 99.07, 0, 0, 14.9, 0}
+	linuxM1 = Vector{21.51, 0, 0, 0, 0, 0, 0, 0}
+	air     = Vector{175.2, 95.33, 197.2, 0, 0, 0, 0, 55.57}
+	mbp     = Vector{180.2, 108.9, 747.3, 0, 5.677, 7.147, 0, 52.24}
+	max1    = Vector{190.5, 58.68, 201.2, 0, 0, 0, 0, 0}
+	maxB    = Vector{163.4, 54.55, 176.7, 0, 0, 0, 0, 0}
+	guide   = Vector{210, 133.7, 133.2, 70.77, 0, 0, 0, 0}
+)
+
+const (
+	linuxHold   = 0.0
+	linuxM1Hold = 0.0
+	airHold     = 4108193.7
+	mbpHold     = 27602730.8
+	max1Hold    = 5384216.7
+	maxBHold    = 0.0
+	guideHold   = 0.0
 )

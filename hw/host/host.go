@@ -27,6 +27,10 @@ type Host struct {
 	// Spill is microseconds more a megabyte of fp16 outputs beyond those whose fp32 copy a
 	// cache holds.
 	Spill evidence.Constant
+
+	// Hold is for how long the engine's rail holds after work before it lets go, in
+	// nanoseconds: how the machine's software sets it. 0 is what the chip has.
+	Hold evidence.Constant
 }
 
 // spillBytes are the fp16 outputs whose fp32 copy fills the 8 MiB system cache of the M1.
@@ -96,6 +100,7 @@ func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 				return
 			}
 		}
+		yield("HostHold", h.Hold)
 	}
 }
 
