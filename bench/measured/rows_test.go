@@ -2,6 +2,9 @@ package measured
 
 import (
 	"encoding/csv"
+	"errors"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +116,64 @@ func TestReadCSVErrors(t *testing.T) {
 			t.Errorf("%q: %v, want %s", tt.text, err, tt.want)
 		}
 	}
+}
+
+// endless gives the same line for ever.
+type endless struct{ line string }
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		n += copy(p[n:], e.line)
+	}
+	return n, nil
+}
+
+// A file without an end is refused, whether it has lines or not.
+func TestReadCSVIsBounded(t *testing.T) {
+	for _, line := range []string{"x", "\x00", "\n", "relu,5\n", "\""} {
+		_, err := ReadCSV(io.MultiReader(strings.NewReader("op,latency_us\n"), endless{line}))
+		var e *RowError
+		want := "more than 16777216 bytes"
+		if strings.HasPrefix(line, "relu") {
+			want = "more than 65536 rows"
+		}
+		if !errors.As(err, &e) || e.What != want {
+			t.Errorf("%q for ever: %v", line, err)
+		}
+	}
+	long := "op,latency_us\n" + strings.Repeat("relu,5\n", MaxRows)
+	long += strings.Repeat("\n", MaxBytes-len(long))
+	if rows, err := ReadCSV(strings.NewReader(long)); err != nil || len(rows) != MaxRows {
+		t.Errorf("a file of the most bytes and rows: %d rows, %v", len(rows), err)
+	}
+}
+
+// Whatever a file says, reading it gives rows that a line of rows could give, or an error.
+func FuzzReadCSV(f *testing.F) {
+	f.Add("op,latency_us\nrelu,5\n")
+	f.Add("tier,id,chip,machine,op,N,M,K,latency_us,iter_us,energy_mj,notes\nT0-engine,a,M1,\"x,y\",relu,1,2,3,4,5,6,\"a \"\"b\"\"\"\n")
+	f.Add("\ufeffop,latency_us,M\nmatmul,1e400,9999999999\n")
+	f.Add("op,latency_us,dram_bytes\nx,NaN,-1\n")
+	f.Add("op,latency_us\n\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := ReadCSV(strings.NewReader(text))
+		if err != nil && rows != nil {
+			t.Errorf("%d rows with %v", len(rows), err)
+		}
+		for _, r := range rows {
+			for _, n := range []int{r.N, r.Cin, r.H, r.W, r.Cout, r.Kh, r.Kw, r.Stride, r.Groups, r.M, r.K, r.Cols, r.Depth} {
+				if n < 0 || n > maxDimension {
+					t.Errorf("a dimension of %d in %+v", n, r)
+				}
+			}
+			for _, v := range []float64{r.Latency, r.Sustained, r.Power, r.Energy, r.GFLOPS} {
+				if !(v >= 0 && v <= math.MaxInt64) {
+					t.Errorf("%v in %+v", v, r)
+				}
+			}
+		}
+	})
 }
 
 func TestParseErrors(t *testing.T) {
