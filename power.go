@@ -119,3 +119,8 @@ func (l *Timeline) Peak() (watts float64) {
 	}
 	return watts
 }
+
+// RailsOff is how long into an idle gap of the run's chip the rails go off.
+func (r *Result) RailsOff() clock.Nanoseconds {
+	return clock.Nanoseconds(r.Options.Chip.RailsOff.Value)
+}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,8 +23,8 @@ func sameSum(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a
 // lay lays a run out.
 func lay(res *Result, chip *hw.Chip, host clock.Nanoseconds) *Timeline {
 	l := &Timeline{Waiting: chip.Waiting}
-	for i := range res.Dispatches {
-		l.Add(&res.Dispatches[i], host)
+	for i := range res.Programs[0].Dispatches {
+		l.Add(&res.Programs[0].Dispatches[i], host)
 	}
 	return l
 }
@@ -63,13 +64,13 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 				{0, 0, 1, 0}, {0, 0, 3, 0}, {0, 0, 1, 0.2 * ms}, {0, 0, 3, 0.2 * ms},
 				{50 * ms, 0.25 * ms, 1, 0}, {150 * ms, 0.5 * ms, 2, 0.04 * ms}, {7000 * ms, 260 * ms, 2, 0},
 			} {
-				res, err := Run(p, Options{Chip: chip, Idle: tc.idle, Repeat: tc.repeat})
+				res, err := Run(p, Options{Chip: chip, Idle: time.Duration(tc.idle), Repeat: tc.repeat})
 				if err != nil {
 					t.Fatalf("%s: %v", p.Name, err)
 				}
 				r, n := res.Report, clock.Nanoseconds(tc.repeat)
-				if len(res.Dispatches) != tc.repeat || r.Cycles != plain.Report.Cycles*clock.Cycles(tc.repeat) {
-					t.Errorf("%s, %+v: %d dispatches, %d cycles, once %d", p.Name, tc, len(res.Dispatches), r.Cycles, plain.Report.Cycles)
+				if len(res.Programs[0].Dispatches) != tc.repeat || r.Cycles != plain.Report.Cycles*clock.Cycles(tc.repeat) {
+					t.Errorf("%s, %+v: %d dispatches, %d cycles, once %d", p.Name, tc, len(res.Programs[0].Dispatches), r.Cycles, plain.Report.Cycles)
 				}
 				l := lay(res, &chip, tc.host)
 				var at clock.Nanoseconds
@@ -138,7 +139,7 @@ func TestDispatchesEndWithAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Report.Faults) != 1 || len(res.Dispatches) != 1 || res.Dispatches[0].Energy != res.Report.Dispatch {
-		t.Errorf("%d faults, dispatches %+v", len(res.Report.Faults), res.Dispatches)
+	if len(res.Report.Faults) != 1 || len(res.Programs[0].Dispatches) != 1 || res.Programs[0].Dispatches[0].Energy != res.Report.Dispatch {
+		t.Errorf("%d faults, dispatches %+v", len(res.Report.Faults), res.Programs[0].Dispatches)
 	}
 }

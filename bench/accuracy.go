@@ -171,7 +171,7 @@ func (s *Sample) roofline(c *hw.Chip) float64 {
 	switch {
 	case r.Op == "decode_model" || r.Op == "lm_head":
 		for n, t := range descriptors(s.Chain.Steps) {
-			weights += float64(float64(n) * float64(t.Groups.KernelBytes()))
+			weights += float64(float64(n) * float64(t.Groups.Operands().Kernel.Bytes))
 		}
 	case r.Cout > 0:
 		weights = 2 * float64(max(1, r.Depth)) * float64(r.Cout) * float64(r.Cin) * float64(r.Kh*r.Kw)

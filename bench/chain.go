@@ -9,7 +9,6 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/bench/measured"
-	"anesim/hw/dma"
 	"anesim/hw/host"
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -156,7 +155,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	}
 	c.Steps = narrow(c.Steps, bits)
 	for n, t := range descriptors(c.Steps) {
-		c.Host.Moved += uint64(n) * dma.TrafficOf(&t.Groups).Total()
+		c.Host.Moved += uint64(n) * t.Groups.Operands().Bytes()
 	}
 	return c, nil
 }

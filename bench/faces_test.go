@@ -38,7 +38,7 @@ func executable(t *testing.T, p *loader.Program, macs uint64) bool {
 
 // numbers are a descriptor without what depends on whether values were asked for.
 func numbers(d hw.DescriptorReport) hw.DescriptorReport {
-	d.Computed, d.Note = false, ""
+	d.Computed, d.Limits = false, nil
 	return d
 }
 

@@ -94,7 +94,7 @@ func inside(steps []Step, source, result bool) []Step {
 	return changed(steps, func(t *regs.Task) {
 		g := &t.Groups
 		if source {
-			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false)
+			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false).WithDepMode(0)
 		}
 		if result {
 			g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(false)
@@ -198,7 +198,7 @@ func stacked(steps []Step, before, after, resident bool) []Step {
 			g := &t.Groups
 			if reads {
 				d := &g.TileDMASrc
-				d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true)
+				d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithDepMode(3)
 				d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = 0, 0, 0
 				t.Bases.Source1 = tensorBuffer(0)
 			}

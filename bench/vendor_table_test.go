@@ -53,7 +53,7 @@ func VendorComparison(runs []*anesim.Result) (*VendorTable, error) {
 				continue
 			}
 			us := float64(d.Time) / 1e3
-			row := VendorRow{r.Program.Name, d.Index, d.Op, us, us * share(d), float64(d.Exe.Stored)}
+			row := VendorRow{r.Programs[0].Program.Name, d.Index, d.Op, us, us * share(d), float64(d.Exe.Stored)}
 			t.Rows = append(t.Rows, row)
 			all = append(all, Pair{row.Model, row.Vendor})
 			work = append(work, Pair{row.Model - row.Start, row.Vendor})

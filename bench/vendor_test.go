@@ -29,8 +29,8 @@ func TestVendorComparison(t *testing.T) {
 		descriptor(2, 16, 1, 10),
 	}
 	run := &anesim.Result{
-		Program: &loader.Program{Name: "p"},
-		Report:  &hw.Report{Descriptors: slices.Repeat(chain, 2)}, // as with two dispatches
+		Programs: []anesim.ProgramResult{{Program: &loader.Program{Name: "p"}}},
+		Report:   &hw.Report{Descriptors: slices.Repeat(chain, 2)}, // as with two dispatches
 	}
 	got, err := VendorComparison([]*anesim.Result{run})
 	if err != nil {

@@ -36,7 +36,7 @@ func ExampleController_Run() {
 	fmt.Println(n, err)
 	// Output:
 	// tiles 0xffffffff
-	// task 0: mul on {1 64 1 1}
+	// task 0: mul on {1 64 1 1 1}
 	// 1 <nil>
 }
 
@@ -67,7 +67,7 @@ ANE,0xd014,1,0
 func ExampleParseOverride() {
 	_, err := firmware.ParseOverride("PE.Cfg.OpMod=1")
 	fmt.Println(err)
-	// Output: override "PE.Cfg.OpMod=1": register PE.Cfg has no field "OpMod"; nearest: OpMode, Cond, En
+	// Output: override "PE.Cfg.OpMod=1": register PE.Cfg has no field "OpMod"; nearest: OpMode, Rsqrt, Maximum
 }
 
 // Calls of one cluster's work after idle gaps, with the times of the M1.

@@ -31,8 +31,10 @@ type Device struct {
 	pad    *l2.Scratchpad
 	steps  uint64 // of values so far
 	line   pipeline
-	last   bool // the report's last descriptor is not in its sums: it may have results to write
-	broken int  // descriptor whose values could not be computed, -1 for none
+	ops    regs.Operands // of the task that executes
+	held   *held         // a task that waits for the one that reads its ring
+	sums   sums          // of the report, without its last descriptor
+	broken int           // descriptor whose values could not be computed, -1 for none
 	report Report
 }
 
@@ -70,44 +72,25 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	n := len(rep.Descriptors)
 	rep.Descriptors = append(rep.Descriptors, DescriptorReport{})
 	r, before := &rep.Descriptors[n], d.line
-	d.p.time(r, t, d.open, &d.line)
-	if f := d.run(r, t); f != nil {
+	d.p.time(r, t, &d.ops, d.open, &d.line)
+	if d.held != nil && d.ops.Source1.L2 != regs.Circular {
+		d.abandon()
+	}
+	if f := d.check(r, t); f != nil {
+		d.abandon()
 		rep.Descriptors, d.line = rep.Descriptors[:n], before
-		f.Descriptor, f.Cycle = t.Index, d.now()
+		f.Descriptor, f.Cycle = t.Index, rep.Cycles
 		rep.Faults = append(rep.Faults, *f)
 		return true
 	}
-	if d.last {
-		d.add(&rep.Descriptors[n-1])
-	}
-	d.last = true
+	d.sums = rep.sums()
+	rep.Add(r)
 	return false
 }
 
-// now is the cycles since the chain's start in which every task so far left the array.
-func (d *Device) now() clock.Cycles {
-	n := d.report.Cycles
-	if d.last {
-		n += d.report.Descriptors[len(d.report.Descriptors)-1].Cycles.Total()
-	}
-	return n
-}
-
-// add adds a descriptor to the report's sums.
-func (d *Device) add(r *DescriptorReport) {
-	rep := &d.report
-	rep.Cycles += r.Cycles.Total()
-	rep.Time += r.Time
-	rep.Energy += r.Energy
-	rep.MACs += r.MACs
-	rep.DMA.Source1 += r.DMA.Source1
-	rep.DMA.Source2 += r.DMA.Source2
-	rep.DMA.Kernel += r.DMA.Kernel
-	rep.DMA.Destination += r.DMA.Destination
-}
-
-// run checks a timed task and computes its values when they are asked for.
-func (d *Device) run(r *DescriptorReport, t *regs.Task) *Fault {
+// check holds a timed task against what the silicon needs, and computes its values when
+// they are asked for.
+func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.fault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
 	}
@@ -126,11 +109,12 @@ func (d *Device) Report() *Report {
 
 // finish ends a chain: its last descriptor waits for its results to land.
 func (d *Device) finish() {
-	if d.last {
-		r := &d.report.Descriptors[len(d.report.Descriptors)-1]
+	d.abandon()
+	if n := len(d.report.Descriptors); n > 0 && d.line.drain > 0 {
+		r := &d.report.Descriptors[n-1]
 		d.p.finish(r, d.open, &d.line)
-		d.add(r)
-		d.last = false
+		d.report.restore(d.sums)
+		d.report.Add(r)
 	}
 }
 
@@ -140,13 +124,14 @@ type Timer struct {
 	p    params
 	open tiles.Enables
 	line pipeline
+	ops  regs.Operands
 }
 
 // NewTimer returns a timer of a chip with every tile open.
 func NewTimer(c Chip) *Timer { return &Timer{p: c.params(), open: tiles.AllTiles} }
 
 // Time fills d in with everything about t but its values, as the next of a chain.
-func (m *Timer) Time(d *DescriptorReport, t *regs.Task) { m.p.time(d, t, m.open, &m.line) }
+func (m *Timer) Time(d *DescriptorReport, t *regs.Task) { m.p.time(d, t, &m.ops, m.open, &m.line) }
 
 // Frequency is the engine's clock.
 func (m *Timer) Frequency() clock.Hertz { return m.p.clock }

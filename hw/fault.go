@@ -22,7 +22,7 @@ func (d *Device) fault(t *regs.Task) (unit, what string) {
 	if err := d.checkMemory(t); err != nil {
 		return "dma", err.Error()
 	}
-	if err := d.checkScratchpad(g); err != nil {
+	if err := d.checkScratchpad(); err != nil {
 		return "l2", err.Error()
 	}
 	return "", ""
@@ -77,29 +77,17 @@ func hang(g *regs.Groups) (unit, what string) {
 
 // checkMemory makes sure every DMA of the task stays inside one segment.
 func (d *Device) checkMemory(t *regs.Task) error {
-	g := &t.Groups
-	check := func(unit string, addr, n uint64) error {
-		if err := d.mem.Check(addr, n); err != nil {
-			return fmt.Errorf("%s: %w", unit, err)
+	for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
+		o := d.ops.List()[i]
+		if !o.DRAM {
+			continue
 		}
-		return nil
-	}
-	if g.Source1On() {
-		if err := check("source 1", t.Bases.Source1, g.Source1().Span()); err != nil {
-			return err
+		low, high := o.Extent()
+		if err := d.mem.Check(addr+uint64(low), uint64(high-low)); err != nil {
+			return fmt.Errorf("%v: %w", o.Role, err)
 		}
 	}
-	if g.Source2On() {
-		if err := check("source 2", t.Bases.Source2, g.Source2().Span()); err != nil {
-			return err
-		}
-	}
-	if g.DestinationOn() {
-		if err := check("destination", t.Bases.Destination, g.Destination().Span()); err != nil {
-			return err
-		}
-	}
-	for i, l := range dma.Lanes(g, t.Bases.Kernel) {
+	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
 		if !l.On {
 			continue
 		}
@@ -110,97 +98,23 @@ func (d *Device) checkMemory(t *regs.Task) error {
 	return nil
 }
 
-// A tile is a tensor's place in the L2.
-type tile struct {
-	what   string
-	layout l2.Layout
-	shape  regs.Shape
-}
-
-// residents are the tiles of a task that live in the L2.
-func residents(g *regs.Groups) (list [3]tile, n int) {
-	add := func(what string, l l2.Layout, s regs.Shape) {
-		list[n] = tile{what, l, s}
-		n++
-	}
-	if !g.Source1On() || keepsSource(g) {
-		add("source 1", l2.Source1(g), operandShape(g, 1))
-	}
-	if secondFromL2(g) {
-		add("source 2", l2.Source2(g), operandShape(g, 2))
-	}
-	if keepsResult(g) {
-		add("result", l2.Result(g), g.OutShape())
-	}
-	return list, n
-}
-
-// checkScratchpad makes sure every tile that lives in the L2 fits it.
-func (d *Device) checkScratchpad(g *regs.Groups) error {
-	list, n := residents(g)
-	for _, t := range list[:n] {
-		if end := t.layout.Span(t.shape); end > uint64(d.p.l2.Bytes) {
-			return fmt.Errorf("%s: %w", t.what, &l2.RangeError{End: end, Size: uint64(d.p.l2.Bytes)})
+// checkScratchpad makes sure every tile that stands in the L2 fits it.
+func (d *Device) checkScratchpad() error {
+	size := uint64(d.p.l2.Bytes)
+	for _, o := range d.ops.List() {
+		if end := o.Tile.Span(o.Shape); o.InL2() && end > size {
+			return fmt.Errorf("%v: %w", o.Role, &l2.RangeError{End: end, Size: size})
 		}
 	}
 	return nil
 }
 
 // scratchpadEnd is the end of the furthest tile of a task in the L2.
-func (d *Device) scratchpadEnd(g *regs.Groups) (end uint64) {
-	list, n := residents(g)
-	for _, t := range list[:n] {
-		end = max(end, t.layout.Span(t.shape))
-	}
-	return end
-}
-
-// keepsSource reports whether the source tile stays in the L2 for a later descriptor:
-// SourceCfg type 1, against 2 on sources that are used up (bytes: split convolutions,
-// layer_norm, softmax).
-func keepsSource(g *regs.Groups) bool { return g.Source1On() && g.L2.SourceCfg.Type() == 1 }
-
-// keepsResult reports whether the result is left in the L2: when nothing writes it to
-// memory, or when ResultCfg has type 1.
-func keepsResult(g *regs.Groups) bool {
-	return !g.DestinationOn() || g.L2.ResultCfg.Type() == 1
-}
-
-// secondFromL2 reports whether a planar task takes its second source from the L2.
-func secondFromL2(g *regs.Groups) bool {
-	if !g.Planar() || g.Source2On() {
-		return false
-	}
-	switch g.Common.Cfg.PlanarForm() {
-	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
-		return true
-	}
-	return false
-}
-
-// operandShape is the shape of a source with its broadcast axes one long. The second
-// source of a bias-and-scale task is two rows of one value a channel.
-func operandShape(g *regs.Groups, source int) regs.Shape {
-	s := g.InShape()
-	if !g.Planar() {
-		return s
-	}
-	b := g.Common.PlanarOperands
-	w, h, c := b.Src1BroadcastW(), b.Src1BroadcastH(), b.Src1BroadcastC()
-	if source == 2 {
-		w, h, c = b.Src2BroadcastW(), b.Src2BroadcastH(), b.Src2BroadcastC()
-		if g.Common.Cfg.PlanarForm() == regs.FormBiasScale {
-			s.Width, s.Height, h = 1, 2, false
+func scratchpadEnd(o *regs.Operands) (end uint64) {
+	for _, o := range o.List() {
+		if o.InL2() {
+			end = max(end, o.Tile.Span(o.Shape))
 		}
 	}
-	if w {
-		s.Width = 1
-	}
-	if h {
-		s.Height = 1
-	}
-	if c {
-		s.Channels = 1
-	}
-	return s
+	return end
 }

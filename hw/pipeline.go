@@ -3,7 +3,6 @@ package hw
 import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
-	"anesim/hw/l2"
 	"anesim/hw/regs"
 )
 
@@ -23,6 +22,7 @@ type pipeline struct {
 	lane    uint64       // bytes of its coefficients that stay in an engine's kernel memory
 	slack   clock.Cycles // the part of its time in the array or planar engine in which memory was idle
 	drain   clock.Cycles // of its last results after that, in no cause so far
+	ring    clock.Cycles // its whole time there, when the next one runs beside it through a ring
 	dram    footprint    // in device memory
 	pad     footprint    // in the scratchpad
 }
@@ -34,6 +34,8 @@ type demand struct {
 	drains int    // parts in which the result leaves: the array leaves the last behind
 	lane   uint64 // bytes of the longest coefficient lane
 	reread bool   // coefficients are used once for each part, and must all be there
+	reads  bool   // the source is the ring that the one before fills
+	writes bool   // the result is a ring
 	mem    dma.Cycles
 	dram   footprint
 	pad    footprint
@@ -58,27 +60,27 @@ func (f *footprint) meets(before *footprint) bool {
 	return f.reads(before.result) || before.reads(f.result) || f.result.overlaps(before.result)
 }
 
-// footprints are a task's ranges in device memory and in the scratchpad.
-func footprints(t *regs.Task, moved *dma.Traffic) (dram, pad footprint) {
-	g := &t.Groups
-	if moved.Source1 > 0 {
-		dram.source1 = span{t.Bases.Source1, t.Bases.Source1 + g.Source1().Span()}
+// footprints are the ranges of a task's operands in device memory and in the scratchpad.
+func footprints(t *regs.Task, o *regs.Operands) (dram, pad footprint) {
+	surface := func(o *regs.Operand, addr uint64) span {
+		if !o.DRAM || o.Bytes == 0 {
+			return span{}
+		}
+		low, high := o.Extent()
+		return span{addr + uint64(low), addr + uint64(high)}
 	}
-	if moved.Source2 > 0 {
-		dram.source2 = span{t.Bases.Source2, t.Bases.Source2 + g.Source2().Span()}
+	dram.source1 = surface(&o.Source1, t.Bases.Source1)
+	dram.source2 = surface(&o.Source2, t.Bases.Source2)
+	dram.result = surface(&o.Result, t.Bases.Destination)
+	if k := &o.Kernel; k.Bytes > 0 {
+		dram.kernel = span{t.Bases.Kernel + k.Low, t.Bases.Kernel + k.End}
 	}
-	if moved.Kernel > 0 {
-		dram.kernel = span{t.Bases.Kernel, t.Bases.Kernel + moved.Kernel}
+	tile := func(o *regs.Operand) span { return span{uint64(o.Tile.Base), o.Tile.Span(o.Shape)} }
+	pad.source1 = tile(&o.Source1)
+	if o.Source2.Used {
+		pad.source2 = tile(&o.Source2)
 	}
-	if moved.Destination > 0 {
-		dram.result = span{t.Bases.Destination, t.Bases.Destination + g.Destination().Span()}
-	}
-	tile := func(l l2.Layout, s regs.Shape) span { return span{uint64(l.Base), l.Span(s)} }
-	pad.source1 = tile(l2.Source1(g), g.InShape())
-	if planarSources(g) == 2 {
-		pad.source2 = tile(l2.Source2(g), g.InShape())
-	}
-	pad.result = tile(l2.Result(g), g.OutShape())
+	pad.result = tile(&o.Result)
 	return dram, pad
 }
 
@@ -99,25 +101,47 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycle
 
 // add is place without what it saves.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
-	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
-	resident := d.reread && d.lane > 0 && d.lane <= p.kernelMemory
+	if l.ring > 0 && d.reads {
+		l.join(p, a, d)
+		return
+	}
+	pre := l.prefetch(p, a, d)
+	l.body(a, d, &pre)
+}
 
-	// What the array cannot start without, and what of it memory fetched while the one
-	// before was in the array: coefficients as far as kernel memory has room beside those
-	// in use, the source's first part if the scratchpad has.
-	mem := d.mem
-	kernel, streamed := clock.Cycles(0), mem.Kernel
+// A prefetch is what memory brings of a descriptor before its array can start, and what
+// it has yet to bring.
+type prefetch struct {
+	fill     clock.Cycles // of memory, before the array starts
+	arriving clock.Cycles // of the fill, coefficients that the first part runs beside
+	streamed clock.Cycles // coefficients that come beside the array
+	later    clock.Cycles // source parts that do
+	behind   clock.Cycles // results of the one before that have yet to leave
+	total    clock.Cycles // of all traffic
+	resident bool         // coefficients stay in kernel memory
+}
+
+// prefetch finds what the array cannot start without, and what of it memory fetched while
+// the one before was in the array: coefficients as far as kernel memory has room beside
+// those in use, the source's first part if the scratchpad has. It sets the causes of what
+// is left to wait for.
+func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
+	lands := d.dram.reads(l.dram.result) // the one before must have written what this reads
+	mem := &d.mem
+	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain}
+	kernel := clock.Cycles(0)
+	pre.resident = d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 	switch {
-	case resident:
-		kernel, streamed = mem.Kernel, 0
+	case pre.resident:
+		kernel, pre.streamed = mem.Kernel, 0
 	case d.reread:
 		// Coefficients that do not stay come again for each part: a what-if, for no
 		// program has such a task. Its bytes count once, as in the vendor's measure.
 		again := mem.Kernel * clock.Cycles(max(1, d.fills)-1)
-		streamed, mem.Total = streamed+again, mem.Total+again
+		pre.streamed, pre.total = pre.streamed+again, pre.total+again
 	}
 	source := mem.Source / clock.Cycles(max(1, d.fills))
-	fill, later := kernel+source, mem.Source-source
+	pre.fill, pre.later = kernel+source, mem.Source-source
 	asked := false // any of it before the array was free
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
@@ -129,26 +153,28 @@ func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	}
 	if l.running && source > 0 && !lands && !d.pad.reads(l.pad.result) && !d.pad.reads(l.pad.source1) && !d.pad.reads(l.pad.source2) {
 		asked = true
-		source -= min(l.slack-min(l.slack, fill-kernel-source), source)
+		source -= min(l.slack-min(l.slack, pre.fill-kernel-source), source)
 	}
 	// The first part runs in part on coefficients that still arrive.
-	arriving := min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
-	kernel -= arriving
-	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel, source
+	pre.arriving = min(kernel, clock.Cycles(p.kernelOverlap*float64(a.Compute)/float64(max(1, d.fills))))
+	a.Overhead, a.KernelStall, a.InputStall = p.overhead, kernel-pre.arriving, source
 	// Requests that could not go out early wait for their first answer, and those for what
 	// is still on its way to memory until it is there.
 	if reads := mem.Kernel + mem.Source; reads > 0 && (lands || !asked) {
 		a.InputStall += p.dma.Latency
 	}
-	behind := l.drain
 	if lands {
 		a.InputStall += l.drain
-		behind = 0
+		pre.behind = 0
 	}
+	return pre
+}
 
-	// The rest of the traffic goes beside the array, with what the one before left.
-	drain := mem.Destination / clock.Cycles(max(1, d.drains))
-	rest := behind + mem.Total - min(mem.Total, fill-arriving+drain)
+// body puts the rest of the traffic beside the array, with what the one before left, and
+// leaves behind what the descriptor's last results still take.
+func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) {
+	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
+	rest := pre.behind + pre.total - min(pre.total, pre.fill-pre.arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
 	wait := func(cause *clock.Cycles, until clock.Cycles) {
 		if until > body {
@@ -156,21 +182,49 @@ func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 			body = until
 		}
 	}
-	wait(&a.KernelStall, min(rest, streamed+arriving))
-	wait(&a.InputStall, min(rest, streamed+arriving+later))
+	wait(&a.KernelStall, min(rest, pre.streamed+pre.arriving))
+	wait(&a.InputStall, min(rest, pre.streamed+pre.arriving+pre.later))
 	wait(&a.OutputStall, rest)
 
 	// On the other engine it may have started with the one before.
 	if l.running && l.planar != d.planar && !d.dram.meets(&l.dram) && !d.pad.meets(&l.pad) {
 		a.hide(l.slack)
 	}
+	lane := uint64(0)
+	if pre.resident {
+		lane = d.lane
+	}
+	l.leave(d, body, rest, drain)
+	l.lane = lane
+}
+
+// leave records what a descriptor leaves under way: it was in the array for body cycles,
+// of which memory worked for busy.
+func (l *pipeline) leave(d *demand, body, busy, drain clock.Cycles) {
 	*l = pipeline{
-		running: true, planar: d.planar, slack: body - min(body, rest), drain: drain,
+		running: true, planar: d.planar, slack: body - min(body, busy), drain: drain,
 		dram: d.dram, pad: d.pad,
 	}
-	if resident {
-		l.lane = d.lane
+	if d.writes {
+		l.ring = body
 	}
+}
+
+// join runs a descriptor beside the one that fills its ring: tile by tile in its shadow,
+// its traffic where memory was idle. What it adds is its start, for descriptors start one
+// by one, and the time by which it is the slower.
+func (l *pipeline) join(p *params, a *Accounting, d *demand) {
+	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
+	a.Overhead = p.overhead
+	a.hide(l.ring)
+	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
+	rest := l.drain + d.mem.Total - min(d.mem.Total, drain)
+	added := a.Compute + a.L2ReadStall + a.L2WriteStall
+	idle := l.slack + added
+	if rest > idle {
+		a.OutputStall += rest - idle
+	}
+	l.leave(d, max(alone, l.ring), rest, drain)
 }
 
 // hide takes up to n cycles away, those first that come first. The start of a descriptor

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 )
@@ -138,6 +140,108 @@ func TestPlaceBeatsNoUnit(t *testing.T) {
 			if least := 2 * n * max(compute, 640); total < least {
 				t.Errorf("array %d, lane %d: %d cycles, its units take %d", compute, lane, total, least)
 			}
+		}
+	}
+}
+
+// The descriptor that reads a ring runs in the shadow of the one that fills it: it adds
+// what it is longer by, and the traffic for which memory had no time.
+func TestJoin(t *testing.T) {
+	p := &params{overhead: 10, kernelMemory: 64, dma: dma.Params{Latency: 5}}
+	first := placed{1000, demand{fills: 10, drains: 1, mem: dma.Cycles{Source: 400, Total: 400}, writes: true,
+		dram: footprint{source1: at(1)}, pad: footprint{source1: at(1), result: at(2)}}}
+	second := func(compute, destination clock.Cycles) placed {
+		return placed{compute, demand{planar: true, fills: 1, drains: 10, reads: true,
+			mem:  dma.Cycles{Destination: destination, Total: destination},
+			dram: footprint{result: at(3)}, pad: footprint{source1: at(2), result: at(4)}}}
+	}
+	alone, _, _ := order(p, first)
+	if alone != 10+45+1000 {
+		t.Fatalf("the first alone takes %d cycles", alone)
+	}
+	for _, tt := range []struct {
+		name                 string
+		compute, destination clock.Cycles
+		want                 Accounting
+	}{
+		{"shorter", 600, 0, Accounting{Overhead: 10}},
+		{"longer", 1300, 0, Accounting{Overhead: 10, Compute: 300}},
+		{"its results fit where memory was idle", 600, 640, Accounting{Overhead: 10}},
+		{"and where they do not", 600, 1000, Accounting{Overhead: 10, OutputStall: 900 - 640}},
+		{"longer, with the time that gives memory", 1300, 1000, Accounting{Overhead: 10, Compute: 300}},
+	} {
+		_, all, _ := order(p, first, second(tt.compute, tt.destination))
+		if diff := cmp.Diff(tt.want, all[1]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	// Behind anything else a reader of a ring is a descriptor like any other.
+	if _, all, _ := order(p, placed{1000, demand{}}, second(600, 0)); all[1].Overhead != 10 {
+		t.Errorf("no ring before: %+v", all[1])
+	}
+}
+
+// The steps by themselves.
+func TestPrefetch(t *testing.T) {
+	p := &params{overhead: 10, kernelMemory: 64, kernelOverlap: 0.5, dma: dma.Params{Latency: 5}}
+	d := demand{fills: 4, drains: 4, lane: 64, reread: true, mem: dma.Cycles{Kernel: 200, Source: 400, Destination: 80, Total: 640},
+		dram: footprint{source1: at(1), kernel: at(2), result: at(3)}, pad: footprint{source1: at(1), result: at(2)}}
+	for _, tt := range []struct {
+		name string
+		l    pipeline
+		d    demand
+		want prefetch
+		a    Accounting
+	}{
+		{"the first: all of the coefficients and a part of the source", pipeline{}, d,
+			prefetch{fill: 300, arriving: 125, later: 300, total: 640, resident: true},
+			Accounting{Overhead: 10, KernelStall: 75, InputStall: 105}},
+		{"memory was idle long enough", pipeline{running: true, slack: 1000}, d,
+			prefetch{fill: 300, later: 300, total: 640, resident: true},
+			Accounting{Overhead: 10}},
+		{"for the coefficients alone", pipeline{running: true, slack: 200}, d,
+			prefetch{fill: 300, later: 300, total: 640, resident: true},
+			Accounting{Overhead: 10, InputStall: 100}},
+		{"results of the one before land first", pipeline{running: true, slack: 1000, drain: 30, dram: footprint{result: at(1)}}, d,
+			prefetch{fill: 300, later: 300, total: 640, resident: true},
+			Accounting{Overhead: 10, InputStall: 100 + 5 + 30}},
+		{"or leave beside it", pipeline{running: true, slack: 1000, drain: 30, dram: footprint{result: at(9)}}, d,
+			prefetch{fill: 300, later: 300, behind: 30, total: 640, resident: true},
+			Accounting{Overhead: 10}},
+	} {
+		a := Accounting{Compute: 1000}
+		got := tt.l.prefetch(p, &a, &tt.d)
+		if got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+		a.Compute = 0
+		if diff := cmp.Diff(tt.a, a); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestBody(t *testing.T) {
+	d := demand{drains: 4, mem: dma.Cycles{Destination: 80}}
+	for _, tt := range []struct {
+		name  string
+		pre   prefetch
+		slack clock.Cycles
+		want  Accounting
+	}{
+		{"the array bounds", prefetch{fill: 300, later: 300, total: 640}, 680, Accounting{Compute: 1000}},
+		{"memory bounds: source, then results", prefetch{later: 1100, total: 1300}, 0, Accounting{Compute: 1000, InputStall: 100, OutputStall: 180}},
+		{"coefficients first", prefetch{streamed: 1200, later: 50, total: 1400}, 0, Accounting{Compute: 1000, KernelStall: 200, InputStall: 50, OutputStall: 130}},
+		{"results of the one before", prefetch{behind: 1500}, 0, Accounting{Compute: 1000, OutputStall: 500}},
+	} {
+		var l pipeline
+		a := Accounting{Compute: 1000}
+		l.body(&a, &d, &tt.pre)
+		if diff := cmp.Diff(tt.want, a); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if l.slack != tt.slack || l.drain != 20 {
+			t.Errorf("%s: memory idle for %d cycles, want %d; %d of results left, want 20", tt.name, l.slack, tt.slack, l.drain)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package hw
 import (
 	"fmt"
 
+	"anesim/hw/evidence"
 	"anesim/hw/planar"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
@@ -12,56 +13,80 @@ import (
 // source rows of a row of results: 32 MiB, sixteen times what the L2 has.
 const maxPlane = 16 << 20
 
-// planar computes a group of a task on the planar engine, a row or a plane at a time.
-func (d *Device) planar(t *regs.Task, dst tiles.Sink, src tiles.Source, group int) (note string, f *Fault) {
-	g := &t.Groups
-	form := g.Common.Cfg.PlanarForm()
-	cfg, err := planar.FromWords(planar.Form(form), planar.Words{
+// A planarTask is a task on the planar engine, ready to run.
+type planarTask struct {
+	form regs.PlanarForm
+	cfg  planar.Config
+}
+
+// prepare reads the operation from the registers.
+func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit, *Fault) {
+	p.form = g.Common.Cfg.PlanarForm()
+	var err error
+	p.cfg, err = planar.FromWords(planar.Form(p.form), planar.Words{
 		Cfg: uint32(g.PE.Cfg), BiasScale: uint32(g.PE.BiasScale),
 		PreScale: uint32(g.PE.PreScale), FinalScale: uint32(g.PE.FinalScale),
 	}, g.L2.Cfg.InputReLU2())
 	if err != nil {
-		return err.Error(), nil
+		return unspecified("%v", err), nil
 	}
-	s := g.InShape()
-	out := g.OutShape()
-	if s.Channels != out.Channels {
-		return fmt.Sprintf("a planar task from %d to %d channels is not modelled", s.Channels, out.Channels), nil
-	}
-	reduces := form == regs.FormReduction || form == regs.FormTwoReduced
-	if !reduces && (s.Height != out.Height || s.Width != out.Width) {
-		return fmt.Sprintf("a planar task from %dx%d to %dx%d is not modelled", s.Height, s.Width, out.Height, out.Width), nil
-	}
-	if reduces && s.Height*s.Width > maxPlane {
-		return "", &Fault{Unit: "planar", What: fmt.Sprintf("a reduction over %dx%d holds more than %d elements at once", s.Height, s.Width, maxPlane)}
-	}
-	a := operand{src: src, shape: operandShape(g, 1)}
-	var b operand
-	switch form {
-	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
-		second, err := d.source(t, 2, group)
-		if err != nil {
-			return "", &Fault{Unit: "l2", What: err.Error()}
+	in, out := g.InShape(), g.OutShape()
+	switch {
+	case in.Channels != out.Channels:
+		return unspecified("a planar task from %d to %d channels", in.Channels, out.Channels), nil
+	case p.form.Reduces():
+		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
+			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("a reduction of %d elements a channel holds more than %d at once", n, maxPlane)}
 		}
-		b = operand{src: second, shape: operandShape(g, 2)}
+	case in.Height != out.Height || in.Width != out.Width:
+		return unspecified("a planar task from %dx%d to %dx%d", in.Height, in.Width, out.Height, out.Width), nil
+	case in.Planes() != out.Planes():
+		return unspecified("a planar task from a depth of %d to %d", in.Planes(), out.Planes()), nil
 	}
-	e := element{cfg: &cfg, dst: dst, a: a, b: b, shape: s}
-	switch form {
+	return nil, nil
+}
+
+// run computes the rows from first to last of a part; a reduction computes all.
+func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
+	e := element{cfg: &p.cfg, dst: at.dst, shape: j.task.Groups.InShape(), first: first, last: last}
+	e.a = operand{src: at.src, shape: j.ops.Source1.Shape}
+	if j.task.Groups.L2.Cfg.InputReLU() {
+		e.a.src = rectified{at.src}
+	}
+	if p.form.Sources() == 2 {
+		second, err := d.source(j, &j.ops.Source2, at.group, at.depth)
+		if err != nil {
+			return &Fault{Unit: "l2", What: err.Error()}
+		}
+		e.b = operand{src: second, shape: j.ops.Source2.Shape}
+	}
+	var err error
+	switch p.form {
 	case regs.FormConstant:
 		e.rows(e.one)
 	case regs.FormTwoSources:
 		e.rows(e.two)
 	case regs.FormBiasScale:
 		err = e.biasScale()
-	case regs.FormReduction, regs.FormTwoReduced:
-		err = e.reduce(form == regs.FormTwoReduced)
 	default:
-		return fmt.Sprintf("planar form %v is not modelled", form), nil
+		err = e.reduce(d, j, at.group)
 	}
 	if err != nil {
-		return err.Error(), nil
+		return &Fault{Unit: "planar", What: err.Error()}
 	}
-	return "", nil
+	return nil
+}
+
+// rectified is a source behind a ReLU (L2.Cfg.InputReLU).
+type rectified struct{ src tiles.Source }
+
+func (r rectified) Row(dst []half, c, y int) {
+	r.src.Row(dst, c, y)
+	for i, h := range dst {
+		if h.Signbit() && !h.IsNaN() {
+			dst[i] = 0
+		}
+	}
 }
 
 // An operand is a source whose axes of length one repeat.
@@ -86,20 +111,21 @@ func (o *operand) fill(dst []half, c, y int) {
 	}
 }
 
-// An element is one group of a planar task.
+// An element is one part of a planar task.
 type element struct {
 	cfg  *planar.Config
 	dst  tiles.Sink
 	a, b operand
 
-	shape regs.Shape
+	shape       regs.Shape
+	first, last int // rows
 }
 
 // rows runs f on every row: a is its first operand, b room for the second.
 func (e *element) rows(f func(a, b []half, c, y int)) {
 	a, b := make([]half, e.shape.Width), make([]half, e.shape.Width)
 	for c := range e.shape.Channels {
-		for y := range e.shape.Height {
+		for y := e.first; y < e.last; y++ {
 			e.a.fill(a, c, y)
 			f(a, b, c, y)
 			e.dst.SetRow(a, c, y, 0)
@@ -135,21 +161,24 @@ func (e *element) biasScale() (err error) {
 	return err
 }
 
-// reduce joins height and width of each channel to one value.
-func (e *element) reduce(two bool) error {
-	a := make([]half, e.a.shape.Height*e.a.shape.Width)
-	var b []half
-	if two {
-		b = make([]half, e.b.shape.Height*e.b.shape.Width)
+// reduce joins depth, height and width of each channel to one value.
+func (e *element) reduce(d *Device, j *job, group int) error {
+	first, err := planesOf(d, j, &j.ops.Source1, group)
+	if err != nil {
+		return err
+	}
+	var second *planes
+	if j.ops.Source2.Used {
+		if second, err = planesOf(d, j, &j.ops.Source2, group); err != nil {
+			return err
+		}
 	}
 	var out [1]half
 	for c := range e.shape.Channels {
-		first := e.a.plane(a, c)
-		var err error
-		if two {
-			err = e.cfg.ReduceTwo(out[:], planar.AxisH|planar.AxisW, first, e.b.plane(b, c))
+		if second != nil {
+			err = e.cfg.ReduceTwo(out[:], planar.AxisH|planar.AxisW, first.channel(c), second.channel(c))
 		} else {
-			err = e.cfg.Reduce(out[:], planar.AxisH|planar.AxisW, first)
+			err = e.cfg.Reduce(out[:], planar.AxisH|planar.AxisW, first.channel(c))
 		}
 		if err != nil {
 			return err
@@ -159,11 +188,38 @@ func (e *element) reduce(two bool) error {
 	return nil
 }
 
-// plane reads one channel.
-func (o *operand) plane(dst []half, c int) planar.Source {
-	w := o.shape.Width
-	for y := range o.shape.Height {
-		o.row(dst[y*w:(y+1)*w], c, y)
+// planes is one group of a reduction's source, read a channel at a time, with the axes
+// that repeat filled in.
+type planes struct {
+	shape  regs.Shape
+	depths []operand
+	data   []half
+}
+
+func planesOf(d *Device, j *job, o *regs.Operand, group int) (*planes, error) {
+	s := j.task.Groups.InShape()
+	p := &planes{shape: s, data: make([]half, s.Planes()*s.Height*s.Width)}
+	for z := range s.Planes() {
+		src, err := d.source(j, o, group, z)
+		if err != nil {
+			return nil, err
+		}
+		if o.Role == regs.FirstSource && j.task.Groups.L2.Cfg.InputReLU() {
+			src = rectified{src}
+		}
+		p.depths = append(p.depths, operand{src: src, shape: o.Shape})
 	}
-	return planar.Source{Data: dst, Shape: planar.Shape{C: 1, H: o.shape.Height, W: w}}
+	return p, nil
+}
+
+// channel reads one channel, its depths one below the other.
+func (p *planes) channel(c int) planar.Source {
+	at := p.data
+	for _, o := range p.depths {
+		for y := range p.shape.Height {
+			o.fill(at[:p.shape.Width], c, y)
+			at = at[p.shape.Width:]
+		}
+	}
+	return planar.Source{Data: p.data, Shape: planar.Shape{C: 1, H: len(p.depths) * p.shape.Height, W: p.shape.Width}}
 }

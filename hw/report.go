@@ -5,95 +5,9 @@ import (
 
 	"anesim/hw/clock"
 	"anesim/hw/dma"
+	"anesim/hw/evidence"
 	"anesim/hw/l2"
 )
-
-// Accounting gives every engine cycle of a descriptor one cause.
-type Accounting struct {
-	Compute      clock.Cycles
-	InputStall   clock.Cycles // waiting for the tile DMA's source
-	OutputStall  clock.Cycles // waiting for the tile DMA to take results
-	KernelStall  clock.Cycles // waiting for coefficients
-	Throttle     clock.Cycles
-	L2ReadStall  clock.Cycles
-	L2WriteStall clock.Cycles
-	Overhead     clock.Cycles // descriptor fetch and start
-	Idle         clock.Cycles
-}
-
-// Total is the descriptor's cycles.
-func (a *Accounting) Total() clock.Cycles {
-	return a.Compute + a.InputStall + a.OutputStall + a.KernelStall + a.Throttle +
-		a.L2ReadStall + a.L2WriteStall + a.Overhead + a.Idle
-}
-
-// Add adds another descriptor's cycles, cause by cause.
-func (a *Accounting) Add(b *Accounting) {
-	a.Compute += b.Compute
-	a.InputStall += b.InputStall
-	a.OutputStall += b.OutputStall
-	a.KernelStall += b.KernelStall
-	a.Throttle += b.Throttle
-	a.L2ReadStall += b.L2ReadStall
-	a.L2WriteStall += b.L2WriteStall
-	a.Overhead += b.Overhead
-	a.Idle += b.Idle
-}
-
-// Bound names the cause with the most cycles: what to relieve first. The overhead is
-// named only when it is more than all the rest together.
-func (a *Accounting) Bound() string {
-	if rest := a.Total() - a.Overhead; a.Overhead > rest {
-		return "overhead"
-	}
-	name, most := "compute", a.Compute
-	for _, c := range [...]struct {
-		name string
-		n    clock.Cycles
-	}{
-		{"kernel_stall", a.KernelStall}, {"input_stall", a.InputStall}, {"output_stall", a.OutputStall},
-		{"l2_read_stall", a.L2ReadStall}, {"l2_write_stall", a.L2WriteStall}, {"throttle", a.Throttle},
-	} {
-		if c.n > most {
-			name, most = c.name, c.n
-		}
-	}
-	return name
-}
-
-// EnergyParts are a descriptor's energy by what takes it.
-type EnergyParts struct {
-	MAC    clock.Nanojoules // multiply-accumulates
-	Table  clock.Nanojoules // activation-table look-ups
-	L2     clock.Nanojoules // bytes in and out of the scratchpad
-	DRAM   clock.Nanojoules // bytes in and out of device memory, as far as the engine's rail feeds them
-	Active clock.Nanojoules // engines that are powered, for as long as it runs
-}
-
-// Add adds another descriptor's energy, part by part.
-func (e *EnergyParts) Add(x *EnergyParts) {
-	e.MAC += x.MAC
-	e.Table += x.Table
-	e.L2 += x.L2
-	e.DRAM += x.DRAM
-	e.Active += x.Active
-}
-
-// Total is the sum.
-func (e *EnergyParts) Total() clock.Nanojoules { return e.MAC + e.Table + e.L2 + e.DRAM + e.Active }
-
-// Units are the columns of the vendor compiler's cost dump.
-type Units struct {
-	WorkUnits       int
-	MACCyclesPerWU  int // multiply-accumulate cycles per work unit
-	PostCyclesPerWU int // post-processing cycles per work unit
-	NESingle        clock.Cycles
-	NEDouble        clock.Cycles
-	Planar          clock.Cycles
-	L2Broadcast     clock.Cycles
-	L2Writeback     clock.Cycles
-	KernelBytes     uint64 // weights, unpadded
-}
 
 // Shape is a descriptor's work in whole tensors: channels over all groups.
 type Shape struct {
@@ -101,12 +15,6 @@ type Shape struct {
 	Wout, Hout, Cout int
 	Kw, Kh           int
 	Groups           int
-}
-
-// ExeCycles is the vendor's own estimate of a descriptor, in microseconds.
-type ExeCycles struct {
-	Stored uint16 // as the program has it, 0 when its compiler left it out
-	Model  uint16 // by the rule read from real programs
 }
 
 // A DescriptorReport is what the device says of one task.
@@ -133,9 +41,28 @@ type DescriptorReport struct {
 	Energy   clock.Nanojoules
 	Parts    EnergyParts // of Energy
 	Counters Counters
-	Computed bool   // values were computed
-	Note     string // why they were not, when they were asked for
-	Caveat   string // what computed values rest on that is not known of real programs
+	Computed bool // values were computed
+	// Limits say why values that were asked for were not computed, and what those that
+	// were rest on that is not known of real programs.
+	Limits []evidence.Limit
+}
+
+// Note is why values that were asked for were not computed, empty when they were.
+func (d *DescriptorReport) Note() string { return d.limits(true) }
+
+// Caveat is what computed values rest on that is not known of real programs.
+func (d *DescriptorReport) Caveat() string { return d.limits(false) }
+
+func (d *DescriptorReport) limits(blocking bool) (s string) {
+	for i := range d.Limits {
+		if l := &d.Limits[i]; l.Blocks() == blocking {
+			if s != "" {
+				s += "; "
+			}
+			s += l.What
+		}
+	}
+	return s
 }
 
 // A Fault is what the modelled device would not survive: a result, not an error of the
@@ -162,6 +89,30 @@ type Report struct {
 	Dispatch    clock.Nanojoules // of Energy, what a dispatch costs whatever it does
 	MACs        uint64
 	DMA         dma.Traffic
+}
+
+// Add adds a descriptor's numbers to the report's sums. It does not list the descriptor.
+func (r *Report) Add(d *DescriptorReport) {
+	r.Cycles += d.Cycles.Total()
+	r.Time += d.Time
+	r.Energy += d.Energy
+	r.MACs += d.MACs
+	r.DMA.Add(&d.DMA)
+}
+
+// sums are a report's sums at some time.
+type sums struct {
+	cycles clock.Cycles
+	time   clock.Nanoseconds
+	energy clock.Nanojoules
+	macs   uint64
+	dma    dma.Traffic
+}
+
+func (r *Report) sums() sums { return sums{r.Cycles, r.Time, r.Energy, r.MACs, r.DMA} }
+
+func (r *Report) restore(s sums) {
+	r.Cycles, r.Time, r.Energy, r.MACs, r.DMA = s.cycles, s.time, s.energy, s.macs, s.dma
 }
 
 // Accounting is the chain's cycles by cause.

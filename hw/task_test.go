@@ -176,7 +176,7 @@ func execute(t testing.TB, m *dma.Memory, tasks ...*regs.Task) *Device {
 		t.Fatal(f)
 	}
 	for i := range r.Descriptors {
-		if n := r.Descriptors[i].Note; n != "" {
+		if n := r.Descriptors[i].Note(); n != "" {
 			t.Fatalf("descriptor %d: %s", i, n)
 		}
 	}

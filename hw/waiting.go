@@ -7,14 +7,14 @@ import "anesim/hw/clock"
 // that a long wait costs no more than a few times hold. Engines that were at work add
 // their step, and let go sooner.
 func (c *Chip) Waiting(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	rail := c.WaitPower.Value * held(float64(t), c.HoldTime.Value)
-	steps := float64(engines) * c.EngineStep.Value * held(float64(t), c.EngineHold.Value)
+	rail := c.WaitPower.Value * letGo(float64(t), c.HoldTime.Value)
+	steps := float64(engines) * c.EngineStep.Value * letGo(float64(t), c.EngineHold.Value)
 	return clock.Nanojoules(float64(rail) + float64(steps))
 }
 
-// held is hold x (1 - e^(-t/hold)): for how long a power that lets go would have to be
+// letGo is hold x (1 - e^(-t/hold)): for how long a power that lets go would have to be
 // drawn in full.
-func held(t, hold float64) float64 {
+func letGo(t, hold float64) float64 {
 	if t <= 0 || hold <= 0 {
 		return 0
 	}

@@ -28,6 +28,10 @@ type Builder struct {
 	// commands of 0xd48 bytes ahead of their names, an output's operand named NAME@output
 	// beside its port NAME, and sentinel tiles for the lanes a descriptor leaves off.
 	Late bool
+
+	// Also are further procedures of the container: their Procedure, Chain, Constants,
+	// Ports and Scratch. Port names are the container's, so no two may be the same.
+	Also []*Builder
 }
 
 // Build makes the container, reads it back and links it: what it returns runs.
@@ -49,28 +53,35 @@ func (b *Builder) Build(name string) (*Program, error) {
 
 // Container lays out the container.
 func (b *Builder) Container() (*Container, error) {
-	if len(b.Chain) == 0 {
-		return nil, fmt.Errorf("program %s has no descriptors", b.procedure())
-	}
-	for _, p := range b.Ports {
-		if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
-			return nil, fmt.Errorf("port %s: buffer %d is not between %d and %d", p.Name, p.BAR, regs.BARScratch+1, len(regs.BARs{})-1)
-		}
-	}
 	l := &layout{Builder: b}
+	for _, q := range append([]*Builder{b}, b.Also...) {
+		if len(q.Chain) == 0 {
+			return nil, fmt.Errorf("program %s has no descriptors", q.procedure())
+		}
+		for _, p := range q.Ports {
+			if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
+				return nil, fmt.Errorf("port %s: buffer %d is not between %d and %d", p.Name, p.BAR, regs.BARScratch+1, len(regs.BARs{})-1)
+			}
+		}
+		l.parts = append(l.parts, &part{Builder: q, ports: slices.Clone(q.Ports)})
+	}
 	l.place()
 	c := &Container{CPUType: cpuTypeEngine, Subtype: SubtypeM1, FileType: fileExecutable, Flags: headerFlags}
 	for _, s := range l.segments {
 		c.Loads = append(c.Loads, s)
 	}
-	for i := range l.ports {
-		c.Loads = append(c.Loads, portLoad(&l.ports[i]))
+	for _, q := range l.parts {
+		for i := range q.ports {
+			c.Loads = append(c.Loads, portLoad(&q.ports[i]))
+		}
 	}
-	c.Loads = append(c.Loads, l.program())
-	for _, d := range [...]Direction{Input, Output} {
-		for i := range l.ports {
-			if l.ports[i].Direction == d {
-				c.Loads = append(c.Loads, l.operation(&l.ports[i]))
+	for _, q := range l.parts {
+		c.Loads = append(c.Loads, q.program())
+		for _, d := range [...]Direction{Input, Output} {
+			for i := range q.ports {
+				if q.ports[i].Direction == d {
+					c.Loads = append(c.Loads, q.operation(&q.ports[i], b.Late))
+				}
 			}
 		}
 	}
@@ -91,11 +102,19 @@ func (b *Builder) procedure() string { return cmp.Or(b.Procedure, "net") }
 // A layout is a container in the making.
 type layout struct {
 	*Builder
-	ports    []Port
-	bars     regs.BARs
+	parts    []*part
 	segments []*SegmentLoad
 	text     *SectionHeader
 	consts   *SectionHeader
+}
+
+// A part is a procedure's share of the container.
+type part struct {
+	*Builder
+	ports      []Port
+	bars       regs.BARs
+	constants  []byte
+	text, data uint64 // offsets of its chain and constants in their sections
 }
 
 // newLoad makes an empty command, its size rounded up to 8 bytes.
@@ -126,31 +145,23 @@ const (
 func (l *layout) place() {
 	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
 	at := uint64(ApertureBase)
-	if l.Scratch > 0 {
-		l.bars[regs.BARScratch] = at
-		l.segments = append(l.segments, newSegment("__DATA", at, l.Scratch, ProtRead|ProtWrite, 0,
-			&SectionHeader{Name: "__bss", Addr: at, Size: l.Scratch, Align: pageAlign, Flags: SectionScratch}))
-		at += roundUp(l.Scratch, PageSize)
+	// Procedures do not run at the same time: one scratch serves all.
+	var scratch uint64
+	for _, q := range l.parts {
+		scratch = max(scratch, q.Scratch)
 	}
-	l.ports = slices.Clone(l.Builder.Ports)
-	order := make([]*Port, len(l.ports))
-	for i := range l.ports {
-		order[i] = &l.ports[i]
+	if scratch > 0 {
+		for _, q := range l.parts {
+			if q.Scratch > 0 {
+				q.bars[regs.BARScratch] = at
+			}
+		}
+		l.segments = append(l.segments, newSegment("__DATA", at, scratch, ProtRead|ProtWrite, 0,
+			&SectionHeader{Name: "__bss", Addr: at, Size: scratch, Align: pageAlign, Flags: SectionScratch}))
+		at += roundUp(scratch, PageSize)
 	}
-	slices.SortStableFunc(order, func(a, b *Port) int { return cmp.Compare(a.BAR, b.BAR) })
-	for _, p := range order {
-		p.Bytes = max(p.Bytes, uint64(p.Shape[0])*p.Strides[0])
-		if p.Address == 0 {
-			p.Address = at
-		}
-		at = max(at, roundUp(p.Address+p.Bytes, PageSize))
-		l.bars[p.BAR] = p.Address
-		name, prot, flags := "__const", ProtRead, SectionInput
-		if p.Direction == Output {
-			name, prot, flags = "__data", ProtWrite, SectionOutput
-		}
-		l.segments = append(l.segments, newSegment("__FVMLIB", p.Address, p.Bytes, prot, SegmentWindow,
-			&SectionHeader{Name: name, Addr: p.Address, Size: p.Bytes, Align: pageAlign, Flags: flags}))
+	for _, q := range l.parts {
+		at = l.placePorts(q, at)
 	}
 	l.placeText(at)
 	slices.SortStableFunc(l.segments, func(a, b *SegmentLoad) int { return cmp.Compare(a.Addr, b.Addr) })
@@ -159,20 +170,58 @@ func (l *layout) place() {
 	}
 }
 
+// placePorts gives a procedure's ports their windows from at on and returns their end.
+func (l *layout) placePorts(q *part, at uint64) uint64 {
+	order := make([]*Port, len(q.ports))
+	for i := range q.ports {
+		order[i] = &q.ports[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Port) int { return cmp.Compare(a.BAR, b.BAR) })
+	for _, p := range order {
+		p.Bytes = max(p.Bytes, uint64(p.Shape[0])*p.Strides[0])
+		if p.Address == 0 {
+			p.Address = at
+		}
+		at = max(at, roundUp(p.Address+p.Bytes, PageSize))
+		q.bars[p.BAR] = p.Address
+		name, prot, flags := "__const", ProtRead, SectionInput
+		if p.Direction == Output {
+			name, prot, flags = "__data", ProtWrite, SectionOutput
+		}
+		l.segments = append(l.segments, newSegment("__FVMLIB", p.Address, p.Bytes, prot, SegmentWindow,
+			&SectionHeader{Name: name, Addr: p.Address, Size: p.Bytes, Align: pageAlign, Flags: flags}))
+	}
+	return at
+}
+
+// placeText puts the chains and the constants of all procedures one behind the other:
+// chains at multiples of a descriptor's alignment, constants at multiples of a tile.
 func (l *layout) placeText(at uint64) {
-	text := regs.EncodeChain(l.Chain)
+	var text, constants []byte
+	flags := SegmentPadded
+	for _, q := range l.parts {
+		text = padTo(text, regs.Alignment)
+		q.text = uint64(len(text))
+		text = append(text, regs.EncodeChain(q.Chain)...)
+		if q.constants = q.Constants; q.constants == nil {
+			q.constants = make([]byte, unreadConstants)
+		} else {
+			flags = 0
+		}
+		constants = padTo(constants, TileSize)
+		q.data = uint64(len(constants))
+		constants = append(constants, q.constants...)
+	}
 	at = cmp.Or(l.TextAddr, at)
 	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: SectionText, Data: text}
-	constants, flags := l.Constants, SegmentFlags(0)
-	if constants == nil {
-		constants, flags = make([]byte, unreadConstants), SegmentPadded
-	}
 	behind := roundUp(at+uint64(len(text)), TileSize)
 	l.consts = &SectionHeader{
 		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
 		Align: tileAlign, Flags: SectionConst, Data: constants,
 	}
-	l.bars[regs.BARText], l.bars[regs.BARWeights] = l.text.Addr, l.consts.Addr
+	for _, q := range l.parts {
+		q.bars[regs.BARText], q.bars[regs.BARWeights] = l.text.Addr+q.text, l.consts.Addr+q.data
+	}
 	if l.ConstantsAddr == 0 {
 		end := l.consts.Addr + l.consts.Size
 		l.segments = append(l.segments, newSegment("__TEXT", at, end-at, ProtRead|ProtExec, flags, l.text, l.consts))
@@ -182,6 +231,10 @@ func (l *layout) placeText(at uint64) {
 	l.segments = append(l.segments,
 		newSegment("__TEXT", at, l.text.Size, ProtRead|ProtExec, 0, l.text),
 		newSegment("__KERN_0", l.consts.Addr, l.consts.Size, ProtRead, 0, l.consts))
+}
+
+func padTo(b []byte, unit uint64) []byte {
+	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
 // sectionIndex is a section's ordinal from 1.
@@ -206,32 +259,32 @@ func portLoad(p *Port) *PortLoad {
 }
 
 // program makes the thread command of flavor 1 as later compilers write it.
-func (l *layout) program() *ProgramLoad {
+func (q *part) program() *ProgramLoad {
 	const size = 0x878
-	b := newLoad(CommandThread, size+len(l.procedure())+1)
+	b := newLoad(CommandThread, size+len(q.procedure())+1)
 	for at, v := range map[int]uint32{
 		8: uint32(FlavorProgram), 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
 		programWord850: 0x11, programWord858: 4, 0x860: 1, 0x868: 9, 0x86c: 8,
 	} {
 		le.PutUint32(b[at:], v)
 	}
-	copy(b[size:], l.procedure())
+	copy(b[size:], q.procedure())
 	return &ProgramLoad{
-		LoadBytes: b, BARs: l.bars, Start: l.text.Addr,
-		FirstWords: l.Chain[0].Words, Tasks: len(l.Chain), Procedure: l.procedure(),
+		LoadBytes: b, BARs: q.bars, Start: q.bars[regs.BARText],
+		FirstWords: q.Chain[0].Words, Tasks: len(q.Chain), Procedure: q.procedure(),
 	}
 }
 
-func (l *layout) operation(p *Port) *OperationLoad {
+func (q *part) operation(p *Port, late bool) *OperationLoad {
 	operand, size := p.Name, operationSize
-	if l.Late {
+	if late {
 		size = operationLateSize
 		if p.Direction == Output {
 			operand += "@output"
 		}
 	}
 	fields := size
-	names := []string{l.procedure(), operand, p.Name}
+	names := []string{q.procedure(), operand, p.Name}
 	var at [3]uint32
 	for i, n := range names {
 		at[i] = uint32(size)
@@ -258,7 +311,7 @@ func (l *layout) operation(p *Port) *OperationLoad {
 		copy(b[at[i]:], n)
 	}
 	return &OperationLoad{
-		LoadBytes: b, Direction: p.Direction, Procedure: l.procedure(), Operand: operand, Port: p.Name,
+		LoadBytes: b, Direction: p.Direction, Procedure: q.procedure(), Operand: operand, Port: p.Name,
 		Type: uint32(Float16().Code), Shape: p.Shape, Strides: p.Strides,
 	}
 }

@@ -30,14 +30,18 @@ func (l *layout) symtab() *SymtabLoad {
 		t.Symbols = append(t.Symbols, s)
 	}
 	constants := l.sectionIndex(l.consts.Addr)
-	for _, d := range l.Chain {
-		for _, s := range l.tiles(d) {
-			s.Section = constants
-			add(s)
+	var ports []Port
+	for _, q := range l.parts {
+		for _, d := range q.Chain {
+			for _, s := range l.tiles(q, d) {
+				s.Section = constants
+				add(s)
+			}
 		}
+		ports = append(ports, q.ports...)
 	}
-	for i := range l.ports {
-		p := &l.ports[i]
+	for i := range ports {
+		p := &ports[i]
 		s := Symbol{Name: p.Name, Type: SymbolDefined, Section: l.sectionIndex(p.Address), Value: p.Address}
 		if p.Direction == Input {
 			s.Desc = 2
@@ -47,8 +51,8 @@ func (l *layout) symtab() *SymtabLoad {
 	for _, e := range knownTypes() {
 		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: SymbolElement})
 	}
-	for i := range l.ports {
-		p := &l.ports[i]
+	for i := range ports {
+		p := &ports[i]
 		number := firstShape + i*(1+len(axes))
 		sh := Shape{p.Name, p.Shape, p.Strides, Float16().Code}
 		add(Symbol{Name: sh.spell(number), Type: SymbolShape, Desc: uint16(number)})
@@ -58,7 +62,7 @@ func (l *layout) symtab() *SymtabLoad {
 
 // tiles names a descriptor's coefficient lanes and adds their relocations. The lanes
 // are those of the constants; a kernel in scratch memory has none.
-func (l *layout) tiles(d *regs.Descriptor) []Symbol {
+func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
 	var f regs.File
 	var g regs.Groups
 	if d.Apply(&f) != nil || !d.Header.KernelBases.KBE0() || d.Header.KernelBases.KBase0() != regs.BARWeights {
@@ -70,7 +74,7 @@ func (l *layout) tiles(d *regs.Descriptor) []Symbol {
 	for at, r := range recordsAt(d) {
 		for i := range words {
 			if a := register.Addr() + 4*uint32(i); a >= r.Addr && a < r.Addr+4*uint32(len(r.Values)) {
-				words[i] = at + a - r.Addr
+				words[i] = uint32(q.text) + at + a - r.Addr
 			}
 		}
 	}
@@ -79,16 +83,16 @@ func (l *layout) tiles(d *regs.Descriptor) []Symbol {
 	var out []Symbol
 	for i, c := range g.KernelDMASrc.CoeffDMAConfig {
 		base, size := uint64(g.KernelDMASrc.CoeffBaseAddr[i].Bytes()), uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
-		if !c.En() || base+size > uint64(len(l.consts.Data)) || words[i] == 0 {
+		if !c.En() || base+size > uint64(len(q.constants)) || words[i] == 0 {
 			if l.Late {
 				out = append(out, l.sentinel(i))
 			}
 			continue
 		}
-		digest.Write(l.consts.Data[base : base+size])
+		digest.Write(q.constants[base : base+size])
 		section := uint32(l.sectionIndex(l.consts.Addr))
 		l.text.Relocs = append(l.text.Relocs, RelocPair{words[i], relocSection&^0xffffff | section})
-		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + base})
+		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + q.data + base})
 	}
 	if len(l.text.Relocs) == first {
 		return nil // no lane is on: a weight without tiles has no name

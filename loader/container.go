@@ -137,9 +137,10 @@ func wrap(off uint64, err error, format string, args ...any) error {
 
 // A reader holds the file while its commands are decoded.
 type reader struct {
-	file   []byte
-	owned  []extent // what commands own so far
-	nbytes uint64   // of owned
+	file    []byte
+	owned   []extent // what commands own so far
+	nbytes  uint64   // of owned
+	foreign bool     // of another generation than the M1's
 }
 
 // own returns the n bytes at off, after a check that the file has them.
@@ -202,9 +203,10 @@ func parseContainer(file []byte) (*Container, error) {
 	if c.CPUType != cpuTypeEngine {
 		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
 	}
-	if c.Subtype != SubtypeM1 {
+	if _, known := c.Subtype.machines(); !known {
 		return nil, c.unsupported()
 	}
+	r.foreign = c.Subtype != SubtypeM1
 	if c.FileType != fileExecutable {
 		return nil, fail(12, c.FileType, "file type is not %d, executable", fileExecutable)
 	}
@@ -325,13 +327,17 @@ func (r *reader) thread(at uint64, b []byte) (Load, error) {
 	if len(b) < 12 {
 		return nil, short(at, b, 12, "thread command")
 	}
+	l, err := Load(LoadBytes(b)), error(nil)
 	switch Flavor(le.Uint32(b[8:])) {
 	case FlavorProgram:
-		return r.program(at, b)
+		l, err = r.program(at, b)
 	case FlavorOperation:
-		return r.operation(at, b)
+		l, err = r.operation(at, b)
 	}
-	return LoadBytes(b), nil
+	if err != nil && r.foreign {
+		return LoadBytes(b), nil // laid out as another generation's compiler does
+	}
+	return l, err
 }
 
 func (r *reader) program(at uint64, b []byte) (Load, error) {
@@ -346,8 +352,8 @@ func (r *reader) program(at uint64, b []byte) (Load, error) {
 	if words >= maxWords {
 		return nil, fail(at+programFirstWords, words, "words of the first descriptor, minus one, are not below %d", maxWords)
 	}
-	if tasks == 0 || tasks > MaxText/descriptorUnit {
-		return nil, fail(at+programTasks, tasks, "descriptor count is not between 1 and %d", MaxText/descriptorUnit)
+	if most := len(r.file)/descriptorUnit + 1; tasks == 0 || uint64(tasks) > uint64(most) {
+		return nil, fail(at+programTasks, tasks, "descriptor count is not between 1 and the %d the file has room for", most)
 	}
 	p.FirstWords, p.Tasks = int(words)+1, int(tasks)
 	var err error

@@ -140,7 +140,7 @@ func TestRoundTrip(t *testing.T) {
 		le.PutUint32(file[at["__const"]+segmentSize+48:], 1<<24) // the writer once sliced by it
 		check(t, "window", file)
 	})
-	for _, pattern := range []string{"*.hwx", "text/*.bin"} {
+	for _, pattern := range []string{"*.hwx", "text/*.bin", "../oracles/*.text.bin"} {
 		t.Run(pattern, func(t *testing.T) {
 			for _, path := range reference(t, pattern) {
 				file, err := os.ReadFile(path)

@@ -12,7 +12,8 @@ type imager struct {
 	p        *Program
 	sections []*SectionHeader // by ordinal, from 0
 	text     *SectionHeader
-	main     *ProgramLoad
+	programs []placed[*ProgramLoad]
+	main     *ProgramLoad // of the procedure that is read
 	ports    []placed[*PortLoad]
 	ops      []placed[*OperationLoad]
 	shapes   map[string]Shape // by tensor
@@ -24,8 +25,8 @@ type placed[T any] struct {
 	load T
 }
 
-// program reads a Program out of a decoded container.
-func (c *Container) program(name string) (*Program, error) {
+// program reads a procedure of a decoded container, the first when it is not named.
+func (c *Container) program(name, procedure string) (*Program, error) {
 	m := &imager{p: &Program{Name: name, Form: FormContainer, Subtype: c.Subtype, Container: c}, shapes: make(map[string]Shape)}
 	at := uint64(headerSize)
 	for _, l := range c.Loads {
@@ -34,11 +35,14 @@ func (c *Container) program(name string) (*Program, error) {
 		}
 		at += uint64(len(l.Raw()))
 	}
-	if m.main == nil {
-		return nil, fail(at, nil, "no program descriptor: a thread command of flavor %d", FlavorProgram)
+	if c.Subtype != SubtypeM1 {
+		return m.p, m.bind()
 	}
 	if m.text == nil {
 		return nil, fail(at, nil, "no section __TEXT,__text")
+	}
+	if err := m.choose(at, procedure); err != nil {
+		return nil, err
 	}
 	for _, step := range []func() error{m.chain, m.bind} {
 		if err := step(); err != nil {
@@ -46,6 +50,24 @@ func (c *Container) program(name string) (*Program, error) {
 		}
 	}
 	return m.p, nil
+}
+
+// choose finds the program descriptor of a procedure; end is where the commands end.
+func (m *imager) choose(end uint64, procedure string) error {
+	if len(m.programs) == 0 {
+		return fail(end, nil, "no program descriptor: a thread command of flavor %d", uint32(FlavorProgram))
+	}
+	for _, l := range m.programs {
+		if m.main == nil && (procedure == "" || l.load.Procedure == procedure) {
+			m.main = l.load
+		}
+	}
+	if m.main == nil {
+		return fail(m.programs[0].at, procedure, "container has the procedures %q and none named", m.p.Procedures)
+	}
+	p := m.p
+	p.Procedure, p.FirstWords, p.TaskCount, p.BARs = m.main.Procedure, m.main.FirstWords, m.main.Tasks, m.main.BARs
+	return nil
 }
 
 func (m *imager) add(at uint64, l Load) error {
@@ -66,20 +88,24 @@ func (m *imager) add(at uint64, l Load) error {
 			p.Segments = append(p.Segments, Segment{printable(l.Name), printable(s.Name), s.Addr, s.Size, s.Data, l.Prot})
 		}
 	case *PortLoad:
-		if len(m.ports) == maxPorts {
-			return fail(at, l.Name, "more than %d ports", maxPorts)
+		if len(m.ports) == maxPorts*maxProcedures {
+			return fail(at, l.Name, "more than %d ports", maxPorts*maxProcedures)
 		}
 		m.ports = append(m.ports, placed[*PortLoad]{at, l})
 	case *ProgramLoad:
-		if m.main != nil {
-			return &UnsupportedError{"container", fmt.Sprintf("two procedures, %s and %s; the model runs one", m.main.Procedure, l.Procedure)}
+		for _, other := range m.programs {
+			if other.load.Procedure == l.Procedure {
+				return fail(at, l.Procedure, "a second program descriptor of the procedure")
+			}
 		}
-		m.main = l
+		if len(m.programs) == maxProcedures {
+			return fail(at, l.Procedure, "more than %d procedures", maxProcedures)
+		}
+		m.programs = append(m.programs, placed[*ProgramLoad]{at, l})
 		m.procedure(l.Procedure)
-		p.FirstWords, p.TaskCount, p.BARs = l.FirstWords, l.Tasks, l.BARs
 	case *OperationLoad:
-		if len(m.ops) == maxPorts {
-			return fail(at, l.Port, "more than %d operations", maxPorts)
+		if len(m.ops) == maxPorts*maxProcedures {
+			return fail(at, l.Port, "more than %d operations", maxPorts*maxProcedures)
 		}
 		m.ops = append(m.ops, placed[*OperationLoad]{at, l})
 		m.procedure(l.Procedure)
@@ -114,13 +140,11 @@ func (m *imager) chain() error {
 	if text.Data == nil {
 		return fail(uint64(text.Offset), nil, "section __TEXT,__text has no bytes in the file")
 	}
-	if len(text.Data) > MaxText {
-		return fail(uint64(text.Offset), uint64(len(text.Data)), "program text has more than %#x bytes", MaxText)
+	start, end, err := m.extent()
+	if err != nil {
+		return err
 	}
-	if m.main.Start != 0 && m.main.Start != text.Addr {
-		return &UnsupportedError{"container", fmt.Sprintf("a program that starts at %#x, not at its text's %#x", m.main.Start, text.Addr)}
-	}
-	p.Text, p.TextAddr, p.textOff = text.Data, text.Addr, uint64(text.Offset)
+	p.Text, p.TextAddr, p.textOff = text.Data[start:end:end], text.Addr+start, uint64(text.Offset)+start
 	owner, err := p.walk()
 	if err != nil {
 		return err
@@ -129,13 +153,37 @@ func (m *imager) chain() error {
 		return fail(uint64(text.RelocOffset), n, "more relocations than the %d words of text", len(text.Data)/4)
 	}
 	for i, pair := range text.Relocs {
-		r, err := m.relocation(owner, pair)
+		if off := uint64(pair.Off); len(m.programs) > 1 && (off < start || off >= end) {
+			continue // of another procedure
+		}
+		r, err := m.relocation(owner, pair, uint32(start))
 		if err != nil {
 			return wrap(uint64(text.RelocOffset)+relocSize*uint64(i), err, "relocation %d", i)
 		}
 		p.Relocations = append(p.Relocations, r)
 	}
 	return nil
+}
+
+// extent is where in the text section the procedure's chain stands: from its start to
+// the next procedure's, or the end. Next pointers count from the text's buffer, so a
+// chain that starts elsewhere cannot be walked.
+func (m *imager) extent() (start, end uint64, err error) {
+	text := m.text
+	end = uint64(len(text.Data))
+	at := m.main.Start
+	if at == 0 || at == text.Addr {
+		at = text.Addr
+	} else if at != m.main.BARs[regs.BARText] || at < text.Addr || at-text.Addr >= end {
+		return 0, 0, &UnsupportedError{"container", fmt.Sprintf("a program that starts at %#x, not at its text's %#x", at, text.Addr)}
+	}
+	start = at - text.Addr
+	for _, l := range m.programs {
+		if o := l.load.Start; o > at && o-text.Addr < end {
+			end = o - text.Addr
+		}
+	}
+	return start, end, nil
 }
 
 // walk checks the chain and returns each alignment unit's descriptor.
@@ -153,10 +201,11 @@ func (p *Program) walk() ([]*regs.Descriptor, error) {
 }
 
 // relocation places a container's relocation on its register.
-func (m *imager) relocation(owner []*regs.Descriptor, pair RelocPair) (Relocation, error) {
+func (m *imager) relocation(owner []*regs.Descriptor, pair RelocPair, start uint32) (Relocation, error) {
 	section := int(pair.Info & 0xffffff)
+	off := pair.Off - start
 	r := Relocation{
-		Kind: SectionRelative, Off: pair.Off, Target: section, Info: pair.Info,
+		Kind: SectionRelative, Off: off, Target: section, Info: pair.Info,
 		Bit: 6, Width: 26, Shift: 6,
 	}
 	if pair.Info>>24 != relocSection>>24 {
@@ -165,14 +214,14 @@ func (m *imager) relocation(owner []*regs.Descriptor, pair RelocPair) (Relocatio
 	if section < 1 || section > len(m.sections) {
 		return r, fmt.Errorf("section %d of %d", section, len(m.sections))
 	}
-	unit := int(pair.Off / descriptorUnit)
+	unit := int(off / descriptorUnit)
 	if unit >= len(owner) || owner[unit] == nil {
-		return r, fmt.Errorf("offset %#x is in no descriptor", pair.Off)
+		return r, fmt.Errorf("offset %#x is in no descriptor", off)
 	}
 	d := owner[unit]
-	register, ok := recordWord(d, pair.Off)
+	register, ok := recordWord(d, off)
 	if !ok {
-		return r, fmt.Errorf("offset %#x is no register word of descriptor %d", pair.Off, d.Index)
+		return r, fmt.Errorf("offset %#x is no register word of descriptor %d", off, d.Index)
 	}
 	r.Task, r.Register = d.Index, register
 	return r, nil
@@ -190,7 +239,7 @@ func (m *imager) bind() error {
 	for _, d := range [...]Direction{Input, Output} {
 		named := make(map[string]bool, len(m.ops))
 		for _, op := range m.ops {
-			if op.load.Direction != d || named[op.load.Port] {
+			if op.load.Direction != d || named[op.load.Port] || !m.belongs(op.load) {
 				continue
 			}
 			l, ok := byName[op.load.Port]
@@ -202,6 +251,10 @@ func (m *imager) bind() error {
 				return err
 			}
 		}
+	}
+	if len(m.programs) > 1 {
+		// What no operation of the procedure names is another's.
+		return m.sorted()
 	}
 	// A port no operation names takes its direction from its window.
 	for _, d := range [...]Direction{Input, Output} {
@@ -219,8 +272,19 @@ func (m *imager) bind() error {
 			}
 		}
 	}
+	return m.sorted()
+}
+
+// sorted puts inputs ahead of outputs.
+func (m *imager) sorted() error {
 	slices.SortStableFunc(m.p.Ports, func(a, b Port) int { return int(a.Direction) - int(b.Direction) })
 	return nil
+}
+
+// belongs reports whether an operation is the chosen procedure's. Containers of one
+// procedure name it as they like.
+func (m *imager) belongs(op *OperationLoad) bool {
+	return len(m.programs) < 2 || op.Procedure == m.main.Procedure
 }
 
 // window finds the __FVMLIB section that starts at an address.
@@ -250,7 +314,7 @@ func (m *imager) port(l placed[*PortLoad], op *OperationLoad, d Direction) error
 		}
 	}
 	port.Type = p.elementType(m.shape(&port, op))
-	if port.Bytes < elementBytes {
+	if port.Bytes < port.Type.bytes() {
 		return fail(l.at, port.Name, "no element in the %d bytes of port", port.Bytes)
 	}
 	if n := port.span(); n > port.Bytes {
@@ -275,7 +339,7 @@ func (p *Program) elementType(code int) ElementType {
 
 // span is the number of bytes to the end of the port's last element.
 func (p *Port) span() uint64 {
-	n := uint64(elementBytes)
+	n := p.Type.bytes()
 	for i, e := range p.Shape {
 		n += uint64(e-1) * p.Strides[i]
 	}

@@ -45,6 +45,9 @@ func (p *Program) Link() (*Linked, error) {
 	if p.Form == FormRegisters {
 		return nil, &UnsupportedError{"captured registers", "version 10 words can be printed; the model runs version 7 streams"}
 	}
+	if p.Subtype != SubtypeM1 {
+		return nil, p.Container.unsupported()
+	}
 	m, err := memoryMap(p.Segments)
 	if err != nil {
 		return nil, err
@@ -97,7 +100,7 @@ func (l *Linked) check(task int, a *access) error {
 	if !a.on {
 		return nil
 	}
-	addr := l.Program.BARs[a.bar] + a.off
+	addr := l.Program.BARs[a.bar] + uint64(a.low)
 	s := find(l.Map, addr)
 	bad := func(what string) error {
 		name := "a program without memory"

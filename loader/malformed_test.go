@@ -113,6 +113,15 @@ func TestMalformed(t *testing.T) {
 		{"first descriptor too small", put32(at["program"]+programFirstWords, 3), 0x4000, "program text"},
 		{"procedure's name", put32(at["program"]+programName, 1<<20), at["program"] + programName, "name of procedure"},
 		{"program command too short", put32(at["program"]+4, 0x800), at["program"] + 4, "size of program descriptor"},
+		{"two procedures of a name", func(b []byte) []byte {
+			copy(b[at["other"]:], b[at["program"]:at["program"]+programSize+0x20])
+			return put32(at["other"]+4, uint32(at["symtab"]-at["other"]))(b)
+		}, at["other"], "a second program descriptor"},
+		{"text between tiles", both(put64(text+24, identityText+0x20), put64(sec+32, identityText+0x20)), sec + 32, "multiple of 0x40"},
+		{"window between pages", both(put64(at["__const"]+24, identityInput+0x40), put64(at["__const"]+segmentSize+32, identityInput+0x40)),
+			at["__const"] + segmentSize + 32, "multiple of 0x4000"},
+		{"kernel section beyond the compiler's", both(put64(at["__KERN_0"]+32, 1<<28), put64(at["__KERN_0"]+segmentSize+40, 1<<28)),
+			at["__KERN_0"] + segmentSize + 40, "exceeds"},
 		{"no program", unknown("program"), at["end"], "no program descriptor"},
 		{"loop in the chain", put32(0x4000+0x200+0x1c, 0x200), 0x4000 + 0x200 + 0x1c, "loops back"},
 		{"chain leaves the text", put32(0x4000+0x1c, 0x10000), 0x4000 + 0x1c, "leaves the"},
@@ -198,12 +207,6 @@ func TestUnsupported(t *testing.T) {
 	le.PutUint32(anec[32:], 1)
 	le.PutUint32(anec[36:], 1)
 	dispatch := []byte{0x10, 0, 0, 0, 0, 0, 0, 0, 0x0c, 0, 0x14, 0, 0x04, 0, 0x08, 0, 8, 0, 0, 0}
-	two := func() []byte {
-		b, at := identity(t)
-		copy(b[at["other"]:], b[at["program"]:at["program"]+programSize+0x20])
-		le.PutUint32(b[at["other"]+4:], uint32(at["symtab"]-at["other"]))
-		return b
-	}
 	elsewhere := func() []byte {
 		b, at := identity(t)
 		le.PutUint64(b[at["program"]+programStart:], identityText+0x200)
@@ -231,7 +234,6 @@ func TestUnsupported(t *testing.T) {
 		{"fat Mach-O", []byte{0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 0}, "Mach-O"},
 		{"dispatch descriptor", dispatch, "dispatch descriptor"},
 		{"Linux driver", anec, ".anec"},
-		{"two procedures", two(), "two procedures"},
 		{"another start", elsewhere(), "not at its text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

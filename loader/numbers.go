@@ -75,16 +75,23 @@ const (
 	TileSize     = 0x40   // of text and constants
 )
 
-// Limits on what a file may ask for. The largest real text has 4,468 bytes; the vendor's
-// compiler splits weights at 128 MiB and scratch at 3 GiB.
+// Limits of the vendor's compiler: its command line in the banner of the worked example
+// (listing 23.4).
 const (
-	MaxFile         = 1 << 30 // bytes of a file
-	MaxText         = 16 << 20
-	MaxAddressRange = 4 << 30 // from the lowest window to the end of the highest
-	MaxZeroFill     = 1 << 30 // bytes of memory with nothing in the file
+	MaxKernelSection = 128 << 20 // bytes of a section __KERN_n,__kern_n: --max-kernel-section-size
+	MaxScratch       = 3 << 30   // bytes of __DATA,__bss: --bss-limit
+)
+
+// Limits of our own on what a file may ask for. A section's file offset has 32 bits, so
+// no container is larger; windows without contents may take a gigabyte beside the scratch.
+const (
+	MaxFile         = 1<<32 - 1                 // bytes of a file
+	MaxZeroFill     = MaxScratch + 1<<30        // bytes of memory with nothing in the file
+	MaxAddressRange = MaxFile + 1 + MaxZeroFill // from the lowest window to the end of the highest
 	maxName         = 1 << 12
 	maxLoads        = 1 << 12
-	maxPorts        = len(regs.BARs{}) // a port without a buffer is of no use
+	maxProcedures   = 64
+	maxPorts        = len(regs.BARs{}) // of a procedure: a port without a buffer is of no use
 )
 
 // Bounds of a descriptor, as hw/regs has them.

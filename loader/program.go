@@ -36,7 +36,8 @@ type Program struct {
 	Types       []ElementType // element-type catalogue, from Symbols
 	Shapes      []Shape       // of tensors, from Symbols
 	Relocations []Relocation
-	Procedures  []string
+	Procedures  []string // of the container
+	Procedure   string   // the one that was read
 	Banner      Banner
 
 	Registers *regs.V10 // of FormRegisters, nil otherwise

@@ -9,10 +9,17 @@ import (
 	"path/filepath"
 )
 
-// Options say what a file does not: they matter to a bare text only.
+// Options say what a file does not. FirstWords and Windows matter to a bare text only.
 type Options struct {
 	FirstWords int      // words of the first descriptor; 0 reads to the first zero padding
 	Windows    []Window // memory the caller knows better than the descriptors
+
+	// Procedure is the procedure of a container to read, its first when empty.
+	Procedure string
+	// Inspect reads containers of other generations too, for what does not depend on
+	// the generation: segments, ports, symbols and banner. Such a program has no
+	// descriptors and does not link.
+	Inspect bool
 }
 
 // A Window is the memory behind a buffer index.
@@ -82,7 +89,10 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		if err != nil {
 			return nil, err
 		}
-		return c.program(name)
+		if c.Subtype != SubtypeM1 && !o.Inspect {
+			return nil, c.unsupported()
+		}
+		return c.program(name, o.Procedure)
 	case isCaptureText(file):
 		return readCaptureText(name, file)
 	case isCaptureBinary(file):

@@ -1,6 +1,10 @@
 package loader
 
-import "anesim/hw/regs"
+import (
+	"strings"
+
+	"anesim/hw/regs"
+)
 
 func (r *reader) segment(at uint64, b []byte) (Load, error) {
 	if len(b) < segmentSize {
@@ -60,6 +64,9 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes leaves its segment's %#x bytes at %#x: it stands at",
 			h.Segment, h.Name, h.Size, s.MemSize, s.Addr)
 	}
+	if err := h.check(at); err != nil {
+		return nil, err
+	}
 	// A window has no bytes in the file: its segment's file range is empty.
 	if s.FileSize > 0 {
 		off := uint64(h.Offset)
@@ -83,6 +90,29 @@ func (r *reader) section(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, e
 		}
 	}
 	return h, nil
+}
+
+// check holds a section to its granule, the page of the address translation for windows
+// and the tile of 64 bytes for text and coefficients (table 23.6; every container at
+// hand), and to the compiler's limits.
+func (h *SectionHeader) check(at uint64) error {
+	granule := uint64(1)
+	switch h.Flags & 0xff {
+	case SectionInput, SectionOutput:
+		granule = PageSize
+	case SectionText, SectionConst:
+		granule = TileSize
+	}
+	if h.Addr%granule != 0 {
+		return fail(at+32, h.Addr, "section %s,%s does not stand at a multiple of %#x", h.Segment, h.Name, granule)
+	}
+	switch {
+	case strings.HasPrefix(h.Segment, "__KERN_") && h.Size > MaxKernelSection:
+		return fail(at+40, h.Size, "section %s,%s exceeds the %#x bytes of a kernel section", h.Segment, h.Name, uint64(MaxKernelSection))
+	case h.Segment == "__DATA" && h.Name == "__bss" && h.Size > MaxScratch:
+		return fail(at+40, h.Size, "section %s,%s exceeds the %#x bytes of the scratch memory", h.Segment, h.Name, uint64(MaxScratch))
+	}
+	return nil
 }
 
 func (s *SegmentLoad) store(dst []byte) {

@@ -35,6 +35,25 @@ type ElementType struct {
 	Range string // as the catalogue has it: r<kind>;<low>;<high>
 }
 
+// Bits is the width of an element in memory, 0 where it is not known. The catalogue has 24
+// entries; the documents and the containers at hand name twelve.
+func (t ElementType) Bits() int {
+	switch t.Name {
+	case "int8", "uint8", "e4m3":
+		return 8
+	case "int16", "uint16", "float16":
+		return 16
+	case "float", "int32", "uint32":
+		return 32
+	case "int4", "uint4":
+		return 4
+	}
+	return 0
+}
+
+// bytes is the least memory an element takes.
+func (t ElementType) bytes() uint64 { return uint64(max(1, t.Bits()/8)) }
+
 // Float16 is the element type of every real surface.
 func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
 

@@ -32,9 +32,6 @@ type buffer struct {
 
 // readText reads a chain of descriptors and makes its windows.
 func (o *Options) readText(name string, text []byte) (*Program, error) {
-	if len(text) > MaxText {
-		return nil, fail(0, nil, "bare text of %d bytes, want at most %d", len(text), MaxText)
-	}
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
 		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
 	}
@@ -110,7 +107,7 @@ func (b *buffer) add(a *access) {
 	if !a.on {
 		// The surface stays in the L2; its depth stride is what the compiler kept
 		// for it in memory.
-		b.bytes = max(b.bytes, end, a.off+uint64(a.surface.Depth))
+		b.bytes = max(b.bytes, end, a.off+uint64(max(0, a.surface.DepthStride)))
 		return
 	}
 	b.bytes, b.touched = max(b.bytes, end), max(b.touched, end)
@@ -164,7 +161,7 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		p.Segments = append(p.Segments, s)
 	}
 	at = cmp.Or(given[regs.BARText].Addr, at)
-	if !inAperture(at, MaxText) {
+	if !inAperture(at, uint64(len(p.Text))) {
 		return fail(0, at, "text leaves the device space at")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
@@ -232,8 +229,8 @@ func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port 
 	room := roundUp(max(b.bytes, 1), PageSize)
 	port.Shape, port.Strides = tensor(&a.surface)
 	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.span())
-	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room {
-		// Strides that make no tensor: the bytes as they are.
+	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room || a.surface.Element == 1 {
+		// Strides that make no tensor, or elements of eight bits: the bytes as they are.
 		port.Bytes = min(max(b.touched, elementBytes), room)
 		port.flat()
 	}
@@ -243,7 +240,7 @@ func (p *Program) textPort(name string, d Direction, b *buffer, a *access) Port 
 // tensor is the whole tensor of which a surface is a part: the strides tell its
 // channels and rows where a task moves only some of them.
 func tensor(s *regs.Surface) ([4]int, [4]uint64) {
-	row, plane, depth, group := uint64(s.Row), uint64(s.Plane), uint64(s.Depth), uint64(s.Group)
+	row, plane, depth, group := uint64(max(0, s.Row)), uint64(max(0, s.Plane)), uint64(max(0, s.DepthStride)), uint64(max(0, s.Group))
 	split := s.Groups > 1 && group < depth // the groups lie inside one element
 	switch {
 	case s.Transposed && split && s.Width == 1 && s.Height == 1:

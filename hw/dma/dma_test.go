@@ -58,16 +58,16 @@ func TestMemoryChecksEveryAccess(t *testing.T) {
 func TestWalksRoundTrip(t *testing.T) {
 	shape := regs.Shape{Groups: 2, Channels: 3, Height: 2, Width: 5}
 	for name, s := range map[string]regs.Surface{
-		"planar":      {Shape: shape, Row: 0x40, Plane: 0x80, Depth: 0x180, Group: 0x180},
-		"transposed":  {Shape: shape, Row: 0x100, Plane: 0x20, Depth: 0x200, Group: 0x200, Transposed: true},
-		"interleaved": {Shape: shape, Row: 0x40, Plane: 0x80, Depth: 0x100, Group: 0x100, Interleave: 2},
+		"planar":      {Shape: shape, Row: 0x40, Plane: 0x80, Group: 0x180},
+		"transposed":  {Shape: shape, Row: 0x100, Plane: 0x20, Group: 0x200, Transposed: true},
+		"interleaved": {Shape: shape, Row: 0x40, Plane: 0x80, Group: 0x100, Interleave: 2},
 	} {
 		m := memory(t, Segment{"s", 0x1000, s.Span(), nil})
 		n := shape.Elements() / shape.Groups
 		var want [2][]float16.Float16
 		for g := range want {
 			want[g] = make([]float16.Float16, n)
-			v, err := m.View(0x1000, s, g)
+			v, err := m.View(0x1000, &s, g, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestWalksRoundTrip(t *testing.T) {
 			}
 		}
 		for g := range want {
-			v, err := m.View(0x1000, s, g)
+			v, err := m.View(0x1000, &s, g, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestWalksRoundTrip(t *testing.T) {
 		// One byte less and the walk is refused whole.
 		short := memory(t, Segment{"s", 0x1000, s.Span() - 1, nil})
 		var ae *AccessError
-		if _, err := short.View(0x1000, s, 0); !errors.As(err, &ae) {
+		if _, err := short.View(0x1000, &s, 0, 0); !errors.As(err, &ae) {
 			t.Errorf("%s: a surface one byte too long: %v", name, err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestWalksRoundTrip(t *testing.T) {
 // 192 bytes and writes 128.
 func TestTrafficOfThreeToTwo(t *testing.T) {
 	var g regs.Groups
-	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true)
+	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithDepMode(3)
 	g.TileDMASrc.Src1RowStride = 0x40
 	g.TileDMASrc.Src1PlaneStride = 0x40
 	g.TileDMASrc.Src1DepthStride = 0xc0
@@ -116,8 +116,9 @@ func TestTrafficOfThreeToTwo(t *testing.T) {
 	g.Common.InDim = g.Common.InDim.WithWin(1).WithHin(1)
 	g.Common.OutDim = g.Common.OutDim.WithWout(1).WithHout(1)
 	g.Common.Cin, g.Common.Cout = 3, 2
+	g.Common.InDepth, g.Common.OutDepth = 1, 1
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
-	got := TrafficOf(&g)
+	got := TrafficOf(g.Operands())
 	if want := (Traffic{Source1: 192, Destination: 128}); got != want {
 		t.Errorf("traffic %+v, want %+v", got, want)
 	}
@@ -125,12 +126,12 @@ func TestTrafficOfThreeToTwo(t *testing.T) {
 
 func BenchmarkRow(b *testing.B) {
 	shape := regs.Shape{Groups: 1, Channels: 256, Height: 32, Width: 32}
-	s := regs.Surface{Shape: shape, Row: 0x40, Plane: 0x800, Depth: 0x80000, Group: 0x80000}
+	s := regs.Surface{Shape: shape, Row: 0x40, Plane: 0x800, Group: 0x80000}
 	m, err := NewMemory([]Segment{{"s", 0, s.Span(), nil}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	v, err := m.View(0, s, 0)
+	v, err := m.View(0, &s, 0, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

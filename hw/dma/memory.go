@@ -40,6 +40,7 @@ type segment struct {
 	used uint64 // end of the furthest access that was checked
 	data []byte // nil until something touches it; then used bytes or more
 	init []byte
+	made [][2]uint64 // address ranges whose bytes nobody gave
 }
 
 // NewMemory lays out the segments. A segment takes memory once something touches it, and
@@ -111,4 +112,28 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	}
 	off := addr - s.addr
 	return s.data[off : off+n : off+n], nil
+}
+
+// MakeUp says that nobody gave the n bytes at addr: what is written there only fills a
+// place. An *AccessError says that they are in no segment.
+func (m *Memory) MakeUp(addr, n uint64) error {
+	s, err := m.find(addr, n)
+	if err == nil {
+		s.made = append(s.made, [2]uint64{addr, addr + n})
+	}
+	return err
+}
+
+// MadeUp reports whether nobody gave any of the n bytes at addr.
+func (m *Memory) MadeUp(addr, n uint64) bool {
+	s, err := m.find(addr, n)
+	if err != nil {
+		return false
+	}
+	for _, r := range s.made {
+		if addr < r[1] && r[0] < addr+n {
+			return true
+		}
+	}
+	return false
 }

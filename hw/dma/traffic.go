@@ -6,25 +6,26 @@ import (
 )
 
 // Traffic is the bytes one descriptor moves between device memory and the engine, in
-// the measure of the stored ExeCycles: padded rows and whole coefficient buffers.
+// the measure of the stored ExeCycles: rows padded to 64 bytes and whole coefficient
+// buffers, each once.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
 }
 
-// TrafficOf counts a task's bytes. Tiles that stay in the L2 move none.
-func TrafficOf(g *regs.Groups) Traffic {
-	var t Traffic
-	if g.Source1On() {
-		t.Source1 = g.Source1().Moved()
+// TrafficOf is the bytes of a task's operands. Tiles that stay in the L2 move none.
+func TrafficOf(o *regs.Operands) Traffic {
+	return Traffic{
+		Source1: o.Source1.Bytes, Source2: o.Source2.Bytes,
+		Kernel: o.Kernel.Bytes, Destination: o.Result.Bytes,
 	}
-	if g.Source2On() {
-		t.Source2 = g.Source2().Moved()
-	}
-	if g.DestinationOn() {
-		t.Destination = g.Destination().Moved()
-	}
-	t.Kernel = g.KernelBytes()
-	return t
+}
+
+// Add adds what another descriptor moves.
+func (t *Traffic) Add(u *Traffic) {
+	t.Source1 += u.Source1
+	t.Source2 += u.Source2
+	t.Kernel += u.Kernel
+	t.Destination += u.Destination
 }
 
 // Total is all bytes moved.

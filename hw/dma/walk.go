@@ -8,22 +8,24 @@ import (
 	"anesim/hw/regs"
 )
 
-// A View is one group of a surface in device memory, read and written a row at a time.
+// A View is one depth of a group of a surface in device memory, read and written a row
+// at a time.
 type View struct {
 	b                []byte
-	base             int // of the group
+	base             int // of the group and depth
 	row, plane, step int // bytes to the next row, channel and element
 	interleave       int // channels side by side at each element, at least one
 }
 
-// View checks the surface at addr against the memory and returns its group g. The error
-// is an *AccessError.
-func (m *Memory) View(addr uint64, s regs.Surface, g int) (View, error) {
-	b, err := m.Bytes(addr, s.Span())
+// View checks the surface at addr against the memory and returns depth d of its group g.
+// The error is an *AccessError.
+func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
+	low, high := s.Extent()
+	b, err := m.Bytes(addr+uint64(low), uint64(high-low))
 	if err != nil {
 		return View{}, err
 	}
-	v := View{b, g * int(s.Group), int(s.Row), int(s.Plane), elementBytes, 1}
+	v := View{b, g*int(s.Group) + d*int(s.DepthStride) - int(low), int(s.Row), int(s.Plane), elementBytes, 1}
 	switch {
 	case s.Transposed:
 		v.plane, v.step = v.step, v.plane

@@ -6,9 +6,9 @@
 //	result   --> +----------------------------------+ --> tile DMA
 //	             16-byte granule: bank = (addr / 16) mod 64
 //
-// A tile stands row by row; inside a row channel follows channel. Element (g, c, y, x)
-// is at Base + g*Group + y*Row + c*Channel + 2x. Some results
-// are written with channel and x exchanged, which is how the engine transposes. Rows a bank apart fight for
-// it: reading one granule of each of several rows takes as many cycles as the most
+// A tile stands row by row; inside a row channel follows channel. Element (g, d, c, y, x)
+// is at Base + g*Group + d*Depth + y*Row + c*Channel + 2x. Some results are written
+// transposed, channel for x, which is how the engine transposes. Rows a bank apart fight
+// for it: reading one granule of each of several rows takes as many cycles as the most
 // loaded bank has granules (decompiled), which is why the compiler skews row strides.
 package l2

@@ -43,15 +43,15 @@ func TestSkewsAvoidConflicts(t *testing.T) {
 
 func TestReadReturnsWhatWriteStored(t *testing.T) {
 	s := regs.Shape{Groups: 2, Channels: 3, Height: 2, Width: 5}
-	for _, l := range []Layout{
+	for _, l := range []regs.Tile{
 		{Base: 0x40, Channel: 0x10, Row: 0x50, Group: 0x100},
-		{Base: 0x40, Channel: 0x10, Row: 0x60, Group: 0x100, Exchanged: true},
+		{Base: 0x40, Channel: 0x10, Row: 0x60, Group: 0x100, Transposed: true},
 	} {
 		p := New(0x400)
 		n := s.Elements() / s.Groups
 		for _, write := range []bool{true, false} {
 			for g := range s.Groups {
-				v, err := p.View(l, s, g)
+				v, err := p.View(l, s, g, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,11 +78,11 @@ func TestReadReturnsWhatWriteStored(t *testing.T) {
 func TestTilesBeyondTheEndAreRefused(t *testing.T) {
 	p := New(0x100)
 	s := regs.Shape{Groups: 1, Channels: 2, Height: 1, Width: 8}
-	if _, err := p.View(Layout{Base: 0xe0, Channel: 0x10}, s, 0); err != nil {
+	if _, err := p.View(regs.Tile{Base: 0xe0, Channel: 0x10}, s, 0, 0); err != nil {
 		t.Errorf("tile that ends at the end: %v", err)
 	}
 	var re *RangeError
-	if _, err := p.View(Layout{Base: 0xf0, Channel: 0x10}, s, 0); !errors.As(err, &re) || re.End != 0x110 {
+	if _, err := p.View(regs.Tile{Base: 0xf0, Channel: 0x10}, s, 0, 0); !errors.As(err, &re) || re.End != 0x110 {
 		t.Errorf("tile beyond the end: %v", err)
 	}
 }

@@ -42,20 +42,20 @@ func (p *Scratchpad) Reserve(end uint64) error {
 	return nil
 }
 
-// A View is one group of a tile in the scratchpad, read and written a row at a time.
+// A View is one depth of a group of a tile in the scratchpad, read and written a row at a time.
 type View struct {
 	mem                          []byte
 	base, row, channel, elements int // bytes to the next row, channel and element
 }
 
-// View returns group g of a tile, or a *RangeError. It reserves the tile; reserve all
-// tiles that are viewed at once beforehand.
-func (p *Scratchpad) View(l Layout, s regs.Shape, g int) (View, error) {
+// View returns depth d of group g of a tile, or a *RangeError. It reserves the tile;
+// reserve all tiles that are viewed at once beforehand.
+func (p *Scratchpad) View(l regs.Tile, s regs.Shape, g, d int) (View, error) {
 	if err := p.Reserve(l.Span(s)); err != nil {
 		return View{}, err
 	}
-	v := View{p.mem, int(l.Base) + g*int(l.Group), int(l.Row), int(l.Channel), 2}
-	if l.Exchanged {
+	v := View{p.mem, int(l.Base) + g*int(l.Group) + d*int(l.Depth), int(l.Row), int(l.Channel), 2}
+	if l.Transposed {
 		v.channel, v.elements = v.elements, v.channel
 	}
 	return v, nil

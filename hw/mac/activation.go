@@ -1,6 +1,7 @@
 package mac
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -8,7 +9,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Activation names a function this package can make a table for.
+// Activation names a function this package can make a table for. Those with a
+// parameter are made by the functions of scalar.go.
 type Activation uint8
 
 const (
@@ -22,34 +24,108 @@ const (
 	Erf
 	Softplus
 	Reciprocal
+
+	Exp2
+	Log2
+	Log   // as log2 before a multiply by ln 2, see Rescale
+	Log10 // as log2 before a multiply by log10 2, see Rescale
+	ReLU6
+	Sign
+	SELU
+	Softsign    // x / (1+|x|)
+	HardSigmoid // clip(x/6 + 1/2, 0, 1)
+	HardSwish   // x * HardSigmoid(x)
+	Mish        // x * tanh(softplus(x))
+	Square      // within [-8,8]
+	Cube        // within [-4,4]
+
+	// The parts of functions that take several tasks. With + and * on the planar engine:
+	//
+	//	silu(x)  = x * (OddSigmoid(x) + 1/2)         the vendor's of 2023 (bytes)
+	//	atan(x)  = AtanNear(x) + AtanFar(x)          (bytes)
+	//	ceil(x)  = Integer(x) + Positive(Fraction(x)) (bytes)
+	//	floor(x) = Integer(x) + Negative(Fraction(x))
+	//	sin(x)   = SineTurn(Fraction(x / 2 pi)), see Prescale
+	//	cos(x)   = SineTurn(Fraction(x / 2 pi + 1/4)), the 1/4 as AccBias
+	OddSigmoid // sigmoid(x) - 1/2
+	AtanNear   // atan(x) up to |x| = 2, there atan 2
+	AtanFar    // atan(x) less what AtanNear gives
+	Integer    // x without its fraction
+	Fraction   // x without its integer part
+	Positive   // 1 above 0, else 0
+	Negative   // -1 below 0, else 0
+	SineTurn   // sin(2 pi x) within [-1,1]
+	Atan       // in one table, coarser than in two
 	numActivations
 )
 
+// activation is one row: what the table computes, how it is fitted, and the
+// inputs over which it is meant to hold where that is not all.
 type activation struct {
-	name string
-	f    func(float64) float64 // what the table computes
-	spec TableSpec
+	name   string
+	f      func(float64) float64
+	spec   TableSpec
+	within float64 // |v| that the table covers, 0 for all
 }
 
 var inf = math.Inf(1)
 
-// Clamps and steps are those of the tables in real programs where there is one;
-// the clamps of the last two put silicon's end values where it has them
-// (measured: erf(NaN) = 1, softplus(+inf) = +0). GELU and SiLU keep their knots on
-// the function for the sake of f(0) = 0.
+// Clamps, steps and knots are those of the tables in real programs where there is
+// one: TestIdentity counts the tables that agree in every byte. The clamps of Erf
+// and Softplus put silicon's end values where it has them (measured: erf(NaN) = 1,
+// softplus(+inf) = +0). GELU and SiLU keep their knots on the function for the sake
+// of f(0) = 0. The end value of Log2 is the vendor's; with it ln(1+exp(x)) gives the
+// +0 that silicon has for softplus(+inf).
 var activations = [numActivations]activation{
-	Sigmoid:  {"sigmoid", logistic, TableSpec{Mode: ModePlain, StepLog: 1, Low: -9.9375, High: 8.3203125, Below: 0, Above: 1, Balance: true}},
-	Tanh:     {"tanh", math.Tanh, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}},
-	GELU:     {"gelu", gelu, TableSpec{Mode: ModePlain, StepLog: 2, Low: -4.3984375, High: inf, Below: 0, Above: inf}},
-	SiLU:     {"silu", silu, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10.203125, High: inf, Below: 0, Above: inf}},
-	Exp:      {"exp", math.Exp2, TableSpec{Mode: ModeExponent, StepLog: 5, Low: -25, High: 16, Below: 0, Above: inf}},
-	Sqrt:     {"sqrt", math.Sqrt, TableSpec{Mode: ModeSqrt, StepLog: 4, Low: 0, High: inf, Below: 0, Above: inf}},
-	Rsqrt:    {"rsqrt", rsqrt, TableSpec{Mode: ModeRsqrt, StepLog: 4, Low: 0, High: inf, Below: inf, Above: 0}},
-	Erf:      {"erf", math.Erf, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}},
-	Softplus: {"softplus", softplus, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10, High: inf, Below: 0, Above: 0, Balance: true}},
+	Sigmoid:  {"sigmoid", logistic, TableSpec{Mode: ModePlain, StepLog: 1, Low: -9.9375, High: 8.3203125, Below: 0, Above: 1}, 0},
+	Tanh:     {"tanh", math.Tanh, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}, 0},
+	GELU:     {"gelu", gelu, TableSpec{Mode: ModePlain, StepLog: 2, Low: -4.3984375, High: inf, Below: 0, Above: inf}, 0},
+	SiLU:     {"silu", silu, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10.203125, High: inf, Below: 0, Above: inf}, 0},
+	Exp:      {"exp", math.Exp2, expSpec, 0},
+	Sqrt:     {"sqrt", math.Sqrt, TableSpec{Mode: ModeSqrt, StepLog: 4, Low: 0, High: inf, Below: 0, Above: inf}, 0},
+	Rsqrt:    {"rsqrt", rsqrt, TableSpec{Mode: ModeRsqrt, StepLog: 4, Low: 0, High: inf, Below: inf, Above: 0}, 0},
+	Erf:      {"erf", math.Erf, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}, 0},
+	Softplus: {"softplus", softplus, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10, High: inf, Below: 0, Above: 0, Balance: true}, 0},
 
-	Reciprocal: {"reciprocal", func(x float64) float64 { return 1 / x }, TableSpec{Mode: ModeReciprocal, StepLog: 6, Low: 0, High: inf, Below: inf, Above: 0}},
+	Reciprocal: {"reciprocal", func(x float64) float64 { return 1 / x }, TableSpec{Mode: ModeReciprocal, StepLog: 6, Low: 0, High: inf, Below: inf, Above: 0}, 0},
+
+	Exp2:  {"exp2", math.Exp2, expSpec, 0},
+	Log2:  {"log2", log2, logSpec, 0},
+	Log:   {"log", log2, logSpec, 0},
+	Log10: {"log10", log2, logSpec, 0},
+
+	ReLU6:    {"relu6", func(x float64) float64 { return min(max(x, 0), 6) }, linesSpec(0, 6, 0, 6, Line{1, 0}, Line{1, 0}), 0},
+	Sign:     {"sign", sign, TableSpec{Mode: ModeOdd, StepLog: noKnots, Low: 0, High: 1, Below: 0, Above: 1, HighTail: &Line{0, 1}}, 0},
+	SELU:     {"selu", selu, TableSpec{Mode: ModeNegative, StepLog: 2, Low: -8, High: inf, Below: -seluScale * seluAlpha, Above: inf, LowTail: &Line{0, -seluScale * seluAlpha}, HighTail: &Line{seluScale, 0}}, 0},
+	Softsign: {"softsign", softsign, TableSpec{Mode: ModeOdd, StepLog: 2, Low: 0, High: 24, Below: 0, Above: 24.5 / 25}, 0},
+
+	HardSigmoid: {"hard-sigmoid", hardSigmoid, linesSpec(-3, 3, 0, 1, Line{1. / 6, 0.5}, Line{1. / 6, 0.5}), 0},
+	HardSwish:   {"hard-swish", func(x float64) float64 { return x * hardSigmoid(x) }, TableSpec{Mode: ModePlain, StepLog: 2, Low: -3, High: inf, Below: 0, Above: inf}, 0},
+	Mish:        {"mish", mish, TableSpec{Mode: ModePlain, StepLog: 1, Low: -12, High: inf, Below: 0, Above: inf}, 0},
+	Square:      {"square", func(x float64) float64 { return x * x }, TableSpec{Mode: ModePlain, StepLog: 1, Low: -8, High: 8, Below: 64, Above: 64}, 8},
+	Cube:        {"cube", func(x float64) float64 { return x * x * x }, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 64, Balance: true}, 4},
+
+	OddSigmoid: {"sigmoid-1/2", func(x float64) float64 { return logistic(x) - 0.5 }, TableSpec{Mode: ModeOdd, StepLog: 2, Low: -1, High: 10, Below: 0, Above: 0.5}, 0},
+	AtanNear:   {"atan-near", func(x float64) float64 { return math.Atan(max(-2, min(2, x))) }, TableSpec{Mode: ModeOdd, StepLog: 4, Low: 0, High: 2, Below: 0, Above: math.Atan(2), LowTail: &Line{1, 0}}, 0},
+	AtanFar:    {"atan-far", atanFar, TableSpec{Mode: ModeOdd, StepLog: -1, Low: 2, High: 2000, Below: 0, Above: math.Atan(2000) - math.Atan(2), HighTail: &Line{(math.Atan(2000) - math.Atan(64)) / (2000 - 64), math.Atan(64) - math.Atan(2)}}, 0},
+	Integer:    {"integer", math.Trunc, TableSpec{Mode: ModeInteger, StepLog: 5, Low: -inf, High: inf, Below: -inf, Above: inf}, 0},
+	Fraction:   {"fraction", func(x float64) float64 { return x - math.Trunc(x) }, TableSpec{Mode: ModeFraction, Low: -inf, High: inf}, 0},
+	Positive:   {"positive", func(x float64) float64 { return max(sign(x), 0) }, linesSpec(-smallest, smallest, 0, 1, Line{}, Line{0, 1}), 0},
+	Negative:   {"negative", func(x float64) float64 { return min(sign(x), 0) }, linesSpec(-smallest, smallest, -1, 0, Line{0, -1}, Line{}), 0},
+	SineTurn:   {"sine-turn", func(x float64) float64 { return math.Sin(2 * math.Pi * x) }, TableSpec{Mode: ModeOdd, StepLog: 5, Low: 0, High: 1, Below: 0, Above: 0, Balance: true}, 1},
+	Atan:       {"atan", math.Atan, TableSpec{Mode: ModeOdd, StepLog: 1, Low: 0, High: 48, Below: 0, Above: math.Pi/2 - 1./96, Balance: true}, 0},
 }
+
+var (
+	expSpec = TableSpec{Mode: ModeExponent, StepLog: 5, Low: -25, High: 16, Below: 0, Above: inf}
+	logSpec = TableSpec{Mode: ModeLog, StepLog: 6, Low: 0, High: inf, Below: -inf, Above: 0}
+)
+
+const (
+	seluScale = 1.0507009873554805
+	seluAlpha = 1.6732632423543772
+	smallest  = 0x1p-24 // the least positive fp16 value
+)
 
 // Activations lists the functions TableOf knows.
 func Activations() []Activation {
@@ -69,7 +145,8 @@ func (a Activation) String() string {
 }
 
 // Prescale is the PostScale factor that belongs before the table: log2(e) for Exp
-// (0x3dc5, bytes of the real exp program), 1 for the others.
+// (0x3dc5, bytes of the real exp program), 1 for the others. A sine puts 1/(2 pi),
+// 0x3118, before its Fraction.
 func (a Activation) Prescale() float16.Float16 {
 	if a == Exp {
 		return 0x3dc5
@@ -77,13 +154,33 @@ func (a Activation) Prescale() float16.Float16 {
 	return 0x3c00
 }
 
-// TableOf fits the table of a and states its error, for Exp against 2^v. It panics
-// for an activation that is not in Activations.
+// Rescale is the factor that the table's results are multiplied by afterwards, on
+// the planar engine: ln 2 for Log (0x398c, bytes of the real log program), log10 2
+// for Log10, 1 for the others.
+func (a Activation) Rescale() float16.Float16 {
+	switch a {
+	case Log:
+		return 0x398c
+	case Log10:
+		return 0x34d1
+	}
+	return 0x3c00
+}
+
+// TableOf fits the table of a and states its error, for Exp against 2^v, for Log and
+// Log10 against log2 v. It panics for an activation that is not in Activations.
 func TableOf(a Activation) (*Table, Deviation) {
 	d := activations[a]
-	t, dev, err := FitTable(d.f, d.spec)
+	f := d.f
+	if a == AtanFar { // the real one's first knot lies on the function without its zero part
+		f = func(x float64) float64 { return math.Atan(x) - math.Atan(2) }
+	}
+	t, dev, err := FitTable(f, d.spec)
 	if err != nil {
 		panic(fmt.Sprintf("mac: table of %v: %v", a, err)) // a row above is wrong
+	}
+	if d.within > 0 || a == AtanFar {
+		dev = t.deviation(d.f, cmp.Or(d.within, inf))
 	}
 	return t, dev
 }
@@ -91,6 +188,42 @@ func TableOf(a Activation) (*Table, Deviation) {
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 func gelu(x float64) float64     { return x / 2 * math.Erfc(-x/math.Sqrt2) }
 func rsqrt(x float64) float64    { return 1 / math.Sqrt(x) }
+func softsign(x float64) float64 { return x / (1 + math.Abs(x)) }
+
+// log2 has no value below 0, and the engine's +0 there is no error of the table.
+func log2(x float64) float64 {
+	if x < 0 {
+		return math.NaN()
+	}
+	return math.Log2(x)
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+func selu(x float64) float64 {
+	if x > 0 {
+		return seluScale * x
+	}
+	return seluScale * seluAlpha * math.Expm1(x)
+}
+
+func hardSigmoid(x float64) float64 { return min(max(x/6+0.5, 0), 1) }
+func mish(x float64) float64        { return x * math.Tanh(softplus(x)) }
+
+func atanFar(x float64) float64 {
+	if math.Abs(x) <= 2 {
+		return 0
+	}
+	return math.Atan(x) - math.Copysign(math.Atan(2), x)
+}
 
 func silu(x float64) float64 {
 	if x < -700 { // exp overflows; the product is 0

@@ -43,6 +43,50 @@ func BenchmarkReduce(b *testing.B) {
 	}
 }
 
+// BenchmarkReduceUnsigned is the first shape of BenchmarkReduce behind a ReLU.
+func BenchmarkReduceUnsigned(b *testing.B) {
+	const k, lanes, vectors = 576, 128, 32
+	rng := rand.New(rand.NewPCG(1, 2))
+	panel, taps := gaussian(rng, k*lanes), gaussian(rng, k*vectors)
+	for i, v := range panel {
+		panel[i] = max(v, 0)
+	}
+	acc := make([]float32, lanes*vectors)
+	for _, lv := range levels() {
+		b.Run(lv.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				reduceAt(lv, acc, panel, taps, lanes, k, PortCeiling)
+			}
+			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+		})
+	}
+}
+
+// BenchmarkReduceSparse has taps of which a part is zero.
+func BenchmarkReduceSparse(b *testing.B) {
+	const k, lanes, vectors = 576, 128, 32
+	for _, zeros := range []int{0, 25, 35, 50, 75, 90} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		panel, taps := gaussian(rng, k*lanes), gaussian(rng, k*vectors)
+		for i := range taps {
+			if rng.IntN(100) < zeros {
+				taps[i] = 0
+			}
+		}
+		acc := make([]float32, lanes*vectors)
+		for _, lv := range levels() {
+			b.Run(fmt.Sprintf("%v/%d%%", lv, zeros), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					reduceAt(lv, acc, panel, taps, lanes, k, PortCeiling)
+				}
+				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+			})
+		}
+	}
+}
+
 // BenchmarkReduceSaturated has half of its outputs beyond the ceiling, which the
 // fast kernels compute twice.
 func BenchmarkReduceSaturated(b *testing.B) {

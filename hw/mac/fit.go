@@ -17,18 +17,33 @@ type TableSpec struct {
 	Low, High    float64
 	Below, Above float64
 
+	// LowTail and HighTail replace the lines that FitTable makes for the inputs
+	// between the outermost knots and the clamps.
+	LowTail, HighTail *Line
+
 	// Balance moves the knots off the function so that the error at the knots and
 	// the error between them are about equal, which halves the worst one. Without
 	// it the knots lie on the function.
 	Balance bool
 }
 
-// Deviation is how far a table is from the function it stands for, in the absolute
-// over every finite half whose true result is a finite half.
+// Line is Slope*v + Intercept.
+type Line struct{ Slope, Intercept float64 }
+
+// linesSpec is a table of nothing but two lines that meet at 0 and the clamps.
+func linesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpec {
+	return TableSpec{
+		Mode: ModePlain, StepLog: noKnots, Low: low, High: high, Below: below, Above: above,
+		LowTail: &lowTail, HighTail: &highTail,
+	}
+}
+
+// Deviation is how far a table is from the function it stands for, over every finite half whose true result is a finite half.
 type Deviation struct {
 	Max   float64 // largest absolute error
 	At    float64 // the input that shows it
 	RMS   float64 // over the same inputs
+	Ratio float64 // largest error over max(1, |f|), for functions that grow
 	Count int     // how many inputs that were
 }
 
@@ -60,35 +75,33 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	if !spec.Mode.fits(spec.StepLog) {
 		return nil, Deviation{}, fmt.Errorf("mac: fit: log2(1/step) = %d does not fit mode %#x", spec.StepLog, uint16(spec.Mode))
 	}
-	step := math.Ldexp(1, -spec.StepLog)
-	base, first := 0.0, 0 // place of knot 0, and the first knot that is used
-	switch spec.Mode {
-	case ModePlain:
-		base = -segments / 2 * step
-	case ModeSqrt, ModeRsqrt:
-		first = int(math.Ceil(0.5 / step))
-	case ModeReciprocal:
-		base = 0.5
-	}
-	place := func(i int) float64 { return base + float64(float64(i)*step) }
+	place, first := spec.places()
 	for i := first; i < numKnots; i++ {
 		v := f(place(i))
-		if spec.Balance {
+		if spec.Balance && !(i == 0 && spec.Mode == ModeOdd) { // the two sides of 0 cancel
 			v -= lift(f, place, i, first)
 		}
 		put(atKnots+i, v)
 	}
 
-	switch spec.Mode {
-	case ModePlain:
-		slope, intercept := tail(f, place(0), spec.Low)
-		put(atLowSlope, slope)
-		put(atLowIntercept, intercept)
-		fallthrough
-	case ModeOdd:
-		slope, intercept := tail(f, place(segments), spec.High)
-		put(atHighSlope, slope)
-		put(atHighIntercept, intercept)
+	if spec.Mode.straight() {
+		knot := func(i int) float64 {
+			return float64(float16.Float16(binary.LittleEndian.Uint16(b[2*(atKnots+i):])).Float32())
+		}
+		low, high := Line{}, tailOf(f, knot(segments), place(segments), spec.High, spec.Above)
+		if spec.Mode != ModeOdd {
+			low = tailOf(f, knot(0), place(0), spec.Low, spec.Below)
+		}
+		if spec.LowTail != nil {
+			low = *spec.LowTail
+		}
+		if spec.HighTail != nil {
+			high = *spec.HighTail
+		}
+		put(atLowSlope, low.Slope)
+		put(atLowIntercept, low.Intercept)
+		put(atHighSlope, high.Slope)
+		put(atHighIntercept, high.Intercept)
 	}
 	if bad != nil {
 		return nil, Deviation{}, bad
@@ -98,6 +111,22 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 		return nil, Deviation{}, err
 	}
 	return t, t.Deviation(f), nil
+}
+
+// places gives where knot i stands and the first knot that is used.
+func (spec *TableSpec) places() (place func(i int) float64, first int) {
+	step := math.Ldexp(1, -spec.StepLog)
+	base := -float64(spec.Mode.base()) * step
+	switch spec.Mode {
+	case ModeFraction, ModeInteger:
+		first = numKnots // only zeros are known
+	case ModeSqrt, ModeRsqrt:
+		first = int(math.Ceil(0.5 / step))
+	}
+	if spec.StepLog == noKnots { // all knots of the real ones hold the value at 0
+		base, step = 0, 0
+	}
+	return func(i int) float64 { return base + float64(float64(i)*step) }, first
 }
 
 // lift is half of how far the chords beside knot i run above f at their middle,
@@ -115,25 +144,31 @@ func lift(f func(float64) float64, place func(int) float64, i, first int) float6
 	return sum / n / 2
 }
 
-// tail is the line from the last knot to the clamp, or along the asymptote when
-// the clamp is infinite.
-func tail(f func(float64) float64, knot, clamp float64) (slope, intercept float64) {
-	far := clamp
-	if math.IsInf(far, 0) {
-		far = math.Copysign(1024, clamp)
+// tailOf is the line from the outermost knot, at place, to the end value at the
+// clamp, or along the asymptote when the clamp is infinite. With a finite clamp it
+// joins the values as they are rounded (bytes: sigmoid, silu).
+func tailOf(f func(float64) float64, knot, place, clamp, end float64) Line {
+	if math.IsInf(clamp, 0) {
+		far := math.Copysign(1024, clamp)
+		// No drift far out: the slope must be exact there.
+		slope := math.Round((f(far)-f(place))/(far-place)*64) / 64
+		return Line{slope, f(place) - float64(slope*place)}
 	}
-	if far == knot {
-		return 0, f(knot)
+	end = float64(Round(end, NearestEven).Float32())
+	if clamp == place {
+		return Line{0, end}
 	}
-	slope = (f(far) - f(knot)) / (far - knot)
-	if math.IsInf(clamp, 0) { // no drift far out: the slope must be exact there
-		slope = math.Round(slope*64) / 64
-	}
-	return slope, f(knot) - float64(slope*knot)
+	slope := (end - knot) / (clamp - place)
+	return Line{slope, end - float64(slope*clamp)}
 }
 
 // Deviation measures the table against f.
 func (t *Table) Deviation(f func(float64) float64) Deviation {
+	return t.deviation(f, inf)
+}
+
+// deviation is Deviation over the inputs of a magnitude up to within.
+func (t *Table) deviation(f func(float64) float64, within float64) Deviation {
 	var d Deviation
 	var squares float64
 	for i := range 1 << 16 {
@@ -142,6 +177,9 @@ func (t *Table) Deviation(f func(float64) float64) Deviation {
 			continue
 		}
 		x := h.Float32()
+		if math.Abs(float64(x)) > within {
+			continue
+		}
 		want := f(float64(x))
 		if math.IsNaN(want) || Round(want, NearestEven).IsInf(0) {
 			continue
@@ -149,6 +187,7 @@ func (t *Table) Deviation(f func(float64) float64) Deviation {
 		e := math.Abs(float64(t.Eval(x).Float32()) - want)
 		squares += float64(e * e)
 		d.Count++
+		d.Ratio = max(d.Ratio, e/max(1, math.Abs(want)))
 		if e > d.Max {
 			d.Max, d.At = e, float64(x)
 		}

@@ -38,8 +38,15 @@ func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 	limit, stride := port.Limit(), uintptr(lanes)*4
 	l := 0
 	for ; l+wide <= lanes; l += wide {
+		unsigned := len(acc) > lanes && unsigned64AVX512(&panel[l], k, stride)
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
-			if !reduce64AVX512(&a[l], &panel[l], &t[0], k, stride, limit) {
+			void := false
+			if unsigned {
+				void = reduce64UnsignedAVX512(&a[l], &panel[l], &t[0], k, stride, limit)
+			} else {
+				void = reduce64AVX512(&a[l], &panel[l], &t[0], k, stride, limit)
+			}
+			if !void {
 				continue
 			}
 			for i := l; i < l+wide; i += width {
@@ -121,7 +128,7 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 
 func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	n := 0
-	if lv != portable && (t.mode == ModePlain || t.mode == ModeOdd) {
+	if lv != portable && t.mode.straight() {
 		if n = len(acc) &^ 7; n > 0 {
 			evalAVX2(&dst[0], &acc[0], n, t, r)
 		}
@@ -135,6 +142,16 @@ func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRo
 //
 //go:noescape
 func reduce64AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// reduce64UnsignedAVX512 is reduce64AVX512 for a panel without a sign bit.
+//
+//go:noescape
+func reduce64UnsignedAVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// unsigned64AVX512 reports that no value of 64 adjacent columns has its sign bit set.
+//
+//go:noescape
+func unsigned64AVX512(panel *float32, k int, stride uintptr) bool
 
 // reduce16AVX512 is reduce64AVX512 for up to 16 columns, those set in mask.
 //
@@ -179,7 +196,7 @@ func widenF16C(dst *float32, src *float16.Float16, n int)
 func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)
 
 // evalAVX2 is evalPortable for n values, n a positive multiple of 8, and a table
-// in ModePlain or ModeOdd.
+// whose mode is straight.
 //
 //go:noescape
 func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)

@@ -34,12 +34,12 @@ func TestReduceLevels(t *testing.T) {
 	}
 	for round := range 4000 {
 		lanes, k, vectors := 1+rng.IntN(70), rng.IntN(40), 1+rng.IntN(9)
-		if round%10 == 0 {
+		if round%4 == 0 {
 			lanes += rng.IntN(200)
 		}
-		wild := []int{0, 0, 1, 20}[round%4]
+		wild := []int{0, 0, 1, 20}[round/4%4]
 		var panel, taps []float32
-		if wild == 0 && round%8 < 4 {
+		if wild == 0 && round%32 < 16 {
 			panel, taps = gaussian(rng, lanes*k), gaussian(rng, k*vectors)
 		} else {
 			panel, taps = draw(lanes*k, wild), draw(k*vectors, wild)
@@ -47,7 +47,19 @@ func TestReduceLevels(t *testing.T) {
 		if k == 0 {
 			continue
 		}
-		port := Port(round / 3 % 2)
+		if round%3 == 0 { // as a ReLU leaves it
+			for i, v := range panel {
+				panel[i] = max(v, 0)
+			}
+		}
+		if sparse := []int{0, 30, 60, 95}[round/5%4]; sparse > 0 {
+			for i := range taps {
+				if rng.IntN(100) < sparse {
+					taps[i] = []float32{0, negZero}[rng.IntN(2)]
+				}
+			}
+		}
+		port := Port(round / 7 % 2)
 		want := make([]float32, lanes*vectors)
 		reducePortable(want, panel, taps, lanes, k, port)
 		for _, lv := range levels()[1:] {
@@ -61,6 +73,44 @@ func TestReduceLevels(t *testing.T) {
 			}
 			if got[len(want)] != 42 {
 				t.Fatalf("%v wrote past %d results", lv, len(want))
+			}
+		}
+	}
+}
+
+// TestReduceTiles runs whole tiles with products of near and far exponents, of both
+// signs, through the kernels for wide blocks.
+func TestReduceTiles(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(17, 18))
+	const lanes, vectors = 128, 32
+	for round := range 400 {
+		k := 1 + round%9
+		spread := 1 + rng.IntN(14)
+		draw := func(n int, negative, zeros bool) []float32 {
+			v := make([]float32, n)
+			for i := range v {
+				h := float16.Float16(rng.IntN(1<<10) | (15-spread/2+rng.IntN(spread))<<halfExpShift)
+				if negative && rng.IntN(2) == 0 {
+					h |= halfSign
+				}
+				if zeros && rng.IntN(4) == 0 {
+					h = 0
+				}
+				v[i] = widen(h)
+			}
+			return v
+		}
+		panel, taps := draw(lanes*k, round%2 == 0, round%3 == 0), draw(vectors*k, round%5 > 0, round%7 < 3)
+		want := make([]float32, lanes*vectors)
+		reducePortable(want, panel, taps, lanes, k, PortCeiling)
+		for _, lv := range levels()[1:] {
+			got := make([]float32, len(want))
+			reduceAt(lv, got, panel, taps, lanes, k, PortCeiling)
+			for i := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("%v, round %d, %d taps: result %d is %v, want %v", lv, round, k, i, got[i], want[i])
+				}
 			}
 		}
 	}

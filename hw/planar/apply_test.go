@@ -334,7 +334,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{func(c *Config) { c.Op = 5 }, "planar: Op 0x5 selects nothing"},
 		{func(c *Config) { c.Kind = 9 }, "planar: Kind 0x9 selects nothing"},
-		{func(c *Config) { c.Post = 2 }, "planar: Post 0x2 selects nothing"},
+		{func(c *Config) { c.Post = 4 }, "planar: Post 0x4 selects nothing"},
 	}
 	for _, b := range bad {
 		c := Neutral(Add)

@@ -30,8 +30,10 @@ func (o Op) String() string {
 type Post uint8
 
 const (
-	PostNone  Post = iota
-	PostRsqrt      // 1/sqrt(x); +Inf at zero of either sign, +0 below zero
+	PostNone       Post = iota
+	PostRsqrt           // 1/sqrt(x); +Inf at zero of either sign, +0 below zero
+	PostReciprocal      // 1/x; +Inf at zero of either sign
+	PostAbs             // |x|
 )
 
 // Config is one planar task without its shapes: the four PE words and the
@@ -99,7 +101,7 @@ func (c *Config) Validate() error {
 		return &ConfigError{"Op", uint32(c.Op)}
 	case c.Kind > ReduceMax:
 		return &ConfigError{"Kind", uint32(c.Kind)}
-	case c.Post > PostRsqrt:
+	case c.Post > PostAbs:
 		return &ConfigError{"Post", uint32(c.Post)}
 	}
 	return nil

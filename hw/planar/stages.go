@@ -135,10 +135,22 @@ func (p *plan) tail(v float64) float64 {
 	v = settle(float64(v * p.final))
 	v = settle(v + p.epsilon)
 	v = settle(float64(v * p.preScale))
-	if p.post == PostRsqrt {
+	switch p.post {
+	case PostRsqrt:
 		v = rsqrt(v)
+	case PostReciprocal:
+		v = reciprocal(v)
+	case PostAbs:
+		v = math.Abs(v)
 	}
 	return v
+}
+
+func reciprocal(v float64) float64 {
+	if v == 0 {
+		return math.Inf(1) // measured: 1/-0 is +Inf
+	}
+	return 1 / v
 }
 
 func rsqrt(v float64) float64 {

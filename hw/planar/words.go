@@ -32,7 +32,13 @@ type Words struct {
 //
 //	2-4   OpMode: 0 add, 1 mul, 2 max, 3 min (binary_*, bytes),
 //	      4 square of the sum (layer norm 2nd task).
-//	5     ReluEn (decompiled; no program sets it).
+//	1     the largest of the terms: every planar max reduction and the first task
+//	      of a softmax over W; clear on sums and means.
+//	5     ReluEn: the relu of add+relu (chain_add_relu_c512) and of a tile.
+//	6     absolute value: abs alone, whose other words are neutral, so that the
+//	      stage is not known and other words are refused.
+//	12    1/x on the result: the sum of a softmax over W, whose next task multiplies
+//	      by it.
 //	13    rsqrt on the result: layer norm 2nd task, whose output the 3rd
 //	      multiplies by, loads no table and has nothing else to do it.
 //	16    FirstSrc, turns the sign of source 1: the same task has the mean as
@@ -56,16 +62,24 @@ type Words struct {
 // FinalScale: float32 on the reduced value: 1/64 for means of 64, 1/128 of
 // 128, 1 for sums.
 const (
-	cfgEnable  = 1 << 1 // clear in every program; nothing depends on it
+	cfgMaximum = 1 << 1
 	cfgOpShift = 2
 	cfgOpMask  = 7
 	cfgReLU    = 1 << 5
+	cfgAbs     = 1 << 6
+	cfgInverse = 1 << 12
 	cfgRsqrt   = 1 << 13
 	cfgNegate1 = 1 << 16
 	cfgNegate2 = 1 << 18
 	cfgSecond  = 1 << 19
 
-	cfgKnown = cfgEnable | cfgOpMask<<cfgOpShift | cfgReLU | cfgRsqrt | cfgNegate1 | cfgNegate2 | cfgSecond
+	cfgKnown = cfgMaximum | cfgOpMask<<cfgOpShift | cfgReLU | cfgAbs | cfgInverse | cfgRsqrt | cfgNegate1 | cfgNegate2 | cfgSecond
+)
+
+// Words that change nothing.
+const (
+	neutralScale = 0x3c000000
+	neutralFinal = 0x3f800000
 )
 
 // WordError is a PE word this model has no meaning for.
@@ -85,9 +99,8 @@ func (e *WordError) Error() string {
 // 0, InputReLU, is taken by source 1 (decompiled). A bit or an operation no
 // real program shows is a [*WordError].
 //
-// In the reducing forms OpMode max and min choose the reduction when there is
-// one source (assumed: the programs show sums only, and the compiler gives
-// reduce_max to the multiply-accumulate engines).
+// In the reducing forms OpMode max and min choose the reduction too when there is
+// one source (assumed: the programs set bit 1 for a maximum and show no minimum).
 func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	fail := func(what string) (Config, error) {
 		return Config{}, &WordError{"PE.Cfg", w.Cfg, what}
@@ -121,14 +134,31 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	c.Negate1 = w.Cfg&cfgNegate1 != 0
 	c.Negate2 = w.Cfg&cfgNegate2 != 0
 	c.ReLU = w.Cfg&cfgReLU != 0
-	if w.Cfg&cfgRsqrt != 0 {
+	switch posts := w.Cfg & (cfgAbs | cfgInverse | cfgRsqrt); posts {
+	case 0:
+	case cfgAbs:
+		c.Post = PostAbs
+		if form != FormOne || w.Cfg != cfgAbs || w.BiasScale != neutralScale || w.PreScale != neutralScale || w.FinalScale != neutralFinal {
+			return fail("absolute value beside anything else")
+		}
+	case cfgInverse:
+		c.Post = PostReciprocal
+	case cfgRsqrt:
 		c.Post = PostRsqrt
+	default:
+		return fail("two functions on one result")
+	}
+	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
+		return fail("the maximum is of a reduction with OpMode 0")
 	}
 	c.Bias, c.Scale = halves(w.BiasScale)
 	c.Epsilon, c.PreScale = halves(w.PreScale)
 	c.FinalScale = math.Float32frombits(w.FinalScale)
 
 	if form == FormReduce {
+		if w.Cfg&cfgMaximum != 0 {
+			c.Kind = ReduceMax
+		}
 		switch op {
 		case Max:
 			c.Op, c.Kind = Add, ReduceMax

@@ -15,6 +15,8 @@ func TestFromWordsOfPrograms(t *testing.T) {
 	mean.FinalScale = 1. / 64
 	spread := n(SumSquare)
 	spread.Negate1, spread.Epsilon, spread.Post, spread.FinalScale = true, 0x00a8, PostRsqrt, 1./128
+	largest, inverse, absolute, rectified := n(Add), n(Add), n(Add), n(Add)
+	largest.Kind, inverse.Post, absolute.Post, rectified.ReLU = ReduceMax, PostReciprocal, PostAbs, true
 	exponent := Subtract()
 	exponent.Scale = 0x3dc5
 	for _, c := range []struct {
@@ -34,6 +36,10 @@ func TestFromWordsOfPrograms(t *testing.T) {
 		{"reduce_sum_axes_1, 2nd task", FormReduce, Words{0, 0x3c000000, 0x3c000000, 0x3f800000}, n(Add)},
 		{"norm_layer_norm 128, 2nd task", FormReduceTwo, Words{0x92010, 0x3c000000, 0x3c0000a8, 0x3c000000}, spread},
 		{"norm_layer_norm, 3rd task", FormChannel, Words{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, Subtract()},
+		{"reduce_max_axes_2_3", FormReduce, Words{2, 0x3c000000, 0x3c000000, 0x3f800000}, largest},
+		{"norm_softmax_a3, 4th task", FormReduce, Words{0x1000, 0x3c000000, 0x3c000000, 0x3f800000}, inverse},
+		{"unary_abs_c64", FormOne, Words{0x40, 0x3c000000, 0x3c000000, 0x3f800000}, absolute},
+		{"chain_add_relu_c512", FormTwo, Words{0x80020, 0x3c000000, 0x3c000000, 0x3f800000}, rectified},
 		{"norm_softmax, 2nd task", FormTwo, Words{0xc0000, 0x3dc50000, 0x3c000000, 0x3f800000}, exponent},
 	} {
 		got, err := FromWords(c.form, c.w, false)
@@ -55,7 +61,9 @@ func TestFromWordsRefuses(t *testing.T) {
 		cfg  uint32
 	}{
 		{FormNone, 0}, {1, 0}, {7, 0x80000}, // no such form
-		{FormTwo, 0x80040},            // Cond
+		{FormTwo, 0x80040},                                    // absolute value of two sources
+		{FormOne, 0x2}, {FormTwo, 0x80002}, {FormReduce, 0xa}, // a maximum of no reduction
+		{FormReduce, 0x3000},          // two functions
 		{FormTwo, 0x84000},            // beside rsqrt
 		{FormTwo, 0x80014},            // OpMode 5
 		{FormTwo, 0},                  // no second source

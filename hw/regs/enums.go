@@ -115,6 +115,18 @@ const (
 	FormTwoReduced PlanarForm = 6 // two sources combined, then reduced
 )
 
+// Sources is how many sources a task of the form computes with.
+func (f PlanarForm) Sources() int {
+	switch f {
+	case FormTwoSources, FormBiasScale, FormTwoReduced:
+		return 2
+	}
+	return 1
+}
+
+// Reduces reports whether a task of the form joins height, width and depth.
+func (f PlanarForm) Reduces() bool { return f == FormReduction || f == FormTwoReduced }
+
 // String names the form.
 func (f PlanarForm) String() string {
 	switch f {

@@ -30,33 +30,38 @@ func (g *PE) store(w *[4]uint32) {
 // PECfg is PE.Cfg.
 type PECfg uint32
 
-// En is bit 1 (decompiled).
-// Clear in working programs: not a gate.
-func (w PECfg) En() bool { return w>>1&1 != 0 }
+// Maximum is bit 1 (inferred).
+// A reduction takes the largest: every planar max reduction; clear elsewhere.
+func (w PECfg) Maximum() bool { return w>>1&1 != 0 }
 
-// WithEn returns w with En set to v; it panics when v does not fit.
-func (w PECfg) WithEn(v bool) PECfg { return PECfg(withField(uint32(w), 1, 1, bit(v))) }
+// WithMaximum returns w with Maximum set to v; it panics when v does not fit.
+func (w PECfg) WithMaximum(v bool) PECfg { return PECfg(withField(uint32(w), 1, 1, bit(v))) }
 
 // OpMode is bits 2-4 (measured).
-// Bit 1 is clear in working programs.
 func (w PECfg) OpMode() PlanarOp { return PlanarOp(field(uint32(w), 2, 3)) }
 
 // WithOpMode returns w with OpMode set to v; it panics when v does not fit.
 func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg(withField(uint32(w), 2, 3, uint32(v))) }
 
 // ReluEn is bit 5 (decompiled).
-// Bit 1 is clear in working programs.
 func (w PECfg) ReluEn() bool { return w>>5&1 != 0 }
 
 // WithReluEn returns w with ReluEn set to v; it panics when v does not fit.
 func (w PECfg) WithReluEn(v bool) PECfg { return PECfg(withField(uint32(w), 5, 1, bit(v))) }
 
-// Cond is bit 6 (decompiled).
-// Bit 1 is clear in working programs.
-func (w PECfg) Cond() bool { return w>>6&1 != 0 }
+// Absolute is bit 6 (inferred).
+// Set on abs alone; the decompiled name is Cond.
+func (w PECfg) Absolute() bool { return w>>6&1 != 0 }
 
-// WithCond returns w with Cond set to v; it panics when v does not fit.
-func (w PECfg) WithCond(v bool) PECfg { return PECfg(withField(uint32(w), 6, 1, bit(v))) }
+// WithAbsolute returns w with Absolute set to v; it panics when v does not fit.
+func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg(withField(uint32(w), 6, 1, bit(v))) }
+
+// Reciprocal is bit 12 (inferred).
+// Set on the sum of a softmax over W.
+func (w PECfg) Reciprocal() bool { return w>>12&1 != 0 }
+
+// WithReciprocal returns w with Reciprocal set to v; it panics when v does not fit.
+func (w PECfg) WithReciprocal(v bool) PECfg { return PECfg(withField(uint32(w), 12, 1, bit(v))) }
 
 // Rsqrt is bit 13 (inferred).
 // Set by the variance descriptor of layer_norm (norm_layer_norm_*).
@@ -66,14 +71,12 @@ func (w PECfg) Rsqrt() bool { return w>>13&1 != 0 }
 func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg(withField(uint32(w), 13, 1, bit(v))) }
 
 // FirstSrc is bit 16 (decompiled).
-// Bit 1 is clear in working programs.
 func (w PECfg) FirstSrc() bool { return w>>16&1 != 0 }
 
 // WithFirstSrc returns w with FirstSrc set to v; it panics when v does not fit.
 func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg(withField(uint32(w), 16, 1, bit(v))) }
 
 // SecSrc is bits 18-19 (decompiled).
-// Bit 1 is clear in working programs.
 func (w PECfg) SecSrc() uint32 { return field(uint32(w), 18, 2) }
 
 // WithSecSrc returns w with SecSrc set to v; it panics when v does not fit.

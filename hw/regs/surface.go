@@ -2,36 +2,54 @@ package regs
 
 import "fmt"
 
-// A Shape is an extent in elements: groups (or batch), channels of one group, height, width.
+// A Shape is an extent in elements: groups (or batch), channels of one group, height,
+// width, and depth, which is one where it is zero.
 type Shape struct {
 	Groups, Channels, Height, Width int
+	Depth                           int
 }
 
+// Planes is the depth, at least one.
+func (s Shape) Planes() int { return max(1, s.Depth) }
+
 // Elements is the number of elements of the shape.
-func (s Shape) Elements() int { return s.Groups * s.Channels * s.Height * s.Width }
+func (s Shape) Elements() int { return s.Groups * s.Channels * s.Height * s.Width * s.Planes() }
 
 // A Surface is a tensor in device memory as the tile-DMA registers describe it. Element
-// (g, c, y, x) stands at Base + g*Group + c*Plane + y*Row + 2x; on a transposed surface
-// channel and x change places: Base + g*Group + x*Plane + y*Row + 2c (bytes: matvec and
-// matmul destinations). Strides are bytes.
+// (g, d, c, y, x) stands at Base + g*Group + d*Depth + c*Plane + y*Row + 2x; on a
+// transposed surface channel and x change places: ... + x*Plane + y*Row + 2c (bytes:
+// matvec and matmul destinations). Strides are bytes and may be negative.
 type Surface struct {
 	Shape
-	Base                     uint32 // offset in its buffer
-	Row, Plane, Depth, Group uint32
-	Transposed               bool
+	Base        uint32 // offset in its buffer
+	Row, Plane  int64
+	DepthStride int64
+	Group       int64
+	Transposed  bool
 	// Interleave channels stand side by side at each x when it is above one:
 	// (c/Interleave)*Plane + (x*Interleave + c%Interleave)*2 (bytes: the runtime matmul
 	// writes its kernel operand four channels wide).
 	Interleave int
+	Element    int // bytes of an element, 0 for fp16
 }
 
-// elementBytes is the size of fp16, the only element format real programs move.
-const elementBytes = 2
+const fp16Bytes = 2
 
-// Span is the number of bytes from the surface's base to the end of its last element.
-func (s Surface) Span() uint64 {
+// elementBytes is the size of an element, fp16 unless something else is said.
+func elementBytes(n int) int {
+	if n == 0 {
+		return fp16Bytes
+	}
+	return n
+}
+
+func (s *Surface) elementBytes() int { return elementBytes(s.Element) }
+
+// Extent is where the surface's bytes begin and end, counted from its base: low is below
+// zero where a stride is. Both are zero for a surface without elements.
+func (s *Surface) Extent() (low, high int64) {
 	if s.Elements() <= 0 {
-		return 0
+		return 0, 0
 	}
 	outer, inner := s.Channels, s.Width
 	switch {
@@ -40,40 +58,33 @@ func (s Surface) Span() uint64 {
 	case s.Interleave > 1:
 		outer, inner = (outer+s.Interleave-1)/s.Interleave, inner*s.Interleave
 	}
-	return uint64(s.Groups-1)*uint64(s.Group) + uint64(outer-1)*uint64(s.Plane) +
-		uint64(s.Height-1)*uint64(s.Row) + uint64(inner)*elementBytes
-}
-
-// Moved is the number of bytes one pass over the surface moves, in the measure of the
-// stored ExeCycles (fitted, 104 of 104 descriptors): batch times the smallest non-zero of
-// depth stride, plane stride times channels and row stride times height and channels, and
-// no less than its elements; the true element bytes of a transposed surface.
-func (s Surface) Moved() uint64 {
-	true2 := uint64(s.Elements()) * elementBytes
-	if s.Transposed {
-		return true2
-	}
-	least := uint64(0)
-	for _, n := range [...]uint64{
-		uint64(s.Depth),
-		uint64(s.Plane) * uint64(s.Channels),
-		uint64(s.Row) * uint64(s.Height) * uint64(s.Channels),
-	} {
-		if n != 0 && (least == 0 || n < least) {
-			least = n
+	high = int64(inner) * int64(s.elementBytes())
+	for _, axis := range [...]struct {
+		n      int
+		stride int64
+	}{{s.Groups, s.Group}, {s.Planes(), s.DepthStride}, {outer, s.Plane}, {s.Height, s.Row}} {
+		if reach := int64(axis.n-1) * axis.stride; reach < 0 {
+			low += reach
+		} else {
+			high += reach
 		}
 	}
-	// Strides that reach an element in fewer bytes than it has are views (a softmax over
-	// rows exchanges channel and row); they still move every element.
-	return max(uint64(s.Groups)*least, true2)
+	return low, high
 }
 
-// Source1On reports whether the tile DMA reads source 1 from device memory.
-func (g *Groups) Source1On() bool { return g.TileDMASrc.Src1DMAConfig.En() }
+// Span is the number of bytes between the surface's first and the end of its last.
+func (s *Surface) Span() uint64 {
+	low, high := s.Extent()
+	return uint64(high - low)
+}
 
-// Source2On reports whether the tile DMA reads source 2: bits 16-17 are 3 in every
-// program that does, and the enable bit never is (bytes).
-func (g *Groups) Source2On() bool { return g.TileDMASrc.Src2DMAConfig.DepMode() == 3 }
+// Source1On reports whether the tile DMA reads source 1 from device memory: bits 16-17
+// are 1 or 3 on every source that does (346 of 346). Bit 0 of source 1 says that any
+// source is on.
+func (g *Groups) Source1On() bool { return g.TileDMASrc.Src1DMAConfig.DepMode() != 0 }
+
+// Source2On reports whether the tile DMA reads source 2.
+func (g *Groups) Source2On() bool { return g.TileDMASrc.Src2DMAConfig.DepMode() != 0 }
 
 // DestinationOn reports whether the tile DMA writes the result to device memory.
 func (g *Groups) DestinationOn() bool { return g.TileDMADst.DstDMAConfig.En() }
@@ -98,22 +109,21 @@ func (g *Groups) GroupCount() int { return max(1, int(g.Common.GroupConvCfg.NumG
 // InShape is the shape of the source.
 func (g *Groups) InShape() Shape {
 	c := &g.Common
-	return Shape{g.GroupCount(), int(c.Cin.Cin()), int(c.InDim.Hin()), int(c.InDim.Win())}
+	return Shape{g.GroupCount(), int(c.Cin.Cin()), int(c.InDim.Hin()), int(c.InDim.Win()), int(c.InDepth.Din())}
 }
 
 // OutShape is the shape the task writes. A planar reduction writes one element a
 // channel although OutDim repeats the input's (bytes: reduce_mean, layer_norm). A
 // multiply-accumulate writes Ox pixels a step (inferred: the 1x9 convolution of 375
 // pixels has 188 steps at stride 2 and result rows of 376). Channel and width are those
-// before ResultExchanged applies.
+// before ResultTransposed applies.
 func (g *Groups) OutShape() Shape {
 	c := &g.Common
-	s := Shape{g.GroupCount(), int(c.Cout.Cout()), int(c.OutDim.Hout()), int(c.OutDim.Wout())}
+	s := Shape{g.GroupCount(), int(c.Cout.Cout()), int(c.OutDim.Hout()), int(c.OutDim.Wout()), int(c.OutDepth.Dout())}
 	switch {
 	case g.Planar():
-		switch c.Cfg.PlanarForm() {
-		case FormReduction, FormTwoReduced:
-			s.Height, s.Width = 1, 1
+		if c.Cfg.PlanarForm().Reduces() {
+			s.Height, s.Width, s.Depth = 1, 1, 1
 		}
 	case g.NE.MACCfg.OpMode() == MultiplyAccumulate:
 		s.Width *= max(1, int(c.ConvCfg.Ox()))
@@ -121,58 +131,14 @@ func (g *Groups) OutShape() Shape {
 	return s
 }
 
-// Source1 is the first source's surface; it means something when Source1On.
-func (g *Groups) Source1() Surface {
-	t := &g.TileDMASrc
-	return Surface{
-		Shape: g.InShape(), Base: t.Src1Base.Bytes(),
-		Row: t.Src1RowStride.Bytes(), Plane: t.Src1PlaneStride.Bytes(),
-		Depth: t.Src1DepthStride.Bytes(), Group: t.Src1GroupStride.Bytes(),
-	}
-}
-
-// Source2 is the second source's surface; it means something when Source2On.
-func (g *Groups) Source2() Surface {
-	t := &g.TileDMASrc
-	return Surface{
-		Shape: g.InShape(), Base: t.Src2Base.Bytes(),
-		Row: t.Src2RowStride.Bytes(), Plane: t.Src2PlaneStride.Bytes(),
-		Depth: t.Src2DepthStride.Bytes(), Group: t.Src2GroupStride.Bytes(),
-	}
-}
-
-// ResultExchanged reports whether channel and x change places as the result is written:
+// ResultTransposed reports whether channel and x change places as the result is written:
 // Cfg bit 28 on the MAC engines (matvec, matmul), a planar operand bit on the planar
 // engine (inferred).
-func (g *Groups) ResultExchanged() bool {
+func (g *Groups) ResultTransposed() bool {
 	if g.Planar() {
 		return g.Common.PlanarOperands.ResultTranspose()
 	}
 	return g.Common.Cfg.Transpose()
-}
-
-// Destination is the result's surface; it means something when DestinationOn.
-func (g *Groups) Destination() Surface {
-	t := &g.TileDMADst
-	s := Surface{
-		Shape: g.OutShape(), Base: t.DstBase.Bytes(),
-		Row: t.DstRowStride.Bytes(), Plane: t.DstPlaneStride.Bytes(),
-		Depth: t.DstDepthStride.Bytes(), Group: t.DstGroupStride.Bytes(),
-	}
-	s.Transposed = g.ResultExchanged()
-	s.Interleave = int(t.DstFmt.Interleave())
-	return s
-}
-
-// KernelBytes is the sum of the coefficient buffers that are on.
-func (g *Groups) KernelBytes() uint64 {
-	n := uint64(0)
-	for i, c := range g.KernelDMASrc.CoeffDMAConfig {
-		if c.En() {
-			n += uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
-		}
-	}
-	return n
 }
 
 // BARs are the 32 buffer-access registers: the device address of each buffer a

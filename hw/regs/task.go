@@ -10,6 +10,10 @@ type Task struct {
 	Header Header
 	Groups Groups
 	Bases  Bases
+
+	// Beside is the registers of the next descriptor when it runs beside this one
+	// through a ring in the L2, nil when it does not. Those of the two are one cost.
+	Beside *Groups
 }
 
 // A Stream is a chain of descriptors with what its addresses need: the text, the first
@@ -30,28 +34,67 @@ type Stream struct {
 // descriptor.
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
-		var t Task
+		var t, next Task
+		held := false // t waits for the descriptor that reads its ring
+		release := func() bool {
+			h := held
+			held = false
+			return !h || yield(&t, nil)
+		}
 		for d, err := range frames(s.Text, s.FirstWords) {
+			cur := &t
+			if held {
+				cur = &next
+			}
+			if err == nil {
+				err = s.task(cur, d, f)
+			}
 			if err != nil {
-				yield(nil, err)
+				if release() {
+					yield(nil, err)
+				}
 				return
 			}
-			d.apply(f)
-			if s.Modify != nil {
-				if err := s.Modify(f); err != nil {
-					yield(nil, &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err})
+			if held {
+				if next.Groups.readsRing() {
+					beside := next.Groups
+					t.Beside = &beside
+				}
+				if !release() {
 					return
 				}
+				t = next
 			}
-			t.Index, t.Offset, t.Header = d.Index, d.Offset, d.Header
-			f.Snapshot(&t.Groups)
-			if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
-				yield(nil, &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err})
-				return
-			}
-			if !yield(&t, nil) {
+			if held = t.Groups.writesRing(); !held && !yield(&t, nil) {
 				return
 			}
 		}
+		release()
 	}
+}
+
+// task takes a task from a descriptor's frame.
+func (s *Stream) task(t *Task, d *frame, f *File) (err error) {
+	d.apply(f)
+	if s.Modify != nil {
+		if err := s.Modify(f); err != nil {
+			return &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err}
+		}
+	}
+	t.Index, t.Offset, t.Header, t.Beside = d.Index, d.Offset, d.Header, nil
+	f.Snapshot(&t.Groups)
+	if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
+		return &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// writesRing and readsRing report whether a task's result is a ring of rows in the L2,
+// and whether its source is one.
+func (g *Groups) writesRing() bool {
+	return g.L2.ResultCfg.Type() == typeCircular && !g.DestinationOn()
+}
+
+func (g *Groups) readsRing() bool {
+	return g.L2.SourceCfg.Type() == typeCircular && !g.Source1On()
 }

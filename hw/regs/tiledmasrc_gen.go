@@ -99,7 +99,8 @@ func (g *TileDMASrc) store(w *[28]uint32) {
 // SrcDMAConfig is TileDMASrc.Src1DMAConfig.
 type SrcDMAConfig uint32
 
-// En is bit 0 (decompiled).
+// En is bit 0 (bytes).
+// Any source is on.
 func (w SrcDMAConfig) En() bool { return w>>0&1 != 0 }
 
 // WithEn returns w with En set to v; it panics when v does not fit.
@@ -139,7 +140,8 @@ func (w SrcDMAConfig) WithCHNoReuse(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 12, 4, v))
 }
 
-// DepMode is bits 16-17 (decompiled).
+// DepMode is bits 16-17 (bytes).
+// 1 or 3 turns source 1 on.
 func (w SrcDMAConfig) DepMode() uint32 { return field(uint32(w), 16, 2) }
 
 // WithDepMode returns w with DepMode set to v; it panics when v does not fit.

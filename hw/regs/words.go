@@ -9,11 +9,15 @@ type Word uint32
 
 // A DMAWord is a device offset, stride or size in device memory: bits 6-31, so a
 // multiple of 64 bytes that reads as its own byte count (decompiled, seen in every
-// program). Strides are signed by the documents; no program has a negative one.
+// program). Strides are signed.
 type DMAWord uint32
 
 // Bytes is the offset, stride or size in bytes, a multiple of 64.
 func (w DMAWord) Bytes() uint32 { return uint32(w) &^ 63 }
+
+// Stride is the word as a stride in bytes: 26 bits, signed (decompiled; no program has a
+// negative one).
+func (w DMAWord) Stride() int64 { return int64(int32(uint32(w) &^ 63)) }
 
 // WithBytes returns w set to n bytes; it panics when n is no multiple of 64.
 func (w DMAWord) WithBytes(n uint32) DMAWord {

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -35,6 +37,9 @@ func (c chain) finish() []*regs.Descriptor {
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
 		t.h.Timing = t.h.Timing.WithExeCycles(estimate(t))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
+		if from := slices.Index(c, t.kernelFrom); t.kernelFrom != nil && from > 0 {
+			out[i].Extra = uint32(from) // the extra header word names it (3/3)
+		}
 	}
 	return loader.Sequence(out...)
 }
@@ -66,11 +71,11 @@ func (t *task) debugEvents(first, last bool) uint32 {
 	return n
 }
 
-// moves reports whether the task only brings data into the L2 (10/10 have no debug
-// events).
+// moves reports whether the task only moves data within the L2 or across its edge once
+// (13/13 have no debug events).
 func (t *task) moves() bool {
 	m := t.g.NE.MACCfg
-	return !t.planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !t.g.DestinationOn()
+	return !t.planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !(t.g.DestinationOn() && t.inMemory())
 }
 
 // mantissaTable reports whether a table works on mantissa forms: the low digit of its
@@ -93,7 +98,7 @@ func (c chain) control(i int) {
 	w = w.WithDPC(t.describesResult).WithSPC(t.describesSource)
 	w = w.WithTDE(t.h.KernelBases&3 == 3)
 	// A planar task whose result stays in the L2 and is described nowhere (6/6).
-	w = w.WithDisallowAbort(t.planar() && !t.g.DestinationOn() && !t.describesResult)
+	w = w.WithDisallowAbort(t.planar() && !t.g.DestinationOn() && !t.describesResult && t.g.NE.KernelCfg.NextPlanar())
 	t.h.Control = w
 }
 

@@ -69,7 +69,7 @@ func ExampleNetwork_Join() {
 	fmt.Println(len(j.Builder.Constants), "bytes of coefficients,", j.Builder.Scratch, "of scratch")
 	// Output:
 	// 3 descriptors [{0 1} {1 1} {2 1}]
-	// 73728 bytes of coefficients, 229376 of scratch
+	// 73728 bytes of coefficients, 0 of scratch
 }
 
 func ExampleLimitError() {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -14,6 +15,9 @@ type Network struct {
 	Inputs  []Tensor // ports, and constants in memory
 	Nodes   []Node   // in an order in which they can run
 	Outputs []string // tensors of nodes
+	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
+	// the same either way.
+	InMemory bool
 }
 
 // A Tensor is an input of a network.
@@ -60,14 +64,14 @@ const (
 // Join strings the nodes together:
 //
 //	ports         buffers 4 and up: inputs, then outputs
-//	tensors       between nodes in the scratch buffer, for as long as they are read,
-//	              beside what a layer needs while it runs
+//	tensors       between nodes in the L2 for as long as they are read, or in the
+//	              scratch buffer where they do not fit, beside what a layer needs while
+//	              it runs
 //	constants     those of each part, at multiples of 64 bytes
 //	descriptors   of the nodes one after the other, linked as one chain
 //
-// Every tensor between nodes goes to memory and comes back. The compiler keeps some of
-// them in the L2; by what rule, no program shows. Errors are a *NodeError, or a
-// *LimitError where the network is too large for one program.
+// Errors are a *NodeError, or a *LimitError where the network is too large for one
+// program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
 	if err := j.wire(); err != nil {
@@ -112,6 +116,7 @@ type step struct {
 	part   *Part
 	inputs []int
 	output int
+	folded *folded // nil for one node
 }
 
 // inMemory is a tensor and its place.
@@ -147,7 +152,18 @@ func (j *joiner) wire() error {
 		j.names[in.Name] = len(j.tensors)
 		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true})
 	}
-	for i := range n.Nodes {
+	f := newFolder(n)
+	for i := 0; i < len(n.Nodes); i++ {
+		parts, end := f.folds(i)
+		for k := range parts {
+			if err := j.folded(&parts[k]); err != nil {
+				return err
+			}
+		}
+		if len(parts) > 0 {
+			i = end - 1
+			continue
+		}
 		if err := j.node(i, &n.Nodes[i]); err != nil {
 			return err
 		}
@@ -188,13 +204,31 @@ func (j *joiner) node(i int, node *Node) error {
 	return nil
 }
 
+// folded makes several nodes one step.
+func (j *joiner) folded(f *folded) error {
+	inputs := make([]int, len(f.inputs))
+	for k, name := range f.inputs {
+		at, ok := j.names[name]
+		if !ok {
+			return j.net.wrong(f.nodes[0], "no layer before it makes %q", name)
+		}
+		inputs[k] = at
+	}
+	if _, twice := j.names[f.output]; twice {
+		return j.net.wrong(f.nodes[0], "%q is made twice", f.output)
+	}
+	j.names[f.output] = j.step(f.nodes[0], f.part, inputs, f.output)
+	j.steps[len(j.steps)-1].folded = f
+	return nil
+}
+
 // step appends a step and returns its output.
 func (j *joiner) step(node int, part *Part, inputs []int, name string) int {
 	for _, in := range inputs {
 		j.tensors[in].last = len(j.steps)
 	}
 	j.tensors = append(j.tensors, inMemory{name: name, shape: part.out, last: len(j.steps)})
-	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1})
+	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1, nil})
 	return len(j.tensors) - 1
 }
 
@@ -235,20 +269,50 @@ func (j *joiner) ports() error {
 		}
 		bar++
 	}
-	for i := range j.net.Inputs {
-		if in := &j.net.Inputs[i]; in.Values != nil {
-			j.tensors[i].at = spot{regs.BARWeights, j.constant(in.bytes())}
-		} else {
-			give(i, loader.Input)
+	outputs := func() {
+		for _, name := range j.net.Outputs {
+			if at := j.names[name]; !j.tensors[at].port {
+				give(at, loader.Output)
+			}
 		}
 	}
-	for _, name := range j.net.Outputs {
-		if at := j.names[name]; !j.tensors[at].port {
-			give(at, loader.Output)
+	// The results of matrix products stand ahead of the inputs (8/8).
+	first := j.products()
+	if first {
+		outputs()
+	}
+	for i := range j.net.Inputs {
+		if in := &j.net.Inputs[i]; in.Values == nil {
+			give(i, loader.Input)
+		} else if j.read(i) {
+			j.tensors[i].at = spot{regs.BARWeights, j.constant(in.bytes())}
 		}
+	}
+	if !first {
+		outputs()
 	}
 	return within(limit{"inputs and outputs of a network", bar - bar4, maxNetworkPorts,
 		"split it into networks of at most %d"})
+}
+
+// products reports whether a matrix product is among the steps.
+func (j *joiner) products() bool {
+	for i := range j.steps {
+		if p := j.steps[i].part; p.surface == bar4 {
+			return true
+		}
+	}
+	return false
+}
+
+// read reports whether any step reads a tensor.
+func (j *joiner) read(tensor int) bool {
+	for i := range j.steps {
+		if slices.Contains(j.steps[i].inputs, tensor) {
+			return true
+		}
+	}
+	return false
 }
 
 // bytes is the tensor as it stands in memory.
@@ -284,9 +348,31 @@ func (j *joiner) place() (chain, []Run) {
 	if total > 0 {
 		j.constants = append(make([]byte, 0, roundUp(total, 64)+64), j.constants...)
 	}
+	var kept map[access]*resident
+	var shift []int
+	if !j.net.InMemory {
+		kept, shift = j.reside()
+	}
+	resident := make([]bool, len(j.tensors))
+	for _, r := range kept {
+		resident[r.tensor] = true
+	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		tasks := s.part.place(j.spots(i, s))
+		tasks := s.part.place(j.spots(i, s, resident))
+		if shift != nil {
+			j.settle(i, tasks, kept, shift[i])
+		}
+		if f := s.folded; f != nil {
+			for k, n := range f.nodes {
+				runs[n] = Run{len(c) + f.runs[k].First, f.runs[k].Tasks}
+			}
+			for _, n := range f.none {
+				runs[n] = Run{First: len(c)}
+			}
+			c = append(c, tasks...)
+			continue
+		}
 		if runs[s.node].Tasks == 0 {
 			runs[s.node].First = len(c)
 		}
@@ -297,7 +383,7 @@ func (j *joiner) place() (chain, []Run) {
 }
 
 // spots are the places of a step's buffers.
-func (j *joiner) spots(now int, s *step) *spots {
+func (j *joiner) spots(now int, s *step, resident []bool) *spots {
 	p := s.part.plan
 	var at spots
 	at[regs.BARScratch].bar = regs.BARScratch
@@ -311,7 +397,7 @@ func (j *joiner) spots(now int, s *step) *spots {
 	}
 	at[regs.BARWeights] = spot{regs.BARWeights, base}
 	out := &j.tensors[s.output]
-	if !out.port {
+	if !out.port && !resident[s.output] {
 		m := surface(regs.BARScratch, out.shape)
 		out.at = spot{regs.BARScratch, j.scratch.take(m.depth*out.shape.N, now, out.last)}
 	}

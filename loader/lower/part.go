@@ -10,6 +10,8 @@ import (
 // A Part is a layer's tasks, constants and surfaces before a network gives them places.
 // It may stand in a network several times, and has its constants there once.
 type Part struct {
+	layer   Layer
+	weights Weights
 	plan    *plan
 	inputs  []loader.Port // in the order of a node's inputs
 	out     Shape
@@ -23,7 +25,7 @@ func NewPart(l Layer, w Weights) (*Part, error) {
 		return nil, err
 	}
 	p.weights, p.packed = nil, nil
-	q := &Part{plan: p, out: l.Out()}
+	q := &Part{layer: l, weights: w, plan: p, out: l.Out()}
 	for _, port := range p.ports {
 		switch {
 		case port.Direction == loader.Output:
@@ -83,6 +85,9 @@ func (q *Part) place(at *spots) chain {
 				tiles[*operand] = c
 			}
 			*operand = c
+		}
+		if t.kernelFrom != nil {
+			t.kernelFrom = owners[t.kernelFrom]
 		}
 		t.rebase(at)
 	}

@@ -29,7 +29,7 @@ func run(l Layer, w Weights, in map[string][]float16.Float16) ([]float16.Float16
 	}
 	for i, d := range res.Report.Descriptors {
 		if !d.Computed {
-			return nil, fmt.Errorf("descriptor %d: %s", i, d.Note)
+			return nil, fmt.Errorf("descriptor %d: %s", i, d.Note())
 		}
 	}
 	for _, o := range res.Outputs {

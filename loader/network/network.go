@@ -17,6 +17,8 @@ type Network struct {
 	Layers  []Layer
 	// Constants are values of tensors that layers read as if they were inputs.
 	Constants map[string][]float16.Float16
+	// InMemory keeps every tensor between layers in memory, see [lower.Network].
+	InMemory bool
 }
 
 // A Tensor is a name and a shape.

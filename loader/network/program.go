@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -28,11 +29,21 @@ type Program struct {
 // are those of [Layer.Complete]; layers that are alike share them.
 //
 // The second result says of every layer why it is in no program, "" where it is in one.
-// done is called with the number of layers that are through, from several goroutines.
+// done, unless it is nil, is called with the number of layers that are through, from
+// several goroutines.
 func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string) {
+	programs, reasons, _ := n.LowerContext(context.Background(), seed, done)
+	return programs, reasons
+}
+
+// LowerContext is Lower, which ends with the context's error once that is done.
+func (n *Network) LowerContext(ctx context.Context, seed uint64, done func(layers int)) ([]Program, []string, error) {
+	if done == nil {
+		done = func(int) {}
+	}
 	c := cutter{n: n, last: map[string]int{}, inputs: map[string]lower.Shape{}}
 	var reasons []string
-	c.parts, reasons = n.parts(seed, done)
+	c.parts, reasons = n.parts(ctx, seed, done)
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -47,6 +58,9 @@ func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string
 	var programs []Program
 	why := ""
 	for at := 0; at < len(reasons); {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		end := at
 		for end < len(reasons) && reasons[end] == "" {
 			end++
@@ -64,7 +78,7 @@ func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}
-	return programs, reasons
+	return programs, reasons, nil
 }
 
 // A cutter cuts a network into programs.
@@ -113,7 +127,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
-	var net lower.Network
+	net := lower.Network{InMemory: c.n.InMemory}
 	known := map[string]bool{}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
@@ -152,8 +166,8 @@ func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
 	return lower.Tensor{Name: name, Shape: s, Values: c.n.Constants[name]}
 }
 
-// parts lowers every layer, layers that are alike once.
-func (n *Network) parts(seed uint64, done func(layers int)) ([]*lower.Part, []string) {
+// parts lowers every layer, layers that are alike once, until the context is done.
+func (n *Network) parts(ctx context.Context, seed uint64, done func(layers int)) ([]*lower.Part, []string) {
 	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -183,7 +197,7 @@ func (n *Network) parts(seed uint64, done func(layers int)) ([]*lower.Part, []st
 		wg.Go(func() {
 			for {
 				k := int(next.Add(1)) - 1
-				if k >= len(distinct) {
+				if k >= len(distinct) || ctx.Err() != nil {
 					return
 				}
 				i := distinct[k]

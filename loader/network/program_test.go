@@ -97,6 +97,8 @@ func TestLowerExamples(t *testing.T) {
 		n := example(t, tc.name, tc.numbers)
 		o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1}
 		tensors, cycles := alone(t, n, o)
+		resident(t, n, o, tensors)
+		n.InMemory = true
 		programs, _ := n.Lower(o.Seed, func(int) {})
 		var first []int
 		for _, p := range programs {
@@ -133,6 +135,27 @@ func TestLowerExamples(t *testing.T) {
 		}
 		if !slices.Equal(first, tc.first) {
 			t.Errorf("%s: programs start at layers %v, want %v", tc.name, first, tc.first)
+		}
+	}
+}
+
+// resident checks that the layers make the same with tensors in the L2.
+func resident(t *testing.T, n *Network, o anesim.Options, tensors map[string][]float16.Float16) {
+	t.Helper()
+	programs, _ := n.Lower(o.Seed, func(int) {})
+	for _, p := range programs {
+		o.Inputs = map[string][]float16.Float16{}
+		for port := range p.Inputs() {
+			o.Inputs[port.Name] = tensors[port.Name]
+		}
+		res, err := anesim.Run(p.Program, o)
+		if err != nil || len(res.Outputs) == 0 {
+			t.Fatalf("%v, %+v", err, res)
+		}
+		for _, out := range res.Outputs {
+			if !slices.Equal(out.Data, tensors[out.Port.Name]) {
+				t.Errorf("%s in the L2 differs from its layer by itself", out.Port.Name)
+			}
 		}
 	}
 }

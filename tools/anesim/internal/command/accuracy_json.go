@@ -1,14 +1,14 @@
 package command
 
 import (
-	"encoding/json"
 	"io"
 
+	"anesim"
 	"anesim/bench"
 )
 
 type jsonAccuracy struct {
-	Schema      int                      `json:"schema"`
+	anesim.Header
 	Rows        []jsonAccuracyRow        `json:"rows"`
 	Summary     map[string]any           `json:"summary"`
 	NotModelled []jsonUnmodelled         `json:"not_modelled"`
@@ -78,7 +78,7 @@ func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
 
 func (r *accuracyReport) writeJSON(w io.Writer) error {
 	out := jsonAccuracy{
-		Schema: schema, Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
+		Header: anesim.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
 			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
 		},
@@ -122,8 +122,5 @@ func (r *accuracyReport) writeJSON(w io.Writer) error {
 	for _, err := range r.Unmodelled {
 		out.NotModelled = append(out.NotModelled, unmodelledOf(err))
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(out)
+	return anesim.WriteDocument(w, out)
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -48,7 +49,7 @@ func TestAccuracyJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != schema || len(got.Rows) != 105 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
+	if got.Schema != anesim.Schema || len(got.Rows) != 105 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range got.Rows {
@@ -105,7 +106,7 @@ func TestAccuracyCSV(t *testing.T) {
 func TestHost(t *testing.T) {
 	total := func(args ...string) (r struct {
 		Host  string
-		Total jsonTotal
+		Total anesim.TotalDocument
 	}) {
 		out, errs, code := invoke(append([]string{"run", "--json"}, args...)...)
 		if code != exitDone {
@@ -117,12 +118,12 @@ func TestHost(t *testing.T) {
 		return r
 	}
 	none := total()
-	if none.Host != "none" || none.Total.WallNs != none.Total.TimeNs || none.Total.TimeLow >= none.Total.TimeNs || none.Total.TimeHigh <= none.Total.TimeNs {
+	if none.Host != "none" || none.Total.WallNs != none.Total.TimeNs || none.Total.TimeLowNs >= none.Total.TimeNs || none.Total.TimeHighNs <= none.Total.TimeNs {
 		t.Errorf("%+v", none)
 	}
 	for host, floor := range map[string]float64{"linux": 38e3, "macos-air": 160e3, "macos-mbp": 160e3, "macos-max": 160e3, "macos-max-b": 150e3, "macos-guide": 190e3} {
 		got := total("--host", host)
-		if got.Host != host || got.Total.WallNs-got.Total.TimeNs < floor || got.Total.WallNs-got.Total.TimeNs > 1.5*floor {
+		if got.Host != host || float64(got.Total.WallNs-got.Total.TimeNs) < floor || float64(got.Total.WallNs-got.Total.TimeNs) > 1.5*floor {
 			t.Errorf("%+v", got)
 		}
 		got.Host, got.Total.WallNs = none.Host, none.Total.WallNs

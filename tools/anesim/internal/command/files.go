@@ -1,46 +1,94 @@
 package command
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/x448/float16"
-	"golang.org/x/exp/mmap"
 
 	"anesim"
-	"anesim/firmware"
+	"anesim/loader"
+	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/npy"
+	"anesim/tools/anesim/internal/outfile"
 )
 
-// readHalves reads a tensor's halves: .npy, or raw little-endian halves as .f16.
-func readHalves(name string) ([]float16.Float16, error) {
-	r, err := mmap.Open(name)
+// stdinName is standard input in errors and reports.
+const stdinName = "stdin"
+
+// A missingError is a file that cannot be opened.
+type missingError struct{ error }
+
+func (e *missingError) Unwrap() error { return e.error }
+
+// openModel opens the model in a file, standard input for "-". Errors name the file.
+func openModel(file string, stdin io.Reader) (*anesim.Model, error) {
+	if file == "-" {
+		data, err := readAll(stdin)
+		if err != nil {
+			return nil, inFile(stdinName, err)
+		}
+		m, err := anesim.Read(stdinName, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return nil, inFile(stdinName, err)
+		}
+		return m, nil
+	}
+	if _, err := os.Stat(file); err != nil {
+		if f, openErr := os.Open(file); openErr != nil {
+			return nil, &missingError{openErr}
+		} else {
+			f.Close()
+		}
+	}
+	m, err := anesim.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, inFile(file, err)
+	}
+	return m, nil
+}
+
+// readAll reads standard input, no more than a program's file may have.
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, loader.MaxFile+1))
+	if err == nil && len(data) > loader.MaxFile {
+		err = fmt.Errorf("more than %d bytes", int64(loader.MaxFile))
+	}
+	return data, err
+}
+
+// readTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
+// as .f16, whose shape is not known.
+func readTensor(name string) ([]float16.Float16, []int, error) {
+	r, err := infile.Open(name)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer r.Close()
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".npy":
-		a, err := npy.Read(r, int64(r.Len()))
-		return a.Data, err
+		a, err := npy.Read(r, r.Size())
+		return a.Data, append([]int{}, a.Shape...), err
 	case ".f16":
-		if r.Len()%2 != 0 {
-			return nil, fmt.Errorf("%d bytes are no whole number of halves", r.Len())
+		if r.Size()%2 != 0 {
+			return nil, nil, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
 		}
-		b := make([]byte, r.Len())
+		b := make([]byte, r.Size())
 		if _, err := r.ReadAt(b, 0); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		data := make([]float16.Float16, len(b)/2)
 		for i := range data {
 			data[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
 		}
-		return data, nil
+		return data, nil, nil
 	default:
-		return nil, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw halves)", ext)
+		return nil, nil, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
 	}
 }
 
@@ -52,37 +100,77 @@ func writeOutputs(dir string, res *anesim.Result) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	var ports []string
 	for _, out := range res.Outputs {
-		f, err := os.Create(filepath.Join(dir, fileName(out.Port.Name)+".npy"))
+		ports = append(ports, out.Port.Name)
+	}
+	names := fileNames(ports)
+	for i, out := range res.Outputs {
+		f, err := outfile.Create(filepath.Join(dir, names[i]+".npy"))
 		if err != nil {
 			return err
 		}
-		err = npy.Write(f, out.Port.Shape[:], out.Data)
-		if cerr := f.Close(); err == nil {
-			err = cerr
+		defer f.Abort()
+		if err := npy.Write(f, out.Port.Shape[:], out.Data); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := f.Commit(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fileName is a port's name without what a path would take apart.
-func fileName(port string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '/' || r == '\\' || r == 0 {
-			return '_'
+// fileNames are ports' names without what a path would take apart or a file system refuse.
+// Ports whose names would become the same, letter case aside, have what was replaced
+// written out in hexadecimal, and a port that its plain name belongs to keeps it.
+func fileNames(ports []string) []string {
+	names := make([]string, len(ports))
+	count := make(map[string]int)
+	for i, p := range ports {
+		names[i] = replaced(p, func(rune) string { return "_" })
+		count[strings.ToLower(names[i])]++
+	}
+	for i, p := range ports {
+		if count[strings.ToLower(names[i])] > 1 && names[i] != p {
+			names[i] = replaced(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) })
 		}
-		return r
-	}, port)
+	}
+	// What is still the same, such as two names that differ in case alone, is numbered.
+	taken := make(map[string]bool)
+	for i := range names {
+		name := names[i]
+		for n := 2; taken[strings.ToLower(name)]; n++ {
+			name = fmt.Sprintf("%s~%d", names[i], n)
+		}
+		names[i] = name
+		taken[strings.ToLower(name)] = true
+	}
+	return names
 }
 
-func readInit(name string) (*firmware.InitTable, error) {
-	r, err := mmap.Open(name)
+func replaced(s string, by func(r rune) string) string {
+	if s == "" || strings.Trim(s, ".") == "" {
+		return "_" + s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r == '/' || r == '\\' || r == ':' || r < ' ' || r == 0x7f {
+			b.WriteString(by(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// readInit reads a register-init table.
+func readInit(o *anesim.Options, name string) error {
+	r, err := infile.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer r.Close()
-	return firmware.ReadInit(r, int64(r.Len()))
+	o.Init, err = anesim.ReadInit(r, r.Size())
+	return err
 }

@@ -3,16 +3,12 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/x448/float16"
 
-	"anesim/loader"
-	"anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 // layerFlags are the flags of layer: run's, and where the program goes.
@@ -32,7 +28,7 @@ Its inputs are the ports x and z (x0, x1, ... of concat). Weights are pseudo-ran
 --seed, scaled so that results keep the magnitude of the inputs, unless --in gives them:
 "weights" ([cout][cin/groups][kh][kw], [k][n] of matmul, [n][k] of linear), "bias" and
 "second" (a constant operand). A layer that the engine cannot run is refused with the
-limit it breaks.
+limit it exceeds.
 
 ` + idleHelp + `
 
@@ -42,12 +38,12 @@ Operations and their keys; what a key is when left out stands in parentheses:
 		Example: `  anesim layer conv n=1 cin=256 h=28 w=28 cout=256 k=3 pad=1 --timing-only
   anesim layer matmul m=128 k=768 n=768 rhs=runtime --json
   anesim layer softmax c=64 h=8 w=8 axis=c --emit softmax.hwx`,
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), args)
-		},
+		ValidArgsFunction: operationWords,
+		RunE:              f.run,
 	}
 	f.register(c.Flags())
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
+	completeFlags(c)
 	return c
 }
 
@@ -55,7 +51,7 @@ Operations and their keys; what a key is when left out stands in parentheses:
 // share an entry.
 func operationsHelp() string {
 	var names, keys []string
-	for _, o := range network.Operations() {
+	for _, o := range anesim.Operations() {
 		var b strings.Builder
 		for _, k := range o.AllKeys() {
 			fmt.Fprintf(&b, "      %-10s %s\n", k.Name, k.Help)
@@ -73,105 +69,55 @@ func operationsHelp() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// parseLayer makes a layer of an operation and its key=value words.
-func parseLayer(words []string) (*network.Layer, error) {
+// parseLayer makes a model of an operation and its key=value words.
+func parseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
-		return nil, usage("which operation? One of %s", strings.Join(network.Names(), " "))
+		return nil, usage("missing operation: want one of %s", strings.Join(anesim.OperationNames(), " "))
 	}
-	op, ok := network.Find(words[0])
-	if !ok {
-		return nil, usage("unknown operation %q: want one of %s", words[0], strings.Join(network.Names(), " "))
-	}
-	keys, err := op.ParseKeys(words[1:])
-	if err != nil {
+	m, err := anesim.Layer(words[0], words[1:]...)
+	var mistake *anesim.LayerError
+	if errors.As(err, &mistake) {
 		return nil, &usageError{err}
 	}
-	l, err := op.Single(keys)
-	if err != nil {
-		return nil, layerError(op.Name, err)
-	}
-	l.Name = strings.Join(words, " ")
-	return l, nil
+	return m, err
 }
 
-// layerError names the operation in an error, and tells mistakes in keys apart.
-func layerError(op string, err error) error {
-	var key *network.KeyError
-	var limit *lower.LimitError
-	switch {
-	case errors.As(err, &key):
-		return &usageError{err}
-	case errors.As(err, &limit):
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	return err
-}
-
-// lowerLayer makes a program of a layer.
-func lowerLayer(l *network.Layer, seed uint64) (*loader.Program, error) {
-	w, err := l.Complete(seed)
-	if err != nil {
-		return nil, layerError(l.Op, err)
-	}
-	p, err := lower.Lower(l.Lower, w)
-	if err != nil {
-		return nil, layerError(l.Op, err)
-	}
-	p.Name = l.Name
-	return p, nil
-}
-
-func (f *layerFlags) run(w io.Writer, words []string) error {
-	l, err := parseLayer(words)
+func (f *layerFlags) run(c *cobra.Command, words []string) error {
+	m, err := parseLayer(words)
 	if err != nil {
 		return err
 	}
-	if err := f.readWeights(l); err != nil {
-		return err
-	}
-	if _, err := f.options(); err != nil {
-		return err
-	}
-	p, err := lowerLayer(l, f.seed)
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
 	if f.emit != "" {
-		if err := os.WriteFile(f.emit, p.Bytes(), 0o644); err != nil {
+		ctx, stop := interruptible()
+		defer stop()
+		programs, err := m.Programs(ctx, o)
+		if err != nil {
+			return err
+		}
+		if err := outfile.Avoiding(f.emit, f.inputFiles()...); err != nil {
+			return err
+		}
+		if err := outfile.Write(f.emit, programs[0].Bytes()); err != nil {
 			return err
 		}
 	}
-	return f.runFlags.run(w, p)
+	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true})
 }
 
-// readWeights takes the constants among --in out of it.
-func (f *layerFlags) readWeights(l *network.Layer) error {
-	need := network.Needs(&l.Lower)
-	ports := f.in[:0:0]
+// inputFiles are the files that the command reads.
+func (f *runFlags) inputFiles() []string {
+	var files []string
 	for _, s := range f.in {
-		name, file, _ := strings.Cut(s, "=")
-		var into *[]float16.Float16
-		var n int
-		switch name {
-		case "weights":
-			into, n = &l.Weights.Filter, need.Filter
-		case "bias":
-			into, n = &l.Weights.Bias, need.Bias
-		case "second":
-			into, n = &l.Weights.Second, need.Second
-		default:
-			ports = append(ports, s)
-			continue
+		if _, file, ok := strings.Cut(s, "="); ok {
+			files = append(files, file)
 		}
-		data, err := readHalves(file)
-		if err != nil {
-			return inFile(file, err)
-		}
-		if len(data) != n {
-			return inFile(file, fmt.Errorf("%d elements, %s of the layer has %d", len(data), name, n))
-		}
-		*into = data
 	}
-	f.in = ports
-	return nil
+	if f.init != "" {
+		files = append(files, f.init)
+	}
+	return files
 }

@@ -10,25 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/npy"
 )
 
 // layer runs a layer and returns its report.
-func layer(t *testing.T, args ...string) jsonReport {
+func layer(t *testing.T, args ...string) anesim.RunDocument {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"layer", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("layer %v: exit %d: %s", args, code, errs)
 	}
-	var r struct {
-		jsonReport
-		Descriptors []any `json:"descriptors"` // counters do not read back
-	}
+	var r anesim.RunDocument
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
-	return r.jsonReport
+	return r
 }
 
 // Every operation runs with the smallest line that names it, and gives values.
@@ -79,7 +77,7 @@ func TestLayerErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", exitUsage, "which operation? One of conv matmul"},
+		{"", exitUsage, "missing operation: want one of conv matmul"},
 		{"convolution", exitUsage, `unknown operation "convolution": want one of conv matmul`},
 		{"conv cin=4 cout=4 dilation=2", exitUsage, "conv: dilation: no such key; conv has n cin h w cout k kh kw"},
 		{"conv cin=4 cout=x", exitUsage, `conv: cout: "x" is no number from 1 to`},

@@ -1,17 +1,16 @@
 package command
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"anesim/loader/network"
-	"anesim/loader/network/onnx"
+	"anesim"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 // modelFlags are the flags of model: those of run's that a network has a use for.
@@ -19,16 +18,6 @@ type modelFlags struct {
 	runFlags
 	values bool
 	emit   string
-}
-
-// registerOnly registers the named ones of run's flags.
-func (f *runFlags) registerOnly(s *pflag.FlagSet, names ...string) {
-	s.SortFlags = false
-	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.register(all)
-	for _, name := range names {
-		s.AddFlag(all.Lookup(name))
-	}
 }
 
 func modelCommand() *cobra.Command {
@@ -56,93 +45,124 @@ The gap stands before the network's first program; its programs follow without o
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
   anesim model net.onnx --emit net.hwx`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args[0])
-		},
+		Args:              oneFile,
+		ValidArgsFunction: networkFiles,
+		RunE:              f.run,
 	}
 	s := c.Flags()
 	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "idle", "init", "json", "csv")
-	s.Lookup("in").Usage = "input tensor `NAME=FILE` of halves, .npy (<f2) or raw .f16; repeatable"
+	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
+	completeFlags(c)
 	return c
 }
 
-func (f *modelFlags) run(stdout, stderr io.Writer, file string) error {
+func (f *modelFlags) run(c *cobra.Command, args []string) error {
+	file := args[0]
 	switch {
 	case f.values && f.timingOnly:
-		return usage("--values and --timing-only exclude each other")
+		return usage("--values and --timing-only are mutually exclusive")
 	case !f.values && (f.out != "" || len(f.in) > 0):
-		return usage("--in and --out want --values")
+		return usage("--in and --out require --values")
 	}
 	f.timingOnly = !f.values
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	n, err := readNetwork(file)
+	m, err := openNetwork(file, c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	bar := newMeter(c.ErrOrStderr())
+	defer bar.done()
+	o.Progress = bar.show
+	var written []string
+	if f.emit != "" {
+		programs, err := m.Programs(ctx, o)
+		if err != nil {
+			return inFile(file, err)
+		}
+		if written, err = emit(f.emit, programs, append(f.inputFiles(), file)); err != nil {
+			return err
+		}
+	}
+	res, err := m.Run(ctx, o)
 	if err != nil {
 		return inFile(file, err)
 	}
-	r := modelRun{net: n, options: o, preset: f.preset, file: file}
-	m := newMeter(stderr, len(n.Layers), n.Name)
-	r.lower(m.add)
-	m.done()
-	if f.emit != "" {
-		if err := r.emit(f.emit); err != nil {
-			return err
-		}
-	}
-	if err := r.run(); err != nil {
-		return inFile(file, err)
-	}
+	bar.done()
 	if f.out != "" {
-		if err := r.writeOutputs(f.out); err != nil {
+		if len(res.Outputs) == 0 {
+			return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", f.out)
+		}
+		if err := writeOutputs(f.out, res); err != nil {
 			return err
 		}
+	}
+	doc := res.NetworkDocument()
+	doc.File = file
+	for k, name := range written {
+		doc.Programs[k].File = name
 	}
 	switch {
 	case f.json:
-		err = r.writeJSON(stdout)
+		err = anesim.WriteDocument(c.OutOrStdout(), doc)
 	case f.csv:
-		err = r.writeCSV(stdout)
+		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		err = r.writeTable(stdout)
+		err = writeNetwork(c.OutOrStdout(), res, doc)
 	}
 	if err != nil {
 		return err
 	}
-	for i := range r.layers {
-		if x := r.layers[i].fault; x != nil {
-			return inFile(file, fmt.Errorf("layer %s: device fault: %v", r.layers[i].Name, *x))
+	for i := range res.Layers {
+		if x := res.Layers[i].Fault; x != nil {
+			return inFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
 		}
 	}
 	return nil
 }
 
-// readNetwork reads a network of the form its name's ending says.
-func readNetwork(file string) (*network.Network, error) {
-	read := network.ReadYAML
-	switch ext := strings.ToLower(filepath.Ext(file)); ext {
-	case ".yaml", ".yml":
-	case ".onnx":
-		read = network.ReadONNX
-	default:
-		return nil, fmt.Errorf("extension %q: want .yaml, .yml or .onnx", ext)
+// openNetwork opens a network, and says of anything else what it is.
+func openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
+	m, err := openModel(file, c.InOrStdin())
+	switch ext := strings.ToLower(filepath.Ext(file)); {
+	case err == nil && m.Kind() != anesim.KindNetwork:
+		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
+	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):
+		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(anesim.NetworkExtensions(), ", ")))
 	}
-	if info, err := os.Stat(file); err == nil && info.Size() > onnx.MaxBytes {
-		return nil, fmt.Errorf("%d bytes, want at most %d", info.Size(), int64(onnx.MaxBytes))
+	return m, err
+}
+
+// emit writes the programs to a file, or to one each, numbered from 1. None is written
+// over a file that the command reads.
+func emit[P interface{ Bytes() []byte }](file string, programs []P, inputs []string) ([]string, error) {
+	if len(programs) == 0 {
+		return nil, fmt.Errorf("--emit %s: no program to write: no layer was lowered", file)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	names := []string{file}
+	if ext := filepath.Ext(file); len(programs) > 1 {
+		names = names[:0]
+		for k := range programs {
+			names = append(names, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), k+1, ext))
+		}
 	}
-	n, err := read(data)
-	if err == nil && n.Name == "" {
-		n.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	for _, name := range names {
+		if err := outfile.Avoiding(name, inputs...); err != nil {
+			return nil, fmt.Errorf("--emit: %w", err)
+		}
 	}
-	return n, err
+	for k, name := range names {
+		if err := outfile.Write(name, programs[k].Bytes()); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }

@@ -10,19 +10,20 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/loader/network/onnx/onnxtest"
 )
 
 // exampleNetwork is an example network.
 func exampleNetwork(name string) string { return filepath.Join("..", "..", "examples", name) }
 
-func model(t *testing.T, args ...string) jsonModel {
+func model(t *testing.T, args ...string) anesim.NetworkDocument {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"model", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("model %v: exit %d: %s", args, code, errs)
 	}
-	var r jsonModel
+	var r anesim.NetworkDocument
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestModelExamples(t *testing.T) {
 			t.Errorf("%s: not modelled: %v", tc.name, r.NotModelled)
 		}
 		var cycles, bytes uint64
-		energy := r.Total.Dispatch
+		energy := r.Total.DispatchNJ
 		for _, l := range r.Layers {
 			cycles += l.Total.Cycles
 			bytes += l.Total.DMABytes
@@ -58,7 +59,7 @@ func TestModelExamples(t *testing.T) {
 				t.Errorf("%s: %+v", tc.name, l)
 			}
 		}
-		if cycles != r.Total.Cycles || bytes != r.Total.DMABytes || math.Abs(energy-r.Total.EnergyNJ) > 1 {
+		if cycles != r.Total.Cycles || bytes != r.Total.DMABytes || math.Abs(float64(energy-r.Total.EnergyNJ)) > 1 {
 			t.Errorf("%s: rows add up to %d cycles, %d bytes, %g nJ, total %+v", tc.name, cycles, bytes, energy, r.Total)
 		}
 	}
@@ -104,7 +105,7 @@ func TestModelValuesOfONNX(t *testing.T) {
 	dir := t.TempDir()
 	r := model(t, file, "--values", "--in", "x="+x, "--out", dir)
 	// [1 2; 3 -4] [1 2; 3 4] + 1 = [8 11; -8 -9], clamped, and columns 0 + 2 and 1 + 3.
-	want := checksum([]float16.Float16{float16.Fromfloat32(8), float16.Fromfloat32(11)})
+	want := anesim.Checksum([]float16.Float16{float16.Fromfloat32(8), float16.Fromfloat32(11)})
 	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != want || r.Outputs[0].Name != "y" || len(r.Synthetic) != 0 {
 		t.Errorf("%+v, want crc32 %s", r, want)
 	}
@@ -133,11 +134,11 @@ func TestModelConstantInMemory(t *testing.T) {
 	for i := range 8 {
 		want = append(want, float16.Fromfloat32(float32(i+1)))
 	}
-	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != checksum(want) || len(r.Programs) != 1 || len(r.Synthetic) != 0 {
-		t.Errorf("%+v, want crc32 %s", r, checksum(want))
+	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != anesim.Checksum(want) || len(r.Programs) != 1 || len(r.Synthetic) != 0 {
+		t.Errorf("%+v, want crc32 %s", r, anesim.Checksum(want))
 	}
 	out, errs, _ := invoke("run", emitted, "--in", "x="+x)
-	if !strings.Contains(out, checksum(want)) {
+	if !strings.Contains(out, anesim.Checksum(want)) {
 		t.Errorf("the program alone makes something else: %s%s", out, errs)
 	}
 }
@@ -175,8 +176,8 @@ func TestModelEmits(t *testing.T) {
 		t.Fatal(errs)
 	}
 	var run struct {
-		Total   jsonTotal
-		Outputs []jsonOutput
+		Total   anesim.TotalDocument
+		Outputs []anesim.OutputDocument
 	}
 	if err := json.Unmarshal([]byte(out), &run); err != nil {
 		t.Fatal(err)
@@ -187,10 +188,10 @@ func TestModelEmits(t *testing.T) {
 	if r.Layers[0].CRC32 != "" || r.Layers[4].CRC32 != r.Outputs[0].CRC32 {
 		t.Errorf("layers %+v", r.Layers)
 	}
-	if run.Total.Cycles != r.Total.Cycles || math.Abs(run.Total.EnergyNJ-r.Total.EnergyNJ) > 1e-3 {
+	if run.Total.Cycles != r.Total.Cycles || math.Abs(float64(run.Total.EnergyNJ-r.Total.EnergyNJ)) > 1e-3 {
 		t.Errorf("run: %+v, model: %+v", run.Total, r.Total)
 	}
-	if twice := model(t, net, "--repeat", "2"); twice.Total.Cycles != 2*r.Total.Cycles || twice.Total.Dispatch != 2*r.Total.Dispatch ||
+	if twice := model(t, net, "--repeat", "2"); twice.Total.Cycles != 2*r.Total.Cycles || twice.Total.DispatchNJ != 2*r.Total.DispatchNJ ||
 		twice.Layers[4].Total.Cycles != 2*r.Layers[4].Total.Cycles {
 		t.Errorf("twice: %+v, once: %+v", twice.Total, r.Total)
 	}
@@ -202,7 +203,7 @@ func TestModelInSegments(t *testing.T) {
 		"- {name: b, op: pool, kind: max, k: 2, stride: 2}\n- {name: c, op: relu}\n- {name: flat, op: reshape, h: 8, w: 8}\n- {name: d, op: relu}\n"))
 	file := filepath.Join(t.TempDir(), "net.hwx")
 	r := model(t, net, "--values", "--emit", file)
-	if len(r.Programs) != 3 || len(r.NotModelled) != 1 || r.Total.Dispatch != 3*model(t, exampleNetwork("transformer.yaml")).Total.Dispatch {
+	if len(r.Programs) != 3 || len(r.NotModelled) != 1 || r.Total.DispatchNJ != 3*model(t, exampleNetwork("transformer.yaml")).Total.DispatchNJ {
 		t.Errorf("programs %+v, missing %+v, total %+v", r.Programs, r.NotModelled, r.Total)
 	}
 	for k, want := range []string{"a", "c", "d"} {
@@ -240,7 +241,7 @@ func TestModelFaults(t *testing.T) {
 	if code != exitFailed || !strings.Contains(errs, "layer b: device fault: descriptor 1, tiles") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	var r jsonModel
+	var r anesim.NetworkDocument
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -262,9 +263,9 @@ func TestModelErrors(t *testing.T) {
 		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: missing"},
 		{cut, exitFailed, cut + ": byte 0x0: field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},
-		{"net.pb", exitFailed, `net.pb: extension ".pb": want .yaml, .yml or .onnx`},
-		{bad + " --in x=y.npy", exitUsage, "--in and --out want --values"},
-		{bad + " --values --timing-only", exitUsage, "--values and --timing-only exclude each other"},
+		{"net.pb", exitFailed, "open net.pb: no such file"},
+		{bad + " --in x=y.npy", exitUsage, "--in and --out require --values"},
+		{bad + " --values --timing-only", exitUsage, "--values and --timing-only are mutually exclusive"},
 		{bad + " --counters", exitUsage, "unknown flag: --counters"},
 	} {
 		_, errs, code := invoke(append([]string{"model"}, strings.Fields(tc.args)...)...)

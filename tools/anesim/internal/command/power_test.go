@@ -22,8 +22,28 @@ type wallReport struct {
 		EnergyNJ float64 `json:"energy_nj"`
 		PowerW   float64 `json:"power_w"`
 	} `json:"descriptors"`
-	Total jsonWall   `json:"total"`
-	Power []jsonSpan `json:"power"`
+	Total wallTotal `json:"total"`
+	Power []struct {
+		AtNs     float64 `json:"at_ns"`
+		ForNs    float64 `json:"for_ns"`
+		Watts    float64 `json:"watts"`
+		EnergyNJ float64 `json:"energy_nj"`
+		What     string  `json:"what"`
+	} `json:"power"`
+}
+
+type wallTotal struct {
+	Cycles       uint64  `json:"cycles"`
+	TimeNs       float64 `json:"time_ns"`
+	EnergyNJ     float64 `json:"energy_nj"`
+	WallNs       float64 `json:"wall_ns"`
+	IdleNs       float64 `json:"idle_ns"`
+	IdleNJ       float64 `json:"idle_energy_nj"`
+	WakeNs       float64 `json:"wake_ns"`
+	WakeNJ       float64 `json:"wake_energy_nj"`
+	HostNJ       float64 `json:"host_energy_nj"`
+	WallEnergyNJ float64 `json:"wall_energy_nj"`
+	PeakW        float64 `json:"peak_w"`
 }
 
 func wall(t *testing.T, want int, args ...string) (r wallReport) {
@@ -61,11 +81,11 @@ func (r *wallReport) sound(t *testing.T, args []string) {
 		}
 	}
 	x := &r.Total
-	if !near(at, x.WallNs) || !near(energy, x.WallEnergy) || peak != x.PeakW || !near(idle, x.IdleNs) || !near(wake, x.WakeNs) {
+	if !near(at, x.WallNs) || !near(energy, x.WallEnergyNJ) || peak != x.PeakW || !near(idle, x.IdleNs) || !near(wake, x.WakeNs) {
 		t.Errorf("%q: spans of %v ns, %v nJ, %v ns idle, %v ns waking, highest %v W; total %+v", args, at, energy, idle, wake, peak, x)
 	}
-	if sum := x.EnergyNJ + x.HostEnergy + x.IdleEnergy + x.WakeEnergy; !near(sum, x.WallEnergy) {
-		t.Errorf("%q: parts of %v nJ, total %v", args, sum, x.WallEnergy)
+	if sum := x.EnergyNJ + x.HostNJ + x.IdleNJ + x.WakeNJ; !near(sum, x.WallEnergyNJ) {
+		t.Errorf("%q: parts of %v nJ, total %v", args, sum, x.WallEnergyNJ)
 	}
 	for i, d := range r.Descriptors {
 		if !near(d.PowerW*d.TimeNs, d.EnergyNJ) || d.PowerW <= 0 {
@@ -106,7 +126,7 @@ func TestIdle(t *testing.T) {
 	chip := hw.M1()
 	waiting := func(t float64) float64 { return float64(chip.Waiting(16, clock.Nanoseconds(t))) }
 	plain := wall(t, exitDone, "run", "--repeat", "2")
-	if x := &plain.Total; x.IdleNs != 0 || x.WakeNs != 0 || x.WallNs != x.TimeNs || x.WallEnergy != x.EnergyNJ {
+	if x := &plain.Total; x.IdleNs != 0 || x.WakeNs != 0 || x.WallNs != x.TimeNs || x.WallEnergyNJ != x.EnergyNJ {
 		t.Errorf("without a gap: %+v", x)
 	}
 	for _, tc := range []struct {
@@ -119,12 +139,13 @@ func TestIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := wall(t, exitDone, "run", "--repeat", "2", "--idle", tc.gap).Total
-		if x.jsonTotal.Cycles != plain.Total.Cycles || x.TimeNs != plain.Total.TimeNs || x.EnergyNJ != plain.Total.EnergyNJ {
-			t.Errorf("--idle %s: the engine's part is %+v, was %+v", tc.gap, x.jsonTotal, plain.Total.jsonTotal)
+		r := wall(t, exitDone, "run", "--repeat", "2", "--idle", tc.gap)
+		x := &r.Total
+		if x.Cycles != plain.Total.Cycles || x.TimeNs != plain.Total.TimeNs || x.EnergyNJ != plain.Total.EnergyNJ {
+			t.Errorf("--idle %s: the engine's part is %+v, was %+v", tc.gap, x, plain.Total)
 		}
 		for _, c := range [][2]float64{
-			{x.IdleNs, 2 * float64(gap)}, {x.WakeNs, 2 * tc.wakeNs}, {x.IdleEnergy, 2 * waiting(tc.on)}, {x.WakeEnergy, 2 * waiting(tc.wakeNs)},
+			{x.IdleNs, 2 * float64(gap)}, {x.WakeNs, 2 * tc.wakeNs}, {x.IdleNJ, 2 * waiting(tc.on)}, {x.WakeNJ, 2 * waiting(tc.wakeNs)},
 			{x.WallNs, x.TimeNs + 2*(float64(gap)+tc.wakeNs)},
 		} {
 			if math.Abs(c[0]-c[1]) > 1e-9*max(1, c[1]) {
@@ -176,7 +197,7 @@ func TestIdleInTheTable(t *testing.T) {
 func TestIdleErrors(t *testing.T) {
 	for _, command := range []string{"run", "layer relu c=4", "model net.yaml"} {
 		for value, says := range map[string]string{
-			"-1s": "--idle -1s: want 0 or more", "5": "missing unit", "soon": "invalid duration", "": "invalid duration", "9999999h": "invalid duration",
+			"-1s": "--idle -1s: must be 0 or more", "5": "missing unit", "soon": "invalid duration", "": "invalid duration", "9999999h": "invalid duration",
 		} {
 			_, errs, code := invoke(append(strings.Fields(command), "--idle="+value)...)
 			if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, says) {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"anesim"
 )
 
 // Exit statuses.
@@ -27,27 +30,51 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 // Main runs the command line and returns its exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
-		Use:           "anesim",
-		Short:         "A register-level model of the Apple M1 neural engine",
+		Use:   "anesim",
+		Short: "A register-level model of the Apple M1 neural engine",
+		Long: `Anesim runs compiled programs of the Apple M1 neural engine, single layers and whole
+networks on a model of it: the values the engine would compute, the cycles and what they
+wait for, the bytes moved and the energy.`,
+		Example: `  anesim run model.hwx
+  anesim layer conv cin=64 h=56 w=56 cout=64 k=3 pad=1
+  anesim model net.onnx --host macos-air
+  anesim help run`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage("which command? Try %s -h", c.CommandPath())
+			if v, err := c.Flags().GetBool("version"); err == nil && v {
+				return printVersion(c.OutOrStdout())
+			}
+			return usage("missing command: try %s help", c.CommandPath())
 		},
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{flagError(c, err)} })
 	root.AddCommand(runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), accuracyCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Short, c.Long = "Help about a command", "Help prints what a command does, its flags and examples."
+			c.Example = "  anesim help run"
+			c.RunE, c.Run = helpOn, nil
+		}
+		if c.Name() == "completion" {
+			c.Hidden = false
+			c.Short = "Write a shell's completion script"
+			c.Example = "  source <(anesim completion bash)"
+		}
+	}
 	err := root.Execute()
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintln(stderr, "anesim:", err)
+	printError(stderr, err)
 	var u *usageError
 	if errors.As(err, &u) {
 		return exitUsage
@@ -55,25 +82,71 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("unknown command %q for %s", args[0], c.CommandPath())
+// printError prints an error on one line, without what a terminal would obey.
+func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", escaped(err.Error())) }
+
+func printVersion(w io.Writer) error {
+	t := anesim.ThisTool()
+	revision := t.Revision
+	if revision == "" {
+		revision = "unknown"
 	}
-	return nil
+	_, err := fmt.Fprintf(w, "anesim %s, revision %s, constants %s\n", t.Version, revision, t.Constants)
+	return err
 }
 
-// atMostOneFile accepts an optional FILE argument.
-func atMostOneFile(c *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usage("%s takes one file, not %d", c.CommandPath(), len(args))
+// helpOn prints the help of the command that the words name.
+func helpOn(c *cobra.Command, args []string) error {
+	root := c.Root()
+	found, rest, err := root.Find(args)
+	if err != nil || found == nil || len(rest) > 0 && found == root {
+		return unknownCommand(root, args[0])
 	}
-	return nil
+	found.InitDefaultHelpFlag()
+	return found.Help()
+}
+
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(c, args[0])
+}
+
+// unknownCommand says which command may have been meant.
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	text := fmt.Sprintf("unknown command %q for %s", name, c.CommandPath())
+	if near := anesim.Nearest(name, names); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return usage("%s", text)
+}
+
+// flagError says which flag may have been meant.
+func flagError(c *cobra.Command, err error) error {
+	const unknown = "unknown flag: --"
+	name, ok := strings.CutPrefix(err.Error(), unknown)
+	if !ok {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *flagOf) { names = append(names, f.Name) })
+	if near := anesim.Nearest(name, names); len(near) > 0 {
+		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+	}
+	return err
 }
 
 // oneFile accepts a FILE argument.
 func oneFile(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("%s takes one file", c.CommandPath())
+		return usage("%s takes one file, not %d", c.CommandPath(), len(args))
 	}
 	return nil
 }

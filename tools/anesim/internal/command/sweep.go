@@ -1,7 +1,9 @@
 package command
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -12,9 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/firmware"
-	"anesim/loader"
-	"anesim/loader/network"
 )
 
 // sweepFlags are the flags of sweep.
@@ -47,6 +46,7 @@ reason in the last column. --resume FILE writes to FILE and goes on behind the l
 complete row in it; --shard 2/8 takes points 2, 10, 18, ... of the grid.`,
 		Example: `  anesim sweep conv cin=64,128,256 h=14,28 w=14,28 cout=64..512*2 k=1,3 pad=same
   anesim sweep add.hwx --set PE.Cfg.OpMode=0..3`,
+		ValidArgsFunction: operationWords,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
@@ -58,15 +58,15 @@ complete row in it; --shard 2/8 takes points 2, 10, 18, ... of the grid.`,
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
 	s.StringVar(&f.shard, "shard", "", "the `I/N` part of the points")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "points at a time")
+	completeFlags(c)
 	return c
 }
 
 // A sweep is a grid over layers or a program.
 type sweep struct {
-	op      *network.Operation // nil of a program
-	program []byte
-	name    string // of the operation or file
-	keys    int    // axes that are keys of the layer; the rest are register fields
+	program *anesim.Model // nil of an operation
+	name    string        // of the operation or file
+	keys    int           // axes that are keys of the layer; the rest are register fields
 	grid    grid
 	options anesim.Options
 }
@@ -81,7 +81,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		return err
 	}
 	if f.workers < 1 {
-		return usage("--workers %d: want 1 or more", f.workers)
+		return usage("--workers %d: must be 1 or more", f.workers)
 	}
 	total, err := s.grid.points()
 	if err != nil {
@@ -105,7 +105,8 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if out.rows > n {
 		return inFile(f.resume, errors.New("it has more rows than the grid"))
 	}
-	m := newMeter(stderr, n, s.name)
+	m := newMeter(stderr)
+	m.start(n, s.name)
 	defer m.done()
 	m.add(out.rows)
 	return inOrder(out.rows, n, f.workers,
@@ -119,7 +120,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 // sweep reads the command line.
 func (f *sweepFlags) sweep(args []string) (*sweep, error) {
 	if len(args) == 0 {
-		return nil, usage("which operation or file? Operations are %s", strings.Join(network.Names(), " "))
+		return nil, usage("missing operation or file: operations are %s", strings.Join(anesim.OperationNames(), " "))
 	}
 	fields := f.set
 	f.set, f.timingOnly = nil, true
@@ -129,15 +130,13 @@ func (f *sweepFlags) sweep(args []string) (*sweep, error) {
 	}
 	o.Workers = 1
 	s := &sweep{name: args[0], options: o}
-	if op, ok := network.Find(args[0]); ok {
-		s.op = op
-	} else if s.program, err = os.ReadFile(args[0]); err != nil {
-		if !strings.ContainsAny(args[0], "./") {
-			return nil, usage("%q is no file and no operation; operations are %s", args[0], strings.Join(network.Names(), " "))
+	if !slices.Contains(anesim.OperationNames(), s.name) {
+		if s.program, err = sweepFile(s.name); err != nil {
+			return nil, err
 		}
-		return nil, err
-	} else if len(args) > 1 {
-		return nil, usage("%s: a program has no keys; --set gives register values", args[1])
+		if len(args) > 1 {
+			return nil, usage("%s: a program has no keys; --set gives register values", args[1])
+		}
 	}
 	for i, word := range slices.Concat(args[1:], fields) {
 		a, err := parseAxis(word)
@@ -155,75 +154,74 @@ func (f *sweepFlags) sweep(args []string) (*sweep, error) {
 	return s, nil
 }
 
+// sweepFile opens the program that a word names, or says that it names nothing.
+func sweepFile(name string) (*anesim.Model, error) {
+	if name == "-" {
+		return nil, usage("sweep reads no program from standard input")
+	}
+	m, err := openModel(name, nil)
+	switch {
+	case err == nil && m.Kind() == anesim.KindNetwork:
+		return nil, usage("%s is a network: anesim model %[1]s", escaped(name))
+	case errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./"):
+		text := fmt.Sprintf("%q is no file and no operation; operations are %s", name, strings.Join(anesim.OperationNames(), " "))
+		if near := anesim.Nearest(name, anesim.OperationNames()); len(near) > 0 {
+			text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+		}
+		return nil, usage("%s", text)
+	}
+	return m, err
+}
+
 // try looks at the first point, so that mistakes in keys and fields end the command.
 func (s *sweep) try() error {
 	values := s.grid.at(0)
-	if _, err := s.overrides(values); err != nil {
+	var o anesim.Options
+	if err := s.override(&o, values); err != nil {
 		return &usageError{err}
 	}
-	if s.op == nil {
-		_, err := s.programOf(values)
-		if err != nil {
-			return inFile(s.name, err)
-		}
-		return nil
-	}
-	_, err := s.layer(values)
-	var key *network.KeyError
-	if errors.As(err, &key) {
+	_, err := s.model(values)
+	if errors.As(err, new(*anesim.LayerError)) {
 		return &usageError{err}
 	}
 	return nil
 }
 
-func (s *sweep) overrides(values []string) ([]firmware.Override, error) {
-	var list []firmware.Override
+// override adds the point's register values to the options.
+func (s *sweep) override(o *anesim.Options, values []string) error {
 	for i := s.keys; i < len(s.grid); i++ {
-		v, err := firmware.ParseOverride(s.grid[i].name + "=" + values[i])
+		v, err := anesim.ParseOverride(s.grid[i].name + "=" + values[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, v)
+		o.Overrides = append(o.Overrides, v)
 	}
-	return list, nil
+	return nil
 }
 
-func (s *sweep) layer(values []string) (*network.Layer, error) {
-	keys := make(map[string]string)
+// model is what a point runs.
+func (s *sweep) model(values []string) (*anesim.Model, error) {
+	if s.program != nil {
+		return s.program, nil
+	}
+	var keys []string
 	for i := range s.keys {
-		keys[s.grid[i].name] = values[i]
+		keys = append(keys, s.grid[i].name+"="+values[i])
 	}
-	l, err := s.op.Single(keys)
-	if err == nil {
-		l.Name = s.op.Name
-	}
-	return l, err
-}
-
-// programOf is the program of a point.
-func (s *sweep) programOf(values []string) (*loader.Program, error) {
-	if s.op == nil {
-		return loader.Read(s.name, strings.NewReader(string(s.program)), int64(len(s.program)))
-	}
-	l, err := s.layer(values)
-	if err != nil {
-		return nil, err
-	}
-	return lowerLayer(l, s.options.Seed)
+	return anesim.Layer(s.name, keys...)
 }
 
 // time runs a point.
 func (s *sweep) time(values []string) (*anesim.Result, error) {
 	o := s.options
-	var err error
-	if o.Overrides, err = s.overrides(values); err != nil {
+	if err := s.override(&o, values); err != nil {
 		return nil, err
 	}
-	p, err := s.programOf(values)
+	m, err := s.model(values)
 	if err != nil {
 		return nil, err
 	}
-	return anesim.Run(p, o)
+	return m.Run(context.Background(), o)
 }
 
 func (s *sweep) header() []string {
@@ -231,7 +229,7 @@ func (s *sweep) header() []string {
 	for _, a := range s.grid {
 		row = append(row, a.name)
 	}
-	return append(row, "descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "macs", "tflops", "error")
+	return append(row, "descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "error")
 }
 
 // label is the columns of a row that say which point it is.
@@ -244,16 +242,16 @@ func (s *sweep) row(point int) []string {
 	row := s.label(point)
 	res, err := s.time(row[2:])
 	if err != nil {
-		row = append(row, make([]string, 8)...)
-		return append(row, legible(err.Error()))
+		row = append(row, make([]string, 9)...)
+		return append(row, escaped(err.Error()))
 	}
-	r := res.Report
-	a := r.Accounting()
+	r := res.RunDocument()
 	fault := ""
-	if len(r.Faults) > 0 {
-		fault = "device fault: " + r.Faults[0].String()
+	if faults := res.Report.Faults; len(faults) > 0 {
+		fault = "device fault: " + faults[0].String()
 	}
-	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
-		strconv.FormatUint(r.DMA.Total(), 10), number(float64(r.Time)), number(float64(r.Energy)),
-		strconv.FormatUint(r.MACs, 10), number(tflops(r.MACs, r.Time)), legible(fault))
+	a, t := res.Causes(), &r.Total
+	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(t.Cycles, 10), a.Bound(),
+		strconv.FormatUint(t.DMABytes, 10), number(t.TimeNs), number(t.EnergyNJ), number(t.DispatchNJ),
+		strconv.FormatUint(t.MACs, 10), number(t.TFLOPS), escaped(fault))
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,16 +67,22 @@ type sweepOutput struct {
 // write writes a row as a whole, so that what is there ends with a complete row whenever
 // the command is stopped.
 func (o *sweepOutput) write(row []string) error {
-	var b bytes.Buffer
-	c := csv.NewWriter(&b)
+	line := csvLine(row)
 	if !o.begun {
-		c.Write(o.header)
+		line = append(csvLine(o.header), line...)
 		o.begun = true
 	}
+	_, err := o.w.Write(line)
+	return err
+}
+
+// csvLine is a row with the newline that ends it.
+func csvLine(row []string) []byte {
+	var b bytes.Buffer
+	c := csv.NewWriter(&b)
 	c.Write(row)
 	c.Flush()
-	_, err := o.w.Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 // resume makes the output go on behind the last complete row of a file, whose rows must
@@ -85,7 +92,12 @@ func (o *sweepOutput) resume(f *os.File, label func(row int) []string) error {
 	if err != nil {
 		return err
 	}
-	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	// What stands behind the last complete row is the start of one, where the file is ours.
+	whole := data[:bytes.LastIndexByte(data, '\n')+1]
+	if len(whole) == 0 && !bytes.HasPrefix(csvLine(o.header), data) {
+		return errors.New("it is not the output of a sweep; choose another file")
+	}
+	data = whole
 	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 	if err != nil {
 		return err

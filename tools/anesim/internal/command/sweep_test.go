@@ -120,7 +120,7 @@ func TestSweepShardsAndResume(t *testing.T) {
 
 func TestSweepErrors(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"", "which operation or file?"},
+		{"", "missing operation or file"},
 		{"convolve cin=3", `"convolve" is no file and no operation`},
 		{"conv cin=3 cout=1 dilation=2", "conv: dilation: no such key; conv has"},
 		{"conv cin=3 cin=4 cout=1", "cin is given twice"},

@@ -1,0 +1,243 @@
+package anesim
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/evidence"
+)
+
+// Schema is the version of the JSON documents: their names change only with it.
+const Schema = 1
+
+// A Header starts every JSON document.
+type Header struct {
+	Schema int  `json:"schema"`
+	Tool   Tool `json:"tool"`
+}
+
+// NewHeader is the header of the documents that this build of the module writes.
+func NewHeader() Header { return Header{Schema, ThisTool()} }
+
+// WriteJSON writes the result as the document of its kind: a [RunDocument] of a program or
+// a layer, a [NetworkDocument] of a network.
+func (r *Result) WriteJSON(w io.Writer) error {
+	if r.Model.kind == KindNetwork {
+		return WriteDocument(w, r.NetworkDocument())
+	}
+	return WriteDocument(w, r.RunDocument())
+}
+
+// WriteDocument writes a document as indented JSON.
+func WriteDocument(w io.Writer, document any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(document)
+}
+
+// A TotalDocument is what a layer or a run takes. Times are the engine's but for WallNs,
+// which has the host's part, idling and waking. EnergyNJ of a layer leaves the dispatch's
+// own energy out, that of a run has it; DispatchNJ says how much it is. Rates are over the
+// engine's time.
+type TotalDocument struct {
+	Cycles     uint64            `json:"cycles"`
+	TimeNs     clock.Nanoseconds `json:"time_ns"`
+	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
+	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
+	WallNs     clock.Nanoseconds `json:"wall_ns"`
+	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
+	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj"`
+	EnergyOf   EnergyDocument    `json:"energy_parts_nj"`
+	Saved      uint64            `json:"saved_cycles"`
+	MACs       uint64            `json:"macs"`
+	DMABytes   uint64            `json:"dma_bytes"`
+	Rates
+}
+
+// A WallDocument is a run's total with what the wall clock adds to the engine's.
+// WallEnergyNJ has all: the engine's, the dispatches', the host's, idling and waking.
+type WallDocument struct {
+	TotalDocument
+	IdleNs       clock.Nanoseconds `json:"idle_ns"`
+	IdleNJ       clock.Nanojoules  `json:"idle_energy_nj"`
+	WakeNs       clock.Nanoseconds `json:"wake_ns"`
+	WakeNJ       clock.Nanojoules  `json:"wake_energy_nj"`
+	HostNJ       clock.Nanojoules  `json:"host_energy_nj"`
+	WallEnergyNJ clock.Nanojoules  `json:"wall_energy_nj"`
+	PeakW        float64           `json:"peak_w"`
+}
+
+// An EnergyDocument is an energy by what takes it, the dispatch in totals alone.
+type EnergyDocument struct {
+	MAC      clock.Nanojoules `json:"mac"`
+	Table    clock.Nanojoules `json:"table"`
+	L2       clock.Nanojoules `json:"l2"`
+	DRAM     clock.Nanojoules `json:"dram"`
+	Active   clock.Nanojoules `json:"active"`
+	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
+}
+
+// A CyclesDocument is cycles by cause. The causes sum to the total.
+type CyclesDocument struct {
+	Total        uint64 `json:"total"`
+	Compute      uint64 `json:"compute"`
+	InputStall   uint64 `json:"input_stall"`
+	OutputStall  uint64 `json:"output_stall"`
+	KernelStall  uint64 `json:"kernel_stall"`
+	Throttle     uint64 `json:"throttle"`
+	L2ReadStall  uint64 `json:"l2_read_stall"`
+	L2WriteStall uint64 `json:"l2_write_stall"`
+	Overhead     uint64 `json:"overhead"`
+	Idle         uint64 `json:"idle"`
+}
+
+// All yields the causes by name, without the total.
+func (c *CyclesDocument) All() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		_ = yield("compute", c.Compute) && yield("input_stall", c.InputStall) && yield("output_stall", c.OutputStall) &&
+			yield("kernel_stall", c.KernelStall) && yield("throttle", c.Throttle) && yield("l2_read_stall", c.L2ReadStall) &&
+			yield("l2_write_stall", c.L2WriteStall) && yield("overhead", c.Overhead) && yield("idle", c.Idle)
+	}
+}
+
+// A SpanDocument is a stretch of wall time at one power.
+type SpanDocument struct {
+	AtNs     clock.Nanoseconds `json:"at_ns"`
+	ForNs    clock.Nanoseconds `json:"for_ns"`
+	Watts    float64           `json:"watts"`
+	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
+	What     string            `json:"what"`
+}
+
+// An OutputDocument is a tensor that came out: its shape (N, C, H, W) and the CRC-32
+// (IEEE) of its fp16 values in that order, little-endian.
+type OutputDocument struct {
+	Name  string `json:"name"`
+	Shape [4]int `json:"shape"`
+	CRC32 string `json:"crc32"`
+}
+
+// A FaultDocument is what the modelled device would not survive.
+type FaultDocument struct {
+	Unit       string `json:"unit"`
+	Descriptor int    `json:"descriptor"`
+	Cycle      uint64 `json:"cycle"`
+	What       string `json:"what"`
+}
+
+// A LimitDocument is something the model does not know or do, and where the run met it.
+type LimitDocument struct {
+	Kind  string `json:"kind"`
+	What  string `json:"what"`
+	Where string `json:"where,omitempty"`
+}
+
+// A ConstantDocument is a constant of the chip or the host with what it rests on.
+type ConstantDocument struct {
+	Name     string  `json:"name"`
+	Value    float64 `json:"value"`
+	Unit     string  `json:"unit"`
+	Evidence string  `json:"evidence"`
+	Source   string  `json:"source"`
+}
+
+// Constants are the chip's and the host's; the engine alone has no host's.
+func (r *Result) Constants() []ConstantDocument {
+	var list []ConstantDocument
+	add := func(name string, c evidence.Constant) {
+		list = append(list, ConstantDocument{name, c.Value, c.Unit, string(c.Evidence), c.Source})
+	}
+	for name, c := range r.Options.Chip.Constants() {
+		add(name, c)
+	}
+	if r.Options.Host.Name != "none" {
+		for name, c := range r.Options.Host.Constants() {
+			add(name, c)
+		}
+	}
+	return list
+}
+
+// total is what a report's descriptors take.
+func total(r *hw.Report) TotalDocument {
+	low, high := r.Interval()
+	p := r.Parts()
+	return TotalDocument{
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: low, TimeHighNs: high, WallNs: r.Time,
+		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
+		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Active, r.Dispatch},
+		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: rates(r.MACs, r.DMA.Total(), r.Time),
+	}
+}
+
+// wall is the run's total, with the parts of its timeline.
+func (r *Result) wall(l *Timeline) WallDocument {
+	t := total(r.Report)
+	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time
+	return WallDocument{
+		TotalDocument: t,
+		IdleNs:        l.Idle.Time, IdleNJ: l.Idle.Energy,
+		WakeNs: l.Wake.Time, WakeNJ: l.Wake.Energy,
+		HostNJ:       l.Host.Energy,
+		WallEnergyNJ: t.EnergyNJ + l.Idle.Energy + l.Wake.Energy + l.Host.Energy,
+		PeakW:        l.Peak(),
+	}
+}
+
+func cycles(a *hw.Accounting) CyclesDocument {
+	return CyclesDocument{
+		uint64(a.Total()), uint64(a.Compute), uint64(a.InputStall), uint64(a.OutputStall), uint64(a.KernelStall),
+		uint64(a.Throttle), uint64(a.L2ReadStall), uint64(a.L2WriteStall), uint64(a.Overhead), uint64(a.Idle),
+	}
+}
+
+func spans(l *Timeline) []SpanDocument {
+	list := make([]SpanDocument, len(l.Spans))
+	for i := range l.Spans {
+		s := &l.Spans[i]
+		list[i] = SpanDocument{s.At, s.For, s.Watts(), s.Energy, s.What}
+	}
+	return list
+}
+
+func (r *Result) outputs() []OutputDocument {
+	list := []OutputDocument{}
+	for _, o := range r.Outputs {
+		list = append(list, OutputDocument{o.Port.Name, o.Port.Shape, Checksum(o.Data)})
+	}
+	return list
+}
+
+func (r *Result) faults() []FaultDocument {
+	list := []FaultDocument{}
+	for _, f := range r.Report.Faults {
+		list = append(list, FaultDocument{f.Unit, f.Descriptor, uint64(f.Cycle), f.What})
+	}
+	return list
+}
+
+func (r *Result) limits() []LimitDocument {
+	list := []LimitDocument{}
+	for _, l := range r.Limits() {
+		list = append(list, LimitDocument{string(l.Kind), l.What, l.Where})
+	}
+	return list
+}
+
+// Checksum is the CRC-32 (IEEE) of fp16 values, little-endian, as eight hexadecimal digits.
+func Checksum(data []float16.Float16) string {
+	b := make([]byte, 0, 2*len(data))
+	for _, h := range data {
+		b = binary.LittleEndian.AppendUint16(b, uint16(h))
+	}
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
+}

@@ -1,0 +1,185 @@
+package anesim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// A RunDocument is the JSON of a run of a program or a layer.
+type RunDocument struct {
+	Header
+	Program     string               `json:"program"`
+	Form        string               `json:"form"`
+	Chip        string               `json:"chip"`
+	Host        string               `json:"host"`
+	Peak        Rates                `json:"peak"` // of the chip
+	Descriptors []DescriptorDocument `json:"descriptors"`
+	Cycles      CyclesDocument       `json:"cycles"`
+	Total       WallDocument         `json:"total"`
+	Power       []SpanDocument       `json:"power"`
+	Outputs     []OutputDocument     `json:"outputs"`
+	Faults      []FaultDocument      `json:"faults"`
+	Limits      []LimitDocument      `json:"limits"`
+	Synthetic   []string             `json:"synthetic_inputs,omitempty"`
+	Constants   []ConstantDocument   `json:"constants,omitempty"` // where they are asked for
+}
+
+// A DescriptorDocument is what one descriptor did. EnergyNJ leaves the dispatch's own
+// energy out.
+type DescriptorDocument struct {
+	Index      int               `json:"index"`
+	Offset     uint32            `json:"offset"`
+	Op         string            `json:"op"`
+	Shape      ShapeDocument     `json:"shape"`
+	Engines    int               `json:"engines"`
+	Tiles      int               `json:"tiles"`
+	Cycles     CyclesDocument    `json:"cycles"`
+	Saved      uint64            `json:"saved_cycles"`
+	Units      UnitsDocument     `json:"units"`
+	DMA        DMADocument       `json:"dma_bytes"`
+	Exe        ExeDocument       `json:"exe_cycles"`
+	MACs       uint64            `json:"macs"`
+	Skipped    uint64            `json:"skipped_macs"`
+	Bound      string            `json:"bound"`
+	Advice     string            `json:"advice"`
+	TimeNs     clock.Nanoseconds `json:"time_ns"`
+	TimeLowNs  clock.Nanoseconds `json:"time_ns_low"`
+	TimeHighNs clock.Nanoseconds `json:"time_ns_high"`
+	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
+	EnergyOf   EnergyDocument    `json:"energy_parts_nj"`
+	PowerW     float64           `json:"power_w"`
+	Counters   Counters          `json:"counters"`
+	Computed   bool              `json:"computed"`
+	Note       string            `json:"note,omitempty"`
+	Caveat     string            `json:"caveat,omitempty"`
+}
+
+// A ShapeDocument is a descriptor's work in whole tensors.
+type ShapeDocument struct {
+	Win    int `json:"win"`
+	Hin    int `json:"hin"`
+	Cin    int `json:"cin"`
+	Wout   int `json:"wout"`
+	Hout   int `json:"hout"`
+	Cout   int `json:"cout"`
+	Kw     int `json:"kw"`
+	Kh     int `json:"kh"`
+	Groups int `json:"groups"`
+}
+
+// A UnitsDocument is the columns of the vendor compiler's cost dump.
+type UnitsDocument struct {
+	WorkUnits   int    `json:"work_units"`
+	MACCycles   int    `json:"mac_cycles_per_wu"`
+	PostCycles  int    `json:"post_cycles_per_wu"`
+	NESingle    uint64 `json:"ne_single"`
+	NEDouble    uint64 `json:"ne_double"`
+	Planar      uint64 `json:"planar"`
+	L2Broadcast uint64 `json:"l2_broadcast"`
+	L2Writeback uint64 `json:"l2_writeback"`
+	KernelBytes uint64 `json:"kernel_bytes"`
+}
+
+// A DMADocument is the bytes a descriptor moves, padded buffers and all.
+type DMADocument struct {
+	Source1     uint64 `json:"source1"`
+	Source2     uint64 `json:"source2"`
+	Kernel      uint64 `json:"kernel"`
+	Destination uint64 `json:"destination"`
+	Total       uint64 `json:"total"`
+}
+
+// An ExeDocument is the vendor compiler's estimate of a descriptor in microseconds: the
+// one the program stores (0 for none) and what its rule gives.
+type ExeDocument struct {
+	Stored uint16 `json:"stored"`
+	Model  uint16 `json:"model"`
+}
+
+// Counters are a descriptor's 24 statistics; in JSON they keep their order.
+type Counters hw.Counters
+
+// All yields the counters by name, in order.
+func (c *Counters) All() iter.Seq2[string, uint64] { return (*hw.Counters)(c).All() }
+
+// MarshalJSON writes the counters by name.
+func (c Counters) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for name, v := range c.All() {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%d", name, v)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads counters by name. Names it does not know are an error.
+func (c *Counters) UnmarshalJSON(b []byte) error {
+	var values map[string]uint64
+	if err := json.Unmarshal(b, &values); err != nil {
+		return err
+	}
+	i := 0
+	for name := range c.All() {
+		c[i] = values[name]
+		delete(values, name)
+		i++
+	}
+	for name := range values {
+		return fmt.Errorf("unknown counter %q", name)
+	}
+	return nil
+}
+
+// RunDocument is the JSON of the result of a program or a layer.
+func (r *Result) RunDocument() *RunDocument {
+	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
+	d := &RunDocument{
+		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
+		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
+		Outputs: r.outputs(), Faults: r.faults(), Limits: r.limits(), Synthetic: r.Synthetic,
+	}
+	for i := range r.Report.Descriptors {
+		d.Descriptors = append(d.Descriptors, descriptorDocument(&r.Report.Descriptors[i]))
+	}
+	return d
+}
+
+func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
+	a, u, e := &d.Cycles, &d.Units, &d.Parts
+	low, high := d.Interval()
+	return DescriptorDocument{
+		Index: d.Index, Offset: d.Offset, Op: d.Op.String(), Shape: ShapeDocument(d.Shape),
+		Engines: d.Engines, Tiles: d.Tiles,
+		Cycles: cycles(a), Saved: uint64(d.Saved),
+		Units: UnitsDocument{
+			u.WorkUnits, u.MACCyclesPerWU, u.PostCyclesPerWU, uint64(u.NESingle), uint64(u.NEDouble),
+			uint64(u.Planar), uint64(u.L2Broadcast), uint64(u.L2Writeback), u.KernelBytes,
+		},
+		DMA:  DMADocument{d.DMA.Source1, d.DMA.Source2, d.DMA.Kernel, d.DMA.Destination, d.DMA.Total()},
+		Exe:  ExeDocument(d.Exe),
+		MACs: d.MACs, Skipped: d.Skipped,
+		Bound: a.Bound(), Advice: d.Advice(),
+		TimeNs: d.Time, TimeLowNs: low, TimeHighNs: high,
+		EnergyNJ: d.Energy,
+		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Active: e.Active},
+		PowerW:   watts(d), Counters: Counters(d.Counters),
+		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
+	}
+}
+
+// watts is a descriptor's power.
+func watts(d *hw.DescriptorReport) float64 {
+	if d.Time <= 0 {
+		return 0
+	}
+	return float64(d.Energy) / float64(d.Time)
+}

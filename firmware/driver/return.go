@@ -1,0 +1,75 @@
+package driver
+
+import "fmt"
+
+// A Return is what a selector gives back.
+type Return uint32
+
+// The returns of the documents' table (decompiled), with the values it prints. Where the
+// public header has another value, Public gives that.
+const (
+	Success         Return = 0x00000000
+	Error           Return = 0xe0000001
+	Busy            Return = 0xe0000007
+	NoMemory        Return = 0xe00002bd
+	NoResources     Return = 0xe00002be
+	NotPrivileged   Return = 0xe00002c1
+	BadArgument     Return = 0xe00002c2
+	ExclusiveAccess Return = 0xe00002c5 // a client that is closed or closing, by the documents
+	Unsupported     Return = 0xe00002c7
+	NotReady        Return = 0xe00002d0
+	Aborted         Return = 0xe00002eb
+	NotFound        Return = 0xe00002f0
+	Timeout         Return = 0xe0000404
+
+	// UsageUnsupported is the code of a device open with usage 2: the documents give the
+	// number alone.
+	UsageUnsupported Return = 24
+)
+
+var returns = [...]struct {
+	r      Return
+	name   string
+	public uint32
+}{
+	{Success, "Success", 0},
+	{Error, "Error", 0xe00002bc},
+	{Busy, "Busy", 0xe00002d5},
+	{NoMemory, "NoMemory", 0xe00002bd},
+	{NoResources, "NoResources", 0xe00002be},
+	{NotPrivileged, "NotPrivileged", 0xe00002c1},
+	{BadArgument, "BadArgument", 0xe00002c2},
+	{ExclusiveAccess, "ExclusiveAccess", 0xe00002c5},
+	{Unsupported, "Unsupported", 0xe00002c7},
+	{NotReady, "NotReady", 0xe00002d8},
+	{Aborted, "Aborted", 0xe00002eb},
+	{NotFound, "NotFound", 0xe00002f0},
+	{Timeout, "Timeout", 0xe00002d6},
+}
+
+// Public is the value of the same name in the public header.
+func (r Return) Public() uint32 {
+	for _, x := range returns {
+		if x.r == r {
+			return x.public
+		}
+	}
+	return uint32(r)
+}
+
+// String is the name with the value, and the public one where that differs.
+func (r Return) String() string {
+	if r == UsageUnsupported {
+		return "usage unsupported (24)"
+	}
+	for _, x := range returns {
+		switch {
+		case x.r != r:
+		case x.public != uint32(r):
+			return fmt.Sprintf("%s (%#x, public header %#x)", x.name, uint32(r), x.public)
+		default:
+			return fmt.Sprintf("%s (%#x)", x.name, uint32(r))
+		}
+	}
+	return fmt.Sprintf("return %#x", uint32(r))
+}

@@ -1,0 +1,386 @@
+package load
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"anesim/firmware"
+	"anesim/firmware/queue"
+	"anesim/hw/clock"
+)
+
+// An Arrival says when a client's calls come.
+type Arrival string
+
+// The arrivals.
+const (
+	BackToBack Arrival = "back-to-back" // each thread calls again when its call returns
+	Fixed      Arrival = "fixed"        // at a fixed rate
+	Poisson    Arrival = "poisson"      // at random, at a mean rate
+)
+
+// A Client is one source of calls.
+type Client struct {
+	Name     string
+	Priority queue.Priority
+	Arrival  Arrival
+	Rate     float64 // calls a second of fixed and Poisson arrivals
+	Threads  int     // of back-to-back calls; 0 is one
+	// Streams overlapped in one process: the documents' completion of a second one never
+	// fires on the M1. Its first call is counted in Result.Stuck. 0 is one.
+	Streams int
+	// Runs are the times of the program's runs of descriptors, Energy that of a dispatch.
+	Runs   []clock.Nanoseconds
+	Energy clock.Nanojoules
+	// Wait is the host's own time of a call.
+	Host Host
+}
+
+// Host is what a call costs outside the engine.
+type Host struct {
+	Outside clock.Nanoseconds // beside other calls
+	Before  clock.Nanoseconds // behind the gate, ahead of the engine
+	After   clock.Nanoseconds // behind the engine, up to where the gate opens
+}
+
+// Total is the host's part of a call that nothing holds up.
+func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
+
+// Config is a load to simulate.
+type Config struct {
+	Clients  []Client
+	Duration clock.Nanoseconds // of arrivals; what has arrived is worked off
+	Seed     uint64
+	InFlight int // commands behind the gate; 0 is one, the documents' default
+	Power    firmware.PowerTimes
+	Waiting  float64 // watts that the engine draws while it waits with its rails on
+	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
+	// is DefaultMaxCalls.
+	MaxCalls int
+}
+
+// DefaultMaxCalls bounds a simulation's memory to some hundred megabytes.
+const DefaultMaxCalls = 10_000_000
+
+// A ConfigError is a load that makes no sense.
+type ConfigError struct{ Client, What string }
+
+func (e *ConfigError) Error() string {
+	if e.Client == "" {
+		return e.What
+	}
+	return fmt.Sprintf("client %q: %s", e.Client, e.What)
+}
+
+// Check makes an error, a *ConfigError, of a load that cannot be simulated.
+func (c *Config) Check() error {
+	if c.Duration <= 0 || math.IsInf(float64(c.Duration), 0) {
+		return &ConfigError{What: "the duration must be positive"}
+	}
+	if len(c.Clients) == 0 {
+		return &ConfigError{What: "no client"}
+	}
+	for i := range c.Clients {
+		x := &c.Clients[i]
+		fail := func(format string, a ...any) error { return &ConfigError{x.Name, fmt.Sprintf(format, a...)} }
+		switch {
+		case x.Priority >= queue.Queues:
+			return fail("priority %d exceeds %d", x.Priority, queue.Queues-1)
+		case len(x.Runs) == 0:
+			return fail("the program has no descriptors")
+		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson:
+			return fail("arrival %q is none of %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson)
+		case x.Arrival != BackToBack && !(x.Rate > 0 && x.Rate < 1e9):
+			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
+		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
+			return fail("%d threads, %d streams: at most 1024 of each", x.Threads, x.Streams)
+		}
+		total := x.Host.Total()
+		for _, r := range x.Runs {
+			if r < 0 {
+				return fail("a run of negative length")
+			}
+			total += r
+		}
+		if total <= 0 {
+			return fail("a call that takes no time")
+		}
+	}
+	return nil
+}
+
+// A call is one on its way.
+type call struct {
+	client  int
+	arrived clock.Nanoseconds
+	queued  clock.Nanoseconds // in the gate
+	run     int
+}
+
+// An event is something that happens at a time.
+type event struct {
+	at   clock.Nanoseconds
+	seq  uint64 // order of those at one time
+	kind kind
+	call *call
+	from int // client of an arrival
+}
+
+type kind uint8
+
+const (
+	arrives kind = iota // a call comes
+	gates               // it reaches the gate
+	enters              // it reaches its task queue
+	runs                // its run of descriptors ends
+	leaves              // it is done and the gate opens
+)
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	old := *e
+	x := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return x
+}
+
+// A fifo is calls in order, without moving them for each that leaves.
+type fifo struct {
+	list []*call
+	head int
+}
+
+func (f *fifo) push(c *call) { f.list = append(f.list, c) }
+
+func (f *fifo) first() *call {
+	if f.head == len(f.list) {
+		return nil
+	}
+	return f.list[f.head]
+}
+
+func (f *fifo) pop() {
+	f.list[f.head] = nil
+	f.head++
+	if f.head == len(f.list) {
+		f.list, f.head = f.list[:0], 0
+	} else if f.head > 1024 && f.head > len(f.list)/2 {
+		f.list, f.head = append(f.list[:0], f.list[f.head:]...), 0
+	}
+}
+
+// A simulation is a load under way.
+type simulation struct {
+	*Config
+	now    clock.Nanoseconds
+	seq    uint64
+	events events
+	random []*rand.Rand
+	gate   [queue.Queues]fifo // waiting for it, by priority
+	queues [queue.Queues]fifo // behind it
+	inside int                // behind the gate
+	active *call              // on the engine
+	calls  int
+	free   []*call
+
+	power  firmware.Power
+	idleAt clock.Nanoseconds // since when the engine has nothing to do
+	last   clock.Nanoseconds // call that the engine was with last
+	result Result
+}
+
+// Run simulates the load. Errors are a *ConfigError.
+func Run(c *Config) (*Result, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	s := &simulation{Config: c}
+	s.power.Times = c.Power
+	s.power.Wake(firmware.AllDomains) // a call before the load, which has just ended
+	s.result.Clients = make([]ClientResult, len(c.Clients))
+	for i := range c.Clients {
+		x := &c.Clients[i]
+		s.result.Clients[i].Name = x.Name
+		s.result.Clients[i].Priority = x.Priority
+		s.random = append(s.random, rand.New(rand.NewPCG(c.Seed, uint64(i)+1)))
+		if n := max(1, x.Streams) - 1; n > 0 {
+			s.result.Clients[i].Stuck = n
+		}
+		switch x.Arrival {
+		case BackToBack:
+			for range max(1, x.Threads) {
+				s.at(0, event{kind: arrives, from: i})
+			}
+		case Fixed:
+			s.at(0, event{kind: arrives, from: i})
+		default:
+			s.at(s.gap(i), event{kind: arrives, from: i})
+		}
+	}
+	for len(s.events) > 0 {
+		e := heap.Pop(&s.events).(event)
+		s.now = e.at
+		s.step(&e)
+	}
+	s.finish()
+	return &s.result, nil
+}
+
+func (s *simulation) at(t clock.Nanoseconds, e event) {
+	s.seq++
+	e.at, e.seq = t, s.seq
+	heap.Push(&s.events, e)
+}
+
+// gap is the time to a client's next arrival.
+func (s *simulation) gap(i int) clock.Nanoseconds {
+	mean := 1e9 / s.Clients[i].Rate
+	if s.Clients[i].Arrival == Fixed {
+		return clock.Nanoseconds(mean)
+	}
+	return clock.Nanoseconds(mean * s.random[i].ExpFloat64())
+}
+
+func (s *simulation) maxCalls() int {
+	if s.MaxCalls > 0 {
+		return s.MaxCalls
+	}
+	return DefaultMaxCalls
+}
+
+func (s *simulation) step(e *event) {
+	switch e.kind {
+	case arrives:
+		s.arrive(e.from)
+	case gates:
+		e.call.queued = s.now
+		s.gate[s.Clients[e.call.client].Priority].push(e.call)
+		s.admit()
+	case enters:
+		s.queues[s.Clients[e.call.client].Priority].push(e.call)
+		s.dispatch()
+	case runs:
+		s.ran(e.call)
+	case leaves:
+		s.inside--
+		s.done(e.call)
+		s.admit()
+	}
+}
+
+// arrive starts a call of a client, and draws its next.
+func (s *simulation) arrive(i int) {
+	if s.now >= s.Duration {
+		return
+	}
+	if s.calls >= s.maxCalls() {
+		s.result.Cut = true
+		return
+	}
+	s.calls++
+	var c *call
+	if n := len(s.free); n > 0 {
+		c, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		c = new(call)
+	}
+	*c = call{client: i, arrived: s.now}
+	x := &s.Clients[i]
+	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
+	if x.Arrival != BackToBack {
+		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
+	}
+}
+
+// admit lets calls through the gate, the most urgent first.
+func (s *simulation) admit() {
+	for s.inside < max(1, s.InFlight) {
+		c := take(&s.gate)
+		if c == nil {
+			return
+		}
+		s.inside++
+		s.result.Clients[c.client].waited(s.now - c.queued)
+		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
+	}
+}
+
+// take is the first call of the most urgent list that has one.
+func take(lists *[queue.Queues]fifo) *call {
+	for p := range lists {
+		if c := lists[p].first(); c != nil {
+			lists[p].pop()
+			return c
+		}
+	}
+	return nil
+}
+
+// dispatch gives the engine, where it is free, to the most urgent call for one run.
+func (s *simulation) dispatch() {
+	if s.active != nil {
+		return
+	}
+	for p := range s.queues {
+		c := s.queues[p].first()
+		if c == nil {
+			continue
+		}
+		s.active = c
+		gap := s.now - s.idleAt
+		s.result.WaitEnergy += clock.Nanojoules(s.Waiting * float64(s.power.Idle(gap)))
+		wake := s.power.Wake(firmware.AllDomains)
+		s.result.Wake += wake
+		took := s.Clients[c.client].Runs[c.run]
+		s.result.Busy += took
+		s.result.Runs++
+		s.at(s.now+wake+took, event{kind: runs, call: c})
+		return
+	}
+}
+
+// ran ends a run. The call keeps its place at the head of its queue until its last.
+func (s *simulation) ran(c *call) {
+	s.active, s.idleAt = nil, s.now
+	x := &s.Clients[c.client]
+	if c.run++; c.run == len(x.Runs) {
+		s.queues[x.Priority].remove(c)
+		s.result.Energy += x.Energy
+		s.at(s.now+x.Host.After, event{kind: leaves, call: c})
+	}
+	s.dispatch()
+}
+
+// remove takes a call out: it is the first of its list.
+func (f *fifo) remove(c *call) {
+	if f.first() == c {
+		f.pop()
+	}
+}
+
+func (s *simulation) done(c *call) {
+	r := &s.result.Clients[c.client]
+	r.Latencies = append(r.Latencies, s.now-c.arrived)
+	s.last = s.now
+	if s.Clients[c.client].Arrival == BackToBack {
+		s.at(s.now, event{kind: arrives, from: c.client})
+	}
+	s.free = append(s.free, c)
+}
+
+func (s *simulation) finish() {
+	s.result.Time = max(s.last, s.Duration)
+	s.result.WaitEnergy += clock.Nanojoules(s.Waiting * float64(s.power.Idle(s.result.Time-s.idleAt)))
+	for i := range s.result.Clients {
+		s.result.Clients[i].sort()
+	}
+}

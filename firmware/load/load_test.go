@@ -1,0 +1,166 @@
+package load_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/firmware"
+	"anesim/firmware/load"
+	"anesim/hw/clock"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.Abs(got-want) > tolerance*want {
+		t.Errorf("%s: %.4g, want %.4g within %g", what, got, want, tolerance)
+	}
+}
+
+func run(t *testing.T, c *load.Config) *load.Result {
+	t.Helper()
+	r, err := load.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Below saturation the engine is busy for what is offered: four clients of random arrivals.
+func TestUtilisationIsTheOfferedLoad(t *testing.T) {
+	for _, share := range []float64{0.1, 0.2} {
+		c := load.Config{Duration: 200e9, Seed: 3}
+		for i := range 4 {
+			service := clock.Nanoseconds(100e3 * float64(i+1))
+			c.Clients = append(c.Clients, load.Client{
+				Name: string(rune('a' + i)), Priority: 3, Arrival: load.Poisson,
+				Rate: share * 1e9 / float64(service), Runs: []clock.Nanoseconds{service},
+			})
+		}
+		near(t, "utilisation", run(t, &c).Utilisation(), 4*share, 0.02)
+	}
+}
+
+// One client at one priority waits as a queue of random arrivals and constant service does:
+// rho / (2 (1 - rho)) service times.
+func TestQueueingDelayIsThatOfMD1(t *testing.T) {
+	for _, rho := range []float64{0.3, 0.5, 0.7, 0.8} {
+		const service = 200e3
+		c := load.Config{Duration: 400e9, Seed: 11, Clients: []load.Client{{
+			Name: "a", Priority: 2, Arrival: load.Poisson, Rate: rho * 1e9 / service, Runs: []clock.Nanoseconds{service},
+		}}}
+		near(t, "mean wait", float64(run(t, &c).Clients[0].MeanWait()), rho/(2*(1-rho))*service, 0.05)
+	}
+}
+
+// Two threads that submit back to back get little more done than one, for all but a small
+// part of a call holds the gate.
+func TestTwoThreadsHardlyOverlap(t *testing.T) {
+	done := func(threads int) float64 {
+		c := load.Config{Duration: 1e9, Clients: []load.Client{{
+			Name: "a", Priority: 3, Arrival: load.BackToBack, Threads: threads,
+			Runs: []clock.Nanoseconds{1000}, Host: load.Host{Outside: 7e3, Before: 100e3, After: 76e3},
+		}}}
+		return float64(len(run(t, &c).Clients[0].Latencies))
+	}
+	near(t, "two threads against one", done(2)/done(1), 1.04, 0.005)
+}
+
+// With several commands in flight an urgent call waits for one run of the other at most.
+func TestUrgentCallsWaitForOneRun(t *testing.T) {
+	long := []clock.Nanoseconds{400, 900, 300, 900}
+	c := load.Config{Duration: 1e7, Seed: 5, InFlight: 8, Clients: []load.Client{
+		{Name: "bulk", Priority: 7, Arrival: load.BackToBack, Threads: 3, Runs: long},
+		{Name: "urgent", Priority: 0, Arrival: load.Fixed, Rate: 1e5, Runs: []clock.Nanoseconds{50}},
+	}}
+	r := run(t, &c)
+	worst := r.Clients[1].Percentile(1).Value
+	if worst > 900+50 || worst <= 50 {
+		t.Errorf("an urgent call took %v", worst)
+	}
+	c.InFlight = 1
+	if r := run(t, &c); r.Clients[1].Percentile(1).Value <= 950 {
+		t.Error("with one command in flight an urgent call waits for whole programs")
+	}
+}
+
+func TestOverlappedStreamIsReported(t *testing.T) {
+	c := load.Config{Duration: 1e6, Clients: []load.Client{{
+		Name: "a", Priority: 3, Arrival: load.BackToBack, Streams: 2, Runs: []clock.Nanoseconds{1000},
+	}}}
+	if r := run(t, &c); r.Clients[0].Stuck != 1 || len(r.Clients[0].Latencies) == 0 {
+		t.Errorf("%d stuck, %d done", r.Clients[0].Stuck, len(r.Clients[0].Latencies))
+	}
+}
+
+// Calls far apart find the rails off and wait for them.
+func TestIdleGapsWake(t *testing.T) {
+	c := load.Config{
+		Duration: 10e9, Waiting: 0.1,
+		Power:   firmware.PowerTimes{WakeGap: 100e6, WakeTime: 0.5e6, ColdGap: 5e9, ColdWake: 260e6, RailsOff: 100e6},
+		Clients: []load.Client{{Name: "a", Priority: 3, Arrival: load.Fixed, Rate: 1, Runs: []clock.Nanoseconds{1e6}}},
+	}
+	r := run(t, &c)
+	if n := len(r.Clients[0].Latencies); n != 10 || r.Wake != 9*0.5e6 {
+		t.Errorf("%d calls waited %v", n, r.Wake)
+	}
+	near(t, "idle energy", float64(r.WaitEnergy), 0.1*100e6*10, 0.01)
+}
+
+// The same seed gives the same bits, another one others.
+func TestDeterminism(t *testing.T) {
+	c := load.Config{Duration: 1e9, Seed: 1, InFlight: 2, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 3000, Runs: []clock.Nanoseconds{5e4, 7e4}},
+		{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 2000, Runs: []clock.Nanoseconds{3e4}},
+	}}
+	first := run(t, &c)
+	if diff := cmp.Diff(first, run(t, &c)); diff != "" {
+		t.Error(diff)
+	}
+	c.Seed = 2
+	if cmp.Equal(first, run(t, &c)) {
+		t.Error("the seed decides nothing")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	good := load.Client{Name: "a", Arrival: load.Poisson, Rate: 1, Runs: []clock.Nanoseconds{1}}
+	for name, change := range map[string]func(*load.Config){
+		"duration": func(c *load.Config) { c.Duration = 0 },
+		"clients":  func(c *load.Config) { c.Clients = nil },
+		"priority": func(c *load.Config) { c.Clients[0].Priority = 8 },
+		"runs":     func(c *load.Config) { c.Clients[0].Runs = nil },
+		"arrival":  func(c *load.Config) { c.Clients[0].Arrival = "sometimes" },
+		"rate":     func(c *load.Config) { c.Clients[0].Rate = math.NaN() },
+		"no time":  func(c *load.Config) { c.Clients[0].Runs = []clock.Nanoseconds{0} },
+		"threads":  func(c *load.Config) { c.Clients[0].Threads = 1 << 20 },
+	} {
+		c := load.Config{Duration: 1, Clients: []load.Client{good}}
+		change(&c)
+		var e *load.ConfigError
+		if _, err := load.Run(&c); !errors.As(err, &e) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c := load.Config{Duration: 1e9, MaxCalls: 10, Clients: []load.Client{{Name: "a", Arrival: load.Fixed, Rate: 1e6, Runs: []clock.Nanoseconds{1}}}}
+	if r := run(t, &c); !r.Cut || len(r.Clients[0].Latencies) != 10 {
+		t.Errorf("%d calls beyond the bound", len(r.Clients[0].Latencies))
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for range b.N {
+		c := load.Config{Duration: 100e9, Seed: 1, Clients: []load.Client{
+			{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
+			{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
+		}}
+		r, err := load.Run(&c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := len(r.Clients[0].Latencies) + len(r.Clients[1].Latencies)
+		b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "dispatches/s")
+	}
+}

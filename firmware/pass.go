@@ -1,0 +1,101 @@
+package firmware
+
+import (
+	"fmt"
+	"iter"
+
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+)
+
+// A Timed device says how much engine time it has used.
+type Timed interface {
+	Device
+	// Elapsed is the engine's time since the device was made, the results of its last task
+	// landed.
+	Elapsed() clock.Nanoseconds
+}
+
+// A Pass is one pass of a chain through the engine, run by run: the work of a request in a
+// task queue. Its registers are its own, as a queue's context keeps them.
+//
+// A run ends with a descriptor that carries TSR and TSE: there nothing in the L2 is live,
+// and another queue may go first. A descriptor with a context-switch bit or DisallowAbort
+// holds on to the engine, whatever else it carries.
+type Pass struct {
+	device Timed
+	file   regs.File
+	next   func() (*regs.Task, error, bool)
+	stop   func()
+	ahead  *regs.Task // the next task is the walk's own: kept until its run begins
+	open   uint32     // tiles that compute
+	ctl    *Controller
+
+	// Tasks is how many descriptors were executed. Halted says that the device could not go
+	// on, and Err that the chain could not be walked; both end the pass.
+	Tasks  int
+	Halted bool
+	Err    error
+}
+
+// Pass starts a pass of a chain on a device.
+func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
+	if err := c.start(); err != nil {
+		return nil, err
+	}
+	x := &Pass{device: d, ctl: c, open: c.TileEnables()}
+	x.next, x.stop = iter.Pull2(c.overridden(p).Tasks(&x.file))
+	x.advance()
+	return x, nil
+}
+
+// advance looks at the next task.
+func (p *Pass) advance() {
+	t, err, ok := p.next()
+	switch {
+	case !ok:
+		p.ahead = nil
+	case err != nil:
+		p.ahead, p.Err = nil, fmt.Errorf("walking the chain: %w", err)
+	default:
+		p.ahead = t
+	}
+}
+
+// yields reports whether the engine may be taken away behind a task.
+func yields(t *regs.Task) bool {
+	h, c := t.Header.Control, t.Groups.Common.Cfg
+	return h.TSR() && h.TSE() && !h.DisallowAbort() && !c.ContextSwitchIn() && !c.ContextSwitchOut()
+}
+
+// Run executes descriptors up to the end of a run.
+func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
+	before := p.device.Elapsed()
+	p.ctl.Wake(0)
+	p.device.SetTileEnables(p.open)
+	for p.ahead != nil {
+		t := p.ahead
+		p.ctl.raise(t, p.open)
+		end := yields(t)
+		p.Tasks++
+		if p.device.Execute(t) {
+			p.Halted = true
+			p.Abort()
+			break
+		}
+		p.advance()
+		if end {
+			break
+		}
+	}
+	if p.ahead == nil {
+		p.stop()
+	}
+	return p.device.Elapsed() - before, p.ahead != nil
+}
+
+// Abort drops what is left.
+func (p *Pass) Abort() {
+	p.ahead = nil
+	p.stop()
+}

@@ -1,0 +1,40 @@
+package anesim
+
+import (
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/host"
+)
+
+// hostTime is what a host adds to each dispatch of a program: its floor and the copies of
+// inputs and outputs. Zeros and subnormals are counted in outputs that were computed.
+func hostTime(h *host.Host, res *ProgramResult) clock.Nanoseconds {
+	n := uint64(max(1, len(res.Dispatches)))
+	var l host.Load
+	for p := range res.Program.Inputs() {
+		l.In += 2 * uint64(elements(p))
+	}
+	for p := range res.Program.Outputs() {
+		l.Out += 2 * uint64(elements(p))
+	}
+	for _, o := range res.Outputs {
+		for _, v := range o.Data {
+			const exponent, mantissa = 0x7c00, 0x3ff
+			switch b := v.Bits(); {
+			case b&exponent != 0:
+			case b&mantissa == 0:
+				l.Zero++
+			default:
+				l.Subnormal++
+			}
+		}
+	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Op == hw.Conv {
+			l.Weights += d.DMA.Kernel
+		}
+	}
+	l.Weights /= n // the report has the descriptors of every dispatch
+	l.Moved = res.Report.DMA.Total() / n
+	return h.Time(l)
+}

@@ -1,0 +1,110 @@
+package hw
+
+import (
+	"iter"
+
+	"anesim/hw/clock"
+)
+
+// Accounting gives every engine cycle of a descriptor one cause.
+type Accounting struct {
+	Compute      clock.Cycles
+	InputStall   clock.Cycles // waiting for the tile DMA's source
+	OutputStall  clock.Cycles // waiting for the tile DMA to take results
+	KernelStall  clock.Cycles // waiting for coefficients
+	Throttle     clock.Cycles
+	L2ReadStall  clock.Cycles
+	L2WriteStall clock.Cycles
+	Overhead     clock.Cycles // descriptor fetch and start
+	Idle         clock.Cycles
+}
+
+// A Cause is what an engine cycle went to.
+type Cause uint8
+
+// The causes, in the order of reports.
+const (
+	CauseCompute Cause = iota
+	CauseInputStall
+	CauseOutputStall
+	CauseKernelStall
+	CauseThrottle
+	CauseL2ReadStall
+	CauseL2WriteStall
+	CauseOverhead
+	CauseIdle
+	NumCauses
+)
+
+var causeNames = [NumCauses]string{
+	"compute", "input_stall", "output_stall", "kernel_stall", "throttle",
+	"l2_read_stall", "l2_write_stall", "overhead", "idle",
+}
+
+// String is the cause's name in files.
+func (c Cause) String() string { return causeNames[c] }
+
+// Of is the cycles of a cause.
+func (a *Accounting) Of(c Cause) *clock.Cycles {
+	switch c {
+	case CauseCompute:
+		return &a.Compute
+	case CauseInputStall:
+		return &a.InputStall
+	case CauseOutputStall:
+		return &a.OutputStall
+	case CauseKernelStall:
+		return &a.KernelStall
+	case CauseThrottle:
+		return &a.Throttle
+	case CauseL2ReadStall:
+		return &a.L2ReadStall
+	case CauseL2WriteStall:
+		return &a.L2WriteStall
+	case CauseOverhead:
+		return &a.Overhead
+	}
+	return &a.Idle
+}
+
+// All yields the cycles by cause, in order.
+func (a *Accounting) All() iter.Seq2[Cause, clock.Cycles] {
+	return func(yield func(Cause, clock.Cycles) bool) {
+		for c := range NumCauses {
+			if !yield(c, *a.Of(c)) {
+				return
+			}
+		}
+	}
+}
+
+// Total is the descriptor's cycles.
+func (a *Accounting) Total() (n clock.Cycles) {
+	for c := range NumCauses {
+		n += *a.Of(c)
+	}
+	return n
+}
+
+// Add adds another descriptor's cycles, cause by cause.
+func (a *Accounting) Add(b *Accounting) {
+	for c := range NumCauses {
+		*a.Of(c) += *b.Of(c)
+	}
+}
+
+// Bound names the cause with the most cycles: what to relieve first. The overhead is
+// named only when it is more than all the rest together; of equal causes the first of
+// computing, coefficients, source, result and the L2.
+func (a *Accounting) Bound() string {
+	if rest := a.Total() - a.Overhead; a.Overhead > rest {
+		return CauseOverhead.String()
+	}
+	most := CauseCompute
+	for _, c := range [...]Cause{CauseKernelStall, CauseInputStall, CauseOutputStall, CauseL2ReadStall, CauseL2WriteStall, CauseThrottle} {
+		if *a.Of(c) > *a.Of(most) {
+			most = c
+		}
+	}
+	return most.String()
+}

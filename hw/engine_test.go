@@ -1,0 +1,96 @@
+package hw
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/hw/dma"
+	"anesim/hw/evidence"
+	"anesim/hw/mac"
+	"anesim/hw/regs"
+)
+
+// behind puts an activation table behind a convolution: every lane's block grows by it.
+func behind(t *regs.Task, lanes, stride uint32) *regs.Task {
+	g := &t.Groups
+	g.NE.MACCfg = g.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+	for i := range lanes {
+		g.KernelDMASrc.CoeffBaseAddr[i] = g.KernelDMASrc.CoeffBaseAddr[i].WithBytes(stride * i)
+		g.KernelDMASrc.CoeffBfrSize[i] = g.KernelDMASrc.CoeffBfrSize[i].WithBytes(stride)
+	}
+	return t
+}
+
+func bytesAt(t *testing.T, m *dma.Memory, at uint64, b []byte) {
+	t.Helper()
+	dst, err := m.Bytes(at, uint64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(dst, b)
+}
+
+func TestTableBehindMultiplyAccumulate(t *testing.T) {
+	in, out := shape{2, 1, 4}, shape{3, 1, 4}
+	sigmoid, _ := mac.TableOf(mac.Sigmoid)
+	table := sigmoid.Encode()
+	m := newMemory(t)
+	store(t, m, firstAt, []float32{1, 2, 3, 4}, []float32{-1, 0, 1, 2})
+	weights := [3][2]float32{{1, 1}, {0.5, -1}, {-1, 0.25}}
+	for i, w := range weights {
+		block := append(append([]byte(nil), table[:]...), make([]byte, 64)...)
+		for j, v := range w {
+			binary.LittleEndian.PutUint16(block[128+2*j:], uint16(mac.Round(float64(v), mac.NearestEven)))
+		}
+		bytesAt(t, m, kernelAt+192*uint64(i), block)
+	}
+	task := behind(newConv(in, out), 3, 192)
+	d := execute(t, m, task)
+	got := load(t, m, resultAt, 3, 4)
+	x := [2][4]float32{{1, 2, 3, 4}, {-1, 0, 1, 2}}
+	for c, w := range weights {
+		for i := range 4 {
+			want := sigmoid.Eval(w[0]*x[0][i] + w[1]*x[1][i]).Float32() // exact sums
+			if got[c][i] != want {
+				t.Errorf("channel %d, pixel %d: %v, want %v", c, i, got[c][i], want)
+			}
+		}
+	}
+	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "that the activation table stands ahead of a lane's weights"}}
+	if diff := cmp.Diff(want, d.Report().Descriptors[0].Limits); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+}
+
+// Made-up constants are missing input; given ones that make no table have a form that
+// is not known.
+func TestUnreadableTable(t *testing.T) {
+	s := shape{4, 2, 2}
+	task := func() *regs.Task {
+		p := newPass(s)
+		p.Groups.NE.MACCfg = p.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+		k := &p.Groups.KernelDMASrc
+		k.CoeffDMAConfig[0] = k.CoeffDMAConfig[0].WithEn(true)
+		k.CoeffBfrSize[0] = k.CoeffBfrSize[0].WithBytes(mac.TableBytes)
+		return p
+	}
+	for _, made := range []bool{false, true} {
+		m := newMemory(t)
+		want := evidence.MissingSpecification
+		if made {
+			want = evidence.MissingInput
+			if err := m.MakeUp(kernelAt, mac.TableBytes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := New(m, Options{Chip: M1(), Values: true, Workers: 1})
+		d.Execute(task())
+		r := &d.Report().Descriptors[0]
+		if len(r.Limits) != 1 || r.Limits[0].Kind != want || !strings.Contains(r.Note(), "activation table") {
+			t.Errorf("made up %v: %v", made, r.Limits)
+		}
+	}
+}

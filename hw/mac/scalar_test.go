@@ -1,0 +1,127 @@
+package mac
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/x448/float16"
+)
+
+func ExampleLeakyReLU() {
+	t, d, err := LeakyReLU(0.125)
+	fmt.Println(t.Eval(-8), t.Eval(3), d.Max <= 0x1p-25, err)
+	// Output: -1 3 true <nil>
+}
+
+// The tables with a parameter equal their function but for the rounding of results
+// and parameters.
+func TestScalarTables(t *testing.T) {
+	type make = func() (*Table, Deviation, error)
+	clip := func(low, high float64) make { return func() (*Table, Deviation, error) { return Clip(low, high) } }
+	maximum := func(m float64) make { return func() (*Table, Deviation, error) { return Maximum(m) } }
+	minimum := func(m float64) make { return func() (*Table, Deviation, error) { return Minimum(m) } }
+	leaky := func(a float64) make { return func() (*Table, Deviation, error) { return LeakyReLU(a) } }
+	elu := func(a float64) make { return func() (*Table, Deviation, error) { return ELU(a) } }
+	hard := func(a, b float64) make { return func() (*Table, Deviation, error) { return HardSigmoidOf(a, b) } }
+	inf32, nan := float32(inf), float32(math.NaN())
+	for _, tt := range []struct {
+		name string
+		make make
+		max  float64 // of Deviation.Ratio
+		ends map[float32]float32
+	}{
+		{"clip -1 1", clip(-1, 1), 0, map[float32]float32{inf32: 1, -inf32: -1, 0.5: 0.5, nan: 1}},
+		{"clip 2 3", clip(2, 3), 0, map[float32]float32{0: 2, 2.5: 2.5, -5: 2, 9: 3}},
+		{"clip -3 -2", clip(-3, -2), 0, map[float32]float32{0: -2, -2.5: -2.5, -5: -3, 9: -2}},
+		{"clip 0 0", clip(0, 0), 0, map[float32]float32{0: 0, 2.5: 0, -5: 0}},
+		{"max 0", maximum(0), 0, map[float32]float32{0: 0, 2.5: 2.5, -5: 0, inf32: inf32, nan: inf32}},
+		{"max 1.5", maximum(1.5), 0, map[float32]float32{0: 1.5, 2.5: 2.5, -5: 1.5}},
+		{"max -1.5", maximum(-1.5), 0, map[float32]float32{0: 0, -1: -1, -5: -1.5, -inf32: -1.5}},
+		{"min 0", minimum(0), 0, map[float32]float32{0: 0, 2.5: 0, -5: -5, -inf32: -inf32}},
+		{"min 1.5", minimum(1.5), 0, map[float32]float32{0: 0, 2.5: 1.5, -5: -5, inf32: 1.5}},
+		{"min -1.5", minimum(-1.5), 0, map[float32]float32{0: -1.5, -1: -1.5, -5: -5}},
+		{"leaky 0.25", leaky(0.25), 0x1p-25, map[float32]float32{0: 0, -4: -1, 7: 7, -inf32: -inf32, inf32: inf32}},
+		{"leaky 0", leaky(0), 0, map[float32]float32{-4: 0, 7: 7, -inf32: 0}},
+		{"leaky -1", leaky(-1), 0, map[float32]float32{-4: 4, 7: 7, -inf32: inf32}},
+		{"leaky 0.01", leaky(0.01), 0.0007, map[float32]float32{7: 7}},
+		{"elu 1", elu(1), 0.0078, map[float32]float32{0: 0, 7: 7, -8: -1, -inf32: -1}},
+		{"elu 0.5", elu(0.5), 0.0039, map[float32]float32{0: 0, 7: 7, -9: -0.5}},
+		{"hard-sigmoid 0.25 0.5", hard(0.25, 0.5), 0x1p-12, map[float32]float32{0: 0.5, -2: 0, 2: 1, 1: 0.75}},
+		{"hard-sigmoid 0.2 0.5", hard(0.2, 0.5), 0.0004, map[float32]float32{0: 0.5, -2.5: 0, 2.5: 1}},
+		{"hard-sigmoid 1 2", hard(1, 2), 0x1p-12, map[float32]float32{0: 1, -2: 0, -1.5: 0.5}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			table, d, err := tt.make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("ratio %.6f, %v", d.Ratio, d)
+			if d.Ratio > tt.max {
+				t.Errorf("ratio %.6f, %v, want at most %v", d.Ratio, d, tt.max)
+			}
+			for x, want := range tt.ends {
+				if got := table.Eval(x).Float32(); got != want {
+					t.Errorf("at %v: %v, want %v", x, got, want)
+				}
+			}
+		})
+	}
+	for name, make := range map[string]make{
+		"clip upside down": clip(1, 0), "clip NaN": clip(math.NaN(), 0), "max NaN": maximum(math.NaN()),
+		"min too large": minimum(1e6), "leaky NaN": leaky(math.NaN()), "elu too large": elu(1e6),
+		"hard-sigmoid down": hard(-1, 0), "hard-sigmoid NaN": hard(1, math.NaN()),
+	} {
+		if _, _, err := make(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// The forms that are published for the vendor's compiler.
+func TestScalarForms(t *testing.T) {
+	at := func(low, high, below, above float16.Float16, edit map[int]float16.Float16) (raw [TableBytes / 2]float16.Float16) {
+		raw[0], raw[1], raw[2], raw[3] = low, high, below, above
+		raw[atHighSlope], raw[atStep], raw[atMode] = 0x3c00, 64, 1
+		for i, h := range edit {
+			raw[i] = h
+		}
+		return raw
+	}
+	leaky, _, _ := LeakyReLU(0.01)
+	if d := cmp.Diff(at(0xfc00, 0x7c00, 0xfc00, 0x7c00, map[int]float16.Float16{atLowSlope: 0x211f}), leaky.raw); d != "" {
+		t.Error("leaky_relu: want, got:\n", d)
+	}
+	knots := map[int]float16.Float16{}
+	for i := range numKnots {
+		knots[atKnots+i] = 0x4200
+	}
+	maximum, _, _ := Maximum(3)
+	if d := cmp.Diff(at(0x4200, 0x7c00, 0x4200, 0x7c00, knots), maximum.raw); d != "" {
+		t.Error("maximum: want, got:\n", d)
+	}
+	// The published minimum leaves the low slope out.
+	minimum, _, _ := Minimum(3)
+	if d := cmp.Diff(at(0xfc00, 0x4200, 0xfc00, 0x4200, map[int]float16.Float16{atLowSlope: 0x3c00}), minimum.raw); d != "" {
+		t.Error("minimum: want, got:\n", d)
+	}
+}
+
+func TestDivision(t *testing.T) {
+	for v, want := range map[float16.Float16]float16.Float16{
+		0x4000: 0x3800, 0xc400: 0xb400, 0x4200: 0x3555, 0: 0x7c00, 0x8000: 0xfc00, 0x7e00: 0, 0x0001: 0x7c00, 0x7bff: 0x0100,
+	} {
+		b := Division(v)
+		for i := 0; i < len(b); i += 2 {
+			w := want
+			if i < TableBytes {
+				w = 0
+			}
+			if got := float16.Float16(binary.LittleEndian.Uint16(b[i:])); got != w {
+				t.Fatalf("1/%v at byte %d is %#04x, want %#04x", v, i, uint16(got), uint16(w))
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package hw
+
+import (
+	"anesim/hw/clock"
+	"anesim/hw/l2"
+	"anesim/hw/regs"
+	"anesim/hw/tiles"
+)
+
+// Units are the columns of the vendor compiler's cost dump.
+type Units struct {
+	WorkUnits       int
+	MACCyclesPerWU  int // multiply-accumulate cycles per work unit
+	PostCyclesPerWU int // post-processing cycles per work unit
+	NESingle        clock.Cycles
+	NEDouble        clock.Cycles
+	Planar          clock.Cycles
+	L2Broadcast     clock.Cycles
+	L2Writeback     clock.Cycles
+	KernelBytes     uint64 // weights, unpadded
+}
+
+// engineUnits are the cost columns of a task on the MAC engines, and its L2 traffic.
+func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) (Units, l2.Traffic) {
+	u := Units{
+		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
+		NESingle: w.Single(), NEDouble: w.Double(),
+	}
+	c, in, out := &g.Common, g.InShape(), g.OutShape()
+	width := min(max(1, out.Width), p.tiles.PatchPixels)
+	rows := min(max(1, out.Height), max(1, p.tiles.PatchPixels/width))
+	kh, kw, sy, sx := 1, 1, 1, 1
+	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+		cc := c.ConvCfg
+		kh, kw, sy, sx = int(cc.Kh()), int(cc.Kw()), int(cc.Sy()), int(cc.Sx())/max(1, int(cc.Ox()))
+	}
+	source := l2.Patch{
+		Rows:   min((rows-1)*sy+kh, max(1, in.Height)),
+		Width:  min((width-1)*sx+kw, max(1, in.Width)),
+		Stride: g.L2.Src1RowStride.Bytes(),
+	}
+	// Each work unit sees every input channel of its patch once; a unicast task reads
+	// each channel for one engine only.
+	reads := w.WorkUnits * in.Channels
+	if c.GroupConvCfg.UnicastEn() {
+		reads = w.Patches * in.Channels
+	}
+	u.L2Broadcast = clock.Cycles(reads) * clock.Cycles(p.l2.Cycles(source))
+	moved := l2.Traffic{
+		Read:    fp16Bytes * uint64(reads) * uint64(source.Rows) * uint64(source.Width),
+		Written: fp16Bytes * uint64(out.Elements()),
+	}
+	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: rows, Width: width, Stride: g.L2.ResultRowStride.Bytes()}, w.Patches)
+	switch {
+	case g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate:
+		u.KernelBytes = 2 * uint64(out.Groups) * uint64(out.Channels) * uint64(tiles.Taps(g))
+	case g.NE.MACCfg.NonlinearMode() == regs.ActivationTable:
+		u.KernelBytes = 128
+	}
+	return u, moved
+}
+
+const fp16Bytes = 2
+
+// writeback is what the results cost on their way into the L2: the banks take a granule
+// each a cycle, and a transposed result goes in element by element.
+func (p *params) writeback(g *regs.Groups, out regs.Shape, t l2.Patch, patches int) clock.Cycles {
+	if g.ResultTransposed() {
+		return p.transpose.Cycles(uint64(out.Elements()))
+	}
+	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
+}
+
+// planarUnits are the cost columns of a planar task, and its L2 traffic.
+func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
+	in, out := g.InShape(), g.OutShape()
+	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
+	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
+	u.L2Broadcast = clock.Cycles(in.Groups*o.Sources()) * p.l2.WritebackCycles(in.Channels, patch)
+	u.L2Writeback = p.writeback(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)
+	return u, l2.Traffic{
+		Read:    fp16Bytes * uint64(in.Elements()) * uint64(o.Sources()),
+		Written: fp16Bytes * uint64(out.Elements()),
+	}
+}
+
+// account gives the cycles in the array or the planar engine their causes: compute
+// first, then what the slower L2 paths add. Double buffering lets them run at once.
+func (u *Units) account(array clock.Cycles) Accounting {
+	a := Accounting{Compute: array}
+	at := a.Compute
+	wait := func(cause *clock.Cycles, until clock.Cycles) {
+		if until > at {
+			*cause = until - at
+			at = until
+		}
+	}
+	wait(&a.L2ReadStall, u.L2Broadcast)
+	wait(&a.L2WriteStall, u.L2Writeback)
+	return a
+}

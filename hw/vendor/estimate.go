@@ -1,0 +1,72 @@
+package vendor
+
+import (
+	"math"
+
+	"anesim/hw/regs"
+)
+
+// Constants of the estimate, read from stored words (fitted on few points each:
+// registers.md).
+const (
+	bytesPerMicrosecond   = 34133.33
+	patchPixels           = 256
+	channelsPerStep       = 16
+	stepsPerMicrosecond   = 1493.3   // one input channel and tap
+	patchMicroseconds     = 0.0711   // a patch and sixteen output channels
+	planarMicroseconds    = 0.004444 // a channel and source
+	reduceMicroseconds    = 0.0017   // a channel of a planar reduction
+	reducePixel           = 0.000056
+	lookupsPerMicrosecond = 11428.57 // an engine's table
+)
+
+// Microseconds is the estimate of a task by itself: the slowest of its bytes, its steps
+// on the MAC engines and its channels on the planar engine.
+func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
+	us := float64(o.Bytes()) / bytesPerMicrosecond
+	c := &g.Common
+	groups := float64(g.GroupCount())
+	channels, pixels := float64(c.Cin.Cin()), float64(c.OutDim.Wout())*float64(c.OutDim.Hout())
+	switch {
+	case !g.Planar() && g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate:
+		if c.Cfg.Transpose() {
+			return us
+		}
+		if c.GroupConvCfg.UnicastEn() {
+			channels = float64(c.GroupConvCfg.UnicastCin())
+		}
+		steps := float64(channels*float64(c.ConvCfg.Kw())) * float64(c.ConvCfg.Kh())
+		each := float64(steps/stepsPerMicrosecond) + patchMicroseconds
+		patches := math.Ceil(pixels / patchPixels)
+		return max(us, float64(patches*float64(c.Cout.Cout())/channelsPerStep)*each)
+	case g.Planar() && c.Cfg.PlanarForm().Reduces():
+		in := float64(c.InDim.Win()) * float64(c.InDim.Hin())
+		return max(us, float64(channels*groups)*(reduceMicroseconds+float64(reducePixel*in)))
+	}
+	sources := 1.0
+	if o.Source2.Used && o.Source2.DRAM {
+		sources = 2 // one that stands in the L2 does not count
+	}
+	us = max(us, planarMicroseconds*channels*groups*sources)
+	if !g.Planar() && g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+		engines := float64(uint(1) << min(4, c.Cfg.ActiveNE()))
+		us = max(us, channels*pixels/engines/lookupsPerMicrosecond)
+	}
+	return us
+}
+
+// ExeCycles is the word that the vendor's compiler stores for a task. beside is the one
+// that runs next to it through a ring in the L2, nil for none: the first of such a pair
+// carries the cost of both, the second none.
+func ExeCycles(g *regs.Groups, o *regs.Operands, beside *regs.Groups) uint16 {
+	if o.Source1.L2 == regs.Circular {
+		return 0
+	}
+	us := Microseconds(g, o)
+	if o.Result.L2 == regs.Circular && beside != nil {
+		var next regs.Operands
+		next.Resolve(beside)
+		us = max(us, Microseconds(beside, &next))
+	}
+	return uint16(min(math.Floor(us), math.MaxUint16))
+}

@@ -1,0 +1,126 @@
+package vendor_test
+
+import (
+	"testing"
+
+	"anesim/hw/regs"
+	"anesim/hw/vendor"
+)
+
+// blank is a task that reads and writes memory: in and out are channels, height, width.
+func blank(in, out [3]uint32) *regs.Groups {
+	g := new(regs.Groups)
+	c := &g.Common
+	c.Cin, c.Cout = c.Cin.WithCin(in[0]), c.Cout.WithCout(out[0])
+	c.InDim, c.OutDim = c.InDim.WithHin(in[1]).WithWin(in[2]), c.OutDim.WithHout(out[1]).WithWout(out[2])
+	c.InDepth, c.OutDepth = 1, 1
+	c.ChCfg = 0x22
+	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
+	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1)
+	c.TileCfg = c.TileCfg.WithTileHeight(out[1])
+	g.TileDMASrc.Src1DMAConfig = 0x33881
+	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(true)
+	return g
+}
+
+func onEngines(g *regs.Groups, op regs.MACOp) *regs.Groups {
+	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(op)
+	return g
+}
+
+// Each term of the rule by itself. The expected numbers are worked out by hand from
+// registers.md.
+func TestExeCycles(t *testing.T) {
+	type groups = regs.Groups
+	square := [3]uint32{64, 64, 64} // 524288 bytes: 15.36 us
+	planar := func(form regs.PlanarForm, in [3]uint32, set func(*groups)) *groups {
+		g := blank(in, in)
+		g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
+		if set != nil {
+			set(g)
+		}
+		return g
+	}
+	second := func(g *groups) { g.Common.ChCfg, g.TileDMASrc.Src2DMAConfig = 0x2a, 0x13900 }
+	for _, tc := range []struct {
+		name string
+		g    *groups
+		want uint16
+	}{
+		{"source and destination", planar(regs.FormConstant, square, nil), 30},
+		{"a second source", planar(regs.FormTwoSources, square, second), 46},
+		{"a second source that stands in the L2", planar(regs.FormTwoSources, square, func(g *groups) { g.Common.ChCfg = 0x2a }), 30},
+		{"a second source broadcast along C", planar(regs.FormTwoSources, square, func(g *groups) {
+			second(g)
+			g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc2BroadcastC(true)
+		}), 30},
+		{"a first source broadcast along W: rows keep their 64 bytes", planar(regs.FormTwoSources, square, func(g *groups) {
+			second(g)
+			g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc1BroadcastW(true)
+		}), 38},
+		{"bits 16-17 turn a source on, not bit 0", planar(regs.FormConstant, square, func(g *groups) { g.TileDMASrc.Src1DMAConfig = 0x8881 }), 15},
+		{"a reduction writes one element a channel", planar(regs.FormReduction, square, nil), 15},
+		{"of several depths too", planar(regs.FormReduction, [3]uint32{1, 64, 64}, func(g *groups) { g.Common.InDepth, g.Common.OutDepth = 64, 64 }), 15},
+		{"rows of one element are padded", planar(regs.FormConstant, [3]uint32{1024, 1, 1}, nil), 4},
+		{"planar channels of two sources", planar(regs.FormTwoSources, [3]uint32{1024, 1, 1}, second), 9},
+		{"pixels of a reduction", planar(regs.FormReduction, [3]uint32{256, 8, 32}, nil), 4},
+		{"pass-through", onEngines(blank([3]uint32{1024, 1, 1}, [3]uint32{1024, 1, 1}), regs.PassThrough), 4},
+		{"a table by its look-ups", func() *groups {
+			g := onEngines(blank([3]uint32{1, 1024, 1024}, [3]uint32{1, 1024, 1024}), regs.PassThrough)
+			g.NE.MACCfg = g.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+			g.TileDMADst.DstDMAConfig = 0
+			return g
+		}(), 91},
+		{"steps of a convolution", onEngines(blank([3]uint32{256, 32, 32}, [3]uint32{512, 32, 32}), regs.MultiplyAccumulate), 46},
+		{"a transposed destination", func() *groups {
+			g := onEngines(blank([3]uint32{64, 1, 2}, [3]uint32{4096, 1, 2}), regs.MultiplyAccumulate)
+			g.Common.Cfg = g.Common.Cfg.WithTranspose(true)
+			return g
+		}(), 0},
+		{"a convolution in four tiles reads its halo again", func() *groups {
+			g := onEngines(blank([3]uint32{16, 64, 1024}, [3]uint32{16, 64, 1024}), regs.MultiplyAccumulate)
+			g.Common.ConvCfg = g.Common.ConvCfg.WithKh(31)
+			g.Common.TileCfg = 16
+			g.TileDMADst.DstDMAConfig = 0
+			g.Common.Cout = 1
+			return g
+		}(), 147},
+		{"lanes that share a buffer", func() *groups {
+			g := onEngines(blank([3]uint32{16, 1, 1}, [3]uint32{16, 1, 1}), regs.PassThrough)
+			for i := range 16 {
+				g.KernelDMASrc.CoeffDMAConfig[i] = 1
+				g.KernelDMASrc.CoeffBfrSize[i] = 0x20000
+				g.KernelDMASrc.CoeffBaseAddr[i] = regs.DMAWord(i / 8 * 0x20000)
+			}
+			return g
+		}(), 7},
+		{"no more than the word holds", planar(regs.FormConstant, [3]uint32{65536, 1024, 32}, nil), 65535},
+	} {
+		if got := vendor.ExeCycles(tc.g, tc.g.Operands(), nil); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+// The first of a pair that runs beside each other carries the cost of both.
+func TestExeCyclesOfRing(t *testing.T) {
+	shape := [3]uint32{1, 1024, 1024}
+	first := blank(shape, shape)
+	first.Common.Cfg = first.Common.Cfg.WithPlanarForm(regs.FormConstant)
+	first.TileDMADst.DstDMAConfig = 0
+	first.L2.ResultCfg = first.L2.ResultCfg.WithType(3)
+	second := onEngines(blank(shape, shape), regs.PassThrough)
+	second.NE.MACCfg = second.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+	second.TileDMASrc.Src1DMAConfig = 0x8880
+	second.L2.SourceCfg = second.L2.SourceCfg.WithType(3)
+	if got := vendor.ExeCycles(first, first.Operands(), second); got != 91 { // the table's
+		t.Errorf("first: %d, want 91", got)
+	}
+	if got := vendor.ExeCycles(first, first.Operands(), nil); got != 61 { // its own bytes
+		t.Errorf("alone: %d, want 61", got)
+	}
+	if got := vendor.ExeCycles(second, second.Operands(), nil); got != 0 {
+		t.Errorf("second: %d, want 0", got)
+	}
+}

@@ -1,0 +1,100 @@
+package anesim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+	"anesim/loader/network"
+)
+
+// A LayerError is an operation and keys that do not say a layer: a mistake of who wrote
+// them, not a limit of the engine. Err is what is wrong, a *[network.KeyError] for a key.
+type LayerError struct {
+	Op      string
+	Err     error
+	Nearest []string // operations or keys that may have been meant
+}
+
+func (e *LayerError) Error() string { return e.Err.Error() + hint(e.Nearest) }
+
+// Unwrap returns the cause.
+func (e *LayerError) Unwrap() error { return e.Err }
+
+// Operations lists the operations that a layer can have, with their keys.
+func Operations() []network.Operation { return network.Operations() }
+
+// OperationNames lists the operations' names.
+func OperationNames() []string { return network.Names() }
+
+// operation finds an operation by its name, and says which may have been meant.
+func operation(name string) (*network.Operation, error) {
+	if o, ok := network.Find(name); ok {
+		return o, nil
+	}
+	names := network.Names()
+	return nil, &LayerError{name, fmt.Errorf("unknown operation %q: want one of %s", name, strings.Join(names, " ")), Nearest(name, names)}
+}
+
+// hint asks whether one of the nearest names was meant.
+func hint(nearest []string) string {
+	if len(nearest) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(nearest, " or ") + "?"
+}
+
+// layerError names the operation in an error of the engine's limits, and tells mistakes in
+// keys apart.
+func layerError(op string, err error) error {
+	var limit *lower.LimitError
+	var key *network.KeyError
+	switch {
+	case errors.As(err, &limit):
+		return fmt.Errorf("%s: %w", op, err)
+	case errors.As(err, &key):
+		var near []string
+		if !slices.Contains(key.Known, key.Key) {
+			near = Nearest(key.Key, key.Known)
+		}
+		return &LayerError{op, err, near}
+	}
+	return err
+}
+
+// weightNames are the inputs of a single layer that are its constants.
+var weightNames = [...]string{"weights", "bias", "second"}
+
+// givesWeights reports whether some of a single layer's constants are given.
+func (o *Options) givesWeights() bool {
+	for _, name := range weightNames {
+		if _, ok := o.Inputs[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// takeWeights gives a layer the constants that the options have.
+func takeWeights(l *network.Layer, o *Options) error {
+	need := network.Needs(&l.Lower)
+	for i, w := range [...]struct {
+		to *[]float16.Float16
+		n  int
+	}{{&l.Weights.Filter, need.Filter}, {&l.Weights.Bias, need.Bias}, {&l.Weights.Second, need.Second}} {
+		name := weightNames[i]
+		data, ok := o.Inputs[name]
+		if !ok {
+			continue
+		}
+		if len(data) != w.n {
+			return &InputError{name, fmt.Sprintf("%d elements, %s of the layer has %d", len(data), name, w.n)}
+		}
+		*w.to = data
+	}
+	return nil
+}

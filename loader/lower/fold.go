@@ -1,0 +1,447 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader"
+)
+
+// What a group of rows does.
+type rowKind uint8
+
+const (
+	rowProduct    rowKind = iota + 1 // by constants
+	rowProduct2                      // of two tensors
+	rowBinary                        // of two tensors of one shape
+	rowScalar                        // with one constant
+	rowActivation                    // a table or ReLU
+	rowNorm
+	rowSoftmax
+)
+
+// A rowGroup is the layers that one or a few tasks do together: a product and the bias,
+// factor and activation behind it, and layers that stand by themselves. Not fused: a
+// residual addition, a table before a product, a second table, anything behind a layer
+// norm or a softmax (all chains seen).
+type rowGroup struct {
+	kind    rowKind
+	nodes   []int // of the network; the first one's descriptors they are
+	layer   Layer
+	weights Weights
+
+	bias       []float16.Float16
+	scale      float16.Float16 // 0 is none
+	activation Op
+	table      []byte
+
+	inputs      []string
+	output      string
+	heads, rows int
+	width       int
+	block       bool // columns eight pixels wide
+	turned      bool // a second tensor whose rows are the result's columns
+}
+
+// A folded is nodes that became one part.
+type folded struct {
+	part   *Part
+	inputs []string
+	output string
+	nodes  []int // those with descriptors of their own, in the order of the part's runs
+	runs   []Run
+	none   []int // those folded into others
+}
+
+// A folder finds the runs of nodes that a rowChain lowers.
+type folder struct {
+	net     *Network
+	shapes  map[string]Shape
+	values  map[string][]float16.Float16
+	readers map[string]int // nodes, and the network's outputs
+}
+
+func newFolder(n *Network) *folder {
+	f := &folder{n, map[string]Shape{}, map[string][]float16.Float16{}, map[string]int{}}
+	for i := range n.Inputs {
+		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
+		if n.Inputs[i].Values != nil {
+			f.values[n.Inputs[i].Name] = n.Inputs[i].Values
+		}
+	}
+	for i := range n.Nodes {
+		for _, in := range n.Nodes[i].Inputs {
+			f.readers[in]++
+		}
+		if p := n.Nodes[i].Part; p != nil {
+			f.shapes[n.Nodes[i].Output] = p.out
+		}
+	}
+	for _, out := range n.Outputs {
+		f.readers[out]++
+	}
+	return f
+}
+
+// folds are the parts that nodes from first on become, and the node behind them; none
+// where the node stays by itself.
+func (f *folder) folds(first int) ([]folded, int) {
+	groups, ends := f.groups(first)
+	for n := len(groups); n > 0; n-- {
+		if n == 1 && len(groups[0].nodes) == 1 {
+			break
+		}
+		chain, end := groups[:n], ends[n-1]
+		if !f.closed(chain, first, end) {
+			continue
+		}
+		whole, ok := f.compile(chain)
+		if !ok {
+			continue
+		}
+		if !f.net.InMemory {
+			return []folded{*whole}, end
+		}
+		var parts []folded
+		for i := range chain {
+			one, ok := f.compile(slices.Clone(chain[i : i+1]))
+			if !ok {
+				return nil, first
+			}
+			parts = append(parts, *one)
+		}
+		return parts, end
+	}
+	return nil, first
+}
+
+// closed reports whether nothing but the last group's output leaves the nodes.
+func (f *folder) closed(groups []rowGroup, first, end int) bool {
+	nodes := 0
+	for i := range groups {
+		nodes += len(groups[i].nodes)
+	}
+	if nodes != end-first {
+		return false
+	}
+	inside := map[string]int{}
+	for i := first; i < end; i++ {
+		for _, in := range f.net.Nodes[i].Inputs {
+			inside[in]++
+		}
+	}
+	last := groups[len(groups)-1].output
+	for i := first; i < end; i++ {
+		out := f.net.Nodes[i].Output
+		if (out == last) != (inside[out] < f.readers[out]) || out == last && inside[out] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// groups are the groups of nodes from first on, as far as they are of rows, and the node
+// behind each.
+func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
+	made := map[string]int{}
+	turned := map[string]string{} // transposed tensors by name
+	var pending []int
+	for i := first; i < len(f.net.Nodes); i++ {
+		n := &f.net.Nodes[i]
+		if n.Part == nil || len(n.Inputs) == 0 || len(n.Inputs) != len(n.Part.inputs) {
+			break
+		}
+		l := &n.Part.layer
+		if from, ok := made[n.Inputs[0]]; ok && f.readers[n.Inputs[0]] == 1 && f.behind(&groups[from], n) {
+			g := &groups[from]
+			g.nodes = append(g.nodes, i)
+			delete(made, g.output)
+			g.output = n.Output
+			made[g.output] = from
+			ends[len(ends)-1] = i + 1
+			continue
+		}
+		if l.Op == Transpose && l.In.H == 1 && f.readers[n.Output] == 1 {
+			turned[n.Output] = n.Inputs[0]
+			pending = append(pending, i)
+			continue
+		}
+		g, ok := f.group(n, turned)
+		if !ok {
+			break
+		}
+		g.nodes = append([]int{i}, pending...)
+		pending = nil
+		made[g.output] = len(groups)
+		groups = append(groups, *g)
+		ends = append(ends, i+1)
+	}
+	// Softmax and what it normalises are of as many heads as the product that reads them.
+	for i := range groups {
+		if g := &groups[i]; g.kind == rowProduct2 {
+			if k, ok := made[g.inputs[0]]; ok && groups[k].heads*groups[k].rows == g.heads*g.rows {
+				groups[k].heads, groups[k].rows = g.heads, g.rows
+			}
+		}
+	}
+	return groups, ends
+}
+
+// behind folds a node into the product that makes its input.
+func (f *folder) behind(g *rowGroup, n *Node) bool {
+	l, w := &n.Part.layer, &n.Part.weights
+	switch {
+	case g.kind == rowBinary:
+		if l.Op == ReLU && g.activation == 0 {
+			g.activation = ReLU
+			return true
+		}
+		return false
+	case g.kind != rowProduct && g.kind != rowProduct2 || g.activation != 0 || g.table != nil:
+		return false
+	}
+	switch l.Op {
+	case ReLU:
+		g.activation = ReLU
+		return true
+	case Sigmoid, Tanh, GELU, SiLU:
+		if g.kind == rowProduct && len(w.Table) == tableBytes {
+			g.table = w.Table
+			return true
+		}
+	case Mul:
+		if l.Second == Scalar && g.bias == nil && g.scale == 0 {
+			g.scale = value(w.Second, 0)
+			return g.scale != 0
+		}
+	case Add:
+		if g.kind != rowProduct || g.bias != nil || g.scale != 0 || l.Second != Runtime || len(n.Inputs) != 2 {
+			return false
+		}
+		b, ok := f.values[n.Inputs[1]]
+		if ok && len(b) == g.width && f.shapes[n.Inputs[1]].W == g.width {
+			g.bias, g.weights.Bias, g.layer.Bias = b, b, true
+			return true
+		}
+	}
+	return false
+}
+
+// group makes a node a group.
+func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
+	l := n.Part.layer
+	w := n.Part.weights
+	out := n.Part.out
+	g := &rowGroup{layer: l, weights: w, inputs: slices.Clone(n.Inputs), output: n.Output, heads: 1, rows: out.N * out.C * out.H, width: out.W}
+	for k, in := range n.Inputs {
+		if _, ok := turned[in]; !ok && f.shapes[in].W != shapeOf(&n.Part.inputs[k]).W {
+			return nil, false
+		}
+		if _, ok := turned[in]; ok && (l.Op != MatMul || k != 1) {
+			return nil, false
+		}
+	}
+	if l.In.N != 1 || g.rows > MaxChannels {
+		return nil, false
+	}
+	switch l.Op {
+	case Linear, MatMul:
+		if l.Op == MatMul && l.Second == Runtime {
+			g.kind = rowProduct2
+			g.heads, g.rows = l.In.C, l.In.H
+			if from, ok := turned[n.Inputs[1]]; ok {
+				g.inputs[1], g.turned = from, true
+			}
+			if l.Activation != 0 {
+				g.activation = l.Activation
+			}
+			return g, l.In.C <= 64
+		}
+		g.kind = rowProduct
+		if l.Bias {
+			if w.Bias == nil {
+				w.Bias = make([]float16.Float16, l.Columns)
+			}
+			g.bias = w.Bias
+		}
+		switch {
+		case l.Activation == ReLU:
+			g.activation = ReLU
+		case l.Activation != 0:
+			g.table = w.Table
+		}
+		return g, l.In.C == 1
+	case Add, Sub, Mul, Max, Min:
+		switch {
+		case l.In.C != 1:
+			return nil, false
+		case l.Second == Runtime && l.SecondShape == l.In && !l.SecondReLU:
+			g.kind = rowBinary
+			return g, true
+		case l.Second == Scalar && l.Op != Max && l.Op != Min:
+			g.kind = rowScalar
+			return g, true
+		}
+	case ReLU, Sigmoid, Tanh, GELU, SiLU:
+		g.kind = rowActivation
+		return g, l.In.C == 1 && l.In.H > 1
+	case LayerNorm:
+		g.kind = rowNorm
+		return g, l.Axes == AxisW && l.In.C == 1 && (g.rows <= 192 || g.rows%8 == 0)
+	case Softmax:
+		g.kind = rowSoftmax
+		return g, l.Axes == AxisW
+	}
+	return nil, false
+}
+
+// compile lowers groups to one part.
+func (f *folder) compile(groups []rowGroup) (*folded, bool) {
+	c := &rowChain{net: f.net, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{}}
+	made := map[string]bool{}
+	products := false
+	for i := range groups {
+		products = products || groups[i].kind == rowProduct || groups[i].kind == rowProduct2
+		made[groups[i].output] = true
+	}
+	if !products && len(groups) > 1 && !f.statistics(groups) {
+		return nil, false
+	}
+	out := &folded{output: groups[len(groups)-1].output}
+	c.plan()
+	bar := uint32(bar5)
+	var inputs []loader.Port
+	for i := range groups {
+		g := &groups[i]
+		for _, in := range g.inputs {
+			c.reads[in]++
+			if made[in] || slices.Contains(out.inputs, in) {
+				continue
+			}
+			if bar >= uint32(len(spots{})) {
+				return nil, false
+			}
+			s := f.shapes[in]
+			m := surface(bar, s)
+			rows := s.N * s.C * s.H
+			c.values[in] = &rowValue{name: in, heads: 1, rows: rows, width: s.W, mem: &m}
+			inputs = append(inputs, m.port(in, loader.Input, s))
+			out.inputs = append(out.inputs, in)
+			bar++
+		}
+	}
+	shape := f.shapes[out.output]
+	c.output = surface(bar4, shape)
+	for i := range groups {
+		c.step = i
+		first := c.now()
+		if !c.ready(&groups[i]) || !c.emit(&groups[i], i == len(groups)-1) {
+			return nil, false
+		}
+		out.nodes = append(out.nodes, groups[i].nodes[0])
+		out.runs = append(out.runs, Run{first, c.now() - first})
+		out.none = append(out.none, groups[i].nodes[1:]...)
+	}
+	if !c.finish() {
+		return nil, false
+	}
+	out.part = &Part{
+		plan:    &plan{tasks: c.tasks, constants: c.constants, scratch: max(c.described, c.kernels.size)},
+		inputs:  inputs,
+		out:     shape,
+		surface: bar4,
+	}
+	return out, true
+}
+
+// statistics reports whether a chain without products is one of rows all the same: it has
+// a layer norm or a softmax.
+func (f *folder) statistics(groups []rowGroup) bool {
+	for i := range groups {
+		if k := groups[i].kind; k == rowNorm || k == rowSoftmax {
+			return true
+		}
+	}
+	return false
+}
+
+// plan chooses which products work on blocks: those of 9 to 64 rows, in eights, where one
+// of the products that share columns has more than 256 results, so that the engines take
+// 32 channels a pass (4/4: 256 stay a row of pixels, 1024 do not).
+func (c *rowChain) plan() {
+	set := make([]int, len(c.groups))
+	for i := range set {
+		set[i] = i
+	}
+	join := func(a, b int) {
+		from, to := set[a], set[b]
+		for i := range set {
+			if set[i] == from {
+				set[i] = to
+			}
+		}
+	}
+	mixed := map[int]bool{}
+	for i := range c.groups {
+		for k := range c.groups {
+			a, b := &c.groups[i], &c.groups[k]
+			if a.kind != rowProduct {
+				continue
+			}
+			switch {
+			case b.kind == rowProduct && (a.inputs[0] == b.inputs[0] || a.output == b.inputs[0]):
+				join(i, k)
+			case b.kind == rowProduct2 && slices.Contains(b.inputs, a.output), b.kind == rowProduct2 && b.output == a.inputs[0],
+				b.kind == rowProduct2 && slices.Contains(b.inputs, a.inputs[0]):
+				mixed[i] = true
+			}
+		}
+	}
+	for i := range c.groups {
+		g := &c.groups[i]
+		if g.kind != rowProduct || g.rows <= blockWidth || g.rows > 64 || g.rows%blockWidth != 0 {
+			continue
+		}
+		wide, row := false, false
+		for k := range c.groups {
+			if set[k] == set[i] {
+				wide = wide || c.groups[k].width > 256
+				row = row || mixed[k]
+			}
+		}
+		g.block = wide && !row
+	}
+}
+
+// ready brings what several groups read, and the first of them cannot keep, into the L2.
+func (c *rowChain) ready(g *rowGroup) bool {
+	for k, name := range g.inputs {
+		v := c.values[name]
+		if v == nil {
+			return false
+		}
+		if v.mem == nil || v.nat != nil || c.reads[name] < 2 {
+			continue
+		}
+		column := g.kind == rowProduct || g.kind == rowProduct2 && k == 1 && g.turned
+		if column && c.onlyColumns(name) || g.kind == rowNorm || g.kind == rowProduct2 && k == 0 || g.kind == rowProduct2 && g.inputs[0] == name {
+			continue
+		}
+		c.natural(v)
+	}
+	return true
+}
+
+// onlyColumns reports whether all that read a tensor are products of its columns.
+func (c *rowChain) onlyColumns(name string) bool {
+	for i := range c.groups {
+		g := &c.groups[i]
+		for k, in := range g.inputs {
+			if in == name && g.kind != rowProduct && !(g.kind == rowProduct2 && k == 1 && g.turned && g.heads == 1) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,514 @@
+package lower
+
+import (
+	"cmp"
+	"slices"
+
+	"anesim/hw/regs"
+)
+
+// A tensor between layers stays in the L2 when every task that writes or reads it can
+// address it there and it fits beside what its steps need:
+//
+//	step   0        1        2        3
+//	L2     |--- residual input -------|        longest lifetimes lowest
+//	           |-- a --||-- b --|
+//	       |tiles|  |tiles|  |tiles|  |tiles|  what a step streams, above
+//
+// Strides of the surface in memory become strides of the tile, so views, concatenation
+// and channel splits stay what they are. What does not fit goes through the scratch
+// buffer. The rule is read from chains of matrix products and elementwise operations;
+// that convolutions follow it is inferred, no program shows two of them.
+
+// An operand is one of the three a task has in memory.
+type operand int
+
+const (
+	operand1 operand = iota
+	operand2
+	operandResult
+)
+
+// An access is a task of a step that reads or writes a tensor in memory.
+type access struct {
+	step, task int
+	which      operand
+}
+
+// A resident is a tensor that may stay in the L2.
+type resident struct {
+	tensor   int
+	accesses []access
+	shape    Shape
+	at       layout
+	flat     bool // planes one behind the other, as in memory; else rows
+	extent   *extent
+	tile     *tile
+}
+
+// memoryOf is where an operand stands in memory, and its extents in the order of its
+// strides: group, channel (or column of an exchanged result), row.
+func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plain bool) {
+	g := &t.g
+	d, s := &g.TileDMASrc, g.InShape()
+	plain = g.Common.InDepth.Din() == 1 && g.Common.OutDepth.Dout() == 1
+	switch which {
+	case operand1:
+		m = memory{t.h.Bases.RBase0(), int(d.Src1Base.Bytes()), int(d.Src1RowStride.Bytes()), int(d.Src1PlaneStride.Bytes()), 0, int(d.Src1GroupStride.Bytes())}
+		plain = plain && d.Src1Fmt.Interleave() == 1
+	case operand2:
+		m = memory{t.h.Bases.RBase1(), int(d.Src2Base.Bytes()), int(d.Src2RowStride.Bytes()), int(d.Src2PlaneStride.Bytes()), 0, int(d.Src2GroupStride.Bytes())}
+	case operandResult:
+		o := &g.TileDMADst
+		s = g.OutShape()
+		m = memory{t.h.Bases.WBase(), int(o.DstBase.Bytes()), int(o.DstRowStride.Bytes()), int(o.DstPlaneStride.Bytes()), 0, int(o.DstGroupStride.Bytes())}
+		plain = plain && o.DstFmt.Interleave() == 1
+		if g.ResultTransposed() {
+			return m, s.Groups, s.Width, s.Height, plain
+		}
+	}
+	return m, s.Groups, s.Channels, s.Height, plain
+}
+
+// candidates are the tensors that every task addresses by plain strides.
+func (j *joiner) candidates() []*resident {
+	list := make([]*resident, len(j.tensors))
+	for i, t := range j.tensors {
+		if !t.port {
+			list[i] = &resident{tensor: i, shape: t.shape}
+		}
+	}
+	for i := range j.steps {
+		s := &j.steps[i]
+		for k, t := range s.part.plan.tasks {
+			note := func(bar uint32, which operand) {
+				at := -1
+				if which == operandResult {
+					if bar == s.part.surface {
+						at = s.output
+					}
+				} else {
+					if bar == s.part.surface && list[s.output] != nil {
+						list[s.output] = nil // read again by the layer that makes it
+					}
+					for n := range s.inputs {
+						if uint32(s.part.inputs[n].BAR) == bar {
+							at = s.inputs[n]
+						}
+					}
+				}
+				if at >= 0 && list[at] != nil {
+					list[at].accesses = append(list[at].accesses, access{i, k, which})
+				}
+			}
+			if t.g.Source1On() {
+				note(t.h.Bases.RBase0(), operand1)
+			}
+			if t.g.Source2On() {
+				note(t.h.Bases.RBase1(), operand2)
+			}
+			if t.g.DestinationOn() {
+				note(t.h.Bases.WBase(), operandResult)
+			}
+		}
+	}
+	var out []*resident
+	for _, r := range list {
+		if r != nil && j.fits(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
+// another shape, plane by plane.
+func (j *joiner) fits(r *resident) bool {
+	s := r.shape
+	at := planarTile(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	at.group = at.row * s.H
+	r.at, r.flat = at, false
+	if s.N == 1 && j.maps(r) {
+		return true
+	}
+	row := roundUp(s.W*elementBytes, 16)
+	r.at = layout{channel: row * s.H, row: row, depth: row * s.H * s.C, group: row * s.H * s.C}
+	r.flat = true
+	return j.maps(r)
+}
+
+// bytes is what the tensor takes.
+func (r *resident) bytes() int {
+	n := r.at.group
+	if r.flat {
+		n *= r.shape.N
+	}
+	return roundUp(n, 64)
+}
+
+func (j *joiner) maps(r *resident) bool {
+	if r.bytes() > MaxTile {
+		return false
+	}
+	for _, a := range r.accesses {
+		t := j.steps[a.step].part.plan.tasks[a.task]
+		if _, ok := r.view(t, a.which); !ok {
+			return false
+		}
+		if a.which != operandResult && !j.followers(a, func(*task, *layout) bool { return true }) {
+			return false
+		}
+	}
+	return true
+}
+
+// followers visits the later tasks of a step that read the tile which the access loads
+// and keeps, with where they read it relative to the tile; it reports false where one reads
+// it in another form.
+func (j *joiner) followers(a access, visit func(t *task, at *layout) bool) bool {
+	tasks := j.steps[a.step].part.plan.tasks
+	owner := tasks[a.task]
+	if a.which != operand1 || owner.first == nil || owner.first.owner != owner {
+		return true
+	}
+	own := owner.first.at
+	in := owner.g.InShape()
+	for _, t := range tasks[a.task+1:] {
+		l := &t.g.L2
+		for which, tl := range [...]*tile{t.first, t.second} {
+			if tl != owner.first {
+				continue
+			}
+			at := layout{base: int(l.Src1Base.Bytes()), channel: int(l.Src1ChannelStride.Bytes()), row: int(l.Src1RowStride.Bytes())}
+			if which == 1 {
+				at = layout{base: int(l.Src2Base.Bytes()), channel: int(l.Src2ChannelStride.Bytes()), row: int(l.Src2RowStride.Bytes())}
+			}
+			if at.base != own.base || in.Channels > 1 && at.channel != own.channel || in.Height > 1 && at.row != own.row ||
+				t.g.InShape() != in || t.g.Common.InDepth != owner.g.Common.InDepth {
+				return false
+			}
+			if !visit(t, &at) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// view is where an operand of a task finds the tensor in the L2: the offsets and strides
+// that it has in memory, translated. It fails where those cross planes in a way that the
+// layout does not.
+func (r *resident) view(t *task, which operand) (layout, bool) {
+	m, groups, planes, rows, plain := t.memoryOf(which)
+	s := surface(0, r.shape)
+	width := t.g.InShape().Width
+	if which == operandResult {
+		if width = t.g.OutShape().Width; t.g.ResultTransposed() {
+			width = t.g.OutShape().Channels
+		}
+	}
+	column := m.base % s.row
+	if !plain || column%16 != 0 || column+width*elementBytes > s.row {
+		return layout{}, false
+	}
+	at := layout{base: column}
+	ok := true
+	// stride translates n strides of bytes from the operand's first element on.
+	stride := func(bytes, n int) int {
+		switch {
+		case n <= 1 || bytes == 0:
+			return 0
+		case bytes%s.row != 0:
+			ok = false
+			return 0
+		case r.flat:
+			return bytes / s.row * r.at.row
+		case bytes%s.plane == 0:
+			return bytes / s.plane * r.at.channel
+		case (m.base%s.plane+(n-1)*bytes)/s.plane == 0:
+			return bytes / s.row * r.at.row
+		}
+		ok = false
+		return 0
+	}
+	at.channel, at.row, at.group = stride(m.plane, planes), stride(m.row, rows), stride(m.group, groups)
+	if r.flat {
+		at.base += m.base / s.row * r.at.row
+	} else {
+		at.base += m.base/s.plane*r.at.channel + m.base%s.plane/s.row*r.at.row
+		// Rows and planes may both be runs of rows: together they have to stay inside.
+		if m.plane < s.plane && planes > 1 && rows > 1 && m.row < s.plane &&
+			(m.base%s.plane+(planes-1)*m.plane+(rows-1)*m.row) >= s.plane {
+			ok = false
+		}
+	}
+	// Strides of axes that are one long are what a packed tile has.
+	if at.channel == 0 && planes <= 1 {
+		at.channel = cmp.Or(r.at.channel, roundUp(width*elementBytes, 16))
+	}
+	if at.row == 0 && rows <= 1 {
+		at.row = at.channel * max(1, planes)
+	}
+	at.depth = at.row
+	for _, n := range [...]int{at.channel, at.row, at.group} {
+		ok = ok && n < l2Bytes
+	}
+	return at, ok
+}
+
+// stepTiles are the bytes of the L2 from lo to hi that the tasks of a step use for what
+// is not resident.
+func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
+	lo = l2Bytes
+	alone := true
+	cover := func(base, bytes int) {
+		lo, hi = min(lo, base), max(hi, base+bytes)
+	}
+	gone := map[*tile]bool{}
+	for k, t := range j.steps[step].part.plan.tasks {
+		l := &t.g.L2
+		for which := range operandResult + 1 {
+			alone = alone && kept[access{step, k, which}] == nil
+		}
+		if kept[access{step, k, operand1}] != nil {
+			if t.first != nil && t.first.owner == t {
+				gone[t.first] = true
+			}
+		} else if t.first == nil || !gone[t.first] {
+			cover(int(l.Src1Base.Bytes()), t.tileBytes(int(l.Src1ChannelStride.Bytes()), int(l.Src1RowStride.Bytes()), int(l.Src1GroupStride.Bytes())))
+		}
+		if (t.second != nil && !gone[t.second]) || t.g.Source2On() && kept[access{step, k, operand2}] == nil {
+			cover(int(l.Src2Base.Bytes()), t.tileBytes(int(l.Src2ChannelStride.Bytes()), int(l.Src2RowStride.Bytes()), int(l.Src2GroupStride.Bytes())))
+		}
+		switch {
+		case kept[access{step, k, operandResult}] != nil:
+		case t.g.DestinationOn() && l.ResultCfg.Type() != 1:
+			cover(int(l.ResultBase.Bytes()), min(streamBytes, packed(t.g.OutShape()).row*t.g.OutShape().Height))
+		default:
+			o := t.g.OutShape()
+			cover(int(l.ResultBase.Bytes()), span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.g.ResultTransposed()))
+		}
+	}
+	if hi == 0 || alone {
+		lo = 0
+	}
+	return lo &^ 63, min(l2Bytes, roundUp(hi, 64))
+}
+
+// streamBytes is what a result on its way to memory has in the L2 beside the largest
+// source tile.
+const streamBytes = l2Bytes - MaxTile
+
+// tileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
+// the result needs.
+func (t *task) tileBytes(channel, row, group int) int {
+	c := &t.g.Common
+	s := t.g.InShape()
+	if tile := int(c.TileCfg.TileHeight()); tile < int(c.OutDim.Hout()) {
+		s.Height = min(s.Height, (tile-1)*max(1, int(c.ConvCfg.Sy()))+int(c.ConvCfg.Kh()))
+		s.Groups = 1
+	}
+	if t.inMemory() && group <= row {
+		s.Groups = 1
+	}
+	return span(s, channel, row, group, false) + row - min(row, channel*s.Channels)
+}
+
+// source is the tile of one of the sources, nil for the result.
+func (t *task) source(which operand) *tile {
+	switch which {
+	case operand1:
+		return t.first
+	case operand2:
+		return t.second
+	}
+	return nil
+}
+
+func span(s regs.Shape, channel, row, group int, exchanged bool) int {
+	outer, inner := s.Channels, s.Width
+	if exchanged {
+		outer, inner = inner, outer
+	}
+	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + roundUp(inner*elementBytes, 16)
+}
+
+// reside chooses the tensors that stay in the L2 and places them, and the tiles of every
+// step: shift is what to add to the step's own addresses.
+func (j *joiner) reside() (kept map[access]*resident, shift []int) {
+	chosen := j.candidates()
+	live := make([]bool, len(j.tensors))
+	for _, r := range chosen {
+		live[r.tensor] = true
+	}
+	for {
+		kept = map[access]*resident{}
+		chosen = slices.DeleteFunc(chosen, func(r *resident) bool { return !live[r.tensor] })
+		var list []*extent
+		owner := map[*extent]*resident{}
+		for _, r := range chosen {
+			t := &j.tensors[r.tensor]
+			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last}
+			owner[r.extent] = r
+			list = append(list, r.extent)
+			for _, a := range r.accesses {
+				kept[a] = r
+			}
+		}
+		arenas := make([]*extent, len(j.steps))
+		lows := make([]int, len(j.steps))
+		for i := range j.steps {
+			lo, hi := j.stepTiles(i, kept)
+			arenas[i], lows[i] = &extent{bytes: hi - lo, first: i, last: i, streams: true}, lo
+			list = append(list, arenas[i])
+		}
+		bad := allocate(list, l2Bytes)
+		if bad == nil {
+			shift = make([]int, len(j.steps))
+			for i, a := range arenas {
+				shift[i] = a.base - lows[i]
+			}
+			return kept, shift
+		}
+		// What lives longest for the bytes it saves gives way, at the step that is full.
+		var out *resident
+		for _, r := range chosen {
+			if r.extent.meets(bad) && (out == nil || cmp.Or(
+				cmp.Compare(r.extent.last-r.extent.first, out.extent.last-out.extent.first),
+				cmp.Compare(r.extent.bytes, out.extent.bytes)) > 0) {
+				out = r
+			}
+		}
+		if out == nil { // a step by itself: as it was lowered
+			return map[access]*resident{}, make([]int, len(j.steps))
+		}
+		live[out.tensor] = false
+	}
+}
+
+// settle makes the tasks of a step, which are placed in memory, work on what is resident,
+// and moves their other tiles.
+func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift int) {
+	plan := j.steps[step].part.plan.tasks
+	moved, gone := map[*tile]bool{}, map[*tile]bool{}
+	for k, t := range tasks {
+		l := &t.g.L2
+		if kept[access{step, k, operand1}] != nil && plan[k].first != nil {
+			gone[plan[k].first] = true
+		}
+		if shift != 0 {
+			for which, w := range [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase} {
+				none := which == int(operand2) && t.second == nil && !t.g.Source2On()
+				if !none && kept[access{step, k, operand(which)}] == nil && !gone[plan[k].source(operand(which))] {
+					t.l2(w, int(w.Bytes())+shift)
+				}
+			}
+			for _, tl := range [...]*tile{t.first, t.second, t.result} {
+				if tl != nil && tl.owner != nil && !moved[tl] {
+					moved[tl] = true
+					tl.at.base += shift
+				}
+			}
+		}
+		for _, which := range [...]operand{operand1, operand2, operandResult} {
+			a := access{step, k, which}
+			r := kept[a]
+			if r == nil {
+				continue
+			}
+			at, _ := r.view(plan[k], which)
+			at.base += r.extent.base
+			if r.tile == nil {
+				r.tile = &tile{at: r.at.moved(r.extent.base), bytes: r.extent.bytes, result: true}
+			}
+			if which == operand1 {
+				j.followers(a, func(old *task, _ *layout) bool {
+					later := tasks[slices.Index(plan, old)]
+					if old.first == plan[k].first {
+						later.takes1(at, r.tile)
+					} else {
+						later.takes2(at, r.tile)
+					}
+					return true
+				})
+			}
+			switch which {
+			case operand1:
+				t.takes1(at, r.tile)
+			case operand2:
+				t.takes2(at, r.tile)
+			default:
+				r.tile.owner = t
+				t.stays(at, r.tile)
+			}
+		}
+	}
+	for k, t := range tasks {
+		if _, rest := kept[access{step, k, operand1}]; rest && !t.inMemory() && !t.g.Source2On() {
+			t.tileRows(int(t.g.Common.OutDim.Hout()))
+		}
+	}
+}
+
+// takes1 makes the first source a tile in the L2.
+func (t *task) takes1(at layout, from *tile) {
+	blank := blankRegisters().TileDMASrc
+	d := &t.g.TileDMASrc
+	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
+	d.Src1Base, d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride, d.Src1GroupStride = 0, 0, 0, 0, 0
+	t.h.Bases = t.h.Bases.WithRBase0(0).WithRBE0(false)
+	t.h.Control = t.h.Control.WithSrcLoc(t.g.Source2On())
+	l := &t.g.L2
+	l.SourceCfg = l.SourceCfg.WithType(0).WithDMAFmt(0)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.first = from
+	t.inL2()
+}
+
+// takes2 makes the second source a tile in the L2.
+func (t *task) takes2(at layout, from *tile) {
+	blank := blankRegisters().TileDMASrc
+	d := &t.g.TileDMASrc
+	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
+	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride, d.Src2DepthStride, d.Src2GroupStride = 0, 0, 0, 0, 0
+	t.h.Bases = t.h.Bases.WithRBase1(0).WithRBE1(false)
+	t.h.Control = t.h.Control.WithSrcLoc(t.inMemory())
+	l := &t.g.L2
+	l.SourceCfg &^= twoSourceBit
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.second = from
+	t.inL2()
+}
+
+// inL2 writes which sources of a planar task come from memory: 0x33 both, 0x32 the
+// second, 0x31 the first or none.
+func (t *task) inL2() {
+	if !t.planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
+		return
+	}
+	c := &t.g.Common.Cfg
+	*c &^= bothInMemory | 1
+	switch {
+	case !t.g.Source2On():
+		*c |= 1
+	case t.inMemory():
+		*c |= bothInMemory | 1
+	default:
+		*c |= bothInMemory
+		d := &t.g.TileDMASrc
+		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // any source (346/346)
+	}
+}
+
+// stays leaves a result in the L2 that went to memory.
+func (t *task) stays(at layout, to *tile) {
+	blank := blankRegisters().TileDMADst
+	t.g.TileDMADst = blank
+	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)
+	t.h.Control = t.h.Control.WithDstLoc(false)
+	l := &t.g.L2
+	l.ResultCfg = regs.L2Route(0).WithDMAFmt(1).WithDMAIntl(1)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.l2(&l.ResultGroupStride, at.group)
+	t.result = to
+}

@@ -1,0 +1,286 @@
+package anesim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"anesim/loader"
+	"anesim/loader/lower"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+// A Kind says what a model is.
+type Kind uint8
+
+// Kinds of models.
+const (
+	KindProgram Kind = iota // a compiled program
+	KindLayer               // one layer, to be lowered
+	KindNetwork             // a network, to be lowered
+)
+
+// String names the kind.
+func (k Kind) String() string {
+	switch k {
+	case KindProgram:
+		return "program"
+	case KindLayer:
+		return "layer"
+	case KindNetwork:
+		return "network"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// A Model is what an engine can run: a compiled program, one layer, or a network. It may
+// be run any number of times, from several goroutines at once.
+type Model struct {
+	name    string
+	kind    Kind
+	program *loader.Program  // of KindProgram
+	net     *network.Network // of the other kinds; a layer is a network of one
+
+	mu      sync.Mutex
+	lowered *lowered // the last one made, so that a model that runs again need not be lowered again
+}
+
+// Open reads the model in a file. See [Read].
+func Open(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s: is a directory", path)
+	}
+	return Read(filepath.Base(path), f, info.Size())
+}
+
+// Read reads a model of size bytes. A name that ends in .yaml or .yml is that of a list of
+// layers, one in .onnx that of an ONNX graph (see package [network]); so is a text with a
+// list of layers under any name. All else is a compiled program, whose form its content
+// says (see [loader.Read]).
+//
+// Errors are those of the readers: *[network.FormatError], *[loader.FormatError],
+// *[loader.UnsupportedError], or that of r.
+func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
+	read, err := reader(name, r, size)
+	if err != nil {
+		return nil, err
+	}
+	if read == nil {
+		p, err := loader.Read(name, r, size)
+		if err != nil {
+			return nil, err
+		}
+		return FromProgram(p), nil
+	}
+	if size < 0 || size > onnx.MaxBytes {
+		return nil, &network.FormatError{Off: 0, What: fmt.Sprintf("file of %d bytes, at most %d are read", size, int64(onnx.MaxBytes))}
+	}
+	// ReadAll grows with what arrives: a size that is not true costs nothing.
+	data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	n, err := read(data)
+	if err != nil {
+		return nil, err
+	}
+	if n.Name == "" {
+		n.Name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	return FromNetwork(n), nil
+}
+
+// reader is what reads a network of the form that name and content say, nil where they say
+// a program.
+func reader(name string, r io.ReaderAt, size int64) (func([]byte) (*network.Network, error), error) {
+	head := make([]byte, min(4096, max(0, size)))
+	n, err := r.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	head = head[:n]
+	if bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}) { // a container, whatever its name
+		return nil, nil
+	}
+	if read, ok := networkReaders[strings.ToLower(filepath.Ext(name))]; ok {
+		return read, nil
+	}
+	if listsLayers(head) {
+		return network.ReadYAML, nil
+	}
+	return nil, nil
+}
+
+// networkReaders are the readers of networks by the ends of their files' names.
+var networkReaders = map[string]func([]byte) (*network.Network, error){
+	".yaml": network.ReadYAML,
+	".yml":  network.ReadYAML,
+	".onnx": network.ReadONNX,
+}
+
+// NetworkExtensions are the ends of the names of files that hold a network, sorted.
+func NetworkExtensions() []string { return slices.Sorted(maps.Keys(networkReaders)) }
+
+// listsLayers reports whether the start of a file is text with a key that only a list of
+// layers has. A rune may be cut at the end.
+func listsLayers(head []byte) bool {
+	cut := head
+	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
+		cut = cut[:len(cut)-1]
+	}
+	if !utf8.Valid(cut) || bytes.IndexByte(cut, 0) >= 0 {
+		return false
+	}
+	for line := range bytes.Lines(cut) {
+		if bytes.HasPrefix(line, []byte("layers:")) || bytes.HasPrefix(line, []byte("inputs:")) {
+			return true
+		}
+	}
+	return false
+}
+
+// FromProgram is the model of a program at hand.
+func FromProgram(p *loader.Program) *Model {
+	return &Model{name: p.Name, kind: KindProgram, program: p}
+}
+
+// FromNetwork is the model of a network at hand, which may not be changed from then on.
+func FromNetwork(n *network.Network) *Model {
+	return &Model{name: n.Name, kind: KindNetwork, net: n}
+}
+
+// Identity is the built-in program: a linear layer of 64 to 64 channels whose weights are
+// the identity, in a container as the vendor's compiler writes one.
+func Identity() *Model {
+	p, err := lower.IdentityProgram()
+	if err != nil { // it has no input to depend on
+		panic(err)
+	}
+	return FromProgram(p)
+}
+
+// Layer is a model of one layer: an operation and its keys, each "key=value", as in
+//
+//	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
+//
+// [network.Operations] lists the operations with their keys. Its inputs are x and z (x0,
+// x1, ... of a concat), its output y. Its constants are inputs too, which are
+// pseudo-random unless they are given: "weights" ([cout][cin/groups][kh][kw], [k][n] of
+// matmul, [n][k] of linear), "bias" and "second", a constant operand.
+//
+// Errors are a *[LayerError] or what the engine cannot do.
+func Layer(op string, keys ...string) (*Model, error) {
+	o, err := operation(op)
+	if err != nil {
+		return nil, err
+	}
+	values, err := o.ParseKeys(keys)
+	if err != nil {
+		return nil, layerError(op, err)
+	}
+	l, err := o.Single(values)
+	if err != nil {
+		return nil, layerError(op, err)
+	}
+	l.Name = strings.Join(append([]string{op}, keys...), " ")
+	l.Output = "y"
+	n := &network.Network{Name: l.Name, Layers: []network.Layer{*l}, Outputs: []string{"y"}}
+	return &Model{name: l.Name, kind: KindLayer, net: n}, nil
+}
+
+// Name is the model's: that of its file or network, or a layer's operation and keys.
+func (m *Model) Name() string { return m.name }
+
+// Kind says what the model is.
+func (m *Model) Kind() Kind { return m.kind }
+
+// Network is the network of a model that is one or a single layer, nil of a program. It may
+// not be changed.
+func (m *Model) Network() *network.Network { return m.net }
+
+// Programs are the programs that Run dispatches, in order: one of a program or a layer; of
+// a network as few as its layers allow. Weights that the model does not have are made of
+// o.Seed.
+func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, error) {
+	low, err := m.lower(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	var list []*loader.Program
+	for i := range low.programs {
+		list = append(list, low.programs[i].Program)
+	}
+	return list, nil
+}
+
+// A lowered model is its programs.
+type lowered struct {
+	seed     uint64
+	given    bool // with weights that the options gave
+	programs []network.Program
+	reasons  []string // why a layer is in no program, "" where it is in one
+}
+
+// lower makes the model's programs, or takes those of the run before.
+func (m *Model) lower(ctx context.Context, o *Options) (*lowered, error) {
+	if m.kind == KindProgram {
+		return &lowered{programs: []network.Program{{Program: m.program}}}, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.lowered; l != nil && l.seed == o.Seed && !l.given && !o.givesWeights() {
+		return l, nil
+	}
+	low := &lowered{seed: o.Seed, given: o.givesWeights()}
+	if m.kind == KindLayer {
+		if err := m.lowerLayer(low, o); err != nil {
+			return nil, err
+		}
+	} else {
+		var err error
+		meter := o.meter(StageLower, len(m.net.Layers))
+		if low.programs, low.reasons, err = m.net.LowerContext(ctx, o.Seed, meter.add); err != nil {
+			return nil, err
+		}
+	}
+	m.lowered = low
+	return low, nil
+}
+
+// lowerLayer makes the program of a single layer.
+func (m *Model) lowerLayer(low *lowered, o *Options) error {
+	l := m.net.Layers[0]
+	if err := takeWeights(&l, o); err != nil {
+		return err
+	}
+	w, err := l.Complete(o.Seed)
+	if err != nil {
+		return layerError(l.Op, err)
+	}
+	p, err := lower.Lower(l.Lower, w)
+	if err != nil {
+		return layerError(l.Op, err)
+	}
+	p.Name = m.name
+	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}
+	low.reasons = []string{""}
+	return nil
+}

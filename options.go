@@ -1,0 +1,199 @@
+package anesim
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/x448/float16"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/host"
+)
+
+// Options say how a model runs. The zero value times it once on an M1, without a host and
+// without values: time, bytes and energy do not depend on them.
+type Options struct {
+	Chip hw.Chip   // the zero value is hw.M1
+	Host host.Host // adds its part to the wall time; the zero value adds nothing
+
+	Values bool                         // compute values
+	Inputs map[string][]float16.Float16 // by name, in N, C, H, W order
+	Shapes map[string][]int             // of Inputs, checked where they are known
+	Seed   uint64                       // of the inputs and weights that are not given
+
+	Init      *firmware.InitTable // register-init records; nil for the known ones
+	GateTiles uint32              // tiles to gate after init, bit 2e+h
+	Overrides []firmware.Override // register what-ifs, on every descriptor
+
+	Repeat int           // dispatches of the whole model; 0 is one
+	Idle   time.Duration // gap before each of them
+
+	Workers int    // goroutines for values; 0 is one a processor
+	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
+
+	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
+	// nil is for none.
+	Progress func(Progress)
+}
+
+// An OptionError is an option that no run can have.
+type OptionError struct {
+	Option string
+	What   string
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.What) }
+
+// withDefaults fills in what is left out.
+func (o Options) withDefaults() (Options, error) {
+	bad := func(option, format string, args ...any) (Options, error) {
+		return o, &OptionError{option, fmt.Sprintf(format, args...)}
+	}
+	if o.Chip == (hw.Chip{}) {
+		o.Chip = hw.M1()
+	}
+	if err := checkChip(&o.Chip); err != nil {
+		return o, err
+	}
+	if o.Host.Name == "" {
+		o.Host = noHost()
+	}
+	switch {
+	case o.Repeat < 0:
+		return bad("Repeat", "%d dispatches; must be 0 (for one) or more", o.Repeat)
+	case o.Repeat > maxRepeat:
+		return bad("Repeat", "%d dispatches; at most %d", o.Repeat, maxRepeat)
+	case o.Idle < 0:
+		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
+	case o.Workers < 0:
+		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
+	}
+	o.Repeat = max(1, o.Repeat)
+	return o, nil
+}
+
+// maxRepeat bounds the report of a run, which has every descriptor of every dispatch.
+const maxRepeat = 1 << 24
+
+// checkChip refuses a chip that leaves out what the device divides by.
+func checkChip(c *hw.Chip) error {
+	for _, k := range [...]struct {
+		name  string
+		value float64
+		most  float64
+	}{
+		{"Clock", c.Clock.Value, 1e12}, {"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
+		{"L2Bytes", c.L2Bytes.Value, 1 << 40}, {"L2Banks", c.L2Banks.Value, 1 << 20}, {"L2Granule", c.L2Granule.Value, 1 << 30},
+	} {
+		if !(k.value > 0 && k.value <= k.most) {
+			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be positive, %g at most", k.name, c.Name, k.value, k.most)}
+		}
+	}
+	return nil
+}
+
+func noHost() host.Host {
+	h, _ := host.ByName("none")
+	return h
+}
+
+// ChipByName finds a chip's preset, "m1" or "m1max".
+func ChipByName(name string) (hw.Chip, error) {
+	c, err := hw.ChipByName(name)
+	if err == nil {
+		return c, nil
+	}
+	return c, unknownName("chip", name, ChipNames())
+}
+
+// ChipNames lists the chips' presets.
+func ChipNames() []string {
+	var names []string
+	for _, c := range hw.Chips() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// HostByName finds a host's preset; "none" adds nothing.
+func HostByName(name string) (host.Host, error) {
+	h, err := host.ByName(name)
+	if err == nil {
+		return h, nil
+	}
+	return h, unknownName("host", name, HostNames())
+}
+
+// HostNames lists the hosts' presets.
+func HostNames() []string {
+	var names []string
+	for _, h := range host.Presets() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+func unknownName(what, name string, known []string) error {
+	return fmt.Errorf("%s %q is none of %v%s", what, name, known, hint(Nearest(name, known)))
+}
+
+// ParseTiles reads a list of tiles like "0-3,7" for Options.GateTiles.
+func ParseTiles(list string) (uint32, error) { return firmware.ParseTiles(list) }
+
+// ParseOverride reads a register what-if "GROUP.REGISTER.FIELD=VALUE" for
+// Options.Overrides.
+func ParseOverride(s string) (firmware.Override, error) { return firmware.ParseOverride(s) }
+
+// ReadInit reads a register-init table, binary or CSV, for Options.Init.
+func ReadInit(r io.ReaderAt, size int64) (*firmware.InitTable, error) {
+	return firmware.ReadInit(r, size)
+}
+
+// A Stage is a part of a run that has a progress of its own.
+type Stage uint8
+
+// Stages of a run.
+const (
+	StageLower Stage = iota // layers become programs
+	StageRun                // descriptors run
+)
+
+// String names the stage.
+func (s Stage) String() string {
+	if s == StageLower {
+		return "lowering"
+	}
+	return "running"
+}
+
+// A Progress is how far a stage of a run is.
+type Progress struct {
+	Stage Stage
+	Done  int // layers that are lowered, or descriptors that ran
+	Total int
+}
+
+// A meter counts a stage's steps.
+type meter struct {
+	mu   sync.Mutex
+	now  Progress
+	tell func(Progress)
+}
+
+func (o *Options) meter(s Stage, total int) *meter {
+	return &meter{now: Progress{s, 0, total}, tell: o.Progress}
+}
+
+// add counts steps; it may be called from several goroutines.
+func (m *meter) add(steps int) {
+	if m.tell == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Done += steps
+	m.tell(m.now)
+}

@@ -1,0 +1,197 @@
+package anesim
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+// A definition is what a layer means, in float64 over flat tensors in the order of the
+// text's inputs.
+type definition struct {
+	within float64 // worst error allowed, relative to the largest result and at least 1
+	span   float64 // of the inputs, 1 where it is 0
+	low    float64 // added to them
+	want   func(in [][]float64) []float64
+}
+
+// each applies f element by element.
+func each(f func(float64) float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		out := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			out[i] = f(x)
+		}
+		return out
+	}
+}
+
+// pairwise applies f to two tensors; the second repeats.
+func pairwise(f func(a, b float64) float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		out := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			out[i] = f(x, in[1][i%len(in[1])])
+		}
+		return out
+	}
+}
+
+// overRows applies f to every row of n elements.
+func overRows(n int, f func(row []float64) []float64) func([][]float64) []float64 {
+	return func(in [][]float64) (out []float64) {
+		for row := range slices.Chunk(in[0], n) {
+			out = append(out, f(row)...)
+		}
+		return out
+	}
+}
+
+func sumOf(row []float64) (s float64) {
+	for _, x := range row {
+		s += x
+	}
+	return s
+}
+
+func meanRow(row []float64) []float64 { return []float64{sumOf(row) / float64(len(row))} }
+func maxRow(row []float64) []float64  { return []float64{slices.Max(row)} }
+
+func softmaxRow(row []float64) []float64 {
+	out := make([]float64, len(row))
+	for i, x := range row {
+		out[i] = math.Exp(x - slices.Max(row))
+	}
+	total := sumOf(out)
+	for i := range out {
+		out[i] /= total
+	}
+	return out
+}
+
+func normRow(row []float64) []float64 {
+	mean, spread := sumOf(row)/float64(len(row)), 0.0
+	for _, x := range row {
+		spread += (x - mean) * (x - mean)
+	}
+	out := make([]float64, len(row))
+	for i, x := range row {
+		out[i] = (x - mean) / math.Sqrt(spread/float64(len(row))+1e-5)
+	}
+	return out
+}
+
+// transposed exchanges rows and columns of a matrix of n columns.
+func transposed(n int) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		rows := len(in[0]) / n
+		out := make([]float64, len(in[0]))
+		for i, x := range in[0] {
+			out[i%n*rows+i/n] = x
+		}
+		return out
+	}
+}
+
+// overChannels gathers the c channels of every pixel and applies f.
+func overChannels(c int, f func([]float64) []float64) func([][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		pixels := len(in[0]) / c
+		return overRows(c, f)([][]float64{transposed(pixels)(in)})
+	}
+}
+
+func sigmoidOf(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+func geluOf(x float64) float64    { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
+
+// The texts whose constants are at hand compute the layer that was compiled. Tables
+// interpolate: their worst errors are datapath.md's.
+var definitions = map[string]definition{
+	"unary_abs_c64":                          {0, 1, 0, each(math.Abs)},
+	"chain_add_relu_c512":                    {1e-3, 1, 0, pairwise(func(a, b float64) float64 { return max(0, a+b) })},
+	"binary_add_c64_constant_scalar":         {1e-3, 1, 0, each(func(x float64) float64 { return x + 0.5 })},
+	"binary_add_c512_constant_scalar":        {1e-3, 1, 0, each(func(x float64) float64 { return x + 0.5 })},
+	"binary_sub_1x3x224x224":                 {1e-3, 1, 0, pairwise(func(a, b float64) float64 { return a - b })},
+	"env_bcast_mul_1x96x8x8_runtime_1x1x8x8": {1e-3, 1, 0, pairwise(func(a, b float64) float64 { return a * b })},
+	"norm_layer_norm_ax3_1x64x8x8":           {4e-3, 1, 0, overRows(8, normRow)},
+	"reduce_max_axes_2_3":                    {0, 1, 0, overRows(64, maxRow)},
+	"reduce_probe_max_ax1_1x512x1x1":         {0, 1, 0, overRows(512, maxRow)},
+	"reduce_probe_max_ax1_1x2048x1x1":        {0, 1, 0, overRows(2048, maxRow)},
+	"reduce_mean_axes_1":                     {1e-3, 1, 0, overChannels(64, meanRow)},
+	"reduce_probe_mean_ax1_1x128x16x16":      {1e-3, 1, 0, overChannels(128, meanRow)},
+	"encoder_transpose_r3_021":               {0, 1, 0, transposed(1024)},
+	"encoder_transpose_r3_021_1x1024x375":    {0, 1, 0, transposed(375)},
+	"tile_r_1x8x1x375_reps_113751": {0, 1, 0, func(in [][]float64) (out []float64) {
+		for row := range slices.Chunk(in[0], 375) {
+			for range 375 {
+				for _, x := range row {
+					out = append(out, max(0, x))
+				}
+			}
+		}
+		return out
+	}},
+	"eiln_add_1600x2560":    {1e-3, 1, 0, pairwise(func(a, b float64) float64 { return a + b })},
+	"eiln_mul_1600x2560":    {1e-3, 1, 0, pairwise(func(a, b float64) float64 { return a * b })},
+	"eiln_max_1600x2560":    {0, 1, 0, pairwise(func(a, b float64) float64 { return max(a, b) })},
+	"eiln_abs_1600x2560":    {0, 1, 0, each(math.Abs)},
+	"eiln_square_1600x2560": {1e-3, 4, 0, each(func(x float64) float64 { return x * x })},
+	"eiln_gelu_1600x2560":   {7e-3, 4, 0, each(geluOf)},
+	"eiln_silu_1600x2560":   {6e-3, 4, 0, each(func(x float64) float64 { return x * sigmoidOf(x) })},
+	"eiln_exp_1600x2560":    {2e-3, 4, 0, each(math.Exp)},
+	"eiln_sqrt_1600x2560":   {2e-3, 4, 4, each(math.Sqrt)},
+	"eiln_inv_1600x2560":    {2e-3, 4, 5, each(func(x float64) float64 { return 1 / x })},
+}
+
+// ramp is n multiples of 1/256 from low - span to low + span, in no order.
+func ramp(r *rand.Rand, n int, span, low float64) ([]half, []float64) {
+	h := uniform(r, n)
+	f := make([]float64, n)
+	for i := range h {
+		h[i] = float16.Fromfloat32(h[i].Float32()*float32(span) + float32(low))
+		f[i] = float64(h[i].Float32())
+	}
+	return h, f
+}
+
+func TestOraclesMeanTheirLayers(t *testing.T) {
+	left := make(map[string]bool)
+	for name := range definitions {
+		left[name] = true
+	}
+	for _, o := range oracles(t, "oracles") {
+		d, ok := definitions[o.name]
+		if !ok {
+			continue
+		}
+		delete(left, o.name)
+		if testing.Short() && strings.HasPrefix(o.name, "eiln_") {
+			continue
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		inputs := make(map[string][]half)
+		var in [][]float64
+		for port := range o.program.Inputs() {
+			if port.Name == "weights" {
+				inputs[port.Name] = o.constants
+				continue
+			}
+			h, f := ramp(r, elements(port), max(1, d.span), d.low)
+			inputs[port.Name], in = h, append(in, f)
+		}
+		want := d.want(in)
+		got := run(t, o.program, inputs)
+		scale := 1.0
+		for _, x := range want {
+			scale = max(scale, math.Abs(x))
+		}
+		near(t, o.name, want, got, d.within*scale)
+	}
+	for name := range left {
+		t.Errorf("%s is not among the texts", name)
+	}
+}

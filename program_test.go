@@ -1,0 +1,63 @@
+package anesim_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"anesim/loader/lower"
+)
+
+// The program that the README shows is a module of its own that imports this one; it
+// builds and runs as it stands.
+func TestSeparateModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own")
+	}
+	dir := filepath.Join("testdata", "program")
+	source, err := os.ReadFile(filepath.Join(dir, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(source), "package main\n")
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), "package main\n"+shown) {
+		t.Error("the README does not show testdata/program/main.go")
+	}
+	_, body, _ := strings.Cut(shown, "func main() {\n")
+	if n := strings.Count(body, "\n") - 1; n > 15 {
+		t.Errorf("the program's body has %d lines", n)
+	}
+	file := filepath.Join(t.TempDir(), "concat.hwx")
+	b, err := lower.Example("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		file string
+		want string // regular expression
+	}{
+		{file, `(?s)^pass \d+ cycles, .*\npass \d+ cycles, .*\n[0-9.]+ ns of engine time, \d+ bytes moved\n$`},
+		{filepath.Join("..", "..", "tools", "anesim", "examples", "transformer.yaml"), `(?s)^.*us of engine time, \d+ bytes moved\n$`},
+	} {
+		c := exec.Command("go", "run", ".", tc.file)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if !regexp.MustCompile(tc.want).Match(out) {
+			t.Errorf("%s: %s", tc.file, out)
+		}
+	}
+}

@@ -1,0 +1,369 @@
+package anesim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/evidence"
+	"anesim/loader"
+	"anesim/loader/lower"
+	"anesim/loader/network"
+)
+
+// An Output is a tensor that went in or came out: a port and its values.
+type Output struct {
+	Port *loader.Port
+	Data []float16.Float16 // N, C, H, W order
+}
+
+// A Result is what a run did.
+type Result struct {
+	Model   *Model
+	Options Options // as the run took them, with the defaults filled in
+
+	// Report is the engine's account: every descriptor in the order they ran, with cycles
+	// by cause, bytes and energy, their sums, and the device's faults. Of a network it
+	// leaves out the layers that a fault cut short.
+	Report *hw.Report
+	// Layers are those of a network or the one of a layer, whether they are modelled or
+	// not. A compiled program does not say what its layers are.
+	Layers []LayerResult
+	// Programs are those that were dispatched, in order.
+	Programs []ProgramResult
+
+	Inputs  []Output // of a program or layer, as they were given or made
+	Outputs []Output // none unless every value they rest on was computed
+	// Synthetic names the inputs that nobody gave: they are pseudo-random from the seed.
+	Synthetic []string
+}
+
+// A ProgramResult is what the dispatches of one program did.
+type ProgramResult struct {
+	Program *loader.Program
+	First   int         // its first layer, of a network
+	Runs    []lower.Run // descriptors of each layer, from First on; none of a compiled program
+	Why     string      // what ended the program before it, where that was not a layer that is not modelled
+
+	Err        error             // why it could not be dispatched; the rest is zero then
+	Report     *hw.Report        // of all dispatches
+	Dispatches []Dispatch        // those that were begun, with their parts of the report
+	Host       clock.Nanoseconds // what the host adds to each
+	Inputs     []Output
+	Outputs    []Output
+	Synthetic  []string
+}
+
+// A LayerResult is what a layer's descriptors did.
+type LayerResult struct {
+	Layer   *network.Layer
+	Program int        // the one it is in, from 1; 0 for none
+	Reason  string     // why it is not modelled, "" where it is
+	Report  *hw.Report // of its descriptors in every dispatch, without the dispatch's own energy; nil where it is not modelled
+	Fault   *hw.Fault
+	Data    []float16.Float16 // its result, where that leaves its program with values
+	Note    string            // why its values were not computed, where they were asked for
+	Caveat  string            // what its values rest on that is not known of real programs
+}
+
+// Modelled reports whether the layer is in the totals.
+func (l *LayerResult) Modelled() bool { return l.Report != nil }
+
+// end makes the result of what the programs did.
+func (r *execution) end() *Result {
+	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic}
+	if r.model.kind == KindProgram {
+		p := &r.programs[0]
+		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs
+		return res
+	}
+	n := r.model.net
+	for i := range n.Layers {
+		res.Layers = append(res.Layers, LayerResult{Layer: &n.Layers[i], Reason: r.lowered.reasons[i]})
+	}
+	for k := range res.Programs {
+		res.layers(k)
+	}
+	if r.model.kind == KindLayer {
+		p := &r.programs[0]
+		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs
+		return res
+	}
+	res.report()
+	return res
+}
+
+// layers gives the layers of the k-th program what their descriptors did.
+func (r *Result) layers(k int) {
+	p := &r.Programs[k]
+	for i := range p.Runs {
+		l := &r.Layers[p.First+i]
+		l.Program = k + 1
+		if p.Err != nil {
+			l.Reason = p.Err.Error()
+			continue
+		}
+		l.record(p, p.Runs[i])
+		if len(p.Outputs) == 0 {
+			continue
+		}
+		for _, out := range p.Outputs {
+			if out.Port.Name == l.Layer.Output {
+				l.Data = out.Data
+			}
+		}
+		if l.Data != nil && r.Model.kind == KindNetwork && slices.Contains(r.Model.net.Outputs, l.Layer.Output) {
+			s := l.Layer.Out
+			port := &loader.Port{Name: l.Layer.Output, Direction: loader.Output, Shape: [4]int{s.N, s.C, s.H, s.W}}
+			r.Outputs = append(r.Outputs, Output{port, l.Data})
+		}
+	}
+}
+
+// record takes in what the layer's descriptors did in every dispatch of its program.
+func (l *LayerResult) record(p *ProgramResult, run lower.Run) {
+	all, r := p.Report, new(hw.Report)
+	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
+		for i := range all.Descriptors[at:][:run.Tasks] {
+			d := &all.Descriptors[at+i]
+			include(r, d)
+			if l.Note == "" {
+				l.Note = d.Note()
+			}
+			if l.Caveat == "" {
+				l.Caveat = d.Caveat()
+			}
+		}
+	}
+	if len(all.Faults) == 0 {
+		l.Report = r
+		return
+	}
+	fault := &all.Faults[0]
+	switch at := fault.Descriptor; {
+	case at >= run.First+run.Tasks:
+		l.Report = r
+	case at >= run.First:
+		l.Fault = fault
+		l.Reason = "device fault: " + fault.String()
+	default:
+		l.Reason = "behind a device fault"
+	}
+}
+
+// include adds a descriptor to a report.
+func include(r *hw.Report, d *hw.DescriptorReport) {
+	r.Descriptors = append(r.Descriptors, *d)
+	r.Cycles += d.Cycles.Total()
+	r.Time += d.Time
+	r.Energy += d.Energy
+	r.MACs += d.MACs
+	r.DMA.Source1 += d.DMA.Source1
+	r.DMA.Source2 += d.DMA.Source2
+	r.DMA.Kernel += d.DMA.Kernel
+	r.DMA.Destination += d.DMA.Destination
+}
+
+// report adds a network up, in the order in which its descriptors ran.
+func (r *Result) report() {
+	r.Report = new(hw.Report)
+	for d, p := range r.dispatches() {
+		counted := r.counted(p, d)
+		for i := range counted.Descriptors {
+			include(r.Report, &counted.Descriptors[i])
+		}
+	}
+	for i := range r.Programs {
+		if rep := r.Programs[i].Report; rep != nil {
+			r.Report.Dispatch += rep.Dispatch
+			r.Report.Faults = append(r.Report.Faults, rep.Faults...)
+		}
+	}
+	r.Report.Energy += r.Report.Dispatch
+}
+
+// dispatches yields every dispatch with its program: all programs in order, then all of
+// them again where they are repeated.
+func (r *Result) dispatches() func(func(*Dispatch, *ProgramResult) bool) {
+	return func(yield func(*Dispatch, *ProgramResult) bool) {
+		for n := range r.Options.Repeat {
+			for k := range r.Programs {
+				p := &r.Programs[k]
+				if n < len(p.Dispatches) && !yield(&p.Dispatches[n], p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// layer is the layer that a descriptor of a program is of, nil where it is none's.
+func (r *Result) layer(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
+	for i, run := range p.Runs {
+		if d.Index >= run.First && d.Index < run.First+run.Tasks {
+			return &r.Layers[p.First+i]
+		}
+	}
+	return nil
+}
+
+// counted is a dispatch with those of its descriptors that are in the totals: of a
+// network, none of a layer that a fault cut short.
+func (r *Result) counted(p *ProgramResult, d *Dispatch) Dispatch {
+	if r.Model.kind != KindNetwork {
+		return *d
+	}
+	all := *d
+	all.Descriptors = nil
+	for i := range d.Descriptors {
+		if l := r.layer(p, &d.Descriptors[i]); l != nil && l.Report != nil {
+			all.Descriptors = append(all.Descriptors, d.Descriptors[i])
+		}
+	}
+	return all
+}
+
+// Timeline lays the run out on the wall clock.
+func (r *Result) Timeline() *Timeline {
+	l := &Timeline{Waiting: r.Options.Chip.Waiting}
+	for d, p := range r.dispatches() {
+		if r.Model.kind == KindNetwork {
+			l.Label = func(d *hw.DescriptorReport) string {
+				return fmt.Sprintf("%s: descriptor %d: %v", r.layer(p, d).Layer.Name, d.Index, d.Op)
+			}
+		}
+		c := r.counted(p, d)
+		l.Add(&c, p.Host)
+	}
+	return l
+}
+
+// Host is what the host adds to the engine's time.
+func (r *Result) Host() (t clock.Nanoseconds) {
+	for i := range r.Programs {
+		p := &r.Programs[i]
+		t += p.Host * clock.Nanoseconds(len(p.Dispatches))
+	}
+	return t
+}
+
+// Time is the engine's time with the interval that four of five measurements lie in.
+func (r *Result) Time() (t, low, high clock.Nanoseconds) {
+	low, high = r.Report.Interval()
+	return r.Report.Time, low, high
+}
+
+// Wall is the time on the wall clock: the engine's, the host's, idling and waking.
+func (r *Result) Wall() clock.Nanoseconds {
+	l := r.Timeline()
+	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time
+}
+
+// Causes are the engine's cycles by what they were spent on.
+func (r *Result) Causes() hw.Accounting { return r.Report.Accounting() }
+
+// Missing are the layers that are in no total.
+func (r *Result) Missing() (list []*LayerResult) {
+	for i := range r.Layers {
+		if !r.Layers[i].Modelled() {
+			list = append(list, &r.Layers[i])
+		}
+	}
+	return list
+}
+
+// LeftOut is what the totals of every network leave out.
+const LeftOut = "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"
+
+// Limits are what the model does not know or do and the run met, those that leave values
+// or time out before those that qualify them, each with all the places it was met at.
+func (r *Result) Limits() []evidence.Limit {
+	var g limitGroups
+	if r.Model.kind == KindNetwork {
+		g.add(evidence.NotModelled, LeftOut, "")
+		for _, l := range r.Missing() {
+			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
+		}
+	}
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		if p.Report == nil {
+			continue
+		}
+		for i := range p.Report.Descriptors {
+			d := &p.Report.Descriptors[i]
+			where := "descriptor " + strconv.Itoa(d.Index)
+			if r.Model.kind == KindNetwork {
+				if l := r.layer(p, d); l != nil {
+					where = "layer " + l.Layer.Name
+				}
+			}
+			for _, l := range d.Limits {
+				g.add(l.Kind, l.What, where)
+			}
+		}
+	}
+	return g.list()
+}
+
+// limitGroups are limits by kind and words.
+type limitGroups struct {
+	limits []evidence.Limit
+	where  [][]string
+}
+
+func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
+	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
+	if i < 0 {
+		i = len(g.limits)
+		g.limits, g.where = append(g.limits, evidence.Limit{Kind: kind, What: what}), append(g.where, nil)
+	}
+	if where != "" && !slices.Contains(g.where[i], where) {
+		g.where[i] = append(g.where[i], where)
+	}
+}
+
+func (g *limitGroups) list() []evidence.Limit {
+	for i := range g.limits {
+		g.limits[i].Where = strings.Join(g.where[i], ", ")
+	}
+	slices.SortStableFunc(g.limits, func(a, b evidence.Limit) int {
+		switch {
+		case a.Blocks() == b.Blocks():
+			return 0
+		case a.Blocks():
+			return -1
+		}
+		return 1
+	})
+	return g.limits
+}
+
+// Summary is the first elements of the tensor and its range, on one line.
+func (o *Output) Summary() string {
+	const shown = 4
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, h := range o.Data {
+		v := float64(h.Float32())
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, h := range o.Data[:min(shown, len(o.Data))] {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%g", h.Float32())
+	}
+	if len(o.Data) > shown {
+		b.WriteString(" ...")
+	}
+	fmt.Fprintf(&b, "] in [%g, %g]", lo, hi)
+	return b.String()
+}

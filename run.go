@@ -1,0 +1,349 @@
+package anesim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// An InputError is an input that does not fit the model.
+type InputError struct {
+	Name string
+	What string
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
+
+// Run runs a program that is at hand, as [Model.Run] does.
+func Run(p *loader.Program, o Options) (*Result, error) {
+	return FromProgram(p).Run(context.Background(), o)
+}
+
+// Run runs the model: it lowers what has to be, links, boots the firmware and walks the
+// chains of descriptors. A device fault is in the result, not an error.
+//
+// Errors are an *[OptionError], an *[InputError], that of ctx, or what is wrong with the
+// program. Cancelling ctx ends a run between two descriptors.
+func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	low, err := m.lower(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	for k := range low.programs {
+		if err := r.program(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	return r.end(), nil
+}
+
+// An execution is a model on its way through an engine.
+type execution struct {
+	model   *Model
+	lowered *lowered
+	options Options
+	meter   *meter
+
+	tensors   map[string][]float16.Float16 // of a network, by name
+	programs  []ProgramResult
+	synthetic []string
+}
+
+// begin checks what the caller gave.
+func (r *execution) begin() error {
+	o := &r.options
+	total := 0
+	for i := range r.lowered.programs {
+		total += r.lowered.programs[i].TaskCount
+	}
+	r.meter = o.meter(StageRun, total*o.Repeat)
+	if r.model.kind == KindNetwork {
+		return r.networkInputs()
+	}
+	p := r.lowered.programs[0].Program
+	if r.model.kind == KindLayer && o.givesWeights() {
+		given := o.Inputs
+		o.Inputs = map[string][]float16.Float16{}
+		for name, data := range given {
+			if !slices.Contains(weightNames[:], name) {
+				o.Inputs[name] = data
+			}
+		}
+	}
+	if o.Budget == 0 {
+		o.Budget = hw.DefaultBudget
+	}
+	return checkInputs(p, o)
+}
+
+// program runs the k-th program on what those before it made.
+func (r *execution) program(ctx context.Context, k int) error {
+	p := &r.lowered.programs[k]
+	o := r.options
+	if r.model.kind == KindNetwork {
+		if o.Budget == 0 {
+			o.Budget = hw.DefaultBudget * uint64(len(p.Runs))
+		}
+		if slices.ContainsFunc(r.programs, func(p ProgramResult) bool { return p.Report != nil }) {
+			o.Idle = 0 // the network's gap stands before its first program
+		}
+		o.Inputs = map[string][]float16.Float16{}
+		for port := range p.Inputs() {
+			if data, ok := r.tensors[port.Name]; ok {
+				o.Inputs[port.Name] = data
+			}
+		}
+	}
+	res, err := dispatch(ctx, p.Program, &o, r.meter)
+	switch {
+	case err == nil:
+	case r.model.kind != KindNetwork || ctx.Err() != nil:
+		return err
+	default:
+		res = &ProgramResult{Err: err}
+	}
+	res.Program, res.First, res.Runs, res.Why = p.Program, p.First, p.Runs, p.Why
+	for _, in := range res.Inputs {
+		if name := in.Port.Name; slices.Contains(res.Synthetic, name) {
+			r.tensors[name] = in.Data // the same to every layer that reads it
+			r.synthetic = append(r.synthetic, name)
+		}
+	}
+	for _, out := range res.Outputs {
+		r.tensors[out.Port.Name] = out.Data
+	}
+	r.programs = append(r.programs, *res)
+	return nil
+}
+
+// networkInputs takes in the values that the options and the network's file give.
+func (r *execution) networkInputs() error {
+	n, o := r.model.net, &r.options
+	for name, data := range n.Constants {
+		if data != nil { // a file may leave its constants out
+			r.tensors[name] = data
+		}
+	}
+	var names []string
+	for _, in := range n.Inputs {
+		names = append(names, in.Name)
+		data, ok := o.Inputs[in.Name]
+		if !ok {
+			continue
+		}
+		if want := in.Shape.Elements(); want != len(data) {
+			return &InputError{in.Name, fmt.Sprintf("%d elements, the network takes %d", len(data), want)}
+		}
+		s := in.Shape
+		if err := checkShape(in.Name, o.Shapes[in.Name], [4]int{s.N, s.C, s.H, s.W}); err != nil {
+			return err
+		}
+		r.tensors[in.Name] = data
+	}
+	for _, name := range sortedNames(o.Inputs) {
+		if !slices.Contains(names, name) {
+			return &InputError{name, fmt.Sprintf("the network has no such input; it has %q", names)}
+		}
+	}
+	return nil
+}
+
+// dispatch links a program and dispatches it.
+func dispatch(ctx context.Context, p *loader.Program, o *Options, m *meter) (*ProgramResult, error) {
+	linked, err := p.Link()
+	if err != nil {
+		return nil, err
+	}
+	mem, err := memory(linked)
+	if err != nil {
+		return nil, err
+	}
+	res := &ProgramResult{Program: p}
+	if o.Values {
+		if err := settle(mem, linked.Tasks, p); err != nil {
+			return nil, err
+		}
+		for port := range p.Inputs() {
+			data, given := o.Inputs[port.Name]
+			if !given {
+				data = pseudoRandom(port, o.Seed)
+				res.Synthetic = append(res.Synthetic, port.Name)
+				if err := mem.MakeUp(port.Address, port.Bytes); err != nil {
+					return nil, err
+				}
+			}
+			if err := transfer(mem, port, data, true); err != nil {
+				return nil, err
+			}
+			res.Inputs = append(res.Inputs, Output{port, data})
+		}
+	}
+	init := o.Init
+	if init == nil {
+		init = firmware.Known()
+	}
+	ctl := firmware.New(init)
+	ctl.Overrides = o.Overrides
+	if err := ctl.GateTiles(o.GateTiles); err != nil {
+		return nil, err
+	}
+	engine := &engine{Device: hw.New(mem, hw.Options{Chip: o.Chip, Values: o.Values, Workers: o.Workers, Budget: o.Budget}), ctx: ctx, meter: m}
+	ctl.PowerTimes = powerTimes(&o.Chip)
+	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this run, which has just ended
+	res.Report = engine.Report()
+	for n := range o.Repeat {
+		if n > 0 {
+			engine.Dispatch()
+		}
+		rep := engine.Report()
+		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
+		gap := clock.Nanoseconds(o.Idle.Nanoseconds())
+		d := Dispatch{Idle: gap, Waiting: ctl.Idle(gap)}
+		first := len(res.Report.Descriptors)
+		if _, err := ctl.Run(&linked.Stream, engine); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d.Wake = ctl.WakeTime()
+		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
+		res.Dispatches = append(res.Dispatches, d)
+		if len(res.Report.Faults) > 0 {
+			break
+		}
+	}
+	for i := range res.Dispatches {
+		res.Dispatches[i].Energy = res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
+	}
+	if o.Values && res.Report.Complete() {
+		for port := range p.Outputs() {
+			data := make([]float16.Float16, elements(port))
+			if err := transfer(mem, port, data, false); err != nil {
+				return nil, err
+			}
+			res.Outputs = append(res.Outputs, Output{port, data})
+		}
+	}
+	res.Host = hostTime(&o.Host, res)
+	return res, nil
+}
+
+// An engine is a device that a context can stop and that tells of its progress.
+type engine struct {
+	*hw.Device
+	ctx   context.Context
+	meter *meter
+}
+
+// Execute runs one task unless the context is done.
+func (e *engine) Execute(t *regs.Task) (halt bool) {
+	if e.ctx.Err() != nil {
+		return true
+	}
+	halt = e.Device.Execute(t)
+	e.meter.add(1)
+	return halt
+}
+
+func memory(l *loader.Linked) (*dma.Memory, error) {
+	segs := make([]dma.Segment, len(l.Map))
+	for i, s := range l.Map {
+		name := s.Name
+		if s.Section != "" {
+			name += "," + s.Section
+		}
+		segs[i] = dma.Segment{Name: name, Addr: s.Addr, Size: s.Size, Data: s.Data}
+	}
+	return dma.NewMemory(segs)
+}
+
+// settle checks every access of the run once, so that each segment takes the memory it
+// needs at its first touch.
+func settle(mem *dma.Memory, tasks []*regs.Task, p *loader.Program) error {
+	var ops regs.Operands
+	for _, t := range tasks {
+		ops.Resolve(&t.Groups)
+		for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
+			o := ops.List()[i]
+			if !o.DRAM {
+				continue
+			}
+			low, high := o.Extent()
+			if err := mem.Check(addr+uint64(low), uint64(high-low)); err != nil {
+				return fmt.Errorf("descriptor %d: %w", t.Index, err)
+			}
+		}
+	}
+	for i := range p.Ports {
+		port := &p.Ports[i]
+		if err := checkPort(mem, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkInputs makes sure that what is given are inputs of the program.
+func checkInputs(p *loader.Program, o *Options) error {
+	var names []string
+	for port := range p.Inputs() {
+		names = append(names, port.Name)
+	}
+	for _, name := range sortedNames(o.Inputs) {
+		port, ok := p.Port(name, loader.Input)
+		if !ok {
+			return &InputError{name, fmt.Sprintf("the program has no such input; it has %q", names)}
+		}
+		if n := elements(port); n != len(o.Inputs[name]) {
+			return &InputError{name, fmt.Sprintf("%d elements, the port takes %d (%v)", len(o.Inputs[name]), n, port.Shape)}
+		}
+		if err := checkShape(name, o.Shapes[name], port.Shape); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkShape holds a shape that is known against the one wanted, up to leading ones.
+func checkShape(name string, got []int, want [4]int) error {
+	if got == nil {
+		return nil
+	}
+	trim := func(s []int) []int {
+		for len(s) > 0 && s[0] == 1 {
+			s = s[1:]
+		}
+		return s
+	}
+	if !slices.Equal(trim(got), trim(want[:])) {
+		return &InputError{name, fmt.Sprintf("shape %v, the input has %v", got, want)}
+	}
+	return nil
+}
+
+func sortedNames(inputs map[string][]float16.Float16) []string {
+	names := make([]string, 0, len(inputs))
+	for name := range inputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

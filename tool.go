@@ -1,0 +1,82 @@
+package anesim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"runtime/debug"
+
+	"anesim/hw"
+	"anesim/hw/evidence"
+	"anesim/hw/host"
+)
+
+// A Tool says which build of the model made a document.
+type Tool struct {
+	Version   string `json:"version"`            // of the module, "(devel)" for none
+	Revision  string `json:"revision,omitempty"` // of the source it was built from, with + where that was changed
+	Constants string `json:"constants"`          // hash of every constant of the chips and hosts
+}
+
+// ThisTool is the build that runs.
+func ThisTool() Tool {
+	t := Tool{Version: "(devel)", Constants: constantsHash()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	if v := moduleVersion(info); v != "" {
+		t.Version = v
+	}
+	const short = 12
+	for _, s := range info.Settings {
+		switch {
+		case info.Main.Path != modulePath:
+		case s.Key == "vcs.revision":
+			t.Revision = s.Value[:min(short, len(s.Value))] + t.Revision
+		case s.Key == "vcs.modified" && s.Value == "true":
+			t.Revision += "+"
+		}
+	}
+	return t
+}
+
+const modulePath = "anesim"
+
+// moduleVersion is the version of this module in a build, as the main one or as one that
+// it depends on.
+func moduleVersion(info *debug.BuildInfo) string {
+	if info.Main.Path == modulePath {
+		return info.Main.Version
+	}
+	for _, m := range info.Deps {
+		if m.Path == modulePath {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+// constantsHash is the same for two builds that have the same constants.
+func constantsHash() string {
+	h := sha256.New()
+	for _, c := range hw.Chips() {
+		fmt.Fprintf(h, "chip %s\n", c.Name)
+		for name, k := range c.Constants() {
+			hashConstant(h, name, k)
+		}
+	}
+	for _, p := range host.Presets() {
+		fmt.Fprintf(h, "host %s\n", p.Name)
+		for name, k := range p.Constants() {
+			hashConstant(h, name, k)
+		}
+	}
+	const digits = 12
+	return hex.EncodeToString(h.Sum(nil))[:digits]
+}
+
+func hashConstant(h hash.Hash, name string, c evidence.Constant) {
+	fmt.Fprintf(h, "%s %g %s %s\n", name, c.Value, c.Unit, c.Evidence)
+}

@@ -1,0 +1,60 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"anesim"
+)
+
+type flagOf = pflag.Flag
+
+// programFiles completes the names of programs.
+func programFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"hwx", "bin"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// networkFiles completes the name of a network.
+func networkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var list []string
+	for _, ext := range anesim.NetworkExtensions() {
+		list = append(list, strings.TrimPrefix(ext, "."))
+	}
+	return list, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// operationWords completes an operation and its keys.
+func operationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return anesim.OperationNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+	var list []string
+	for _, o := range anesim.Operations() {
+		if o.Name != args[0] {
+			continue
+		}
+		for _, k := range o.AllKeys() {
+			list = append(list, k.Name+"=\t"+k.Help)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeFlags completes the values of a command's flags.
+func completeFlags(c *cobra.Command) {
+	words := func(name string, list []string) {
+		if c.Flags().Lookup(name) != nil {
+			c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	words("chip", anesim.ChipNames())
+	words("host", anesim.HostNames())
+	if c.Flags().Lookup("out") != nil {
+		c.MarkFlagDirname("out")
+	}
+}

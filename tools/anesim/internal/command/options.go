@@ -1,0 +1,126 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/x448/float16"
+
+	"anesim"
+)
+
+// runFlags are the flags of every command that runs a model.
+type runFlags struct {
+	chip       string
+	host       string
+	in         []string
+	out        string
+	seed       uint64
+	timingOnly bool
+	gateTiles  string
+	set        []string
+	repeat     int
+	idle       time.Duration
+	init       string
+	counters   bool
+	constants  bool
+	json       bool
+	csv        bool
+}
+
+func (f *runFlags) register(s *pflag.FlagSet) {
+	s.SortFlags = false
+	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1 or m1max")
+	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
+	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
+	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
+	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
+	s.BoolVar(&f.timingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
+	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
+	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
+	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
+	s.DurationVar(&f.idle, "idle", 0, "let the engine idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
+	s.StringVar(&f.init, "init", "", "register-init table from `FILE`, binary or CSV")
+	s.BoolVar(&f.counters, "counters", false, "print the 24 counters of each descriptor")
+	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
+	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
+	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
+}
+
+// registerOnly registers the named ones of run's flags.
+func (f *runFlags) registerOnly(s *pflag.FlagSet, names ...string) {
+	s.SortFlags = false
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.register(all)
+	for _, name := range names {
+		s.AddFlag(all.Lookup(name))
+	}
+}
+
+// idleHelp says what --idle does to a report.
+const idleHelp = `With --idle the engine has idled before each dispatch. Idling and the wake after it are
+wall time, never the engine's, and cost energy: the waiting power until the rails go off,
+then nothing, and the waiting power over the wake. The constants are WakeGap, WakeTime,
+ColdGap, ColdWake and RailsOff of anesim run --constants.`
+
+// options turns the flags into a run's.
+func (f *runFlags) options() (o anesim.Options, err error) {
+	switch {
+	case f.json && f.csv:
+		return o, usage("--json and --csv are mutually exclusive")
+	case f.repeat < 1:
+		return o, usage("--repeat %d: must be 1 or more", f.repeat)
+	case f.idle < 0:
+		return o, usage("--idle %v: must be 0 or more", f.idle)
+	case f.timingOnly && f.out != "":
+		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
+	}
+	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle}
+	if o.Chip, err = anesim.ChipByName(f.chip); err != nil {
+		return o, &usageError{err}
+	}
+	if o.Host, err = anesim.HostByName(cmp.Or(f.host, "none")); err != nil {
+		return o, &usageError{err}
+	}
+	if f.gateTiles != "" {
+		if o.GateTiles, err = anesim.ParseTiles(f.gateTiles); err != nil {
+			return o, &usageError{err}
+		}
+	}
+	for _, s := range f.set {
+		v, err := anesim.ParseOverride(s)
+		if err != nil {
+			return o, &usageError{err}
+		}
+		o.Overrides = append(o.Overrides, v)
+	}
+	if f.init != "" {
+		if err = readInit(&o, f.init); err != nil {
+			return o, inFile(f.init, err)
+		}
+	}
+	o.Inputs, o.Shapes = make(map[string][]float16.Float16), make(map[string][]int)
+	for _, s := range f.in {
+		name, file, ok := strings.Cut(s, "=")
+		if !ok || name == "" || file == "" {
+			return o, usage("--in %q: requires NAME=FILE", s)
+		}
+		if _, twice := o.Inputs[name]; twice {
+			return o, usage("--in %s is given twice", name)
+		}
+		if o.Inputs[name], o.Shapes[name], err = readTensor(file); err != nil {
+			return o, inFile(file, err)
+		}
+	}
+	return o, nil
+}
+
+// interruptible is a context that an interrupt ends.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt)
+}

@@ -1,0 +1,96 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"anesim"
+)
+
+// writeNetwork is the report of a network for people.
+func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) error {
+	p := newPager(w)
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Network), plural(len(d.Layers), "layer"),
+		plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.printf("")
+	t := &table{columns: []column{
+		{"layer", 0, true}, {"op", 0, true}, {"in", 4, false}, {"out", 2, false}, {"kernel", 5, false}, {"tds", 6, false},
+		{"cycles", 3, false}, {"bound by", 0, true}, {"moved", 3, false}, {"GB/s", 7, false}, {"time", 0, false}, {"energy", 1, false},
+		{"TFLOP/s", 7, false},
+	}}
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		op := l.Op
+		if l.Activation != "" {
+			op += "+" + l.Activation
+		}
+		row := []string{escaped(l.Name), escaped(op), dims(l.In), dims(l.Out), l.Kernel}
+		if l.Modelled {
+			row = append(row, strconv.Itoa(l.Descriptors), countText(l.Total.Cycles), causeText(l.Bound), bytesText(l.Total.DMABytes),
+				rateText(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), rateText(l.TFLOPS))
+		} else {
+			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
+		}
+		t.add(row...)
+	}
+	p.table(t, 0)
+	p.printf("")
+	dispatch := "the dispatch"
+	if len(d.Programs) != 1 {
+		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
+	}
+	p.totals(&d.Total, d.Peak, dispatch)
+	p.wall(res, &d.Total, d.Host)
+	p.causes(&d.Cycles, d.Total.Saved)
+	p.energies(&d.Total)
+	p.programs(d)
+	p.printf("note: %s", anesim.LeftOut)
+	p.values(res, d)
+	if len(d.NotModelled) > 0 {
+		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))
+	}
+	for _, m := range d.NotModelled {
+		p.printf("  %s (%s): %s", escaped(m.Name), escaped(m.Op), escaped(strings.TrimPrefix(m.Reason, m.Op+": ")))
+	}
+	return p.err
+}
+
+// programs says which layers each program has, and why it is not more.
+func (p *pager) programs(d *anesim.NetworkDocument) {
+	for k, x := range d.Programs {
+		line := fmt.Sprintf("program %d: %s", k+1, escaped(x.First))
+		if x.Layers > 1 {
+			line += " to " + escaped(x.Last)
+		}
+		line += fmt.Sprintf(", %s, %s, %d bytes of scratch", plural(x.Layers, "layer"), plural(x.Descriptors, "descriptor"), x.ScratchBytes)
+		if x.Why != "" {
+			line += "; not one with the program before: " + escaped(x.Why)
+		}
+		if x.File != "" {
+			line += "; written to " + escaped(x.File)
+		}
+		p.printf("%s", line)
+	}
+}
+
+// values says what went in and came out, and what the values rest on.
+func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
+	for _, name := range d.Synthetic {
+		p.printf("input   %s  pseudo-random, seed %d", escaped(name), res.Options.Seed)
+	}
+	for _, o := range res.Outputs {
+		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Port.Shape, anesim.Checksum(o.Data), o.Summary())
+	}
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.Caveat != "" {
+			p.printf("caveat  %s: %s", escaped(l.Name), l.Caveat)
+		}
+	}
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.Note != "" {
+			p.printf("no values: %s: %s", escaped(l.Name), l.Note)
+		}
+	}
+}

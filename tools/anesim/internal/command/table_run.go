@@ -1,0 +1,258 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim"
+)
+
+// writeRun is the report of a program or a layer for people.
+func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlags) error {
+	p := newPager(w)
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(d.Descriptors), "descriptor"),
+		d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.printf("")
+	t := &table{columns: []column{
+		{"td", 0, false}, {"op", 0, true}, {"in", 0, false}, {"out", 0, false}, {"kernel", 4, false}, {"engines", 6, false},
+		{"cycles", 0, false}, {"compute", 7, false}, {"bound by", 0, true}, {"moved", 2, false}, {"GB/s", 5, false},
+		{"time", 0, false}, {"interval", 8, false}, {"energy", 3, false}, {"vendor us", 9, false},
+	}}
+	for i := range d.Descriptors {
+		x := &d.Descriptors[i]
+		t.add(strconv.Itoa(x.Index), x.Op, extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win), extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout),
+			kernelOf(x), engines(x), countText(x.Cycles.Total), fmt.Sprintf("%.1f%%", percent(x.Cycles.Compute, x.Cycles.Total)),
+			causeText(x.Bound), bytesText(x.DMA.Total), rateText(perNs(x.DMA.Total, x.TimeNs)),
+			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
+	}
+	p.table(t, 0)
+	p.printf("")
+	p.totals(&d.Total, d.Peak, "the dispatch")
+	p.wall(res, &d.Total, d.Host)
+	p.causes(&d.Cycles, d.Total.Saved)
+	p.energies(&d.Total)
+	p.advice(d)
+	if f.counters {
+		p.counters(d)
+	}
+	p.ports(res)
+	for _, x := range res.Report.Faults {
+		p.printf("FAULT: %s", escaped(x.String()))
+	}
+	if f.constants {
+		p.constants(d)
+	}
+	return p.err
+}
+
+func perNs[T ~float64](n uint64, t T) float64 {
+	if t <= 0 {
+		return 0
+	}
+	return float64(n) / float64(t)
+}
+
+func kernelOf(d *anesim.DescriptorDocument) string {
+	if d.Op != "conv" && d.Op != "matmul" {
+		return "-"
+	}
+	k := fmt.Sprintf("%dx%d", d.Shape.Kh, d.Shape.Kw)
+	if d.Shape.Groups > 1 {
+		k += fmt.Sprintf("/%d", d.Shape.Groups)
+	}
+	return k
+}
+
+func engines(d *anesim.DescriptorDocument) string {
+	if d.Engines == 0 {
+		return "planar"
+	}
+	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
+}
+
+// interval is how far below and above its time a measurement of the descriptor may lie.
+func interval(d *anesim.DescriptorDocument) string {
+	if d.TimeNs == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("-%.0f +%.0f%%", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1))
+}
+
+func vendor(d *anesim.DescriptorDocument) string {
+	if d.Exe.Stored == 0 {
+		return fmt.Sprintf("(%d)", d.Exe.Model)
+	}
+	if d.Exe.Stored != d.Exe.Model {
+		return fmt.Sprintf("%d (%d)", d.Exe.Stored, d.Exe.Model)
+	}
+	return fmt.Sprint(d.Exe.Stored)
+}
+
+// totals says what a run takes and how near that is to what the chip can do.
+func (p *pager) totals(t *anesim.WallDocument, peak anesim.Rates, dispatch string) {
+	p.printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
+		countText(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
+	share := func(rate, peak float64, unit string) string {
+		return fmt.Sprintf("%s %s (%.1f%% of peak)", rateText(rate), unit, percent(rate, peak))
+	}
+	line := fmt.Sprintf("rates: %s moved", bytesText(t.DMABytes))
+	if t.DMABytes > 0 && t.TimeNs > 0 {
+		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
+	}
+	if t.MACs > 0 && t.TimeNs > 0 {
+		line += fmt.Sprintf("; %s MACs, %s", countText(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
+	}
+	p.printf("%s", line)
+}
+
+// wall says what a run takes on the wall clock, where that is more than the engine's time.
+func (p *pager) wall(res *anesim.Result, t *anesim.WallDocument, preset string) {
+	switch host := res.Host(); {
+	case host > 0:
+		p.printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
+	case t.IdleNs > 0:
+		p.printf("wall: %v", t.WallNs)
+	}
+	if t.IdleNs > 0 {
+		p.printf("idle: %v, %v (rails off after %v of a gap); wake: %v, %v; in all %v over the wall time",
+			t.IdleNs, t.IdleNJ, res.RailsOff(), t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	}
+}
+
+// causes says where all the cycles went.
+func (p *pager) causes(c *anesim.CyclesDocument, saved uint64) {
+	var parts []string
+	for name, n := range c.All() {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", causeText(name), countText(n), percent(n, c.Total)))
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	line := "cycles: " + strings.Join(parts, ", ")
+	if saved > 0 {
+		line += fmt.Sprintf("; running side by side saves %s", countText(saved))
+	}
+	p.printf("%s", line)
+}
+
+// energies says what took all the energy.
+func (p *pager) energies(t *anesim.WallDocument) {
+	var parts []string
+	e := &t.EnergyOf
+	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Active + e.Dispatch
+	add := func(name string, n fmt.Stringer, share float64) {
+		if share > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
+		}
+	}
+	add("multiply-accumulates", e.MAC, percent(e.MAC, all))
+	add("table look-ups", e.Table, percent(e.Table, all))
+	add("L2", e.L2, percent(e.L2, all))
+	add("memory", e.DRAM, percent(e.DRAM, all))
+	add("powered engines", e.Active, percent(e.Active, all))
+	add("dispatch", e.Dispatch, percent(e.Dispatch, all))
+	if len(parts) > 0 {
+		p.printf("energy: %s", strings.Join(parts, ", "))
+	}
+}
+
+// advice says what bounds the descriptors that take most of the time, one for each cause,
+// and what would relieve them.
+func (p *pager) advice(d *anesim.RunDocument) {
+	const least = 10 // per cent of the cycles
+	list := make([]*anesim.DescriptorDocument, len(d.Descriptors))
+	for i := range list {
+		list[i] = &d.Descriptors[i]
+	}
+	slices.SortStableFunc(list, func(a, b *anesim.DescriptorDocument) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
+	said := make(map[string]bool)
+	for _, x := range list {
+		share := percent(x.Cycles.Total, d.Cycles.Total)
+		if share < least {
+			return
+		}
+		if !said[x.Bound] {
+			p.printf("td %d, %.0f%% of the cycles: %s", x.Index, share, x.Advice)
+		}
+		said[x.Bound] = true
+	}
+}
+
+func (p *pager) counters(d *anesim.RunDocument) {
+	for i := range d.Descriptors {
+		x := &d.Descriptors[i]
+		p.printf("")
+		p.printf("counters of descriptor %d", x.Index)
+		t := &table{columns: []column{{"counter", 0, true}, {"value", 0, false}}}
+		for name, v := range x.Counters.All() {
+			t.add(name, countText(v))
+		}
+		p.table(t, 2)
+	}
+}
+
+// ports says what went in and what came out.
+func (p *pager) ports(res *anesim.Result) {
+	if !res.Options.Values {
+		p.printf("values: not asked for (--timing-only)")
+		return
+	}
+	for _, in := range res.Inputs {
+		how := "given"
+		if slices.Contains(res.Synthetic, in.Port.Name) {
+			how = fmt.Sprintf("pseudo-random, seed %d", res.Options.Seed)
+		}
+		p.printf("input   %s %v  %s", escaped(in.Port.Name), in.Port.Shape, how)
+	}
+	if len(res.Outputs) == 0 {
+		if len(res.Report.Faults) == 0 {
+			p.printf("values: none: %s", whyNoOutputs(res))
+		}
+		return
+	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Caveat() != "" {
+			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
+		}
+	}
+	for _, out := range res.Outputs {
+		p.printf("output  %s %v  crc32 %s  %s%s", escaped(out.Port.Name), out.Port.Shape, anesim.Checksum(out.Data), out.Summary(), equals(res, out))
+	}
+}
+
+// whyNoOutputs is the first reason that a run has no values.
+func whyNoOutputs(res *anesim.Result) string {
+	if f := res.Report.Faults; len(f) > 0 {
+		return f[0].String()
+	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Note() != "" {
+			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
+		}
+	}
+	return "the program has no output port"
+}
+
+// equals says when an output is an input, bit for bit: what an identity layer shows.
+func equals(res *anesim.Result, out anesim.Output) string {
+	for _, in := range res.Inputs {
+		if len(in.Data) == len(out.Data) && len(out.Data) > 0 && slices.Equal(in.Data, out.Data) {
+			return fmt.Sprintf("  equals %s in all %d elements", escaped(in.Port.Name), len(in.Data))
+		}
+	}
+	return ""
+}
+
+func (p *pager) constants(d *anesim.RunDocument) {
+	p.printf("")
+	p.printf("constants of %s", d.Chip)
+	for _, k := range d.Constants {
+		p.printf("  %-16s  %s  %s  %s  %s", k.Name, number(k.Value), k.Unit, k.Evidence, k.Source)
+	}
+}
