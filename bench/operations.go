@@ -417,7 +417,8 @@ func (l *Lowerer) head(c *Chain, r *measured.Row) error {
 	if columns == 0 || columns > maxChannels || r.K > maxChannels {
 		return &UnmodelledError{r.ID, fmt.Sprintf("a product with %d columns of %d", columns, r.K)}
 	}
-	c.add(1, stream(r.K, columns))
+	steps, err := l.product(1, r.K, columns)
+	c.add(1, steps...)
 	c.Host.In, c.Host.Out = fp16(r.K), fp16(columns)
-	return nil
+	return err
 }
