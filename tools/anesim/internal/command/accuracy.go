@@ -13,6 +13,7 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/measured"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 func accuracyCommand() *cobra.Command {
@@ -41,13 +42,16 @@ holds of rows that it does not rest on.`,
 	c.Flags().StringVar(&f.csv, "csv", "", "rows from `FILE` in place of the built-in ones")
 	c.Flags().BoolVar(&f.rows, "rows", false, "print every row")
 	c.Flags().BoolVar(&f.json, "json", false, "report as JSON")
+	c.Flags().StringVar(&f.html, "html", "", "write the tables with figures as a page to `FILE`")
+	c.Flags().StringVar(&f.md, "md", "", "write the tables as Markdown to `FILE`, and figures beside it")
 	return c
 }
 
 type accuracyFlags struct {
-	csv  string
-	rows bool
-	json bool
+	csv      string
+	rows     bool
+	json     bool
+	html, md string
 }
 
 // An accuracyReport is an accuracy with what left-out fits make of its rows.
@@ -67,10 +71,36 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.html != "" || f.md != "" {
+		return f.writePages(r)
+	}
 	if f.json {
 		return r.writeJSON(w)
 	}
 	return r.write(w, f.rows)
+}
+
+// writePages writes the report to files.
+func (f *accuracyFlags) writePages(r *accuracyReport) error {
+	page, err := r.page()
+	if err != nil {
+		return err
+	}
+	for _, x := range [...]struct {
+		name  string
+		write func(string) error
+	}{{f.html, page.writeHTML}, {f.md, page.writeMarkdown}} {
+		if x.name == "" {
+			continue
+		}
+		if err := outfile.Avoiding(x.name, f.csv); err != nil {
+			return err
+		}
+		if err := x.write(x.name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newAccuracyReport(rows []measured.Row, builtin bool) (*accuracyReport, error) {

@@ -44,7 +44,7 @@ func TestAccuracyJSON(t *testing.T) {
 			ErrorPct   float64 `json:"error_pct"`
 		}
 		Coverage map[string]map[string]jsonCoverage
-		Summary map[string]json.RawMessage
+		Summary  map[string]json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
@@ -70,6 +70,46 @@ func TestAccuracyJSON(t *testing.T) {
 	var energy jsonSummaries
 	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil || energy["matmul"].N != 15 {
 		t.Errorf("energy %+v: %v", energy, err)
+	}
+}
+
+// The pages hold every table and row, and a point of a figure for every row with a time.
+func TestAccuracyPages(t *testing.T) {
+	dir := t.TempDir()
+	html, md := filepath.Join(dir, "a.html"), filepath.Join(dir, "a.md")
+	if out, errs, code := invoke("accuracy", "--html", html, "--md", md); code != exitDone || out != "" {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	page, text := read(html), read(md)
+	for _, want := range []string{"Latency by tier", "Latency by state", "r0003", "cold call", "session left out: median", "ANEForge roofline-apple-m1-MacBookAir10_1"} {
+		if !strings.Contains(page, want) || !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Count(page, "<svg") != 2 || !strings.Contains(text, "](a-times.svg)") || !strings.Contains(text, "](a-errors.svg)") {
+		t.Error("figures are missing")
+	}
+	for _, name := range []string{"a-times.svg", "a-errors.svg"} {
+		figure := read(filepath.Join(dir, name))
+		if n := strings.Count(figure, "<path"); n < 105 || !strings.Contains(figure, "macos-air/22b6e4fa") || !strings.Contains(figure, "measured, us") {
+			t.Errorf("%s: %d paths", name, n)
+		}
+	}
+	rows := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(rows, []byte("op,latency_us\nmodel,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--md", rows}, {"--html", filepath.Join(dir, "b.html")}} { // its input; nothing to draw
+		if _, errs, code := invoke(append([]string{"accuracy", "--csv", rows}, args...)...); code == exitDone || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit %d: %s", args, code, errs)
+		}
 	}
 }
 
