@@ -133,7 +133,7 @@ func reader(name string, r io.ReaderAt, size int64) (func([]byte) (*network.Netw
 var networkReaders = map[string]func([]byte) (*network.Network, error){
 	".yaml": network.ReadYAML,
 	".yml":  network.ReadYAML,
-	".onnx": network.ReadONNX,
+	".onnx": func(data []byte) (*network.Network, error) { return network.ReadONNX(data, network.Options{}) },
 }
 
 // NetworkExtensions are the ends of the names of files that hold a network, sorted.

@@ -2,7 +2,10 @@ package loader
 
 import (
 	"fmt"
+	"math"
 	"strings"
+
+	"anesim/loader/enums"
 )
 
 // A Command is the number of a load command (bytes).
@@ -155,30 +158,14 @@ const SubtypeM1 Subtype = 4
 
 // String names the machines.
 func (s Subtype) String() string {
-	if name, ok := s.machines(); ok {
-		return name
+	if s.known() {
+		return enums.Generation(s).String()
 	}
 	return fmt.Sprintf("subtype %d", uint32(s))
 }
 
-func (s Subtype) machines() (string, bool) {
-	switch s {
-	case 1:
-		return "A12", true
-	case 3:
-		return "A13", true
-	case SubtypeM1:
-		return "M1/A14", true
-	case 5:
-		return "A15/M2", true
-	case 6:
-		return "A16/M3", true
-	case 7:
-		return "A17/M4", true
-	case 9:
-		return "A18/M5", true
-	case 10:
-		return "A19", true
-	}
-	return "", false
+// known reports whether the documents name the generation.
+func (s Subtype) known() bool {
+	_, err := enums.ParseGeneration(enums.Generation(s).String())
+	return err == nil && s <= math.MaxUint8
 }

@@ -203,7 +203,7 @@ func parseContainer(file []byte) (*Container, error) {
 	if c.CPUType != cpuTypeEngine {
 		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
 	}
-	if _, known := c.Subtype.machines(); !known {
+	if !c.Subtype.known() {
 		return nil, c.unsupported()
 	}
 	r.foreign = c.Subtype != SubtypeM1

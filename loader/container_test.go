@@ -114,7 +114,7 @@ func TestContainers(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	check := func(t *testing.T, name string, file []byte) {
 		t.Helper()
-		p, err := Read(name, bytes.NewReader(file), int64(len(file)))
+		p, err := (&Options{Inspect: true}).Read(name, bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -18,7 +18,8 @@ type Options struct {
 	Procedure string
 	// Inspect reads containers of other generations too, for what does not depend on
 	// the generation: segments, ports, symbols and banner. Such a program has no
-	// descriptors and does not link.
+	// descriptors and does not link. A bare text whose memory cannot be laid out from its
+	// descriptors is read too, without memory.
 	Inspect bool
 }
 

@@ -162,3 +162,15 @@ func (p *Program) relocated() ([]byte, error) {
 	}
 	return text, nil
 }
+
+// WordsOf are the offsets in Text of the words that a descriptor of the program writes to
+// a register.
+func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
+	var words []uint32
+	for at, r := range recordsAt(d) {
+		if register >= r.Addr && register < r.Addr+4*uint32(len(r.Values)) && (register-r.Addr)%4 == 0 {
+			words = append(words, at+register-r.Addr)
+		}
+	}
+	return words
+}

@@ -38,6 +38,9 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 	p := &Program{Name: name, Form: FormText, Subtype: SubtypeM1, Text: text, FirstWords: o.FirstWords}
 	buffers, err := p.buffers()
 	if err != nil {
+		if _, walk := p.walk(); o.Inspect && walk == nil {
+			return p, nil // a chain whose memory cannot be laid out
+		}
 		return nil, err
 	}
 	if err := o.place(p, buffers); err != nil {

@@ -3,6 +3,8 @@
 package mac
 
 import (
+	"math"
+
 	"github.com/x448/float16"
 	"golang.org/x/sys/cpu"
 )
@@ -41,7 +43,9 @@ func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 		unsigned := len(acc) > lanes && unsigned64AVX512(&panel[l], k, stride)
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
 			void := false
-			if unsigned {
+			if sparse(zerosAVX512(&t[0], k), k, unsigned) {
+				void = reduceSparse64AVX512(&a[l], &panel[l], &t[0], k, stride, limit)
+			} else if unsigned {
 				void = reduce64UnsignedAVX512(&a[l], &panel[l], &t[0], k, stride, limit)
 			} else {
 				void = reduce64AVX512(&a[l], &panel[l], &t[0], k, stride, limit)
@@ -73,14 +77,44 @@ func reduceAVX512(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-// reduceAVX2 is reduceAVX512 in smaller blocks.
+// sparse reports whether so many zero taps are worth a branch at each (measured on
+// Sapphire Rapids: 1.2 times the speed at 50 % zeros, 2.6 at 75 %; against the shorter
+// step of an unsigned panel 1.1 at 60 %, 1.8 at 75 %).
+func sparse(zeros, k int, unsigned bool) bool {
+	if unsigned {
+		return 100*zeros > 55*k
+	}
+	return 100*zeros > 35*k
+}
+
+// reduceAVX2 is reduceAVX512 in smaller blocks. What a sum can reach at most is the
+// largest operand times the sum of the taps; below the limit nothing is watched.
 func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 	const width, wide = 8, 32
 	limit, stride := port.Limit(), uintptr(lanes)*4
 	l := 0
 	for ; l+wide <= lanes; l += wide {
+		largest := float32(inf)
+		if len(acc) >= 4*lanes {
+			largest = largest32AVX2(&panel[l], k, stride)
+		}
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
-			if !reduce32AVX2(&a[l], &panel[l], &t[0], k, stride, limit) {
+			magnitudes, zeros := tapsAVX2(&t[0], k)
+			for _, w := range t[k&^7 : k] {
+				magnitudes += max(w, -w)
+			}
+			// The margin is for the roundings of both sums; an infinity or NaN fails.
+			bounded := float32(magnitudes*largest) < limit*0.99 && largest < math.MaxFloat32 && magnitudes < 1<<90 && k < 1<<18
+			void := false
+			switch {
+			case sparse(zeros, k, false):
+				void = reduceSparse32AVX2(&a[l], &panel[l], &t[0], k, stride, limit)
+			case bounded:
+				reduceBounded32AVX2(&a[l], &panel[l], &t[0], k, stride)
+			default:
+				void = reduce32AVX2(&a[l], &panel[l], &t[0], k, stride, limit)
+			}
+			if !void {
 				continue
 			}
 			for i := l; i < l+wide; i += width {
@@ -94,6 +128,33 @@ func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 			if reduce8AVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask) {
 				reduceCarefulAVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask)
 			}
+		}
+	}
+}
+
+func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+	width := 0
+	switch lv {
+	case avx512:
+		width = 64
+	case avx2:
+		width = 32
+	}
+	if width == 0 || len(acc) < width {
+		reduceRowsPacked(lv, acc, plane, at, taps, port)
+		return
+	}
+	for l := 0; l < len(acc); l += width {
+		l = min(l, len(acc)-width) // the last block may do some columns again
+		a, p := acc[l:l+width], plane[l:]
+		void := false
+		if lv == avx512 {
+			void = reduceRows64AVX512(&a[0], &p[0], &at[0], &taps[0], len(taps), port.Limit())
+		} else {
+			void = reduceRows32AVX2(&a[0], &p[0], &at[0], &taps[0], len(taps), port.Limit())
+		}
+		if void {
+			reduceRowsPacked(lv, a, p, at, taps, port)
 		}
 	}
 }
@@ -128,7 +189,12 @@ func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 
 func evalAt(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 	n := 0
-	if lv != portable && t.mode.straight() {
+	switch {
+	case lv == avx512 && t.mode != ModeFraction && t.mode != ModeInteger:
+		if n = len(acc) &^ 15; n > 0 {
+			evalAVX512(&dst[0], &acc[0], n, t, r)
+		}
+	case lv != portable && t.mode.straight():
 		if n = len(acc) &^ 7; n > 0 {
 			evalAVX2(&dst[0], &acc[0], n, t, r)
 		}
@@ -164,6 +230,27 @@ func reduce16AVX512(acc, panel, taps *float32, k int, stride uintptr, limit floa
 //go:noescape
 func reduce16x4AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask uint64) (void bool)
 
+// reduceSparse64AVX512 is reduce64AVX512 for taps many of which are zero.
+//
+//go:noescape
+func reduceSparse64AVX512(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// zerosAVX512 counts the zeros in the first k&^15 taps.
+//
+//go:noescape
+func zerosAVX512(taps *float32, k int) int
+
+// reduceRows64AVX512 is reduce64AVX512 for rows that start at at[0], at[1], ... in the
+// plane.
+//
+//go:noescape
+func reduceRows64AVX512(acc, plane *float32, at *int, taps *float32, k int, limit float32) (void bool)
+
+// reduceRows32AVX2 is reduceRows64AVX512 for 32 columns.
+//
+//go:noescape
+func reduceRows32AVX2(acc, plane *float32, at *int, taps *float32, k int, limit float32) (void bool)
+
 // reduceCarefulAVX512 is reduce16AVX512 for any operands and sums.
 //
 //go:noescape
@@ -173,6 +260,27 @@ func reduceCarefulAVX512(acc, panel, taps *float32, k int, stride uintptr, limit
 //
 //go:noescape
 func reduce32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// reduceBounded32AVX2 is reduce32AVX2 where every operand is finite and every sum below
+// the limit.
+//
+//go:noescape
+func reduceBounded32AVX2(acc, panel, taps *float32, k int, stride uintptr)
+
+// reduceSparse32AVX2 is reduce32AVX2 for taps many of which are zero.
+//
+//go:noescape
+func reduceSparse32AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32) (void bool)
+
+// largest32AVX2 is the largest magnitude in 32 adjacent columns.
+//
+//go:noescape
+func largest32AVX2(panel *float32, k int, stride uintptr) float32
+
+// tapsAVX2 adds the magnitudes of the first k&^7 taps and counts the zeros.
+//
+//go:noescape
+func tapsAVX2(taps *float32, k int) (sum float32, zeros int)
 
 // reduce8AVX2 is reduce32AVX2 for up to 8 columns, those whose mask is -1.
 //
@@ -200,3 +308,9 @@ func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor fl
 //
 //go:noescape
 func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
+
+// evalAVX512 is evalPortable for n values, n a positive multiple of 16, in every mode
+// but ModeFraction and ModeInteger.
+//
+//go:noescape
+func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)

@@ -52,6 +52,10 @@ func reduceNEON(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
+func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+	reduceRowsPacked(lv, acc, plane, at, taps, port)
+}
+
 func widenAt(lv level, dst []float32, src []float16.Float16) {
 	n := 0
 	if lv == neon {

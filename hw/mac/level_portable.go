@@ -10,6 +10,10 @@ func reduceAt(_ level, acc, panel, taps []float32, lanes, k int, port Port) {
 	reducePortable(acc, panel, taps, lanes, k, port)
 }
 
+func reduceRowsAt(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+	reduceRowsPacked(lv, acc, plane, at, taps, port)
+}
+
 func widenAt(_ level, dst []float32, src []float16.Float16) {
 	widenPortable(dst, src)
 }

@@ -115,3 +115,35 @@ func TestReduceTiles(t *testing.T) {
 		}
 	}
 }
+
+func TestReduceRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	for round := range 1000 {
+		n, k, slack := 1+rng.IntN(200), 1+rng.IntN(30), rng.IntN(100)
+		plane, taps, at := make([]float32, n+slack), make([]float32, k), make([]int, k)
+		wild := []int{0, 1, 20}[round%3]
+		for i := range plane {
+			plane[i] = widen(anyHalf(rng, wild))
+		}
+		panel := make([]float32, 0, n*k)
+		for i := range taps {
+			taps[i], at[i] = widen(anyHalf(rng, wild)), rng.IntN(slack+1)
+			panel = append(panel, plane[at[i]:at[i]+n]...)
+		}
+		want := make([]float32, n)
+		reducePortable(want, panel, taps, n, k, PortCeiling)
+		for _, lv := range levels() {
+			got := make([]float32, n+1)
+			got[n] = 42
+			reduceRowsAt(lv, got[:n], plane, at, taps, PortCeiling)
+			for i := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("%v, round %d, %d outputs, %d taps: result %d is %v, want %v", lv, round, n, k, i, got[i], want[i])
+				}
+			}
+			if got[n] != 42 {
+				t.Fatalf("%v wrote past %d results", lv, n)
+			}
+		}
+	}
+}

@@ -67,6 +67,31 @@ func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 	reduceAt(active, acc, panel, taps, lanes, k, port)
 }
 
+// ReduceRows is Reduce with a panel whose rows may overlap, as those of a window that
+// slides over a plane do:
+//
+//	acc[l] = sum over k of plane[at[k]+l] * taps[k]
+//
+// Every at[k] must be at least 0 and at most len(plane)-len(acc). Speed wants at
+// least 64 outputs.
+func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
+	if len(at) != len(taps) {
+		panic(fmt.Sprintf("mac: ReduceRows: %d rows for %d taps", len(at), len(taps)))
+	}
+	for _, o := range at {
+		if o < 0 || o > len(plane)-len(acc) {
+			panic(fmt.Sprintf("mac: ReduceRows: row at %d of a plane of %d values for %d outputs", o, len(plane), len(acc)))
+		}
+	}
+	if len(taps) == 0 {
+		clear(acc)
+		return
+	}
+	if len(acc) > 0 {
+		reduceRowsAt(active, acc, plane, at, taps, port)
+	}
+}
+
 // Dot is one output of a reduction of two or more taps: x and w, of equal length,
 // through Widen, Reduce and the ceiling port.
 func Dot(x, w []float16.Float16) float16.Float16 {
@@ -90,6 +115,19 @@ func Dot(x, w []float16.Float16) float16.Float16 {
 func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
 	for ; len(acc) > 0; acc, taps = acc[lanes:], taps[k:] {
 		reduceColumns(acc[:lanes], panel, taps[:k], lanes, port.Limit())
+	}
+}
+
+// reduceRowsPacked copies rows into panels.
+func reduceRowsPacked(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+	const width = 64
+	panel := make([]float32, width*len(taps))
+	for l := 0; l < len(acc); l += width {
+		n := min(width, len(acc)-l)
+		for i, o := range at {
+			copy(panel[i*n:(i+1)*n], plane[o+l:])
+		}
+		reduceAt(lv, acc[l:l+n], panel[:n*len(taps)], taps, n, len(taps), port)
 	}
 }
 

@@ -258,12 +258,22 @@ func TestReduceArguments(t *testing.T) {
 	if acc[0] != 0 || acc[1] != 0 {
 		t.Errorf("no taps give %v, want zeros", acc)
 	}
+	acc = []float32{7, 7}
+	ReduceRows(acc, nil, nil, nil, PortCeiling)
+	if acc[0] != 0 || acc[1] != 0 {
+		t.Errorf("no rows give %v, want zeros", acc)
+	}
 	for name, f := range map[string]func(){
 		"short panel":         func() { Reduce(make([]float32, 2), make([]float32, 3), make([]float32, 2), PortCeiling) },
 		"panel not in lanes":  func() { ReduceMany(make([]float32, 4), make([]float32, 5), make([]float32, 4), 2, PortCeiling) },
 		"taps not in vectors": func() { ReduceMany(make([]float32, 4), make([]float32, 4), make([]float32, 3), 2, PortCeiling) },
 		"no lanes":            func() { ReduceMany(make([]float32, 4), nil, nil, 0, PortCeiling) },
-		"dot":                 func() { Dot(ones(2), ones(3)) },
+		"rows past the plane": func() { ReduceRows(make([]float32, 4), make([]float32, 5), []int{2}, make([]float32, 1), PortCeiling) },
+		"row before it":       func() { ReduceRows(make([]float32, 4), make([]float32, 5), []int{-1}, make([]float32, 1), PortCeiling) },
+		"rows and taps": func() {
+			ReduceRows(make([]float32, 4), make([]float32, 5), []int{0, 1}, make([]float32, 1), PortCeiling)
+		},
+		"dot": func() { Dot(ones(2), ones(3)) },
 	} {
 		func() {
 			defer func() {

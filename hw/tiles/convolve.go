@@ -354,27 +354,66 @@ func (s *stage) byChannels(dst Sink, workers int) {
 	})
 }
 
-// unicast reduces every channel over its own taps alone.
+// unicast reduces every channel over its own taps alone. The channel's source lies
+// widened and padded in one plane for each stride phase, so that a tap is a shift of
+// its plane and rows of outputs follow each other with a gap between them.
 func (s *stage) unicast(dst Sink, workers int) {
-	c, k := s.c, s.c.taps()
-	pixels := s.rows * c.Wout
-	lanes := lanesFor(k, pixels)
+	c := s.c
+	p := s.phases()
+	// A few outputs more than there are make the count what the kernels want.
+	outputs := (s.rows*p.width + 63) &^ 63
 	each(c.Cout, workers, func(next func() (int, bool)) {
-		panel := make([]float32, k*lanes)
-		acc := make([]float32, lanes)
-		half := make([]float16.Float16, max(lanes, k))
-		taps := make([]float32, k)
+		plane := make([]float32, p.size+outputs)
+		acc := make([]float32, outputs)
+		half := make([]float16.Float16, max(outputs, len(s.order), c.Win))
+		taps := make([]float32, len(s.order))
 		for ch, ok := next(); ok; ch, ok = next() {
-			c.Kernel.Taps(half[:k], c.Group, ch, s.pixel)
-			mac.Widen(taps, half[:k])
+			c.Kernel.Taps(half[:len(taps)], c.Group, ch, s.pixel)
+			mac.Widen(taps, half[:len(taps)])
+			p.fill(s, plane, half, ch)
+			mac.ReduceRows(acc, plane, p.at, taps, c.Post.Port)
 			post := s.post(ch)
-			for p := 0; p < pixels; p += lanes {
-				m := min(lanes, pixels-p)
-				s.pack(panel[:k*m], half, m, p, ch, 1)
-				mac.Reduce(acc[:m], panel[:k*m], taps, c.Post.Port)
-				post.Apply(half[:m], acc[:m])
-				s.emit(dst, half[:m], ch, p)
+			post.Apply(half, acc)
+			for y := range s.rows {
+				s.emit(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)
 			}
 		}
 	})
+}
+
+// phases is how a channel of the source stands in its plane.
+type phases struct {
+	width  int   // from one row to the next
+	height int   // rows of a phase
+	size   int   // of all phases
+	at     []int // where the taps start, in their order
+}
+
+func (s *stage) phases() phases {
+	c := s.c
+	p := phases{width: c.Wout + (c.Kw-1)/c.Sx, height: s.rows + (c.Kh-1)/c.Sy}
+	p.size = min(c.Sy, c.Kh) * min(c.Sx, c.Kw) * p.width * p.height
+	for _, t := range s.order {
+		phase := t.y%c.Sy*min(c.Sx, c.Kw) + t.x%c.Sx
+		p.at = append(p.at, (phase*p.height+t.y/c.Sy)*p.width+t.x/c.Sx)
+	}
+	return p
+}
+
+// fill widens channel ch into its plane, with zeros where the window leaves the source.
+func (p *phases) fill(s *stage, plane []float32, scratch []float16.Float16, ch int) {
+	c := s.c
+	for py := range min(c.Sy, c.Kh) {
+		for px := range min(c.Sx, c.Kw) {
+			for i := range p.height {
+				row := plane[:p.width]
+				plane = plane[p.width:]
+				if y := (s.first+i)*c.Sy + py - c.Py; y < s.top || y >= s.top+s.height {
+					clear(row)
+				} else {
+					s.gatherRow(row, scratch, s.row(ch, y), px-c.Px)
+				}
+			}
+		}
+	}
 }

@@ -23,14 +23,19 @@ type chain []*task
 // routes) and the estimate, and links the descriptors.
 func (c chain) finish() []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(c))
-	var planar, engine *task // the last ones so far
+	place := make(map[*task]int, len(c))
+	for i, t := range c {
+		place[t] = i
+	}
+	var planar, engine *task   // the last ones so far
+	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {
 		c.control(i)
 		if t.planar() {
-			c.route(i, engine)
+			c.route(i, engine, place, &waited[0])
 			planar = t
 		} else {
-			c.route(i, planar)
+			c.route(i, planar, place, &waited[1])
 			engine = t
 		}
 		t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(t.debugEvents(i == 0, i == len(c)-1))
@@ -85,20 +90,64 @@ func mantissaTable(table []byte) bool {
 	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 7
 }
 
+// starts reports whether a run of tasks that pass tiles on to each other begins at i: no
+// tile of an earlier task is read from there on, or only one described in the scratch
+// buffer.
+func (c chain) starts(i int) bool {
+	if i == 0 || i == len(c) || c[i].describesSource {
+		return true
+	}
+	earlier := map[*task]bool{}
+	for _, t := range c[:i] {
+		earlier[t] = true
+	}
+	for j, t := range c[i:] {
+		if j > 0 && t.describesSource {
+			break
+		}
+		for _, operand := range [...]*tile{t.first, t.second} {
+			if operand != nil && earlier[operand.owner] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// linked reports whether task i takes its first source tile by tile as the task before
+// makes it: extents, channels and strides are that task's own, and no operand is that
+// task's source (17/18 have them equal).
+func (c chain) linked(i int) bool {
+	if i == 0 || i >= len(c) {
+		return false
+	}
+	t, before := c[i], c[i-1]
+	if t.first == nil || !t.first.result || t.first.owner != before || t.second != nil && t.second.owner == before && !t.second.result {
+		return false
+	}
+	a, b := &before.g, &t.g
+	if b.NE.MACCfg.OpMode() == regs.MultiplyAccumulate && b.Common.Cfg.SmallSourceMode() && !t.planar() {
+		return false // products of blocks wait for the whole tile (2/2)
+	}
+	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
+		a.GroupCount() == b.GroupCount() && !a.ResultTransposed() && !t.describesSource &&
+		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
+		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
+}
+
 // control writes header word 6. Tasks that pass tiles on to each other form a run; a
 // run starts with SPL and ends with TSR and TSE. A pair that describes its tile in the
 // scratch buffer ends one run and starts the next, marked DPC and SPC. (104/104)
 func (c chain) control(i int) {
 	t := c[i]
-	starts := func(i int) bool {
-		return i == len(c) || i == 0 || !c[i].dependent() || c[i].describesSource
-	}
 	w := t.h.Control
-	w = w.WithSPL(starts(i)).WithTSR(starts(i + 1)).WithTSE(starts(i + 1))
+	w = w.WithSPL(c.starts(i)).WithTSR(c.starts(i + 1)).WithTSE(c.starts(i + 1))
 	w = w.WithDPC(t.describesResult).WithSPC(t.describesSource)
 	w = w.WithTDE(t.h.KernelBases&3 == 3)
-	// A planar task whose result stays in the L2 and is described nowhere (6/6).
-	w = w.WithDisallowAbort(t.planar() && !t.g.DestinationOn() && !t.describesResult && t.g.NE.KernelCfg.NextPlanar())
+	// A planar task whose result stays in the L2, is described nowhere and is not taken
+	// tile by tile by the MAC engines (12/12).
+	handed := c.linked(i+1) && !c[i+1].planar()
+	w = w.WithDisallowAbort(t.planar() && !t.g.DestinationOn() && !t.describesResult && !handed)
 	t.h.Control = w
 }
 
@@ -107,7 +156,11 @@ func (c chain) control(i int) {
 // task of the other where they share memory. A task that reads an earlier tile names what
 // the tile was instead, and its result needs nothing: it comes after. other is the last
 // task on the other engine. (104/104)
-func (c chain) route(i int, other *task) {
+//
+// Of earlier tasks only those count that the engine has not waited for yet: of its own the
+// one just before, of the other those after the last it waited for. (Further back the
+// bits are clear: 11/11.)
+func (c chain) route(i int, other *task, place map[*task]int, waited *int) {
 	t := c[i]
 	l := &t.g.L2
 	if i == 0 {
@@ -116,6 +169,9 @@ func (c chain) route(i int, other *task) {
 		return
 	}
 	if !t.dependent() {
+		if !c.starts(i) {
+			return
+		}
 		l.SourceCfg = t.waits(l.SourceCfg, t.first, other)
 		l.ResultCfg = t.waits(l.ResultCfg, t.result, other)
 		return
@@ -126,14 +182,33 @@ func (c chain) route(i int, other *task) {
 	}
 	source, result := t.inMemory() && other != nil && t.first.overlaps(other.first), false
 	ownResult := false
-	for _, operand := range [...]*tile{t.first, t.second} {
+	linked := c.linked(i)
+	last := *waited
+	for j, operand := range [...]*tile{t.first, t.second} {
 		if operand == nil || operand.owner == t {
 			continue
 		}
-		across := operand.owner.planar() != t.planar()
-		result = result || operand.result && across
-		ownResult = ownResult || operand.result && !across
-		source = source || !operand.result && across
+		from := place[operand.owner]
+		if operand.owner.planar() == t.planar() {
+			ownResult = ownResult || operand.result && from == i-1 && !(linked && j == 0)
+			continue
+		}
+		last = max(last, from)
+		if from <= *waited || linked && j == 0 {
+			continue
+		}
+		result = result || operand.result
+		source = source || !operand.result
+	}
+	*waited = last
+	if linked {
+		mode := uint32(linkedEngine)
+		if c[i-1].planar() {
+			mode = linkedPlanar
+		} else if t.planar() {
+			ownResult = ownResult || c[:i-1].planarResult(t.first)
+		}
+		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(mode)
 	}
 	if t.planar() {
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(source).WithAConvRslt(result).WithAPlnrRslt(ownResult)
@@ -150,4 +225,20 @@ func (t *task) waits(r regs.L2Route, at *tile, other *task) regs.L2Route {
 		return r.WithAPlnrSrc(true).WithAPlnrRslt(true).WithAConvSrc(source).WithAConvRslt(result)
 	}
 	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(source).WithAPlnrRslt(result)
+}
+
+// What a source is taken from tile by tile (67/68).
+const (
+	linkedEngine = 1 // the MAC engines
+	linkedPlanar = 2
+)
+
+// planarResult reports whether a planar task's result stood where a tile stands.
+func (c chain) planarResult(at *tile) bool {
+	for _, t := range c {
+		if t.planar() && t.result != nil && !t.g.DestinationOn() && t.result.overlaps(at) {
+			return true
+		}
+	}
+	return false
 }

@@ -8,9 +8,6 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
-
-	"anesim"
-	"anesim/hw"
 )
 
 // run builds the network and computes its output.
@@ -25,18 +22,11 @@ func (b *chainNet) run(inMemory bool, in map[string][]float16.Float16) ([]float1
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	res, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true, Inputs: in})
-	if err != nil || len(res.Report.Faults) > 0 || len(res.Outputs) != 1 {
-		b.t.Fatalf("%v, %+v", err, res)
+	out, moved, err := RunProgram(p, in)
+	if err != nil {
+		b.t.Fatalf("%d descriptors: %v", len(j.Builder.Chain), err)
 	}
-	moved := uint64(0)
-	for _, d := range res.Report.Descriptors {
-		moved += d.DMA.Total()
-		if !d.Computed {
-			b.t.Fatalf("descriptor %d of %d is not computed: %+v", d.Index, len(j.Builder.Chain), d)
-		}
-	}
-	return res.Outputs[0].Data, j, moved
+	return out, j, moved
 }
 
 // define computes the network in float64, every layer rounded to fp16.

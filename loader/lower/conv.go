@@ -1,6 +1,10 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"math/bits"
+
+	"anesim/hw/regs"
+)
 
 // convolution lowers a convolution: one descriptor while its coefficients fit the
 // engines, else one for each share of the output channels.
@@ -127,7 +131,7 @@ func (p *plan) convolve(shares []share, x, y memory) {
 	l := p.layer
 	whole, out := p.convSource(), l.Out()
 	w := &l.Window
-	at := engineTile(whole, true, max(w.Sy, w.Sx), whole.Groups > 1)
+	at := p.convTask(whole, p.convResult(shares[0])).sourceTile()
 	rows, tileRows := p.tileHeight(whole, out, w, &at)
 	rows = min(rows, whole.Height)
 	// A source that stands in the L2 whole is loaded once for all the channels made
@@ -142,10 +146,11 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		if l.depthwise() && s.channels < src.Channels {
 			src.Channels = s.channels
 			from.base += s.first * x.plane
-			at = engineTile(src, true, max(w.Sy, w.Sx), false)
 		}
-		dst := regs.Shape{Groups: s.groups, Channels: s.channels, Height: out.H, Width: out.W}
-		t := p.convTask(src, dst)
+		t := p.convTask(src, p.convResult(s))
+		if src != whole && rows == whole.Height {
+			at = t.sourceTile()
+		}
 		t.tileRows(tileRows)
 		p.attach(t, s, t.planeWidth(), p.convKernel)
 		if loaded != nil && shared {
@@ -160,6 +165,12 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		t.writes(to, roundUp(at.row*rows, 16))
 		p.add(t)
 	}
+}
+
+// convResult is what the task of a share computes.
+func (p *plan) convResult(s share) regs.Shape {
+	out := p.layer.Out()
+	return regs.Shape{Groups: s.groups, Channels: s.channels, Height: out.H, Width: out.W}
 }
 
 // convTask is a multiply-accumulate task of the layer, without its operands.
@@ -219,58 +230,125 @@ func (t *task) outputGroups(channels int, unicast bool) {
 	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
 }
 
-// patch sets the shape of a patch: 128 pixels, 1<<ShMax of them high (48/51), and the
-// small source mode at the greatest height (78/78). A long reduction makes the same
-// height the least and the preferred one; stride 2 and channels by themselves do not
-// (73/78).
+// patch sets the shape of a patch: 128 pixels, 1<<ShMax of them high, between ShMin and
+// ShMax as the engines see fit unless the two are the same. w is nil of a task that
+// passes its source through.
 func (t *task) patch(out regs.Shape, unicast bool, w *Window) {
+	if w == nil {
+		t.passPatch(out)
+		return
+	}
+	t.densePatch(out, unicast, w)
+}
+
+// densePatch is the patch of a multiply-accumulate: the small source mode up to 8
+// columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
+// fixes it (80/84; any threshold from 289 to 512 fits up to 32 columns, above them one
+// between 576 and 2304), unless every channel is convolved by itself or a stride makes few
+// channels.
+func (t *task) densePatch(out regs.Shape, unicast bool, w *Window) {
 	c := &t.g.Common
-	top := 7 - min(7, int(log2Ceil(out.Width)))
-	top = min(top, 4)
-	if out.Width <= 8 && !unicast && w != nil {
+	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
 		return
 	}
-	top = min(top, int(log2Ceil(out.Height)))
-	c.Cfg = c.Cfg.WithShMax(uint32(top)).WithSmallSourceMode(top == 4)
-	if w == nil || unicast || w.Sy > 1 || w.Sx > 1 {
-		return
+	top := uint32(0)
+	if out.Height > 1 {
+		top = 7 - min(7, log2Ceil(out.Width))
 	}
+	c.Cfg = c.Cfg.WithShMax(top)
 	long := 512
 	if out.Width > 32 {
 		long = 1024
 	}
-	if int(c.Cin.Cin())*w.Kh*w.Kw >= long {
-		c.Cfg = c.Cfg.WithShMin(uint32(top)).WithShPref(uint32(top))
+	few := max(w.Sy, w.Sx) > 1 && out.Channels <= 64
+	if !unicast && !few && int(c.Cin.Cin())*w.Kh*w.Kw >= long {
+		c.Cfg = c.Cfg.WithShMin(top).WithShPref(top)
 	}
 }
 
+// passPatch is the patch of a task that passes its source through: 7 - log2 of the
+// columns, but no higher than the source (44/52), and fixed where that is 4 at up to 8
+// columns (6/6). Columns that are no whole patches of 128 take the highest (2/2, both
+// copies without a table), a single row none.
+func (t *task) passPatch(out regs.Shape) {
+	c := &t.g.Common
+	if out.Height == 1 {
+		return
+	}
+	top := min(7-min(7, log2Ceil(out.Width)), 4, uint32(bits.Len(uint(out.Height))-1))
+	c.Cfg = c.Cfg.WithShMax(top)
+	if top == 4 && out.Width <= 8 {
+		c.Cfg = c.Cfg.WithShMin(4).WithShPref(4)
+	}
+}
+
+// keptPatch is the patch of a pass-through or maximum whose source a planar task reads
+// after it: a row higher than passPatch where the source is lower than the patch, and
+// fixed (6/6).
+func (t *task) keptPatch(s regs.Shape) {
+	if s.Height > 1 {
+		t.fixPatch(min(7-min(7, log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height)))))
+	}
+}
+
+// passedFixed is log2 of the rows of a patch that a planar task hands over tile by tile
+// (14/15).
+func passedFixed(s regs.Shape) uint32 {
+	if s.Height > 1 {
+		return 4
+	}
+	return 7 - min(7, log2Ceil(s.Width))
+}
+
+// fixPatch leaves a task on the MAC engines one patch.
+func (t *task) fixPatch(sh uint32) {
+	c := &t.g.Common
+	c.Cfg = c.Cfg.WithShMax(sh).WithShMin(sh).WithShPref(sh)
+}
+
+// tilePatch makes a planar task's patch that of the next task, which takes its tiles one
+// by one (15/15).
+func (t *task) tilePatch(sh uint32) {
+	c := &t.g.Common
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(max(4, 7-sh)).WithLog2H(sh)
+}
+
 // tileHeight is how many source rows stand in the L2 at a time and how many output rows
-// they make. A source up to MaxTile bytes stands there whole. A larger one, without
-// skew, comes in whole patches: the most that fit where they leave a rest, and where
-// they do not, a patch at a time for one row of taps, the largest divisor for several
-// (4/4, one row each: 240 of 375, 120 of 750, 2 of 64, 32 of 64).
+// they make. A source up to MaxTile bytes stands there whole. A larger one comes in whole
+// patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
+// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that fills the
+// L2 to the byte comes a patch at a time for one row of taps, in two halves for several
+// (3/4: no mechanism found).
 func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (rows, tile int) {
 	if at.row*src.Height <= MaxTile {
 		return src.Height, out.H
 	}
-	at.row = at.depth
 	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
-	most := (MaxTile/at.row-w.Kh)/w.Sy + 1
-	tile = max(1, most)
-	switch {
-	case tile < patch:
-	case out.H%patch != 0:
-		tile = tile / patch * patch
-	case w.Kh == 1 && w.Sy == 1:
-		tile = patch
-	default:
-		for tile = tile / patch * patch; out.H%tile != 0; tile -= patch {
-		}
+	unit := 16
+	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == Convolution && !p.layer.depthwise() {
+		unit = min(unit, max(1, 256/out.W))
 	}
-	tile = min(tile, out.H)
+	room := l2Bytes - unit*out.C*roundUp(out.W*elementBytes, unitBytes)
+	most := func(row int) int {
+		n := (room/row - (w.Kh - 1)) / w.Sy
+		if n > patch {
+			n = n / patch * patch
+		}
+		return n
+	}
+	if tile = most(at.row); tile < most(at.depth) {
+		at.row = at.depth
+		tile = most(at.row)
+	}
+	if at.depth*src.Height == l2Bytes && w.Kh == 1 {
+		tile = patch
+	} else if at.depth*src.Height == l2Bytes && w.Sy == 1 {
+		tile = roundUp((out.H+1)/2, patch)
+	}
+	tile = min(max(tile, 1), out.H)
 	// The first tile starts with the padding, which takes no memory.
-	return min(src.Height, (tile-1)*w.Sy+w.Kh-w.Py), tile
+	return min(src.Height, roundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
 }
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.

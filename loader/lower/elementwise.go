@@ -33,7 +33,7 @@ func (p *plan) elementwise() error {
 		z = p.port("z", loader.Input, bar6, l.In, z)
 	}
 	t := p.planarOp(regs.FormTwoSources, in)
-	at := planarTile(in)
+	at := t.planarTile()
 	rows, err := p.planarRows(in, &at, 2)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 	default:
 		return p.layer.unsupported("no program shows a constant operand; give it as a second input")
 	}
-	at := planarTile(in)
+	at := t.planarTile()
 	rows, err := p.planarRows(in, &at, 1)
 	if err != nil {
 		return err
@@ -149,13 +149,13 @@ func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
 	prep.unicast()
 	prep.engines(s.C)
 	prep.patch(small, true, nil)
-	at := engineTile(small, false, 1, false)
+	at := prep.resultTile(small)
 	bytes := at.row * s.H
 	if err := p.checkTile(small, s.H); err != nil {
 		return err
 	}
 	kept := prep.leaves(at, bytes)
-	prep.source1(z, at.moved(bytes), false)
+	prep.source1(z, prep.sourceTile().moved(roundUp(bytes, 64)), false)
 	p.add(prep)
 
 	t := p.planarOp(regs.FormTwoSources, in)
@@ -167,7 +167,7 @@ func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
 
 // besideTile reads x into the L2 behind a kept second operand and writes y.
 func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, second layout, used int) error {
-	at := planarTile(in)
+	at := t.planarTile()
 	if used+at.row*in.Height > MaxTile {
 		rows := (MaxTile - used) / at.row
 		if rows < 1 {
@@ -212,9 +212,9 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	prep.unicast()
 	prep.engines(1)
 	prep.patch(rows, true, nil)
-	at := packed(rows)
+	at := prep.resultTile(rows)
 	kept := prep.leaves(at, 2*at.row)
-	prep.source1(surface(regs.BARWeights, Shape{1, 1, 2, l.In.C}), at.moved(2*at.row), false)
+	prep.source1(surface(regs.BARWeights, Shape{1, 1, 2, l.In.C}), prep.sourceTile().moved(2*at.row), false)
 	p.add(prep)
 
 	t := planarTask(regs.FormBiasScale, in, in)

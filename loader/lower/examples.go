@@ -190,7 +190,8 @@ func addExample() (*loader.Builder, error) {
 	t := planarTask(regs.FormTwoSources, s, s)
 	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
-	at := planarTile(s)
+	at := t.planarTile()
+	at.row = at.depth + 2*unitBytes // two units in compilers of 2020
 	at.group = at.depth
 	second := secondBase(at.row)
 	t.source1(rowSurface(bar6, channels, 1), at, false)

@@ -1,11 +1,13 @@
 package lower
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +22,12 @@ const shared = "../../../shared"
 
 // An example is a real program and the layer its name states.
 type example struct {
-	name  string
+	name   string
+	corpus string
+	family string // what the manifest calls it, or what its name begins with
+	first  int    // words of its first descriptor, 0 where the manifest has none
+	// chain is of several layers: no layer by itself states it.
+	chain bool
 	text  []byte
 	facts *facts // nil where the index has none
 	layer Layer
@@ -38,31 +45,62 @@ type facts struct {
 	} `json:"constant_section"`
 }
 
-// examples reads every bare text, or skips the test.
+// examples reads every bare text of both corpora, or skips the test.
 func examples(t *testing.T) []example {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(shared, "programs/text/*.text.bin"))
-	if len(files) == 0 {
+	var list []example
+	for _, corpus := range [...]string{"programs", "oracles"} {
+		list = append(list, corpusOf(t, corpus)...)
+	}
+	if len(list) == 0 {
 		t.Skip("the real programs are not beside the repository")
 	}
-	index := map[string]*facts{}
-	raw, err := os.ReadFile(filepath.Join(shared, "programs/index.json"))
+	return list
+}
+
+// corpusOf reads the texts that the manifest of a corpus lists.
+func corpusOf(t *testing.T, corpus string) []example {
+	t.Helper()
+	f, err := os.Open(filepath.Join(shared, corpus, "MANIFEST.csv"))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw, &index); err != nil {
-		t.Fatal(err)
+	column := map[string]int{}
+	for i, name := range rows[0] {
+		column[name] = i
+	}
+	index := map[string]*facts{}
+	if raw, err := os.ReadFile(filepath.Join(shared, corpus, "index.json")); err == nil {
+		if err := json.Unmarshal(raw, &index); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var list []example
-	for _, f := range files {
-		e := example{name: strings.TrimSuffix(filepath.Base(f), ".text.bin")}
-		if e.text, err = os.ReadFile(f); err != nil {
+	for _, row := range rows[1:] {
+		file := row[column["file"]]
+		if !strings.HasSuffix(file, ".text.bin") {
+			continue
+		}
+		e := example{corpus: corpus, name: strings.TrimSuffix(filepath.Base(file), ".text.bin")}
+		e.first, _ = strconv.Atoi(row[column["first_td_words"]])
+		e.family = strings.Split(strings.TrimPrefix(e.name, "env_"), "_")[0]
+		if i, ok := column["family"]; ok {
+			e.family = row[i]
+		}
+		if e.text, err = os.ReadFile(filepath.Join(shared, corpus, file)); err != nil {
 			t.Fatal(err)
 		}
 		e.facts = index[e.name]
 		e.layer, e.w = describe(t, e.name)
+		e.chain = e.layer.Op == 0
 		list = append(list, e)
 	}
+	slices.SortFunc(list, func(a, b example) int { return strings.Compare(a.name, b.name) })
 	return list
 }
 
@@ -93,6 +131,33 @@ func extents(name string) []Shape {
 func describe(t *testing.T, name string) (Layer, Weights) {
 	t.Helper()
 	switch {
+	case strings.HasPrefix(name, "eiln_"):
+		return describeLarge(t, name)
+	case name == "encoder_slice_lastdim":
+		return Layer{Op: Slice, In: Shape{1, 8, 375, 749}, Size: Shape{1, 8, 375, 375}}, Weights{}
+	case name == "encoder_transpose_r3_021":
+		return Layer{Op: Transpose, In: Shape{1, 1, 375, 1024}, Order: [3]Axes{AxisC, AxisW, AxisH}}, Weights{}
+	case name == "encoder_transpose_r3_021_1x1024x375":
+		return Layer{Op: Transpose, In: Shape{1, 1, 1024, 375}, Order: [3]Axes{AxisC, AxisW, AxisH}}, Weights{}
+	case strings.HasPrefix(name, "tile_r_"):
+		return Layer{Op: Tile, In: Shape{1, 8, 1, 375}, Reps: Shape{1, 1, 375, 1}, Activation: ReLU}, Weights{}
+	case strings.HasPrefix(name, "logical_not"):
+		return Unary(LogicalNot, extents(name)[0]), Weights{}
+	case name == "chain_base_gelu_d256_s64":
+		return Unary(GELU, Shape{1, 1, 64, 256}), Weights{Table: table(t, "gelu")}
+	case strings.HasPrefix(name, "chain_add_relu_"):
+		in := Shape{1, number(name, "c", 0), 1, 1}
+		l := Binary(Add, in, in)
+		l.Activation = ReLU
+		return l, Weights{}
+	case strings.HasPrefix(name, "chain_"), strings.HasPrefix(name, "env_chain_residual_gelu"):
+		return Layer{}, Weights{}
+	case strings.HasPrefix(name, "encoder_conv_pad_"):
+		l := Depthwise(Shape{1, 8, 8, 7}, Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1, Px: 1})
+		return l, Weights{Filter: blob(8)}
+	case name == "encoder_conv_c1024_n1024_k9x1_s1_g1024_bias0_same":
+		in := Shape{1, 1024, 1, 375}
+		return Depthwise(in, Window{Kh: 9, Kw: 1, Sy: 1, Sx: 1, Py: 4, Qy: 4}), Weights{Filter: blob(9 * 1024)}
 	case strings.HasPrefix(name, "encoder_conv_"):
 		in := Shape{1, 1024, 1, 375}
 		l := Depthwise(in, Window{Kh: 1, Kw: 9, Sy: 1, Sx: 1, Px: 4, Qx: 4})
@@ -111,17 +176,21 @@ func describe(t *testing.T, name string) (Layer, Weights) {
 		return describeConv(name)
 	case strings.HasPrefix(name, "mat"), strings.HasPrefix(name, "env_mm_"):
 		m, k, n := number(name, "m", 0), number(name, "k", 0), number(name, "n", 0)
-		if strings.Contains(name, "r3rr") {
+		if strings.Contains(name, "r3rr") || strings.Contains(name, "r2rr") {
 			return Product(m, k, n, Runtime), Weights{}
 		}
 		return Product(m, k, n, Constant), Weights{}
 	case strings.HasPrefix(name, "reduce_"):
-		parts := strings.Split(name, "_")
+		parts := strings.Split(regexp.MustCompile(`_ax(\d)`).ReplaceAllString(strings.Replace(name, "probe_", "", 1), "_axes_$1"), "_")
+		in := Shape{1, 64, 8, 8}
+		if s := extents(name); s != nil {
+			in = s[0]
+		}
 		axes := Axes(0)
-		for _, a := range parts[3:] {
+		for _, a := range parts[2:] {
 			axes |= map[string]Axes{"1": AxisC, "2": AxisH, "3": AxisW}[a]
 		}
-		return Reduction(operation(t, "reduce_"+parts[1]), Shape{1, 64, 8, 8}, axes), Weights{}
+		return Reduction(operation(t, "reduce_"+parts[1]), in, axes), Weights{}
 	case strings.HasPrefix(name, "norm_layer_norm_"):
 		l := Reduction(LayerNorm, extents(name)[0], AxisW)
 		if strings.Contains(name, "ax1_2_3") {
@@ -129,8 +198,9 @@ func describe(t *testing.T, name string) (Layer, Weights) {
 		}
 		l.Epsilon = 1e-5
 		return l, Weights{}
-	case strings.HasPrefix(name, "norm_softmax_a1"):
-		return Reduction(Softmax, extents(name)[0], AxisC), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
+	case strings.HasPrefix(name, "norm_softmax_a"):
+		axis := map[string]Axes{"a1": AxisC, "a2": AxisH, "a3": AxisW}[strings.Split(name, "_")[2]]
+		return Reduction(Softmax, extents(name)[0], axis), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
 	case strings.HasPrefix(name, "unary_"), strings.HasPrefix(name, "env_act_"):
 		return describeUnary(t, name)
 	case strings.HasPrefix(name, "binary_"), strings.HasPrefix(name, "env_bcast_"), strings.HasPrefix(name, "env_chain_"):
@@ -177,6 +247,7 @@ func operation(t *testing.T, word string) Op {
 func table(t *testing.T, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(shared, "luts", name+".lut.bin"))
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +270,12 @@ func describeUnary(t *testing.T, name string) (Layer, Weights) {
 	}
 	l := Unary(operation(t, word), in)
 	l.Epsilon = 1e-6
-	if l.Op == ReLU {
+	if m := regexp.MustCompile(`_1x(\d+)x(\d+)$`).FindStringSubmatch(name); m != nil {
+		l.In = Shape{1, 1, 0, 0}
+		l.In.H, _ = strconv.Atoi(m[1])
+		l.In.W, _ = strconv.Atoi(m[2])
+	}
+	if l.Op == ReLU || l.Op == Abs {
 		return l, Weights{}
 	}
 	return l, Weights{Table: table(t, word)}
@@ -207,8 +283,14 @@ func describeUnary(t *testing.T, name string) (Layer, Weights) {
 
 func describeBinary(t *testing.T, name string) (Layer, Weights) {
 	s := extents(name)
+	if c := number(name, "c", 0); s == nil {
+		s = []Shape{{1, c, 1, 1}, {1, c, 1, 1}}
+	}
 	parts := strings.Split(name, "_")
 	word := parts[1]
+	if strings.Contains(name, "real_div") {
+		word = "real_div"
+	}
 	var w Weights
 	l := Layer{In: s[0], SecondShape: s[len(s)-1]}
 	switch {
@@ -219,7 +301,7 @@ func describeBinary(t *testing.T, name string) (Layer, Weights) {
 	case strings.Contains(name, "_scalar"):
 		l.Second = Scalar
 		w.Second = []float16.Float16{0x3800}
-	case strings.Contains(name, "_blob_"):
+	case strings.Contains(name, "_blob"):
 		l.Second = Constant
 		w.Second = blob(s[1].Elements())
 	case strings.Contains(name, "residual_relu"):
@@ -246,3 +328,34 @@ func blob(n int) []float16.Float16 {
 }
 
 func (e *example) String() string { return fmt.Sprintf("%s: %+v", e.name, e.layer) }
+
+// describeLarge is a layer over 1x1x2560x1600 that a compiler of 2023 made; its tables
+// stand behind its text.
+func describeLarge(t *testing.T, name string) (Layer, Weights) {
+	word := strings.Split(name, "_")[1]
+	in := Shape{1, 1, 2560, 1600}
+	section, err := os.ReadFile(filepath.Join(shared, "oracles", name+".const.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(shared, "oracles", name+".text.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section = section[-len(text)&63:] // constants begin at a multiple of 64
+	switch word {
+	case "add", "mul", "max":
+		return Binary(operation(t, word), in, in), Weights{}
+	case "softmax":
+		return Reduction(Softmax, in, AxisW), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
+	case "norm":
+		return Layer{}, Weights{}
+	case "hardtanh":
+		l := Unary(Clip, in)
+		l.Low, l.High = -1, 1
+		return l, Weights{Table: section[:tableBytes]}
+	case "inv":
+		word = "inverse"
+	}
+	return Unary(operation(t, word), in), Weights{Table: section[:min(len(section), tableBytes)]}
+}

@@ -26,20 +26,54 @@ const (
 	ReduceSum
 	ReduceMean
 	ReduceMax
+	ReduceMin
 	Softmax
 	LayerNorm
 	Pool
 	Concat    // along C
-	Transpose // C and W change places
+	Transpose // Order says which axes; C and W without
 	Slice
+	RealDiv // x / z, or the reciprocal of a constant
+	Average // of x and z
+	Pow     // x to the power z, of x above 0
+	Abs
+	Square
+	Cube
+	LeakyReLU // Alpha x below 0
+	PReLU     // Weights.Second x below 0, one value a channel
+	ReLU6
+	Clip // between Low and High
+	ELU  // Alpha (e^x - 1) below 0
+	SELU
+	HardSigmoid // x/6 + 1/2 between 0 and 1
+	HardSwish   // x times HardSigmoid
+	Softplus
+	Softsign
+	Sign
+	Ceil
+	Floor
+	Frac
+	Log
+	Inverse
+	Sin
+	Cos
+	Atan
+	Erf
+	LogicalNot // of 8-bit elements
+	Tile       // Reps times along each axis
 )
 
 var opNames = map[Op]string{
 	Convolution: "conv", MatMul: "matmul", Linear: "linear", Add: "add", Sub: "sub", Mul: "mul",
 	Max: "max", Min: "min", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", GELU: "gelu",
 	SiLU: "silu", Exp: "exp", Sqrt: "sqrt", Rsqrt: "rsqrt", ReduceSum: "reduce_sum",
-	ReduceMean: "reduce_mean", ReduceMax: "reduce_max", Softmax: "softmax",
+	ReduceMean: "reduce_mean", ReduceMax: "reduce_max", ReduceMin: "reduce_min", Softmax: "softmax",
 	LayerNorm: "layernorm", Pool: "pool", Concat: "concat", Transpose: "transpose", Slice: "slice",
+	RealDiv: "real_div", Average: "average", Pow: "pow", Abs: "abs", Square: "square", Cube: "cube",
+	LeakyReLU: "leaky_relu", PReLU: "prelu", ReLU6: "relu6", Clip: "clip", ELU: "elu", SELU: "selu",
+	HardSigmoid: "hard_sigmoid", HardSwish: "hard_swish", Softplus: "softplus", Softsign: "softsign",
+	Sign: "sign", Ceil: "ceil", Floor: "floor", Frac: "frac", Log: "log", Inverse: "inverse",
+	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile",
 }
 
 // String is the operation's name as the command spells it.
@@ -139,10 +173,17 @@ type Layer struct {
 
 	Axes    Axes    // of reductions, softmax and layer norm
 	Epsilon float32 // of Rsqrt and LayerNorm
+	Alpha   float32 // of LeakyReLU and ELU
+	Low     float32 // of Clip
+	High    float32 // of Clip
 
 	Parts []int // channels of each input of Concat, In.C their sum
 	Begin Shape // of Slice, its first element
 	Size  Shape // of Slice
+	// Order is the axis that each of the result's C, H and W is of the input; zero
+	// exchanges C and W.
+	Order [3]Axes
+	Reps  Shape // of Tile
 }
 
 // Conv is a dense convolution.
@@ -183,7 +224,7 @@ func (l *Layer) Out() Shape {
 		s.W = (s.W+w.Px+w.Qx-w.Kw)/w.Sx + 1
 	case MatMul, Linear:
 		s.W = l.Columns
-	case ReduceSum, ReduceMean, ReduceMax:
+	case ReduceSum, ReduceMean, ReduceMax, ReduceMin:
 		if l.Axes&AxisC != 0 {
 			s.C = 1
 		}
@@ -194,9 +235,20 @@ func (l *Layer) Out() Shape {
 			s.W = 1
 		}
 	case Transpose:
-		s.C, s.W = s.W, s.C
+		order, extent := l.order(), map[Axes]int{AxisC: s.C, AxisH: s.H, AxisW: s.W}
+		s.C, s.H, s.W = extent[order[0]], extent[order[1]], extent[order[2]]
+	case Tile:
+		s = Shape{s.N * l.Reps.N, s.C * l.Reps.C, s.H * l.Reps.H, s.W * l.Reps.W}
 	case Slice:
 		s = l.Size
 	}
 	return s
+}
+
+// order is the axis of the input that each of a transpose's C, H and W is.
+func (l *Layer) order() [3]Axes {
+	if l.Order == [3]Axes{} {
+		return [3]Axes{AxisW, AxisH, AxisC}
+	}
+	return l.Order
 }

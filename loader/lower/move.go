@@ -17,7 +17,7 @@ func (p *plan) copyTask(in, out view) error {
 	t.unicast()
 	t.engines(s.Channels)
 	t.patch(s, true, nil)
-	at := engineTile(s, false, 1, false)
+	at := t.sourceTile()
 	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
@@ -66,7 +66,7 @@ func (p *plan) transpose() error {
 		return err
 	}
 	t := exchange(in.s)
-	at := engineTile(in.s, false, 1, false)
+	at := t.sourceTile()
 	rows, tile := p.tileHeight(in.s, l.In, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	t.tileRows(tile)
 	t.source1(x, at, false)
@@ -102,13 +102,13 @@ func (p *plan) slice() error {
 func (p *plan) shifted(in, out view, columns int) error {
 	s := in.s
 	turned := packed(regs.Shape{Channels: s.Width, Width: s.Channels})
-	from := engineTile(s, true, 1, false)
+	prep := exchange(s)
+	from := prep.sourceTile()
 	bytes := turned.row * s.Height
 	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"}); err != nil {
 		return err
 	}
-	prep := exchange(s)
 	prep.source1(in.m, from.moved(bytes), false)
 	kept := prep.leaves(turned, bytes)
 	p.add(prep)

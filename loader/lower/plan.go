@@ -86,6 +86,10 @@ type plan struct {
 	packed    map[packing]attached // coefficients in the constants
 	ports     []loader.Port
 	scratch   int // bytes
+	held      int // of them, with tensors between steps
+	powers    int // where softmax's tables stand in the constants
+	// bound are the surfaces of a step's ports, nil of a layer by itself.
+	bound ports
 	// interleaved is where a runtime product's coefficients stand in the scratch.
 	interleaved int
 }
@@ -101,7 +105,7 @@ func (p *plan) lower() error {
 			return p.runtimeMatmul()
 		}
 		return p.matmul()
-	case ReduceSum, ReduceMean, ReduceMax:
+	case ReduceSum, ReduceMean, ReduceMax, ReduceMin:
 		return p.reduction()
 	case Softmax:
 		return p.softmax()
@@ -134,6 +138,9 @@ const (
 
 // port gives a tensor a window behind a buffer.
 func (p *plan) port(name string, d loader.Direction, bar uint32, s Shape, m memory) memory {
+	if at, ok := p.bound[name]; ok {
+		return at
+	}
 	m.bar = bar
 	p.ports = append(p.ports, m.port(name, d, s))
 	return m

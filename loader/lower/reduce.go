@@ -3,6 +3,8 @@ package lower
 import (
 	"math"
 
+	"github.com/x448/float16"
+
 	"anesim/hw/regs"
 )
 
@@ -25,7 +27,14 @@ func (v view) swapped() view {
 	return v
 }
 
-// rows makes every row a channel of one row.
+// grouped makes every row a group of one row, so that a channel is one row.
+func (v view) grouped() view {
+	v.s.Groups, v.s.Height = v.s.Height, 1
+	v.m.group, v.m.row = v.m.row, v.m.depth
+	return v
+}
+
+// rows makes every row of one channel a channel of one row.
 func (v view) rows() view {
 	v.s.Channels, v.s.Height = v.s.Channels*v.s.Height, 1
 	v.m.plane = v.m.row
@@ -36,12 +45,25 @@ func (v view) rows() view {
 	return v
 }
 
-// flat makes every row a row of one channel.
-func (v view) flat() view {
-	v.s.Channels, v.s.Height = 1, v.s.Channels*v.s.Height
-	v.m.plane = v.m.depth
+// column makes every channel of one pixel a row of one channel.
+func (v view) column() view {
+	v.s.Channels, v.s.Height = 1, v.s.Channels
+	v.m.row = v.m.plane
 	return v
 }
+
+// folded makes a row of columns four rows of a quarter, which fills the patch's rows. It
+// takes a single row whose quarters are whole 64 bytes.
+func (v view) folded() view {
+	if v.s.Height != 1 || v.s.Width%foldColumns != 0 {
+		return v
+	}
+	v.s.Height, v.s.Width = foldRows, v.s.Width/foldRows
+	v.m.row = v.s.Width * elementBytes
+	return v
+}
+
+const foldColumns, foldRows = 128, 4
 
 // element is one element of the batch.
 func (v view) element(n int) view {
@@ -50,86 +72,180 @@ func (v view) element(n int) view {
 	return v
 }
 
-// reduction lowers a sum, a mean or a maximum. The planar engine adds up the rows and
-// columns of a channel, the MAC engines take a maximum over channels; other axes are
-// turned until one of the two applies.
+// reduction lowers a sum, a mean, a maximum or a minimum. The planar engine reduces the
+// rows and columns of a channel, the MAC engines take a maximum over channels; other axes
+// are turned until one of the two applies (183/183 rows of a public table have so many
+// descriptors).
 //
-//	sum H W, C H W    planar: the tensor as it is, or as one channel
-//	sum W             planar: every row a channel
-//	sum C, sum H      exchange channel and x in the L2, then planar
-//	max C, max H      MAC engines
-//	max W             exchange, then MAC engines
+//	H W, C H W       planar: the tensor as it is, or its channels as rows and rows as depth
+//	W                planar: every row a group
+//	C, one pixel     planar: channels as rows
+//	sum C            exchange channel and x in the L2, then planar
+//	max C            MAC engines
+//	H                exchange, planar, exchange
+//	C W, C H         planar with channels as rows; C, then H (assumed)
 func (p *plan) reduction() error {
 	l := p.layer
+	if l.Op == ReduceMin {
+		return p.minimum()
+	}
+	if l.Axes == AxisC|AxisH {
+		return p.twoReductions()
+	}
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	in, out := viewOf(x, l.In), viewOf(y, l.Out())
-	if err := p.checkChannels(in.rows().s.Channels); err != nil {
-		return err
+	switch l.Axes {
+	case AxisH | AxisW:
+		return p.planarReduction(in, out, 1)
+	case AxisC | AxisH | AxisW:
+		return p.eachElement(in, out, func(in, out view) error {
+			depth := in.s.Height
+			in.m.row, in.m.plane, in.m.depth, in.m.group = in.m.plane, in.m.depth, in.m.row, in.m.depth
+			in.s.Height, in.s.Channels = in.s.Channels, 1
+			return p.planarReduction(in, out, depth)
+		})
+	case AxisC | AxisW:
+		return p.eachElement(in, out, func(in, out view) error {
+			in.s.Channels, in.s.Height, in.s.Groups = 1, in.s.Channels, in.s.Height
+			in.m.row, in.m.plane, in.m.group = in.m.plane, in.m.depth, in.m.row
+			return p.planarReduction(in, out.grouped(), 1)
+		})
+	case AxisW:
+		if l.In.H == 1 {
+			return p.planarReduction(in.folded(), out, 1)
+		}
+		return p.eachElement(in, out, func(in, out view) error {
+			return p.planarReduction(in.grouped(), out.grouped(), 1)
+		})
+	case AxisH:
+		return p.eachElement(in, out, p.rowReduction)
+	case AxisC:
+		switch {
+		case l.Op == ReduceMax:
+			return p.maximum(in, out)
+		case l.In.H == 1 && l.In.W == 1:
+			return p.planarReduction(in.column(), out, 1)
+		}
+		return p.eachElement(in, out, p.channelSum)
 	}
-	sum := l.Op != ReduceMax
-	switch {
-	case sum && l.Axes == AxisH|AxisW:
-		return p.planarSum(in, out)
-	case sum && l.Axes == AxisC|AxisH|AxisW:
-		return p.planarSum(in.flat(), out)
-	case sum && l.Axes == AxisW:
-		return p.planarSum(in.rows(), out.rows())
-	case sum && l.Axes == AxisC:
-		return p.channelSum(in, out)
-	case sum && l.Axes == AxisH:
-		return p.channelSum(in.swapped(), out.swapped())
-	case l.Axes == AxisC:
-		return p.maximum(in, out)
-	case l.Axes == AxisH:
-		return p.maximum(in.swapped(), out.swapped())
-	case l.Axes == AxisW:
-		return p.rowMaximum(in, out)
-	}
-	return l.unsupported("no task reduces these axes together; reduce them one after the other")
+	return l.wrong("axes %#x", uint8(l.Axes))
 }
 
-func (p *plan) checkChannels(n int) error {
-	return within(limit{"rows taken as channels", n, MaxChannels, "split the tensor into parts of at most %d rows"})
+// eachElement runs f for each element of the batch.
+func (p *plan) eachElement(in, out view, f func(in, out view) error) error {
+	for n := range in.s.Groups {
+		if err := f(in.element(n), out.element(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// minimum is the negative of the maximum of negatives: no program shows a minimum of the
+// planar engine's reduction (assumed).
+func (p *plan) minimum() error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.Out())
+	negative := p.intermediate(l.In)
+	least := p.intermediate(l.Out())
+	minus := &Weights{Second: []float16.Float16{0xbc00}}
+	greatest := *l
+	greatest.Op = ReduceMax
+	return p.pieces(
+		piece{Layer{Op: Mul, In: l.In, Second: Scalar}, minus, ports{"x": x, "y": negative}},
+		piece{greatest, p.weights, ports{"x": negative, "y": least}},
+		piece{Layer{Op: Mul, In: l.Out(), Second: Scalar}, minus, ports{"x": least, "y": y}},
+	)
+}
+
+// twoReductions reduces the channels, then the rows.
+func (p *plan) twoReductions() error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.Out())
+	first, second := *l, *l
+	first.Axes = AxisC
+	second.In, second.Axes = first.Out(), AxisH
+	between := p.intermediate(second.In)
+	return p.pieces(
+		piece{first, p.weights, ports{"x": x, "y": between}},
+		piece{second, p.weights, ports{"x": between, "y": y}},
+	)
 }
 
 // count is how many values a result is made of.
 func (l *Layer) count() int { return l.In.Elements() / l.Out().Elements() }
 
-// planarSum reduces every channel to one value.
-func (p *plan) planarSum(in, out view) error {
-	if err := p.checkPlane(in.s, 1); err != nil {
+// planarReduction reduces every channel of every group to one value. The result of
+// groups stands in the L2 group by group (16/16).
+func (p *plan) planarReduction(in, out view, depth int) error {
+	if err := within(limit{"groups of rows", in.s.Groups, MaxGroups, "split the tensor into parts of at most %d rows"}); err != nil {
 		return err
 	}
-	t := p.sumTask(in.s)
-	at := planarTile(in.s)
+	t := p.reductionTask(in.s)
+	t.deep(depth)
+	at := t.skewedPlanar()
+	bytes := at.row * in.s.Height
+	if err := within(limit{"bytes of a tile in the L2", bytes, MaxTile,
+		"split the tensor until they are at most %d, and reduce the parts' results"}); err != nil {
+		return err
+	}
 	t.source1(in.m, at, false)
-	t.writes(out.m, at.row*in.s.Height)
+	t.writes(out.m, bytes)
 	p.add(t)
 	return nil
 }
 
-// checkPlane refuses a tile that does not stand in the L2 whole.
-func (p *plan) checkPlane(s regs.Shape, n int) error {
-	return within(limit{"bytes of tiles in the L2", n * planarTile(s).row * s.Height, MaxTile,
-		"split the tensor until they are at most %d"})
+// deep gives a task's source and result a depth.
+func (t *task) deep(depth int) {
+	if depth < 1 || depth > maxField {
+		t.refuse("depth", depth, maxField)
+		return
+	}
+	c := &t.g.Common
+	c.InDepth, c.OutDepth = c.InDepth.WithDin(uint32(depth)), c.OutDepth.WithDout(uint32(depth))
 }
 
-// sumTask is a planar task that adds up each channel, and scales a mean.
-func (p *plan) sumTask(in regs.Shape) *task {
+// reductionTask is a planar task that reduces each channel; a mean is scaled. A maximum
+// has bit 1 of PE.Cfg and the maximum's padding mode (on every one seen).
+func (p *plan) reductionTask(in regs.Shape) *task {
 	t := planarTask(regs.FormReduction, in, in)
-	if p.layer.Op == ReduceMean {
+	switch p.layer.Op {
+	case ReduceMean:
 		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(p.layer.count()))
+	case LayerNorm:
+		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(p.layer.together()))
+	case ReduceMax:
+		t.takesMaximum()
 	}
 	return t
 }
 
+// takesMaximum makes a planar reduction a maximum.
+func (t *task) takesMaximum() {
+	t.g.PE.Cfg = t.g.PE.Cfg.WithMaximum(true)
+	t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
+}
+
+// exchangedTile is the layout of a tile that an exchange of s writes: channels as long as
+// s has channels, rows that the planar engine reads. Rows of pixels' channels that the
+// planar engine folds have no skew (1/1).
+func exchangedTile(s regs.Shape) layout {
+	l := packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	if s.Height == 1 || s.Channels%foldColumns == 0 {
+		return l
+	}
+	return l.skewed(1, exchangeFetch)
+}
+
 // channelSum exchanges channel and x, so that a row holds a pixel's channels, and adds
-// each row up: rows are groups, pixels channels.
+// each row up: rows are groups, pixels channels. A single row is described in the scratch
+// buffer on the way (2/2).
 func (p *plan) channelSum(in, out view) error {
 	s := in.s
-	exchanged := packed(regs.Shape{Channels: s.Width, Width: s.Channels}).skewed(2)
-	from := engineTile(s, true, 1, false)
+	exchanged := exchangedTile(s)
 	bytes := exchanged.row * s.Height
+	prep := exchange(s)
+	from := prep.sourceTile()
 	if err := within(
 		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
 		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
@@ -137,31 +253,105 @@ func (p *plan) channelSum(in, out view) error {
 	); err != nil {
 		return err
 	}
-	for n := range s.Groups {
-		src, dst := in.element(n), out.element(n)
-		prep := exchange(src.s)
-		prep.source1(src.m, from.moved(bytes), false)
-		kept := prep.leaves(exchanged, bytes)
-		p.add(prep)
+	prep.source1(in.m, from.moved(bytes), false)
+	staged := p.stage(s.Width, s.Channels, s.Height == 1)
+	var kept *tile
+	if s.Height == 1 {
+		kept = prep.leavesScratch(exchanged, bytes, staged)
+	} else {
+		kept = prep.leaves(exchanged, bytes)
+	}
+	p.add(prep)
 
-		rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
-		t := p.sumTask(rows)
-		at := exchanged
-		at.row, at.group = at.depth, exchanged.row
+	rows := view{s: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.folded().s
+	t := p.reductionTask(rows)
+	at := exchanged
+	at.row, at.group = at.depth, exchanged.row
+	if rows.Height > 1 {
+		at.row = rows.Width * elementBytes
+	}
+	if s.Height == 1 {
+		at.group = 0
+		t.readsScratch(kept, staged)
+		t.place(at, &t.g.L2.Src1Base, &t.g.L2.Src1ChannelStride, &t.g.L2.Src1RowStride, &t.g.L2.Src1DepthStride, nil)
+	} else {
 		t.reads(kept, at)
 		t.l2(&t.g.L2.Src1GroupStride, at.group)
-		c := &t.g.Common
-		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
-		// The result is a row of pixels; it goes through the L2 as a tile, not as a
-		// stream (1/1).
-		dst.m.group = dst.m.row
-		dst.m.row = dst.m.plane
-		result := packed(regs.Shape{Channels: s.Width, Width: 1}).moved(bytes)
-		result.depth = result.channel
-		t.writesTile(dst.m, result)
-		p.add(t)
 	}
+	c := &t.g.Common
+	c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
+	// The result is a row of pixels; it goes through the L2 as a tile, not as a stream
+	// (4/4).
+	dst := out.m
+	if s.Height > 1 {
+		dst.group, dst.row = dst.row, dst.plane
+	}
+	result := packed(regs.Shape{Channels: 1, Width: s.Width}).moved(bytes)
+	result.row = result.channel * s.Height
+	t.writesTile(dst, result)
+	if s.Height == 1 {
+		t.l2(&t.g.L2.ResultGroupStride, result.row)
+	}
+	p.add(t)
 	return nil
+}
+
+// stage is room in the scratch buffer for a matrix that an exchange describes there.
+func (p *plan) stage(rows, columns int, used bool) memory {
+	m := matrix(barScratch, rows, columns)
+	m.row = m.plane
+	m.base = p.held
+	if used {
+		p.scratch = max(p.scratch, p.held+m.depth)
+	}
+	return m
+}
+
+// rowReduction reduces rows: with rows as channels, an exchange makes them columns, the
+// planar engine reduces the columns, and another exchange brings the channels back
+// (every reduction over H has these three).
+func (p *plan) rowReduction(in, out view) error {
+	v, w := in.swapped(), out.swapped()
+	s := v.s // rows as channels, channels as rows
+	exchanged := packed(regs.Shape{Channels: s.Width, Width: s.Channels}).skewed(1, exchangeFetch)
+	bytes := exchanged.row * s.Height
+	prep := exchange(s)
+	from := prep.sourceTile()
+	// One value for each column and channel, a column behind the other.
+	each := s.Height * unitBytes
+	means := layout{base: bytes, channel: unitBytes, row: s.Width * each, depth: each, group: each}
+	last := max(bytes+from.row*s.Height, means.base+2*means.row)
+	if err := within(
+		limit{"columns", s.Width, MaxGroups, "split the tensor into parts of at most %d columns"},
+		limit{"bytes of tiles in the L2", last, l2Bytes - unitBytes, "split the tensor until they are at most %d"},
+	); err != nil {
+		return err
+	}
+	prep.source1(v.m, from.moved(bytes), false)
+	kept := prep.leaves(exchanged, bytes)
+	p.add(prep)
+
+	t := p.reductionTask(regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels})
+	at := layout{channel: exchanged.row, row: exchanged.depth, depth: exchanged.depth, group: exchanged.channel}
+	t.reads(kept, at)
+	t.l2(&t.g.L2.Src1GroupStride, at.group)
+	reduced := t.leaves(means, means.row)
+	t.l2(&t.g.L2.ResultGroupStride, means.group)
+	p.add(t)
+
+	back := exchange(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
+	back.patchTall()
+	back.reads(reduced, layout{base: means.base, channel: means.group, row: means.channel, depth: means.group})
+	back.writes(w.m, means.base+means.row)
+	p.add(back)
+	return nil
+}
+
+// patchTall takes rows a patch at a time where a patch is higher than wide (1/1).
+func (t *task) patchTall() {
+	if rows := 1 << t.g.Common.Cfg.ShMax(); rows < int(t.g.Common.TileCfg.TileHeight()) {
+		t.tileRows(rows)
+	}
 }
 
 // writesTile writes the result to memory by way of a tile in the L2.
@@ -203,39 +393,12 @@ func (p *plan) maximum(in, out view) error {
 		return err
 	}
 	t := maximumTask(in.s)
-	at := engineTile(in.s, true, 1, false)
+	at := t.sourceTile()
 	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)
 	p.add(t)
-	return nil
-}
-
-// rowMaximum exchanges channel and x, then reduces the channels x became; the result's x
-// are the tensor's channels, exchanged again as they are written.
-func (p *plan) rowMaximum(in, out view) error {
-	s := in.s
-	turned := regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: s.Channels}
-	exchanged := packed(turned)
-	from := engineTile(s, true, 1, false)
-	bytes := exchanged.row * s.Height
-	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
-		"split the tensor until they are at most %d"}); err != nil {
-		return err
-	}
-	for n := range s.Groups {
-		src, dst := in.element(n), out.element(n)
-		prep := exchange(src.s)
-		prep.source1(src.m, from.moved(bytes), false)
-		kept := prep.leaves(exchanged, bytes)
-		p.add(prep)
-		t := maximumTask(turned)
-		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
-		t.reads(kept, exchanged)
-		t.writes(dst.m, bytes)
-		p.add(t)
-	}
 	return nil
 }
 

@@ -125,7 +125,10 @@ func (j *joiner) candidates() []*resident {
 // another shape, plane by plane.
 func (j *joiner) fits(r *resident) bool {
 	s := r.shape
-	at := planarTile(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	at := packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	if s.H > 1 {
+		at = at.skewed(1, planarFetch)
+	}
 	at.group = at.row * s.H
 	r.at, r.flat = at, false
 	if s.N == 1 && j.maps(r) {

@@ -82,7 +82,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	case columns:
 		at = packed(regs.Shape{Channels: n, Width: in.Width})
 		if g.block && in.Height > 1 {
-			at.row = bankSkew(at.row, 4, 3)
+			at = at.skewed(1, smallFetch)
 		}
 	case g.block:
 		pitch := roundUp(n*elementBytes, 16)
@@ -412,6 +412,9 @@ func (c *rowChain) source(t *task, v *rowValue, channels bool) {
 // binary appends an operation on two tensors.
 func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
+	if c.siblings(g) && (g.layer.Op == Add || g.layer.Op == Mul) {
+		x, z = z, x
+	}
 	s := v.rowsShape()
 	p := plan{layer: &g.layer}
 	t := p.planarOp(regs.FormTwoSources, s)
@@ -429,6 +432,22 @@ func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 	t.inL2()
 	c.result(t, v, out)
 	c.add(t)
+}
+
+// siblings reports whether both operands are products of one tensor: the later one comes
+// first then (1/1).
+func (c *rowChain) siblings(g *rowGroup) bool {
+	from := ""
+	n := 0
+	for i := range c.groups {
+		if p := &c.groups[i]; p.kind == rowProduct && (p.output == g.inputs[0] || p.output == g.inputs[1]) {
+			if n++; n == 2 {
+				return p.inputs[0] == from
+			}
+			from = p.inputs[0]
+		}
+	}
+	return false
 }
 
 // scalarOp appends an operation with one constant.

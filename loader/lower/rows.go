@@ -155,6 +155,11 @@ func (c *rowChain) finish() bool {
 			f.tile.at.base += f.extent.base
 		}
 	}
+	for i, t := range c.tasks {
+		if t.planar() && c.tasks.linked(i+1) && !c.tasks[i+1].planar() {
+			t.tilePatch(c.tasks[i+1].g.Common.Cfg.ShMax())
+		}
+	}
 	return c.tasks.err() == nil
 }
 
@@ -266,23 +271,9 @@ func (c *rowChain) rows(t *task, v *rowValue) *held {
 func planarRows(s regs.Shape) layout {
 	at := packed(s)
 	if s.Height > 1 {
-		at.row = bankSkew(at.row, 4, 2)
+		at = at.skewed(1, planarFetch)
 	}
 	return at
-}
-
-// bankSkew is the smallest row stride from n on of which rows 1 to rows-1 apart stand at
-// least need of 64 banks apart.
-func bankSkew(n, rows, need int) int {
-	for u := n / 16; ; u++ {
-		ok := true
-		for d := 1; d < rows; d++ {
-			ok = ok && d*u%64 >= need
-		}
-		if ok {
-			return u * 16
-		}
-	}
 }
 
 // blocks reports whether any product of the chain works on blocks of eight pixels.
@@ -324,7 +315,7 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
 			at = packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
-			at.row = bankSkew(at.row, 4, 3)
+			at = at.skewed(1, smallFetch)
 			m.row = m.plane * blockWidth
 		}
 		h = c.hold(t, after, after.row*s.Height, nil)
@@ -378,10 +369,9 @@ func columnLayout(channels, width, height int, block bool) layout {
 	}
 	l := layout{channel: unit * 16}
 	l.depth = l.channel * channels
-	l.row = l.depth
+	l.row, l.group = l.depth, l.depth
 	if block && height > 1 {
-		l.row = bankSkew(l.row, 4, 3)
+		l = l.skewed(1, smallFetch)
 	}
-	l.group = l.depth
 	return l
 }

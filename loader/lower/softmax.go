@@ -1,20 +1,17 @@
 package lower
 
-import (
-	"anesim/hw/regs"
-)
+import "anesim/hw/regs"
 
-// softmax lowers exp(x - max) / sum over an axis to five tasks in the L2:
+// softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
+// the same place, the reciprocal of the sum in the maximum's.
 //
-//	1  max over C             MAC engines          tile kept
-//	2  (x - max) * log2 e     planar
-//	3  2^d                    MAC engines, table
-//	4  1 / sum over C         MAC engines, table
-//	5  e * r                  planar --> y
+//	over C            max (MAC), difference, 2^d (MAC), 1/sum (MAC), product
+//	   one channel    difference, 2^d, 1/sum, product
+//	over H            the same with C and H exchanged; the product reads them as they are
+//	over W, one row   max (planar), difference, 2^d (MAC), 1/sum (planar), product
+//	over W            a copy before them; rows are groups, or of one channel channels
 //
-// The axis has to be the channels: strides make H one, an exchange in the L2 makes W
-// one, and the result is exchanged again. Tensors larger than the L2 go a run of rows
-// at a time.
+// (183/183 rows of a public table have so many descriptors.)
 func (p *plan) softmax() error {
 	l := p.layer
 	if len(p.weights.Table) != tableBytes || len(p.weights.Reciprocal) != tableBytes {
@@ -22,38 +19,58 @@ func (p *plan) softmax() error {
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
-	turn := false
+	var each func(in, out view) error
 	switch l.Axes {
 	case AxisC:
+		if err := p.checkUnicast(l.In.C); err != nil {
+			return err
+		}
+		each = func(in, out view) error { return p.softmaxChannels(in, out, out.s) }
 	case AxisH:
-		in, out = in.swapped(), out.swapped()
+		if err := p.checkUnicast(l.In.H); err != nil {
+			return err
+		}
+		each = func(in, out view) error { return p.softmaxChannels(in.swapped(), out, out.s) }
 	case AxisW:
-		turn = true
+		each = p.softmaxRow
+		if l.In.H > 1 {
+			each = p.softmaxRows
+		}
 	default:
 		return l.unsupported("softmax goes over one axis; C, H or W")
 	}
-	if err := p.checkUnicast(in.s.Channels); err != nil {
+	p.powers = len(p.constants)
+	p.constants = append(append(p.constants, p.weights.Table...), p.weights.Reciprocal...)
+	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
+}
+
+// eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
+func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
+	extent, overH := in.s.Height, p.layer.Axes == AxisH
+	if overH {
+		// Columns stand side by side: only whole ones can be taken.
+		if softmaxBytes(in.s) > MaxTile {
+			return within(limit{"bytes of the tiles in the L2", softmaxBytes(in.s), MaxTile,
+				"split the axes that softmax leaves until they are at most %d"})
+		}
+		return f(in, out)
+	}
+	rows := extent
+	part := in.s
+	for ; ; rows = (rows + 1) / 2 {
+		part.Height = rows
+		if rows == 1 || softmaxBytes(part) <= MaxTile {
+			break
+		}
+	}
+	if err := within(limit{"bytes of a row's tiles in the L2", softmaxBytes(part), MaxTile,
+		"split the axes that softmax leaves until they are at most %d"}); err != nil {
 		return err
 	}
-	p.constants = append(append([]byte(nil), p.weights.Table...), p.weights.Reciprocal...)
-	for n := range l.In.N {
-		whole, result := in.element(n), out.element(n)
-		rows := whole.s.Height
-		for rows > 1 && softmaxBytes(whole.s, rows, turn) > MaxTile {
-			rows = (rows + 1) / 2
-		}
-		if err := within(limit{"bytes of a row's tiles in the L2", softmaxBytes(whole.s, rows, turn), MaxTile,
-			"split the axes that softmax leaves until they are at most %d"}); err != nil {
+	for first := 0; first < extent; first += rows {
+		m := min(rows, extent-first)
+		if err := f(in.run(first, m), out.run(first, m)); err != nil {
 			return err
-		}
-		for first := 0; first < whole.s.Height; first += rows {
-			m := min(rows, whole.s.Height-first)
-			a, b := whole.run(first, m), result.run(first, m)
-			if turn {
-				p.softmaxTurned(a, b)
-			} else {
-				p.softmaxRun(a, b)
-			}
 		}
 	}
 	return nil
@@ -66,129 +83,290 @@ func (v view) run(first, m int) view {
 	return v
 }
 
-// softmaxBytes is what the tiles of a run of rows take.
-func softmaxBytes(s regs.Shape, rows int, turn bool) int {
-	if turn {
-		s.Channels, s.Width = s.Width, s.Channels
-	}
-	row := packed(s).row + 0x80
-	n := 3*row + packed(regs.Shape{Channels: 1, Width: s.Width}).row
-	if turn {
-		n += packed(regs.Shape{Channels: s.Width, Width: s.Channels}).row + 0x80
-	}
-	return n*rows + 0x400
+// softmaxBytes is the most that the tiles of a run take.
+func softmaxBytes(s regs.Shape) int {
+	row := packed(s).row + 0x100
+	return (3*row + s.Width*unitBytes*2) * s.Height
 }
 
-// softmaxRun is the five tasks over channels of a surface in memory.
-func (p *plan) softmaxRun(in, out view) {
-	s := in.s
-	one := s
+// scaledDifference is the difference, scaled for the table of 2^x.
+func scaledDifference(s regs.Shape) *task {
+	t := differenceTask(s)
+	t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(logE)
+	return t
+}
+
+// powerTask is the exponential of differences that a planar task hands over tile by tile.
+func (p *plan) powerTask(s regs.Shape, from *tile, at layout) *task {
+	t := engineTask(regs.PassThrough, s, s)
+	t.unicast()
+	t.engines(s.Channels)
+	t.fixPatch(passedFixed(s))
+	t.reads(from, from.at)
+	t.lookup(p.powers, p.weights.Table)
+	p.add(t)
+	return t
+}
+
+// softmaxChannels reduces channels; s is the result's own shape, with channels and rows
+// exchanged where the rows are reduced.
+func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
+	v := in.s
+	if v.Channels == 1 {
+		return p.softmaxAlone(in, out)
+	}
+	one := v
 	one.Channels = 1
-	// The maximum, and later the reciprocal, stands at 0, then the exponentials, the
-	// differences and the source.
 	single := packed(one)
-	singles := single.row * s.Height
-	exps := packed(s).moved(singles)
-	pixel := s.Height == 1 && s.Width == 1
-	diffs := exps
+	exps := packed(v)
+	if v.Height > 1 || v.Width == 1 {
+		single = single.skewed(1, planarFetch)
+		exps = exps.skewed(1, planarFetch)
+	}
+	pixel := v.Height == 1 && v.Width == 1
 	if pixel {
-		diffs = packed(regs.Shape{Channels: 1, Width: s.Channels})
+		single = packed(one)
+		exps = packed(v)
 	}
-	diffs.base = exps.base + exps.row*s.Height
-	source := engineTile(s, false, 1, false).moved(diffs.base + diffs.row*s.Height)
+	singles := single.row * v.Height
+	exps = exps.moved(singles)
+	bytes := exps.row * v.Height
+	free := exps.base + bytes
+	diffs, source := exps, exps.moved(free)
+	if pixel {
+		diffs = packed(regs.Shape{Channels: 1, Width: v.Channels}).moved(free)
+		source.base += diffs.row
+	}
 
-	top := maximumTask(s)
-	tile := top.source1(in.m, source, true)
+	top := maximumTask(v)
+	top.keptPatch(v)
+	x := top.source1(in.m, source, true)
 	largest := top.leaves(single, singles)
 	p.add(top)
-	p.softmaxTail(s, tile, largest, exps, diffs, out.m, false)
-}
 
-// softmaxTurned exchanges channel and x first, and x and channel last.
-func (p *plan) softmaxTurned(in, out view) {
-	s := in.s
-	turned := s
-	turned.Channels, turned.Width = s.Width, s.Channels
-	one := turned
-	one.Channels = 1
-	single := packed(one)
-	singles := single.row * s.Height
-	exps := packed(turned).moved(singles)
-	bytes := exps.row * s.Height
-	diffs := exps.moved(exps.base + bytes)
-	exchanged := exps.moved(diffs.base + bytes)
-	from := engineTile(s, true, 1, false).moved(exchanged.base + bytes)
-
-	prep := exchange(s)
-	prep.source1(in.m, from, false)
-	tile := prep.leaves(exchanged, bytes)
-	p.add(prep)
-	top := maximumTask(turned)
-	top.reads(tile, exchanged)
-	largest := top.leaves(single, singles)
-	p.add(top)
-	p.softmaxTail(turned, tile, largest, exps, diffs, out.m, true)
-}
-
-// softmaxTail is what follows the maximum.
-func (p *plan) softmaxTail(s regs.Shape, tile, largest *tile, exps, diffs layout, y memory, turned bool) {
-	pixel := s.Height == 1 && s.Width == 1
-	bytes := exps.row * s.Height
-
-	sub := planarTask(regs.FormTwoSources, s, s)
-	sub.g.PE.Cfg = sub.g.PE.Cfg.WithSecSrc(3)
-	sub.g.PE.BiasScale = sub.g.PE.BiasScale.WithScale(logE)
+	sub := scaledDifference(v)
 	c := &sub.g.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
-	sub.reads(tile, tile.at)
-	sub.joins(largest, largest.at)
+	sub.reads(x, source)
+	sub.joins(largest, single)
+	var exp *task
 	if pixel {
 		// A pixel's channels become a row, so that sixteen engines share the table's
 		// work; the row is described in the scratch buffer on the way (1/1).
-		row := matrix(barScratch, 1, s.Channels)
-		p.scratch = max(p.scratch, row.depth)
+		row := p.stage(1, v.Channels, true)
+		row.row = row.depth
 		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
 		differences := sub.leavesScratch(diffs, diffs.row, row)
 		p.add(sub)
-		exp := exchange(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels})
+		exp = exchange(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.readsScratch(differences, row)
-		p.softmaxDivide(s, exp, exps, diffs.base, largest.at, y, turned)
-		return
+		exp.lookup(p.powers, p.weights.Table)
+		p.add(exp)
+	} else {
+		sub.tilePatch(passedFixed(v))
+		differences := sub.leaves(exps, bytes)
+		p.add(sub)
+		exp = p.powerTask(v, differences, exps)
 	}
-	differences := sub.leaves(diffs, bytes)
-	p.add(sub)
-	exp := engineTask(regs.PassThrough, s, s)
-	exp.unicast()
-	exp.engines(s.Channels)
-	exp.patch(s, true, nil)
-	exp.reads(differences, diffs)
-	p.softmaxDivide(s, exp, exps, diffs.base, largest.at, y, turned)
+	powers := exp.leaves(exps, bytes)
+	reciprocals := p.reciprocalSum(v, powers, single, pixel)
+
+	mul := productTask(s)
+	c = &mul.g.Common
+	second := exps
+	if s != v {
+		single.channel, single.row, single.depth = single.row, single.channel, single.row
+		second.channel, second.row, second.depth = exps.row, exps.channel, exps.row
+		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)
+	} else {
+		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true)
+	}
+	mul.reads(reciprocals, single)
+	mul.joins(powers, second)
+	mul.writes(out.m, free)
+	p.add(mul)
+	return nil
 }
 
-// softmaxDivide is the exponential, the reciprocal of its sum, which takes the maximum's
-// place, and their product.
-func (p *plan) softmaxDivide(s regs.Shape, exp *task, exps layout, free int, single layout, y memory, turned bool) {
-	bytes := exps.row * s.Height
-	exp.lookup(0, p.weights.Table)
-	powers := exp.leaves(exps, bytes)
-	p.add(exp)
-
+// reciprocalSum is the reciprocal of the channels' sum: a multiply-accumulate of ones
+// behind the reciprocal's table.
+func (p *plan) reciprocalSum(s regs.Shape, from *tile, to layout, pixel bool) *tile {
 	one := s
 	one.Channels = 1
-	sum := engineTask(regs.MantissaTable, s, one)
-	sum.engines(1)
-	sum.patch(one, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t := engineTask(regs.MantissaTable, s, one)
+	t.engines(1)
+	t.patch(one, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	if s.Height > 1 && s.Width > 8 {
+		t.fixPatch(t.g.Common.Cfg.ShMax())
+	}
+	t.reads(from, from.at)
+	t.lookup(p.powers+tableBytes, p.weights.Reciprocal)
+	reciprocals := t.leaves(to, to.row*s.Height)
+	p.add(t)
+	return reciprocals
+}
+
+// softmaxAlone is softmax over one channel, whose own difference is zero.
+func (p *plan) softmaxAlone(in, out view) error {
+	s := in.s
+	exps := packed(s)
+	if s.Height > 1 || s.Width == 1 {
+		exps = exps.skewed(1, planarFetch)
+	}
+	bytes := exps.row * s.Height
+	sub := scaledDifference(s)
+	sub.tilePatch(passedFixed(s))
+	c := &sub.g.Common
+	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
+	at := sub.planarTile()
+	sub.source1(in.m, at.moved(bytes), false)
+	sub.source2(in.m, at.moved(bytes+secondBase(at.row*s.Height)))
+	differences := sub.leaves(exps, bytes)
+	p.add(sub)
+	powers := p.powerTask(s, differences, exps).leaves(exps, bytes)
+	reciprocals := p.reciprocalSum(s, powers, exps.moved(bytes), false)
+	mul := productTask(s)
+	c = &mul.g.Common
+	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true)
+	mul.reads(reciprocals, reciprocals.at)
+	mul.joins(powers, exps)
+	mul.writes(out.m, 2*bytes)
+	p.add(mul)
+	return nil
+}
+
+// sumReciprocal makes a planar reduction the reciprocal of its sum (bit 12 of PE.Cfg, on
+// every one seen).
+const sumReciprocal = 1 << 12
+
+// softmaxRow reduces the columns of one row of each channel. Several channels' maxima
+// stand in a row.
+func (p *plan) softmaxRow(in, out view) error {
+	s := in.s
+	many := s.Channels > 1
+	single := packed(regs.Shape{Channels: 1, Width: s.Channels})
+	exps := packed(s).moved(single.row)
+	end := exps.base + exps.row
+	top := planarTask(regs.FormReduction, s, s).aside(false, true)
+	top.takesMaximum()
+	source := top.planarTile().moved(end)
+	operands := func(t *task) *regs.PlanarOperands { return &t.g.Common.PlanarOperands }
+	*operands(top) = operands(top).WithResultTranspose(many)
+	x := top.source1(in.m, source, true)
+	largest := top.leaves(single, single.row)
+	p.add(top)
+
+	sub := scaledDifference(s).aside(true, false)
+	sub.tilePatch(passedFixed(s))
+	*operands(sub) = operands(sub).WithSrc2BroadcastW(s.Width > 1).WithSrc2Transpose(many)
+	sub.reads(x, source)
+	sub.joins(largest, single)
+	differences := sub.leaves(exps, exps.row)
+	p.add(sub)
+	powers := p.powerTask(s, differences, exps).leaves(exps, exps.row)
+
+	sum := planarTask(regs.FormReduction, s, s).aside(false, true)
+	sum.g.PE.Cfg |= sumReciprocal
+	*operands(sum) = operands(sum).WithResultTranspose(many)
 	sum.reads(powers, exps)
-	sum.lookup(tableBytes, p.weights.Reciprocal)
-	reciprocals := sum.leaves(single, single.row*s.Height)
+	reciprocals := sum.leaves(single, single.row)
 	p.add(sum)
 
-	mul := planarTask(regs.FormTwoSources, s, s)
-	mul.g.PE.Cfg = mul.g.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
-	c := &mul.g.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true).WithResultTranspose(turned)
+	mul := productTask(s).aside(true, false)
+	*operands(mul) = operands(mul).WithSrc1BroadcastW(s.Width > 1).WithSrc1Transpose(many)
 	mul.reads(reciprocals, single)
 	mul.joins(powers, exps)
-	mul.writes(y, free)
+	mul.writes(out.m, end)
 	p.add(mul)
+	return nil
+}
+
+// softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
+// groups, or channels in parts where there is one channel.
+func (p *plan) softmaxRows(in, out view) error {
+	s := in.s
+	alone := s.Channels == 1
+	copied := engineTask(regs.PassThrough, s, s)
+	copied.unicast()
+	copied.engines(s.Channels)
+	copied.patch(s, true, nil)
+	if alone && s.Width > sliceColumns && s.Width%sliceColumns != 0 {
+		copied.g.Common.Cfg = copied.g.Common.Cfg.WithShMax(4)
+	}
+	held := packed(s)
+	exps := held.skewed(1, planarFetch)
+	if alone {
+		held.depth = held.row * s.Height
+	} else {
+		held = exps
+	}
+	bytes := held.row * s.Height
+	each := s.Channels * unitBytes
+	stats := layout{channel: unitBytes, row: s.Height * each, depth: each, group: each}
+	flat := layout{channel: unitBytes, row: each, depth: each}
+	if alone {
+		stats.row = s.Height * unitBytes
+		stats.depth, stats.group = stats.row, 0
+		flat = layout{channel: stats.row, row: unitBytes, depth: stats.row}
+	}
+	// The copy, later the sums; the powers; of one channel the differences, whose rows
+	// are longer, by themselves; the maxima.
+	powersAt := bytes
+	differencesAt, maxima := bytes, bytes+exps.row*s.Height
+	if alone {
+		differencesAt = 2 * bytes
+		maxima = differencesAt + exps.row*s.Height
+	}
+	from := copied.sourceTile().moved(bytes)
+	copied.source1(in.m, from, false)
+	x := copied.leaves(held, bytes)
+	p.add(copied)
+
+	reduce := func(from *tile, base, to int, make func(*task)) (last *tile) {
+		parts := 1
+		if alone {
+			parts = (s.Height + maxStatistics - 1) / maxStatistics
+		}
+		for i := range parts {
+			rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
+			at := layout{base: base, channel: from.at.channel, row: from.at.depth, depth: from.at.depth, group: from.at.row}
+			result := stats.moved(to)
+			if alone {
+				first := i * maxStatistics
+				rows = view{s: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.folded().s
+				at = layout{base: base + first*held.row, channel: held.row, row: rows.Width * elementBytes, depth: held.depth}
+				if rows.Height == 1 {
+					at.row = held.row
+				}
+				result.base += first * unitBytes
+			}
+			t := planarTask(regs.FormReduction, rows, rows).aside(i > 0, true)
+			make(t)
+			t.reads(from, at)
+			t.l2(&t.g.L2.Src1GroupStride, at.group)
+			last = t.leaves(result, stats.row)
+			t.l2(&t.g.L2.ResultGroupStride, stats.group)
+			p.add(t)
+		}
+		last.at = stats.moved(to)
+		return last
+	}
+	largest := reduce(x, 0, maxima, (*task).takesMaximum)
+	sub := scaledDifference(s).aside(true, false)
+	sub.tilePatch(passedFixed(s))
+	sub.g.Common.PlanarOperands = sub.g.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	sub.reads(x, held)
+	sub.joins(largest, flat.moved(maxima))
+	differences := sub.leaves(exps.moved(differencesAt), exps.row*s.Height)
+	p.add(sub)
+	powers := p.powerTask(s, differences, exps).leaves(held.moved(powersAt), bytes)
+	reciprocals := reduce(powers, powersAt, 0, func(t *task) { t.g.PE.Cfg |= sumReciprocal })
+
+	mul := productTask(s).aside(true, false)
+	mul.g.Common.PlanarOperands = mul.g.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
+	mul.reads(reciprocals, flat)
+	mul.joins(powers, held.moved(powersAt))
+	mul.writes(out.m, powersAt+bytes)
+	p.add(mul)
+	return nil
 }

@@ -40,6 +40,7 @@ const (
 	kernelWord      = 0x40    // KernelDMASrc word 0 of a task with coefficients
 	sparseWord      = 0x20    // the same, zero-skipping (3/3)
 	describedSource = 1 << 18 // SrcDMAConfig of a source that is off and has strides: 0x48880
+	keptTile        = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
 	halfOne         = 0x3c00
 	singleOne       = 0x3f800000
 )
@@ -103,14 +104,13 @@ func engineTask(op regs.MACOp, in, out regs.Shape) *task {
 	return t
 }
 
-// planarTask is a task of the planar engine with neutral scales. The patch holds at
-// most 256 pixels (26/26).
+// planarTask is a task of the planar engine with neutral scales.
 func planarTask(form regs.PlanarForm, in, out regs.Shape) *task {
 	t := newTask()
 	t.shape(in, out)
 	c, p := &t.g.Common, &t.g.PE
 	c.Cfg = c.Cfg.WithPlanarForm(form)
-	w, h := planarPatch(in)
+	w, h := planarPatch(form, in.Width, in.Height)
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
 	switch form {
 	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
@@ -168,7 +168,7 @@ func (t *task) source1(m memory, at layout, keep bool) *tile {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
-		l.SourceCfg = l.SourceCfg.WithType(1)
+		l.SourceCfg = l.SourceCfg.WithType(keptTile)
 	}
 	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.first = &tile{at: at, owner: t, bytes: at.row * int(t.g.Common.InDim.Hin())}

@@ -38,7 +38,7 @@ func (l *Layer) tabulated() bool { return l.Activation != 0 && l.Activation != R
 func (p *plan) apply(op Op, s Shape, x, y memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := activation(op, in, p.layer.Epsilon)
-	at := engineTile(in, false, 1, false)
+	at := t.sourceTile()
 	rows, tile := p.tileHeight(in, s, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
 	if err := p.checkTile(in, 1); err != nil {
 		return err

@@ -18,7 +18,7 @@ func (l *Layer) Validate() error {
 		}
 	case Add, Sub, Mul, Max, Min:
 		err = l.validateSecond()
-	case ReduceSum, ReduceMean, ReduceMax, Softmax, LayerNorm:
+	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
 			err = l.wrong("axes %#x", uint8(l.Axes))
 		}

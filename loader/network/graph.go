@@ -31,7 +31,7 @@ func newBuilder() *builder {
 
 // input adds an input of the network.
 func (b *builder) input(name string, s lower.Shape) {
-	b.net.Inputs = append(b.net.Inputs, Tensor{name, s})
+	b.net.Inputs = append(b.net.Inputs, Tensor{Name: name, Shape: s})
 	b.tensors[name] = s
 }
 
@@ -99,7 +99,97 @@ func (b *builder) finish(outputs []string) *Network {
 	}
 	n.fold()
 	n.store()
+	n.drop()
 	return n
+}
+
+// whole finishes a network whose results are known.
+func (b *builder) whole() *Network {
+	n := &b.net
+	b.sweep()
+	var outputs []string
+	for i := range n.Results {
+		r := &n.Results[i]
+		if r.Tensor == r.Name {
+			r.Tensor = b.values(r.Name)
+		}
+		if _, constant := n.Constants[r.Tensor]; !constant && !slices.Contains(outputs, r.Tensor) {
+			outputs = append(outputs, r.Tensor)
+		}
+	}
+	n.Outputs = outputs
+	n.fold()
+	n.store()
+	n.drop()
+	return n
+}
+
+// sweep leaves out layers that nothing reads: what was made so that another layer could
+// take its place, such as zeros around a picture that the window has itself.
+func (b *builder) sweep() {
+	n := &b.net
+	read := map[string]bool{}
+	for _, r := range n.Results {
+		read[b.values(r.Tensor)] = true
+	}
+	gone := make([]bool, len(n.Layers))
+	for i := len(n.Layers) - 1; i >= 0; i-- {
+		l := &n.Layers[i]
+		if !read[l.Output] && l.Reason == "" && l.spare {
+			gone[i] = true
+			continue
+		}
+		for _, in := range l.Inputs {
+			read[in] = true
+		}
+	}
+	kept := n.Layers[:0]
+	for i, l := range n.Layers {
+		if !gone[i] {
+			kept = append(kept, l)
+			continue
+		}
+		if len(n.Nodes) > 0 {
+			n.Nodes[l.Node].What = "folded"
+		}
+	}
+	n.Layers = slices.Clip(kept)
+}
+
+// drop leaves out constants that no layer reads, and counts the layers of each node.
+func (n *Network) drop() {
+	read := map[string]bool{}
+	for i := range n.Layers {
+		for _, in := range n.Layers[i].Inputs {
+			read[in] = true
+		}
+	}
+	for _, r := range n.Results {
+		read[r.Tensor] = true
+	}
+	for name := range n.Constants {
+		if !read[name] {
+			delete(n.Constants, name)
+		}
+	}
+	for i := range n.Nodes {
+		n.Nodes[i].Layers = 0
+	}
+	for i := range n.Layers {
+		if len(n.Nodes) == 0 {
+			break
+		}
+		node := &n.Nodes[n.Layers[i].Node]
+		if node.Layers == 0 {
+			node.First = i
+		}
+		node.Layers++
+	}
+	for i := range n.Nodes {
+		if x := &n.Nodes[i]; x.Layers == 0 && x.What == "" {
+			x.What = "folded"
+		}
+	}
 }
 
 // store makes tensors in memory of the constants that no task can carry.
@@ -151,12 +241,15 @@ func (l *Layer) absorb(next *Layer) bool {
 	constant := false
 	switch x.Op {
 	case lower.Convolution:
-		constant = y.Second == lower.Constant && y.In == l.Out && !next.inMemory
+		constant = y.In == l.Out && !next.inMemory && (y.Second == lower.Constant || y.Second == lower.Scalar && next.Weights.Second != nil)
 	case lower.MatMul, lower.Linear:
 		// Columns of a product are channels to its bias, where they are to y too.
-		constant = y.Second == lower.Constant && x.Second == lower.Constant && next.columns
+		constant = x.Second == lower.Constant && (y.Second == lower.Constant && next.columns || y.Second == lower.Scalar && next.Weights.Second != nil)
 	default:
 		return false
+	}
+	if y.Second == lower.Scalar && constant {
+		next.Weights.Second = slices.Repeat(next.Weights.Second, max(x.Cout, x.Columns))
 	}
 	switch {
 	case y.Op == lower.ReLU:

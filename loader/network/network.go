@@ -15,6 +15,13 @@ type Network struct {
 	Inputs  []Tensor
 	Outputs []string // tensors; those that no layer reads
 	Layers  []Layer
+	// Results are what the network gives, under the file's names; Outputs are the tensors
+	// they are in, of which several may be one.
+	Results []Output
+	// Nodes are the operators of the file in order, each with its layers; a list of layers
+	// has none.
+	Nodes []Node
+	Notes []string // what a reader of the results should know of the file
 	// Constants are values of tensors that layers read as if they were inputs.
 	Constants map[string][]float16.Float16
 	// InMemory keeps every tensor between layers in memory, see [lower.Network].
@@ -25,6 +32,25 @@ type Network struct {
 type Tensor struct {
 	Name  string
 	Shape lower.Shape
+	Dims  []int  // as the file has them; nil where it has Shape
+	Type  string // of the file's elements, as numpy spells it; "" for float16
+}
+
+// An Output is a result of a network.
+type Output struct {
+	Name   string
+	Tensor string // of a layer, an input or a constant
+	Dims   []int  // nil where they are not known
+	Type   string // of the file's elements
+}
+
+// A Node is an operator of the file and what became of it: Layers layers from First on,
+// and where it has none, "constant", "view" or "folded".
+type Node struct {
+	Name, Op      string
+	First, Layers int
+	What          string
+	MACs          uint64 // multiply-accumulates as its definition has them
 }
 
 // A Layer is one task or several of the engine, or the reason why there are none.
@@ -38,10 +64,16 @@ type Layer struct {
 	Out     lower.Shape
 	Folded  []string // layers that this one does on its way out
 	Reason  string   // why the engine cannot run it, "" where it can
+	Node    int      // index into the network's Nodes, where it has some
+	Others  []string // further tensors that a layer without a form would make
+
+	macs uint64 // of a layer without a form, as its definition has them
 
 	// inMemory says that an elementwise layer's constant has to be a tensor in memory,
 	// unless a product takes it as the bias of its columns.
 	inMemory, columns bool
+	// spare says that the layer is left out where nothing reads its result.
+	spare bool
 	// average says that the weights of a convolution are all one over their number.
 	average bool
 }
@@ -58,6 +90,9 @@ func (n *Network) MACs() uint64 {
 
 // MACs is the multiply-accumulates the layer's result takes, without bias.
 func (l *Layer) MACs() uint64 {
+	if l.Reason != "" && l.Lower.Op == 0 {
+		return l.macs
+	}
 	out := uint64(l.Out.Elements())
 	switch x := &l.Lower; x.Op {
 	case lower.Convolution:

@@ -3,18 +3,17 @@ package network
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-
-	"github.com/x448/float16"
 
 	"anesim/loader/lower"
 	"anesim/loader/network/onnx"
 )
 
-// ReadONNX reads a network from an ONNX file. Errors are a *[FormatError]; operators
-// that are no layer of the engine are layers with a Reason. A first dimension without a
-// size is 1.
-func ReadONNX(data []byte) (*Network, error) {
+// ReadONNX reads a network from an ONNX file. Errors are a *[FormatError] or, where
+// dimensions have names and no sizes, a *[DimError]; operators that are no layer of the
+// engine are layers with a Reason.
+func ReadONNX(data []byte, o Options) (*Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
 		f := &FormatError{What: err.Error(), Err: err}
@@ -24,229 +23,329 @@ func ReadONNX(data []byte) (*Network, error) {
 		}
 		return nil, f
 	}
-	if len(m.Nodes) > maxLayers {
-		return nil, &FormatError{Off: m.Nodes[maxLayers].Off, What: fmt.Sprintf("more than %d nodes", maxLayers)}
-	}
-	r := &graphReader{builder: newBuilder(), model: m, constants: m.Constants, dims: map[string][]int{}}
-	r.net.Name = m.Name
-	for _, in := range m.Inputs {
-		if err := r.graphInput(in); err != nil {
-			return nil, &FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
-		}
-	}
-	for i := range m.Nodes {
-		r.node(i, &m.Nodes[i])
-	}
-	var outputs []string
-	for _, out := range m.Outputs {
-		outputs = append(outputs, out.Name)
-	}
-	return r.finish(outputs), nil
+	return readModel(m, len(data), o)
 }
 
-// A graphReader builds a network of ONNX nodes. Tensors of fewer than four dimensions
-// stand at the end of N, C, H, W.
+// readModel builds a network of a model that was read from a file of size bytes.
+func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
+	r := &graphReader{
+		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
+		types: map[string]onnx.DataType{}, budget: 2*size + 1<<20, known: m.Known, padded: map[string]padding{}, ranges: map[string][2]float64{},
+	}
+	r.net.Name = m.Name
+	if err := r.attach(&m.Graph, o.Dir); err != nil {
+		return nil, err
+	}
+	if err := r.inputs(m, o.Dims); err != nil {
+		return nil, err
+	}
+	r.nodes(m.Nodes)
+	for _, out := range m.Outputs {
+		if err := r.output(out); err != nil {
+			return nil, err
+		}
+	}
+	return r.whole(), nil
+}
+
+// A graphReader builds a network of nodes whose operators are those of ONNX; a file of
+// another format states its own in them. A tensor of fewer than four dimensions stands at
+// the end of N, C, H, W; of more, the first are N together.
 type graphReader struct {
 	*builder
-	model     *onnx.Model
-	constants map[string]*onnx.Tensor
+	opset     int64
+	microsoft bool // operators of that domain are known by name
+	constants map[string]*constant
 	dims      map[string][]int // as the file has them
+	types     map[string]onnx.DataType
+	known     map[string]onnx.Value
+	padded    map[string]padding
+	ranges    map[string][2]float64 // the least and the largest value of some tensors
+	budget    int                   // elements that constants may still be folded to
+	depth     int                   // of branches
 }
 
-func (r *graphReader) graphInput(v onnx.Value) error {
-	if v.Dims == nil {
-		return errors.New("its shape is not stated")
+// A padding is zeros around a tensor, which what reads them may add itself.
+type padding struct {
+	of            operand
+	before, after []int
+}
+
+// declare adds the graph's own constants.
+func (r *graphReader) declare(g *onnx.Graph) {
+	for name, t := range g.Constants {
+		c := stored(t)
+		r.constants[name] = c
+		r.dims[name], r.types[name] = c.dims, c.elem
 	}
-	var dims []int
-	for i, d := range v.Dims {
-		if d == 0 && i == 0 {
-			d = 1
+}
+
+func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
+	r.declare(&m.Graph)
+	b := newBinder(sizes, m.Inputs...)
+	for _, in := range m.Inputs {
+		if in.Dims == nil {
+			return &FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
 		}
-		if d < 1 || d > maxExtent {
-			return fmt.Errorf("dimension %d has no size", i)
+		if v, ok := b.value(in); ok {
+			r.constants[in.Name] = &constant{dims: b.bind(in), elem: in.Type, numbers: []float64{float64(v)}}
+			r.dims[in.Name], r.types[in.Name] = []int{}, in.Type
+			continue
 		}
-		dims = append(dims, int(d))
+		r.dims[in.Name], r.types[in.Name] = b.bind(in), in.Type
 	}
-	s, err := shapeOf(dims)
-	if err == nil {
-		err = validShape(s)
-	}
-	if err != nil {
+	if err := b.err(); err != nil {
 		return err
 	}
-	r.input(v.Name, s)
-	r.dims[v.Name] = dims
+	for _, in := range m.Inputs {
+		if r.constants[in.Name] != nil {
+			continue
+		}
+		d := r.dims[in.Name]
+		s, err := shapeOf(d)
+		if err == nil {
+			err = validShape(s)
+		}
+		if err != nil {
+			return &FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
+		}
+		r.input(in.Name, s)
+		last := &r.net.Inputs[len(r.net.Inputs)-1]
+		last.Dims, last.Type = d, in.Type.String()
+	}
 	return nil
 }
 
-// shapeOf is the shape of a tensor of up to four dimensions.
-func shapeOf(dims []int) (lower.Shape, error) {
-	const axes = 4
-	if len(dims) > axes {
-		return lower.Shape{}, fmt.Errorf("%d dimensions, the engine has %d", len(dims), axes)
+// output notes what the network gives under a name of the file.
+func (r *graphReader) output(v onnx.Value) error {
+	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String()}
+	if t := r.types[v.Name]; t != 0 {
+		out.Type = t.String()
 	}
-	e := [axes]int{1, 1, 1, 1}
-	copy(e[axes-len(dims):], dims)
+	if c := r.constants[v.Name]; c != nil {
+		h, err := c.halves()
+		if err != nil {
+			return &FormatError{What: err.Error(), Err: err}
+		}
+		r.net.Constants[v.Name] = h
+		out.Tensor = v.Name
+	}
+	r.net.Results = append(r.net.Results, out)
+	return nil
+}
+
+// shapeOf is the engine's shape of a tensor.
+func shapeOf(dims []int) (lower.Shape, error) {
+	e := [4]int{1, 1, 1, 1}
+	if err := countable(dims); err != nil {
+		return lower.Shape{}, err
+	}
+	if extra := len(dims) - len(e); extra > 0 {
+		dims = append([]int{elements(dims[:extra+1])}, dims[extra+1:]...)
+	}
+	copy(e[len(e)-len(dims):], dims)
 	return lower.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }
 
-// A nodeReader is a node on its way to layers. The first error is kept.
+// A nodeReader is a node on its way to layers.
 type nodeReader struct {
 	*graphReader
 	*onnx.Node
-	layer Layer // name, operator and output
+	name    string
+	results []result // what it makes
+	first   int      // its first layer
+	macs    int
+	what    string // what became of it, where that is no layer
 }
 
-// operator finds what reads an operator's nodes.
-func operator(name string) (func(n *nodeReader) error, bool) {
-	f, ok := map[string]func(n *nodeReader) error{
-		"Conv": (*nodeReader).conv, "Gemm": (*nodeReader).gemm, "MatMul": (*nodeReader).matmul,
-		"Add": binary(lower.Add), "Sub": binary(lower.Sub), "Mul": binary(lower.Mul), "Div": binary(0),
-		"Max": binary(lower.Max), "Min": binary(lower.Min), "Sum": binary(lower.Add),
-		"Relu": unary(lower.ReLU), "Sigmoid": unary(lower.Sigmoid), "Tanh": unary(lower.Tanh),
-		"Gelu": unary(lower.GELU), "Swish": unary(lower.SiLU), "Exp": unary(lower.Exp), "Sqrt": unary(lower.Sqrt),
-		"Clip": (*nodeReader).clip, "Softmax": (*nodeReader).softmax,
-		"LayerNormalization": (*nodeReader).layerNorm, "BatchNormalization": (*nodeReader).batchNorm,
-		"ReduceMean": reduction(lower.ReduceMean), "ReduceSum": reduction(lower.ReduceSum), "ReduceMax": reduction(lower.ReduceMax),
-		"GlobalAveragePool": global(lower.ReduceMean), "GlobalMaxPool": global(lower.ReduceMax),
-		"AveragePool": (*nodeReader).pool, "MaxPool": (*nodeReader).pool,
-		"Concat": (*nodeReader).concat, "Slice": (*nodeReader).slice, "Split": (*nodeReader).split,
-		"Transpose": (*nodeReader).transpose, "Reshape": (*nodeReader).reshaped, "Flatten": (*nodeReader).flatten,
-		"Squeeze": (*nodeReader).squeeze, "Unsqueeze": (*nodeReader).unsqueeze,
-		"Identity": (*nodeReader).identity, "Dropout": (*nodeReader).identity, "Cast": (*nodeReader).identity,
-	}[name]
-	return f, ok
+func (r *graphReader) nodes(list []onnx.Node) {
+	for i := range list {
+		r.node(i, &list[i])
+	}
 }
 
-func (r *graphReader) node(i int, n *onnx.Node) {
-	if n.Op == "Constant" && len(n.Outputs) > 0 {
-		if v := n.Attributes["value"]; v != nil && v.Tensor != nil {
-			r.constants[n.Outputs[0]] = v.Tensor
-			return
-		}
+func (r *graphReader) node(i int, node *onnx.Node) {
+	n := &nodeReader{graphReader: r, Node: node, name: node.Name, first: len(r.net.Layers)}
+	if n.name == "" {
+		n.name = node.Op + strconv.Itoa(i)
 	}
-	x := &nodeReader{r, n, Layer{Name: n.Name, Op: n.Op}}
-	if x.layer.Name == "" {
-		x.layer.Name = n.Op + strconv.Itoa(i)
+	if err := n.read(); err != nil {
+		n.refuse(err)
 	}
-	x.layer.Output = x.layer.Name
+	if n.Op == "If" && n.what == "branch" {
+		return // its nodes are counted
+	}
+	at := Node{Name: n.name, Op: n.operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.net.Layers) - n.first, What: n.what}
+	r.net.Nodes = append(r.net.Nodes, at)
+	for k := n.first; k < len(r.net.Layers); k++ {
+		r.net.Layers[k].Node = len(r.net.Nodes) - 1
+	}
+}
+
+// refuse makes the node one layer that says why it is no other.
+func (n *nodeReader) refuse(why error) {
+	n.net.Layers = n.net.Layers[:n.first]
+	n.what = ""
+	l := Layer{Name: n.name, Op: n.operator(), Output: n.name, macs: uint64(n.macs)}
 	if len(n.Outputs) > 0 && n.Outputs[0] != "" {
-		x.layer.Output = n.Outputs[0]
-	}
-	err := x.read()
-	if err == nil {
-		return
+		l.Output = n.Outputs[0]
 	}
 	for _, name := range n.Inputs {
-		if _, ok := r.tensors[name]; ok {
-			x.layer.Inputs = append(x.layer.Inputs, name)
+		if _, ok := n.tensors[name]; ok {
+			l.Inputs = append(l.Inputs, name)
 		}
 	}
-	r.missing(x.layer, r.stated(x.layer.Output), err.Error())
-	for _, out := range n.Outputs {
-		if _, ok := r.tensors[out]; !ok && r.stated(out) == nil {
-			r.unknown[out] = fmt.Sprintf("the shape of %q is not known: %s has none", out, x.layer.Name)
+	if n.results == nil {
+		_ = n.infer() // a shape is better than none; why says what is wrong
+	}
+	var shape *lower.Shape
+	for i, out := range n.Outputs {
+		if i >= len(n.results) && !n.stated(out) {
+			continue
 		}
+		d := n.dims[out]
+		if i < len(n.results) {
+			d = n.results[i].dims
+		}
+		s, err := shapeOf(d)
+		if err != nil || validShape(s) != nil || out == "" {
+			continue
+		}
+		n.tensors[out], n.dims[out] = s, d
+		if i < len(n.results) {
+			n.types[out] = n.results[i].elem
+		}
+		if i == 0 {
+			shape = &s
+		}
+	}
+	n.missing(l, shape, why.Error())
+	for _, out := range n.Outputs {
+		if _, ok := n.tensors[out]; !ok {
+			n.unknown[out] = fmt.Sprintf("the shape of %q is not known: %s has none", out, n.name)
+		}
+		n.net.Layers[len(n.net.Layers)-1].makes(out)
 	}
 }
 
-// stated is the shape that the file states of a tensor, nil without.
-func (r *graphReader) stated(name string) *lower.Shape {
-	v, ok := r.model.Known[name]
+// makes adds an output to those of a layer that is not modelled.
+func (l *Layer) makes(name string) {
+	if name != "" && name != l.Output {
+		l.Others = append(l.Others, name)
+	}
+}
+
+// stated finds the shape that the file states of a tensor, and reports whether it does.
+func (r *graphReader) stated(name string) bool {
+	v, ok := r.known[name]
 	if !ok || v.Dims == nil {
-		return nil
+		return false
 	}
-	var dims []int
+	dims := []int{}
 	for _, d := range v.Dims {
-		if d < 1 || d > maxExtent {
-			return nil
+		if d.Size < 1 || d.Size > maxExtent {
+			return false
 		}
-		dims = append(dims, int(d))
+		dims = append(dims, int(d.Size))
 	}
-	s, err := shapeOf(dims)
-	if err != nil || validShape(s) != nil {
-		return nil
+	if s, err := shapeOf(dims); err != nil || validShape(s) != nil {
+		return false
 	}
-	r.dims[name], r.tensors[name] = dims, s
-	return &s
+	r.dims[name], r.types[name] = dims, v.Type
+	return true
 }
 
 func (n *nodeReader) read() error {
-	f, ok := operator(n.Op)
-	if !ok || n.Domain != "" && n.Domain != "ai.onnx" {
+	if len(n.Outputs) == 0 {
+		return errors.New("it has no output")
+	}
+	if n.Op == "If" {
+		return n.branch()
+	}
+	if done, err := n.fold(); done {
+		return nil
+	} else if err != nil && !errors.Is(err, errBudget) {
+		return err
+	}
+	if err := n.infer(); err != nil {
+		return err
+	}
+	for _, r := range n.results {
+		if elements(r.dims) == 0 {
+			return fmt.Errorf("a result of shape %v has no elements", r.dims)
+		}
+	}
+	f, ok := operators[n.Op]
+	if !ok {
+		if why, ok := refusals[n.Op]; ok {
+			return errors.New(why)
+		}
 		return errors.New("no layer of the engine does this operator")
 	}
-	if len(n.Node.Inputs) == 0 {
+	if len(n.Inputs) == 0 {
 		return errors.New("it has no input")
 	}
-	t := n.constant(0)
-	switch n.Op {
-	case "Identity", "Cast", "Dropout":
-		if t != nil {
-			n.constants[n.layer.Output] = t
-			return nil
-		}
-	case "Add", "Mul", "Max", "Min", "Sum", "Sub", "Div":
-		if t != nil {
-			return f(n)
-		}
-	}
-	if _, err := n.operand(0); err != nil {
-		return err
+	if r, ok := bounded[n.Op]; ok {
+		n.ranges[n.Outputs[0]] = r
 	}
 	return f(n)
 }
 
-// operand is the shape of an input that is no constant.
-func (n *nodeReader) operand(i int) (lower.Shape, error) {
-	if i >= len(n.Inputs) {
-		return lower.Shape{}, fmt.Errorf("input %d is missing", i)
+// branch reads the nodes of the side that a constant condition takes.
+func (n *nodeReader) branch() error {
+	c := n.constant(0)
+	if c == nil {
+		return errors.New("its condition is computed, not a constant; the host decides")
 	}
-	name := n.Inputs[i]
-	if s, ok := n.tensors[name]; ok {
-		return s, nil
+	v, err := c.scalar()
+	if err != nil {
+		return err
 	}
-	if why, ok := n.unknown[name]; ok {
-		return lower.Shape{}, errors.New(why)
+	a := n.Attributes["else_branch"]
+	if v != 0 {
+		a = n.Attributes["then_branch"]
 	}
-	if n.constants[name] != nil {
-		return lower.Shape{}, fmt.Errorf("input %q is a constant", name)
+	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
+		return errors.New("it has no such branch")
 	}
-	return lower.Shape{}, fmt.Errorf("no node before makes %q", name)
+	n.declare(a.Graph)
+	n.depth++
+	n.nodes(a.Graph.Nodes)
+	n.depth--
+	for i, out := range n.Outputs {
+		n.same(out, a.Graph.Outputs[i].Name)
+	}
+	n.what = "branch"
+	return nil
+}
+
+// same makes a name stand for what another does.
+func (r *graphReader) same(name, of string) {
+	if d, ok := r.dims[of]; ok {
+		r.dims[name] = d
+	}
+	r.types[name] = r.types[of]
+	if c := r.constants[of]; c != nil {
+		r.constants[name] = c
+	}
+	if s, ok := r.tensors[of]; ok {
+		r.tensors[name] = s
+		r.alias[name] = r.values(of)
+	} else if r.constants[of] == nil {
+		r.unknown[name] = fmt.Sprintf("the shape of %q is not known", of)
+	}
 }
 
 // constant is an input's constant, nil where there is none.
-func (n *nodeReader) constant(i int) *onnx.Tensor {
-	if i < 0 || i >= len(n.Inputs) {
+func (n *nodeReader) constant(i int) *constant {
+	if i < 0 || i >= len(n.Inputs) || n.Inputs[i] == "" {
 		return nil
 	}
 	return n.constants[n.Inputs[i]]
 }
 
-// dimsOf are a constant's dimensions.
-func dimsOf(t *onnx.Tensor) []int {
-	var dims []int
-	for _, d := range t.Dims {
-		dims = append(dims, int(d))
-	}
-	return dims
-}
-
-// halves are a constant's values, nil where they stand in another file.
-func halves(t *onnx.Tensor) ([]float16.Float16, error) {
-	if t.External() {
-		return nil, nil
-	}
-	f, err := t.Floats()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float16.Float16, len(f))
-	for i, v := range f {
-		out[i] = float16.Fromfloat32(v)
-	}
-	return out, nil
-}
+// given reports whether an optional input is there.
+func (n *nodeReader) given(i int) bool { return i < len(n.Inputs) && n.Inputs[i] != "" }
 
 func (n *nodeReader) int(name string, missing int) int {
 	if a := n.Attributes[name]; a != nil {
@@ -262,64 +361,33 @@ func (n *nodeReader) float(name string, missing float32) float32 {
 	return missing
 }
 
+func (n *nodeReader) text(name, missing string) string {
+	if a := n.Attributes[name]; a != nil {
+		return a.Text
+	}
+	return missing
+}
+
 // list is a list of integers: an attribute, or, in later versions, a constant input.
 func (n *nodeReader) list(name string, input int) ([]int, bool, error) {
-	var values []int64
-	switch t := n.constant(input); {
-	case n.Attributes[name] != nil:
-		values = n.Attributes[name].Ints
-	case t != nil:
-		var err error
-		if values, err = t.Ints(); err != nil {
-			return nil, false, err
+	if a := n.Attributes[name]; a != nil {
+		values := a.Ints
+		if len(values) == 0 && a.Int != 0 {
+			values = []int64{a.Int}
 		}
-	case 0 <= input && input < len(n.Inputs) && n.Inputs[input] != "":
-		return nil, false, fmt.Errorf("%s is computed, not a constant", name)
-	default:
+		list := make([]int, len(values))
+		for i, v := range values {
+			list[i] = int(max(-1<<40, min(1<<40, v)))
+		}
+		return list, true, nil
+	}
+	if input < 0 || !n.given(input) {
 		return nil, false, nil
 	}
-	list := make([]int, len(values))
-	for i, v := range values {
-		list[i] = int(max(-1<<40, min(1<<40, v)))
+	c := n.constant(input)
+	if c == nil {
+		return nil, false, fmt.Errorf("%s is computed, not a constant", n.Inputs[input])
 	}
-	return list, true, nil
-}
-
-// emit adds a layer that computes the node's output of the given dimensions; nil are
-// those of the result's shape.
-func (n *nodeReader) emit(l Layer, dims []int, inputs ...string) error {
-	if err := l.infer(); err != nil {
-		var limit *lower.LimitError
-		if !errors.As(err, &limit) || validShape(l.Out) != nil {
-			return err
-		}
-		l.Reason = err.Error()
-	}
-	out := l.Out
-	if dims == nil {
-		dims = []int{out.N, out.C, out.H, out.W}
-	}
-	s, err := shapeOf(dims)
-	if err != nil {
-		return err
-	}
-	l.Name, l.Op, l.Output, l.Inputs = n.layer.Name, n.layer.Op, n.layer.Output, inputs
-	n.add(l)
-	n.tensors[l.Output], n.dims[l.Output] = s, dims
-	return nil
-}
-
-// view makes the node's output a view of its input.
-func (n *nodeReader) view(dims []int) error {
-	s, err := shapeOf(dims)
-	if err == nil {
-		err = validShape(s)
-	}
-	if err == nil {
-		err = n.builder.reshape(n.layer.Output, n.Inputs[0], s)
-	}
-	if err == nil {
-		n.dims[n.layer.Output] = dims
-	}
-	return err
+	v, err := c.ints()
+	return slices.Clone(v), true, err
 }

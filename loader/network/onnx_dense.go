@@ -3,258 +3,646 @@ package network
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
 )
 
-// picture is the first input as N, C, H, W.
-func (n *nodeReader) picture() (lower.Shape, error) {
-	s, err := n.operand(0)
-	if err == nil && len(n.dims[n.Inputs[0]]) != 4 {
-		err = fmt.Errorf("its input has %d dimensions, want 4", len(n.dims[n.Inputs[0]]))
-	}
-	return s, err
+// A kernel is a convolution's weights, [cout][cin/groups][kh][kw], nil where they stand
+// in a file that is not there.
+type kernel struct {
+	cout, cin, kh, kw int
+	v                 []float16.Float16
 }
 
-// window reads the attributes of a convolution or a pool over s.
-func (n *nodeReader) window(s lower.Shape, kernel []int) (lower.Window, error) {
-	var w lower.Window
-	if k, ok, _ := n.list("kernel_shape", -1); ok {
-		kernel = k
+func (k *kernel) at(o, i, y, x int) float16.Float16 {
+	return k.v[((o*k.cin+i)*k.kh+y)*k.kw+x]
+}
+
+// spread puts zeros between taps.
+func (k *kernel) spread(dy, dx int) kernel {
+	s := kernel{k.cout, k.cin, (k.kh-1)*dy + 1, (k.kw-1)*dx + 1, nil}
+	if k.v == nil || dy == 1 && dx == 1 {
+		s.v = k.v
+		return s
 	}
-	if len(kernel) != 2 {
-		return w, fmt.Errorf("a window of %d dimensions", len(kernel))
-	}
-	lists := map[string][]int{"strides": {1, 1}, "dilations": {1, 1}, "pads": {0, 0, 0, 0}}
-	for name, missing := range lists {
-		v, ok, _ := n.list(name, -1)
-		if ok && len(v) != len(missing) {
-			return w, fmt.Errorf("%s has %d values", name, len(v))
+	s.v = make([]float16.Float16, s.cout*s.cin*s.kh*s.kw)
+	for p := range k.cout * k.cin {
+		for y := range k.kh {
+			for x := range k.kw {
+				s.v[(p*s.kh+y*dy)*s.kw+x*dx] = k.v[(p*k.kh+y)*k.kw+x]
+			}
 		}
-		if ok {
-			lists[name] = v
-		}
 	}
-	stride, dilation, pad := lists["strides"], lists["dilations"], lists["pads"]
-	switch {
-	case dilation[0] != 1 || dilation[1] != 1:
-		return w, errors.New("taps that stand apart (dilations)")
-	case min(kernel[0], kernel[1], stride[0], stride[1]) < 1 || max(kernel[0], kernel[1], stride[0], stride[1]) > maxExtent:
-		return w, errors.New("an empty window")
-	case min(pad[0], pad[1], pad[2], pad[3]) < 0 || max(pad[0], pad[1], pad[2], pad[3]) > maxExtent:
-		return w, errors.New("negative padding")
-	case n.int("ceil_mode", 0) != 0:
-		return w, errors.New("a result rounded up (ceil_mode)")
+	return s
+}
+
+// weights are the constant of an input, in rows and columns of taps.
+func (n *nodeReader) weights(i int) (kernel, error) {
+	c := n.constant(i)
+	if c == nil {
+		return kernel{}, errors.New("its weights are computed, not constants")
 	}
-	w = lower.Window{Kh: kernel[0], Kw: kernel[1], Sy: stride[0], Sx: stride[1], Py: pad[0], Px: pad[1], Qy: pad[2], Qx: pad[3]}
-	auto := ""
-	if a := n.Attributes["auto_pad"]; a != nil {
-		auto = a.Text
+	v, err := c.halves()
+	d := c.dims
+	k := kernel{cout: d[0], cin: d[1], kh: 1, kw: d[len(d)-1], v: v}
+	if len(d) == 4 {
+		k.kh = d[2]
 	}
-	switch auto {
-	case "", "NOTSET":
-	case "VALID":
-		w.Py, w.Px, w.Qy, w.Qx = 0, 0, 0, 0
-	case "SAME_UPPER", "SAME_LOWER":
-		y, x := lower.Same(w.Kh, w.Sy, s), lower.Same(w.Kw, w.Sx, s)
-		w.Py, w.Qy, w.Px, w.Qx = y.Py, y.Qy, x.Px, x.Qx
-		if auto == "SAME_LOWER" {
-			w.Py, w.Qy, w.Px, w.Qx = w.Qy, w.Py, w.Qx, w.Px
-		}
-	default:
-		return w, fmt.Errorf("auto_pad %q", auto)
+	return k, err
+}
+
+// plane is a picture of one or two axes as N, C, H, W, and its window.
+func (n *nodeReader) plane(x operand, w window) (operand, lower.Window, error) {
+	switch len(w.taps) {
+	case 1:
+		return x.as(x.dims[0], x.dims[1], 1, x.dims[2]), lower.Window{
+			Kh: 1, Kw: (w.taps[0]-1)*w.dilations[0] + 1, Sy: 1, Sx: w.strides[0], Px: w.before[0], Qx: w.after[0],
+		}, nil
+	case 2:
+		return x, lower.Window{
+			Kh: (w.taps[0]-1)*w.dilations[0] + 1, Kw: (w.taps[1]-1)*w.dilations[1] + 1, Sy: w.strides[0], Sx: w.strides[1],
+			Py: w.before[0], Px: w.before[1], Qy: w.after[0], Qx: w.after[1],
+		}, nil
 	}
-	return w, nil
+	return x, lower.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.taps))
+}
+
+// dilations are those of rows and columns.
+func (w *window) dilation() (dy, dx int) {
+	if len(w.dilations) == 1 {
+		return 1, w.dilations[0]
+	}
+	return w.dilations[0], w.dilations[1]
 }
 
 func (n *nodeReader) conv() error {
-	s, err := n.picture()
+	x, err := n.in(0)
 	if err != nil {
 		return err
 	}
-	filter := n.constant(1)
-	if filter == nil || len(filter.Dims) != 4 {
-		return errors.New("its weights are no constant of four dimensions")
-	}
-	d := dimsOf(filter)
-	w, err := n.window(s, d[2:])
+	k, err := n.weights(1)
 	if err != nil {
 		return err
 	}
-	l := Layer{Lower: lower.Conv(s, d[0], w)}
-	l.Lower.Groups = n.int("group", 1)
-	if l.Lower.Groups < 1 || d[1]*l.Lower.Groups != s.C || w.Kh != d[2] || w.Kw != d[3] {
-		return fmt.Errorf("weights %v for %s in %d groups", d, shapeText(s), l.Lower.Groups)
-	}
-	if l.Weights.Filter, err = halves(filter); err != nil {
-		return err
-	}
-	if err := n.bias(&l, 2, d[0]); err != nil {
-		return err
-	}
-	return n.emit(l, nil, n.Inputs[0])
-}
-
-// bias gives a layer the constant of an optional input.
-func (n *nodeReader) bias(l *Layer, input, channels int) (err error) {
-	if input >= len(n.Inputs) || n.Inputs[input] == "" {
-		return nil
-	}
-	t := n.constant(input)
-	switch {
-	case t == nil:
-		return errors.New("its bias is no constant")
-	case t.Elements() != channels:
-		return fmt.Errorf("a bias of shape %v for %d channels", t.Dims, channels)
-	}
-	l.Lower.Bias = true
-	l.Weights.Bias, err = halves(t)
-	return err
-}
-
-func (n *nodeReader) gemm() error {
-	s, err := n.operand(0)
+	w, err := n.window(x.dims[2:], n.constant(1).dims[2:])
 	if err != nil {
 		return err
 	}
-	right := n.constant(1)
-	switch {
-	case right == nil || len(right.Dims) != 2:
-		return errors.New("its right side is no constant matrix")
-	case n.int("transA", 0) != 0 || n.float("alpha", 1) != 1 || n.float("beta", 1) != 1:
-		return errors.New("a transposed left side or factors (transA, alpha, beta)")
-	}
-	d := dimsOf(right)
-	l := Layer{Lower: lower.Layer{Op: lower.MatMul, In: s, Second: lower.Constant, Columns: d[1]}}
-	k := d[0]
-	if n.int("transB", 0) != 0 {
-		l.Lower.Op, l.Lower.Columns, k = lower.Linear, d[0], d[1]
-	}
-	if k != s.W || l.Lower.Columns < 1 {
-		return fmt.Errorf("%s times %v", shapeText(s), d)
-	}
-	if l.Weights.Filter, err = halves(right); err != nil {
-		return err
-	}
-	if err := n.bias(&l, 2, l.Lower.Columns); err != nil {
-		return err
-	}
-	return n.emit(l, n.columns(l.Lower.Columns), n.Inputs[0])
-}
-
-// columns are the first input's dimensions with another last one.
-func (n *nodeReader) columns(last int) []int {
-	dims := append([]int(nil), n.dims[n.Inputs[0]]...)
-	if len(dims) > 0 {
-		dims[len(dims)-1] = last
-	}
-	return dims
-}
-
-func (n *nodeReader) matmul() error {
-	s, err := n.operand(0)
-	if err != nil {
-		return err
-	}
-	if len(n.dims[n.Inputs[0]]) < 2 {
-		return errors.New("its left side is no matrix")
-	}
-	l := Layer{Lower: lower.Layer{Op: lower.MatMul, In: s, Second: lower.Constant}}
-	if right := n.constant(1); right != nil {
-		d := dimsOf(right)
-		if len(d) != 2 || d[0] != s.W || d[1] < 1 {
-			return fmt.Errorf("%s times a constant of shape %v", shapeText(s), d)
+	if p, ok := n.padded[n.Inputs[0]]; ok && n.takes(p, w) {
+		x = p.of
+		for i := range w.before {
+			w.before[i] += p.before[i]
+			w.after[i] += p.after[i]
 		}
-		l.Lower.Columns = d[1]
-		if l.Weights.Filter, err = halves(right); err != nil {
+	}
+	x, lw, err := n.plane(x, w)
+	if err != nil {
+		return err
+	}
+	bias, err := n.bias(2, k.cout)
+	if err != nil {
+		return err
+	}
+	k = k.spread(w.dilation())
+	y, err := n.convolved(x, k, lw, n.int("group", 1), bias)
+	return n.finish(y.as(n.results[0].dims...), err)
+}
+
+// takes reports whether a window can have a padding as its own: less than its taps.
+func (n *nodeReader) takes(p padding, w window) bool {
+	if len(p.before) != len(w.taps) || n.text("auto_pad", "NOTSET") != "NOTSET" {
+		return false
+	}
+	for i, t := range w.taps {
+		if span := (t-1)*w.dilations[i] + 1; max(p.before[i]+w.before[i], p.after[i]+w.after[i]) >= span {
+			return false
+		}
+	}
+	return true
+}
+
+// A biasOf is a layer's addends.
+type biasOf struct {
+	given bool
+	v     []float16.Float16 // nil where they are not there
+}
+
+// bias is the constant of an optional input, one value a channel.
+func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
+	if !n.given(i) {
+		return b, nil
+	}
+	c := n.constant(i)
+	switch {
+	case c == nil:
+		return b, errors.New("its bias is computed, not a constant")
+	case c.elements() != channels:
+		return b, fmt.Errorf("a bias of shape %v for %d channels", c.dims, channels)
+	}
+	b.given = true
+	b.v, err = c.halves()
+	return b, err
+}
+
+// convolved convolves N, C, H, W. A window beyond the engine's is another's: padding
+// that fills it is a task of its own, and steps that are too long take blocks of the
+// picture as channels.
+func (n *nodeReader) convolved(x operand, k kernel, w lower.Window, groups int, b biasOf) (operand, error) {
+	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
+		var err error
+		if x, err = n.bordered(x, 2, w.Py, w.Qy, 0); err == nil {
+			x, err = n.bordered(x, 3, w.Px, w.Qx, 0)
+		}
+		if err != nil {
+			return x, err
+		}
+		w.Py, w.Qy, w.Px, w.Qx = 0, 0, 0, 0
+	}
+	if w.Sx > lower.MaxStride || w.Sy > lower.MaxStride || w.Sx > 1 && w.Kw > lower.MaxKernel || w.Sy > 1 && w.Kh > lower.MaxKernel {
+		return n.blocked(x, k, w, groups, b)
+	}
+	l := lower.Conv(x.shape(), k.cout, w)
+	l.Groups, l.Bias = groups, b.given
+	return n.layer(l, lower.Weights{Filter: k.v, Bias: b.v}, nil, x)
+}
+
+// blocked is a convolution of long steps: blocks of the picture as large as a step become
+// channels, and the window goes over them by ones.
+func (n *nodeReader) blocked(x operand, k kernel, w lower.Window, groups int, b biasOf) (operand, error) {
+	if groups != 1 {
+		return x, fmt.Errorf("steps of %dx%d in groups; the engine takes at most %d", w.Sy, w.Sx, lower.MaxStride)
+	}
+	d := x.dims
+	outY, outX := (d[2]+w.Py+w.Qy-w.Kh)/w.Sy+1, (d[3]+w.Px+w.Qx-w.Kw)/w.Sx+1
+	ky, kx := (w.Kh+w.Sy-1)/w.Sy, (w.Kw+w.Sx-1)/w.Sx
+	// The extents that the window's blocks cover.
+	high, wide := (outY+ky-1)*w.Sy, (outX+kx-1)*w.Sx
+	fit := func(x operand, axis, before, extent int) (operand, error) {
+		x, err := n.bordered(x, axis, before, max(0, extent-before-x.dims[axis]), 0)
+		if err == nil && x.dims[axis] > extent {
+			x, err = n.sliced(x, axis, 0, extent)
+		}
+		return x, err
+	}
+	var err error
+	if high != d[2] || w.Py > 0 {
+		x, err = fit(x, 2, w.Py, high)
+	}
+	if err == nil && (wide != d[3] || w.Px > 0) {
+		x, err = fit(x, 3, w.Px, wide)
+	}
+	if err != nil {
+		return x, err
+	}
+	by, bx := high/w.Sy, wide/w.Sx
+	if x, err = n.permuted(x.as(d[0], d[1], by, w.Sy, bx, w.Sx), []int{0, 1, 3, 5, 2, 4}); err != nil {
+		return x, err
+	}
+	block := w.Sy * w.Sx
+	m := kernel{k.cout, d[1] * block, ky, kx, nil}
+	if k.v != nil {
+		m.v = make([]float16.Float16, m.cout*m.cin*ky*kx)
+		for o := range k.cout {
+			for c := range d[1] {
+				for y := range k.kh {
+					for x := range k.kw {
+						ch := c*block + y%w.Sy*w.Sx + x%w.Sx
+						m.v[((o*m.cin+ch)*ky+y/w.Sy)*kx+x/w.Sx] = k.at(o, c, y, x)
+					}
+				}
+			}
+		}
+	}
+	l := lower.Conv(lower.Shape{N: d[0], C: m.cin, H: by, W: bx}, k.cout, lower.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1})
+	l.Bias = b.given
+	return n.layer(l, lower.Weights{Filter: m.v, Bias: b.v}, nil, x)
+}
+
+// convTranspose is a convolution to as many channels a result as a step has places, and
+// those channels put beside one another.
+func (n *nodeReader) convTranspose() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	k, err := n.weights(1) // [cin][cout/groups]
+	if err != nil {
+		return err
+	}
+	w, err := n.transposedWindow(x.dims, n.constant(1).dims)
+	if err != nil {
+		return err
+	}
+	groups := n.int("group", 1)
+	bias, err := n.bias(2, k.cin*groups)
+	if err != nil {
+		return err
+	}
+	if k.v == nil {
+		return errors.New("its weights stand in a file that is not there")
+	}
+	x, lw, err := n.plane(x, w)
+	if err != nil {
+		return err
+	}
+	k = k.spread(w.dilation())
+	y, err := n.phases(x, k, lw, groups, bias)
+	if err != nil {
+		return err
+	}
+	// What the padding takes off, and what stands beyond the last place.
+	out := n.results[0].dims
+	high, wide := 1, out[len(out)-1]
+	if len(out) == 4 {
+		high = out[2]
+	}
+	for i, p := range [...][2]int{{lw.Py, high}, {lw.Px, wide}} {
+		axis := 2 + i
+		if before := -p[0]; before > 0 {
+			if y, err = n.bordered(y, axis, before, 0, 0); err != nil {
+				return err
+			}
+			p[0] = 0
+		}
+		if short := p[0] + p[1] - y.dims[axis]; short > 0 {
+			if y, err = n.bordered(y, axis, 0, short, 0); err != nil {
+				return err
+			}
+		}
+		if y, err = n.sliced(y, axis, p[0], p[1]); err != nil {
 			return err
 		}
-		return n.emit(l, n.columns(d[1]), n.Inputs[0])
 	}
-	z, err := n.operand(1)
-	if err != nil {
-		return err
-	}
-	if len(n.dims[n.Inputs[1]]) < 2 || z != (lower.Shape{N: s.N, C: s.C, H: s.W, W: z.W}) {
-		return fmt.Errorf("%s times %s", shapeText(s), shapeText(z))
-	}
-	l.Lower.Second, l.Lower.Columns = lower.Runtime, z.W
-	return n.emit(l, n.columns(z.W), n.Inputs[0], n.Inputs[1])
+	return n.done(y.as(out...))
 }
 
+// phases is the full result of a transposed convolution, a whole number of steps long:
+// place p of a step sees taps p, p+s, p+2s, ... of the kernel, the first of them over the
+// latest element.
+func (n *nodeReader) phases(x operand, k kernel, w lower.Window, groups int, b biasOf) (operand, error) {
+	sy, sx := w.Sy, w.Sx
+	ky, kx := (k.kh+sy-1)/sy, (k.kw+sx-1)/sx
+	each, cin := k.cin, x.dims[1]/groups // of a group
+	cout := groups * each
+	places := sy * sx
+	m := kernel{cout * places, cin, ky, kx, make([]float16.Float16, cout*places*cin*ky*kx)}
+	wide := biasOf{given: b.given}
+	for g := range groups {
+		for o := range each {
+			for p := range places {
+				// Channels of a group stay together; within, a channel's places are neighbours.
+				ch := (g*each+o)*places + p
+				if b.v != nil {
+					wide.v = append(wide.v, b.v[g*each+o])
+				}
+				for i := range cin {
+					for y := range ky {
+						for xx := range kx {
+							ty, tx := p/sx+(ky-1-y)*sy, p%sx+(kx-1-xx)*sx
+							if ty < k.kh && tx < k.kw {
+								m.v[((ch*cin+i)*ky+y)*kx+xx] = k.at(g*cin+i, o, ty, tx)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	y, err := n.convolved(x, m, lower.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, wide)
+	if err != nil || places == 1 {
+		return y, err
+	}
+	d := y.dims
+	y, err = n.permuted(y.as(d[0], cout, sy, sx, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+	return y.as(d[0], cout, d[2]*sy, d[3]*sx), err
+}
+
+// pool is a maximum or an average over a window. An average that leaves the padding out
+// is corrected by a factor a place.
 func (n *nodeReader) pool() error {
-	s, err := n.picture()
+	x, err := n.in(0)
 	if err != nil {
 		return err
 	}
-	w, err := n.window(s, nil)
+	if len(n.Outputs) > 1 && n.Outputs[1] != "" {
+		return errors.New("the places of its maxima are asked for; the engine gives values")
+	}
+	w, err := n.window(x.dims[2:], nil)
 	if err != nil {
 		return err
 	}
 	average := n.Op == "AveragePool"
-	if average && max(w.Py, w.Px, w.Qy, w.Qx) > 0 && n.int("count_include_pad", 0) == 0 {
-		return errors.New("an average that leaves the padding out")
-	}
-	return n.emit(pooling(s, w, average), nil, n.Inputs[0])
-}
-
-func global(op lower.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
-		s, err := n.picture()
-		if err != nil {
-			return err
+	for _, d := range w.dilations {
+		if d != 1 {
+			return errors.New("a pool of taps apart (dilations)")
 		}
-		return n.emit(Layer{Lower: lower.Reduction(op, s, lower.AxisH|lower.AxisW)}, nil, n.Inputs[0])
 	}
-}
-
-// batchNorm is a factor and an addend a channel; folding puts them into a convolution.
-func (n *nodeReader) batchNorm() error {
-	s, err := n.picture()
+	x, lw, err := n.plane(x, w)
 	if err != nil {
 		return err
 	}
-	var v [4][]float32 // scale, bias, mean, variance
-	for i := range v {
-		t := n.constant(1 + i)
-		if t == nil || t.Elements() != s.C {
-			return errors.New("its statistics are no constants a channel")
-		}
-		if t.External() {
-			continue
-		}
-		if v[i], err = t.Floats(); err != nil {
+	y, err := n.append(pooling(x.shape(), lw, average), nil, x)
+	if err != nil {
+		return err
+	}
+	if average {
+		if y, err = n.counted(y, x, w, lw); err != nil {
 			return err
 		}
 	}
-	var factor, addend []float16.Float16
-	if v[0] != nil && v[1] != nil && v[2] != nil && v[3] != nil {
-		factor, addend = make([]float16.Float16, s.C), make([]float16.Float16, s.C)
-		for c := range s.C {
-			f := v[0][c] * root(v[3][c]+n.float("epsilon", 1e-5))
-			factor[c] = float16.Fromfloat32(f)
-			addend[c] = float16.Fromfloat32(v[1][c] - float32(v[2][c]*f))
-		}
-	}
-	perChannel := func(op lower.Op, values []float16.Float16) Layer {
-		return Layer{
-			Lower:   lower.Layer{Op: op, In: s, Second: lower.Constant, SecondShape: lower.Shape{N: 1, C: s.C, H: 1, W: 1}},
-			Weights: lower.Weights{Second: values},
-		}
-	}
-	return n.emitBoth(perChannel(lower.Mul, factor), perChannel(lower.Add, addend))
+	return n.done(y.as(n.results[0].dims...))
 }
 
-// emitBoth adds two layers, one on the other's result.
-func (n *nodeReader) emitBoth(a, b Layer) error {
-	dims, out, name := n.dims[n.Inputs[0]], n.layer.Output, n.layer.Name
-	n.layer.Output = out + "/1"
-	if err := n.emit(a, dims, n.Inputs[0]); err != nil {
-		n.layer.Output = out
+// counted corrects averages over windows that reach beyond what counts.
+func (n *nodeReader) counted(y, x operand, w window, lw lower.Window) (operand, error) {
+	padded := n.int("count_include_pad", 0) != 0
+	given, _, _ := n.list("pads", -1)
+	axis := func(in, out, taps, stride, before, end int) []int {
+		counts := make([]int, out)
+		for o := range counts {
+			first := o*stride - before
+			last := first + taps
+			if padded { // what counts is the padding that was asked for, not what rounding up adds
+				counts[o] = min(last, in+end) - max(first, -before)
+			} else {
+				counts[o] = min(last, in) - max(first, 0)
+			}
+		}
+		return counts
+	}
+	endY, endX := lw.Qy, lw.Qx
+	if padded && n.int("ceil_mode", 0) != 0 {
+		endY, endX = 0, 0
+		if len(given) == 2 {
+			endX = given[1]
+		} else if len(given) == 4 {
+			endY, endX = given[2], given[3]
+		}
+	}
+	rows := axis(x.dims[2], y.dims[2], lw.Kh, lw.Sy, lw.Py, endY)
+	columns := axis(x.dims[3], y.dims[3], lw.Kw, lw.Sx, lw.Px, endX)
+	factors, whole := make([]float64, 0, len(rows)*len(columns)), true
+	for _, r := range rows {
+		for _, c := range columns {
+			factors = append(factors, float64(lw.Kh*lw.Kw)/float64(max(1, r*c)))
+			whole = whole && r*c == lw.Kh*lw.Kw
+		}
+	}
+	if whole {
+		return y, nil
+	}
+	return n.withConstant(lower.Mul, y, &constant{dims: []int{len(rows), len(columns)}, numbers: factors})
+}
+
+func (n *nodeReader) gemm() error {
+	x, err := n.in(0)
+	if err != nil {
 		return err
 	}
-	n.layer.Output, n.layer.Name = out, name+"/2"
-	return n.emit(b, dims, out+"/1")
+	if n.int("transA", 0) != 0 {
+		if x, err = n.permuted(x, []int{1, 0}); err != nil {
+			return err
+		}
+	}
+	alpha, beta := float64(n.float("alpha", 1)), float64(n.float("beta", 1))
+	out := n.results[0].dims
+	columns := out[1]
+	var y operand
+	added := false
+	if c := n.constant(1); c != nil {
+		l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
+		if n.int("transB", 0) != 0 {
+			l.Op = lower.Linear
+		}
+		h, err := c.halves()
+		if err != nil {
+			return err
+		}
+		w := lower.Weights{Filter: times(h, alpha)}
+		if b := n.constant(2); b != nil && (b.elements() == columns && b.dims[len(b.dims)-1] == columns || b.elements() == 1) {
+			v, err := b.halves()
+			if err != nil {
+				return err
+			}
+			if len(v) == 1 && columns > 1 {
+				v = slices.Repeat(v, columns)
+			}
+			l.Bias, w.Bias, added = true, times(v, beta), true
+		}
+		if y, err = n.layer(l, w, out, x); err != nil {
+			return err
+		}
+	} else {
+		z, err := n.in(1)
+		if err == nil && n.int("transB", 0) != 0 {
+			z, err = n.permuted(z, []int{1, 0})
+		}
+		if err == nil {
+			y, err = n.multiplied(x, z)
+		}
+		if err == nil {
+			y, err = n.scaled(y, alpha)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if n.given(2) && !added && beta != 0 {
+		if c := n.constant(2); c != nil {
+			v, err := c.values()
+			if err != nil {
+				return err
+			}
+			scaled := &constant{dims: c.dims, elem: c.elem, numbers: make([]float64, len(v))}
+			for i := range v {
+				scaled.numbers[i] = v[i] * beta
+			}
+			return n.finish(n.withConstant(lower.Add, y, scaled))
+		}
+		z, err := n.in(2)
+		if err == nil {
+			z, err = n.scaled(z, beta)
+		}
+		if err == nil {
+			y, err = n.binary(lower.Add, y, z)
+		}
+		return n.finish(y, err)
+	}
+	return n.done(y)
+}
+
+// times multiplies constants, which may be absent.
+func times(v []float16.Float16, by float64) []float16.Float16 {
+	if by == 1 || v == nil {
+		return v
+	}
+	out := make([]float16.Float16, len(v))
+	for i, x := range v {
+		out[i] = float16.Fromfloat32(x.Float32() * float32(by))
+	}
+	return out
+}
+
+func (n *nodeReader) matmul() error {
+	out := n.results[0].dims
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	if len(x.dims) == 1 {
+		x = x.as(1, x.dims[0])
+	}
+	if c := n.constant(1); c != nil {
+		d := c.dims
+		if len(d) == 1 {
+			d = []int{d[0], 1}
+		}
+		if elements(d[:len(d)-2]) == 1 {
+			columns := d[len(d)-1]
+			h, err := c.halves()
+			if err != nil {
+				return err
+			}
+			l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
+			return n.finish(n.layer(l, lower.Weights{Filter: h}, out, x))
+		}
+	}
+	z, err := n.in(1)
+	if err != nil {
+		return err
+	}
+	if len(z.dims) == 1 {
+		z = z.as(z.dims[0], 1)
+	}
+	y, err := n.multiplied(x, z)
+	return n.finish(y.as(out...), err)
+}
+
+// multiplied is the product of two tensors of matrices. Where the right side is one
+// matrix the left's rows are all of one; else the one of fewer matrices repeats.
+func (n *nodeReader) multiplied(x, z operand) (operand, error) {
+	rows, k, columns := x.dims[len(x.dims)-2], x.dims[len(x.dims)-1], z.dims[len(z.dims)-1]
+	batch, err := broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
+	if err != nil {
+		return x, err
+	}
+	out := append(slices.Clone(batch), rows, columns)
+	if elements(z.dims[:len(z.dims)-2]) == 1 {
+		x, z = x.as(elements(batch)*rows, k), z.as(k, columns)
+	} else {
+		if x, err = n.expanded(x, append(slices.Clone(batch), rows, k)); err != nil {
+			return x, err
+		}
+		if z, err = n.expanded(z, append(slices.Clone(batch), k, columns)); err != nil {
+			return x, err
+		}
+	}
+	s := x.shape()
+	l := lower.Layer{Op: lower.MatMul, In: s, Second: lower.Runtime, Columns: columns}
+	return n.layer(l, lower.Weights{}, out, x, z)
+}
+
+// einsumOf sums axes of one tensor and puts those that are left in another order.
+func (n *nodeReader) einsumOf(term, right string) error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	axes, left, dims := make([]bool, len(term)), "", []int{}
+	for i, l := range term {
+		if strings.IndexRune(term, l) != i {
+			return fmt.Errorf("equation %q takes a diagonal", n.text("equation", ""))
+		}
+		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
+			left += string(l)
+			dims = append(dims, x.dims[i])
+		}
+	}
+	if x, err = n.reduced(lower.ReduceSum, x, axes); err != nil {
+		return err
+	}
+	var perm []int
+	for _, l := range right {
+		perm = append(perm, strings.IndexRune(left, l))
+	}
+	return n.finish(n.permuted(x.as(dims...), perm))
+}
+
+// einsums are products of two tensors of matrices: letters of both and the result are
+// batch, of both alone summed.
+func (n *nodeReader) einsums() error {
+	terms, right, err := n.einsum()
+	if err != nil {
+		return err
+	}
+	if len(terms) == 1 {
+		return n.einsumOf(terms[0], right)
+	}
+	if len(terms) != 2 {
+		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.text("equation", ""))
+	}
+	var side [2]operand
+	for i := range side {
+		if side[i], err = n.in(i); err != nil {
+			return err
+		}
+		for k, l := range terms[i] {
+			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
+				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.text("equation", ""))
+			}
+		}
+	}
+	sizes := map[rune]int{}
+	var batch, sum, rows, columns []rune
+	for i, t := range terms {
+		for k, l := range t {
+			sizes[l] = side[i].dims[k]
+			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(right, l)
+			switch {
+			case both && kept && i == 0:
+				batch = append(batch, l)
+			case both && !kept && i == 0:
+				sum = append(sum, l)
+			case !both && i == 0:
+				rows = append(rows, l)
+			case !both:
+				columns = append(columns, l)
+			}
+		}
+	}
+	count := func(letters []rune) int {
+		e := 1
+		for _, l := range letters {
+			e *= sizes[l]
+		}
+		return e
+	}
+	for i, order := range [...][]rune{slices.Concat(batch, rows, sum), slices.Concat(batch, sum, columns)} {
+		var perm []int
+		for _, l := range order {
+			perm = append(perm, strings.IndexRune(terms[i], l))
+		}
+		if side[i], err = n.permuted(side[i], perm); err != nil {
+			return err
+		}
+	}
+	x := side[0].as(count(batch), count(rows), count(sum))
+	z := side[1].as(count(batch), count(sum), count(columns))
+	y, err := n.multiplied(x, z)
+	if err != nil {
+		return err
+	}
+	made := slices.Concat(batch, rows, columns)
+	var dims, perm []int
+	for _, l := range made {
+		dims = append(dims, sizes[l])
+	}
+	for _, l := range right {
+		perm = append(perm, slices.Index(made, l))
+	}
+	return n.finish(n.permuted(y.as(dims...), perm))
 }

@@ -6,286 +6,425 @@ import (
 	"math"
 	"slices"
 
-	"github.com/x448/float16"
-
 	"anesim/loader/lower"
+	"anesim/loader/network/onnx"
 )
 
-func root(v float32) float32 { return float32(1 / math.Sqrt(float64(v))) }
+// operators find what reads an operator's nodes.
+var operators = operatorTable()
 
-func unary(op lower.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
-		s, err := n.operand(0)
-		if err != nil {
-			return err
-		}
-		return n.emit(Layer{Lower: lower.Unary(op, s)}, n.dims[n.Inputs[0]], n.Inputs[0])
+func operatorTable() map[string]func(n *nodeReader) error {
+	t := map[string]func(n *nodeReader) error{
+		"Conv": (*nodeReader).conv, "ConvTranspose": (*nodeReader).convTranspose, "Gemm": (*nodeReader).gemm,
+		"MatMul": (*nodeReader).matmul, "Einsum": (*nodeReader).einsums,
+		"MaxPool": (*nodeReader).pool, "AveragePool": (*nodeReader).pool,
+		"GlobalAveragePool": global(lower.ReduceMean), "GlobalMaxPool": global(lower.ReduceMax),
+		"Add": binary(lower.Add), "Sub": binary(lower.Sub), "Mul": binary(lower.Mul), "Max": binary(lower.Max),
+		"Min": binary(lower.Min), "Sum": binary(lower.Add), "Mean": (*nodeReader).mean,
+		"Div": (*nodeReader).divide, "Pow": (*nodeReader).power, "Where": (*nodeReader).where,
+		"Clip": (*nodeReader).clip, "LeakyRelu": (*nodeReader).leakyRelu, "PRelu": (*nodeReader).prelu,
+		"Elu": (*nodeReader).elu, "Selu": (*nodeReader).elu, "Celu": (*nodeReader).elu,
+		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": (*nodeReader).hardSwish, "ThresholdedRelu": refuseWith("a step at a threshold"),
+		"Neg": (*nodeReader).negate, "Abs": (*nodeReader).absolute, "Reciprocal": (*nodeReader).inverse,
+		"Erf": named("erf"), "Softplus": named("softplus"), "Log": named("log"), "Floor": named("floor"), "Ceil": named("ceil"),
+		"Sign": named("sign"), "Atan": named("atan"), "Softsign": (*nodeReader).softsign,
+		"Relu": unaryOp(lower.ReLU), "Sigmoid": unaryOp(lower.Sigmoid), "Tanh": unaryOp(lower.Tanh), "Exp": unaryOp(lower.Exp),
+		"Sqrt": unaryOp(lower.Sqrt), "Gelu": unaryOp(lower.GELU), "FastGelu": unaryOp(lower.GELU), "Swish": unaryOp(lower.SiLU), "SiLU": unaryOp(lower.SiLU),
+		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
+		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
+		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
+		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,
+		"Identity": (*nodeReader).view, "Dropout": (*nodeReader).dropout, "Reshape": (*nodeReader).view, "Flatten": (*nodeReader).view,
+		"Squeeze": (*nodeReader).view, "Unsqueeze": (*nodeReader).view, "Cast": (*nodeReader).cast, "CastLike": (*nodeReader).cast,
+		"Transpose": (*nodeReader).transpose, "Concat": (*nodeReader).concat, "Split": (*nodeReader).split, "Slice": (*nodeReader).slice,
+		"Gather": (*nodeReader).gather, "Expand": (*nodeReader).expand, "Tile": (*nodeReader).tile, "Pad": (*nodeReader).pad,
+		"Resize": (*nodeReader).resize, "Upsample": (*nodeReader).resize,
+		"DepthToSpace": (*nodeReader).depthToSpace, "SpaceToDepth": (*nodeReader).spaceToDepth,
+		"ReduceMin": (*nodeReader).reduceMin, "ReduceProd": (*nodeReader).reduceProd, "ReduceL1": (*nodeReader).reduceL1,
+		"ReduceL2": (*nodeReader).reduceL2, "ReduceSumSquare": (*nodeReader).reduceSumSquare,
+		"ReduceLogSum": (*nodeReader).reduceLogSum, "ReduceLogSumExp": (*nodeReader).reduceLogSum,
 	}
+	for name, op := range map[string]lower.Op{"ReduceMean": lower.ReduceMean, "ReduceSum": lower.ReduceSum, "ReduceMax": lower.ReduceMax} {
+		t[name] = func(n *nodeReader) error {
+			x, err := n.in(0)
+			if err == nil {
+				x, err = n.reduce(op, x)
+			}
+			return n.finish(x, err)
+		}
+	}
+	return t
 }
 
-// clip is a rectifier where it clamps at zero alone, and a minimum behind it where there
-// is an upper bound too.
-func (n *nodeReader) clip() error {
-	s, err := n.operand(0)
+// refusals say why an operator is no layer, where more is to be said than that.
+var refusals = map[string]string{
+	"LSTM":    "a recurrent layer (LSTM); unroll it into matrix products",
+	"GRU":     "a recurrent layer (GRU); unroll it into matrix products",
+	"RNN":     "a recurrent layer (RNN); unroll it into matrix products",
+	"ArgMax":  "it gives places, not fp16 values; the host does it",
+	"ArgMin":  "it gives places, not fp16 values; the host does it",
+	"TopK":    "it sorts; the host does it",
+	"NonZero": "the shape of its result depends on values; the host does it",
+	"Loop":    "a loop; the host runs it",
+	"Scan":    "a loop; the host runs it",
+}
+
+func refuseWith(why string) func(n *nodeReader) error {
+	return func(n *nodeReader) error { return errors.New(why) }
+}
+
+// finish makes a tensor the node's output, where there was no error.
+func (n *nodeReader) finish(x operand, err error) error {
 	if err != nil {
 		return err
 	}
-	var bound [2]float32
-	for i, name := range [...]string{"min", "max"} {
-		bound[i] = n.float(name, float32(math.Inf(2*i-1)))
-		if 1+i >= len(n.Inputs) || n.Inputs[1+i] == "" {
-			continue
-		}
-		t := n.constant(1 + i)
-		if t == nil || t.Elements() != 1 {
-			return fmt.Errorf("its %s is no constant", name)
-		}
-		v, err := t.Floats()
-		if err != nil {
-			return err
-		}
-		bound[i] = v[0]
-	}
-	if bound[0] != 0 {
-		return fmt.Errorf("a lower bound of %g; a rectifier has 0", bound[0])
-	}
-	relu := Layer{Lower: lower.Unary(lower.ReLU, s)}
-	if math.IsInf(float64(bound[1]), 1) {
-		return n.emit(relu, n.dims[n.Inputs[0]], n.Inputs[0])
-	}
-	least := Layer{Lower: lower.Layer{Op: lower.Min, In: s, Second: lower.Scalar, SecondShape: lower.Shape{N: 1, C: 1, H: 1, W: 1}}}
-	least.Weights.Second = []float16.Float16{float16.Fromfloat32(bound[1])}
-	return n.emitBoth(relu, least)
+	return n.done(x)
 }
 
-// binary is an elementwise operation; op 0 is a division, which the engine has by
-// constants only.
+// engineHas finds an operation that the engine's lowering has by name.
+func engineHas(name string) (lower.Op, bool) { return lower.ParseOp(name) }
+
+func unaryOp(op lower.Op) func(*nodeReader) error {
+	return func(n *nodeReader) error {
+		x, err := n.in(0)
+		if err == nil {
+			x, err = n.unary(op, x)
+		}
+		return n.finish(x, err)
+	}
+}
+
+// named applies a function whose table the lowering may have.
+func named(name string) func(*nodeReader) error {
+	return func(n *nodeReader) error {
+		x, err := n.in(0)
+		if err == nil {
+			x, err = n.function(name, x)
+		}
+		return n.finish(x, err)
+	}
+}
+
+func (n *nodeReader) function(name string, x operand) (operand, error) {
+	op, ok := engineHas(name)
+	if !ok {
+		return x, fmt.Errorf("no table of %s", name)
+	}
+	return n.unary(op, x)
+}
+
+// binary folds inputs from the left.
 func binary(op lower.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
-		if len(n.Inputs) != 2 {
-			return fmt.Errorf("%d inputs, the engine takes two", len(n.Inputs))
-		}
-		if n.constant(1) != nil {
-			return n.withConstant(op, 0, 1)
-		}
-		if n.constant(0) != nil {
-			if op == 0 || op == lower.Sub {
-				return errors.New("a constant on the left")
+	return func(n *nodeReader) error { return n.finish(n.fromLeft(op)) }
+}
+
+func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
+	order := make([]int, len(n.Inputs))
+	for i := range order {
+		order[i] = i
+	}
+	if n.constant(0) != nil && len(order) > 1 && n.constant(1) == nil && op != lower.Sub {
+		order[0], order[1] = 1, 0
+	}
+	x, err := n.in(order[0])
+	if op == lower.Sub && n.constant(0) != nil && err != nil {
+		err = nil
+	}
+	if err != nil {
+		return x, err
+	}
+	for _, i := range order[1:] {
+		if c := n.constant(i); c != nil {
+			x, err = n.withConstant(op, x, n.repeatable(c))
+		} else {
+			var z operand
+			if z, err = n.in(i); err == nil {
+				x, err = n.binary(op, x, z)
 			}
-			return n.withConstant(op, 1, 0)
 		}
-		a, err := n.operand(0)
+		if err != nil {
+			return x, err
+		}
+	}
+	return x, nil
+}
+
+// repeatable is a second operand's constant in the shape that repeats to the first, as
+// old versions say it.
+func (n *nodeReader) repeatable(c *constant) *constant {
+	if n.opset >= 7 {
+		return c
+	}
+	first, _ := n.dimsOf(0)
+	if d, err := n.oldBroadcast(first, c.dims); err == nil {
+		return c.as(d)
+	}
+	return c
+}
+
+func (n *nodeReader) mean() error {
+	x, err := n.fromLeft(lower.Add)
+	if err == nil {
+		x, err = n.scaled(x, 1/float64(len(n.Inputs)))
+	}
+	return n.finish(x, err)
+}
+
+func (n *nodeReader) negate() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.scaled(x, -1)
+	}
+	return n.finish(x, err)
+}
+
+func (n *nodeReader) absolute() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.abs(x)
+	}
+	return n.finish(x, err)
+}
+
+// abs is max(x, -x) where the lowering has no task for it.
+func (n *nodeReader) abs(x operand) (operand, error) {
+	if op, ok := engineHas("abs"); ok {
+		return n.unary(op, x)
+	}
+	minus, err := n.scaled(x, -1)
+	if err != nil {
+		return x, err
+	}
+	return n.binary(lower.Max, x, minus)
+}
+
+func (n *nodeReader) inverse() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.reciprocal(x)
+	}
+	return n.finish(x, err)
+}
+
+// reciprocal is 1/x: a table where the lowering has one, else r*r*sign of r = 1/sqrt|x|,
+// the sign being x*r*r.
+func (n *nodeReader) reciprocal(x operand) (operand, error) {
+	for _, name := range [...]string{"inv", "reciprocal", "inverse"} {
+		if op, ok := engineHas(name); ok {
+			return n.unary(op, x)
+		}
+	}
+	a, err := n.abs(x)
+	if err != nil {
+		return x, err
+	}
+	r, err := n.unary(lower.Rsqrt, a)
+	if err != nil {
+		return x, err
+	}
+	square, err := n.binary(lower.Mul, r, r)
+	if err != nil {
+		return x, err
+	}
+	sign, err := n.binary(lower.Mul, x, square)
+	if err != nil {
+		return x, err
+	}
+	return n.binary(lower.Mul, sign, square)
+}
+
+// divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
+// table of reciprocals.
+func (n *nodeReader) divide() error {
+	if c := n.constant(1); c != nil && !c.absent() {
+		x, err := n.in(0)
 		if err != nil {
 			return err
 		}
-		b, err := n.operand(1)
+		v, err := c.values()
 		if err != nil {
 			return err
 		}
-		if op == 0 {
-			return errors.New("no program shows a division")
+		by := make([]float64, len(v))
+		for i := range v {
+			by[i] = 1 / v[i]
 		}
-		first, second := 0, 1
-		if !repeats(b, a) && op != lower.Sub {
-			a, b, first, second = b, a, 1, 0
-		}
-		if !repeats(b, a) {
-			return fmt.Errorf("%s with %s", shapeText(a), shapeText(b))
-		}
-		dims := n.dims[n.Inputs[first]]
-		if d := n.dims[n.Inputs[second]]; len(d) > len(dims) {
-			dims = slices.Concat(d[:len(d)-len(dims)], dims)
-		}
-		return n.emit(Layer{Lower: lower.Binary(op, a, b)}, dims, n.Inputs[first], n.Inputs[second])
+		return n.finish(n.withConstant(lower.Mul, x, n.repeatable(&constant{dims: c.dims, elem: c.elem, numbers: by})))
 	}
-}
-
-// withConstant is an elementwise operation on input x and constant c.
-func (n *nodeReader) withConstant(op lower.Op, x, c int) error {
-	s, err := n.operand(x)
+	b, err := n.in(1)
 	if err != nil {
 		return err
 	}
-	t := n.constant(c)
-	cs, err := shapeOf(dimsOf(t))
-	if err != nil {
-		return err
-	}
-	if !repeats(cs, s) {
-		return fmt.Errorf("%s with a constant %s", shapeText(s), shapeText(cs))
-	}
-	values, err := halves(t)
-	if err != nil {
-		return err
-	}
-	if op == 0 {
-		op = lower.Mul
-		for i, v := range values {
-			values[i] = float16.Fromfloat32(1 / v.Float32())
-		}
-	}
-	return n.emit(constantOperand(op, s, cs, values), n.dims[n.Inputs[x]], n.Inputs[x])
-}
-
-// constantOperand joins a tensor with a constant of shape cs.
-func constantOperand(op lower.Op, s, cs lower.Shape, values []float16.Float16) Layer {
-	l := Layer{
-		Lower:   lower.Layer{Op: op, In: s, Second: lower.Constant, SecondShape: cs},
-		Weights: lower.Weights{Second: values},
-	}
-	switch cs {
-	case lower.Shape{N: 1, C: 1, H: 1, W: 1}:
-		l.Lower.Second = lower.Scalar
-	case lower.Shape{N: 1, C: s.C, H: 1, W: 1}:
-	default:
-		l.inMemory = true
-		l.columns = cs == lower.Shape{N: 1, C: 1, H: 1, W: s.W}
-	}
-	return l
-}
-
-// axis is the axis of the engine that dimension i of the first input is.
-func (n *nodeReader) axis(i int) (lower.Axes, int, error) {
-	dims := n.dims[n.Inputs[0]]
-	if i < 0 {
-		i += len(dims)
-	}
-	if i < 0 || i >= len(dims) {
-		return 0, 0, fmt.Errorf("axis %d of %d dimensions", i, len(dims))
-	}
-	return [4]lower.Axes{0, lower.AxisC, lower.AxisH, lower.AxisW}[4-len(dims)+i], i, nil
-}
-
-func (n *nodeReader) softmax() error {
-	s, err := n.operand(0)
-	if err != nil {
-		return err
-	}
-	last := len(n.dims[n.Inputs[0]]) - 1
-	missing := -1
-	old := n.model.Opsets[""] < 13
-	if old {
-		missing = 1
-	}
-	axis, i, err := n.axis(n.int("axis", missing))
-	switch {
-	case err != nil:
-		return err
-	case axis == 0:
-		return errors.New("softmax over the batch")
-	case old && i != last:
-		return errors.New("softmax over several axes, as before version 13")
-	}
-	return n.emit(Layer{Lower: lower.Reduction(lower.Softmax, s, axis)}, n.dims[n.Inputs[0]], n.Inputs[0])
-}
-
-func (n *nodeReader) layerNorm() error {
-	s, err := n.operand(0)
-	if err != nil {
-		return err
-	}
-	dims := n.dims[n.Inputs[0]]
-	_, first, err := n.axis(n.int("axis", -1))
-	if err != nil {
-		return err
-	}
-	var axes lower.Axes
-	for i := first; i < len(dims); i++ {
-		a, _, _ := n.axis(i)
-		if a == 0 {
-			return errors.New("layer norm over the batch")
-		}
-		axes |= a
-	}
-	l := Layer{Lower: lower.Reduction(lower.LayerNorm, s, axes)}
-	l.Lower.Epsilon = n.float("epsilon", 1e-5)
-	out, name, from := n.layer.Output, n.layer.Name, n.Inputs[0]
-	steps := []Layer{l}
-	for i, op := range [...]lower.Op{lower.Mul, lower.Add} {
-		if 1+i >= len(n.Inputs) || n.Inputs[1+i] == "" {
-			continue
-		}
-		t := n.constant(1 + i)
-		if t == nil {
-			return errors.New("its scale or bias is no constant")
-		}
-		cs, err := shapeOf(dimsOf(t))
-		if err != nil || !repeats(cs, s) {
-			return fmt.Errorf("%s with a scale or bias of %v", shapeText(s), t.Dims)
-		}
-		values, err := halves(t)
+	if op, ok := engineHas("real_div"); ok && n.constant(0) == nil {
+		x, err := n.in(0)
 		if err != nil {
 			return err
 		}
-		if neutral := [...]float16.Float16{0x3c00, 0}[i]; values != nil && !slices.ContainsFunc(values, func(v float16.Float16) bool { return v != neutral }) {
-			continue
+		if out, _ := broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
+			return n.finish(n.binary(op, x, b))
 		}
-		steps = append(steps, constantOperand(op, s, cs, values))
 	}
-	for i, step := range steps {
-		n.layer.Output = out
-		if i < len(steps)-1 {
-			n.layer.Output = fmt.Sprintf("%s/%d", out, i+1)
-		}
-		if i > 0 {
-			n.layer.Name = fmt.Sprintf("%s/%d", name, i+1)
-		}
-		if err := n.emit(step, dims, from); err != nil {
-			n.layer.Output, n.layer.Name = out, name
-			return err
-		}
-		from = n.layer.Output
+	if b, err = n.reciprocal(b); err != nil {
+		return err
 	}
-	return nil
+	if c := n.constant(0); c != nil {
+		return n.finish(n.withConstant(lower.Mul, b, c))
+	}
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	return n.finish(n.binary(lower.Mul, x, b))
 }
 
-func reduction(op lower.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
-		s, err := n.operand(0)
-		if err != nil {
-			return err
-		}
-		list, given, err := n.list("axes", 1)
-		if err != nil {
-			return err
-		}
-		dims := n.dims[n.Inputs[0]]
-		if !given || len(list) == 0 {
-			if n.int("noop_with_empty_axes", 0) != 0 {
-				return n.view(dims)
-			}
-			list = nil
-			for i := range dims {
-				list = append(list, i)
-			}
-		}
-		var axes lower.Axes
-		reduced := map[int]bool{}
-		for _, v := range list {
-			a, i, err := n.axis(v)
-			if err != nil {
-				return err
-			}
-			if a == 0 && dims[i] != 1 {
-				return errors.New("a reduction over the batch")
-			}
-			if dims[i] != 1 {
-				axes |= a
-			}
-			reduced[i] = true
-		}
-		result := []int{}
-		for i, d := range dims {
-			switch {
-			case !reduced[i]:
-				result = append(result, d)
-			case n.int("keepdims", 1) != 0:
-				result = append(result, 1)
-			}
-		}
-		if axes == 0 {
-			return n.view(result)
-		}
-		return n.emit(Layer{Lower: lower.Reduction(op, s, axes)}, result, n.Inputs[0])
+// power takes constant exponents that products and roots give.
+func (n *nodeReader) power() error {
+	c := n.constant(1)
+	if c == nil {
+		return errors.New("its exponent is computed, not a constant")
 	}
+	if c.absent() {
+		return errors.New("its exponent stands in a file that is not there")
+	}
+	v, err := c.values()
+	if err != nil {
+		return err
+	}
+	for _, e := range v {
+		if e != v[0] {
+			return errors.New("exponents that differ")
+		}
+	}
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	if x, err = n.raised(x, v[0]); err != nil {
+		return err
+	}
+	if out := n.results[0].dims; !slices.Equal(x.dims, out) {
+		return n.finish(n.expanded(x, out))
+	}
+	return n.done(x)
+}
+
+func (n *nodeReader) raised(x operand, e float64) (operand, error) {
+	switch e {
+	case 1:
+		return x, nil
+	case 0.5:
+		return n.unary(lower.Sqrt, x)
+	case -0.5:
+		return n.unary(lower.Rsqrt, x)
+	case -1:
+		return n.reciprocal(x)
+	}
+	const most = 8
+	if e != math.Trunc(e) || e < 1 || e > most {
+		return x, fmt.Errorf("an exponent of %g; products and roots give 1 to %d, 1/2, -1/2 and -1", e, most)
+	}
+	y := x
+	for range int(e) - 1 {
+		var err error
+		if y, err = n.binary(lower.Mul, y, x); err != nil {
+			return x, err
+		}
+	}
+	return y, nil
+}
+
+// where takes elements of two tensors by a constant condition: sums of products with ones
+// and zeros.
+func (n *nodeReader) where() error {
+	c := n.constant(0)
+	if c == nil {
+		return errors.New("its condition is computed; the engine has no task that selects")
+	}
+	v, err := c.values()
+	if err != nil {
+		return err
+	}
+	mask := func(of bool) *constant {
+		m := &constant{dims: c.dims, elem: onnx.Float, numbers: make([]float64, len(v))}
+		for i := range v {
+			m.numbers[i] = truth((v[i] != 0) == of)
+		}
+		return m
+	}
+	out := n.results[0].dims
+	var sides [2]operand
+	for i := range sides {
+		var x operand
+		if k := n.constant(1 + i); k != nil {
+			x, err = n.chosen(k, mask(i == 0), out, i)
+		} else if x, err = n.in(1 + i); err == nil {
+			x, err = n.withConstant(lower.Mul, x, mask(i == 0))
+		}
+		if err != nil {
+			return err
+		}
+		sides[i] = x
+	}
+	x, err := n.binary(lower.Add, sides[0], sides[1])
+	if err == nil && !slices.Equal(x.dims, out) {
+		x, err = n.expanded(x, out)
+	}
+	return n.finish(x, err)
+}
+
+// chosen is a constant where mask is one, zero elsewhere, in memory.
+func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, error) {
+	dims, err := broadcast(c.dims, mask.dims)
+	if err != nil || c.absent() {
+		return operand{}, errors.Join(err, errors.New("no values to choose from"))
+	}
+	v, err := c.values()
+	if err != nil {
+		return operand{}, err
+	}
+	if elements(dims) > elements(out) {
+		return operand{}, errBudget
+	}
+	chosen := make([]float64, elements(dims))
+	each(dims, repeated(mask.dims, dims), 0, func(k, at int) { chosen[k] = mask.numbers[at] })
+	each(dims, repeated(c.dims, dims), 0, func(k, at int) {
+		if chosen[k] != 0 {
+			chosen[k] = v[at]
+		}
+	})
+	return n.numbers(fmt.Sprintf("%s side %d", n.name, side), dims, chosen)
+}
+
+// cast changes nothing between types with a fraction: all are fp16 to the engine.
+func (n *nodeReader) cast() error {
+	from, to := n.elem(0), n.results[0].elem
+	if from != 0 && !from.IsFloat() || to != 0 && !to.IsFloat() {
+		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
+	}
+	return n.view()
+}
+
+// dropout passes its input on, as it does in use.
+func (n *nodeReader) dropout() error {
+	if c := n.constant(2); c != nil {
+		if v, err := c.scalar(); err != nil || v != 0 {
+			return errors.New("it is in training mode")
+		}
+	} else if n.given(2) {
+		return errors.New("its training mode is computed, not a constant")
+	}
+	return n.view()
+}
+
+// view gives the same values another shape.
+func (n *nodeReader) view() error {
+	x, err := n.in(0)
+	if err != nil && n.types[n.Inputs[0]] != 0 && n.tensors[n.Inputs[0]] != (lower.Shape{}) {
+		// Elements that are no fp16 may be passed on all the same.
+		x, err = operand{n.Inputs[0], n.dims[n.Inputs[0]]}, nil
+	}
+	if err != nil {
+		return err
+	}
+	return n.done(x.as(n.results[0].dims...))
 }

@@ -157,10 +157,10 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	return &Program{Program: p, First: at, Runs: j.Nodes}, nil
 }
 
-// input is a tensor from outside of a program. One that is not the network's has the
-// shape its first reader takes it in.
+// input is a tensor from outside of a program. It has the shape its first reader takes it
+// in: the host lays out its rows, those of the network's inputs too.
 func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
-	if whole, ok := c.inputs[name]; ok {
+	if whole, ok := c.inputs[name]; ok && whole.W == s.W {
 		s = whole
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: c.n.Constants[name]}

@@ -1,6 +1,7 @@
 package house
 
 import (
+	_ "embed"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -17,37 +18,22 @@ const (
 	root   = "../.."
 )
 
-// allowed is what each room may import of ours, outside tests. A room is a package with
-// everything below it that has no entry of its own; "*" is anything but tools.
-var allowed = map[string][]string{
-	"hw/clock":         {},
-	"hw/regs":          {},
-	"hw/mac":           {},
-	"hw/planar":        {"hw/mac", "hw/regs"},
-	"hw/l2":            {"hw/clock", "hw/regs"},
-	"hw/dma":           {"hw/regs", "hw/clock", "hw/l2"},
-	"hw/tiles":         {"hw/clock", "hw/regs", "hw/mac"},
-	"hw/evidence":      {},
-	"hw/vendor":        {"hw/regs"},
-	"hw/host":          {"hw/clock", "hw/evidence"},
-	"hw":               {"hw/clock", "hw/evidence", "hw/regs", "hw/mac", "hw/planar", "hw/l2", "hw/dma", "hw/tiles", "hw/vendor"},
-	"firmware":         {"hw/regs", "hw/clock"},
-	"firmware/queue":   {"hw/clock"},
-	"firmware/command": {},
-	"firmware/driver":  {"firmware/command"},
-	"firmware/broker":  {"firmware/queue"},
-	"firmware/load":    {"firmware", "firmware/queue", "hw/clock"},
-	"loader":           {"hw/regs", "hw/evidence"},
-	"loader/lower":     {"loader", "hw/regs", "hw/evidence"},
-	"loader/network":   {"loader", "loader/lower", "hw/evidence", "hw/mac", "hw/planar"},
-	".": {
-		"hw", "hw/clock", "hw/dma", "hw/evidence", "hw/host", "hw/regs", "hw/tiles",
-		"firmware", "loader", "loader/lower", "loader/network",
-	},
-	"vectors":      {},
-	"bench":        {"*"},
-	"tools/anesim": {".", "loader", "hw/regs", "bench"}, // hw/regs and loader to dump, bench for accuracy
-	"tools/house":  {},
+//go:embed plan.txt
+var plan string
+
+// allowed is what each room may import, by plan.txt.
+var allowed = readPlan(plan)
+
+func readPlan(plan string) map[string][]string {
+	m := map[string][]string{}
+	for line := range strings.Lines(plan) {
+		if line[0] == '#' {
+			continue
+		}
+		room, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		m[room] = strings.Fields(imports)
+	}
+	return m
 }
 
 // room is the entry of allowed that a directory falls under.

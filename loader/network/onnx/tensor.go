@@ -4,22 +4,60 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/x448/float16"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/loader/network/wire"
 )
 
 // A DataType is the type of a tensor's elements.
 type DataType int64
 
-// The types that are read.
+// The types, by the numbers of the format.
 const (
-	Float   DataType = 1
-	Int32   DataType = 6
-	Int64   DataType = 7
-	Float16 DataType = 10
-	Double  DataType = 11
+	Float    DataType = 1
+	Uint8    DataType = 2
+	Int8     DataType = 3
+	Uint16   DataType = 4
+	Int16    DataType = 5
+	Int32    DataType = 6
+	Int64    DataType = 7
+	String   DataType = 8
+	Bool     DataType = 9
+	Float16  DataType = 10
+	Double   DataType = 11
+	Uint32   DataType = 12
+	Uint64   DataType = 13
+	BFloat16 DataType = 16
 )
+
+// types are the names and sizes of the types that are read.
+var types = map[DataType]struct {
+	name  string
+	width int
+}{
+	Float: {"float32", 4}, Uint8: {"uint8", 1}, Int8: {"int8", 1}, Uint16: {"uint16", 2}, Int16: {"int16", 2},
+	Int32: {"int32", 4}, Int64: {"int64", 8}, String: {"string", 0}, Bool: {"bool", 1}, Float16: {"float16", 2},
+	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
+}
+
+// String is the type's name as numpy spells it.
+func (t DataType) String() string {
+	if x, ok := types[t]; ok {
+		return x.name
+	}
+	return "type " + strconv.FormatInt(int64(t), 10)
+}
+
+// Width is the bytes of an element, 0 for a type that is not read.
+func (t DataType) Width() int { return types[t].width }
+
+// IsFloat reports whether the type has a fraction.
+func (t DataType) IsFloat() bool {
+	return t == Float || t == Float16 || t == Double || t == BFloat16
+}
 
 // A Tensor is a constant.
 type Tensor struct {
@@ -27,10 +65,18 @@ type Tensor struct {
 	Dims []int64
 	Type DataType
 	Off  int64 // byte of the file
+	// File is where the values stand, where that is not the model's file.
+	File *External
 
-	raw      []byte  // raw_data, or the fixed-width values
-	ints     []int64 // int32_data and int64_data
-	external bool
+	raw     []byte // raw_data, or the fixed-width values
+	varints []byte // int32_data, int64_data and uint64_data as they stand in the file
+	count   int    // of varints
+}
+
+// External is a run of bytes of another file.
+type External struct {
+	Location       string // a path from the model's directory
+	Offset, Length int64  // Length is -1 where the file does not say
 }
 
 // Elements is the number of elements the shape has; Read made sure that it is one.
@@ -42,40 +88,136 @@ func (t *Tensor) Elements() int {
 	return n
 }
 
-func tensor(f field) (*Tensor, error) {
-	if err := f.want(protowire.BytesType); err != nil {
+// NewTensor is a tensor of values that stand in raw, little-endian.
+func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
+	return &Tensor{Name: name, Dims: dims, Type: t, raw: raw}
+}
+
+// Attach gives a tensor whose values stand in another file their bytes.
+func (t *Tensor) Attach(raw []byte) { t.raw, t.File = raw, nil }
+
+// Bytes is the size of the values in another file.
+func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
+
+// ReadTensor reads a file of one tensor.
+func ReadTensor(data []byte) (*Tensor, error) { return readTensor(wire.Message{Data: data}, 0) }
+
+func tensor(f wire.Field) (*Tensor, error) {
+	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
 	}
-	t := &Tensor{Off: int64(f.off)}
-	err := f.body.fields(func(f field) (err error) {
+	return readTensor(f.Body, int64(f.Off))
+}
+
+func readTensor(m wire.Message, off int64) (*Tensor, error) {
+	t := &Tensor{Off: off}
+	location := int64(0)
+	var external *External
+	err := m.Fields(func(f wire.Field) (err error) {
 		var n int64
-		switch f.num {
+		switch f.Num {
 		case 1:
-			err = f.integers(&t.Dims)
+			if err = f.Integers(&t.Dims); err == nil && len(t.Dims) > maxRank {
+				err = t.errorf("%d dimensions", len(t.Dims))
+			}
 		case 2:
-			err = f.integer(&n)
+			err = f.Integer(&n)
 			t.Type = DataType(n)
 		case 4:
-			err = f.fixed(4, &t.raw)
-		case 5, 7:
-			err = f.integers(&t.ints)
+			err = f.Fixed(4, &t.raw)
+		case 5, 7, 11:
+			err = t.integers(f)
 		case 8:
-			err = f.text(&t.Name)
+			err = f.Text(&t.Name)
 		case 9:
-			if err = f.want(protowire.BytesType); err == nil {
-				t.raw = f.body.data
+			if err = f.Want(protowire.BytesType); err == nil {
+				t.raw = f.Body.Data
 			}
 		case 10:
-			err = f.fixed(8, &t.raw)
+			err = f.Fixed(8, &t.raw)
 		case 13:
-			t.external = true
+			if external == nil {
+				external = &External{Length: -1}
+			}
+			err = external.entry(f)
+		case 14:
+			err = f.Integer(&location)
 		}
 		return err
 	})
+	if external != nil || location == 1 {
+		if t.File = external; t.File == nil {
+			t.File = &External{Length: -1}
+		}
+	}
 	if err == nil {
 		err = t.check()
 	}
 	return t, err
+}
+
+// entry reads one key of where values stand.
+func (x *External) entry(f wire.Field) error {
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	var key, text string
+	err := f.Body.Fields(func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Text(&key)
+		case 2:
+			return f.Text(&text)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch key {
+	case "location":
+		x.Location = text
+	case "offset":
+		x.Offset, err = strconv.ParseInt(text, 10, 64)
+	case "length":
+		x.Length, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err != nil || x.Offset < 0 || x.Length < -1 {
+		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q", key, text)}
+	}
+	return nil
+}
+
+// integers keeps varints as they stand; they take a byte each in the file and eight as
+// numbers.
+func (t *Tensor) integers(f wire.Field) error {
+	if f.Wire == protowire.VarintType {
+		t.varints = protowire.AppendVarint(t.varints, f.N)
+		t.count++
+		return nil
+	}
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	count, run := 0, 0
+	for at, b := range f.Body.Data {
+		if run++; run > binary.MaxVarintLen64 {
+			return &FormatError{Off: int64(f.Body.Off + at), What: fmt.Sprintf("packed field %d: an integer of more than 64 bits", f.Num)}
+		}
+		if b < 0x80 {
+			count, run = count+1, 0
+		}
+	}
+	if run != 0 {
+		return &FormatError{Off: int64(f.Body.Off + len(f.Body.Data)), What: fmt.Sprintf("packed field %d: unexpected EOF", f.Num)}
+	}
+	if t.varints == nil {
+		t.varints = f.Body.Data[:len(f.Body.Data):len(f.Body.Data)]
+	} else {
+		t.varints = append(t.varints, f.Body.Data...)
+	}
+	t.count += count
+	return nil
 }
 
 // check bounds the shape, so that the product of its dimensions is a count.
@@ -94,91 +236,191 @@ func (t *Tensor) check() error {
 }
 
 func (t *Tensor) errorf(format string, args ...any) error {
-	return &FormatError{t.Off, fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
+	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
 // External reports whether the values stand in another file.
-func (t *Tensor) External() bool { return t.external }
+func (t *Tensor) External() bool { return t.File != nil }
 
-// width is the bytes of an element in raw, 0 for types that are not read.
-func (t *Tensor) width() int {
-	switch t.Type {
-	case Float, Int32:
-		return 4
-	case Int64, Double:
-		return 8
-	case Float16:
-		return 2
-	}
-	return 0
-}
-
-// count makes sure that the tensor has the values its shape says.
-func (t *Tensor) count() (n int, raw bool, err error) {
-	n = t.Elements()
-	w := t.width()
+// Valid makes sure that the tensor has the values its shape says.
+func (t *Tensor) Valid() error {
+	n, w := t.Elements(), t.Type.Width()
 	switch {
 	case w == 0:
-		return 0, false, t.errorf("elements of type %d", t.Type)
-	case t.external:
-		return 0, false, t.errorf("its values stand in another file")
-	case len(t.raw) == n*w:
-		return n, true, nil
-	case len(t.raw) == 0 && len(t.ints) == n:
-		return n, false, nil
+		return t.errorf("elements of %v", t.Type)
+	case t.External():
+		return t.errorf("its values stand in another file")
+	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
+		return nil
 	}
-	return 0, false, t.errorf("%d bytes and %d integers for shape %v", len(t.raw), len(t.ints), t.Dims)
+	return t.errorf("%d bytes and %d integers for shape %v", len(t.raw), t.count, t.Dims)
+}
+
+// each calls set with every value in order.
+func (t *Tensor) each(set func(i int, v float64)) error {
+	if err := t.Valid(); err != nil {
+		return err
+	}
+	n := t.Elements()
+	if len(t.raw) > 0 || n == 0 {
+		w := t.Type.Width()
+		for i := range n {
+			set(i, t.Type.value(t.raw[i*w:]))
+		}
+		return nil
+	}
+	rest := t.varints
+	for i := range n {
+		v, k := protowire.ConsumeVarint(rest)
+		if k < 0 {
+			return t.errorf("integer %d: %v", i, protowire.ParseError(k))
+		}
+		rest = rest[k:]
+		set(i, t.Type.integer(v))
+	}
+	return nil
+}
+
+// value is an element as it stands in memory.
+func (t DataType) value(b []byte) float64 {
+	switch t {
+	case Float:
+		return float64(float32Of(binary.LittleEndian.Uint32(b)))
+	case Double:
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	case Float16:
+		return float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32())
+	case BFloat16:
+		return float64(float32Of(uint32(binary.LittleEndian.Uint16(b)) << 16))
+	case Int8:
+		return float64(int8(b[0]))
+	case Uint8, Bool:
+		return float64(b[0])
+	case Int16:
+		return float64(int16(binary.LittleEndian.Uint16(b)))
+	case Uint16:
+		return float64(binary.LittleEndian.Uint16(b))
+	case Int32:
+		return float64(int32(binary.LittleEndian.Uint32(b)))
+	case Uint32:
+		return float64(binary.LittleEndian.Uint32(b))
+	case Int64:
+		return float64(int64(binary.LittleEndian.Uint64(b)))
+	}
+	return float64(binary.LittleEndian.Uint64(b))
+}
+
+// Append appends v as an element of the type.
+func (t DataType) Append(b []byte, v float64) []byte {
+	le := binary.LittleEndian
+	switch t {
+	case Float:
+		return le.AppendUint32(b, math.Float32bits(float32(v)))
+	case Double:
+		return le.AppendUint64(b, math.Float64bits(v))
+	case Float16:
+		return le.AppendUint16(b, float16.Fromfloat32(float32(v)).Bits())
+	case BFloat16:
+		return le.AppendUint16(b, uint16(math.Float32bits(float32(v))>>16))
+	}
+	i := uint64(Integer(v))
+	switch t.Width() {
+	case 1:
+		return append(b, byte(i))
+	case 2:
+		return le.AppendUint16(b, uint16(i))
+	case 4:
+		return le.AppendUint32(b, uint32(i))
+	}
+	return le.AppendUint64(b, i)
+}
+
+// integer is an element as a varint; 16-bit floats are their bits.
+func (t DataType) integer(v uint64) float64 {
+	switch t {
+	case Float16:
+		return float64(float16.Frombits(uint16(v)).Float32())
+	case BFloat16:
+		return float64(float32Of(uint32(uint16(v)) << 16))
+	case Uint64:
+		return float64(v)
+	}
+	return float64(int64(v))
 }
 
 // Floats returns the values as float32.
 func (t *Tensor) Floats() ([]float32, error) {
-	n, raw, err := t.count()
-	if err != nil {
+	if err := t.Valid(); err != nil {
 		return nil, err
 	}
-	out := make([]float32, n)
-	for i := range out {
-		switch {
-		case t.Type == Float16 && !raw: // halves as integers
-			out[i] = float16.Frombits(uint16(t.ints[i])).Float32()
-		case !raw:
-			out[i] = float32(t.ints[i])
-		case t.Type == Float16:
-			out[i] = float16.Frombits(binary.LittleEndian.Uint16(t.raw[2*i:])).Float32()
-		case t.Type == Float:
-			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(t.raw[4*i:]))
-		case t.Type == Double:
-			out[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(t.raw[8*i:])))
-		default:
-			out[i] = float32(t.integer(i))
+	out := make([]float32, t.Elements())
+	return out, t.each(func(i int, v float64) { out[i] = float32(v) })
+}
+
+// Numbers returns the values as float64, which holds those of every type but integers
+// beyond 2^53.
+func (t *Tensor) Numbers() ([]float64, error) {
+	if err := t.Valid(); err != nil {
+		return nil, err
+	}
+	out := make([]float64, t.Elements())
+	return out, t.each(func(i int, v float64) { out[i] = v })
+}
+
+// Halves returns the values rounded to fp16, those of float64 by way of float32.
+func (t *Tensor) Halves() ([]float16.Float16, error) {
+	if err := t.Valid(); err != nil {
+		return nil, err
+	}
+	out := make([]float16.Float16, t.Elements())
+	if len(t.raw) > 0 {
+		switch t.Type { // without float64 between, which large weights notice
+		case Float:
+			for i := range out {
+				out[i] = float16.Fromfloat32(float32Of(binary.LittleEndian.Uint32(t.raw[4*i:])))
+			}
+			return out, nil
+		case Float16:
+			for i := range out {
+				out[i] = float16.Frombits(binary.LittleEndian.Uint16(t.raw[2*i:]))
+			}
+			return out, nil
 		}
 	}
-	return out, nil
+	return out, t.each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
 }
 
 // Ints returns the values of a tensor of integers.
 func (t *Tensor) Ints() ([]int64, error) {
-	n, raw, err := t.count()
-	if err != nil {
+	if err := t.Valid(); err != nil {
 		return nil, err
 	}
-	if t.Type != Int32 && t.Type != Int64 {
-		return nil, t.errorf("elements of type %d, want integers", t.Type)
+	if t.Type.IsFloat() {
+		return nil, t.errorf("elements of %v, want integers", t.Type)
 	}
-	if !raw {
-		return t.ints, nil
-	}
-	out := make([]int64, n)
-	for i := range out {
-		out[i] = t.integer(i)
-	}
-	return out, nil
+	out := make([]int64, t.Elements())
+	return out, t.each(func(i int, v float64) { out[i] = Integer(v) })
 }
 
-// integer is element i of raw integers.
-func (t *Tensor) integer(i int) int64 {
-	if t.Type == Int32 {
-		return int64(int32(binary.LittleEndian.Uint32(t.raw[4*i:])))
+// Integer is v as an integer, the nearest one where it is beyond 64 bits.
+func Integer(v float64) int64 {
+	switch {
+	case v >= math.MaxInt64:
+		return math.MaxInt64
+	case v <= math.MinInt64:
+		return math.MinInt64
+	case v != v:
+		return 0
 	}
-	return int64(binary.LittleEndian.Uint64(t.raw[8*i:]))
+	return int64(v)
+}
+
+func float32Of(bits uint32) float32 { return math.Float32frombits(bits) }
+
+// appendFloats appends little-endian float32s.
+func appendFloats(list []float32, raw []byte) []float32 {
+	for ; len(raw) >= 4; raw = raw[4:] {
+		list = append(list, float32Of(binary.LittleEndian.Uint32(raw)))
+	}
+	return list
 }

@@ -9,12 +9,15 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/asm"
 )
 
 // dumpFlags are the flags of dump.
 type dumpFlags struct {
 	all        bool
 	json       bool
+	text       bool
+	procedure  string
 	firstWords int
 }
 
@@ -26,12 +29,16 @@ func dumpCommand() *cobra.Command {
 		Long: `Dump prints what a program says: memory and ports, then for each descriptor its
 header and the registers it writes, group by group with fields by name.
 
-Fields that are zero are left out and registers that are zero share a line; --all
+Each descriptor begins with what it computes, in words. Fields that are zero are left out and registers that are zero share a line; --all
 prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
 that no field names. Equal neighbours of an array share a line, and so do offsets in
 equal steps. A register that is not written keeps its value from the descriptor before.
 
-Captured registers have no descriptors: their words stand by place in the image, and
+With --text, dump prints the program as descriptor text, which anesim asm makes the same
+bytes of; docs/assembler.md describes it.
+
+Containers of other generations than the M1's print without their descriptors, whose
+layout is not known. Captured registers have no descriptors: their words stand by place in the image, and
 under "v10" in the JSON.`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -42,6 +49,8 @@ under "v10" in the JSON.`,
 	s.SortFlags = false
 	s.BoolVar(&f.all, "all", false, "print zero fields and zero registers")
 	s.BoolVar(&f.json, "json", false, "print as JSON: whole words and raw fields")
+	s.BoolVar(&f.text, "text", false, "print as descriptor text for anesim asm")
+	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")
 	s.IntVar(&f.firstWords, "first-words", 0, "size of a bare text's first descriptor in `WORDS`; 0 finds it")
 	return c
 }
@@ -50,13 +59,24 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 	if f.firstWords != 0 && (f.firstWords < regs.HeaderWords || f.firstWords > regs.MaxWords) {
 		return usage("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
 	}
-	options := loader.Options{FirstWords: f.firstWords}
+	if f.text && (f.json || f.all) {
+		return usage("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
+	}
+	options := loader.Options{FirstWords: f.firstWords, Procedure: f.procedure, Inspect: true}
 	p, err := options.Open(name)
 	if err != nil {
 		return inFile(name, err)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
+	}
+	if f.text {
+		text, err := asm.Disassemble(p)
+		if err != nil {
+			return inFile(name, err)
+		}
+		_, err = w.Write(text)
+		return err
 	}
 	b := bufio.NewWriter(w)
 	d := newDumper(b, p, f.all)

@@ -126,7 +126,7 @@ func (d *dumper) writeJSON() error {
 	}
 	if d.p.Form == loader.FormRegisters {
 		out.V10 = d.jsonV10()
-	} else {
+	} else if d.p.Subtype == loader.SubtypeM1 {
 		for desc, err := range d.p.Descriptors() {
 			if err != nil {
 				return err

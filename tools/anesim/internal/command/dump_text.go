@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,19 @@ func (d *dumper) printf(format string, args ...any) { fmt.Fprintf(d.w, format, a
 
 // table prints rows of tab-separated cells; the last may be empty.
 func (d *dumper) table(rows ...string) {
-	t := tabwriter.NewWriter(d.w, 0, 8, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(t, "  "+strings.TrimRight(r, "\t"))
+	for i := range rows {
+		rows[i] = "  " + rows[i]
 	}
-	t.Flush()
+	aligned(d.w, rows) // an error of the writer shows when it is flushed
+}
+
+// aligned prints rows of tab-separated cells in columns; the last may be empty.
+func aligned(w io.Writer, rows []string) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(t, strings.TrimRight(r, "\t"))
+	}
+	return t.Flush()
 }
 
 func (d *dumper) writeText() error {
@@ -29,11 +38,19 @@ func (d *dumper) writeText() error {
 		return nil
 	}
 	d.summary()
+	if d.p.Subtype != loader.SubtypeM1 {
+		d.printf("\nThe text of this generation is not known: the model reads that of subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
+		return nil
+	}
+	words, err := d.p.Describe()
+	if err != nil {
+		return err
+	}
 	for desc, err := range d.p.Descriptors() {
 		if err != nil {
 			return err
 		}
-		d.descriptor(desc)
+		d.descriptor(desc, &words[desc.Index])
 	}
 	return nil
 }
@@ -47,7 +64,12 @@ func (d *dumper) summary() {
 			d.printf(", compiled for %s by %s %s", legible(cmp.Or(b.Target, "?")), legible(b.Compiler), legible(b.Version))
 		}
 	} else {
-		d.printf("bare text of %#x bytes, its memory laid out from its descriptors", len(p.Text))
+		d.printf("bare text of %#x bytes, ", len(p.Text))
+		if len(p.Segments) == 0 {
+			d.printf("its memory not to be laid out from its descriptors\n")
+			return
+		}
+		d.printf("its memory laid out from its descriptors")
 	}
 	d.printf("\n\nmemory\n")
 	var rows []string
@@ -96,9 +118,10 @@ func (d *dumper) counts() string {
 	}, ", ")
 }
 
-func (d *dumper) descriptor(desc *regs.Descriptor) {
+func (d *dumper) descriptor(desc *regs.Descriptor, w *loader.Description) {
 	h := &desc.Header
-	d.printf("\ndescriptor %d at %#x: %d words, TID %d, ExeCycles %d, events %#x, %s to %s\n",
+	d.printf("\n%s, %s\n  from %s to %s\n", w.Operation, w.Shape, strings.Join(w.Sources, " and "), w.Result)
+	d.printf("descriptor %d at %#x: %d words, TID %d, ExeCycles %d, events %#x, %s to %s\n",
 		desc.Index, desc.Offset, desc.Words, h.Task.TID(), h.Timing.ExeCycles(), h.LogEvents.LogEvents(),
 		place(h.Control.SrcLoc()), place(h.Control.DstLoc()))
 	if b := d.buffers(h); b != "" {

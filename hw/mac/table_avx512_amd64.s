@@ -1,0 +1,266 @@
+//go:build !purego
+
+#include "go_asm.h"
+#include "textflag.h"
+
+// The 32 knots and the 32 rises each fill two registers, so that a look-up is one
+// permutation. Every case of Table.eval is computed and the right one is blended in
+// last, as in evalAVX2.
+
+DATA consts<>+0(SB)/4, $0x42000000  // 32
+DATA consts<>+4(SB)/4, $31          // last segment
+DATA consts<>+8(SB)/4, $0x3f800000  // 1
+DATA consts<>+12(SB)/4, $0x3f000000 // 1/2
+DATA consts<>+16(SB)/4, $0x42c80000 // 100
+DATA consts<>+20(SB)/4, $0xc2c80000 // -100
+GLOBL consts<>(SB), RODATA|NOPTR, $24
+
+// NAN0 turns NaN into +0.
+#define NAN0(X) \
+	VCMPPS $7, X, X, K1 \ // ordered
+	VMOVAPS.Z X, K1, X
+
+// INPUT leaves scale*acc + bias in Z0.
+#define INPUT \
+	VMULPS (SI), Z31, Z0   \
+	VCMPPS $3, Z0, Z0, K1  \ // unordered
+	VMOVAPS Z29, K1, Z0    \
+	VADDPS Z30, Z0, Z0     \
+	NAN0(Z0)
+
+// LERP turns the position in Z2 into the value between its knots.
+#define LERP \
+	VCVTTPS2DQ Z2, Z3      \
+	VPMINSD Z23, Z3, Z3    \
+	VCVTDQ2PS Z3, Z4       \
+	VSUBPS Z4, Z2, Z2      \ // fraction
+	VMOVAPS Z3, Z4         \
+	VPERMI2PS Z15, Z16, Z4 \ // rise
+	VPERMI2PS Z17, Z18, Z3 \ // knot
+	VMULPS Z4, Z2, Z2      \
+	NAN0(Z2)               \
+	VADDPS Z3, Z2, Z2      \
+	NAN0(Z2)
+
+// SCALED rounds Z2 to fp16 and multiplies it by 2^Z5, whose integer is held where fp32
+// stays exact and fp16 has long become 0 or infinite.
+#define SCALED \
+	VCVTPS2PH $0, Z2, Y2 \
+	VCVTPH2PS Y2, Z2     \
+	VMAXPS Z10, Z5, Z5   \
+	VMINPS Z9, Z5, Z5    \
+	VSCALEFPS Z5, Z2, Z2
+
+// CLAMPS puts the end values into Z2. The low clamp is looked at first, so it goes in
+// last.
+#define CLAMPS \
+	VCMPPS $13, Z20, Z0, K1 \ // v >= high
+	VMOVAPS Z19, K1, Z2     \
+	VCMPPS $2, Z22, Z0, K1  \ // v <= low
+	VMOVAPS Z21, K1, Z2
+
+// OUTPUT gives Z2 the sign in Z8, rounds it and stores it.
+#define OUTPUT \
+	VPXORD Z8, Z2, Z2       \
+	VCVTPS2PH $0, Z2, Y2    \
+	VPANDD Y14, Y2, Y3      \ // magnitude
+	VPCMPUW $6, Y13, Y3, K1 \ // above the top
+	VPANDND Y2, Y14, Y4     \
+	VPORD Y12, Y4, Y4       \
+	VMOVDQU16 Y4, K1, Y2    \
+	VPTESTNMW Y3, Y3, K1    \
+	KANDD K1, K5, K1        \ // no negative zero
+	VPXORD Y4, Y4, Y4       \
+	VMOVDQU16 Y4, K1, Y2    \
+	VMOVDQU16 Y2, (DI)      \
+	ADDQ $64, SI            \
+	ADDQ $32, DI            \
+	SUBQ $16, CX
+
+// func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
+//
+// Z31 scale, Z30 bias, Z29 what stands for NaN, Z28 the sign bit in the odd modes,
+// K5 all set in them, Z27 1/step, Z26 base, Z25 32 - base, Z24 32, Z23 31, Z22 to Z19
+// clamps and end values, Z18 to Z15 knots and rises, Y14 0x7fff, Y13 top, Y12
+// infinity. Z0 v, Z8 the sign of the result.
+TEXT ·evalAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ acc+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ t+24(FP), DX
+	MOVQ r+32(FP), R8
+	VBROADCASTSS tableRow_scale(R8), Z31
+	VBROADCASTSS tableRow_bias(R8), Z30
+	VBROADCASTSS tableRow_nan(R8), Z29
+	VPBROADCASTW tableRow_top(R8), Y13
+	VBROADCASTSS Table_unit(DX), Z27
+	VBROADCASTSS Table_base(DX), Z26
+	VBROADCASTSS consts<>+0(SB), Z24
+	VPBROADCASTD consts<>+4(SB), Z23
+	VSUBPS Z26, Z24, Z25
+	VBROADCASTSS Table_clampLow(DX), Z22
+	VBROADCASTSS Table_below(DX), Z21
+	VBROADCASTSS Table_clampHigh(DX), Z20
+	VBROADCASTSS Table_above(DX), Z19
+	VMOVUPS (Table_knot+0)(DX), Z18
+	VMOVUPS (Table_knot+64)(DX), Z17
+	VMOVUPS (Table_rise+0)(DX), Z16
+	VMOVUPS (Table_rise+64)(DX), Z15
+	VPTERNLOGD $0xff, Z14, Z14, Z14
+	VPSLLW $10, Y14, Y12
+	VPSRLW $1, Y14, Y14
+	VPANDD Y14, Y12, Y12
+	VPXORD Z28, Z28, Z28
+	VPXORD Z8, Z8, Z8
+	KXORD  K5, K5, K5
+	MOVWLZX Table_mode(DX), AX
+	CMPL AX, $const_ModePlain
+	JEQ  straight
+	CMPL AX, $const_ModeNegative
+	JEQ  straight
+	VBROADCASTSS consts<>+20(SB), Z10
+	VBROADCASTSS consts<>+16(SB), Z9
+	CMPL AX, $const_ModeExponent
+	JEQ  exponent
+	VBROADCASTSS consts<>+8(SB), Z11
+	CMPL AX, $const_ModeLog
+	JEQ  log
+	CMPL AX, $const_ModeSqrt
+	JEQ  root
+	CMPL AX, $const_ModeRsqrt
+	JEQ  root
+	VPTERNLOGD $0xff, Z28, Z28, Z28
+	VPSLLD $31, Z28, Z28
+	KXNORD K5, K5, K5
+	CMPL AX, $const_ModeReciprocal
+	JEQ  reciprocal
+
+straight:
+	VPXORD Z11, Z11, Z11
+	VSUBPS Z26, Z11, Z11 // -base
+
+line:
+	INPUT
+	VPANDD Z28, Z0, Z8
+	VPXORD Z8, Z0, Z0
+	VMULPS Z27, Z0, Z1    // pos
+	VADDPS Z26, Z1, Z2
+	VPXORD Z3, Z3, Z3
+	VMAXPS Z3, Z2, Z2
+	VMINPS Z24, Z2, Z2
+	LERP
+	VBROADCASTSS Table_lowSlope(DX), Z3
+	VMULPS Z3, Z0, Z3
+	NAN0(Z3)
+	VADDPS.BCST Table_lowIntercept(DX), Z3, Z3
+	VCMPPS $1, Z11, Z1, K2 // pos < -base
+	VMOVAPS Z3, K2, Z2
+	VBROADCASTSS Table_highSlope(DX), Z3
+	VMULPS Z3, Z0, Z3
+	NAN0(Z3)
+	VADDPS.BCST Table_highIntercept(DX), Z3, Z3
+	VCMPPS $14, Z25, Z1, K2 // pos > 32 - base
+	VMOVAPS Z3, K2, Z2
+	NAN0(Z2)
+	CLAMPS
+	OUTPUT
+	JNE  line
+	VZEROUPPER
+	RET
+
+exponent:
+	INPUT
+	VRNDSCALEPS $9, Z0, Z5 // down
+	VSUBPS Z5, Z0, Z2
+	VMULPS Z27, Z2, Z2
+	LERP
+	SCALED
+	CLAMPS
+	OUTPUT
+	JNE  exponent
+	VZEROUPPER
+	RET
+
+root:
+	// The exponent of rsqrt is negated by a multiply with -1.
+	VMOVAPS Z11, Z25
+	CMPL AX, $const_ModeSqrt
+	JEQ  roots
+	VPXORD Z25, Z25, Z25
+	VSUBPS Z11, Z25, Z25
+
+roots:
+	VBROADCASTSS consts<>+12(SB), Z7
+	VPXORD Z6, Z6, Z6
+
+rootloop:
+	INPUT
+	VCMPPS $4, Z6, Z0, K3 // not 0
+	VGETMANTPS $2, Z0, Z2
+	VGETEXPPS Z0, Z5
+	VADDPS Z11, Z5, Z5
+	VMOVAPS.Z Z2, K3, Z2
+	VMOVAPS.Z Z5, K3, Z5
+	VMULPS Z7, Z5, Z4
+	VRNDSCALEPS $9, Z4, Z4 // half the exponent
+	VSUBPS Z4, Z5, Z5
+	VSUBPS Z4, Z5, Z5      // 1 for an odd one
+	VSCALEFPS Z5, Z2, Z2
+	VMULPS Z25, Z4, Z5
+	VMULPS Z27, Z2, Z2
+	LERP
+	SCALED
+	CLAMPS
+	VCMPPS $1, Z6, Z0, K1  // v < 0
+	VMOVAPS Z6, K1, Z2
+	OUTPUT
+	JNE  rootloop
+	VZEROUPPER
+	RET
+
+reciprocal:
+	VPXORD Z6, Z6, Z6
+
+reciprocalloop:
+	INPUT
+	VCMPPS $4, Z6, Z0, K3 // not 0
+	VPANDD.Z Z28, Z0, K3, Z8
+	VPXORD Z8, Z0, Z0
+	VGETMANTPS $2, Z0, Z2
+	VGETEXPPS Z0, Z5
+	VADDPS Z11, Z5, Z5
+	VSUBPS Z5, Z6, Z5
+	VMULPS Z27, Z2, Z2
+	VADDPS Z26, Z2, Z2
+	LERP
+	SCALED
+	VCMPPS $0, Z6, Z0, K1
+	VMOVAPS Z21, K1, Z2
+	CLAMPS
+	OUTPUT
+	JNE  reciprocalloop
+	VZEROUPPER
+	RET
+
+log:
+	VPXORD Z6, Z6, Z6
+
+logloop:
+	INPUT
+	VGETMANTPS $2, Z0, Z2
+	VGETEXPPS Z0, Z5
+	VADDPS Z11, Z5, Z5
+	VMULPS Z27, Z2, Z2
+	VADDPS Z26, Z2, Z2
+	LERP
+	VADDPS Z5, Z2, Z2
+	NAN0(Z2)
+	VCMPPS $0, Z6, Z0, K1
+	VMOVAPS Z21, K1, Z2
+	CLAMPS
+	VCMPPS $1, Z6, Z0, K1 // v < 0
+	VMOVAPS Z6, K1, Z2
+	OUTPUT
+	JNE  logloop
+	VZEROUPPER
+	RET

@@ -1,0 +1,306 @@
+package asm
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/lower"
+)
+
+// programs are the files whose text is taken apart: our own, and those of the vendor's
+// compiler where they are at hand.
+func programs(t *testing.T) map[string][]byte {
+	t.Helper()
+	files := make(map[string][]byte)
+	for _, name := range lower.Examples() {
+		b, err := lower.Example(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = b
+		p, err := loader.Read(name, bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name+" text"] = p.Text
+	}
+	shared := filepath.Join("..", "..", "..", "shared")
+	n := len(files)
+	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin"} {
+		found, err := filepath.Glob(filepath.Join(shared, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range found {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[filepath.Base(name)] = b
+		}
+	}
+	if len(files) == n {
+		t.Log("the reference programs are not beside the repository: only our own are taken apart")
+	}
+	return files
+}
+
+func read(name string, b []byte) (*loader.Program, error) {
+	return (&loader.Options{Inspect: true}).Read(name, bytes.NewReader(b), int64(len(b)))
+}
+
+// TestRoundTrip takes every program apart and puts it together again, byte for byte.
+func TestRoundTrip(t *testing.T) {
+	for name, b := range programs(t) {
+		p, err := read(name, b)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text, err := Disassemble(p)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		u, err := Assemble(name, text, nil)
+		if err != nil {
+			t.Errorf("%v\n%s", err, text)
+			continue
+		}
+		got, err := u.File()
+		if err != nil || !bytes.Equal(got, b) {
+			t.Errorf("%s: the assembled file differs: %v", name, err)
+		}
+		if p.FirstWords != 0 && u.FirstWords() != p.FirstWords {
+			t.Errorf("%s: first descriptor of %d words, want %d", name, u.FirstWords(), p.FirstWords)
+		}
+	}
+}
+
+// TestOddChains has what real chains do not: records that could be one, words that no
+// field explains, gaps that are not zero, chains out of order, text behind the chain.
+func TestOddChains(t *testing.T) {
+	first := &regs.Descriptor{Records: []regs.Record{
+		{Addr: 0, Values: []uint32{0xffffffff}},
+		{Addr: 4, Values: []uint32{0, 0xdeadbeef}},
+		{Addr: 0, Values: []uint32{1}},
+		{Addr: 0x1f848, Values: []uint32{0x40, 0x80, 0xc0, 0x101}},
+		{Addr: 0x4800, Values: []uint32{0x80000000, 7}},
+		{Addr: 0x880c, Values: []uint32{0x7fc00001}}, // a NaN with a payload
+		{Addr: 0xc810, Values: []uint32{0xfe01}},
+	}}
+	first.Header.Timing = 0xffff0000 | 7
+	first.Header.Task = 0xfc000000
+	first.Header.Next = 0x400
+	second := &regs.Descriptor{Offset: 0x400, Extended: true, Extra: 0x1234, Records: []regs.Record{{Addr: 0, Values: []uint32{5}}}}
+	second.Header.KernelBases = 3
+	second.Header.Next = 0x200
+	third := &regs.Descriptor{Offset: 0x200, Records: []regs.Record{{Addr: 0, Values: []uint32{0}}}}
+	third.Header.Timing = third.Header.Timing.WithNextSize(9) // although nothing follows
+	first.Header.Timing = first.Header.Timing.WithNextSize(12)
+	second.Header.Timing = second.Header.Timing.WithNextSize(11)
+	text := regs.EncodeChain([]*regs.Descriptor{first, second, third})
+	text = append(text, make([]byte, 100)...)
+	text[0x1f0], text[0x300], text[len(text)-1] = 1, 2, 3
+	p := &loader.Program{Name: "odd", Form: loader.FormText, Subtype: loader.SubtypeM1, Text: text, FirstWords: regs.HeaderWords + 19}
+	n := 0
+	for _, err := range p.Descriptors() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 3 {
+		t.Fatalf("%d descriptors", n)
+	}
+	source, err := Disassemble(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := Assemble("odd", source, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, source)
+	}
+	if !bytes.Equal(u.Text, text) {
+		t.Errorf("the text differs:\n%s", source)
+	}
+}
+
+// TestErrors has a text for every rule, and the place and the name that its error gives.
+func TestErrors(t *testing.T) {
+	const td = ".td\n"
+	long := strings.Repeat("Common.InDim 1\n", 300)
+	for _, tt := range []struct {
+		text          string
+		line, col     int
+		what, nearest string
+	}{
+		{"", 1, 1, "no descriptor", ""},
+		{"Common.Cin 1", 1, 1, "ahead of the first .td", ""},
+		{".record", 1, 1, "ahead of the first .td", ""},
+		{".tx", 1, 1, "no directive", ".td"},
+		{".td 1 2", 1, 7, ".td has 2 words", ""},
+		{".td @0x40", 1, 5, "multiple of 0x100", ""},
+		{".td 0x100", 1, 5, "no offset of a descriptor", ""},
+		{".td @0x10000000", 1, 5, "behind what stands before", ""},
+		{".td\n.td @0", 2, 1, "overlaps the one of line 1", ""},
+		{td + long, 1, 1, "exceeds the 512", ""},
+		{td + "Common.Sin 1", 2, 1, "no register", "Common.Cin"},
+		{td + "  L2.Src1Bse 1", 2, 3, "no register", "L2.Src1Base"},
+		{td + "Header.Base 1", 2, 1, "no register", "Header.Bases"},
+		{td + "0x40 1", 2, 1, "no register", ""},
+		{td + "KernelDMASrc.CoeffBaseAddr[0-16] 1", 2, 1, "no register", "KernelDMASrc.CoeffBaseAddr[0]"},
+		{td + "Common.Cin", 2, 1, "needs a value", ""},
+		{td + "Common.Cin 131072", 2, 12, "exceeds the 17 bits", ""},
+		{td + "Common.Cin 12x", 2, 12, "not a number", ""},
+		{td + "Common.Cin 1 2", 2, 14, "nothing may stand beside it", ""},
+		{td + "Common.InDim Wim=1", 2, 14, "no field", "Win"},
+		{td + "Common.InDim Win", 2, 14, "Win needs a value", ""},
+		{td + "Common.InDim Win=1 Win=2", 2, 20, "given twice", ""},
+		{td + "Common.InDim Win=1 +0x4", 2, 20, "given twice", ""},
+		{td + "Common.InDim Win=1 +-4", 2, 20, "no bits", ""},
+		{td + "Common.InDim 1 Win=2", 2, 14, "nothing may stand beside it", ""},
+		{td + "Common.InDim word=1 Win=2", 2, 14, "nothing may stand beside it", ""},
+		{td + "Common.InDim word=0x100000000", 2, 19, "no 32-bit number", ""},
+		{td + "NE.MACCfg OpMode=pass-thru", 2, 18, "not a number", "pass-through"},
+		{td + "NE.PostScale PostScale=70000.0", 2, 24, "65504", ""},
+		{td + "NE.PostScale PostScale=one", 2, 24, "no number", ""},
+		{td + "L2.Src1Base 8", 2, 13, "multiple of 16", ""},
+		{td + "TileDMASrc.Src1Base 0x100000000", 2, 21, "exceeds", ""},
+		{td + "KernelDMASrc.CoeffBaseAddr[0-15] 0 step x", 2, 41, "not a number", ""},
+		{td + "Common.InDim 0 step 1", 2, 16, "step goes with", ""},
+		{td + "Header.Extra 1", 1, 1, "does not ask for it", ""},
+		{td + "Header.Extra x", 2, 14, "no 32-bit number", ""},
+		{td + "Common.Cin $n", 2, 12, "no .bind", ""},
+		{".bind rows 3\n" + td + "Common.Cin $row", 3, 12, "no .bind", "rows"},
+		{".bind n 3 4 8 2\n" + td + "Common.Cin $n", 3, 12, "want 4 to 8 by 2", ""},
+		{".bind n 3\n.bind n 3", 2, 7, "a second .bind", ""},
+		{".bind n 3 4", 1, 7, "START STOP STEP", ""},
+		{".bind n -3", 1, 9, "no parameter's value", ""},
+		{".size x\n" + td, 1, 7, "not between", ""},
+		{".size 4\n" + td, 1, 7, "not between", ""},
+		{".size 0x10000000\n" + td, 1, 7, "not between", ""},
+		{".at x 00", 1, 5, "no offset", ""},
+		{".at 0 0g", 1, 7, "no bytes", ""},
+		{td + ".at 0x28 00", 2, 5, "leave", ""},
+		{".container x 0", 1, 12, "no number of bytes", ""},
+		{".container 0x10000000000 0", 1, 12, "may ask for", ""},
+		{".container 0x100 0x200\n" + td, 2, 1, "leaves the container", ""},
+		{".port inptu x b4 1x1x1x1", 1, 7, "neither input nor output", "input"},
+		{".port input x b3 1x1x1x1", 1, 15, "no buffer of a port", ""},
+		{".port input x b4 1x1x1", 1, 18, "four numbers", ""},
+		{".port input x b4 1x0x1x1", 1, 18, "not between", ""},
+		{".port input x b4 1x1x1x1 stride=1,1,1,1", 1, 26, "no such word", "strides"},
+		{".port input x b4 1x1x1x1 strides=1,1,1", 1, 34, "four numbers", ""},
+		{".port input x b4 1x1x1x1 bytes=x", 1, 26, "no number of bytes", ""},
+		{".port input x b4 1x1x1x1\n.port output x b5 1x1x1x1", 2, 14, "a second port", ""},
+		{".port input x b4 1x1x1x1\n" + td + ".at 0 00", 3, 1, "without .port", ""},
+		{".scratch 0", 1, 10, "not between", ""},
+		{".weights w.npy", 1, 10, "no file can be read", ""},
+		{".values 1 x", 1, 11, "no number", ""},
+		{".values 1\n" + td, 2, 1, "need a .port", ""},
+		{td + "Common.Cin \"5", 2, 12, "no closing quote", ""},
+	} {
+		u, err := Assemble("f.td", []byte(tt.text), nil)
+		var e *Error
+		if !errors.As(err, &e) || u != nil {
+			t.Errorf("%q: unit %v, error %v", tt.text, u != nil, err)
+			continue
+		}
+		if e.File != "f.td" || e.Line != tt.line || e.Col != tt.col || !strings.Contains(err.Error(), tt.what) || e.Nearest != tt.nearest {
+			t.Errorf("%q: %v (nearest %q); want %d:%d, %q, nearest %q", tt.text, err, e.Nearest, tt.line, tt.col, tt.what, tt.nearest)
+		}
+	}
+	if _, err := Assemble("f.td", []byte(td), &Options{Bind: map[string]uint64{"n": 1}}); err == nil {
+		t.Error("a value for a parameter that is not there was taken")
+	}
+}
+
+// TestSpellings has several ways to say the same word.
+func TestSpellings(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		addr uint32
+		want uint32
+	}{
+		{"Common.InDim Win=16 Hin=1", 0, 1<<16 | 16},
+		{"common.indim hin=1 win=0x10", 0, 1<<16 | 16},
+		{"Common.InDim 0x10010", 0, 1<<16 | 16},
+		{"Common.InDim word=0x10010", 0, 1<<16 | 16},
+		{"0x0 0x10010", 0, 1<<16 | 16},
+		{"Common.InDim Win=16 +0x80000000", 0, 1<<31 | 16},
+		{"Common.Cin 64 # channels", 0xc, 64},
+		{"Common.Cin $c", 0xc, 48},
+		{"Common.InDim Win=$c", 0, 48},
+		{"TileDMASrc.Src1RowStride 0x40", 0x1380c, 0x40},
+		{"TileDMASrc.Src1RowStride -64", 0x1380c, 0xffffffc0},
+		{"TileDMASrc.Src1RowStride 0x40 +0x3", 0x1380c, 0x43},
+		{"NE.PostScale PostScale=1", 0xc810, 0x3c00},
+		{"NE.PostScale PostScale=0x3c00", 0xc810, 0x3c00},
+		{"NE.PostScale PostScale=-0.5", 0xc810, 0xb800},
+		{"PE.FinalScale 0.25", 0x880c, 0x3e800000},
+		{"NE.MACCfg OpMode=12", 0xc804, 12},
+		{"NE.MACCfg OpMode=pass-through BiasMode", 0xc804, 12 | 1<<4},
+		{"NE.MACCfg BiasMode=1 ; a note", 0xc804, 1 << 4},
+	} {
+		u, err := Assemble("f.td", []byte(".bind c 32 16 64 16\n.td\n"+tt.line+"\n"), &Options{Bind: map[string]uint64{"c": 48}})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		r := u.Chain[0].Records
+		if len(r) != 1 || r[0].Addr != tt.addr || len(r[0].Values) != 1 || r[0].Values[0] != tt.want {
+			t.Errorf("%q writes %#x, want %#x at %#x", tt.line, r, tt.want, tt.addr)
+		}
+	}
+}
+
+// FuzzAssemble: no text makes the assembler panic or ask for memory without bound, and
+// what assembles comes apart and together again.
+func FuzzAssemble(f *testing.F) {
+	for _, name := range lower.Examples() {
+		p, err := lower.ExampleProgram(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		text, err := Disassemble(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(".bind n 3 1 8 1\n.port input x b4 1x1x1x16\n.values 1 2\n.align\n.td\nCommon.Cin $n\n.record\n.td @0x100\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		u, err := Assemble("fuzz", text, nil)
+		if err != nil {
+			var e *Error
+			if !errors.As(err, &e) || e.Line < 1 || e.Col < 1 {
+				t.Errorf("error %T %v", err, err)
+			}
+			return
+		}
+		if _, err := u.File(); err != nil {
+			return // ports over each other, which the builder refuses
+		}
+		p := &loader.Program{Name: "fuzz", Form: loader.FormText, Subtype: loader.SubtypeM1, Text: u.Text, FirstWords: u.FirstWords()}
+		for _, err := range p.Descriptors() {
+			if err != nil {
+				return // a next pointer or size of the text's own
+			}
+		}
+		again, err := Disassemble(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Assemble("again", again, nil)
+		if err != nil || !bytes.Equal(v.Text, u.Text) {
+			t.Errorf("the text differs: %v\n%s", err, again)
+		}
+	})
+}

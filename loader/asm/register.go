@@ -1,0 +1,250 @@
+package asm
+
+import (
+	"strconv"
+	"strings"
+
+	"anesim/hw/regs"
+)
+
+// register reads a line that writes a register, or neighbours of one array.
+func (a *assembler) register(l line) error {
+	t := a.tasks[len(a.tasks)-1]
+	head := l.tokens[0]
+	if fold(head.text) == "header.extra" {
+		return a.extra(t, l)
+	}
+	list, err := a.lookup(l, head)
+	if err != nil {
+		return err
+	}
+	if len(l.tokens) == 1 {
+		return l.fail(head, "%s needs a value", head.text)
+	}
+	step := int64(0)
+	values := l.tokens[1:]
+	if n := len(values); n > 2 && values[n-2].text == "step" {
+		if step, err = number(values[n-1].text); err != nil {
+			return l.fail(values[n-1], "%v", err)
+		}
+		if n != 3 || !sole(&list[0]) {
+			return l.fail(values[n-2], "step goes with one number of a register that is one quantity")
+		}
+		values = values[:1]
+	}
+	for i := range list {
+		r := &list[i]
+		v := values
+		if step != 0 && i > 0 {
+			first, err := number(values[0].text)
+			if err != nil {
+				return l.fail(values[0], "%v", err)
+			}
+			v = []token{{strconv.FormatInt(first+int64(i)*step, 10), values[0].col}}
+		}
+		w, err := a.word(l, r, v)
+		if err != nil {
+			return err
+		}
+		t.write(r, w, v)
+	}
+	return nil
+}
+
+func (a *assembler) extra(t *task, l line) error {
+	if len(l.tokens) != 2 {
+		return l.fail(l.tokens[0], "Header.Extra takes one number")
+	}
+	n, err := number(l.tokens[1].text)
+	if err != nil || n < 0 || n>>32 != 0 {
+		return l.fail(l.tokens[1], "%q is no 32-bit number", l.tokens[1].text)
+	}
+	t.Extra = uint32(n)
+	return nil
+}
+
+// lookup finds the registers a name stands for: Block.Name, Block.Name[3],
+// Block.Name[0-15], or a byte address.
+func (a *assembler) lookup(l line, t token) ([]regs.Register, error) {
+	name := fold(t.text)
+	if n, err := strconv.ParseUint(name, 0, 32); err == nil {
+		name = hex(n)
+		if n == 0 {
+			name = "0"
+		}
+	}
+	if r, ok := a.registers[name]; ok {
+		return []regs.Register{r}, nil
+	}
+	if open := strings.IndexByte(name, '['); open >= 0 && strings.HasSuffix(name, "]") {
+		first, last, ok := strings.Cut(name[open+1:len(name)-1], "-")
+		lo, err := strconv.ParseUint(first, 10, 8)
+		hi, err2 := strconv.ParseUint(last, 10, 8)
+		if ok && err == nil && err2 == nil && lo <= hi {
+			var list []regs.Register
+			for i := lo; i <= hi; i++ {
+				r, ok := a.registers[name[:open+1]+strconv.FormatUint(i, 10)+"]"]
+				if !ok {
+					list = nil
+					break
+				}
+				list = append(list, r)
+			}
+			if list != nil {
+				return list, nil
+			}
+		}
+	}
+	e := l.fail(t, "no register %q", t.text)
+	e.Nearest = nearest(t.text, func(yield func(string) bool) {
+		for r := range regs.HeaderRegisters() {
+			if !yield("Header." + r.Name) {
+				return
+			}
+		}
+		for r := range regs.Registers() {
+			if !yield(r.Block + "." + r.Name) {
+				return
+			}
+		}
+	})
+	return nil, e
+}
+
+// word reads a register's word.
+func (a *assembler) word(l line, r *regs.Register, values []token) (uint32, error) {
+	var w, set uint32 // set marks the bits given so far
+	for i, t := range values {
+		name, value, assigned := strings.Cut(t.text, "=")
+		switch {
+		case strings.HasPrefix(t.text, "+"):
+			n, err := number(t.text[1:])
+			if err != nil || n < 0 || n>>32 != 0 {
+				return 0, l.fail(t, "%q are no bits of a 32-bit word", t.text)
+			}
+			if set&uint32(n) != 0 {
+				return 0, l.fail(t, "bits %#x are given twice", set&uint32(n))
+			}
+			w, set = w|uint32(n), set|uint32(n)
+			continue
+		case assigned && name == "word":
+			n, err := a.number(l, t.after(len("word=")))
+			if err != nil {
+				return 0, err
+			}
+			if len(values) != 1 {
+				return 0, l.fail(t, "word= gives all bits; nothing may stand beside it")
+			}
+			return n, nil
+		case i == 0 && !assigned && sole(r):
+			v, err := a.field(l, r.Fields[0], t)
+			if err != nil {
+				return 0, err
+			}
+			w, set = r.Fields[0].With(w, v), r.Fields[0].With(set, 1<<r.Fields[0].Width-1)
+			continue
+		case !assigned && t.text != "" && (t.text[0] == '-' || t.text[0] == '$' || '0' <= t.text[0] && t.text[0] <= '9'):
+			if len(values) != 1 {
+				return 0, l.fail(t, "a number gives all bits of %s; nothing may stand beside it", r.Name)
+			}
+			return a.number(l, t)
+		}
+		f, ok := r.Field(name)
+		if !ok {
+			e := l.fail(t, "no field %q of %s.%s", name, r.Block, r.Name)
+			e.Nearest = nearest(name, func(yield func(string) bool) {
+				for _, f := range r.Fields {
+					if !yield(f.Name) {
+						return
+					}
+				}
+			})
+			return 0, e
+		}
+		v := uint32(1)
+		if assigned {
+			at := t.after(len(t.text) - len(value))
+			var err error
+			if v, err = a.field(l, f, at); err != nil {
+				return 0, err
+			}
+		} else if f.Type != "bool" {
+			return 0, l.fail(t, "%s needs a value: %[1]s=...", f.Name)
+		}
+		mask := f.With(0, 1<<f.Width-1)
+		if set&mask != 0 {
+			return 0, l.fail(t, "%s is given twice", f.Name)
+		}
+		w, set = f.With(w, v), set|mask
+	}
+	return w, nil
+}
+
+// field reads a field's value where it stands.
+func (a *assembler) field(l line, f regs.Field, t token) (uint32, error) {
+	text := t.text
+	if strings.HasPrefix(text, "$") {
+		n, err := a.param(l, t)
+		if err != nil {
+			return 0, err
+		}
+		text = strconv.FormatUint(n, 10)
+	}
+	v, err := parseValue(f, text)
+	if err != nil {
+		e := l.fail(t, "%v", err)
+		e.Nearest = nearest(t.text, enums(f))
+		return 0, e
+	}
+	return v, nil
+}
+
+// number reads a whole word.
+func (a *assembler) number(l line, t token) (uint32, error) {
+	if strings.HasPrefix(t.text, "$") {
+		n, err := a.param(l, t)
+		if err == nil && n>>32 != 0 {
+			err = l.fail(t, "%#x exceeds a word", n)
+		}
+		return uint32(n), err
+	}
+	n, err := number(t.text)
+	if err != nil || n>>32 > 0 || n < -1<<31 {
+		return 0, l.fail(t, "%q is no 32-bit number", t.text)
+	}
+	return uint32(n), nil
+}
+
+// write adds a register write to the descriptor.
+func (t *task) write(r *regs.Register, w uint32, values []token) {
+	if r.Group == "H" {
+		t.header[r.Word] = w
+		switch r.Name {
+		case "Next":
+			t.next = true
+		case "Timing":
+			// A word as a number says all of it, fields only those that are named.
+			f, _ := r.Field("NextSize")
+			t.nextSize = f.Of(w) != 0
+			for _, v := range values {
+				name, _, assigned := strings.Cut(v.text, "=")
+				all := name == "word" || !assigned && !strings.HasPrefix(name, "+")
+				t.nextSize = t.nextSize || all || strings.EqualFold(name, f.Name)
+			}
+		}
+		return
+	}
+	addr := r.Addr()
+	if n := len(t.Records); n > 0 && !t.breakRecord {
+		last := &t.Records[n-1]
+		if len(last.Values) < maxRecord && last.Addr+4*uint32(len(last.Values)) == addr {
+			last.Values = append(last.Values, w)
+			return
+		}
+	}
+	t.breakRecord = false
+	t.Records = append(t.Records, regs.Record{Addr: addr, Values: []uint32{w}})
+}
+
+// maxRecord is the most values a record's count of six bits holds.
+const maxRecord = 64

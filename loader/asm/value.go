@@ -1,0 +1,183 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+// unit is log2 of the bytes a field counts in.
+func unit(f regs.Field) int {
+	switch f.Type {
+	case "bytes64":
+		return 6
+	case "bytes16":
+		return 4
+	}
+	return 0
+}
+
+// sole reports whether a register is one quantity, which goes by the register's name.
+func sole(r *regs.Register) bool {
+	return len(r.Fields) == 1 && (unit(r.Fields[0]) > 0 || r.Fields[0].Name == "Value" || r.Fields[0].Name == r.Name)
+}
+
+// enum names a field's value, empty for a number.
+func enum(f regs.Field, v uint32) string {
+	var name string
+	switch f.Type {
+	case "Format":
+		name = regs.Format(v).String()
+	case "MACOp":
+		name = regs.MACOp(v).String()
+	case "Nonlinear":
+		name = regs.Nonlinear(v).String()
+	case "PlanarOp":
+		name = regs.PlanarOp(v).String()
+	case "PlanarForm":
+		name = regs.PlanarForm(v).String()
+	}
+	if strings.HasPrefix(name, f.Type+"(") {
+		return ""
+	}
+	return name
+}
+
+// enums yields the names of a field's values.
+func enums(f regs.Field) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for v := range uint32(1) << min(f.Width, 8) {
+			if name := enum(f, v); name != "" && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// wide is the width from which a number is a mask or an offset and prints in hexadecimal.
+const wide = 24
+
+// spell is a field's value as parseValue reads it.
+func spell(f regs.Field, v uint32) string {
+	if name := enum(f, v); name != "" {
+		return name
+	}
+	switch f.Type {
+	case "half":
+		text := float16.Frombits(uint16(v)).String()
+		if back, err := parseValue(f, text); err == nil && back == v {
+			return text
+		}
+		return fmt.Sprintf("%#x", v)
+	case "single":
+		text := strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
+		if back, err := parseValue(f, text); err == nil && back == v {
+			return text
+		}
+		return fmt.Sprintf("%#x", v)
+	}
+	if u := unit(f); u > 0 {
+		return hex(uint64(v) << u)
+	}
+	if f.Width >= wide {
+		return hex(uint64(v))
+	}
+	return strconv.FormatUint(uint64(v), 10)
+}
+
+func hex(v uint64) string {
+	if v == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+// parseValue reads a field's value: a name of its enumeration, a count of bytes where it
+// counts them, a decimal fraction or the bits in hexadecimal where it is a float, else a
+// number. Negative numbers are two's complement in the field's width.
+func parseValue(f regs.Field, text string) (uint32, error) {
+	switch f.Type {
+	case "Format", "MACOp", "Nonlinear", "PlanarOp", "PlanarForm":
+		for v := range uint32(1) << f.Width {
+			if enum(f, v) == text {
+				return v, nil
+			}
+		}
+	case "half", "single":
+		if strings.HasPrefix(strings.TrimPrefix(text, "-"), "0x") {
+			break
+		}
+		x, err := strconv.ParseFloat(text, 32)
+		if err != nil {
+			return 0, fmt.Errorf("%q is no number that %s holds", text, f.Name)
+		}
+		if f.Type == "single" {
+			return math.Float32bits(float32(x)), nil
+		}
+		h := float16.Fromfloat32(float32(x))
+		if h.IsInf(0) && !math.IsInf(x, 0) {
+			return 0, fmt.Errorf("%s exceeds the largest fp16 value, 65504", text)
+		}
+		return uint32(h.Bits()), nil
+	}
+	n, err := number(text)
+	if err != nil {
+		return 0, err
+	}
+	u := unit(f)
+	if n&(1<<u-1) != 0 {
+		return 0, fmt.Errorf("%s is not a multiple of %d bytes, which %s counts in", text, 1<<u, f.Name)
+	}
+	n >>= u
+	if low := int64(-1) << (f.Width - 1); n < 0 && n >= low {
+		return uint32(n) & (1<<f.Width - 1), nil
+	}
+	if n < 0 || !f.Fits(uint64(n)) {
+		return 0, fmt.Errorf("%s exceeds the %d bits of %s, at most %#x", text, f.Width, f.Name, (uint64(1)<<f.Width-1)<<u)
+	}
+	return uint32(n), nil
+}
+
+// number reads a decimal or 0x number of up to 42 bits.
+func number(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 0, 64)
+	if err != nil || n>>42 > 0 || n>>42 < -1 {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return n, nil
+}
+
+// fields is a register's word in names: fields that are not zero, then the bits that none
+// names. It reads back as the word.
+func fields(r *regs.Register, w uint32) string {
+	var parts []string
+	rest := r.Unknown(w)
+	switch {
+	case len(r.Fields) == 0:
+		return hex(uint64(w))
+	case sole(r):
+		parts = append(parts, spell(r.Fields[0], r.Fields[0].Of(w)))
+	default:
+		for _, f := range r.Fields {
+			v := f.Of(w)
+			switch {
+			case f.Type == "bool" && v != 0:
+				parts = append(parts, f.Name)
+			case v != 0 || enum(f, v) != "":
+				parts = append(parts, f.Name+"="+spell(f, v))
+			}
+		}
+	}
+	if rest != 0 {
+		parts = append(parts, fmt.Sprintf("+%#x", rest))
+	}
+	if len(parts) == 0 {
+		return "0"
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,552 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// fold works a node out whose inputs are constants, or that asks for a shape alone, and
+// reports whether it did.
+func (n *nodeReader) fold() (bool, error) {
+	switch n.Op {
+	case "Constant":
+		c, err := n.literal()
+		if err != nil {
+			return false, err
+		}
+		return true, n.keep(c)
+	case "Shape", "Size":
+		dims, ok := n.dimsOf(0)
+		if !ok {
+			return false, nil
+		}
+		if n.Op == "Size" {
+			return true, n.keep(whole(nil, float64(elements(dims))))
+		}
+		first, last := within(n.int("start", 0), len(dims)), within(n.int("end", len(dims)), len(dims))
+		var v []float64
+		for _, d := range dims[first:max(first, last)] {
+			v = append(v, float64(d))
+		}
+		return true, n.keep(whole([]int{len(v)}, v...))
+	}
+	if v, ok := n.compared(); ok {
+		n.results = []result{{[]int{}, onnx.Bool}}
+		return true, n.keep(&constant{dims: n.dims[n.Inputs[0]], elem: onnx.Bool, numbers: slices.Repeat([]float64{truth(v)}, elements(n.dims[n.Inputs[0]]))})
+	}
+	f := n.folder()
+	if f == nil {
+		return false, nil
+	}
+	for i, name := range n.Inputs {
+		if c := n.constant(i); name != "" && (c == nil || c.absent() && !n.reshapes()) {
+			return false, nil
+		}
+	}
+	if len(n.Inputs) == 0 || n.constant(0) == nil {
+		return false, nil
+	}
+	if err := n.infer(); err != nil {
+		return false, err
+	}
+	for _, out := range n.results {
+		if n.budget -= elements(out.dims); n.budget < 0 {
+			return false, errBudget
+		}
+	}
+	c, err := f(n)
+	if err != nil || c == nil {
+		return false, err
+	}
+	return true, n.keep(c...)
+}
+
+// bounded are the least and the largest result of operators that have both or one.
+var bounded = map[string][2]float64{
+	"Sigmoid": {0, 1}, "HardSigmoid": {0, 1}, "Softmax": {0, 1}, "Tanh": {-1, 1}, "Erf": {-1, 1},
+	"Relu": {0, math.Inf(1)}, "Exp": {0, math.Inf(1)}, "Sqrt": {0, math.Inf(1)}, "Abs": {0, math.Inf(1)},
+}
+
+// compared is the result of comparing a tensor with a number that is beyond what its
+// operator gives, such as a sigmoid's result with zero.
+func (n *nodeReader) compared() (result, ok bool) {
+	const few = 1 << 16
+	if len(n.Inputs) != 2 || n.constant(1) == nil || n.constant(0) != nil {
+		return false, false
+	}
+	r, known := n.ranges[n.Inputs[0]]
+	v, err := n.constant(1).scalar()
+	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || elements(d) > few {
+		return false, false
+	}
+	low, high := r[0], r[1]
+	switch n.Op {
+	case "GreaterOrEqual":
+		return low >= v, low >= v || high < v
+	case "Greater":
+		return low > v, low > v || high <= v
+	case "LessOrEqual":
+		return high <= v, high <= v || low > v
+	case "Less":
+		return high < v, high < v || low >= v
+	}
+	return false, false
+}
+
+// reshapes reports whether the operator leaves the values in their order.
+func (n *nodeReader) reshapes() bool {
+	switch n.Op {
+	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout":
+		return true
+	}
+	return false
+}
+
+// keep makes the node's outputs constants.
+func (n *nodeReader) keep(c ...*constant) error {
+	for i, out := range n.Outputs {
+		if i < len(c) && out != "" {
+			n.constants[out] = c[i]
+			n.dims[out], n.types[out] = c[i].dims, c[i].elem
+		}
+	}
+	n.what = "constant"
+	return nil
+}
+
+// whole is a constant of int64.
+func whole(dims []int, v ...float64) *constant {
+	return &constant{dims: dims, elem: onnx.Int64, numbers: v}
+}
+
+// literal is what a Constant node holds.
+func (n *nodeReader) literal() (*constant, error) {
+	for name, a := range n.Attributes {
+		var v []float64
+		switch name {
+		case "value":
+			if a.Tensor == nil {
+				return nil, errors.New("its value is no tensor")
+			}
+			return stored(a.Tensor), nil
+		case "value_int":
+			return whole(nil, float64(a.Int)), nil
+		case "value_ints":
+			for _, x := range a.Ints {
+				v = append(v, float64(x))
+			}
+			return whole([]int{len(v)}, v...), nil
+		case "value_float":
+			return &constant{elem: onnx.Float, numbers: []float64{float64(a.Float)}}, nil
+		case "value_floats":
+			for _, x := range a.Floats {
+				v = append(v, float64(x))
+			}
+			return &constant{dims: []int{len(v)}, elem: onnx.Float, numbers: v}, nil
+		}
+	}
+	return nil, errors.New("a constant of text or of places and values")
+}
+
+type folder func(n *nodeReader) ([]*constant, error)
+
+// folder is what works the operator out on constants, nil where nothing does.
+func (n *nodeReader) folder() folder {
+	if f, ok := scalarFunctions[n.Op]; ok {
+		return func(n *nodeReader) ([]*constant, error) { return n.map1(f) }
+	}
+	if f, ok := pairFunctions[n.Op]; ok {
+		return func(n *nodeReader) ([]*constant, error) { return n.mapAll(f) }
+	}
+	return map[string]folder{
+		"Identity": foldView, "Dropout": foldView, "Reshape": foldView, "Flatten": foldView, "Squeeze": foldView, "Unsqueeze": foldView,
+		"Cast": foldCast, "CastLike": foldCast, "Gather": foldGather, "Concat": foldConcat, "Slice": foldSlice, "Split": foldSplit,
+		"Transpose": foldTranspose, "Expand": foldExpand, "Tile": foldTile, "Range": foldRange,
+		"ConstantOfShape": foldConstantOfShape, "Where": foldWhere, "Clip": foldClip,
+		"DequantizeLinear": foldDequantize, "ReduceProd": foldReduce, "ReduceSum": foldReduce, "ReduceMax": foldReduce,
+		"ReduceMin": foldReduce, "ReduceMean": foldReduce,
+	}[n.Op]
+}
+
+var scalarFunctions = map[string]func(float64) float64{
+	"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs, "Sqrt": math.Sqrt, "Exp": math.Exp, "Log": math.Log,
+	"Floor": math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven, "Sin": math.Sin, "Cos": math.Cos,
+	"Reciprocal": func(x float64) float64 { return 1 / x }, "Not": func(x float64) float64 { return truth(x == 0) },
+	"Relu": func(x float64) float64 { return max(0, x) }, "Sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+	"Tanh": math.Tanh, "Erf": math.Erf,
+}
+
+// pairFunctions are those of two operands; whether they are integers is the third.
+var pairFunctions = map[string]func(a, b float64, whole bool) float64{
+	"Add": func(a, b float64, _ bool) float64 { return a + b }, "Sub": func(a, b float64, _ bool) float64 { return a - b },
+	"Mul": func(a, b float64, _ bool) float64 { return a * b }, "Sum": func(a, b float64, _ bool) float64 { return a + b },
+	"Max": func(a, b float64, _ bool) float64 { return max(a, b) }, "Min": func(a, b float64, _ bool) float64 { return min(a, b) },
+	"Pow": func(a, b float64, _ bool) float64 { return math.Pow(a, b) },
+	"Div": func(a, b float64, whole bool) float64 {
+		if whole && b != 0 {
+			return math.Trunc(a / b)
+		}
+		return a / b
+	},
+	"Mod": func(a, b float64, whole bool) float64 {
+		if r := math.Mod(a, b); whole && r != 0 && (r < 0) != (b < 0) {
+			return r + b
+		} else {
+			return r
+		}
+	},
+	"Equal":          func(a, b float64, _ bool) float64 { return truth(a == b) },
+	"Less":           func(a, b float64, _ bool) float64 { return truth(a < b) },
+	"Greater":        func(a, b float64, _ bool) float64 { return truth(a > b) },
+	"LessOrEqual":    func(a, b float64, _ bool) float64 { return truth(a <= b) },
+	"GreaterOrEqual": func(a, b float64, _ bool) float64 { return truth(a >= b) },
+	"And":            func(a, b float64, _ bool) float64 { return truth(a != 0 && b != 0) },
+	"Or":             func(a, b float64, _ bool) float64 { return truth(a != 0 || b != 0) },
+	"Xor":            func(a, b float64, _ bool) float64 { return truth((a != 0) != (b != 0)) },
+}
+
+// made is a constant of the node's first output.
+func (n *nodeReader) made(v []float64) []*constant {
+	r := n.results[0]
+	for i := range v {
+		v[i] = rounded(r.elem, v[i])
+	}
+	return []*constant{{dims: r.dims, elem: r.elem, numbers: v}}
+}
+
+func (n *nodeReader) map1(f func(float64) float64) ([]*constant, error) {
+	v, err := n.constant(0).values()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = f(x)
+	}
+	return n.made(out), nil
+}
+
+func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*constant, error) {
+	dims := n.results[0].dims
+	var out []float64
+	for i := range n.Inputs {
+		c := n.constant(i)
+		if c == nil {
+			return nil, fmt.Errorf("input %d is missing", i)
+		}
+		v, err := c.values()
+		if err != nil {
+			return nil, err
+		}
+		integers := !c.elem.IsFloat()
+		if i == 0 {
+			out = make([]float64, elements(dims))
+		}
+		each(dims, repeated(c.dims, dims), 0, func(k, at int) {
+			if i == 0 {
+				out[k] = v[at]
+			} else {
+				out[k] = f(out[k], v[at], integers)
+			}
+		})
+	}
+	return n.made(out), nil
+}
+
+func foldView(n *nodeReader) ([]*constant, error) {
+	return []*constant{n.constant(0).as(n.results[0].dims)}, nil
+}
+
+// foldCast gives the values another type; floats lose their fraction in integers.
+func foldCast(n *nodeReader) ([]*constant, error) {
+	c, to := n.constant(0), n.results[0].elem
+	if to.Width() == 0 || c.elem.Width() == 0 {
+		return nil, nil
+	}
+	if c.elem == to || c.elem != onnx.Double && c.elem.IsFloat() && to == onnx.Float {
+		d := c.as(n.results[0].dims)
+		d.elem = to
+		return []*constant{d}, nil
+	}
+	v, err := c.values()
+	if err != nil {
+		return nil, err
+	}
+	return n.made(slices.Clone(v)), nil
+}
+
+// place is the first input's values at places of every result element.
+func (n *nodeReader) place(dims, steps []int, first int) ([]*constant, error) {
+	v, err := n.constant(0).values()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, elements(dims))
+	each(dims, steps, first, func(i, at int) { out[i] = v[at] })
+	return []*constant{{dims: dims, elem: n.constant(0).elem, numbers: out}}, nil
+}
+
+func foldTranspose(n *nodeReader) ([]*constant, error) {
+	c := n.constant(0)
+	perm, err := n.perm(len(c.dims))
+	if err != nil {
+		return nil, err
+	}
+	own, steps := strides(c.dims), []int(nil)
+	for _, p := range perm {
+		steps = append(steps, own[p])
+	}
+	return n.place(n.results[0].dims, steps, 0)
+}
+
+func foldExpand(n *nodeReader) ([]*constant, error) {
+	dims := n.results[0].dims
+	return n.place(dims, repeated(n.constant(0).dims, dims), 0)
+}
+
+func foldTile(n *nodeReader) ([]*constant, error) {
+	c := n.constant(0)
+	v, err := c.values()
+	if err != nil {
+		return nil, err
+	}
+	dims, own := n.results[0].dims, strides(c.dims)
+	out := make([]float64, elements(dims))
+	from := strides(dims)
+	for i := range out {
+		at := 0
+		for k := range dims {
+			at += i / from[k] % dims[k] % c.dims[k] * own[k]
+		}
+		out[i] = v[at]
+	}
+	return n.made(out), nil
+}
+
+func foldSlice(n *nodeReader) ([]*constant, error) {
+	c := n.constant(0)
+	parts, err := n.bounds(c.dims)
+	if err != nil {
+		return nil, err
+	}
+	steps, first := strides(c.dims), 0
+	for i, p := range parts {
+		first += p.begin * steps[i]
+		steps[i] *= p.step
+	}
+	return n.place(n.results[0].dims, steps, first)
+}
+
+func foldSplit(n *nodeReader) ([]*constant, error) {
+	c := n.constant(0)
+	axis, err := n.axisOf(len(c.dims), n.int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	var out []*constant
+	steps, first := strides(c.dims), 0
+	for _, r := range n.results {
+		p, err := n.place(r.dims, steps, first)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p[0])
+		first += r.dims[axis] * steps[axis]
+	}
+	return out, nil
+}
+
+func foldGather(n *nodeReader) ([]*constant, error) {
+	c := n.constant(0)
+	axis, err := n.axisOf(len(c.dims), n.int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	index, err := n.constant(1).ints()
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.values()
+	if err != nil {
+		return nil, err
+	}
+	before, after, extent := elements(c.dims[:axis]), elements(c.dims[axis+1:]), c.dims[axis]
+	var out []float64
+	for b := range before {
+		for _, i := range index {
+			if i < 0 {
+				i += extent
+			}
+			if i < 0 || i >= extent {
+				return nil, fmt.Errorf("index %d of %d", i, extent)
+			}
+			at := (b*extent + i) * after
+			out = append(out, v[at:at+after]...)
+		}
+	}
+	return n.made(out), nil
+}
+
+func foldConcat(n *nodeReader) ([]*constant, error) {
+	dims := n.results[0].dims
+	axis, err := n.axisOf(len(dims), n.int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, elements(dims))
+	steps, first := strides(dims), 0
+	for i := range n.Inputs {
+		c := n.constant(i)
+		v, err := c.values()
+		if err != nil {
+			return nil, err
+		}
+		each(c.dims, steps, first, func(i, at int) { out[at] = v[i] })
+		first += c.dims[axis] * steps[axis]
+	}
+	return n.made(out), nil
+}
+
+func foldRange(n *nodeReader) ([]*constant, error) {
+	start, _ := n.constant(0).scalar()
+	delta, err := n.constant(2).scalar()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, elements(n.results[0].dims))
+	for i := range out {
+		out[i] = start + float64(float64(i)*delta)
+	}
+	return n.made(out), nil
+}
+
+func foldConstantOfShape(n *nodeReader) ([]*constant, error) {
+	fill := 0.0
+	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
+		v, err := a.Tensor.Numbers()
+		if err != nil || len(v) != 1 {
+			return nil, errors.Join(err, errors.New("its value is no single number"))
+		}
+		fill = v[0]
+	}
+	return n.made(slices.Repeat([]float64{fill}, elements(n.results[0].dims))), nil
+}
+
+func foldWhere(n *nodeReader) ([]*constant, error) {
+	dims := n.results[0].dims
+	out := make([]float64, elements(dims))
+	var v [3][]float64
+	for i := range v {
+		var err error
+		if v[i], err = n.constant(i).values(); err != nil {
+			return nil, err
+		}
+	}
+	condition := n.constant(0)
+	for i, c := range []*constant{n.constant(1), n.constant(2)} {
+		each(dims, repeated(c.dims, dims), 0, func(k, at int) {
+			if (v[0][place(k, dims, condition.dims)] != 0) == (i == 0) {
+				out[k] = v[1+i][at]
+			}
+		})
+	}
+	return n.made(out), nil
+}
+
+// place is where element k of a tensor of dims out stands in one that repeats to it.
+func place(k int, out, dims []int) int {
+	at, steps, from := 0, repeated(dims, out), strides(out)
+	for i := range out {
+		at += k / from[i] % out[i] * steps[i]
+	}
+	return at
+}
+
+func foldClip(n *nodeReader) ([]*constant, error) {
+	low, high, err := n.clipBounds()
+	if err != nil {
+		return nil, err
+	}
+	return n.map1(func(x float64) float64 { return min(max(x, low), high) })
+}
+
+func foldReduce(n *nodeReader) ([]*constant, error) {
+	c := n.constant(0)
+	axes, err := n.reducedAxes(len(c.dims))
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.values()
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.Clone(c.dims)
+	count := 1
+	for i := range kept {
+		if axes[i] {
+			count *= kept[i]
+			kept[i] = 1
+		}
+	}
+	start := map[string]float64{"ReduceProd": 1, "ReduceMax": math.Inf(-1), "ReduceMin": math.Inf(1)}[n.Op]
+	out := slices.Repeat([]float64{start}, elements(kept))
+	for k, x := range v {
+		at := place(k, c.dims, kept)
+		switch n.Op {
+		case "ReduceProd":
+			out[at] *= x
+		case "ReduceMax":
+			out[at] = max(out[at], x)
+		case "ReduceMin":
+			out[at] = min(out[at], x)
+		case "ReduceMean":
+			out[at] += x / float64(count)
+		default:
+			out[at] += x
+		}
+	}
+	return n.made(out), nil
+}
+
+// foldDequantize gives weights of integers their scale.
+func foldDequantize(n *nodeReader) ([]*constant, error) {
+	c, scale := n.constant(0), n.constant(1)
+	if scale == nil || n.int("block_size", 0) != 0 {
+		return nil, nil
+	}
+	v, err := c.values()
+	if err != nil {
+		return nil, err
+	}
+	s, err := scale.values()
+	if err != nil {
+		return nil, err
+	}
+	zero := make([]float64, len(s))
+	if z := n.constant(2); z != nil {
+		if zero, err = z.values(); err != nil {
+			return nil, err
+		}
+	}
+	each, extent := len(v), 1
+	if len(s) > 1 {
+		axis, err := n.axisOf(len(c.dims), n.int("axis", 1))
+		if err != nil {
+			return nil, err
+		}
+		each, extent = elements(c.dims[axis+1:]), c.dims[axis]
+	}
+	if len(s) != extent || len(zero) != extent {
+		return nil, fmt.Errorf("%d scales and %d zero points for %d channels", len(s), len(zero), extent)
+	}
+	out := make([]float64, len(v))
+	for i, x := range v {
+		k := i / max(1, each) % extent
+		out[i] = (x - zero[k]) * s[k]
+	}
+	return n.made(out), nil
+}

@@ -1,0 +1,443 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/lower"
+)
+
+func (n *nodeReader) transpose() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	perm, err := n.perm(len(x.dims))
+	if err != nil {
+		return err
+	}
+	return n.finish(n.permuted(x, perm))
+}
+
+// concat joins its inputs; empty ones add nothing.
+func (n *nodeReader) concat() error {
+	axis, err := n.axisOf(len(n.results[0].dims), n.int("axis", 1))
+	if err != nil {
+		return err
+	}
+	var parts []operand
+	for i, name := range n.Inputs {
+		if d := n.dims[name]; elements(d) == 0 {
+			continue
+		}
+		x, err := n.in(i)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, x)
+	}
+	return n.finish(n.joined(axis, parts))
+}
+
+func (n *nodeReader) split() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	axis, err := n.axisOf(len(x.dims), n.int("axis", 0))
+	if err != nil {
+		return err
+	}
+	begin := 0
+	for i, r := range n.results {
+		part, err := n.sliced(x, axis, begin, r.dims[axis])
+		if err == nil {
+			err = n.result(i, part)
+		}
+		if err != nil {
+			return err
+		}
+		begin += r.dims[axis]
+	}
+	return nil
+}
+
+func (n *nodeReader) slice() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	runs, err := n.bounds(x.dims)
+	if err != nil {
+		return err
+	}
+	for axis, r := range runs {
+		if r.step == 1 {
+			x, err = n.sliced(x, axis, r.begin, r.count)
+		} else {
+			index := make([]int, r.count)
+			for i := range index {
+				index[i] = r.begin + i*r.step
+			}
+			x, err = n.picked(x, axis, index)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return n.done(x)
+}
+
+// gather picks elements of an axis by constant places. By computed ones it is a table's
+// look-up, which is the host's.
+func (n *nodeReader) gather() error {
+	index := n.constant(1)
+	switch {
+	case index == nil && n.constant(0) != nil:
+		return errors.New("rows of a table by computed places (an embedding); the host looks them up")
+	case index == nil:
+		return errors.New("its places are computed, not constants; the host does it")
+	}
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	axis, err := n.axisOf(len(x.dims), n.int("axis", 0))
+	if err != nil {
+		return err
+	}
+	places, err := index.ints()
+	if err != nil {
+		return err
+	}
+	places = slices.Clone(places)
+	for i := range places {
+		if places[i] < 0 {
+			places[i] += x.dims[axis]
+		}
+		if places[i] < 0 || places[i] >= x.dims[axis] {
+			return fmt.Errorf("place %d of %d", places[i], x.dims[axis])
+		}
+	}
+	x, err = n.picked(x, axis, places)
+	return n.finish(x.as(n.results[0].dims...), err)
+}
+
+func (n *nodeReader) expand() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.expanded(x, n.results[0].dims)
+	}
+	return n.finish(x, err)
+}
+
+// tile repeats axes: a first one of a single element as a broadcast, others as what
+// stands behind itself.
+func (n *nodeReader) tile() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	times, _, err := n.list("repeats", 1)
+	if err != nil {
+		return err
+	}
+	for axis, t := range times {
+		if t == 1 {
+			continue
+		}
+		if x.dims[axis] == 1 {
+			d := slices.Clone(x.dims)
+			d[axis] = t
+			x, err = n.expanded(x, d)
+		} else {
+			x, err = n.joined(axis, slices.Repeat([]operand{x}, t))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return n.done(x)
+}
+
+// pad adds a constant, the edge or a reflection around a tensor.
+func (n *nodeReader) pad() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	before, after, err := n.padding(len(x.dims))
+	if err != nil {
+		return err
+	}
+	value, mode := float64(n.float("value", 0)), n.text("mode", "constant")
+	if n.given(2) {
+		c := n.constant(2)
+		if c == nil {
+			return errors.New("its value is computed, not a constant")
+		}
+		if value, err = c.scalar(); err != nil {
+			return err
+		}
+	}
+	source, spatial := x, mode == "constant" && value == 0 && len(x.dims) > 2
+	for axis := range x.dims {
+		b, a := before[axis], after[axis]
+		spatial = spatial && (axis > 1 && min(a, b) >= 0 || a == 0 && b == 0)
+		if b < 0 || a < 0 {
+			if x, err = n.sliced(x, axis, max(0, -b), x.dims[axis]+min(b, 0)+min(a, 0)); err != nil {
+				return err
+			}
+			b, a = max(0, b), max(0, a)
+		}
+		if b == 0 && a == 0 {
+			continue
+		}
+		if mode == "constant" {
+			x, err = n.bordered(x, axis, b, a, value)
+		} else {
+			x, err = n.mirrored(x, axis, b, a, mode)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := n.done(x); err != nil {
+		return err
+	}
+	if spatial {
+		n.padded[n.Outputs[0]] = padding{source, before[2:], after[2:]}
+		for i := n.first; i < len(n.net.Layers); i++ {
+			n.net.Layers[i].spare = true
+		}
+	}
+	return nil
+}
+
+// bordered puts a constant before and behind an axis: zeros are what a depthwise
+// convolution by a single one adds around a picture, others stand in memory.
+func (n *nodeReader) bordered(x operand, axis, before, after int, value float64) (operand, error) {
+	rank := len(x.dims)
+	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= lower.MaxKernel {
+		w := lower.Valid(1, 1)
+		if axis == 2 {
+			w.Kh, w.Py, w.Qy = k, before+after, before+after
+		} else {
+			w.Kw, w.Px, w.Qx = k, before+after, before+after
+		}
+		// The tap that is one stands where the padding of both sides is as long as asked.
+		l := lower.Depthwise(x.shape(), w)
+		filter := make([]float64, x.dims[1]*k)
+		for c := range x.dims[1] {
+			filter[c*k+after] = 1
+		}
+		h, _ := (&constant{numbers: filter}).halves()
+		return n.layer(l, lower.Weights{Filter: h}, nil, x)
+	}
+	parts := []operand{}
+	for i, size := range [...]int{before, 0, after} {
+		if i == 1 {
+			parts = append(parts, x)
+			continue
+		}
+		if size == 0 {
+			continue
+		}
+		d := slices.Clone(x.dims)
+		d[axis] = size
+		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), n.budget)))
+		if err != nil {
+			return x, err
+		}
+		parts = append(parts, border)
+	}
+	return n.joined(axis, parts)
+}
+
+// mirrored repeats the edge, or what is inside of it.
+func (n *nodeReader) mirrored(x operand, axis, before, after int, mode string) (operand, error) {
+	d := x.dims[axis]
+	var index []int
+	for i := -before; i < d+after; i++ {
+		k := i
+		switch mode {
+		case "edge":
+			k = max(0, min(d-1, k))
+		case "reflect":
+			for k < 0 || k >= d {
+				if d == 1 {
+					k = 0
+				} else if k < 0 {
+					k = -k
+				} else {
+					k = 2*(d-1) - k
+				}
+			}
+		case "wrap":
+			k = ((k % d) + d) % d
+		default:
+			return x, fmt.Errorf("padding of mode %q", mode)
+		}
+		index = append(index, k)
+	}
+	return n.picked(x, axis, index)
+}
+
+// resize mixes rows, then columns, by the weights of its interpolation.
+func (n *nodeReader) resize() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	scales, out, err := n.scales(x.dims)
+	if err != nil {
+		return err
+	}
+	for axis := len(out) - 1; axis >= 0; axis-- {
+		if scales[axis] == 1 && out[axis] == x.dims[axis] {
+			continue
+		}
+		m, err := n.interpolation(x.dims[axis], out[axis], scales[axis])
+		if err == nil {
+			x, err = n.along(x, axis, out[axis], m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return n.done(x)
+}
+
+// interpolation is the weight of each element of an axis in each of the resized one.
+func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) float64, error) {
+	mode, place := n.text("mode", "nearest"), n.text("coordinate_transformation_mode", "half_pixel")
+	if n.Op == "Upsample" || n.opset < 11 {
+		place = "asymmetric"
+	}
+	if n.int("antialias", 0) != 0 && scale < 1 {
+		return nil, errors.New("a reduction with antialiasing")
+	}
+	source := func(o int) float64 {
+		x := float64(o)
+		switch place {
+		case "half_pixel":
+			return (x+0.5)/scale - 0.5
+		case "pytorch_half_pixel":
+			if out == 1 {
+				return 0
+			}
+			return (x+0.5)/scale - 0.5
+		case "align_corners":
+			// The resized length is the unrounded one.
+			if long := scale * float64(in); long > 1 {
+				return x * float64(in-1) / (long - 1)
+			}
+			return 0
+		case "tf_half_pixel_for_nn":
+			return (x + 0.5) / scale
+		case "half_pixel_symmetric":
+			adjust := float64(out) / (scale * float64(in))
+			return float64(in)/2*(1-adjust) + (x+0.5)/scale - 0.5
+		}
+		return x / scale
+	}
+	switch place {
+	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
+	default:
+		return nil, fmt.Errorf("coordinates of mode %q", place)
+	}
+	inside := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
+	switch mode {
+	case "nearest":
+		pick := n.text("nearest_mode", "round_prefer_floor")
+		if n.Op == "Upsample" || n.opset < 11 {
+			pick = "floor"
+		}
+		return func(o, i int) float64 {
+			x := source(o)
+			switch pick {
+			case "floor":
+				x = math.Floor(x)
+			case "ceil":
+				x = math.Ceil(x)
+			case "round_prefer_ceil":
+				x = math.Floor(x + 0.5)
+			default:
+				x = math.Ceil(x - 0.5)
+			}
+			return truth(inside(x) == i)
+		}, nil
+	case "linear", "bilinear":
+		return func(o, i int) float64 {
+			x := source(o)
+			low := math.Floor(x)
+			frac, sum := x-low, 0.0
+			if inside(low) == i {
+				sum += 1 - frac
+			}
+			if inside(low+1) == i {
+				sum += frac
+			}
+			return sum
+		}, nil
+	case "cubic":
+		a, outside := float64(n.float("cubic_coeff_a", -0.75)), n.int("exclude_outside", 0) != 0
+		return func(o, i int) float64 { return cubic(source(o), a, in, i, outside) }, nil
+	}
+	return nil, fmt.Errorf("a resize of mode %q", mode)
+}
+
+// cubic is the weight of element i in the cubic interpolation at x.
+func cubic(x, a float64, in, i int, outside bool) float64 {
+	low := math.Floor(x)
+	weight := func(d float64) float64 {
+		d = math.Abs(d)
+		if d <= 1 {
+			return float64((a+2)*d*d*d) - float64((a+3)*d*d) + 1
+		}
+		return float64(a*d*d*d) - float64(5*a*d*d) + float64(8*a*d) - float64(4*a)
+	}
+	sum, all := 0.0, 0.0
+	for k := -1.0; k <= 2; k++ {
+		at := low + k
+		if outside && (at < 0 || at >= float64(in)) {
+			continue
+		}
+		w := weight(x - at)
+		all += w
+		if int(max(0, min(float64(in-1), at))) == i {
+			sum += w
+		}
+	}
+	if outside {
+		return sum / all
+	}
+	return sum
+}
+
+func (n *nodeReader) depthToSpace() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	b, d := n.int("blocksize", 1), x.dims
+	c := d[1] / (b * b)
+	if n.text("mode", "DCR") == "CRD" {
+		x, err = n.permuted(x.as(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+	} else {
+		x, err = n.permuted(x.as(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
+	}
+	return n.finish(x.as(n.results[0].dims...), err)
+}
+
+func (n *nodeReader) spaceToDepth() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	b, d := n.int("blocksize", 1), x.dims
+	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), []int{0, 3, 5, 1, 2, 4})
+	return n.finish(x.as(n.results[0].dims...), err)
+}

@@ -1,0 +1,422 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/lower"
+	"anesim/loader/network/onnx"
+)
+
+// reduce reduces the axes that the node names, and drops them where it says so.
+func (n *nodeReader) reduce(op lower.Op, x operand) (operand, error) {
+	axes, err := n.reducedAxes(len(x.dims))
+	if err != nil {
+		return x, err
+	}
+	x, err = n.reduced(op, x, axes)
+	return x.as(n.results[0].dims...), err
+}
+
+// reduceMin is the negative of the negatives' maximum.
+func (n *nodeReader) reduceMin() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.scaled(x, -1)
+	}
+	if err == nil {
+		x, err = n.reduce(lower.ReduceMax, x)
+	}
+	if err == nil {
+		x, err = n.scaled(x, -1)
+	}
+	return n.finish(x, err)
+}
+
+// reduceProd multiplies slices.
+func (n *nodeReader) reduceProd() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	axes, err := n.reducedAxes(len(x.dims))
+	if err != nil {
+		return err
+	}
+	const most = 64
+	for i, over := range axes {
+		if !over || x.dims[i] == 1 {
+			continue
+		}
+		if x.dims[i] > most {
+			return fmt.Errorf("a product of %d elements, at most %d are multiplied one by one", x.dims[i], most)
+		}
+		whole := x
+		for k := range whole.dims[i] {
+			part, err := n.sliced(whole, i, k, 1)
+			if err != nil {
+				return err
+			}
+			if k == 0 {
+				x = part
+			} else if x, err = n.binary(lower.Mul, x, part); err != nil {
+				return err
+			}
+		}
+	}
+	return n.done(x.as(n.results[0].dims...))
+}
+
+func (n *nodeReader) reduceL1() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.abs(x)
+	}
+	if err == nil {
+		x, err = n.reduce(lower.ReduceSum, x)
+	}
+	return n.finish(x, err)
+}
+
+func (n *nodeReader) sumOfSquares() (operand, error) {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.binary(lower.Mul, x, x)
+	}
+	if err == nil {
+		x, err = n.reduce(lower.ReduceSum, x)
+	}
+	return x, err
+}
+
+func (n *nodeReader) reduceSumSquare() error { return n.finish(n.sumOfSquares()) }
+
+func (n *nodeReader) reduceL2() error {
+	x, err := n.sumOfSquares()
+	if err == nil {
+		x, err = n.unary(lower.Sqrt, x)
+	}
+	return n.finish(x, err)
+}
+
+// reduceLogSum is the logarithm of a sum, of exponentials for ReduceLogSumExp.
+func (n *nodeReader) reduceLogSum() error {
+	x, err := n.in(0)
+	if err == nil && n.Op == "ReduceLogSumExp" {
+		x, err = n.unary(lower.Exp, x)
+	}
+	if err == nil {
+		x, err = n.reduce(lower.ReduceSum, x)
+	}
+	if err == nil {
+		x, err = n.function("log", x)
+	}
+	return n.finish(x, err)
+}
+
+func global(op lower.Op) func(*nodeReader) error {
+	return func(n *nodeReader) error {
+		x, err := n.in(0)
+		if err != nil {
+			return err
+		}
+		axes := slices.Repeat([]bool{true}, len(x.dims))
+		axes[0], axes[1] = false, false
+		return n.finish(n.reduced(op, x, axes))
+	}
+}
+
+// probabilities is softmax over an axis; before version 13 over it and all behind it.
+func (n *nodeReader) probabilities() (operand, error) {
+	x, err := n.in(0)
+	if err != nil {
+		return x, err
+	}
+	dims, missing := x.dims, -1
+	if n.opset < 13 {
+		missing = 1
+	}
+	axis, err := n.axisOf(max(1, len(dims)), n.int("axis", missing))
+	if err != nil {
+		return x, err
+	}
+	if n.opset < 13 && elements(dims[min(axis+1, len(dims)):]) > 1 {
+		x = x.as(elements(dims[:axis]), elements(dims[axis:]))
+		axis = 1
+	}
+	if len(x.dims) == 0 {
+		x = x.as(1)
+	}
+	s, set := axisView(x.dims, axis)
+	y, err := n.layer(lower.Reduction(lower.Softmax, s, set), lower.Weights{}, x.dims, x)
+	return y.as(dims...), err
+}
+
+func (n *nodeReader) softmax() error { return n.finish(n.probabilities()) }
+
+func (n *nodeReader) logSoftmax() error {
+	x, err := n.probabilities()
+	if err == nil {
+		x, err = n.function("log", x)
+	}
+	return n.finish(x, err)
+}
+
+// normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
+func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand, error) {
+	dims := x.dims
+	outer, inner := dims[:first], dims[first:]
+	var s lower.Shape
+	var set lower.Axes
+	switch {
+	case len(inner) == 0:
+		return x, errors.New("a norm of single elements")
+	case len(inner) == 1:
+		s, _ = shapeOf(dims)
+		set = lower.AxisW
+	case len(inner) == 2:
+		s, _ = shapeOf(dims)
+		set = lower.AxisH | lower.AxisW
+	default:
+		last := inner[len(inner)-1]
+		s = lower.Shape{N: elements(outer), C: inner[0], H: elements(inner[1:]) / max(1, last), W: last}
+		set = lower.AxisC | lower.AxisH | lower.AxisW
+	}
+	l := lower.Reduction(lower.LayerNorm, s, set)
+	l.Epsilon = epsilon
+	y, err := n.layer(l, lower.Weights{}, nil, x)
+	return y.as(dims...), err
+}
+
+// affine multiplies and adds the constants of two inputs, which stand along the axes from
+// first on; neutral ones are left out.
+func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *constant) []int) (operand, error) {
+	for i, at := range [...]int{scale, bias} {
+		if !n.given(at) {
+			continue
+		}
+		op, neutral := [...]lower.Op{lower.Mul, lower.Add}[i], [...]float64{1, 0}[i]
+		c := n.constant(at)
+		if c == nil {
+			z, err := n.in(at)
+			if err == nil {
+				x, err = n.binary(op, x, z.as(shape(&constant{dims: z.dims})...))
+			}
+			if err != nil {
+				return x, err
+			}
+			continue
+		}
+		if !c.absent() {
+			v, err := c.values()
+			if err != nil {
+				return x, err
+			}
+			if !slices.ContainsFunc(v, func(e float64) bool { return e != neutral }) {
+				continue
+			}
+		}
+		var err error
+		if x, err = n.withConstant(op, x, c.as(shape(c))); err != nil {
+			return x, err
+		}
+	}
+	return x, nil
+}
+
+func asItIs(c *constant) []int { return c.dims }
+
+func (n *nodeReader) layerNorm() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	first, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	if err != nil {
+		return err
+	}
+	y, err := n.normalised(x, first, n.float("epsilon", 1e-5))
+	if err == nil {
+		y, err = n.affine(y, 1, 2, asItIs)
+	}
+	if err != nil || len(n.Outputs) < 2 {
+		return n.finish(y, err)
+	}
+	return errors.Join(n.done(y), n.statistics(x, first))
+}
+
+// statistics are a norm's mean and one over its root, which it may be asked for.
+func (n *nodeReader) statistics(x operand, first int) error {
+	axes := make([]bool, len(x.dims))
+	for i := range axes {
+		axes[i] = i >= first
+	}
+	mean, err := n.reduced(lower.ReduceMean, x, axes)
+	if err == nil {
+		err = n.result(1, mean)
+	}
+	if err != nil || len(n.Outputs) < 3 {
+		return err
+	}
+	if n.Outputs[1] != "" {
+		mean.name = n.Outputs[1]
+	}
+	d, err := n.binary(lower.Sub, x, mean)
+	if err == nil {
+		d, err = n.binary(lower.Mul, d, d)
+	}
+	if err == nil {
+		d, err = n.reduced(lower.ReduceMean, d, axes)
+	}
+	if err != nil {
+		return err
+	}
+	l := lower.Unary(lower.Rsqrt, d.shape())
+	l.Epsilon = n.float("epsilon", 1e-5)
+	if d, err = n.layer(l, lower.Weights{}, d.dims, d); err != nil {
+		return err
+	}
+	return n.result(2, d)
+}
+
+// rmsNorm is x*scale/sqrt(mean of squares + epsilon).
+func (n *nodeReader) rmsNorm() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	first, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	if err != nil {
+		return err
+	}
+	axes := make([]bool, len(x.dims))
+	for i := range axes {
+		axes[i] = i >= first
+	}
+	y, err := n.binary(lower.Mul, x, x)
+	if err == nil {
+		y, err = n.reduced(lower.ReduceMean, y, axes)
+	}
+	if err != nil {
+		return err
+	}
+	l := lower.Unary(lower.Rsqrt, y.shape())
+	l.Epsilon = n.float("epsilon", 1e-5)
+	if y, err = n.layer(l, lower.Weights{}, y.dims, y); err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	if err == nil {
+		y, err = n.affine(y, 1, -1, asItIs)
+	}
+	return n.finish(y, err)
+}
+
+func (n *nodeReader) instanceNorm() error {
+	x, err := n.in(0)
+	if err != nil || len(x.dims) < 3 {
+		return errors.Join(err, errors.New("no picture"))
+	}
+	d := x.dims
+	if len(d) > 4 { // all axes behind the channels are one norm
+		x = x.as(d[0], d[1], elements(d[2:len(d)-1]), d[len(d)-1])
+	}
+	y, err := n.normalised(x, 2, n.float("epsilon", 1e-5))
+	if err == nil {
+		y, err = n.affine(y, 1, 2, perChannel(y.dims))
+	}
+	return n.finish(y.as(d...), err)
+}
+
+// perChannel is the shape in which a list of values stands along the channels of dims.
+func perChannel(dims []int) func(c *constant) []int {
+	return func(c *constant) []int {
+		return append([]int{c.elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
+	}
+}
+
+// groupNorm normalises groups of channels.
+func (n *nodeReader) groupNorm() error {
+	x, err := n.in(0)
+	groups := n.int("num_groups", 0)
+	if err != nil || len(x.dims) < 3 || groups < 1 || x.dims[1]%groups != 0 {
+		return errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
+	}
+	d := x.dims
+	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.float("epsilon", 1e-5))
+	if err != nil {
+		return err
+	}
+	shape := func(c *constant) []int { return perChannel(d)(c) }
+	if c := n.constant(1); c != nil && c.elements() == groups && groups != d[1] {
+		// Before version 21 a group has one scale.
+		y = y.as(d[0], groups, elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
+		shape = perChannel(y.dims)
+	} else {
+		y = y.as(d...)
+	}
+	y, err = n.affine(y, 1, 2, shape)
+	return n.finish(y.as(d...), err)
+}
+
+// batchNorm is a factor and an addend a channel; folding puts them into a convolution.
+func (n *nodeReader) batchNorm() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	if len(x.dims) < 2 {
+		return fmt.Errorf("%v has no channels", x.dims)
+	}
+	if n.int("training_mode", 0) != 0 || n.opset < 7 && n.int("is_test", 0) == 0 && len(n.Outputs) > 1 {
+		return errors.New("batch normalisation in training mode")
+	}
+	var v [4][]float64 // scale, bias, mean, variance
+	channels, absent := x.dims[1], false
+	for i := range v {
+		c := n.constant(1 + i)
+		if c == nil || c.elements() != channels {
+			return errors.New("its statistics are no constants a channel")
+		}
+		if absent = absent || c.absent(); absent {
+			continue
+		}
+		if v[i], err = c.values(); err != nil {
+			return err
+		}
+	}
+	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.dims)-2)...)
+	factor := &constant{dims: dims, elem: onnx.Float, numbers: make([]float64, channels)}
+	addend := &constant{dims: dims, elem: onnx.Float, numbers: make([]float64, channels)}
+	if absent {
+		return n.made1(x, dims)
+	}
+	epsilon := float64(n.float("epsilon", 1e-5))
+	for c := range channels {
+		f := v[0][c] / math.Sqrt(v[3][c]+epsilon)
+		factor.numbers[c] = f
+		addend.numbers[c] = v[1][c] - float64(v[2][c]*f)
+	}
+	y, err := n.withConstant(lower.Mul, x, factor)
+	if err == nil {
+		y, err = n.withConstant(lower.Add, y, addend)
+	}
+	return n.finish(y, err)
+}
+
+// made1 is a factor and an addend whose values stand in a file that is not there.
+func (n *nodeReader) made1(x operand, dims []int) error {
+	s := x.shape()
+	if len(x.dims) != 4 {
+		return errors.New("its statistics stand in a file that is not there")
+	}
+	var err error
+	for _, op := range [...]lower.Op{lower.Mul, lower.Add} {
+		l := lower.Layer{Op: op, In: s, Second: lower.Constant, SecondShape: lower.Shape{N: 1, C: s.C, H: 1, W: 1}}
+		if x, err = n.layer(l, lower.Weights{}, x.dims, x); err != nil {
+			return err
+		}
+	}
+	return n.done(x)
+}

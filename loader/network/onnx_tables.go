@@ -1,0 +1,256 @@
+package network
+
+import (
+	"fmt"
+	"math"
+
+	"anesim/loader/lower"
+)
+
+// clipBounds are the bounds of a Clip: attributes, or inputs from version 11 on.
+func (n *nodeReader) clipBounds() (low, high float64, err error) {
+	bound := [2]float64{math.Inf(-1), math.Inf(1)}
+	for i, name := range [...]string{"min", "max"} {
+		if a := n.Attributes[name]; a != nil {
+			bound[i] = float64(a.Float)
+		}
+		if !n.given(1 + i) {
+			continue
+		}
+		c := n.constant(1 + i)
+		if c == nil {
+			return 0, 0, fmt.Errorf("its %s is computed, not a constant", name)
+		}
+		if bound[i], err = c.scalar(); err != nil {
+			return 0, 0, err
+		}
+	}
+	return bound[0], bound[1], nil
+}
+
+// clip takes its bounds as constants, or as tensors that a maximum and a minimum read.
+func (n *nodeReader) clip() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	if n.given(1) && n.constant(1) == nil || n.given(2) && n.constant(2) == nil {
+		for i, op := range [...]lower.Op{lower.Max, lower.Min} {
+			if !n.given(1 + i) {
+				continue
+			}
+			if c := n.constant(1 + i); c != nil {
+				x, err = n.withConstant(op, x, c)
+			} else if z, e := n.in(1 + i); e == nil {
+				x, err = n.binary(op, x, z)
+			} else {
+				err = e
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return n.done(x)
+	}
+	low, high, err := n.clipBounds()
+	if err == nil {
+		x, err = n.clamped(x, low, high)
+	}
+	return n.finish(x, err)
+}
+
+// clamped is a rectifier where it clamps at zero, and a maximum and a minimum else.
+func (n *nodeReader) clamped(x operand, low, high float64) (operand, error) {
+	var err error
+	// Bounds beyond fp16 bound nothing.
+	const largest = 65504
+	if low == 0 {
+		x, err = n.unary(lower.ReLU, x)
+	} else if low > -largest {
+		x, err = n.withNumber(lower.Max, x, low)
+	}
+	if err == nil && high < largest {
+		x, err = n.withNumber(lower.Min, x, high)
+	}
+	return x, err
+}
+
+// leaky is max(x, slope*x), the lesser of the two where the slope is above one.
+func (n *nodeReader) leaky(x operand, slope float64) (operand, error) {
+	y, err := n.scaled(x, slope)
+	if err != nil {
+		return x, err
+	}
+	op := lower.Max
+	if slope > 1 {
+		op = lower.Min
+	}
+	return n.binary(op, x, y)
+}
+
+func (n *nodeReader) leakyRelu() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.leaky(x, float64(n.float("alpha", 0.01)))
+	}
+	return n.finish(x, err)
+}
+
+// prelu is relu(x) + slope*min(x, 0).
+func (n *nodeReader) prelu() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	c := n.constant(1)
+	if c != nil && c.elements() == 1 {
+		v, err := c.scalar()
+		if err != nil {
+			return err
+		}
+		return n.finish(n.leaky(x, v))
+	}
+	positive, err := n.unary(lower.ReLU, x)
+	if err != nil {
+		return err
+	}
+	negative, err := n.withNumber(lower.Min, x, 0)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		negative, err = n.withConstant(lower.Mul, negative, c)
+	} else {
+		var slope operand
+		if slope, err = n.in(1); err == nil {
+			negative, err = n.binary(lower.Mul, negative, slope)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return n.finish(n.binary(lower.Add, positive, negative))
+}
+
+// elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)).
+func (n *nodeReader) elu() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	alpha, factor, spread := float64(n.float("alpha", 1)), 1.0, 1.0
+	switch n.Op {
+	case "Selu":
+		alpha, factor = float64(n.float("alpha", 1.67326319)), float64(n.float("gamma", 1.05070102))
+	case "Celu":
+		spread = alpha
+	}
+	positive, err := n.unary(lower.ReLU, x)
+	if err != nil {
+		return err
+	}
+	if positive, err = n.scaled(positive, factor); err != nil {
+		return err
+	}
+	y, err := n.withNumber(lower.Min, x, 0)
+	if err != nil {
+		return err
+	}
+	if y, err = n.scaled(y, 1/spread); err != nil {
+		return err
+	}
+	if y, err = n.unary(lower.Exp, y); err != nil {
+		return err
+	}
+	if y, err = n.shifted(y, -1); err != nil {
+		return err
+	}
+	if y, err = n.scaled(y, alpha*factor); err != nil {
+		return err
+	}
+	return n.finish(n.binary(lower.Add, positive, y))
+}
+
+func (n *nodeReader) hard(x operand, alpha, beta float64) (operand, error) {
+	y, err := n.scaled(x, alpha)
+	if err != nil {
+		return x, err
+	}
+	if y, err = n.shifted(y, beta); err != nil {
+		return x, err
+	}
+	return n.clamped(y, 0, 1)
+}
+
+func (n *nodeReader) hardSigmoid() error {
+	x, err := n.in(0)
+	if err == nil {
+		x, err = n.hard(x, float64(n.float("alpha", 0.2)), float64(n.float("beta", 0.5)))
+	}
+	return n.finish(x, err)
+}
+
+// hardSwish is x*clamp(x+3, 0, 6)/6.
+func (n *nodeReader) hardSwish() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	y, err := n.shifted(x, 3)
+	if err == nil {
+		y, err = n.clamped(y, 0, 6)
+	}
+	if err == nil {
+		y, err = n.scaled(y, 1./6)
+	}
+	if err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	return n.finish(y, err)
+}
+
+// quickGelu is x*sigmoid(alpha*x).
+func (n *nodeReader) quickGelu() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	y, err := n.scaled(x, float64(n.float("alpha", 1.702)))
+	if err == nil {
+		y, err = n.unary(lower.Sigmoid, y)
+	}
+	if err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	return n.finish(y, err)
+}
+
+// softsign is x/(1+|x|).
+func (n *nodeReader) softsign() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	y, err := n.abs(x)
+	if err == nil {
+		y, err = n.shifted(y, 1)
+	}
+	if err == nil {
+		y, err = n.reciprocal(y)
+	}
+	if err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	return n.finish(y, err)
+}
+
+// rsqrt is 1/sqrt(x + epsilon), one task.
+func (n *nodeReader) rsqrt() error {
+	x, err := n.in(0)
+	if err == nil {
+		l := lower.Unary(lower.Rsqrt, x.shape())
+		l.Epsilon = n.float("epsilon", 0)
+		x, err = n.layer(l, lower.Weights{}, x.dims, x)
+	}
+	return n.finish(x, err)
+}

@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A FormatError is a file that is no message of the kind that was expected.
+type FormatError struct {
+	Off  int64 // byte of the file
+	What string
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
+
+// MaxIntegers is the bytes of a list of integers that [Field.Integers] reads.
+const MaxIntegers = 1 << 20
+
+// A Field is one field of a message: a number (varint, fixed) or bytes.
+type Field struct {
+	Num  protowire.Number
+	Wire protowire.Type
+	Off  int // of its tag in the file
+	N    uint64
+	Body Message
+}
+
+// A Message is a run of fields and where it stands in the file.
+type Message struct {
+	Data []byte
+	Off  int
+}
+
+func (m Message) errorf(at int, format string, args ...any) error {
+	return &FormatError{int64(at), fmt.Sprintf(format, args...)}
+}
+
+// Fields calls visit on every field.
+func (m Message) Fields(visit func(f Field) error) error {
+	for at := 0; at < len(m.Data); {
+		num, wire, n := protowire.ConsumeTag(m.Data[at:])
+		if n < 0 {
+			return m.errorf(m.Off+at, "field tag: %v", protowire.ParseError(n))
+		}
+		f := Field{Num: num, Wire: wire, Off: m.Off + at}
+		at += n
+		rest := m.Data[at:]
+		switch wire {
+		case protowire.VarintType:
+			f.N, n = protowire.ConsumeVarint(rest)
+		case protowire.Fixed32Type:
+			var v uint32
+			v, n = protowire.ConsumeFixed32(rest)
+			f.N = uint64(v)
+		case protowire.Fixed64Type:
+			f.N, n = protowire.ConsumeFixed64(rest)
+		case protowire.BytesType:
+			f.Body.Data, n = protowire.ConsumeBytes(rest)
+			f.Body.Off = m.Off + at + n - len(f.Body.Data)
+		default:
+			n = protowire.ConsumeFieldValue(num, wire, rest)
+		}
+		if n < 0 {
+			return m.errorf(f.Off, "field %d: %v", num, protowire.ParseError(n))
+		}
+		at += n
+		if err := visit(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Want checks a field's wire type.
+func (f *Field) Want(wire protowire.Type) error {
+	if f.Wire != wire {
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d, want %d", f.Num, f.Wire, wire)}
+	}
+	return nil
+}
+
+// Text stores a string field.
+func (f *Field) Text(s *string) error {
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	*s = string(f.Body.Data)
+	return nil
+}
+
+// Integer stores a varint field.
+func (f *Field) Integer(n *int64) error {
+	if err := f.Want(protowire.VarintType); err != nil {
+		return err
+	}
+	*n = int64(f.N)
+	return nil
+}
+
+// Integers appends a repeated varint field, packed or not.
+func (f *Field) Integers(list *[]int64) error {
+	if f.Wire == protowire.VarintType {
+		*list = append(*list, int64(f.N))
+		return nil
+	}
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	if len(f.Body.Data) > MaxIntegers {
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is a list of %d bytes of integers", f.Num, len(f.Body.Data))}
+	}
+	for at := 0; at < len(f.Body.Data); {
+		v, n := protowire.ConsumeVarint(f.Body.Data[at:])
+		if n < 0 {
+			return &FormatError{int64(f.Body.Off + at), fmt.Sprintf("packed field %d: %v", f.Num, protowire.ParseError(n))}
+		}
+		*list = append(*list, int64(v))
+		at += n
+	}
+	return nil
+}
+
+// Fixed appends the bytes of a repeated fixed-width field, packed or not.
+func (f *Field) Fixed(width int, b *[]byte) error {
+	switch {
+	case f.Wire == protowire.BytesType && len(f.Body.Data)%width == 0:
+		*b = append(*b, f.Body.Data...)
+	case f.Wire == protowire.Fixed32Type && width == 4:
+		*b = protowire.AppendFixed32(*b, uint32(f.N))
+	case f.Wire == protowire.Fixed64Type && width == 8:
+		*b = protowire.AppendFixed64(*b, f.N)
+	default:
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is no list of %d-byte values", f.Num, width)}
+	}
+	return nil
+}

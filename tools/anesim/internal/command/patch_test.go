@@ -1,0 +1,156 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader"
+	"anesim/loader/lower"
+)
+
+// TestPatchWeights exchanges the weights and biases of convolutions of every dense layout
+// and compares with the program that has them from the start.
+func TestPatchWeights(t *testing.T) {
+	values := func(n, seed int) []float16.Float16 {
+		v := make([]float16.Float16, n)
+		for i := range v {
+			v[i] = float16.Fromfloat32(float32((i*7+seed)%97)/8 - 6)
+		}
+		return v
+	}
+	for _, tt := range []struct {
+		name  string
+		layer lower.Layer
+	}{
+		{"dense 3x3 with bias", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 16, H: 8, W: 8}, Cout: 48, Window: lower.Valid(3, 1), Bias: true}},
+		{"few channels", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 4, H: 4, W: 4}, Cout: 5, Window: lower.Valid(1, 1), Bias: true}},
+		{"depthwise", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 32, Groups: 32, Window: lower.Valid(3, 1)}},
+		{"grouped", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Groups: 2, Window: lower.Valid(3, 1), Bias: true}},
+		{"matrix product", lower.Layer{Op: lower.Linear, In: lower.Shape{N: 1, C: 1, H: 4, W: 64}, Columns: 96}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			per := tt.layer.In.W
+			n := tt.layer.Columns
+			if tt.layer.Op == lower.Convolution {
+				n, per = tt.layer.Cout, tt.layer.In.C/max(1, tt.layer.Groups)*tt.layer.Window.Kh*tt.layer.Window.Kw
+			}
+			build := func(seed int) []byte {
+				w := lower.Weights{Filter: values(n*per, seed)}
+				if tt.layer.Bias {
+					w.Bias = values(n, seed+1)
+				}
+				p, err := lower.Lower(tt.layer, w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p.Bytes()
+			}
+			before, want := build(1), build(50)
+			dir := t.TempDir()
+			in, out := filepath.Join(dir, "in.hwx"), filepath.Join(dir, "out.hwx")
+			if err := os.WriteFile(in, before, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			td := "td0"
+			if tt.layer.Op == lower.Linear {
+				td = "td1"
+			}
+			args := []string{"patch", in, "-o", out, "--weights", td + "=" + writeNPY(t, []int{n, per}, values(n*per, 50))}
+			if tt.layer.Bias {
+				args = append(args, "--weights", td+".bias="+writeNPY(t, []int{n}, values(n, 51)))
+			}
+			if _, stderr, code := invoke(args...); code != exitDone {
+				t.Fatal(stderr)
+			}
+			got, err := loader.Open(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted, err := loader.Read("want", bytes.NewReader(want), int64(len(want)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Text, wanted.Text) {
+				t.Error("a descriptor changed")
+			}
+			for i := range got.Segments {
+				if !bytes.Equal(got.Segments[i].Data, wanted.Segments[i].Data) {
+					t.Errorf("%v is not that of the program with these weights", &got.Segments[i])
+				}
+			}
+			// Nothing but the constants changed.
+			if file := got.Bytes(); len(file) != len(before) || !bytes.Equal(file[:0x4000], before[:0x4000]) {
+				t.Error("the commands or symbols changed")
+			}
+		})
+	}
+}
+
+func TestPatchSet(t *testing.T) {
+	in, out := example(t, "add"), filepath.Join(t.TempDir(), "mul.hwx")
+	if _, stderr, code := invoke("patch", in, "--set", "PE.Cfg.OpMode=1", "-o", out); code != exitDone {
+		t.Fatal(stderr)
+	}
+	p, err := loader.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := p.Describe()
+	if err != nil || words[0].Operation != "product of two sources" {
+		t.Errorf("%v, %v", words, err)
+	}
+	before, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i, b := range p.Bytes() {
+		if b != before[i] {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d bytes changed, want 1", n)
+	}
+}
+
+func TestPatchErrors(t *testing.T) {
+	in := example(t, "conv")
+	out := filepath.Join(t.TempDir(), "out.hwx")
+	few := writeNPY(t, []int{2}, ramp(2))
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{in}, exitUsage, "requires -o"},
+		{[]string{in, "-o", out}, exitUsage, "requires --weights"},
+		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMode"}, exitUsage, "no value"},
+		{[]string{in, "-o", out, "--set", "x:PE.Cfg.OpMode=1"}, exitUsage, "no descriptor's number"},
+		{[]string{in, "-o", out, "--set", "3:PE.Cfg.OpMode=1"}, exitFailed, "descriptor 3 does not write"},
+		{[]string{in, "-o", out, "--bind", "n=3"}, exitFailed, "no such run-time parameter"},
+		{[]string{in, "-o", out, "--weights", "td0"}, exitUsage, "NAME=FILE"},
+		{[]string{in, "-o", out, "--weights", "td0=" + few}, exitFailed, "2 weights, want 15"},
+		{[]string{in, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "2 biases, want 3"},
+		{[]string{in, "-o", out, "--weights", "td7=" + few}, exitFailed, "1 descriptor"},
+		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, "no descriptor's number"},
+		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "begin with"},
+		{[]string{in, "-o", out, "--set", "NE.KernelCfg.Sparse=1", "--weights", "td0=" + few}, exitFailed, "zero-skipping"},
+		{[]string{in, "-o", out, "--set", "NE.KernelCfg.PalEn=1", "--weights", "td0=" + few}, exitFailed, "palette"},
+		{[]string{in, "-o", in, "--set", "PE.Cfg.OpMode=1"}, exitFailed, "is the input"},
+		{[]string{example(t, "relu"), "-o", out, "--weights", "td0=" + few}, exitFailed, "does not multiply"},
+	} {
+		_, stderr, code := invoke(append([]string{"patch"}, tt.args...)...)
+		if code != tt.code || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%q: status %d, %s; want %q", tt.args, code, stderr, tt.want)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("an output stands although nothing was patched")
+	}
+}
