@@ -1,6 +1,10 @@
 package l2
 
-import "anesim/hw/clock"
+import (
+	"math/bits"
+
+	"anesim/hw/clock"
+)
 
 // Params are a chip's scratchpad: its size, its banks and the bytes one bank gives a cycle.
 type Params struct {
@@ -68,7 +72,9 @@ func (p Params) Cycles(t Patch) int {
 	}
 	granules := clock.CeilDiv(2*t.Width, p.Granule)
 	spread := clock.CeilDiv(t.Rows*granules, p.Banks)
-	rows := min(t.Rows, max(1, fetchGranules/granules))
+	// A fetch is of whole rows of a patch, whose widths are powers of two; what is wider
+	// is the halo, for which the fetch has room.
+	rows := min(t.Rows, max(1, fetchGranules>>(bits.Len(uint(granules))-1)))
 	depth := p.fetchDepth(rows, granules, t.Stride)
 	if depth == 1 {
 		return spread
