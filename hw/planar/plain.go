@@ -52,6 +52,20 @@ func (m *masks) sources(a, b float16.Float16) (x, y float32) {
 	return x, math.Float32frombits(u ^ m.flip2)
 }
 
+// scaledGo is Apply with every stage.
+func scaledGo(dst, a, b []float16.Float16, p *plan) {
+	for i := range dst {
+		dst[i] = p.back(p.front(p.first(a[i]), p.second(b[i])))
+	}
+}
+
+// singleGo is ApplyOne with every stage.
+func singleGo(dst, a []float16.Float16, p *plan) {
+	for i := range dst {
+		dst[i] = p.back(p.single(p.first(a[i])))
+	}
+}
+
 // order maps float32 bits to integers that compare as the numbers do; a branch
 // on the floats themselves would be mispredicted half the time.
 func order(u uint32) int32 { return int32(u ^ uint32(int32(u)>>31)>>1) }

@@ -41,3 +41,36 @@ func plain(dst, a, b []float16.Float16, m *masks, op Op) {
 	}
 	plainGo(dst[n:], a[n:], b[n:], m, op)
 }
+
+// The stages in float64, n a multiple of 4; singleAVX2 reads no source 2.
+
+//go:noescape
+func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
+
+//go:noescape
+func singleAVX2(dst, a, b *float16.Float16, n int, p *plan)
+
+// staged reports whether the vector loops know every stage of the plan.
+func (p *plan) staged() bool {
+	return vector && p.op <= SumSquare && (p.post == PostNone || p.post == PostAbs)
+}
+
+func scaled(dst, a, b []float16.Float16, p *plan) {
+	n := 0
+	if p.staged() {
+		if n = len(dst) &^ 3; n > 0 {
+			scaledAVX2(&dst[0], &a[0], &b[0], n, p)
+		}
+	}
+	scaledGo(dst[n:], a[n:], b[n:], p)
+}
+
+func single(dst, a []float16.Float16, p *plan) {
+	n := 0
+	if p.staged() {
+		if n = len(dst) &^ 3; n > 0 {
+			singleAVX2(&dst[0], &a[0], nil, n, p)
+		}
+	}
+	singleGo(dst[n:], a[n:], p)
+}

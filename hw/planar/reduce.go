@@ -71,6 +71,10 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	bare := p.bias == 0 && p.scale == 1 && c.Op == Add && !c.Negate1
 	span := spans(a.Shape, out)
 	s := a.Shape.steps()
+	if bare && span.W == 1 && s.w == 1 {
+		c.reduceRows(dst, a.Data, out, span, s, &p)
+		return nil
+	}
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
@@ -95,6 +99,53 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		}
 	}
 	return nil
+}
+
+// reduceRows is Reduce where whole rows join element by element, with neither bias nor
+// scale before: a row of accumulators takes one row after the other, each in the
+// order of the definition.
+func (c *Config) reduceRows(dst, src []float16.Float16, out, span Shape, s steps, p *plan) {
+	acc := make([]float32, out.W)
+	start := c.Kind.start()
+	for z := range out.C {
+		for y := range out.H {
+			for x := range acc {
+				acc[x] = start.v
+			}
+			for dz := range span.C {
+				for dy := range span.H {
+					start.rows(acc, src[(z+dz)*s.c+(y+dy)*s.h:])
+				}
+			}
+			for x, v := range acc {
+				dst[x] = p.back(float64(v))
+			}
+			dst = dst[out.W:]
+		}
+	}
+}
+
+// rows takes one element of a into each of acc.
+func (s *accumulator) rows(acc []float32, a []float16.Float16) {
+	a = a[:len(acc)]
+	switch s.kind {
+	case ReduceSum:
+		for x, h := range a {
+			v := acc[x] + wide[h]
+			if v != v {
+				v = 0
+			}
+			acc[x] = v
+		}
+	case ReduceMin:
+		for x, h := range a {
+			acc[x] = min(acc[x], wide[h])
+		}
+	case ReduceMax:
+		for x, h := range a {
+			acc[x] = max(acc[x], wide[h])
+		}
+	}
 }
 
 // row takes neighbours as they are.
