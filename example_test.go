@@ -130,7 +130,7 @@ func ExampleResult_Limits() {
 	for _, l := range res.Limits() {
 		fmt.Printf("%s: %.40s...\n", l.Kind, l.What)
 	}
-	// Output: not modelled: tensors between layers go to memory and ...
+	// Output: not modelled: layers run one after the other: what a c...
 }
 
 // Cancelling a context ends a run between two descriptors.

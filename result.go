@@ -278,15 +278,20 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// LeftOut is what the totals of every network leave out.
-const LeftOut = "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"
+// LeftOut is what the totals of a network leave out.
+func (r *Result) LeftOut() string {
+	if n := r.Model.net; n != nil && n.InMemory {
+		return "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"
+	}
+	return "layers run one after the other: what a compiler gains by running independent ones side by side is left out"
+}
 
 // Limits are what the model does not know or do and the run met, those that leave values
 // or time out before those that qualify them, each with all the places it was met at.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
-		g.add(evidence.NotModelled, LeftOut, "")
+		g.add(evidence.NotModelled, r.LeftOut(), "")
 		for _, l := range r.Missing() {
 			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
 		}

@@ -75,7 +75,7 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 	}
 	for _, want := range []string{
 		"wide  2 layers, 1 program, chip m1", "\nnot modelled: 1 layer, in no total\n  relu1 (relu): " + why,
-		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 bytes of scratch\nnote: tensors between layers go to memory",
+		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 bytes of scratch\nnote: layers run one after the other",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)
