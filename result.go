@@ -253,10 +253,10 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time is the engine's time with the interval that four of five measurements lie in.
-func (r *Result) Time() (t, low, high clock.Nanoseconds) {
-	low, high = r.Report.Interval()
-	return r.Report.Time, low, high
+// Time is the engine's time with the interval that four of five measurements lie in, and
+// how many measured rows that rests on.
+func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
+	return r.Report.Time, r.Report.Bounds()
 }
 
 // Wall is the time on the wall clock: the engine's, the host's, idling and waking.
