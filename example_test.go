@@ -133,7 +133,7 @@ func ExampleResult_Limits() {
 	for _, l := range res.Limits() {
 		fmt.Printf("%s: %.40s...\n", l.Kind, l.What)
 	}
-	// Output: not modelled: layers run one after the other: what a c...
+	// Output: inferred: which tensors stay in the L2 between lay...
 }
 
 // Cancelling a context ends a run between two descriptors.

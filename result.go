@@ -58,6 +58,7 @@ type ProgramResult struct {
 	Inputs     []Output
 	Outputs    []Output
 	Synthetic  []string
+	Limits     []evidence.Limit // of its ports; those of descriptors are in the report
 }
 
 // A LayerResult is what a layer's descriptors did.
@@ -110,6 +111,11 @@ func (r *Result) layers(k int) {
 			continue
 		}
 		l.record(p, p.Runs[i])
+		if p.Runs[i].Tasks == 0 && i > 0 { // the descriptors of the layer before do it too
+			if before := &r.Layers[p.First+i-1]; !before.Modelled() {
+				l.Report, l.Reason = nil, "behind a device fault"
+			}
+		}
 		if len(p.Outputs) == 0 {
 			continue
 		}
@@ -278,12 +284,15 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// LeftOut is what the totals of a network leave out.
-func (r *Result) LeftOut() string {
+// Residency is what the totals of a network rest on between its layers.
+func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
-		return "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"
+		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}
 	}
-	return "layers run one after the other: what a compiler gains by running independent ones side by side is left out"
+	return evidence.Limit{
+		Kind: evidence.RestsOnInference,
+		What: "which tensors stay in the L2 between layers follows chains of matrix products: that convolutions do the same is inferred",
+	}
 }
 
 // Limits are what the model does not know or do and the run met, those that leave values
@@ -291,7 +300,8 @@ func (r *Result) LeftOut() string {
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
-		g.add(evidence.NotModelled, r.LeftOut(), "")
+		rests := r.Residency()
+		g.add(rests.Kind, rests.What, "")
 		for _, l := range r.Missing() {
 			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
 		}
@@ -300,6 +310,9 @@ func (r *Result) Limits() []evidence.Limit {
 		p := &r.Programs[k]
 		if p.Report == nil {
 			continue
+		}
+		for _, l := range p.Limits {
+			g.add(l.Kind, l.What, l.Where)
 		}
 		for i := range p.Report.Descriptors {
 			d := &p.Report.Descriptors[i]

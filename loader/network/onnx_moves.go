@@ -247,7 +247,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		}
 		d := slices.Clone(x.dims)
 		d[axis] = size
-		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), n.budget)))
+		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), max(0, n.budget))))
 		if err != nil {
 			return x, err
 		}

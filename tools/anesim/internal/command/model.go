@@ -35,9 +35,10 @@ model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without on
 Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
 that cannot be lowered is listed with the reason and is in no total; the layers before
 and behind it are programs of their own, with a dispatch each. So are those on both sides
-of a tensor whose rows have to be laid out anew. Tensors between layers stay in the L2
-where they fit, unless --in-memory says not to; what the vendor's compiler gains by running
-independent layers side by side is left out.
+of a tensor whose rows have to be laid out anew. A tensor between layers stays in the L2
+where it fits beside what its layers need, as the vendor's compiler keeps it in chains of
+matrix products; that convolutions do the same is inferred. --in-memory sends all of them
+to memory and back. Layers that one descriptor does together are listed with the first.
 
 Without --values, time, bytes and energy alone are computed. With --values, a tensor that
 no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
