@@ -306,6 +306,12 @@ func (r *Result) Limits() []evidence.Limit {
 			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
 		}
 	}
+	for i := range r.Layers {
+		l := &r.Layers[i]
+		if what := l.Layer.Lower.Rests(); what != "" && l.Modelled() {
+			g.add(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
+		}
+	}
 	for k := range r.Programs {
 		p := &r.Programs[k]
 		if p.Report == nil {
