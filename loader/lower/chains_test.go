@@ -27,6 +27,7 @@ type ChainNet struct {
 	r      *rand.Rand
 	Net    Network
 	shapes map[string]Shape
+	forms  int // attentions made so far
 }
 
 func NewChain(t testing.TB, r *rand.Rand) *ChainNet {
@@ -108,8 +109,18 @@ func (b *ChainNet) Softmax(x string) string {
 // attention is softmax(q k^T / 8) v of heads x rows x features.
 func (b *ChainNet) attention(q, k, v string, scale bool) string {
 	s := b.shapes[q]
-	turned := b.node(Unary(Transpose, Shape{s.C, s.H, 1, s.W}), Weights{}, k)
-	scores := b.node(Layer{Op: MatMul, In: s, Columns: s.H}, Weights{}, q, turned)
+	product := Layer{Op: MatMul, In: s, Columns: s.H}
+	switch b.forms++; b.forms % 3 { // three ways to say k^T
+	case 0:
+		k = b.node(Unary(Transpose, Shape{s.C, s.H, 1, s.W}), Weights{}, k)
+	case 1:
+		turn := Unary(Transpose, s)
+		turn.Order = [3]Axes{AxisC, AxisW, AxisH}
+		k = b.node(turn, Weights{}, k)
+	case 2:
+		product.TransposeY = true
+	}
+	scores := b.node(product, Weights{}, q, k)
 	if scale {
 		scores = b.Scale(scores)
 	}

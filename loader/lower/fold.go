@@ -162,7 +162,7 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			ends[len(ends)-1] = i + 1
 			continue
 		}
-		if l.Op == Transpose && l.In.H == 1 && f.readers[n.Output] == 1 {
+		if l.exchangesRows() && f.readers[n.Output] == 1 {
 			turned[n.Output] = n.Inputs[0]
 			pending = append(pending, i)
 			continue
@@ -228,6 +228,21 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	return false
 }
 
+// exchangesRows reports whether a transpose makes the rows of matrices columns: of H and
+// W, or of C and W of matrices in a batch.
+func (l *Layer) exchangesRows() bool {
+	if l.Op != Transpose {
+		return false
+	}
+	switch l.order() {
+	case [3]Axes{AxisC, AxisW, AxisH}:
+		return l.In.N == 1
+	case [3]Axes{AxisW, AxisH, AxisC}:
+		return l.In.H == 1
+	}
+	return false
+}
+
 // group makes a node a group.
 func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 	l := n.Part.layer
@@ -247,11 +262,15 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 	}
 	switch l.Op {
 	case Linear, MatMul:
+		if l.TransposeX || l.TransposeY && l.Second != Runtime {
+			return nil, false
+		}
 		if l.Op == MatMul && l.Second == Runtime {
 			g.kind = rowProduct2
 			g.heads, g.rows = l.In.C, l.In.H
+			g.turned = l.TransposeY
 			if from, ok := turned[n.Inputs[1]]; ok {
-				g.inputs[1], g.turned = from, true
+				g.inputs[1], g.turned = from, !g.turned
 			}
 			g.activation = l.Activation
 			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == ReLU)
