@@ -88,32 +88,43 @@ func newFolder(n *Network) *folder {
 // where the node stays by itself.
 func (f *folder) folds(first int) ([]folded, int) {
 	groups, ends := f.groups(first)
-	for n := len(groups); n > 0; n-- {
-		if n == 1 && len(groups[0].nodes) == 1 {
-			break
+	var ready []int // runs that nothing but their last output leaves
+	for n := 1; n <= len(groups); n++ {
+		if f.closed(groups[:n], first, ends[n-1]) && ofRows(groups[:n]) {
+			ready = append(ready, n)
 		}
-		chain, end := groups[:n], ends[n-1]
-		if !f.closed(chain, first, end) {
-			continue
-		}
-		whole, ok := f.compile(chain)
-		if !ok {
-			continue
-		}
-		if !f.net.InMemory {
-			return []folded{*whole}, end
-		}
-		var parts []folded
-		for i := range chain {
-			one, ok := f.compile(slices.Clone(chain[i : i+1]))
-			if !ok {
-				return nil, first
-			}
-			parts = append(parts, *one)
-		}
-		return parts, end
 	}
-	return nil, first
+	best := 0
+	if k := len(ready); k > 0 {
+		if _, ok := f.compile(groups[:ready[k-1]], true); ok {
+			best, ready = ready[k-1], nil
+		}
+	}
+	for _, n := range ready {
+		if _, ok := f.compile(groups[:n], true); !ok {
+			break // what does not fit does not fit with more behind it
+		}
+		best = n
+	}
+	if best == 0 || best == 1 && len(groups[0].nodes) == 1 {
+		return nil, first
+	}
+	parts := [][]rowGroup{groups[:best]}
+	if f.net.InMemory {
+		parts = nil
+		for i := range best {
+			parts = append(parts, groups[i:i+1])
+		}
+	}
+	var list []folded
+	for _, groups := range parts {
+		one, ok := f.compile(slices.Clone(groups), false)
+		if !ok {
+			return nil, first
+		}
+		list = append(list, *one)
+	}
+	return list, ends[best-1]
 }
 
 // closed reports whether nothing but the last group's output leaves the nodes.
@@ -316,17 +327,12 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 	return nil, false
 }
 
-// compile lowers groups to one part.
-func (f *folder) compile(groups []rowGroup) (*folded, bool) {
-	c := &rowChain{net: f.net, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{}}
+// compile lowers groups to one part, or tries whether they fit without their coefficients.
+func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
+	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{}}
 	made := map[string]bool{}
-	products := false
 	for i := range groups {
-		products = products || groups[i].kind == rowProduct || groups[i].kind == rowProduct2
 		made[groups[i].output] = true
-	}
-	if !products && len(groups) > 1 && !f.statistics(groups) {
-		return nil, false
 	}
 	out := &folded{output: groups[len(groups)-1].output, none: map[int]int{}}
 	c.plan()
@@ -377,15 +383,12 @@ func (f *folder) compile(groups []rowGroup) (*folded, bool) {
 	return out, true
 }
 
-// statistics reports whether a chain without products is one of rows all the same: it has
-// a layer norm or a softmax.
-func (f *folder) statistics(groups []rowGroup) bool {
-	for i := range groups {
-		if k := groups[i].kind; k == rowNorm || k == rowSoftmax {
-			return true
-		}
-	}
-	return false
+// ofRows reports whether groups are a chain of rows: one has a product, a layer norm or a
+// softmax among them.
+func ofRows(groups []rowGroup) bool {
+	return slices.ContainsFunc(groups, func(g rowGroup) bool {
+		return g.kind == rowProduct || g.kind == rowProduct2 || g.kind == rowNorm || g.kind == rowSoftmax
+	})
 }
 
 // plan chooses which products work on blocks: those of 9 to 64 rows, in eights, where one

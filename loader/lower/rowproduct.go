@@ -142,6 +142,9 @@ func (g *rowGroup) shares(n, k int) ([]share, bool) {
 // weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
 // table stands first is inferred from tables by themselves).
 func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
+	if c.try {
+		return
+	}
 	width := t.planeWidth()
 	k := c.value(g.inputs[0]).width
 	for t.g.Common.Cfg.Transpose() && g.rows > patchPixels && width > 1 && width*k > planeHalves {
