@@ -51,7 +51,7 @@ The gap stands before the network's first program; its programs follow without o
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "idle", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -81,7 +81,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	ctx, stop := interruptible()
 	defer stop()
 	bar := newMeter(c.ErrOrStderr())
-	defer bar.done()
+	defer bar.end()
 	o.Progress = bar.show
 	var written []string
 	if f.emit != "" {
@@ -97,7 +97,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	bar.done()
+	bar.end()
 	if f.out != "" {
 		if len(res.Outputs) == 0 {
 			return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", f.out)
