@@ -26,7 +26,10 @@ func TestMemoryOfReading(t *testing.T) {
 			ox.Node("Neg", "z", in("w")), ox.Node("MatMul", "y", in("x", "w")))), 512 << 20},
 		{"zeros out of nothing", onnx(ox.Model(ox.Input("x", 1, 4), ox.Ints("n", 1<<30),
 			ox.Node("ConstantOfShape", "z", in("n")), ox.Node("Add", "y", in("x", "z")))), 16 << 20},
-		{"16 MB of YAML", func() error { _, err := ReadYAML(append([]byte("a: ["), bytes.Repeat([]byte("a,"), 8<<20-8)...)); return err }, 64 << 20},
+		{"16 MB of YAML", func() error {
+			_, err := ReadYAML(append([]byte("a: ["), bytes.Repeat([]byte("a,"), 8<<20-8)...))
+			return err
+		}, 64 << 20},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
