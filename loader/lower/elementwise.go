@@ -46,13 +46,16 @@ func (p *plan) elementwise() error {
 	}
 	t := p.planarOp(regs.FormTwoSources, in)
 	at := t.planarTile()
-	rows, err := p.planarRows(in, &at, 2)
+	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
 		return err
 	}
 	t.tileRows(rows)
 	t.source1(x, at, false)
 	second := secondBase(at.row * rows)
+	if l.Release == Release2023 && l.Second == Itself {
+		second = at.row * rows
+	}
 	t.source2(z, at.moved(second))
 	t.writes(y, second+at.row*rows)
 	p.add(t)
@@ -75,7 +78,12 @@ func (t *task) tileRows(rows int) {
 
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func (p *plan) planarRows(s regs.Shape, at *layout, n int) (int, error) {
+func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error) {
+	if p.beyondL2(s) {
+		rows := t.streamed(s)
+		*at = t.planarColumns()
+		return rows, nil
+	}
 	if n*at.row*s.Height <= MaxTile {
 		return s.Height, nil
 	}
@@ -127,7 +135,7 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(v)
 	case Average:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf).
-			WithBias(half(float16.Frombits(v).Float32() / 2))
+			WithBias(v)
 	}
 	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == ReLU)
 	return p.alone(t, in, x, y)
@@ -136,7 +144,7 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 // alone appends a planar task of one source and the result.
 func (p *plan) alone(t *task, in regs.Shape, x, y memory) error {
 	at := t.planarTile()
-	rows, err := p.planarRows(in, &at, 1)
+	rows, err := p.planarRows(t, in, &at, 1)
 	if err != nil {
 		return err
 	}
@@ -266,7 +274,7 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 		case RealDiv:
 			scale = half(1 / float16.Frombits(v).Float32())
 		case Average:
-			bias, scale = half(float16.Frombits(v).Float32()/2), halfHalf
+			bias, scale = v, halfHalf
 		}
 		putHalf(table[2*c:], bias)
 		putHalf(table[row+2*c:], scale)

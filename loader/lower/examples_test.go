@@ -341,6 +341,12 @@ func (e *example) String() string { return fmt.Sprintf("%s: %+v", e.name, e.laye
 // describeLarge is a layer over 1x1x2560x1600 that a compiler of 2023 made; its tables
 // stand behind its text.
 func describeLarge(t *testing.T, name string) (Layer, Weights) {
+	l, w := describeLargeValues(t, name)
+	l.Release = Release2023
+	return l, w
+}
+
+func describeLargeValues(t *testing.T, name string) (Layer, Weights) {
 	word := strings.Split(name, "_")[1]
 	in := Shape{1, 1, 2560, 1600}
 	section, err := os.ReadFile(filepath.Join(shared, "oracles", name+".const.bin"))
@@ -369,5 +375,13 @@ func describeLarge(t *testing.T, name string) (Layer, Weights) {
 	case "inv":
 		word = "inverse"
 	}
-	return Unary(operation(t, word), in), Weights{Table: section[:min(len(section), tableBytes)]}
+	w := Weights{Table: section[:min(len(section), tableBytes)]}
+	l := Unary(operation(t, word), in)
+	if l.Op == Inverse {
+		l.Epsilon = 1e-4
+	}
+	for i := 1; i < l.Op.Tables(); i++ {
+		w.Tables = append(w.Tables, section[i*tableBytes:][:tableBytes])
+	}
+	return l, w
 }

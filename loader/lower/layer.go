@@ -193,7 +193,7 @@ type Layer struct {
 	TransposeX, TransposeY bool
 
 	Axes    Axes    // of reductions, softmax and layer norm
-	Epsilon float32 // of Rsqrt and LayerNorm
+	Epsilon float32 // of Rsqrt, Inverse and LayerNorm
 	Alpha   float32 // of LeakyReLU and ELU
 	Low     float32 // of Clip
 	High    float32 // of Clip
@@ -207,6 +207,7 @@ type Layer struct {
 	Reps  Shape // of Tile
 	// OutputFirst has the result's buffer below the input's, as products have it.
 	OutputFirst bool
+	Release     Release
 }
 
 // Conv is a dense convolution.

@@ -34,8 +34,8 @@ func (p *plan) matmul() error {
 	}
 	for first := 0; first < rows; first += part {
 		m := min(part, rows-first)
-		src, dst := matrix(bar5, m, k), matrix(to.bar, m, n)
-		src.base, dst.base = first*x.row, first*y.row
+		src, dst := matrix(x.bar, m, k), matrix(to.bar, m, n)
+		src.base, dst.base = x.base+first*x.row, to.base+first*to.row
 		if err := p.product(m, k, n, src, dst); err != nil {
 			return err
 		}

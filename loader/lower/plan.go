@@ -53,7 +53,7 @@ func Compile(l Layer, w Weights) (*Lowered, error) {
 	}
 	b := &loader.Builder{
 		Procedure: "net",
-		Chain:     p.tasks.finish(),
+		Chain:     p.finish(),
 		Constants: p.constants,
 		Ports:     p.ports,
 		Scratch:   uint64(p.scratch),
@@ -77,6 +77,14 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 		return nil, err
 	}
 	return p, p.tasks.err()
+}
+
+// finish is the tasks in the form of the layer's compiler.
+func (p *plan) finish() []*regs.Descriptor {
+	if p.layer.Release == Release2023 {
+		return p.tasks.finish2023()
+	}
+	return p.tasks.finish()
 }
 
 // A plan is a program in the making.
@@ -174,7 +182,7 @@ func (m memory) port(name string, d loader.Direction, s Shape) loader.Port {
 // what OutputFirst turns.
 func (p *plan) input(name string, s Shape) memory {
 	bar := uint32(bar4)
-	if p.layer.OutputFirst {
+	if p.layer.OutputFirst || p.layer.Release == Release2023 {
 		bar = bar5
 	}
 	return p.port(name, loader.Input, bar, s, surface(bar, s))
@@ -182,7 +190,7 @@ func (p *plan) input(name string, s Shape) memory {
 
 func (p *plan) output(name string, s Shape) memory {
 	bar := uint32(bar5)
-	if p.layer.OutputFirst {
+	if p.layer.OutputFirst || p.layer.Release == Release2023 {
 		bar = bar4
 	}
 	return p.port(name, loader.Output, bar, s, surface(bar, s))

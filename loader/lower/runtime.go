@@ -42,8 +42,8 @@ func (p *plan) runtimeMatmul() error {
 				"split the reduction until they are at most %d and add the parts"}); err != nil {
 				return err
 			}
-			part := matrix(bar6, rows, k)
-			part.base = b*lhs.plane + first*lhs.row
+			part := matrix(lhs.bar, rows, k)
+			part.base = lhs.base + b*lhs.plane + first*lhs.row
 			var lanes []lane
 			if direct {
 				lanes = rowLanes(part, rows, k)
@@ -52,9 +52,9 @@ func (p *plan) runtimeMatmul() error {
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
-				src, dst := matrix(bar5, k, n), matrix(to.bar, rows, n)
-				src.base = b*rhs.plane + c*elementBytes
-				dst.base = b*result.plane + first*result.row + c*elementBytes
+				src, dst := matrix(rhs.bar, k, n), matrix(to.bar, rows, n)
+				src.base = rhs.base + b*rhs.plane + c*elementBytes
+				dst.base = to.base + b*to.plane + first*to.row + c*elementBytes
 				bar := uint32(barScratch)
 				if direct {
 					bar = lhs.bar

@@ -86,6 +86,9 @@ func (l *Layer) tabulated() bool { return l.Activation != 0 && l.Activation != R
 func (p *plan) apply(op Op, s Shape, x, y memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := activation(op, in, p.layer.Epsilon)
+	if p.beyondL2(in) {
+		t.narrow()
+	}
 	at := t.sourceTile()
 	rows, tile := p.tileHeight(in, s, pointwise, &at)
 	if err := p.checkTile(in, 1); err != nil {
@@ -106,7 +109,7 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 // activation is a pass-through task of an activation, without its operands and table.
 func activation(op Op, in regs.Shape, epsilon float32) *task {
 	mode := regs.PassThrough
-	if op == Rsqrt {
+	if op == Rsqrt || op == Inverse {
 		mode = regs.MantissaTable
 	}
 	t := engineTask(mode, in, in)
@@ -117,7 +120,7 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 	switch op {
 	case Exp:
 		n.PostScale = n.PostScale.WithPostScale(logE)
-	case Rsqrt:
+	case Rsqrt, Inverse:
 		n.AccBias = n.AccBias.WithAccBias(half(epsilon))
 	case ReLU:
 		t.activate(regs.ReLU)
@@ -225,7 +228,7 @@ func (p *plan) twoTasks(first func(regs.Shape) (*task, error), second func(regs.
 func (p *plan) power() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	square := Layer{Op: Mul, In: l.In, Second: Itself, SecondShape: l.In}
+	square := Layer{Op: Mul, In: l.In, Second: Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == Square {
 		return p.pieces(piece{square, &Weights{}, ports{"x": x, "y": y}})
 	}
