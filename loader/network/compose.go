@@ -129,7 +129,7 @@ func (n *nodeReader) result(i int, x operand) error {
 		if l := &n.net.Layers[k]; l.Output == x.name {
 			// The tensor is called as the file calls it.
 			l.Output = out
-			n.tensors[out] = s
+			n.tensors[out], n.alias[x.name] = s, out
 			for j := k + 1; j < len(n.net.Layers); j++ {
 				for q, in := range n.net.Layers[j].Inputs {
 					if in == x.name {

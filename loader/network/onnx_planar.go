@@ -40,6 +40,7 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Gather": (*nodeReader).gather, "Expand": (*nodeReader).expand, "Tile": (*nodeReader).tile, "Pad": (*nodeReader).pad,
 		"Resize": (*nodeReader).resize, "Upsample": (*nodeReader).resize,
 		"DepthToSpace": (*nodeReader).depthToSpace, "SpaceToDepth": (*nodeReader).spaceToDepth,
+		"LSTM": recurrent(4), "GRU": recurrent(3),
 		"ReduceProd": (*nodeReader).reduceProd, "ReduceL1": (*nodeReader).reduceL1,
 		"ReduceL2": (*nodeReader).reduceL2, "ReduceSumSquare": (*nodeReader).reduceSumSquare,
 		"ReduceLogSum": (*nodeReader).reduceLogSum, "ReduceLogSumExp": (*nodeReader).reduceLogSum,
@@ -58,8 +59,6 @@ func operatorTable() map[string]func(n *nodeReader) error {
 
 // refusals say why an operator is no layer, where more is to be said than that.
 var refusals = map[string]string{
-	"LSTM":    "a recurrent layer (LSTM); unroll it into matrix products",
-	"GRU":     "a recurrent layer (GRU); unroll it into matrix products",
 	"RNN":     "a recurrent layer (RNN); unroll it into matrix products",
 	"Atan":    "the engine's tables of it are off by up to 2e-2",
 	"ArgMax":  "it gives places, not fp16 values; the host does it",
