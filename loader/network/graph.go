@@ -251,7 +251,7 @@ func (l *Layer) absorb(next *Layer) bool {
 	default:
 		return false
 	}
-	if y.Second == lower.Scalar && constant {
+	if y.Second == lower.Scalar && constant && (y.Op == lower.Mul || y.Op == lower.Add) {
 		next.Weights.Second = slices.Repeat(next.Weights.Second, max(x.Cout, x.Columns))
 	}
 	switch {
