@@ -2,14 +2,18 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
+	"anesim/loader/e5"
 )
 
 // dumpFlags are the flags of dump.
@@ -24,7 +28,7 @@ type dumpFlags struct {
 func dumpCommand() *cobra.Command {
 	var f dumpFlags
 	c := &cobra.Command{
-		Use:   "dump FILE",
+		Use:   "dump FILE...",
 		Short: "Print a program's container, descriptors and registers",
 		Long: `Dump prints what a program says: memory and ports, then for each descriptor its
 header and the registers it writes, group by group with fields by name.
@@ -37,12 +41,27 @@ equal steps. A register that is not written keeps its value from the descriptor 
 With --text, dump prints the program as descriptor text, which anesim asm makes the same
 bytes of; docs/assembler.md describes it.
 
-Containers of other generations than the M1's print without their descriptors, whose
+FILE is a container, a bare chain, a firmware container, a program in the Linux driver's
+form, captured registers or a dispatch descriptor; - is standard input. Containers of
+other generations than the M1's print without their descriptors, whose
 layout is not known. Captured registers have no descriptors: their words stand by place in the image, and
 under "v10" in the JSON.`,
-		Args: oneFile,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("%s requires a file", c.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), args[0])
+			for i, name := range args {
+				if i > 0 && !f.json {
+					fmt.Fprintln(c.OutOrStdout())
+				}
+				if err := f.run(c.OutOrStdout(), c.InOrStdin(), name); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	s := c.Flags()
@@ -55,7 +74,7 @@ under "v10" in the JSON.`,
 	return c
 }
 
-func (f *dumpFlags) run(w io.Writer, name string) error {
+func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.firstWords != 0 && (f.firstWords < regs.HeaderWords || f.firstWords > regs.MaxWords) {
 		return usage("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
 	}
@@ -63,8 +82,15 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 		return usage("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
 	}
 	options := loader.Options{FirstWords: f.firstWords, Procedure: f.procedure, Inspect: true}
-	p, err := options.Open(name)
+	file, err := fileOrStdin(stdin, name)
 	if err != nil {
+		return err
+	}
+	p, err := options.Read(filepath.Base(name), bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		if e, broken := e5.Read(file); broken == nil && !f.text && !f.json {
+			return dumpDispatch(w, name, e)
+		}
 		return inFile(name, err)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
@@ -89,6 +115,18 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 		return inFile(name, err)
 	}
 	return b.Flush()
+}
+
+// fileOrStdin is a whole file, standard input for "-".
+func fileOrStdin(stdin io.Reader, name string) ([]byte, error) {
+	if name != "-" {
+		return readFile(name)
+	}
+	b, err := readAll(stdin)
+	if err != nil {
+		return nil, inFile(stdinName, err)
+	}
+	return b, nil
 }
 
 // A dumper prints a program.
