@@ -26,6 +26,7 @@ type Dispatch struct {
 	Wake        clock.Nanoseconds     // what the gap made it wait
 	Energy      clock.Nanojoules      // its own, whatever it does
 	Descriptors []hw.DescriptorReport // what it ran, up to a fault
+	Outputs     []Output              // of a program with state, where values are computed
 }
 
 // A Span is a stretch of a run's wall time at one power.
@@ -55,12 +56,14 @@ type Part struct {
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
 // where those that take no time are left out. The engine draws Waiting while it idles
-// with the rails on, while it wakes and while the host works; nothing with the rails off.
+// with the rails on, while it wakes and while the host works, less and less the longer each
+// takes; nothing with the rails off.
 // The host's time is taken to be all before the descriptors, and has the dispatch's own
 // energy too. Without a host nothing on the wall clock holds that: it is then a span
 // of no time, "dispatch", so that the spans' energies are still all there is.
 type Timeline struct {
-	Waiting func(engines int) float64 // watts: Chip.Waiting
+	// Waiting is the energy of a wait after work on a number of engines: Chip.Waiting.
+	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
 	// Label says what a descriptor's span is; nil for its index and operation.
 	Label func(*hw.DescriptorReport) string
 
@@ -73,12 +76,13 @@ type Timeline struct {
 
 // Add adds a dispatch and the host's part of it.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
-	waiting := l.Waiting(hw.Engines(d.Descriptors))
-	l.part(&l.Idle, d.Waiting, waiting, 0, "idle")
+	engines := hw.Engines(d.Descriptors)
+	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
+	l.part(&l.Idle, d.Waiting, waiting(d.Waiting), 0, "idle")
 	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
-	l.part(&l.Wake, d.Wake, waiting, 0, "wake")
+	l.part(&l.Wake, d.Wake, waiting(d.Wake), 0, "wake")
 	if host > 0 {
-		l.part(&l.Host, host, waiting, d.Energy, "host")
+		l.part(&l.Host, host, waiting(host), d.Energy, "host")
 	} else {
 		l.span(0, d.Energy, "dispatch")
 	}
@@ -94,12 +98,11 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	}
 }
 
-// part adds a span of a kind at a power, with energy of another source in it.
-func (l *Timeline) part(p *Part, time clock.Nanoseconds, watts float64, more clock.Nanojoules, what string) {
+// part adds a span of a kind, with energy of another source in it.
+func (l *Timeline) part(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return
 	}
-	energy := clock.Nanojoules(watts * float64(time))
 	p.Time += time
 	p.Energy += energy
 	l.span(time, energy+more, what)

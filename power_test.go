@@ -95,8 +95,10 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 					}
 				}
 				wall := r.Time + n*(tc.idle+tc.wake+tc.host)
-				waiting := min(tc.idle, 100*ms) + tc.wake + tc.host
-				total := float64(r.Energy) + chip.Waiting(hw.Engines(r.Descriptors))*float64(n*waiting)
+				total := float64(r.Energy)
+				for _, wait := range [...]clock.Nanoseconds{min(tc.idle, 100*ms), tc.wake, tc.host} {
+					total += float64(n) * float64(chip.Waiting(hw.Engines(r.Descriptors), wait))
+				}
 				if !sameSum(float64(at), float64(wall)) || !sameSum(energy, total) || !sameSum(power, total) || descriptors != len(r.Descriptors) {
 					t.Errorf("%s, %+v: spans of %v, %g nJ, by power %g nJ, %d descriptors; want %v, %g nJ, %d",
 						p.Name, tc, at, energy, power, descriptors, wall, total, len(r.Descriptors))
@@ -112,7 +114,7 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 
 // A timeline in full.
 func TestTimeline(t *testing.T) {
-	l := Timeline{Waiting: func(int) float64 { return 0.5 }, Label: func(d *hw.DescriptorReport) string { return "work" }}
+	l := Timeline{Waiting: func(_ int, t clock.Nanoseconds) clock.Nanojoules { return clock.Nanojoules(t / 2) }, Label: func(d *hw.DescriptorReport) string { return "work" }}
 	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.DescriptorReport{{Time: 10, Energy: 70}}}
 	l.Add(&d, 50)
 	l.Add(&Dispatch{Energy: 100}, 0)

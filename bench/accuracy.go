@@ -21,8 +21,12 @@ type Accuracy struct {
 	Unmodelled []error    // the others: an *UnmodelledError, or one of the lowering
 
 	Tiers, Ops []Group // of latencies; tiers end with T0+T1 and all
-	Sessions   []Group // of latencies, by the host preset of the machine and its software
+	Sessions   []Group // of latencies, by session
 	Energy     []Group // of energies, by operation; the last two are the main ones and all
+	// States are of latencies of rows whose source has the mean of a sustained loop too:
+	// cold ones, whose least call took longer than that, against both times, and warm
+	// ones. "all, at speed" is all rows, each against the lesser of its two times.
+	States []Group
 	// Roofline, Columns and Vendor are baselines on the same latencies: the larger of
 	// arithmetic and bytes at their peak rates, the columns of the vendor's cost dump, and
 	// the vendor compiler's estimate.
@@ -40,7 +44,7 @@ func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 }
 
 func (a *Accuracy) summarize(p *Presets) error {
-	tiers, ops, energy := make(groups), make(groups), make(groups)
+	tiers, ops, energy, states := make(groups), make(groups), make(groups), make(groups)
 	roof, columns, vendor, sessions := make(groups), make(groups), make(groups), make(groups)
 	for i := range a.Rows {
 		r := &a.Rows[i]
@@ -49,7 +53,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 			names := tierNames(row.Tier)
 			tiers.add(r.Time, names...)
 			ops.add(r.Time, row.Op)
-			sessions.add(r.Time, r.Sample.Host)
+			sessions.add(r.Time, r.Sample.Session)
+			states.addState(r)
 			chip := p.Chips[r.Sample.Chip]
 			roof.add(Pair{r.Sample.roofline(&chip), r.Time.Reference}, names...)
 			e := p.Estimate(r.Sample)
@@ -68,10 +73,11 @@ func (a *Accuracy) summarize(p *Presets) error {
 		from groups
 		last []string
 	}{
-		{&a.Tiers, tiers, []string{"T0+T1", "all"}}, {&a.Ops, ops, nil},
+		{&a.Tiers, tiers, tierOrder}, {&a.Ops, ops, nil},
 		{&a.Energy, energy, []string{"matmul+conv+decode", "all"}},
 		{&a.Sessions, sessions, nil},
-		{&a.Roofline, roof, []string{"T0+T1", "all"}}, {&a.Columns, columns, []string{"T0+T1", "all"}}, {&a.Vendor, vendor, []string{"T0+T1", "all"}},
+		{&a.States, states, nil},
+		{&a.Roofline, roof, tierOrder}, {&a.Columns, columns, tierOrder}, {&a.Vendor, vendor, tierOrder},
 	} {
 		var err error
 		if *x.to, err = x.from.summaries(x.last); err != nil {
@@ -79,6 +85,26 @@ func (a *Accuracy) summarize(p *Presets) error {
 		}
 	}
 	return nil
+}
+
+// addState adds a row to the groups of its state.
+func (g groups) addState(r *Residual) {
+	row := r.Sample.Row
+	speed := Pair{r.Time.Model, row.Warm() * 1e3}
+	if row.Tier != "T3" {
+		g.add(speed, "all, at speed")
+		if row.Tier == "T0" || row.Tier == "T1" {
+			g.add(speed, "T0+T1, at speed")
+		}
+	}
+	switch {
+	case row.Cold():
+		g.add(r.Time, "cold, by least call")
+		g.add(speed, "cold, by sustained mean")
+	case row.Sustained > 0:
+		g.add(r.Time, "warm, by least call")
+		g.add(Pair{r.Time.Model, row.Sustained * 1e3}, "warm, by sustained mean")
+	}
 }
 
 // tierNames are the groups of a row's tier. Rows without a full shape count in no other.
@@ -108,9 +134,8 @@ func (g groups) add(p Pair, names ...string) {
 
 // summaries are the groups' in the order of their names, some of them last.
 func (g groups) summaries(last []string) ([]Group, error) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(g)), func(n string) bool { return slices.Contains(last, n) })
 	var out []Group
-	for _, n := range append(names, last...) {
+	for _, n := range sorted(slices.Collect(maps.Keys(g)), last) {
 		s, err := Summarize(g[n])
 		if err != nil {
 			return nil, err
@@ -121,6 +146,21 @@ func (g groups) summaries(last []string) ([]Group, error) {
 	}
 	return out, nil
 }
+
+// sorted are names in order, some of them last.
+func sorted(names, last []string) []string {
+	slices.Sort(names)
+	first := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(last, n) })
+	for _, n := range last {
+		if slices.Contains(names, n) {
+			first = append(first, n)
+		}
+	}
+	return first
+}
+
+// tierOrder are the groups of tiers that stand last.
+var tierOrder = []string{"T0+T1", "all"}
 
 // roofline is the naive estimate in nanoseconds: every multiply-accumulate at the peak
 // rate or every input, weight and output once at the memory's, whichever is longer.

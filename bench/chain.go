@@ -26,6 +26,7 @@ type Step struct {
 type Chain struct {
 	Steps []Step
 	Host  host.Load
+	Zero  float64 // share of multiply-accumulates one of whose operands is zero
 }
 
 // descriptors yields every descriptor of steps with how often it runs in all.

@@ -4,9 +4,9 @@
 //
 //	Layer --Build--> Workload --Run(workers)-->  halves        MAC/s
 //	                    |
-//	       packed lanes, regs.Groups, tiles.Convolution: no program, no device
+//	       coefficient lanes, regs.Groups, tiles.Convolution: no program, no device
 //
-//	golden cases --> hw/mac, hw/planar, tools/machine          equal or not
+//	golden cases --> hw/mac, hw/planar, the root               equal or not
 //	reports      --> Summary (median, 90th percentile, share)  how far
 //
 //	measured.Rows --Lowerer--> Chain (descriptors x count, host load)
@@ -14,7 +14,7 @@
 //	                              v
 //	                           Estimate --Compare--> Accuracy
 //	                              ^
-//	                Fit: constants of hw and host, each shape left out once
+//	                Fit (a test): constants of hw and host, each shape and session left out once
 //
 // # Accuracy
 //
@@ -24,11 +24,15 @@
 //	go test ./bench -run 'TestCalibration$' -calibrate
 //	go test ./bench -run Derived -update
 //
-// writes hw/fitted_gen.go, host/fitted_gen.go and residuals.txt, the errors of fits that
-// had not seen a row's shape. The search starts from a study's constants and keeps each
+// writes hw/fitted_gen.go, hw/host/fitted_gen.go and residuals.txt, what fits made of each
+// row that had not seen its shape, and that had not seen its session: a machine with its
+// software, whose host constants are then those of the machine's other sessions, or pooled
+// over other machines. A constant that makes left-out errors larger is dropped. The search starts from a study's constants and keeps each
 // within what is physical; the loss is Huber's on relative errors; a simplex of gonum
 // moves the engine's constants from several starts, hosts are solved for inside, drawn to
-// floors that were measured by themselves. What measurements or decompiled tables give is
+// floors that were measured by themselves. A call whose least time exceeds the mean of its
+// loop was cold, and is fitted by the mean. The rail's energy in a wait lets go with a hold
+// time of each machine. What measurements or decompiled tables give is
 // not fitted. A row that stays far off is a known gap with a test of its own, never a case
 // of its own.
 //

@@ -15,6 +15,7 @@ type Estimate struct {
 	Energy       clock.Nanojoules
 	Descriptors  int
 	MACs         uint64            // without those that sparse weights skip
+	ZeroMACs     uint64            // of them, those with an operand of zero
 	Lookups, L2  uint64            // table look-ups, bytes of the scratchpad
 	Engines      int               // the most at work
 	Spared       clock.Nanoseconds // engines not at work, times how long
@@ -80,6 +81,14 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
+// holding is a chip whose rail holds for as long as a host's software lets it.
+func holding(c hw.Chip, h host.Host) hw.Chip {
+	if h.Hold.Value > 0 {
+		c.HoldTime = h.Hold
+	}
+	return c
+}
+
 // Estimate times a chain, descriptor by descriptor, and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
@@ -91,16 +100,20 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	e.Engine += last.Time - time
 	e.Energy += last.Energy - energy
 	e.Host = h.Time(c.Host)
-	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + clock.Nanojoules(chip.Waiting(e.Engines)*float64(e.Host))
+	chip = holding(chip, h)
+	e.ZeroMACs = uint64(float64(c.Zero) * float64(e.MACs))
+	e.Energy -= clock.Nanojoules((chip.MACEnergy.Value - chip.ZeroMACEnergy.Value) * float64(e.ZeroMACs) / 1e3)
+	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + chip.Waiting(e.Engines, e.Host)
 	return e
 }
 
 // A Sample is a row with its chain.
 type Sample struct {
-	Row   *measured.Row
-	Chain *Chain
-	Chip  string
-	Host  string
+	Row     *measured.Row
+	Chain   *Chain
+	Chip    string
+	Host    string // preset
+	Session string
 }
 
 // Samples lowers the rows. Those that no chain is built for come back as errors, a
@@ -118,7 +131,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "neither latency nor energy was published"})
 			continue
 		}
-		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r)})
+		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})
 	}
 	return samples, unmodelled
 }

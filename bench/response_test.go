@@ -205,7 +205,7 @@ func energy(d *hw.DescriptorReport) float64       { return float64(d.Energy) }
 // half the bandwidth the array takes what it took, and waits: for its coefficients, which
 // no longer come early, and as long again for what it waited for before.
 func TestBoundsDecide(t *testing.T) {
-	p := realProgram(t, "text/conv_probe_k3_c256_n256_s64_st1_g1_bias0_same.text.bin")
+	p := lowering(t, windowed(256, 64, 256))
 	of := func(change func(*hw.Chip)) *hw.DescriptorReport {
 		c := hw.M1()
 		change(&c)
@@ -253,7 +253,7 @@ func TestL2SizeDecides(t *testing.T) {
 // Rows of a source that stand on the same banks are read one after the other, and so are
 // those of a result written; the skew that the compiler adds is what spreads them.
 func TestConflictingStridesCost(t *testing.T) {
-	p := realProgram(t, "text/conv_probe_k3_c256_n256_s32_st1_g1_bias0_same.text.bin")
+	p := lowering(t, windowed(256, 32, 256))
 	of := func(register string, stride uint32) *hw.DescriptorReport {
 		o, err := firmware.ParseOverride(fmt.Sprintf("L2.%s=%#x", register, stride))
 		if err != nil {

@@ -1,11 +1,14 @@
 package bench
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"anesim"
 	"anesim/hw"
+	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"
@@ -67,10 +70,62 @@ func example(t testing.TB, name string) *loader.Program {
 	return p
 }
 
-// everyProgram is the examples and the real programs.
+// lowerings are programs that package lower writes: each uses some unit that the examples
+// leave alone (tables, strided rows in the L2, kernels of more than one part, products of
+// two inputs).
+func lowerings(t testing.TB) []*loader.Program {
+	t.Helper()
+	of := func(l lower.Layer) *loader.Program { return lowering(t, l) }
+	plane := lower.Shape{N: 1, C: 64, H: 24, W: 24}
+	return []*loader.Program{
+		of(windowed(64, 24, 64)),
+		of(windowed(256, 32, 256)),
+		of(lower.Conv(plane, 128, lower.Valid(1, 1))),
+		of(lower.Product(48, 512, 512, lower.Constant)),
+		of(lower.Product(32, 64, 128, lower.Runtime)),
+		of(lower.Unary(lower.Sigmoid, plane)),
+		of(lower.Binary(lower.Mul, plane, plane)),
+		of(lower.Reduction(lower.Softmax, plane, lower.AxisW)),
+		of(lower.Reduction(lower.ReduceSum, plane, lower.AxisH)),
+	}
+}
+
+// lowering is the program of one layer, its weights ones.
+func lowering(t testing.TB, l lower.Layer) *loader.Program {
+	t.Helper()
+	w := lower.Weights{Dense: true, Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}
+	switch l.Op {
+	case lower.Convolution:
+		w.Filter = scattered(l.Cout*l.In.C*l.Window.Kh*l.Window.Kw, 0)
+	case lower.MatMul:
+		w.Filter = scattered(l.In.W*l.Columns, 0)
+	case lower.Sigmoid:
+		w.Table = table(mac.Sigmoid)
+	}
+	p, err := lower.Lower(l, w)
+	if err != nil {
+		t.Fatalf("%+v: %v", l, err)
+	}
+	p.Name = fmt.Sprintf("%v of %v", l.Op, l.In)
+	return p
+}
+
+// windowed is a 3x3 convolution of a square source whose result has its extent.
+func windowed(c, side, cout int) lower.Layer {
+	in := lower.Shape{N: 1, C: c, H: side, W: side}
+	return lower.Conv(in, cout, lower.Same(3, 1, in))
+}
+
+func table(a mac.Activation) []byte {
+	t, _ := mac.TableOf(a)
+	b := t.Encode()
+	return b[:]
+}
+
+// everyProgram is the examples, the lowerings and the real programs.
 func everyProgram(t testing.TB) []*loader.Program {
 	t.Helper()
-	return append(examples(t), realPrograms(t)...)
+	return slices.Concat(examples(t), lowerings(t), realPrograms(t))
 }
 
 func run(t testing.TB, p *loader.Program, o anesim.Options) *anesim.Result {

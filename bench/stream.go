@@ -7,8 +7,7 @@ import (
 )
 
 // This file builds descriptors that package lower does not make: passes over tensors
-// beyond the L2, products with a cache of keys for a batch of heads, and kernels too long
-// to pack. They have the registers that time, bytes and energy depend on, no addresses.
+// beyond the L2 and products with a cache of keys for a batch of heads. They have the registers that time, bytes and energy depend on, no addresses.
 
 // pass is a planar task over m rows of k elements.
 func pass(form regs.PlanarForm, m, k int, read, write bool) Step {
@@ -49,6 +48,7 @@ func extent(g *regs.Groups, s regs.Shape) {
 	fold(&s.Height, &s.Channels, maxExtent)
 	fold(&s.Channels, &s.Groups, maxChannels)
 	c := &g.Common
+	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.InDim = c.InDim.WithWin(uint32(s.Width)).WithHin(uint32(s.Height))
 	c.OutDim = c.OutDim.WithWout(uint32(s.Width)).WithHout(uint32(s.Height))
 	c.Cin, c.Cout = c.Cin.WithCin(uint32(s.Channels)), c.Cout.WithCout(uint32(s.Channels))
@@ -59,7 +59,9 @@ func extent(g *regs.Groups, s regs.Shape) {
 func moves(t *regs.Task, read, write bool) {
 	g := &t.Groups
 	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
-	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(read)
+	if read {
+		g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true).WithDepMode(3)
+	}
 	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(write)
 }
 
@@ -142,20 +144,6 @@ func kernel(g *regs.Groups, n uint64) {
 		g.KernelDMASrc.CoeffDMAConfig[i] = g.KernelDMASrc.CoeffDMAConfig[i].WithEn(true)
 		g.KernelDMASrc.CoeffBfrSize[i] = g.KernelDMASrc.CoeffBfrSize[i].WithBytes(lane)
 	}
-}
-
-// stream is a product of one row of k elements with a kernel of k x n.
-func stream(k, n int) Step {
-	s := Step{Task: new(regs.Task), Count: 1}
-	g := &s.Task.Groups
-	extent(g, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 1})
-	g.Common.Cin, g.Common.Cout = g.Common.Cin.WithCin(uint32(k)), g.Common.Cout.WithCout(uint32(n))
-	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
-	g.Common.ConvCfg = g.Common.ConvCfg.WithOCGSize(4)
-	kernel(g, fp16(k*n))
-	moves(s.Task, true, true)
-	s.Task.Bases.Kernel = constants
-	return s
 }
 
 // weightBits are the bits of a weight by format, 0 for formats that are not known.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // A Pair is one number of the model beside the number it is held against, in one unit.
@@ -65,11 +63,17 @@ func Summarize(pairs []Pair) (Summary, error) {
 	}, nil
 }
 
-// quantile is the quantile at p of sorted values. Gonum puts value i of n at i/n, from 1
-// on; ours stands at (i-1)/(n-1).
+// quantile is the quantile at p of sorted values: value i of n stands at i/(n-1), from 0 on,
+// with straight lines between. No product is fused with a sum, so that it is the same on
+// every machine; the library's is not.
 func quantile(p float64, sorted []float64) float64 {
-	n := float64(len(sorted))
-	return stat.Quantile(min(1, (p*(n-1)+1)/n), stat.LinInterp, sorted, nil)
+	at := float64(p * float64(len(sorted)-1))
+	i := int(at)
+	if i >= len(sorted)-1 {
+		return sorted[len(sorted)-1]
+	}
+	part := at - float64(i)
+	return float64(sorted[i]*(1-part)) + float64(sorted[i+1]*part)
 }
 
 // String is the summary on one line, errors in per cent.

@@ -36,12 +36,15 @@ type Chip struct {
 
 	DispatchEnergy evidence.Constant
 	MACEnergy      evidence.Constant
+	ZeroMACEnergy  evidence.Constant
 	TableEnergy    evidence.Constant
 	L2Energy       evidence.Constant
 	DRAMEnergy     evidence.Constant
 	ActivePower    evidence.Constant
 	WaitPower      evidence.Constant
+	HoldTime       evidence.Constant
 	EngineStep     evidence.Constant
+	EngineHold     evidence.Constant
 
 	WakeGap  evidence.Constant
 	WakeTime evidence.Constant
@@ -66,7 +69,8 @@ func M1() Chip {
 	c.MACEnergy = evidence.New(m1MACEnergy, "pJ/MAC", evidence.Fitted, energies)
 	c.DRAMEnergy = evidence.New(m1DRAMEnergy, "pJ/B", evidence.Fitted, energies)
 	c.ActivePower = evidence.New(m1ActivePower, "W", evidence.Fitted, energies)
-	c.WaitPower = evidence.New(m1WaitPower, "W", evidence.Fitted, energies+"; powered while the host works, in no descriptor")
+	c.WaitPower = evidence.New(m1WaitPower, "W", evidence.Fitted, energies+"; drawn by the rail after work, before it lets go, in no descriptor")
+	c.HoldTime = evidence.New(m1HoldTime, "ns", evidence.Fitted, energies+"; the mean of the sessions', which are their hosts' Hold")
 	return c
 }
 
@@ -81,7 +85,8 @@ func M1Max() Chip {
 	c.MACEnergy = evidence.New(m1maxMACEnergy, "pJ/MAC", evidence.Fitted, energies)
 	c.DRAMEnergy = evidence.New(m1maxDRAMEnergy, "pJ/B", evidence.Fitted, energies)
 	c.ActivePower = evidence.New(m1maxActivePower, "W", evidence.Fitted, energies)
-	c.WaitPower = evidence.New(m1maxWaitPower, "W", evidence.Fitted, energies+"; powered while the host works, in no descriptor")
+	c.WaitPower = evidence.New(m1maxWaitPower, "W", evidence.Fitted, energies+"; drawn by the rail after work, before it lets go, in no descriptor")
+	c.HoldTime = evidence.New(m1maxHoldTime, "ns", evidence.Fitted, energies+"; the mean of the sessions', which are their hosts' Hold")
 	return c
 }
 
@@ -102,7 +107,10 @@ func h13() Chip {
 		TileRate:      evidence.New(50e9, "B/s", evidence.Assumed, "what the transfers that the tile DMA keeps outstanding allow, each way: at least the 40e9 of the 96-layer chain; fits are indifferent from 40e9 to 68e9"),
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "one coefficient lane's, by the transfers it keeps outstanding: at least a sixteenth of the measured weight stream, 3.75e9"),
 
-		EngineStep:  evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each engine more that the calls of a dispatch-bound loop use (guide, core scaling; on the H13g)"),
+		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each engine more that the calls of a dispatch-bound loop use (guide, core scaling; on the H13g)"),
+		EngineHold:    evidence.New(2e6, "ns", evidence.Assumed, "how long an engine that was at work draws its step; loops of 0.2 ms show the whole step, longer calls none that the rail does not"),
+		ZeroMACEnergy: evidence.New(0.1, "pJ/MAC", evidence.Assumed, "a multiply-accumulate whose operand is zero: the 16 layers of row r0119, half of whose operands a ReLU made zero, have room for no more"),
+
 		TableEnergy: evidence.New(2, "pJ/look-up", evidence.Assumed, "a multiplication and an addition; no row decides it"),
 		L2Energy:    evidence.New(1, "pJ/B", evidence.Assumed, "the order of an on-chip memory of this size; no row decides it"),
 
@@ -112,12 +120,6 @@ func h13() Chip {
 		ColdWake: evidence.New(260e6, "ns", evidence.Measured, "first call after 5 s idle (row r0173)"),
 		RailsOff: evidence.New(100e6, "ns", evidence.Assumed, "idle is rails off, 0 W (measured); when the rails go off after the last dispatch is taken to be where the wake cost stops rising"),
 	}
-}
-
-// Waiting is the power in watts while the host works between a chain's dispatches: the
-// engines that the chain leaves alone do not draw their step.
-func (c *Chip) Waiting(engines int) float64 {
-	return max(0, c.WaitPower.Value-float64(c.EngineStep.Value*float64(tiles.Engines-engines)))
 }
 
 // Chips returns the presets.

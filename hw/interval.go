@@ -2,40 +2,66 @@ package hw
 
 import "anesim/hw/clock"
 
-// A spread is how far measured times of a kind of descriptor lie from the model's: the
-// 10th and 90th percentile of measured over estimated, of rows whose shape the fit had
-// not seen and whose time is mostly the engine's.
-type spread struct{ low, high float64 }
-
-// Interval bounds the descriptor's time: four of five measurements of its kind lie
-// within (from leave-one-shape-out residuals).
-func (d *DescriptorReport) Interval() (low, high clock.Nanoseconds) {
-	s := spreadOf(d)
-	return clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high))
+// An Interval bounds a time of the engine: four of five measurements lie within. It rests
+// on the left-out errors of so many measured rows.
+type Interval struct {
+	Low, High clock.Nanoseconds
+	Rows      int
 }
 
-// Interval bounds the engine's time. Errors of descriptors are taken to go together, as
-// those of a wrong constant do.
-func (r *Report) Interval() (low, high clock.Nanoseconds) {
+// A spread is how far measured times of a kind of descriptor lie from the model's: the
+// 10th and 90th percentile of measured over estimated time of the engine, of rows whose
+// session the fit had not seen and whose time is mostly the engine's.
+type spread struct {
+	low, high float64
+	rows      int
+}
+
+// Bounds is the interval of the descriptor's time.
+func (d *DescriptorReport) Bounds() Interval {
+	s := spreadOf(d)
+	return Interval{clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high)), s.rows}
+}
+
+// Bounds is the interval of the engine's time. Errors of descriptors are taken to go
+// together, as those of a wrong constant do; it rests on as many rows as the descriptors'
+// that rests on the fewest.
+func (r *Report) Bounds() Interval {
+	var sum Interval
 	for i := range r.Descriptors {
-		l, h := r.Descriptors[i].Interval()
-		low, high = low+l, high+h
+		b := r.Descriptors[i].Bounds()
+		sum.Low, sum.High = sum.Low+b.Low, sum.High+b.High
+		if sum.Rows == 0 || b.Rows < sum.Rows {
+			sum.Rows = b.Rows
+		}
 	}
-	return low, high
+	return sum
+}
+
+// Interval is Bounds without its rows.
+func (d *DescriptorReport) Interval() (low, high clock.Nanoseconds) {
+	b := d.Bounds()
+	return b.Low, b.High
+}
+
+// Interval is Bounds without its rows.
+func (r *Report) Interval() (low, high clock.Nanoseconds) {
+	b := r.Bounds()
+	return b.Low, b.High
 }
 
 // spreadOf is the spread of a descriptor's kind: convolutions with a window, those of one
-// pixel, products with the exchanges and copies that prepare them, and passes over a
+// pixel, products with the transpositions and copies that prepare them, and passes over a
 // tensor.
 func spreadOf(d *DescriptorReport) spread {
 	switch d.Op {
 	case Conv:
 		if d.Shape.Kh*d.Shape.Kw > 1 {
-			return spread{windowLow, windowHigh}
+			return spread{windowLow, windowHigh, windowRows}
 		}
-		return spread{pointLow, pointHigh}
+		return spread{pointLow, pointHigh, pointRows}
 	case MatMul, Pass, Copy:
-		return spread{productLow, productHigh}
+		return spread{productLow, productHigh, productRows}
 	}
-	return spread{passLow, passHigh}
+	return spread{passLow, passHigh, passRows}
 }

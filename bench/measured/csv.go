@@ -12,11 +12,52 @@ import (
 
 // ReadCSV reads rows from a file with a header line. Columns are known by name: tier, id,
 // chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
-// weight_format, latency_us, gflops, power_w, energy_mj, dram_bytes, source, notes; others
+// weight_format, latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source, notes; others
 // are ignored, and all but op and latency_us may be missing. Of the notes, "zero-copy" and
 // "per-layer slope" say that a latency has no host part, "VALID padding" that a
-// convolution has no padding. Errors are a *RowError or the reader's.
+// convolution has no padding. Errors are a *RowError or the reader's; one of more than
+// MaxBytes or MaxRows is read no further.
 func ReadCSV(r io.Reader) ([]Row, error) {
+	b := &bounded{from: r, left: MaxBytes}
+	rows, err := readCSV(b)
+	if b.over {
+		return nil, &RowError{len(rows) + 2, fmt.Sprintf("more than %d bytes", MaxBytes), nil}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// A file of rows has at most so many bytes and rows.
+const (
+	MaxBytes = 16 << 20
+	MaxRows  = 1 << 16
+)
+
+// bounded ends a reader after so many bytes.
+type bounded struct {
+	from io.Reader
+	left int
+	over bool // there was more
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		var one [1]byte
+		n, err := b.from.Read(one[:])
+		b.over = b.over || n > 0
+		if n > 0 {
+			err = io.EOF
+		}
+		return 0, err
+	}
+	n, err := b.from.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func readCSV(r io.Reader) ([]Row, error) {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
 	c.FieldsPerRecord = -1
@@ -43,9 +84,12 @@ func ReadCSV(r io.Reader) ([]Row, error) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		line, _ := c.FieldPos(0)
+		if len(out) == MaxRows {
+			return nil, &RowError{line, fmt.Sprintf("more than %d rows", MaxRows), nil}
+		}
 		row, err := rowOf(func(name string) string {
 			if i, ok := columns[name]; ok && i < len(record) {
 				return strings.TrimSpace(record[i])
@@ -88,7 +132,7 @@ func rowOf(cell func(string) string, line int) (Row, error) {
 		name string
 		to   *float64
 	}{
-		{"latency_us", &r.Latency}, {"power_w", &r.Power}, {"energy_mj", &r.Energy}, {"gflops", &r.GFLOPS}, {"dram_bytes", &bytes},
+		{"latency_us", &r.Latency}, {"iter_us", &r.Sustained}, {"power_w", &r.Power}, {"energy_mj", &r.Energy}, {"gflops", &r.GFLOPS}, {"dram_bytes", &bytes},
 	} {
 		if v := cell(d.name); v != "" {
 			x, err := strconv.ParseFloat(v, 64)

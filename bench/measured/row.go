@@ -23,14 +23,29 @@ type Row struct {
 	Weights string // format, empty when the source does not say
 	// NoHost says that the latency has no host part: a zero-copy loop, or a slope per
 	// layer.
-	NoHost  bool
-	Valid   bool    // a convolution without padding
-	Latency float64 // microseconds, 0 when it was not published
-	Power   float64 // watts of the engine's rail, 0 when not published
-	Energy  float64 // millijoules of the engine's rail, 0 when not published
-	Bytes   uint64  // of device memory a dispatch moves, 0 when not published
-	GFLOPS  float64 // published in place of a latency
-	Source  string
+	NoHost    bool
+	Valid     bool    // a convolution without padding
+	Latency   float64 // microseconds, the least wall time of a call; 0 when not published
+	Sustained float64 // microseconds, the mean of calls in a loop; 0 when not published
+	Power     float64 // watts of the engine's rail, 0 when not published
+	Energy    float64 // millijoules of the engine's rail, 0 when not published
+	Bytes     uint64  // of device memory a dispatch moves, 0 when not published
+	GFLOPS    float64 // published in place of a latency
+	Source    string
+}
+
+// Cold reports that the published latency, the least of some calls, exceeds the mean of a
+// loop of them: those calls were made before the engine or its memory had come up to
+// speed.
+func (r *Row) Cold() bool { return r.Sustained > 0 && r.Latency > r.Sustained }
+
+// Warm is the latency in microseconds of a call that finds the engine at speed: the least
+// of what was published.
+func (r *Row) Warm() float64 {
+	if r.Cold() {
+		return r.Sustained
+	}
+	return r.Latency
 }
 
 // A RowError is a line or a cell that is not a row.

@@ -28,12 +28,12 @@ func parse(text string) ([]Row, error) {
 			sources[f[1]] = f[2]
 			continue
 		}
-		if len(f) != 10 {
-			return nil, &RowError{n, fmt.Sprintf("%d fields, want 10", len(f)), nil}
+		if len(f) != 11 {
+			return nil, &RowError{n, fmt.Sprintf("%d fields, want 11", len(f)), nil}
 		}
-		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[9]]}
+		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[10]]}
 		if r.Source == "" {
-			return nil, &RowError{n, fmt.Sprintf("source %q is not listed", f[9]), nil}
+			return nil, &RowError{n, fmt.Sprintf("source %q is not listed", f[10]), nil}
 		}
 		for _, word := range strings.Fields(f[5]) {
 			name, v, _ := strings.Cut(word, "=")
@@ -41,7 +41,7 @@ func parse(text string) ([]Row, error) {
 				return nil, &RowError{n, name, err}
 			}
 		}
-		for i, dst := range [...]*float64{&r.Latency, &r.Power, &r.Energy} {
+		for i, dst := range [...]*float64{&r.Latency, &r.Sustained, &r.Power, &r.Energy} {
 			if v := f[6+i]; v != "-" {
 				var err error
 				if *dst, err = strconv.ParseFloat(v, 64); err != nil {

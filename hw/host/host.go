@@ -24,10 +24,24 @@ type Host struct {
 	// Memory is microseconds a megabyte that the engine moves: what memory left in a slow
 	// state adds.
 	Memory evidence.Constant
+	// Spill is microseconds more a megabyte of fp16 outputs beyond those whose fp32 copy a
+	// cache holds.
+	Spill evidence.Constant
+
+	// Hold is for how long the engine's rail holds after work before it lets go, in
+	// nanoseconds: how the machine's software sets it. 0 is what the chip has.
+	Hold evidence.Constant
 }
 
+// spillBytes are the fp16 outputs whose fp32 copy fills the 8 MiB system cache of the M1.
+const spillBytes = 4 << 20
+
+// StateTerms are the places of constants that stand for the state a session found memory
+// in, not for its machine: they say nothing of another session.
+func StateTerms() []int { return []int{3, 6} }
+
 // numTerms is the number of constants.
-const numTerms = 7
+const numTerms = 8
 
 // A Vector is a value for each constant, in the order of Constants.
 type Vector [numTerms]float64
@@ -45,7 +59,7 @@ type Load struct {
 func (l Load) Terms() Vector {
 	return Vector{
 		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,
-		float64(l.Zero) / 1e3, float64(l.Subnormal) / 1e3, float64(l.Moved) / 1e6,
+		float64(l.Zero) / 1e3, float64(l.Subnormal) / 1e3, float64(l.Moved) / 1e6, max(0, float64(l.Out)-spillBytes) / 1e6,
 	}
 }
 
@@ -59,7 +73,7 @@ func (h *Host) Time(l Load) clock.Nanoseconds {
 }
 
 func (h *Host) constants() [numTerms]*evidence.Constant {
-	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory}
+	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory, &h.Spill}
 }
 
 // Values are the constants, in the order of Constants.
@@ -80,12 +94,13 @@ func (h *Host) Set(values Vector) {
 // Constants yields every constant by name.
 func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
-		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory"}
+		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory", "HostSpill"}
 		for i, c := range h.constants() {
 			if !yield(names[i], *c) {
 				return
 			}
 		}
+		yield("HostHold", h.Hold)
 	}
 }
 

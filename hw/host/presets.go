@@ -3,14 +3,18 @@ package host
 import "anesim/hw/evidence"
 
 // row shows.
-func preset(name, source string, v Vector) Host {
-	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB"}
+func preset(name, source string, v Vector, hold float64) Host {
+	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
 	h := Host{Name: name}
 	for i, c := range h.constants() {
 		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
 		if v[i] == 0 {
 			c.Evidence, c.Source = evidence.Assumed, "no row shows such a part"
 		}
+	}
+	h.Hold = evidence.Constant{Value: hold, Unit: "ns", Evidence: evidence.Fitted, Source: source}
+	if hold == 0 {
+		h.Hold.Evidence, h.Hold.Source = evidence.Assumed, "too few energies were published: what the chip has"
 	}
 	return h
 }
@@ -21,12 +25,13 @@ const rows = "fitted to the public rows (bench.Fit) of "
 // sessions under macOS. A megabyte is a million bytes of fp16.
 func Presets() []Host {
 	return []Host{
-		preset("none", "the engine alone", Vector{}),
-		preset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux),
-		preset("macos-air", rows+"MacBookAir10,1, macOS 15", air),
-		preset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp),
-		preset("macos-max", rows+"MacBookPro18,2, macOS 26", max1),
-		preset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB),
-		preset("macos-guide", rows+"the guide's session", guide),
+		preset("none", "the engine alone", Vector{}, 0),
+		preset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux, linuxHold),
+		preset("linux-m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
+		preset("macos-air", rows+"MacBookAir10,1, macOS 15", air, airHold),
+		preset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp, mbpHold),
+		preset("macos-max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
+		preset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
+		preset("macos-guide", rows+"the guide's session", guide, guideHold),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -12,6 +13,7 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/measured"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 func accuracyCommand() *cobra.Command {
@@ -21,27 +23,45 @@ func accuracyCommand() *cobra.Command {
 		Short: "The model against measured rows",
 		Long: `Accuracy lowers every measured row to descriptors, times them, adds the host's part
 and says how far the model is from the measurement: n, the median and the 90th
-percentile of the absolute error and the share within 17 %, by tier and operation, for
-latency and energy, beside a roofline, the columns of the vendor's cost dump and the
-vendor compiler's stored estimate on the same rows.
+percentile of the absolute error and the share within 17 %, by tier, operation and
+session, for latency and energy, beside a roofline, the columns of the vendor's cost
+dump and the vendor compiler's stored estimate on the same rows.
 
 The rows are the built-in published ones, or those of a CSV file with the columns tier,
 id, chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,
-weight_format, latency_us, gflops, power_w, energy_mj, dram_bytes, source, notes. For
-the built-in rows a second table has the errors of fits that had not seen a row's shape.`,
+weight_format, latency_us, iter_us, gflops, power_w, energy_mj, dram_bytes, source,
+notes. For the built-in rows every table has the errors of fits that had not seen a
+row's shape, and of fits that had not seen its session, beside those of the fit to all.
+
+A row is cold when its least call took longer than the mean of its sustained loop. An
+interval holds four of five measurements of its kind; the coverage says how many it
+holds of rows that it does not rest on.`,
+		Example: `  anesim accuracy
+  anesim accuracy --csv mine.csv --rows`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}
 	c.Flags().StringVar(&f.csv, "csv", "", "rows from `FILE` in place of the built-in ones")
 	c.Flags().BoolVar(&f.rows, "rows", false, "print every row")
 	c.Flags().BoolVar(&f.json, "json", false, "report as JSON")
+	c.Flags().StringVar(&f.html, "html", "", "write the tables with figures as a page to `FILE`")
+	c.Flags().StringVar(&f.md, "md", "", "write the tables as Markdown to `FILE`, and figures beside it")
 	return c
 }
 
 type accuracyFlags struct {
-	csv  string
-	rows bool
-	json bool
+	csv      string
+	rows     bool
+	json     bool
+	html, md string
+}
+
+// An accuracyReport is an accuracy with what left-out fits make of its rows.
+type accuracyReport struct {
+	*bench.Accuracy
+	left      []*bench.Accuracy // by protocol; nil for rows of a file
+	spreads   *bench.Spreads
+	intervals []bench.Interval // of the rows
 }
 
 func (f *accuracyFlags) run(w io.Writer) error {
@@ -49,24 +69,70 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	a, err := bench.Compare(rows, bench.DefaultPresets())
+	r, err := newAccuracyReport(rows, f.csv == "")
 	if err != nil {
 		return err
 	}
-	var left *bench.Accuracy
-	if f.csv == "" {
-		errs, err := bench.LeftOuts()
-		if err != nil {
-			return err
-		}
-		if left, err = a.LeftOut(errs); err != nil {
-			return err
-		}
+	if f.html != "" || f.md != "" {
+		return f.writePages(r)
 	}
 	if f.json {
-		return writeAccuracyJSON(w, a, left)
+		return r.writeJSON(w)
 	}
-	return writeAccuracy(w, a, left, f.rows)
+	return r.write(w, f.rows)
+}
+
+// writePages writes the report to files.
+func (f *accuracyFlags) writePages(r *accuracyReport) error {
+	page, err := r.page()
+	if err != nil {
+		return err
+	}
+	for _, x := range [...]struct {
+		name  string
+		write func(string) error
+	}{{f.html, page.writeHTML}, {f.md, page.writeMarkdown}} {
+		if x.name == "" {
+			continue
+		}
+		if err := outfile.Avoiding(x.name, f.csv); err != nil {
+			return err
+		}
+		if err := x.write(x.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newAccuracyReport(rows []measured.Row, builtin bool) (*accuracyReport, error) {
+	a, err := bench.Compare(rows, bench.DefaultPresets())
+	if err != nil {
+		return nil, err
+	}
+	r := &accuracyReport{Accuracy: a}
+	if r.spreads, err = bench.NewSpreads(); err != nil {
+		return nil, err
+	}
+	for i := range a.Rows {
+		row := &a.Rows[i]
+		r.intervals = append(r.intervals, r.spreads.Of(row.Sample.Row, row.Time.Model, bench.ByShape))
+	}
+	if !builtin {
+		return r, nil
+	}
+	errs, err := bench.LeftOuts()
+	if err != nil {
+		return nil, err
+	}
+	for _, by := range bench.Protocols() {
+		left, err := a.LeftOut(errs, by)
+		if err != nil {
+			return nil, err
+		}
+		r.left = append(r.left, left)
+	}
+	return r, nil
 }
 
 func (f *accuracyFlags) read() ([]measured.Row, error) {
@@ -85,74 +151,140 @@ func (f *accuracyFlags) read() ([]measured.Row, error) {
 	return rows, nil
 }
 
-// writeAccuracy is the report for people.
-func writeAccuracy(w io.Writer, a, left *bench.Accuracy, rows bool) error {
-	fmt.Fprintf(w, "%s modelled, %d not\n", plural(len(a.Rows), "row"), len(a.Unmodelled))
+// An accuracyTable is groups under a title.
+type accuracyTable struct {
+	title  string
+	groups func(*bench.Accuracy) []bench.Group
+	left   bool // whether left-out fits have it too
+}
+
+func accuracyTables() []accuracyTable {
+	return []accuracyTable{
+		{"latency by tier", func(a *bench.Accuracy) []bench.Group { return a.Tiers }, true},
+		{"latency by operation", func(a *bench.Accuracy) []bench.Group { return a.Ops }, true},
+		{"latency by session", func(a *bench.Accuracy) []bench.Group { return a.Sessions }, true},
+		{"latency by state", func(a *bench.Accuracy) []bench.Group { return a.States }, true},
+		{"energy", func(a *bench.Accuracy) []bench.Group { return a.Energy }, true},
+		{"latency by the roofline", func(a *bench.Accuracy) []bench.Group { return a.Roofline }, false},
+		{"latency by the columns of the vendor's cost dump", func(a *bench.Accuracy) []bench.Group { return a.Columns }, false},
+		{"latency by the vendor compiler's estimate", func(a *bench.Accuracy) []bench.Group { return a.Vendor }, false},
+	}
+}
+
+// write is the report for people.
+func (r *accuracyReport) write(w io.Writer, rows bool) error {
+	fmt.Fprintf(w, "%s modelled, %d not\n", plural(len(r.Rows), "row"), len(r.Unmodelled))
 	if rows {
-		writeAccuracyRows(w, a)
+		r.writeRows(w)
 	}
-	tables := []accuracyTable{
-		{"latency by tier", a.Tiers},
-		{"latency by operation", a.Ops},
-		{"latency by session (host preset)", a.Sessions},
-		{"energy", a.Energy},
-		{"latency by the roofline", a.Roofline},
-		{"latency by the columns of the vendor's cost dump", a.Columns},
-		{"latency by the vendor compiler's estimate", a.Vendor},
-	}
-	if left != nil {
-		tables = append(tables,
-			accuracyTable{"latency, the row's shape left out of the fit", left.Tiers},
-			accuracyTable{"latency by session, the row's shape left out of the fit", left.Sessions},
-			accuracyTable{"energy, the row's shape left out of the fit", left.Energy})
-	}
-	for _, t := range tables {
-		if err := t.write(w); err != nil {
+	for _, t := range accuracyTables() {
+		if len(t.groups(r.Accuracy)) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s\n", t.title)
+		if err := r.writeTable(w, &t); err != nil {
 			return err
 		}
 	}
-	if len(a.Unmodelled) > 0 {
+	for _, c := range r.coverages() {
+		fmt.Fprintf(w, "\nmeasurements that their interval holds%s\n", c.what)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		for _, x := range c.rows {
+			fmt.Fprintf(t, "  %s\t%d of %d\t%.0f %%\t\n", x.Name, x.Holds, x.N, 100*x.Share())
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(r.Unmodelled) > 0 {
 		fmt.Fprintln(w, "\nnot modelled")
 	}
-	for _, err := range a.Unmodelled {
+	for _, err := range r.Unmodelled {
 		fmt.Fprintf(w, "  %v\n", err)
 	}
 	return nil
 }
 
-// An accuracyTable is groups under a title.
-type accuracyTable struct {
-	title  string
-	groups []bench.Group
-}
-
-func (x accuracyTable) write(w io.Writer) error {
-	if len(x.groups) == 0 {
-		return nil
-	}
-	fmt.Fprintf(w, "\n%s\n", x.title)
+// writeTable writes groups, with left-out fits side by side.
+func (r *accuracyReport) writeTable(w io.Writer, x *accuracyTable) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "  \tn\tmedian\tp90\twithin 17 %\t")
-	for _, g := range x.groups {
-		fmt.Fprintf(t, "  %s\t%d\t%.1f %%\t%.1f %%\t%.0f %%\t\n", g.Name, g.N, 100*g.Median, 100*g.P90, 100*g.Near)
+	left := r.left
+	if !x.left {
+		left = nil
+	}
+	if left != nil {
+		fmt.Fprintln(t, "  \t\tfitted to all\t\t\tleft out: shape\t\t\tsession\t\t\t")
+	}
+	fmt.Fprint(t, "  \tn\t")
+	for range len(left) + 1 {
+		fmt.Fprint(t, "median\tp90\twithin 17 %\t")
+	}
+	fmt.Fprintln(t)
+	for _, g := range x.groups(r.Accuracy) {
+		fmt.Fprintf(t, "  %s\t%d\t", g.Name, g.N)
+		for _, a := range slices.Concat([]*bench.Accuracy{r.Accuracy}, left) {
+			s := groupNamed(x.groups(a), g.Name)
+			fmt.Fprintf(t, "%.1f %%\t%.1f %%\t%.0f %%\t", 100*s.Median, 100*s.P90, 100*s.Near)
+		}
+		fmt.Fprintln(t)
 	}
 	return t.Flush()
 }
 
-func writeAccuracyRows(w io.Writer, a *bench.Accuracy) {
+func groupNamed(list []bench.Group, name string) bench.Summary {
+	if i := slices.IndexFunc(list, func(g bench.Group) bool { return g.Name == name }); i >= 0 {
+		return list[i].Summary
+	}
+	return bench.Summary{}
+}
+
+// An accuracyCoverage is what intervals hold, one fold left out: by tier, then by session.
+type accuracyCoverage struct {
+	by   bench.Protocol
+	what string // after a comma
+	rows []bench.Coverage
+}
+
+// coverages are those of left-out fits, or of the rows of a file.
+func (r *accuracyReport) coverages() (list []accuracyCoverage) {
+	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
+		tiers, sessions := r.spreads.Coverage(a, by)
+		if rows := slices.Concat(tiers, sessions); len(rows) > 0 {
+			list = append(list, accuracyCoverage{by, what, rows})
+		}
+	}
+	if r.left == nil {
+		add(r.Accuracy, bench.ByShape, "")
+	}
+	for i, by := range bench.Protocols()[:len(r.left)] {
+		add(r.left[i], by, fmt.Sprintf(", the row's %v left out", by))
+	}
+	return list
+}
+
+func (r *accuracyReport) writeRows(w io.Writer) {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\ttier\top\tchip\thost\tmeasured us\tmodel us\terror\tmeasured mJ\tmodel mJ\terror\t")
-	pair := func(p bench.Pair, unit float64) string {
-		if p.Reference == 0 {
-			return "-\t-\t-"
+	fmt.Fprintln(t, "row\ttier\top\tchip\tsession\tstate\tlatency us\tsustained us\tmodel us\terror\t80 % interval us\tmeasured mJ\tmodel mJ\terror\t")
+	for i := range r.Rows {
+		x, in := &r.Rows[i], r.intervals[i]
+		s := x.Sample
+		latency, sustained, miss, state := "-", "-", "-", ""
+		if x.Time.Reference > 0 {
+			latency, miss = fmt.Sprintf("%.4g", s.Row.Latency), fmt.Sprintf("%+.1f %%", 100*x.Time.Error())
 		}
-		return fmt.Sprintf("%.4g\t%.4g\t%+.1f %%", p.Reference/unit, p.Model/unit, 100*p.Error())
-	}
-	for i := range a.Rows {
-		r := &a.Rows[i]
-		s := r.Sample
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", s.Row.ID, s.Row.Tier, s.Row.Op, s.Chip, s.Host, pair(r.Time, 1e3), pair(r.Energy, 1e6))
+		if s.Row.Sustained > 0 {
+			sustained, state = fmt.Sprintf("%.4g", s.Row.Sustained), "warm"
+		}
+		if s.Row.Cold() {
+			state = "cold"
+		}
+		energy := "-\t-\t-"
+		if x.Energy.Reference > 0 {
+			energy = fmt.Sprintf("%.4g\t%.4g\t%+.1f %%", x.Energy.Reference/1e6, x.Energy.Model/1e6, 100*x.Energy.Error())
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%s\t%.4g-%.4g\t%s\t\n", s.Row.ID, s.Row.Tier, s.Row.Op, s.Chip, s.Session, state,
+			latency, sustained, x.Time.Model/1e3, miss, in.Low/1e3, in.High/1e3, energy)
 	}
 	t.Flush()
 }

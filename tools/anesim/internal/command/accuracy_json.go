@@ -13,22 +13,37 @@ type jsonAccuracy struct {
 	Summary     map[string]any           `json:"summary"`
 	NotModelled []jsonUnmodelled         `json:"not_modelled"`
 	Baselines   map[string]jsonSummaries `json:"baselines"`
-	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`
+	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`         // the row's shape
+	LeftSession map[string]jsonSummaries `json:"left_out_session,omitempty"` // the row's session
+	// Coverage is by what was left out, then by tier or session.
+	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
 }
 
 // A jsonAccuracyRow leaves out what was not published.
 type jsonAccuracyRow struct {
-	ID          string   `json:"id"`
-	Tier        string   `json:"tier"`
-	Op          string   `json:"op"`
-	Chip        string   `json:"chip"`
-	Host        string   `json:"host"`
-	MeasuredUs  *float64 `json:"measured_us"`
-	ModelUs     float64  `json:"model_us"`
-	ErrorPct    *float64 `json:"error_pct"`
-	MeasuredMJ  *float64 `json:"measured_mj"`
-	ModelMJ     float64  `json:"model_mj"`
-	EnergyError *float64 `json:"energy_error_pct"`
+	ID           string   `json:"id"`
+	Tier         string   `json:"tier"`
+	Op           string   `json:"op"`
+	Chip         string   `json:"chip"`
+	Host         string   `json:"host"`
+	Session      string   `json:"session"`
+	MeasuredUs   *float64 `json:"measured_us"`
+	SustainedUs  *float64 `json:"sustained_us,omitempty"`
+	Cold         bool     `json:"cold"`
+	ModelUs      float64  `json:"model_us"`
+	ModelLowUs   float64  `json:"model_low_us"`
+	ModelHighUs  float64  `json:"model_high_us"`
+	IntervalRows int      `json:"interval_rows"`
+	ErrorPct     *float64 `json:"error_pct"`
+	MeasuredMJ   *float64 `json:"measured_mj"`
+	ModelMJ      float64  `json:"model_mj"`
+	EnergyError  *float64 `json:"energy_error_pct"`
+}
+
+type jsonCoverage struct {
+	N     int     `json:"n"`
+	Holds int     `json:"holds"`
+	Share float64 `json:"share"` // 0 to 1
 }
 
 type jsonSummary struct {
@@ -53,35 +68,58 @@ func summariesOf(groups []bench.Group) jsonSummaries {
 	return m
 }
 
-func writeAccuracyJSON(w io.Writer, a, left *bench.Accuracy) error {
+// leftOutOf are the summaries of a left-out fit.
+func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
+	return map[string]jsonSummaries{
+		"latency": summariesOf(a.Tiers), "op": summariesOf(a.Ops), "session": summariesOf(a.Sessions),
+		"state": summariesOf(a.States), "energy": summariesOf(a.Energy),
+	}
+}
+
+func (r *accuracyReport) writeJSON(w io.Writer) error {
 	out := jsonAccuracy{
 		Header: anesim.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
-		Summary: map[string]any{"op": summariesOf(a.Ops), "session": summariesOf(a.Sessions), "energy": summariesOf(a.Energy)},
-		Baselines: map[string]jsonSummaries{
-			"roofline": summariesOf(a.Roofline), "cost_columns": summariesOf(a.Columns), "vendor": summariesOf(a.Vendor),
+		Summary: map[string]any{
+			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
 		},
+		Baselines: map[string]jsonSummaries{
+			"roofline": summariesOf(r.Roofline), "cost_columns": summariesOf(r.Columns), "vendor": summariesOf(r.Vendor),
+		},
+		Coverage: make(map[string]map[string]jsonCoverage),
 	}
-	for name, s := range summariesOf(a.Tiers) {
+	for name, s := range summariesOf(r.Tiers) {
 		out.Summary[name] = s
 	}
-	if left != nil {
-		out.LeftOut = map[string]jsonSummaries{"latency": summariesOf(left.Tiers), "session": summariesOf(left.Sessions), "energy": summariesOf(left.Energy)}
+	if r.left != nil {
+		out.LeftOut, out.LeftSession = leftOutOf(r.left[bench.ByShape]), leftOutOf(r.left[bench.BySession])
 	}
-	for i := range a.Rows {
-		r := &a.Rows[i]
+	for _, c := range r.coverages() {
+		m := make(map[string]jsonCoverage)
+		for _, x := range c.rows {
+			m[x.Name] = jsonCoverage{x.N, x.Holds, x.Share()}
+		}
+		out.Coverage[c.by.String()] = m
+	}
+	for i := range r.Rows {
+		x, in := &r.Rows[i], r.intervals[i]
+		s := x.Sample
 		j := jsonAccuracyRow{
-			ID: r.Sample.Row.ID, Tier: r.Sample.Row.Tier, Op: r.Sample.Row.Op, Chip: r.Sample.Chip, Host: r.Sample.Host,
-			ModelUs: r.Time.Model / 1e3, ModelMJ: r.Energy.Model / 1e6,
+			ID: s.Row.ID, Tier: s.Row.Tier, Op: s.Row.Op, Chip: s.Chip, Host: s.Host, Session: s.Session, Cold: s.Row.Cold(),
+			ModelUs: x.Time.Model / 1e3, ModelLowUs: in.Low / 1e3, ModelHighUs: in.High / 1e3, IntervalRows: in.Rows,
+			ModelMJ: x.Energy.Model / 1e6,
 		}
-		if r.Time.Reference > 0 {
-			j.MeasuredUs, j.ErrorPct = new(r.Time.Reference/1e3), new(100*r.Time.Error())
+		if x.Time.Reference > 0 {
+			j.MeasuredUs, j.ErrorPct = new(x.Time.Reference/1e3), new(100*x.Time.Error())
 		}
-		if r.Energy.Reference > 0 {
-			j.MeasuredMJ, j.EnergyError = new(r.Energy.Reference/1e6), new(100*r.Energy.Error())
+		if s.Row.Sustained > 0 {
+			j.SustainedUs = new(s.Row.Sustained)
+		}
+		if x.Energy.Reference > 0 {
+			j.MeasuredMJ, j.EnergyError = new(x.Energy.Reference/1e6), new(100*x.Energy.Error())
 		}
 		out.Rows = append(out.Rows, j)
 	}
-	for _, err := range a.Unmodelled {
+	for _, err := range r.Unmodelled {
 		out.NotModelled = append(out.NotModelled, unmodelledOf(err))
 	}
 	return anesim.WriteDocument(w, out)

@@ -16,9 +16,10 @@ func TestAccuracy(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	for _, want := range []string{
-		"102 rows modelled, 23 not", "latency by tier", "T0+T1", "latency by operation", "latency by the roofline",
-		"the row's shape left out of the fit", "matmul+conv+decode", `row r0173: operation "wake" is not modelled`,
-		"r0177    T0   elementwise  m1max        linux",
+		"105 rows modelled, 23 not", "latency by tier", "T0+T1", "latency by operation", "latency by the roofline",
+		"left out: shape", "latency by state", "cold, by sustained mean", "matmul+conv+decode",
+		"measurements that their interval holds, the row's session left out", `row r0173: operation "wake" is not modelled`,
+		"r0003    T2        matmul     m1  macos-air/22b6e4fa   cold        4961          4920",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -37,23 +38,78 @@ func TestAccuracyJSON(t *testing.T) {
 			ID         string
 			MeasuredUs float64 `json:"measured_us"`
 			ModelUs    float64 `json:"model_us"`
+			Low        float64 `json:"model_low_us"`
+			High       float64 `json:"model_high_us"`
+			Rows       int     `json:"interval_rows"`
 			ErrorPct   float64 `json:"error_pct"`
 		}
-		Summary map[string]json.RawMessage
+		Coverage map[string]map[string]jsonCoverage
+		Summary  map[string]json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != anesim.Schema || len(got.Rows) != 102 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
+	if got.Schema != anesim.Schema || len(got.Rows) != 105 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
 		t.Errorf("%+v", got)
 	}
+	for _, r := range got.Rows {
+		if !(r.Low < r.High) || r.Low > 1.2*r.ModelUs || r.High < 0.8*r.ModelUs || r.Rows < 8 {
+			t.Errorf("%s: %v us in %v to %v, of %d rows", r.ID, r.ModelUs, r.Low, r.High, r.Rows)
+		}
+	}
+	// The interval of four in five holds about that many that it does not rest on.
+	for _, by := range []string{"shape", "session"} {
+		if c := got.Coverage[by]["all"]; c.N != 103 || c.Share < 0.7 || c.Share > 0.9 {
+			t.Errorf("%s left out: %+v", by, c)
+		}
+	}
 	var s jsonSummary
-	if err := json.Unmarshal(got.Summary["T0"], &s); err != nil || s.N != 24 {
+	if err := json.Unmarshal(got.Summary["T0"], &s); err != nil || s.N != 27 {
 		t.Errorf("T0 %+v: %v", s, err)
 	}
 	var energy jsonSummaries
 	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil || energy["matmul"].N != 15 {
 		t.Errorf("energy %+v: %v", energy, err)
+	}
+}
+
+// The pages hold every table and row, and a point of a figure for every row with a time.
+func TestAccuracyPages(t *testing.T) {
+	dir := t.TempDir()
+	html, md := filepath.Join(dir, "a.html"), filepath.Join(dir, "a.md")
+	if out, errs, code := invoke("accuracy", "--html", html, "--md", md); code != exitDone || out != "" {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	page, text := read(html), read(md)
+	for _, want := range []string{"Latency by tier", "Latency by state", "r0003", "cold call", "session left out: median", "ANEForge roofline-apple-m1-MacBookAir10_1"} {
+		if !strings.Contains(page, want) || !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Count(page, "<svg") != 2 || !strings.Contains(text, "](a-times.svg)") || !strings.Contains(text, "](a-errors.svg)") {
+		t.Error("figures are missing")
+	}
+	for _, name := range []string{"a-times.svg", "a-errors.svg"} {
+		figure := read(filepath.Join(dir, name))
+		if n := strings.Count(figure, "<path"); n < 105 || !strings.Contains(figure, "macos-air/22b6e4fa") || !strings.Contains(figure, "measured, us") {
+			t.Errorf("%s: %d paths", name, n)
+		}
+	}
+	rows := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(rows, []byte("op,latency_us\nmodel,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--md", rows}, {"--html", filepath.Join(dir, "b.html")}} { // its input; nothing to draw
+		if _, errs, code := invoke(append([]string{"accuracy", "--csv", rows}, args...)...); code == exitDone || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit %d: %s", args, code, errs)
+		}
 	}
 }
 
@@ -73,7 +129,7 @@ func TestAccuracyCSV(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "5 rows modelled, 1 not") || strings.Contains(out, "left out") {
+	if !strings.Contains(out, "5 rows modelled, 1 not") || strings.Contains(out, "left out") || !strings.Contains(out, "measurements that their interval holds\n") {
 		t.Errorf("%s", out)
 	}
 	if err := os.WriteFile(name, []byte("op,latency_us,M\nmatmul,1,x\n"), 0o644); err != nil {
@@ -128,42 +184,48 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// The README's rows are what the command prints.
-func TestReadmeAccuracy(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "README.md"))
+// The page's rows are what the command prints.
+func TestAccuracyPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "accuracy.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, _, _ := invoke("accuracy", "--json")
-	var got struct {
-		Summary map[string]json.RawMessage
-		LeftOut map[string]jsonSummaries `json:"left_out"`
-	}
+	var got jsonAccuracy
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	row := func(now, left jsonSummary) string {
-		return fmt.Sprintf("| %d rows | median error %.1f %%, p90 %.0f %%; with the row's shape left out of the fit %.1f %%, %.0f %% |",
-			now.N, now.Median, now.P90, left.Median, left.P90)
-	}
-	summary := func(name string) (s jsonSummary) {
-		if err := json.Unmarshal(got.Summary[name], &s); err != nil {
+	summary := func(group, name string) (s jsonSummary) {
+		from := got.Summary[name]
+		if group != "latency" {
+			from = got.Summary[group].(map[string]any)[name]
+		}
+		b, err := json.Marshal(from)
+		if err == nil {
+			err = json.Unmarshal(b, &s)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	var energy jsonSummaries
-	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil {
-		t.Fatal(err)
-	}
-	const main = "matmul+conv+decode"
-	for what, want := range map[string]string{
-		"latency, T0 and T1": row(summary("T0+T1"), got.LeftOut["latency"]["T0+T1"]),
-		"latency, all":       row(summary("all"), got.LeftOut["latency"]["all"]),
-		"energy":             row(energy[main], got.LeftOut["energy"][main]),
+	cell := func(s jsonSummary) string { return fmt.Sprintf("%.1f %%, %.0f %%", s.Median, s.P90) }
+	for what, x := range map[string]struct{ group, name string }{
+		"time, engine-dominated and mixed rows": {"latency", "T0+T1"},
+		"time, all rows with a shape":           {"latency", "all"},
+		"energy of matmul, conv, decode":        {"energy", "matmul+conv+decode"},
+		"energy, all":                           {"energy", "all"},
 	} {
-		if !strings.Contains(string(readme), want) {
-			t.Errorf("%s: the README has no row that ends in\n%s", what, want)
+		s := summary(x.group, x.name)
+		row := fmt.Sprintf("| %s | %d | %s | %s | **%s** |", what, s.N, cell(s), cell(got.LeftOut[x.group][x.name]), cell(got.LeftSession[x.group][x.name]))
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/accuracy.md has no row\n%s", row)
+		}
+	}
+	for _, by := range []string{"shape", "session"} {
+		want := fmt.Sprintf("%.0f %% with the %s left out", 100*got.Coverage[by]["all"].Share, by)
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/accuracy.md does not say %q", want)
 		}
 	}
 }

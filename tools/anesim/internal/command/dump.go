@@ -2,8 +2,8 @@ package command
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -33,36 +33,26 @@ func dumpCommand() *cobra.Command {
 		Long: `Dump prints what a program says: memory and ports, then for each descriptor its
 header and the registers it writes, group by group with fields by name.
 
-Each descriptor begins with what it computes, in words. Fields that are zero are left out and registers that are zero share a line; --all
-prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
-that no field names. Equal neighbours of an array share a line, and so do offsets in
+Each descriptor begins with what it computes, in words. Fields that are zero are left out
+and registers that are zero share a line; --all prints them. Sizes, strides and offsets
+are bytes in hexadecimal; +0x... are set bits that no field names. Equal neighbours of an array share a line, and so do offsets in
 equal steps. A register that is not written keeps its value from the descriptor before.
+
+Several FILEs are printed one after the other; - is standard input.
 
 With --text, dump prints the program as descriptor text, which anesim asm makes the same
 bytes of; docs/assembler.md describes it.
 
 FILE is a container, a bare chain, a firmware container, a program in the Linux driver's
-form, captured registers or a dispatch descriptor; - is standard input. Containers of
-other generations than the M1's print without their descriptors, whose
-layout is not known. Captured registers have no descriptors: their words stand by place in the image, and
-under "v10" in the JSON.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("%s requires a file", c.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, args []string) error {
-			for i, name := range args {
-				if i > 0 && !f.json {
-					fmt.Fprintln(c.OutOrStdout())
-				}
-				if err := f.run(c.OutOrStdout(), c.InOrStdin(), name); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+form, captured registers or a dispatch descriptor. Containers of other generations than
+the M1's print without their descriptors, whose layout is not known. Captured registers
+have no descriptors: their words stand by place in the image, and under "v10" in the JSON.`,
+		Example: `  anesim dump model.hwx
+  anesim dump --all --json a.hwx b.hwx
+  cat model.hwx | anesim dump -`,
+		Args:              someFiles,
+		ValidArgsFunction: programFiles,
+		RunE:              f.runFiles,
 	}
 	s := c.Flags()
 	s.SortFlags = false
@@ -74,6 +64,17 @@ under "v10" in the JSON.`,
 	return c
 }
 
+// runFiles dumps programs one after the other. One that fails does not keep the others
+// from being dumped.
+func (f *dumpFlags) runFiles(c *cobra.Command, files []string) error {
+	return eachFile(c, files, func(i int, file string) error {
+		if i > 0 && !f.json {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		return f.run(c.OutOrStdout(), c.InOrStdin(), file)
+	})
+}
+
 func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.firstWords != 0 && (f.firstWords < regs.HeaderWords || f.firstWords > regs.MaxWords) {
 		return usage("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
@@ -82,16 +83,27 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return usage("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
 	}
 	options := loader.Options{FirstWords: f.firstWords, Procedure: f.procedure, Inspect: true}
-	file, err := fileOrStdin(stdin, name)
+	var p *loader.Program
+	var dispatch *e5.Program
+	err := open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
+		p, err = options.Read(name, r, size)
+		var u *loader.UnsupportedError
+		if errors.As(err, &u) && !f.text && !f.json {
+			file, readErr := io.ReadAll(io.NewSectionReader(r, 0, size))
+			if readErr != nil {
+				return readErr
+			}
+			if d, broken := e5.Read(file); broken == nil {
+				dispatch, err = d, nil
+			}
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	p, err := options.Read(filepath.Base(name), bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		if e, broken := e5.Read(file); broken == nil && !f.text && !f.json {
-			return dumpDispatch(w, name, e)
-		}
-		return inFile(name, err)
+	if dispatch != nil {
+		return dumpDispatch(w, filepath.Base(name), dispatch)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
@@ -115,18 +127,6 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return inFile(name, err)
 	}
 	return b.Flush()
-}
-
-// fileOrStdin is a whole file, standard input for "-".
-func fileOrStdin(stdin io.Reader, name string) ([]byte, error) {
-	if name != "-" {
-		return readFile(name)
-	}
-	b, err := readAll(stdin)
-	if err != nil {
-		return nil, inFile(stdinName, err)
-	}
-	return b, nil
 }
 
 // A dumper prints a program.

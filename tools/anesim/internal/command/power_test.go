@@ -123,7 +123,8 @@ func TestPowerCoversTheWall(t *testing.T) {
 // An idle gap is wall time and energy of its own: the engine's numbers stay.
 func TestIdle(t *testing.T) {
 	const ms = 1e6
-	waiting := hw.M1().WaitPower.Value
+	chip := hw.M1()
+	waiting := func(t float64) float64 { return float64(chip.Waiting(16, clock.Nanoseconds(t))) }
 	plain := wall(t, exitDone, "run", "--repeat", "2")
 	if x := &plain.Total; x.IdleNs != 0 || x.WakeNs != 0 || x.WallNs != x.TimeNs || x.WallEnergyNJ != x.EnergyNJ {
 		t.Errorf("without a gap: %+v", x)
@@ -144,7 +145,7 @@ func TestIdle(t *testing.T) {
 			t.Errorf("--idle %s: the engine's part is %+v, was %+v", tc.gap, x, plain.Total)
 		}
 		for _, c := range [][2]float64{
-			{x.IdleNs, 2 * float64(gap)}, {x.WakeNs, 2 * tc.wakeNs}, {x.IdleNJ, 2 * waiting * tc.on}, {x.WakeNJ, 2 * waiting * tc.wakeNs},
+			{x.IdleNs, 2 * float64(gap)}, {x.WakeNs, 2 * tc.wakeNs}, {x.IdleNJ, 2 * waiting(tc.on)}, {x.WakeNJ, 2 * waiting(tc.wakeNs)},
 			{x.WallNs, x.TimeNs + 2*(float64(gap)+tc.wakeNs)},
 		} {
 			if math.Abs(c[0]-c[1]) > 1e-9*max(1, c[1]) {
@@ -181,9 +182,8 @@ func TestIdleInTheTable(t *testing.T) {
 		if args[0] == "layer" {
 			engines = 4 // of four channels
 		}
-		waiting := chip.Waiting(engines)
 		if want := fmt.Sprintf("\nidle: 150.000 ms, %v (rails off after 100.000 ms of a gap); wake: 500.000 us, %v; in all ",
-			clock.Nanojoules(waiting*100e6), clock.Nanojoules(waiting*0.5e6)); !strings.Contains(out, want) ||
+			chip.Waiting(engines, 100e6), chip.Waiting(engines, 0.5e6)); !strings.Contains(out, want) ||
 			strings.Count(out, "\nwall: ") != 1 {
 			t.Errorf("%q with a gap:\n%s", args, out)
 		}

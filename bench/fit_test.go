@@ -84,6 +84,7 @@ func (f *Fit) Calibrate(samples []Sample) error {
 			return fmt.Errorf("calibration: %w", err)
 		}
 	}
+	best.pool(samples)
 	best.fitEnergy(samples)
 	f.Presets = best
 	return nil
@@ -152,12 +153,13 @@ func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64
 	groups := make(map[string][]observation)
 	for i := range samples {
 		s := &samples[i]
-		if s.Row.Latency == 0 {
+		us := s.Row.Warm()
+		if us == 0 {
 			continue
 		}
 		e := s.Chain.Estimate(p.Chips[s.Chip], host.Host{})
 		groups[s.Host] = append(groups[s.Host], observation{
-			s.Chain.Host.Terms(), s.Row.Latency - float64(e.Engine)/1e3, 1 / s.Row.Latency, importance(s.Row.Tier),
+			s.Chain.Host.Terms(), us - float64(e.Engine)/1e3, 1 / us, importance(s.Row.Tier),
 		})
 	}
 	loss := 0.0
@@ -222,52 +224,4 @@ func priorWeights(i int) float64 {
 		return 5
 	}
 	return 0.1
-}
-
-// A Residual is a row beside the model's word on it.
-type Residual struct {
-	Sample *Sample
-	Time   Pair // nanoseconds; the reference is 0 when no latency was published
-	Energy Pair // nanojoules; likewise
-}
-
-func (p *Presets) residual(s *Sample) Residual {
-	e := p.Estimate(s)
-	return Residual{
-		Sample: s,
-		Time:   Pair{float64(e.Wall()), s.Row.Latency * 1e3},
-		Energy: Pair{float64(e.Energy), s.Row.Energy * 1e6},
-	}
-}
-
-// shape is what rows of one fold have in common.
-func (s *Sample) shape() string {
-	return fmt.Sprintf("%s %+v %s", s.Row.Op, s.Row.Shape, s.Row.Weights)
-}
-
-// CrossValidate leaves every shape out once, on all machines at once, fits the rest and
-// says what the fit makes of it.
-func (f *Fit) CrossValidate(samples []Sample) ([]Residual, error) {
-	folds := make(map[string][]int)
-	for i := range samples {
-		k := samples[i].shape()
-		folds[k] = append(folds[k], i)
-	}
-	var out []Residual
-	for _, k := range slices.Sorted(maps.Keys(folds)) {
-		var rest []Sample
-		for i := range samples {
-			if samples[i].shape() != k {
-				rest = append(rest, samples[i])
-			}
-		}
-		g := Fit{f.Presets, f.Evaluations}
-		if err := g.Calibrate(rest); err != nil {
-			return nil, err
-		}
-		for _, i := range folds[k] {
-			out = append(out, g.Presets.residual(&samples[i]))
-		}
-	}
-	return out, nil
 }

@@ -13,14 +13,15 @@ func StudyPresets() Presets {
 	for _, c := range hw.Chips() {
 		c.TransposeRate.Value, c.PlanarRate.Value, c.KernelOverlap.Value = 16, 57.6e9, 0.5
 		c.ReadRate.Value = 65.4e9
-		energy := [energyTerms]float64{0.205e6, 2.21, 24, 0.27, 0.123}
+		energy := [energyTerms]float64{0.15e6, 2.21, 24, 0.27, 0.4}
 		if c.Name == "m1max" {
 			c.ReadRate.Value = 56.5e9
-			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.19}
+			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.8}
 		}
 		for i, k := range energyConstants(&c) {
 			k.Value = energy[i]
 		}
+		c.HoldTime.Value = 8e6
 		p.Chips[c.Name] = c
 	}
 	for _, h := range host.Presets() {
@@ -36,12 +37,14 @@ func StudyPresets() Presets {
 // in the other session of single calls, the guide's.
 func studyHost(name string) host.Vector {
 	switch name {
+	case "linux-m1":
+		return host.Vector{0: 21.6}
 	case "linux":
 		return host.Vector{0: 40, 3: 73, 6: 12}
 	case "macos-air":
-		return host.Vector{175, 100, 233}
+		return host.Vector{0: 175, 1: 100, 2: 200, 7: 50}
 	case "macos-mbp":
-		return host.Vector{180, 115, 841, 0, 5, 6}
+		return host.Vector{0: 180, 1: 115, 2: 800, 4: 5, 5: 6, 7: 50}
 	case "macos-max":
 		return host.Vector{190, 57, 210}
 	case "macos-max-b":
@@ -51,3 +54,13 @@ func studyHost(name string) host.Vector {
 	}
 	return host.Vector{}
 }
+
+// slow reports that a row's session found memory in a slow state: its host's constants
+// hold one for every megabyte that the engine moves.
+func (s *Sample) slow() bool {
+	h := studyHost(s.Host)
+	return h[memoryTerm] > 0
+}
+
+// memoryTerm is the place of host.Host.Memory.
+const memoryTerm = 6

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"path"
 	"strings"
 
 	"anesim/bench/measured"
@@ -20,10 +21,21 @@ func RowChip(r *measured.Row) hw.Chip {
 // host part, and machines that say nothing of their software, have none. An M1 of another
 // model is taken for the Air, a larger chip elsewhere for the M1 Max.
 func RowHost(r *measured.Row) string {
+	if r.NoHost {
+		return noHost
+	}
+	return machineHost(r)
+}
+
+const noHost = "none"
+
+// machineHost is the host preset of a row's machine, whether its latency has a host part
+// or not.
+func machineHost(r *measured.Row) string {
 	m := r.Machine
 	switch {
-	case r.NoHost:
-		return "none"
+	case strings.Contains(m, "Linux") && r.Chip == "M1":
+		return "linux-m1"
 	case strings.Contains(m, "Linux"):
 		return "linux"
 	case strings.Contains(m, "guide"):
@@ -39,5 +51,26 @@ func RowHost(r *measured.Row) string {
 	case strings.HasPrefix(m, "Mac"):
 		return "macos-max"
 	}
-	return "none"
+	return noHost
+}
+
+// RowSession names the session a row was measured in: a machine with its software, and
+// the capture where one machine has several. A capture's file ends in eight hexadecimal
+// digits of its own.
+func RowSession(r *measured.Row) string {
+	name := machineHost(r)
+	file := strings.TrimSuffix(path.Base(r.Source), ".json")
+	if i := strings.LastIndexByte(file, '-'); i >= 0 {
+		if run := file[i+1:]; len(run) == 8 && strings.Trim(run, "0123456789abcdef") == "" {
+			return name + "/" + run
+		}
+	}
+	return name
+}
+
+// hostKind is what presets have in common whose constants stand in for each other's: the
+// operating system.
+func hostKind(preset string) string {
+	kind, _, _ := strings.Cut(preset, "-")
+	return kind
 }

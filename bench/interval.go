@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"math"
+	"slices"
+
+	"anesim/bench/measured"
+)
+
+// An Interval bounds what a measurement of a row would give: four of five lie within. It
+// rests on the left-out errors of so many rows.
+type Interval struct {
+	Low, High float64 // nanoseconds of a call
+	Rows      int
+}
+
+// Holds reports whether a time lies within.
+func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
+
+// leastRows are the fewest rows that an interval rests on: fewer are pooled with others.
+const leastRows = 8
+
+// A ratio is a measured call over a left-out prediction of it.
+type ratio struct {
+	value          float64
+	preset         string
+	session, shape string
+	kind           string
+	state          string
+}
+
+// Spreads are the ratios that intervals are made of.
+type Spreads struct {
+	ratios [numProtocols][]ratio
+	rows   map[string]int             // by preset
+	runs   map[string]map[string]bool // sessions by preset
+}
+
+// NewSpreads makes the spreads of the built-in rows.
+func NewSpreads() (*Spreads, error) {
+	rows, err := measured.Rows()
+	if err != nil {
+		return nil, err
+	}
+	left, err := LeftOuts()
+	if err != nil {
+		return nil, err
+	}
+	s := &Spreads{rows: make(map[string]int), runs: make(map[string]map[string]bool)}
+	for i := range rows {
+		r := &rows[i]
+		if _, ok := left[r.ID]; !ok || r.Latency == 0 {
+			continue
+		}
+		m := machineHost(r)
+		s.rows[m]++
+		if s.runs[m] == nil {
+			s.runs[m] = make(map[string]bool)
+		}
+		s.runs[m][RowSession(r)] = true
+	}
+	for i := range rows {
+		r := &rows[i]
+		l, ok := left[r.ID]
+		if !ok || r.Latency == 0 {
+			continue
+		}
+		for p := range s.ratios {
+			x := s.of(r, Protocol(p))
+			x.value = r.Latency * 1e3 / l[p].Time
+			s.ratios[p] = append(s.ratios[p], x)
+		}
+	}
+	return s, nil
+}
+
+// of says what kind of row a row is.
+func (s *Spreads) of(r *measured.Row, by Protocol) ratio {
+	m := machineHost(r)
+	x := ratio{preset: m, session: RowSession(r), shape: shapeOf(r), kind: kindOf(r)}
+	x.state = s.state(m, x.session, by)
+	return x
+}
+
+// state is how well the fit knows a session: whether the machine's constants rest on rows
+// enough of its own, and, with the session left out, on another session of it at all.
+func (s *Spreads) state(preset, session string, by Protocol) string {
+	if by == BySession {
+		for run := range s.runs[preset] {
+			if run != session {
+				return "machine seen"
+			}
+		}
+		return "machine unseen"
+	}
+	if s.rows[preset] >= leastRows {
+		return preset
+	}
+	return "few rows"
+}
+
+// Of is the interval around the model's time of a row, in nanoseconds. The row's own fold
+// has no part in it. A machine that no built-in row is of has the interval of one left
+// out.
+func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
+	own := s.of(r, by)
+	if by == ByShape && s.rows[own.preset] == 0 {
+		by = BySession
+		own = s.of(r, by)
+	}
+	var near, alike, all []float64
+	for _, x := range s.ratios[by] {
+		if by == ByShape && x.shape == own.shape || by == BySession && x.session == own.session {
+			continue
+		}
+		all = append(all, x.value)
+		if x.state == own.state {
+			alike = append(alike, x.value)
+			if x.kind == own.kind {
+				near = append(near, x.value)
+			}
+		}
+	}
+	for _, list := range [...][]float64{near, alike, all} {
+		if len(list) >= leastRows {
+			low, high := band(list)
+			return Interval{float64(model * low), float64(model * high), len(list)}
+		}
+	}
+	return Interval{0, math.Inf(1), 0}
+}
+
+// band are the bounds between which the next of so many values lies in four of five cases:
+// the values at 1/10 and 9/10 of one more than there are.
+func band(values []float64) (low, high float64) {
+	slices.Sort(values)
+	at := func(p float64) float64 {
+		n := float64(len(values))
+		return quantile(min(max((float64(p*(n+1))-1)/(n-1), 0), 1), values)
+	}
+	return at(0.1), at(0.9)
+}
+
+// A Coverage says how many of some measurements their intervals hold.
+type Coverage struct {
+	Name     string
+	N, Holds int
+}
+
+// Share is the part that is held.
+func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
+
+// Coverage counts how many measurements the intervals around left-out predictions hold:
+// by tier, then by session.
+func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Coverage) {
+	count := make(map[string]*Coverage)
+	var names []string
+	add := func(name string, holds bool) {
+		c := count[name]
+		if c == nil {
+			c = &Coverage{Name: name}
+			count[name] = c
+			names = append(names, name)
+		}
+		c.N++
+		if holds {
+			c.Holds++
+		}
+	}
+	for i := range left.Rows {
+		r := &left.Rows[i]
+		if r.Time.Reference == 0 {
+			continue
+		}
+		holds := s.Of(r.Sample.Row, r.Time.Model, by).Holds(r.Time.Reference)
+		for _, n := range tierNames(r.Sample.Row.Tier) {
+			add(n, holds)
+		}
+		add(sessionGroup+r.Sample.Session, holds)
+	}
+	for _, n := range sorted(names, tierOrder) {
+		c := *count[n]
+		if len(n) > len(sessionGroup) && n[:len(sessionGroup)] == sessionGroup {
+			c.Name = n[len(sessionGroup):]
+			sessions = append(sessions, c)
+			continue
+		}
+		tiers = append(tiers, c)
+	}
+	return tiers, sessions
+}
+
+const sessionGroup = "session "
+
+// kindOf is the kind of descriptor that most of a row's time goes to.
+func kindOf(r *measured.Row) string {
+	switch {
+	case r.Kh*r.Kw > 1:
+		return "window"
+	case r.Kh*r.Kw == 1:
+		return "point"
+	case slices.Contains([]string{"matmul", "bmm", "linear", "chain_matmul", "chain_matmul_slope", "decode_model", "sdpa", "mha", "lm_head"}, r.Op):
+		return "product"
+	}
+	return "pass"
+}

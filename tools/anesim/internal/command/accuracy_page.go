@@ -1,0 +1,171 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"strings"
+
+	"anesim/bench"
+	"anesim/bench/figure"
+	"anesim/tools/anesim/internal/outfile"
+)
+
+// A pageTable is a table of an accuracy's page: cells as text.
+type pageTable struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+}
+
+// An accuracyPage is an accuracy with its figures, for HTML and Markdown.
+type accuracyPage struct {
+	Modelled, Unmodelled int
+	Tables               []pageTable
+	Times, Errors        []byte // SVG
+}
+
+func (r *accuracyReport) page() (*accuracyPage, error) {
+	p := &accuracyPage{Modelled: len(r.Rows), Unmodelled: len(r.Unmodelled)}
+	for _, x := range accuracyTables() {
+		if len(x.groups(r.Accuracy)) > 0 {
+			p.Tables = append(p.Tables, r.pageTable(&x))
+		}
+	}
+	for _, c := range r.coverages() {
+		t := pageTable{"Measurements that their interval holds" + c.what, []string{"", "n", "held", "share"}, nil}
+		for _, x := range c.rows {
+			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f %%", 100*x.Share())})
+		}
+		p.Tables = append(p.Tables, t)
+	}
+	p.Tables = append(p.Tables, r.rowsTable())
+	var err error
+	if p.Times, err = figure.Times(r.Accuracy); err != nil {
+		return nil, err
+	}
+	p.Errors, err = figure.Errors(r.Accuracy)
+	return p, err
+}
+
+// pageTable is groups with what left-out fits make of them.
+func (r *accuracyReport) pageTable(x *accuracyTable) pageTable {
+	t := pageTable{Title: strings.ToUpper(x.title[:1]) + x.title[1:], Head: []string{"", "n"}}
+	fits := []*bench.Accuracy{r.Accuracy}
+	names := []string{"fitted to all"}
+	if x.left && r.left != nil {
+		fits = append(fits, r.left...)
+		for _, by := range bench.Protocols() {
+			names = append(names, by.String()+" left out")
+		}
+	}
+	for _, n := range names {
+		t.Head = append(t.Head, n+": median", "p90")
+	}
+	for _, g := range x.groups(r.Accuracy) {
+		row := []string{g.Name, fmt.Sprint(g.N)}
+		for _, a := range fits {
+			s := groupNamed(x.groups(a), g.Name)
+			row = append(row, fmt.Sprintf("%.1f %%", 100*s.Median), fmt.Sprintf("%.1f %%", 100*s.P90))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// rowsTable is every row with where it was published.
+func (r *accuracyReport) rowsTable() pageTable {
+	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", "80 % interval us", "its rows", "measured mJ", "model mJ", "source"}}
+	number := func(v float64) string {
+		if v == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.4g", v)
+	}
+	for i := range r.Rows {
+		x, in := &r.Rows[i], r.intervals[i]
+		row := x.Sample.Row
+		sustained := number(row.Sustained)
+		if row.Cold() {
+			sustained += " (cold call)"
+		}
+		t.Rows = append(t.Rows, []string{
+			row.ID, row.Op, x.Sample.Session, number(row.Latency), sustained, number(x.Time.Model / 1e3),
+			fmt.Sprintf("%.4g to %.4g", in.Low/1e3, in.High/1e3), fmt.Sprint(in.Rows), number(row.Energy), number(x.Energy.Model / 1e6), row.Source,
+		})
+	}
+	return t
+}
+
+// writeHTML writes the page as one file.
+func (p *accuracyPage) writeHTML(name string) error {
+	page := template.Must(template.New("page").Funcs(template.FuncMap{"svg": svgOf}).Parse(accuracyHTML))
+	var b bytes.Buffer
+	if err := page.Execute(&b, p); err != nil {
+		return err
+	}
+	return outfile.Write(name, b.Bytes())
+}
+
+// svgOf is a figure without what only a file of its own has.
+func svgOf(b []byte) template.HTML {
+	if i := bytes.Index(b, []byte("<svg")); i >= 0 {
+		b = b[i:]
+	}
+	return template.HTML(b)
+}
+
+const accuracyHTML = `<!DOCTYPE html>
+<meta charset="utf-8">
+<title>anesim: the model against measured rows</title>
+<style>
+body { font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 70em; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
+td, th { padding: .1em .6em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
+svg { max-width: 100%; height: auto; }
+</style>
+<h1>The model against measured rows</h1>
+<p>{{.Modelled}} rows modelled, {{.Unmodelled}} not. Errors are absolute.</p>
+{{svg .Times}}
+{{svg .Errors}}
+{{range .Tables}}
+<h2>{{.Title}}</h2>
+<table>
+<tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr>
+{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
+{{end}}</table>
+{{end}}
+`
+
+// writeMarkdown writes the page, and its figures beside it.
+func (p *accuracyPage) writeMarkdown(name string) error {
+	base := strings.TrimSuffix(name, filepath.Ext(name))
+	var b strings.Builder
+	fmt.Fprintf(&b, "# The model against measured rows\n\n%d rows modelled, %d not. Errors are absolute.\n", p.Modelled, p.Unmodelled)
+	for _, x := range []struct {
+		what, suffix string
+		data         []byte
+	}{{"Times, model against measurement", "-times.svg", p.Times}, {"Errors by the length of a call", "-errors.svg", p.Errors}} {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", x.what, filepath.Base(base)+x.suffix)
+		if err := outfile.Write(base+x.suffix, x.data); err != nil {
+			return err
+		}
+	}
+	cells := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
+	line := func(list []string) {
+		for _, c := range list {
+			b.WriteString("| " + cells.Replace(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for _, t := range p.Tables {
+		fmt.Fprintf(&b, "\n## %s\n\n", t.Title)
+		line(t.Head)
+		b.WriteString(strings.Repeat("|---", len(t.Head)) + "|\n")
+		for _, row := range t.Rows {
+			line(row)
+		}
+	}
+	return outfile.Write(name, []byte(b.String()))
+}
