@@ -2,8 +2,10 @@ package loader_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"anesim/hw/regs"
@@ -137,4 +139,54 @@ func carries(form string, file []byte, from *loader.Program) error {
 		}
 	}
 	return nil
+}
+
+// TestRealForms takes the programs of the vendor's compiler through the same forms.
+func TestRealForms(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "shared", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Skip("the reference programs are not beside the repository")
+	}
+	anec := 0
+	for _, name := range files {
+		p, err := (&loader.Options{Inspect: true}).Open(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(p.Segments) == 0 {
+			continue // its memory cannot be laid out
+		}
+		pkg, err := p.Package()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := carries("firmware", pkg.Bytes(), p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		file, err := p.ANEC()
+		var u *loader.UnsupportedError
+		if errors.As(err, &u) && p.Form == loader.FormText {
+			continue // weights that are an input
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		anec++
+		if err := carries("anec", file, p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if anec < 8 {
+		t.Errorf("%d programs went into the Linux driver's form", anec)
+	}
 }
