@@ -209,9 +209,11 @@ func spans(l *Timeline) []SpanDocument {
 	return list
 }
 
-func (r *Result) outputs() []OutputDocument {
+func (r *Result) outputs() []OutputDocument { return outputDocuments(r.Outputs) }
+
+func outputDocuments(outputs []Output) []OutputDocument {
 	list := []OutputDocument{}
-	for _, o := range r.Outputs {
+	for _, o := range outputs {
 		list = append(list, OutputDocument{o.Port.Name, o.Port.Shape, Checksum(o.Data)})
 	}
 	return list

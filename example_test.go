@@ -130,7 +130,7 @@ func ExampleResult_Limits() {
 	for _, l := range res.Limits() {
 		fmt.Printf("%s: %.40s...\n", l.Kind, l.What)
 	}
-	// Output: not modelled: tensors between layers go to memory and ...
+	// Output: inferred: which tensors stay in the L2 between lay...
 }
 
 // Cancelling a context ends a run between two descriptors.

@@ -4,20 +4,28 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/host"
+	"anesim/loader"
 )
 
 // hostTime is what a host adds to each dispatch of a program: its floor and the copies of
-// inputs and outputs. Zeros and subnormals are counted in outputs that were computed.
-func hostTime(h *host.Host, res *ProgramResult) clock.Nanoseconds {
+// inputs and outputs, but for state, which stays where it is. Zeros and subnormals are counted in outputs that were computed.
+func hostTime(h *host.Host, res *ProgramResult, state func(*loader.Port) bool) clock.Nanoseconds {
 	n := uint64(max(1, len(res.Dispatches)))
 	var l host.Load
 	for p := range res.Program.Inputs() {
-		l.In += 2 * uint64(elements(p))
+		if !state(p) {
+			l.In += 2 * uint64(elements(p))
+		}
 	}
 	for p := range res.Program.Outputs() {
-		l.Out += 2 * uint64(elements(p))
+		if !state(p) {
+			l.Out += 2 * uint64(elements(p))
+		}
 	}
 	for _, o := range res.Outputs {
+		if state(o.Port) {
+			continue
+		}
 		for _, v := range o.Data {
 			const exponent, mantissa = 0x7c00, 0x3ff
 			switch b := v.Bits(); {

@@ -98,3 +98,14 @@ func takeWeights(l *network.Layer, o *Options) error {
 	}
 	return nil
 }
+
+// withoutWeights are the inputs that are none of a single layer's constants.
+func withoutWeights(inputs map[string][]float16.Float16) map[string][]float16.Float16 {
+	ports := make(map[string][]float16.Float16, len(inputs))
+	for name, data := range inputs {
+		if !slices.Contains(weightNames[:], name) {
+			ports[name] = data
+		}
+	}
+	return ports
+}

@@ -3,6 +3,7 @@ package anesim
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -79,6 +80,9 @@ func Open(path string) (*Model, error) {
 // Errors are those of the readers: *[network.FormatError], *[loader.FormatError],
 // *[loader.UnsupportedError], or that of r.
 func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
+	if size == 0 {
+		return nil, errors.New("the file is empty")
+	}
 	read, err := reader(name, r, size)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,10 @@ type Options struct {
 	Shapes map[string][]int             // of Inputs, checked where they are known
 	Seed   uint64                       // of the inputs and weights that are not given
 
+	// State makes outputs the next dispatch's inputs; see [Loaded.Alias]. A state that no
+	// input gives starts at zero.
+	State []StateAlias
+
 	Init      *firmware.InitTable // register-init records; nil for the known ones
 	GateTiles uint32              // tiles to gate after init, bit 2e+h
 	Overrides []firmware.Override // register what-ifs, on every descriptor
@@ -31,6 +35,7 @@ type Options struct {
 	Repeat int           // dispatches of the whole model; 0 is one
 	Idle   time.Duration // gap before each of them
 
+	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
 
@@ -72,6 +77,9 @@ func (o Options) withDefaults() (Options, error) {
 		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
 	}
 	o.Repeat = max(1, o.Repeat)
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
 	return o, nil
 }
 

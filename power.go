@@ -26,6 +26,7 @@ type Dispatch struct {
 	Wake        clock.Nanoseconds     // what the gap made it wait
 	Energy      clock.Nanojoules      // its own, whatever it does
 	Descriptors []hw.DescriptorReport // what it ran, up to a fault
+	Outputs     []Output              // of a program with state, where values are computed
 }
 
 // A Span is a stretch of a run's wall time at one power.

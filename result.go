@@ -278,15 +278,15 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// LeftOut is what the totals of every network leave out.
-const LeftOut = "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"
+// Residency is what the totals of every network rest on.
+const Residency = "which tensors stay in the L2 between layers follows chains of matrix products: that convolutions do the same is inferred"
 
 // Limits are what the model does not know or do and the run met, those that leave values
 // or time out before those that qualify them, each with all the places it was met at.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
-		g.add(evidence.NotModelled, LeftOut, "")
+		g.add(evidence.RestsOnInference, Residency, "")
 		for _, l := range r.Missing() {
 			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
 		}

@@ -7,9 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/firmware"
 	"anesim/hw"
-	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -74,18 +72,15 @@ func (r *execution) begin() error {
 		total += r.lowered.programs[i].TaskCount
 	}
 	r.meter = o.meter(StageRun, total*o.Repeat)
+	if n := len(r.lowered.programs); len(o.State) > 0 && n != 1 {
+		return &OptionError{"State", fmt.Sprintf("requires a single program; %s has %d", r.model.name, n)}
+	}
 	if r.model.kind == KindNetwork {
 		return r.networkInputs()
 	}
 	p := r.lowered.programs[0].Program
-	if r.model.kind == KindLayer && o.givesWeights() {
-		given := o.Inputs
-		o.Inputs = map[string][]float16.Float16{}
-		for name, data := range given {
-			if !slices.Contains(weightNames[:], name) {
-				o.Inputs[name] = data
-			}
-		}
+	if r.model.kind == KindLayer {
+		o.Inputs = withoutWeights(o.Inputs)
 	}
 	if o.Budget == 0 {
 		o.Budget = hw.DefaultBudget
@@ -165,85 +160,23 @@ func (r *execution) networkInputs() error {
 	return nil
 }
 
-// dispatch links a program and dispatches it.
+// dispatch runs a program in a session of its own.
 func dispatch(ctx context.Context, p *loader.Program, o *Options, m *meter) (*ProgramResult, error) {
-	linked, err := p.Link()
+	s, err := newSession(*o)
 	if err != nil {
 		return nil, err
 	}
-	mem, err := memory(linked)
+	l, err := s.load(FromProgram(p), p)
 	if err != nil {
 		return nil, err
 	}
-	res := &ProgramResult{Program: p}
-	if o.Values {
-		if err := settle(mem, linked.Tasks, p); err != nil {
+	for _, a := range o.State {
+		if err := l.Alias(a.Output, a.Input); err != nil {
 			return nil, err
 		}
-		for port := range p.Inputs() {
-			data, given := o.Inputs[port.Name]
-			if !given {
-				data = pseudoRandom(port, o.Seed)
-				res.Synthetic = append(res.Synthetic, port.Name)
-				if err := mem.MakeUp(port.Address, port.Bytes); err != nil {
-					return nil, err
-				}
-			}
-			if err := transfer(mem, port, data, true); err != nil {
-				return nil, err
-			}
-			res.Inputs = append(res.Inputs, Output{port, data})
-		}
 	}
-	init := o.Init
-	if init == nil {
-		init = firmware.Known()
-	}
-	ctl := firmware.New(init)
-	ctl.Overrides = o.Overrides
-	if err := ctl.GateTiles(o.GateTiles); err != nil {
-		return nil, err
-	}
-	engine := &engine{Device: hw.New(mem, hw.Options{Chip: o.Chip, Values: o.Values, Workers: o.Workers, Budget: o.Budget}), ctx: ctx, meter: m}
-	ctl.PowerTimes = powerTimes(&o.Chip)
-	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this run, which has just ended
-	res.Report = engine.Report()
-	for n := range o.Repeat {
-		if n > 0 {
-			engine.Dispatch()
-		}
-		rep := engine.Report()
-		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
-		gap := clock.Nanoseconds(o.Idle.Nanoseconds())
-		d := Dispatch{Idle: gap, Waiting: ctl.Idle(gap)}
-		first := len(res.Report.Descriptors)
-		if _, err := ctl.Run(&linked.Stream, engine); err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		d.Wake = ctl.WakeTime()
-		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
-		res.Dispatches = append(res.Dispatches, d)
-		if len(res.Report.Faults) > 0 {
-			break
-		}
-	}
-	for i := range res.Dispatches {
-		res.Dispatches[i].Energy = res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
-	}
-	if o.Values && res.Report.Complete() {
-		for port := range p.Outputs() {
-			data := make([]float16.Float16, elements(port))
-			if err := transfer(mem, port, data, false); err != nil {
-				return nil, err
-			}
-			res.Outputs = append(res.Outputs, Output{port, data})
-		}
-	}
-	res.Host = hostTime(&o.Host, res)
-	return res, nil
+	l.inputs = o.Inputs
+	return l.dispatch(ctx, o.Repeat, m)
 }
 
 // An engine is a device that a context can stop and that tells of its progress.
@@ -261,18 +194,6 @@ func (e *engine) Execute(t *regs.Task) (halt bool) {
 	halt = e.Device.Execute(t)
 	e.meter.add(1)
 	return halt
-}
-
-func memory(l *loader.Linked) (*dma.Memory, error) {
-	segs := make([]dma.Segment, len(l.Map))
-	for i, s := range l.Map {
-		name := s.Name
-		if s.Section != "" {
-			name += "," + s.Section
-		}
-		segs[i] = dma.Segment{Name: name, Addr: s.Addr, Size: s.Size, Data: s.Data}
-	}
-	return dma.NewMemory(segs)
 }
 
 // settle checks every access of the run once, so that each segment takes the memory it

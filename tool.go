@@ -1,10 +1,10 @@
 package anesim
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"hash/fnv"
 	"runtime/debug"
 
 	"anesim/hw"
@@ -60,7 +60,7 @@ func moduleVersion(info *debug.BuildInfo) string {
 
 // constantsHash is the same for two builds that have the same constants.
 func constantsHash() string {
-	h := sha256.New()
+	h := fnv.New128a()
 	for _, c := range hw.Chips() {
 		fmt.Fprintf(h, "chip %s\n", c.Name)
 		for name, k := range c.Constants() {

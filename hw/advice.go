@@ -21,7 +21,7 @@ func (d *DescriptorReport) Advice() string {
 	case "l2_read_stall":
 		return "L2 reads take " + share(uint64(a.L2ReadStall)) + ": another row stride spreads the banks"
 	case "l2_write_stall":
-		return "L2 writes take " + share(uint64(a.L2WriteStall)) + ": exchanged results go element by element; keep channel and x where they are"
+		return "L2 writes take " + share(uint64(a.L2WriteStall)) + ": transposed results go element by element; keep channel and x where they are"
 	case "throttle":
 		return "throttling takes " + share(uint64(a.Throttle)) + ": less power"
 	}

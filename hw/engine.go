@@ -72,7 +72,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 func (d *Device) unreadable(t *regs.Task, what string, err error) *evidence.Limit {
 	k := &d.ops.Kernel
 	if d.mem.MadeUp(t.Bases.Kernel+k.Low, k.End-k.Low) {
-		return &evidence.Limit{Kind: evidence.MissingInput, What: what + " of the program's constants were not given (--in weights=FILE)"}
+		return &evidence.Limit{Kind: evidence.MissingInput, What: what + " would stand in constants that were not given (--in weights=FILE)"}
 	}
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: what + ": " + err.Error()}
 }

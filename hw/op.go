@@ -32,7 +32,7 @@ func (o Op) String() string {
 }
 
 // Classify reads the operation from the registers. A matrix multiply is a 1x1
-// multiply-accumulate whose result is exchanged or whose kernel is a surface; a copy is
+// multiply-accumulate whose result is transposed or whose kernel is a surface; a copy is
 // a planar task that adds nothing and scales by one.
 func Classify(h *regs.Header, g *regs.Groups) Op {
 	if g.Planar() {

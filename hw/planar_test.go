@@ -194,14 +194,14 @@ func TestPlanarLayerNorm(t *testing.T) {
 }
 
 // Channel and x change places as the result is written.
-func TestPlanarExchangedResult(t *testing.T) {
+func TestPlanarTransposedResult(t *testing.T) {
 	s := shape{2, 1, 3}
 	task := newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)
 	task.Groups.Common.PlanarOperands = task.Groups.Common.PlanarOperands.WithResultTranspose(true)
 	m := newMemory(t)
 	store(t, m, firstAt, []float32{1, 2, 3}, []float32{4, 5, 6})
 	execute(t, m, task)
-	wantResult(t, "exchanged", matrix{{1, 4}, {2, 5}, {3, 6}}, load(t, m, resultAt, 3, 2))
+	wantResult(t, "transposed", matrix{{1, 4}, {2, 5}, {3, 6}}, load(t, m, resultAt, 3, 2))
 }
 
 // A source of type 1 stays in the L2 for the next task, a result of type 1 goes both ways.

@@ -24,6 +24,18 @@ func TestAccountingTotal(t *testing.T) {
 	if got := a.Total(); got != want {
 		t.Errorf("%#x, want %#x", got, want)
 	}
+	// The table of causes names each field once.
+	names := make(map[string]bool)
+	for c, n := range a.All() {
+		if names[c.String()] {
+			t.Errorf("%v twice", c)
+		}
+		names[c.String()] = true
+		want -= n
+	}
+	if want != 0 || len(names) != v.NumField() {
+		t.Errorf("the causes %v leave %#x of the total", names, want)
+	}
 }
 
 func TestBound(t *testing.T) {

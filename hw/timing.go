@@ -21,7 +21,7 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	o.Resolve(g)
 	*d = DescriptorReport{} // cleared where it stands: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
-	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g)
+	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g, o)
 	d.DMA = dma.TrafficOf(o)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), vendor.ExeCycles(g, o, t.Beside)}
 
@@ -35,18 +35,18 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	if need.planar {
 		d.Units, d.L2 = p.planarUnits(g, o)
 		array = d.Units.Planar
-		need.fills = clock.CeilDiv(g.InShape().Elements(), p.tiles.PatchPixels)
+		need.fills = clock.CeilDiv(o.In.Elements(), p.tiles.PatchPixels)
 		need.drains = need.fills
 	} else {
 		w := tiles.Plan(g, open, p.tiles)
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
-		d.Units, d.L2 = p.engineUnits(g, &w)
+		d.Units, d.L2 = p.engineUnits(g, o, &w)
 		array = w.Buffered(p.tiles)
 		d.Lookups, d.Skipped = w.Lookups, w.Skipped
 		need.fills, need.drains, need.reread = w.Patches, w.WorkUnits/max(1, w.Passes), w.Patches > 1
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
-			need.fills *= g.InShape().Channels
-			need.drains *= g.OutShape().Channels
+			need.fills *= o.In.Channels
+			need.drains *= o.Out.Channels
 		}
 	}
 	d.Cycles = d.Units.account(array)
@@ -71,8 +71,8 @@ func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	}
 }
 
-func shapeOf(g *regs.Groups) Shape {
-	c, in, out := &g.Common, g.InShape(), g.OutShape()
+func shapeOf(g *regs.Groups, o *regs.Operands) Shape {
+	c, in, out := &g.Common, &o.In, &o.Out
 	return Shape{
 		Win: in.Width, Hin: in.Height, Cin: in.Channels * in.Groups,
 		Wout: out.Width, Hout: out.Height, Cout: out.Channels * out.Groups,

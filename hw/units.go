@@ -21,12 +21,12 @@ type Units struct {
 }
 
 // engineUnits are the cost columns of a task on the MAC engines, and its L2 traffic.
-func (p *params) engineUnits(g *regs.Groups, w *tiles.Work) (Units, l2.Traffic) {
+func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
 	u := Units{
 		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
 		NESingle: w.Single(), NEDouble: w.Double(),
 	}
-	c, in, out := &g.Common, g.InShape(), g.OutShape()
+	c, in, out := &g.Common, &o.In, &o.Out
 	width := min(max(1, out.Width), p.tiles.PatchPixels)
 	rows := min(max(1, out.Height), max(1, p.tiles.PatchPixels/width))
 	kh, kw, sy, sx := 1, 1, 1, 1
@@ -64,7 +64,7 @@ const fp16Bytes = 2
 
 // writeback is what the results cost on their way into the L2: the banks take a granule
 // each a cycle, and a transposed result goes in element by element.
-func (p *params) writeback(g *regs.Groups, out regs.Shape, t l2.Patch, patches int) clock.Cycles {
+func (p *params) writeback(g *regs.Groups, out *regs.Shape, t l2.Patch, patches int) clock.Cycles {
 	if g.ResultTransposed() {
 		return p.transpose.Cycles(uint64(out.Elements()))
 	}
@@ -73,7 +73,7 @@ func (p *params) writeback(g *regs.Groups, out regs.Shape, t l2.Patch, patches i
 
 // planarUnits are the cost columns of a planar task, and its L2 traffic.
 func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
-	in, out := g.InShape(), g.OutShape()
+	in, out := &o.In, &o.Out
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
 	u.L2Broadcast = clock.Cycles(in.Groups*o.Sources()) * p.l2.WritebackCycles(in.Channels, patch)

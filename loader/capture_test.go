@@ -86,7 +86,7 @@ func TestNotCapture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if isCaptureBinary(p.Text) || isCaptureText(p.Text) || isLinuxDriver(p.Text) {
+		if isCaptureBinary(p.Text) || isCaptureText(p.Text) || isAnec(p.Text) {
 			t.Errorf("the text of %s passes for something else", name)
 		}
 	}

@@ -50,6 +50,7 @@ func TestSurfaceErrors(t *testing.T) {
 		{"conv", 0, "TileDMASrc", "Src1Base", 0x40, "source 1", "leave __FVMLIB,__const"},
 		{"conv", 0, "TileDMASrc", "Src1Base", 0x2000, "source 1", "in no segment"},
 		{"conv", 0, "Common", "Cin", 6, "source 1", "leave __FVMLIB,__const"},
+		{"add", 0, "TileDMASrc", "Src1PlaneStride", 0xffff_ffc0, "source 1", "stand in"}, // 64 bytes down for each channel
 		{"add", 0, "TileDMASrc", "Src2PlaneStride", 0x80, "source 2", "leave __FVMLIB,__const"},
 		{"concat", 1, "TileDMADst", "DstBase", 0x240, "destination", "leave __FVMLIB,__data"},
 		{"conv", 0, "TileDMADst", "DstBase", 0x4000, "destination", "may not be written"},

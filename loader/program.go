@@ -13,6 +13,8 @@ type Form string
 const (
 	FormContainer Form = "container" // hardware container, magic 0xbeefface
 	FormText      Form = "text"      // a chain of descriptors and nothing else
+	FormANEC      Form = "anec"      // the Linux driver's: sizes, shapes, the chain, weights
+	FormFirmware  Form = "firmware"  // the firmware container: a package of programs of sections
 	FormRegisters Form = "registers" // captured (address, value) pairs, version 10
 )
 
@@ -45,6 +47,7 @@ type Program struct {
 	Container *Container // of FormContainer, nil otherwise
 
 	textOff uint64 // file offset of Text
+	file    []byte // of FormANEC and FormFirmware: Text and data are parts of it
 }
 
 // Descriptors walks the chain; see regs.Chain.

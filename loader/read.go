@@ -34,14 +34,18 @@ type Window struct {
 // form is recognised by content:
 //
 //   - 0xbeefface at offset 0: a hardware container of subtype 4
+//   - 0x414e4548 at offset 0: a firmware container
 //   - text of lines "0xADDRESS 0xVALUE", # starting a comment: captured registers
 //   - two or more (address, value) pairs of little-endian words to the end of the
 //     file, every address different and in a version 10 window: the same in binary
+//   - sizes, counts and shapes that add up: the Linux driver's form
 //   - otherwise a chain of descriptors
 //
 // No chain passes for binary pairs: the third word of a descriptor, its log events, is
-// outside the windows in every real program (0x400 to 0x42a). The Linux driver's form,
-// firmware containers, Mach-O files and dispatch descriptors are refused by name.
+// outside the windows in every real program (0x400 to 0x42a). Nor does one pass for the
+// Linux driver's form, which has no magic: its sizes have to add up and its tensors to be
+// counted. Parts of firmware containers, Mach-O files, dispatch descriptors and networks are
+// refused by name.
 //
 // Errors are a *FormatError, an *UnsupportedError, or that of r.
 func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
@@ -85,6 +89,8 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, &UnsupportedError{form, "the model reads hardware containers, bare texts and captured registers"}
 	}
 	switch {
+	case le.Uint32(file) == magicFirmware:
+		return readFirmware(name, o.Procedure, file)
 	case le.Uint32(file) == MagicContainer:
 		c, err := parseContainer(file)
 		if err != nil {
@@ -99,14 +105,17 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	case isCaptureBinary(file):
 		return readCaptureBinary(name, file)
 	}
+	if h, ok := readAnecHeader(file); ok {
+		return readAnec(name, file, h)
+	}
 	return o.readText(name, file)
 }
 
 // foreign names a form the package knows and does not read, or is empty.
 func foreign(file []byte) string {
 	switch le.Uint32(file) {
-	case magicFirmware, magicFirmwareProg, magicFirmwareSect:
-		return fmt.Sprintf("firmware container (%s)", file[:4])
+	case magicFirmwareProg, magicFirmwareSect:
+		return fmt.Sprintf("part of a firmware container (%s)", file[:4])
 	case magicMachO32, magicMachO64, magicFat:
 		return "Mach-O file"
 	}
@@ -116,9 +125,6 @@ func foreign(file []byte) string {
 	}
 	if isDispatch(file) {
 		return "dispatch descriptor (.e5, FlatBuffer)"
-	}
-	if isLinuxDriver(file) {
-		return "Linux driver's program (.anec)"
 	}
 	return ""
 }
@@ -133,20 +139,4 @@ func isDispatch(file []byte) bool {
 	table := int64(root) - int64(int32(le.Uint32(file[root:])))
 	tag := []byte{0x0c, 0, 0x14, 0, 0x04, 0, 0x08, 0}
 	return table >= 0 && table < int64(len(file)) && bytes.HasPrefix(file[table:], tag)
-}
-
-// isLinuxDriver recognises the Linux driver's header, which has no magic: the sizes must
-// add up and the data must stand behind the 0x800 bytes of header.
-func isLinuxDriver(file []byte) bool {
-	const header, channels = 0x800, 32
-	if len(file) < header {
-		return false
-	}
-	size, task, kernel := le.Uint64(file), le.Uint64(file[16:]), le.Uint64(file[24:])
-	words, count := le.Uint32(file[8:]), le.Uint32(file[12:])
-	in, out := le.Uint32(file[32:]), le.Uint32(file[36:])
-	room := uint64(len(file))
-	return size > 0 && size <= room && task > 0 && task <= size && kernel <= size &&
-		words > 0 && uint64(words) <= task && count > 0 && uint64(count) <= task &&
-		in > 0 && in < channels && out > 0 && out < channels
 }

@@ -251,6 +251,15 @@ func tensor(s *regs.Surface) ([4]int, [4]uint64) {
 	case s.Transposed:
 		// Element (c, x) stands at x*plane + 2c: rows of channels.
 		return [4]int{s.Groups, s.Height, s.Width, s.Channels}, [4]uint64{depth, row, plane, elementBytes}
+	case s.Planes() > 1 && s.Channels == 1:
+		// A reduction over every axis: channels stand as rows, rows as depth (bytes).
+		return [4]int{s.Groups, s.Height, s.Planes(), s.Width}, [4]uint64{group, row, depth, elementBytes}
+	case s.Channels == 1 && s.Height > 1 && plane == row:
+		// A reduction over the channels of one pixel: they stand as rows (bytes).
+		return [4]int{s.Groups, s.Height, 1, s.Width}, [4]uint64{depth, row, row, elementBytes}
+	case s.Height == 1 && split && group < row:
+		// A reduction over rows: each is a group of its own (bytes).
+		return [4]int{1, s.Channels, s.Groups, s.Width}, [4]uint64{depth, plane, group, elementBytes}
 	case s.Height == 1 && row == depth && plane < row && s.Channels > 1:
 		// A matrix whose rows are the descriptor's channels.
 		return [4]int{s.Groups, 1, s.Channels, s.Width}, [4]uint64{depth, row, plane, elementBytes}

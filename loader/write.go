@@ -62,6 +62,8 @@ func (p *Program) Bytes() []byte {
 		return p.Container.Bytes()
 	case FormRegisters:
 		return captureText(p.Registers)
+	case FormANEC, FormFirmware:
+		return append([]byte(nil), p.file...)
 	}
 	return append([]byte(nil), p.Text...)
 }

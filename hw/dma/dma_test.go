@@ -146,3 +146,34 @@ func BenchmarkRow(b *testing.B) {
 	}
 	b.ReportMetric(float64(2*shape.Elements())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
 }
+
+// Segments come and go; one that is taken away leaves room for another with bytes of its
+// own.
+func TestMemoryAddsAndRemoves(t *testing.T) {
+	m, err := NewMemory([]Segment{{Name: "a", Addr: 0x1000, Size: 0x100}, {Name: "c", Addr: 0x1200, Size: 0x100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []Segment{{Addr: 0xfff, Size: 2}, {Addr: 0x10ff, Size: 2}, {Addr: 0x1100, Size: 0x101}, {Addr: 0x800, Size: 0x1000}, {Addr: ^uint64(0), Size: 2}} {
+		if err := m.Add(s); err == nil {
+			t.Errorf("%#x bytes at %#x were added", s.Size, s.Addr)
+		}
+	}
+	if err := m.Add(Segment{Name: "b", Addr: 0x1100, Size: 0x100, Data: []byte{7}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := m.Bytes(0x1100, 1)
+	if err != nil || b[0] != 7 {
+		t.Fatalf("%v, %v", b, err)
+	}
+	b[0] = 8
+	if m.Remove(0x1101) || !m.Remove(0x1100) || m.Remove(0x1100) || m.Check(0x1100, 1) == nil {
+		t.Error("the segment was not removed once, by its first address")
+	}
+	if err := m.Add(Segment{Name: "d", Addr: 0x1100, Size: 0x80, Data: []byte{9}}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := m.Bytes(0x1100, 2); err != nil || b[0] != 9 || b[1] != 0 {
+		t.Errorf("%v, %v", b, err)
+	}
+}

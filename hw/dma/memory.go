@@ -49,35 +49,52 @@ type segment struct {
 func NewMemory(list []Segment) (*Memory, error) {
 	m := new(Memory)
 	for _, s := range list {
-		if s.Size == 0 {
-			continue
-		}
-		if uint64(len(s.Data)) > s.Size {
-			return nil, fmt.Errorf("segment %s: %d bytes of data in %d", s.Name, len(s.Data), s.Size)
-		}
-		m.segments = append(m.segments, segment{name: s.Name, addr: s.Addr, size: s.Size, init: s.Data})
-	}
-	slices.SortStableFunc(m.segments, func(a, b segment) int {
-		switch {
-		case a.addr < b.addr:
-			return -1
-		case a.addr > b.addr:
-			return 1
-		}
-		return 0
-	})
-	for i := 1; i < len(m.segments); i++ {
-		a, b := &m.segments[i-1], &m.segments[i]
-		if a.addr+a.size > b.addr || a.addr+a.size < a.addr {
-			return nil, fmt.Errorf("segments %s and %s overlap at address %#x", a.name, b.name, b.addr)
+		if err := m.Add(s); err != nil {
+			return nil, err
 		}
 	}
 	return m, nil
 }
 
+// Add lays out one more segment.
+func (m *Memory) Add(s Segment) error {
+	if s.Size == 0 {
+		return nil
+	}
+	if uint64(len(s.Data)) > s.Size {
+		return fmt.Errorf("segment %s: %d bytes of data in %d", s.Name, len(s.Data), s.Size)
+	}
+	i := m.first(s.Addr)
+	if s.Addr+s.Size < s.Addr {
+		return fmt.Errorf("segment %s at address %#x ends behind the last", s.Name, s.Addr)
+	}
+	if i < len(m.segments) && m.segments[i].addr < s.Addr+s.Size {
+		b := &m.segments[i]
+		return fmt.Errorf("segments %s and %s overlap at address %#x", b.name, s.Name, max(s.Addr, b.addr))
+	}
+	m.segments = slices.Insert(m.segments, i, segment{name: s.Name, addr: s.Addr, size: s.Size, init: s.Data})
+	return nil
+}
+
+// Remove takes the segment that starts at an address away, with what stands in it. It
+// reports whether there was one.
+func (m *Memory) Remove(addr uint64) bool {
+	i := m.first(addr)
+	if i == len(m.segments) || m.segments[i].addr != addr {
+		return false
+	}
+	m.segments = slices.Delete(m.segments, i, i+1)
+	return true
+}
+
+// first is the first segment that ends behind an address.
+func (m *Memory) first(addr uint64) int {
+	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
+}
+
 // find is the segment that holds all of the n bytes at addr.
 func (m *Memory) find(addr, n uint64) (*segment, error) {
-	i := sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
+	i := m.first(addr)
 	if i == len(m.segments) || m.segments[i].addr > addr {
 		return nil, &AccessError{Addr: addr, Bytes: n}
 	}
@@ -120,6 +137,15 @@ func (m *Memory) MakeUp(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {
 		s.made = append(s.made, [2]uint64{addr, addr + n})
+	}
+	return err
+}
+
+// Give says that somebody gave the n bytes at addr after all.
+func (m *Memory) Give(addr, n uint64) error {
+	s, err := m.find(addr, n)
+	if err == nil {
+		s.made = slices.DeleteFunc(s.made, func(r [2]uint64) bool { return addr <= r[0] && r[1] <= addr+n })
 	}
 	return err
 }

@@ -29,8 +29,16 @@
 // reduction: AVX2, AVX-512 and NEON give the bits of the portable code.
 // Building with the tag purego leaves only the portable code.
 //
+// A panel without negative values, taps many of which are zero, and rows that
+// overlap ([ReduceRows]) have kernels of their own where they are faster.
+//
+// A [Table] is what an activation is on this engine. [TableOf] makes the tables of
+// the functions that a network names, and those of the parts of functions that take
+// several tasks; [LeakyReLU], [Clip], [Maximum] and their neighbours take parameters.
+// The modes of real tables are read in mode.go.
+//
 // What is measured on silicon, what follows from measurements and what is only
 // assumed is told apart where each choice is made: products and the tile adder
 // in reduce.go, operands in widen.go, the way out in port.go and post.go, tables
-// in table.go.
+// in mode.go, table.go and eval.go.
 package mac

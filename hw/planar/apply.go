@@ -27,19 +27,10 @@ func (p *plan) apply(dst, a, b []float16.Float16) {
 		plain(dst, a, b, &p.masks, p.op)
 		return
 	}
-	for i := range dst {
-		dst[i] = p.back(p.front(p.first(a[i]), p.second(b[i])))
-	}
+	scaled(dst, a, b, p)
 }
 
 func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
-	if !p.neutral {
-		y := p.second(k)
-		for i := range dst {
-			dst[i] = p.back(p.front(p.first(a[i]), y))
-		}
-		return
-	}
 	var repeated [128]float16.Float16
 	fill := repeated[:min(len(dst), len(repeated))]
 	for i := range fill {
@@ -47,7 +38,7 @@ func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	}
 	for len(dst) > 0 {
 		n := min(len(dst), len(fill))
-		plain(dst[:n], a[:n], fill[:n], &p.masks, p.op)
+		p.apply(dst[:n], a[:n], fill[:n])
 		dst, a = dst[n:], a[n:]
 	}
 }
@@ -67,9 +58,7 @@ func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 		p.applyConst(dst, a, k)
 		return n
 	}
-	for i := range dst {
-		dst[i] = p.back(p.single(p.first(a[i])))
-	}
+	single(dst, a, &p)
 	return n
 }
 

@@ -113,9 +113,3 @@ func LayerNorm(dst, scratch []float16.Float16, axes Axes, src Source, epsilon fl
 	normal := Subtract()
 	return normal.ApplyChannel(dst, src, m, r)
 }
-
-// InstanceNorm is [LayerNorm] over H and W of each channel (assumed: no program
-// of it has been seen).
-func InstanceNorm(dst, scratch []float16.Float16, src Source, epsilon float16.Float16) error {
-	return LayerNorm(dst, scratch, AxisH|AxisW, src, epsilon)
-}

@@ -1,11 +1,11 @@
 // Package planar is the numbers of the planar engine, the unit beside the
 // sixteen multiply-accumulate engines that works on whole planes: sums and
-// products of two tensors, pooling, reductions. It knows no time, no address
-// and no descriptor; the device hands it slices of halves and shapes.
+// products of two tensors, reductions. It knows no time, no address
+// and no descriptor; the device hands it slices of fp16 values and shapes.
 //
 //	 L2                                                          L2
 //	──────┐  ┌─────┐ ±   ┌────┐  +Bias  ┌────────┐  +Eps   ┌───────┐  ┌─────┐
-//	src 1 ├─▶│ NaN ├────▶│    │  ×Scale │ window │  ×Pre   │ rsqrt │  │ RNE │
+//	src 1 ├─▶│ NaN ├────▶│    │  ×Scale │  over  │  ×Pre   │ rsqrt │  │ RNE │
 //	      │  │  ↓  │     │ op ├────────▶│  axes  ├────────▶│ ReLU  ├─▶│ to  ├─▶
 //	src 2 ├─▶│ Inf ├────▶│    │         │  none  │ ×Final  │       │  │ half│
 //	──────┘  └─────┘ ±   └────┘         └────────┘         └───────┘  └─────┘
@@ -14,14 +14,14 @@
 //
 // A task is a [Config]: the four PE words as values. [FromWords] reads them and
 // holds what each bit means and which program says so. The element-wise methods
-// ([Config.Apply] and its neighbours) take flat slices; pooling, reductions and
+// ([Config.Apply] and its neighbours) take flat slices; reductions and
 // broadcasting take a [Source] and its [Shape]. Layer norm and softmax
 // ([LayerNorm], [Softmax]) are the compiler's chains of such tasks, with each
 // task's result rounded to half as L2 keeps it.
 //
 // # What the numbers do
 //
-// Inputs use the whole range of halves, denormals included. A NaN at an input
+// Inputs use the whole range of fp16, denormals included. A NaN at an input
 // is +Inf; nothing produces a NaN: inf - inf and 0 * inf are +0. x + 0 turns -0
 // into +0. A result rounds once, half to even, and becomes infinite at 65520.
 // These are measured on M1. What had to be chosen stands in stages.go.
@@ -29,6 +29,6 @@
 // # Speed
 //
 // The Go code is the specification. On amd64 the four simple operations at
-// neutral scales run eight halves at a time with AVX2 and F16C, unless built
+// neutral scales run eight values at a time with AVX2 and F16C, unless built
 // with -tags purego; a test compares the two over every half.
 package planar

@@ -57,15 +57,6 @@ func ExampleConfig_Reduce() {
 	// Output: [2.5 25] <nil>
 }
 
-func ExampleWindow_Pool() {
-	x := planar.Source{Data: halves(1, 2, 3, 4, 5, 6, 7, 8, 9), Shape: planar.Shape{C: 1, H: 3, W: 3}}
-	w := planar.Window{Kind: planar.PoolMax, KH: 2, KW: 2, StrideH: 1, StrideW: 1, Padding: planar.PadNegative}
-	out := halves(0, 0, 0, 0)
-	err := w.Pool(out, planar.Shape{C: 1, H: 2, W: 2}, x)
-	fmt.Println(out, err)
-	// Output: [5 6 8 9] <nil>
-}
-
 func ExampleWidthSliceGain() {
 	x := halves(-1, 4094, 4096)
 	planar.WidthSliceGain(x, x)

@@ -8,7 +8,7 @@ import (
 
 // plainGo is Apply at neutral scales for the four simple operations.
 //
-// Float32 is enough: a product of halves is exact in it, and a sum of halves
+// Float32 is enough: a product of fp16 values is exact in it, and a sum of them
 // that is not still rounds to the right half, because 24 >= 2*11 + 2 makes the
 // double rounding innocuous. Adding +0 is the bias adder.
 func plainGo(dst, a, b []float16.Float16, m *masks, op Op) {
@@ -50,6 +50,20 @@ func (m *masks) sources(a, b float16.Float16) (x, y float32) {
 	u := math.Float32bits(wide[b])
 	u &^= uint32(int32(u)>>31) & m.relu2
 	return x, math.Float32frombits(u ^ m.flip2)
+}
+
+// scaledGo is Apply with every stage.
+func scaledGo(dst, a, b []float16.Float16, p *plan) {
+	for i := range dst {
+		dst[i] = p.back(p.front(p.first(a[i]), p.second(b[i])))
+	}
+}
+
+// singleGo is ApplyOne with every stage.
+func singleGo(dst, a []float16.Float16, p *plan) {
+	for i := range dst {
+		dst[i] = p.back(p.single(p.first(a[i])))
+	}
 }
 
 // order maps float32 bits to integers that compare as the numbers do; a branch

@@ -9,7 +9,7 @@ import (
 
 var vector = cpu.X86.HasAVX2 && cpu.X86.HasF16C
 
-// The vector loops take n halves, a multiple of 8.
+// The vector loops take n fp16 values, a multiple of 8.
 
 //go:noescape
 func addAVX2(dst, a, b *float16.Float16, n int, m *masks)
@@ -40,4 +40,37 @@ func plain(dst, a, b []float16.Float16, m *masks, op Op) {
 		minAVX2(&dst[0], &a[0], &b[0], n, m)
 	}
 	plainGo(dst[n:], a[n:], b[n:], m, op)
+}
+
+// The stages in float64, n a multiple of 4; singleAVX2 reads no source 2.
+
+//go:noescape
+func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
+
+//go:noescape
+func singleAVX2(dst, a, b *float16.Float16, n int, p *plan)
+
+// staged reports whether the vector loops know every stage of the plan.
+func (p *plan) staged() bool {
+	return vector && p.op <= SumSquare && (p.post == PostNone || p.post == PostAbs)
+}
+
+func scaled(dst, a, b []float16.Float16, p *plan) {
+	n := 0
+	if p.staged() {
+		if n = len(dst) &^ 3; n > 0 {
+			scaledAVX2(&dst[0], &a[0], &b[0], n, p)
+		}
+	}
+	scaledGo(dst[n:], a[n:], b[n:], p)
+}
+
+func single(dst, a []float16.Float16, p *plan) {
+	n := 0
+	if p.staged() {
+		if n = len(dst) &^ 3; n > 0 {
+			singleAVX2(&dst[0], &a[0], nil, n, p)
+		}
+	}
+	singleGo(dst[n:], a[n:], p)
 }

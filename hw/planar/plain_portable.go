@@ -5,3 +5,6 @@ package planar
 import "github.com/x448/float16"
 
 func plain(dst, a, b []float16.Float16, m *masks, op Op) { plainGo(dst, a, b, m, op) }
+
+func scaled(dst, a, b []float16.Float16, p *plan) { scaledGo(dst, a, b, p) }
+func single(dst, a []float16.Float16, p *plan)    { singleGo(dst, a, p) }

@@ -7,8 +7,7 @@ import (
 )
 
 // Reduction is how a reducing task joins its terms. The numbers are the
-// compiler's ZinIrReductionType; its 3, the mean, is a sum with FinalScale 1/N,
-// and 6 and 7 are [ArgMin] and [ArgMax].
+// compiler's ZinIrReductionType; its 3, the mean, is a sum with FinalScale 1/N.
 type Reduction uint8
 
 const (
@@ -72,6 +71,10 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	bare := p.bias == 0 && p.scale == 1 && c.Op == Add && !c.Negate1
 	span := spans(a.Shape, out)
 	s := a.Shape.steps()
+	if bare && span.W == 1 && s.w == 1 {
+		c.reduceRows(dst, a.Data, out, span, s, &p)
+		return nil
+	}
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
@@ -96,6 +99,53 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		}
 	}
 	return nil
+}
+
+// reduceRows is Reduce where whole rows join element by element, with neither bias nor
+// scale before: a row of accumulators takes one row after the other, each in the
+// order of the definition.
+func (c *Config) reduceRows(dst, src []float16.Float16, out, span Shape, s steps, p *plan) {
+	acc := make([]float32, out.W)
+	start := c.Kind.start()
+	for z := range out.C {
+		for y := range out.H {
+			for x := range acc {
+				acc[x] = start.v
+			}
+			for dz := range span.C {
+				for dy := range span.H {
+					start.rows(acc, src[(z+dz)*s.c+(y+dy)*s.h:])
+				}
+			}
+			for x, v := range acc {
+				dst[x] = p.back(float64(v))
+			}
+			dst = dst[out.W:]
+		}
+	}
+}
+
+// rows takes one element of a into each of acc.
+func (s *accumulator) rows(acc []float32, a []float16.Float16) {
+	a = a[:len(acc)]
+	switch s.kind {
+	case ReduceSum:
+		for x, h := range a {
+			v := acc[x] + wide[h]
+			if v != v {
+				v = 0
+			}
+			acc[x] = v
+		}
+	case ReduceMin:
+		for x, h := range a {
+			acc[x] = min(acc[x], wide[h])
+		}
+	case ReduceMax:
+		for x, h := range a {
+			acc[x] = max(acc[x], wide[h])
+		}
+	}
 }
 
 // row takes neighbours as they are.
@@ -166,48 +216,4 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 // spans is how many elements meet along each axis.
 func spans(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
-}
-
-// ArgMax writes the place of the largest element over axes: its row-major
-// number among the reduced elements, the first of equals (assumed). A NaN
-// counts as +Inf. The places are int32, not halves: how silicon stores them is
-// not known, and halves end at 2048.
-func ArgMax(dst []int32, axes Axes, a Source) error { return arg(dst, axes, a, 1) }
-
-// ArgMin is [ArgMax] for the smallest element.
-func ArgMin(dst []int32, axes Axes, a Source) error { return arg(dst, axes, a, -1) }
-
-func arg(dst []int32, axes Axes, a Source, sign float32) error {
-	if err := a.check("source 1"); err != nil {
-		return err
-	}
-	out := a.Shape.Without(axes)
-	if len(dst) < out.Len() {
-		return &ShapeError{Operand: "destination", Got: out, Have: len(dst)}
-	}
-	span, s := spans(a.Shape, out), a.Shape.steps()
-	i := 0
-	for z := range out.C {
-		for y := range out.H {
-			for x := range out.W {
-				corner := z*s.c + y*s.h + x*s.w
-				place, best := int32(0), sign*wide[a.Data[corner]]
-				n := int32(0)
-				for dz := range span.C {
-					for dy := range span.H {
-						for dx := range span.W {
-							v := sign * wide[a.Data[corner+dz*s.c+dy*s.h+dx*s.w]]
-							if v > best {
-								place, best = n, v
-							}
-							n++
-						}
-					}
-				}
-				dst[i] = place
-				i++
-			}
-		}
-	}
-	return nil
 }

@@ -109,27 +109,6 @@ func TestReduceValues(t *testing.T) {
 	}
 }
 
-func TestArg(t *testing.T) {
-	a := Source{halvesOf(1, 5, 5, -2, 0, -2), Shape{1, 2, 3}}
-	var dst [3]int32
-	if err := ArgMax(dst[:], AxisW, a); err != nil || dst != [3]int32{1, 1} {
-		t.Error("rows:", dst, err)
-	}
-	if err := ArgMin(dst[:], AxisH|AxisW, a); err != nil || dst[0] != 3 {
-		t.Error("plane:", dst, err)
-	}
-	if err := ArgMax(dst[:], AxisH, a); err != nil || dst != [3]int32{0, 0, 0} {
-		t.Error("columns:", dst, err)
-	}
-	a.Data[4] = 0xfe00
-	if err := ArgMax(dst[:], AxisH|AxisW, a); err != nil || dst[0] != 4 {
-		t.Error("a NaN is the largest:", dst, err)
-	}
-	if err := ArgMax(dst[:1], AxisH, a); err == nil {
-		t.Error("a short destination passes")
-	}
-}
-
 func TestReduceTwoRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	full := Shape{2, 3, 4}

@@ -6,7 +6,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Shape is the extent of a tile in elements. A tile is a slice of C*H*W halves,
+// Shape is the extent of a tile in elements. A tile is a slice of C*H*W fp16 values,
 // x fastest, then y, then the channel.
 type Shape struct{ C, H, W int }
 

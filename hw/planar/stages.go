@@ -23,7 +23,7 @@ import (
 //     stages (assumed; FinalScale is a float32 register).
 //   - rsqrt is the exact value rounded with the result (assumed; no table is
 //     loaded in the layer norm programs that use it).
-//   - The port takes the whole range of halves: the ceiling of 32768 belongs to
+//   - The port takes the whole range of fp16: the ceiling of 32768 belongs to
 //     the multiply-accumulate engines (measured).
 
 // plan is a Config with its registers widened once per call.

@@ -53,6 +53,7 @@ type KernelOperand struct {
 // has, where they stand, how far they reach and what moves. It is a plain value that
 // Resolve fills without allocating.
 type Operands struct {
+	In, Out                  Shape // of the task, before axes repeat
 	Source1, Source2, Result Operand
 	Kernel                   KernelOperand
 }
@@ -82,6 +83,7 @@ func (o *Operands) Bytes() uint64 {
 
 // Resolve reads the operands of a task from its registers.
 func (o *Operands) Resolve(g *Groups) {
+	o.In, o.Out = g.InShape(), g.OutShape()
 	o.source1(g)
 	o.source2(g)
 	o.result(g)
@@ -93,7 +95,7 @@ func (o *Operands) source1(g *Groups) {
 	s := &o.Source1
 	s.Role, s.Used, s.DRAM = FirstSource, true, g.Source1On()
 	s.L2 = sourceResidence(s.DRAM, l.SourceCfg.Type())
-	s.Shape = g.InShape()
+	s.Shape = o.In
 	repeats := false
 	if g.Planar() {
 		b := g.Common.PlanarOperands
@@ -118,8 +120,12 @@ func (o *Operands) source2(g *Groups) {
 	d, l := &g.TileDMASrc, &g.L2
 	s := &o.Source2
 	s.Role, s.Used, s.DRAM = SecondSource, g.Planar() && g.Common.Cfg.PlanarForm().Sources() == 2, g.Source2On()
+	if !s.Used && !s.DRAM {
+		*s = Operand{Role: SecondSource}
+		return
+	}
 	s.L2 = sourceResidence(s.DRAM, 0)
-	s.Shape = g.InShape()
+	s.Shape = o.In
 	repeats := false
 	if g.Planar() {
 		b := g.Common.PlanarOperands
@@ -158,7 +164,7 @@ func (o *Operands) result(g *Groups) {
 	default:
 		s.L2 = Streamed
 	}
-	s.Shape = g.OutShape()
+	s.Shape = o.Out
 	s.Base = d.DstBase.Bytes()
 	s.Row, s.Plane = d.DstRowStride.Stride(), d.DstPlaneStride.Stride()
 	s.DepthStride, s.Group = d.DstDepthStride.Stride(), d.DstGroupStride.Stride()
@@ -250,6 +256,7 @@ func (s *Operand) moved(halo int) {
 func (k *KernelOperand) resolve(g *Groups) {
 	*k = KernelOperand{}
 	d := &g.KernelDMASrc
+	var last, highest uint64
 	for i, c := range d.CoeffDMAConfig {
 		if !c.En() {
 			continue
@@ -258,16 +265,21 @@ func (k *KernelOperand) resolve(g *Groups) {
 		if !k.On || at < k.Low {
 			k.Low = at
 		}
-		k.On, k.Lane, k.End = true, max(k.Lane, n), max(k.End, at+n)
-		shared := false
-		for j := range i {
-			if d.CoeffDMAConfig[j].En() && d.CoeffBaseAddr[j].Bytes() == uint32(at) {
-				shared = true
-				break
-			}
-		}
-		if !shared {
+		// Lanes ascend or read one buffer all; others are looked for.
+		if above := !k.On || at > highest; above || at != last && !laneAt(d, i, uint32(at)) {
 			k.Bytes += n
 		}
+		k.On, k.Lane, k.End = true, max(k.Lane, n), max(k.End, at+n)
+		last, highest = at, max(highest, at)
 	}
+}
+
+// laneAt reports whether a lane below i that is on reads the buffer at an offset.
+func laneAt(d *KernelDMASrc, i int, at uint32) bool {
+	for j := range i {
+		if d.CoeffDMAConfig[j].En() && d.CoeffBaseAddr[j].Bytes() == at {
+			return true
+		}
+	}
+	return false
 }

@@ -18,8 +18,8 @@ import (
 // at most 2^OCGSize: 224 channels make planes of 14. Planes are dealt to lanes in turn,
 // and channels that a width cannot cover take a smaller one:
 //
-//	lane 0: [bias row][step 0: w halves][step 1] ...   plane 0, plane 16, ...
-//	lane 1: [bias row][step 0: w halves][step 1] ...   plane 1, plane 17, ...
+//	lane 0: [bias row][step 0: w values][step 1] ...   plane 0, plane 16, ...
+//	lane 1: [bias row][step 0: w values][step 1] ...   plane 1, plane 17, ...
 //
 // Below sixteen output channels that is one lane a channel. The groups of a grouped
 // convolution follow each other in every lane, each padded to 64 bytes.
@@ -130,7 +130,7 @@ func (l *layout) width(rest int) int {
 type chunk struct {
 	first, channels int
 	width           int
-	off             int // halves from the group's start in every lane
+	off             int // fp16 values from the group's start in every lane
 	planes          int // in each lane
 }
 

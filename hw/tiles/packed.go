@@ -19,9 +19,9 @@ type Packing uint8
 // ahead of a plane in every form.
 const (
 	Dense        Packing = iota
-	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero halves of each step
-	Masked               // stride 1: one mask for the plane, LSB first, then its non-zero halves
-	Palette              // a codebook of 2^bits halves ahead of the lane's planes, which hold indices
+	ZeroSkipping         // stride 2: a byte count, then a mask and the non-zero fp16 values of each step
+	Masked               // stride 1: one mask for the plane, LSB first, then its non-zero fp16 values
+	Palette              // a codebook of 2^bits fp16 values ahead of the lane's planes, which hold indices
 	Int8                 // a row of fp16 scales ahead of each plane, which holds signed bytes
 )
 
@@ -212,7 +212,7 @@ func (l *layout) phases(yield func(taps int) bool) {
 // ofPhase is how many of n taps in a row stand at p modulo the stride s.
 func ofPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
 
-// masks is the bytes ahead of and between the halves of a phase of zero-skipping weights.
+// masks is the bytes ahead of and between the fp16 values of a phase of zero-skipping weights.
 func (l *layout) masks(entries int) int {
 	n := (entries + 7) >> 3
 	if l.kh*l.kw == 1 {
@@ -225,9 +225,9 @@ func (l *layout) masks(entries int) int {
 func closing(width int) int { return max(0, width/2-2) }
 
 // zeroSkipping reads a plane of stride-2 weights: a 16-bit count of the body's bytes,
-// then for each input channel its taps by stride phase. The width halves of a phase's
+// then for each input channel its taps by stride phase. The width fp16 values of a phase's
 // taps, side by side, are its entries; every eight have a mask byte, lowest bit first,
-// and then the halves of the set bits. A phase with an odd number of masks starts with a
+// and then the values of the set bits. A phase with an odd number of masks starts with a
 // zero byte, and so does every phase of a kernel of one tap. Wide planes close with
 // width/2 - 2 zero bytes.
 //

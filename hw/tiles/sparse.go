@@ -9,7 +9,7 @@ import (
 // weights are zero, and how many zeros its lanes leave out in all.
 //
 // The sizes of lanes with zero-skipping or masked weights tell: besides biases, counts
-// and masks, which follow from the registers, such a lane has only the halves that are
+// and masks, which follow from the registers, such a lane has only the values that are
 // not zero (bytes, for the sizes of the vendor compiler's convolutions of stride 2; the
 // masked form is assumed). Detect-zeros makes a step of each of those alone, and as the
 // lanes run abreast the one with the most per output sets the pace (inferred: no
@@ -51,7 +51,7 @@ func skips(g *regs.Groups) (steps, zeros int) {
 // A share is what each of some lanes has of one group.
 type share struct {
 	outputs int // of a step: kernels
-	bytes   int // besides the halves that are not zero
+	bytes   int // besides the values that are not zero
 }
 
 // measure is the steps of an output in the busiest of some lanes, the mean of its
@@ -65,12 +65,12 @@ func (s share) measure(k *regs.KernelDMASrc, from, to, groups, taps int) (steps,
 	bytes := groups * (s.bytes + s.bytes&1)
 	most := 0
 	for i := from; i < to; i++ {
-		halves := dense
+		values := dense
 		if k.CoeffDMAConfig[i].En() { // else there is no size to go by
-			halves = min(max(0, int(k.CoeffBfrSize[i].Bytes())-bytes)/2, dense)
+			values = min(max(0, int(k.CoeffBfrSize[i].Bytes())-bytes)/2, dense)
 		}
-		most = max(most, halves)
-		zeros += dense - halves
+		most = max(most, values)
+		zeros += dense - values
 	}
 	return clock.CeilDiv(most, groups*s.outputs), zeros
 }

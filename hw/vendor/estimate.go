@@ -16,7 +16,8 @@ const (
 	patchMicroseconds     = 0.0711   // a patch and sixteen output channels
 	planarMicroseconds    = 0.004444 // a channel and source
 	reduceMicroseconds    = 0.0017   // a channel of a planar reduction
-	reducePixel           = 0.000056
+	reducePixel           = 0.000056 // and of each column of four rows
+	reducedRows           = 4        // that are reduced beside each other
 	lookupsPerMicrosecond = 11428.57 // an engine's table
 )
 
@@ -40,7 +41,7 @@ func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 		patches := math.Ceil(pixels / patchPixels)
 		return max(us, float64(patches*float64(c.Cout.Cout())/channelsPerStep)*each)
 	case g.Planar() && c.Cfg.PlanarForm().Reduces():
-		in := float64(c.InDim.Win()) * float64(c.InDim.Hin())
+		in := float64(c.InDim.Win()) * math.Ceil(float64(c.InDim.Hin())/reducedRows)
 		return max(us, float64(channels*groups)*(reduceMicroseconds+float64(reducePixel*in)))
 	}
 	sources := 1.0

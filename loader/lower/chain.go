@@ -76,18 +76,20 @@ func (t *task) debugEvents(first, last bool) uint32 {
 	return n
 }
 
-// moves reports whether the task only moves data within the L2 or across its edge once
-// (13/13 have no debug events).
+// moves reports whether the task only moves data: into the L2, out of it, or by a tile of
+// its own through it (16/16 have no debug events; those that stream through it have).
 func (t *task) moves() bool {
 	m := t.g.NE.MACCfg
-	return !t.planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !(t.g.DestinationOn() && t.inMemory())
+	streams := t.g.DestinationOn() && t.inMemory() && t.g.TileDMADst.DstDMAConfig.B26()
+	return !t.planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
 }
 
 // mantissaTable reports whether a table works on mantissa forms: the low digit of its
-// mode is 5 (square root), 6 (its reciprocal) or 7 (reciprocal) (4/4; the others 0, 1, a).
+// mode is 5 (square root), 6 (its reciprocal), 7 (reciprocal) or 9 (logarithm) (5/5; the
+// others 0, 1, a).
 func mantissaTable(table []byte) bool {
 	const mode = 2 * 42
-	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 7
+	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 9
 }
 
 // starts reports whether a run of tasks that pass tiles on to each other begins at i: no

@@ -20,26 +20,26 @@ import (
 	"anesim/hw/regs"
 )
 
-// A chainNet is a network of rows in the making. Weights are random where r is not nil,
+// A ChainNet is a network of rows in the making. Weights are random where r is not nil,
 // else zeros.
-type chainNet struct {
+type ChainNet struct {
 	t      testing.TB
 	r      *rand.Rand
-	net    Network
+	Net    Network
 	shapes map[string]Shape
 }
 
-func newChain(t testing.TB, r *rand.Rand) *chainNet {
-	return &chainNet{t: t, r: r, shapes: map[string]Shape{}}
+func NewChain(t testing.TB, r *rand.Rand) *ChainNet {
+	return &ChainNet{t: t, r: r, shapes: map[string]Shape{}}
 }
 
-func (b *chainNet) input(name string, s Shape) string {
-	b.net.Inputs = append(b.net.Inputs, Tensor{Name: name, Shape: s})
+func (b *ChainNet) Input(name string, s Shape) string {
+	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s})
 	b.shapes[name] = s
 	return name
 }
 
-func (b *chainNet) values(n int, scale float64) []float16.Float16 {
+func (b *ChainNet) Random(n int, scale float64) []float16.Float16 {
 	if b.r == nil {
 		return nil
 	}
@@ -50,95 +50,111 @@ func (b *chainNet) values(n int, scale float64) []float16.Float16 {
 	return v
 }
 
-func (b *chainNet) constant(s Shape) string {
-	v := b.values(s.Elements(), 1)
+func (b *ChainNet) Constant(s Shape) string {
+	v := b.Random(s.Elements(), 1)
 	if v == nil {
 		v = make([]float16.Float16, s.Elements())
 	}
-	name := fmt.Sprintf("c%d", len(b.net.Inputs))
-	b.net.Inputs = append(b.net.Inputs, Tensor{Name: name, Shape: s, Values: v})
+	name := fmt.Sprintf("c%d", len(b.Net.Inputs))
+	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s, Values: v})
 	b.shapes[name] = s
 	return name
 }
 
-func (b *chainNet) node(l Layer, w Weights, inputs ...string) string {
+func (b *ChainNet) node(l Layer, w Weights, inputs ...string) string {
 	b.t.Helper()
 	p, err := NewPart(l, w)
 	if err != nil {
 		b.t.Fatalf("%+v: %v", l, err)
 	}
-	out := fmt.Sprintf("t%d", len(b.net.Nodes))
-	b.net.Nodes = append(b.net.Nodes, Node{p, inputs, out})
+	out := fmt.Sprintf("t%d", len(b.Net.Nodes))
+	b.Net.Nodes = append(b.Net.Nodes, Node{p, inputs, out})
 	b.shapes[out] = p.Out()
 	return out
 }
 
-func (b *chainNet) linear(x string, n int) string {
+func (b *ChainNet) Linear(x string, n int) string {
 	s := b.shapes[x]
 	return b.node(Layer{Op: Linear, In: s, Columns: n, Second: Constant},
-		Weights{Filter: b.values(s.W*n, 1/math.Sqrt(float64(s.W)))}, x)
+		Weights{Filter: b.Random(s.W*n, 1/math.Sqrt(float64(s.W)))}, x)
 }
 
-func (b *chainNet) apply(op Op, x string) string {
+func (b *ChainNet) Apply(op Op, x string) string {
 	if op == ReLU {
 		return b.node(Unary(op, b.shapes[x]), Weights{}, x)
 	}
 	return b.node(Unary(op, b.shapes[x]), Weights{Table: fitted(map[Op]mac.Activation{GELU: mac.GELU, Tanh: mac.Tanh, Sigmoid: mac.Sigmoid, SiLU: mac.SiLU}[op])}, x)
 }
 
-func (b *chainNet) add(x, y string) string {
+func (b *ChainNet) Sum(x, y string) string {
 	return b.node(Binary(Add, b.shapes[x], b.shapes[y]), Weights{}, x, y)
 }
 
-func (b *chainNet) scale(x string) string {
+func (b *ChainNet) Scale(x string) string {
 	l := Layer{Op: Mul, In: b.shapes[x], Second: Scalar, SecondShape: Shape{1, 1, 1, 1}}
 	return b.node(l, Weights{Second: []float16.Float16{0x3000}}, x)
 }
 
-func (b *chainNet) norm(x string) string {
+func (b *ChainNet) Norm(x string) string {
 	l := Reduction(LayerNorm, b.shapes[x], AxisW)
 	l.Epsilon = 1e-5
 	return b.node(l, Weights{}, x)
 }
 
-func (b *chainNet) softmax(x string) string {
+func (b *ChainNet) Softmax(x string) string {
 	return b.node(Reduction(Softmax, b.shapes[x], AxisW), Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}, x)
 }
 
 // attention is softmax(q k^T / 8) v of heads x rows x features.
-func (b *chainNet) attention(q, k, v string, scale bool) string {
+func (b *ChainNet) attention(q, k, v string, scale bool) string {
 	s := b.shapes[q]
 	turned := b.node(Unary(Transpose, Shape{s.C, s.H, 1, s.W}), Weights{}, k)
 	scores := b.node(Layer{Op: MatMul, In: s, Columns: s.H}, Weights{}, q, turned)
 	if scale {
-		scores = b.scale(scores)
+		scores = b.Scale(scores)
 	}
-	p := b.softmax(scores)
+	p := b.Softmax(scores)
 	return b.node(Layer{Op: MatMul, In: b.shapes[p], Columns: s.W}, Weights{}, p, v)
 }
 
-func (b *chainNet) ffn(x string, act Op) string {
+func (b *ChainNet) ffn(x string, act Op) string {
 	d := b.shapes[x].W
-	return b.linear(b.apply(act, b.linear(x, 4*d)), d)
+	return b.Linear(b.Apply(act, b.Linear(x, 4*d)), d)
 }
 
-func (b *chainNet) block(x string, projected bool) string {
-	h := b.norm(x)
+func (b *ChainNet) block(x string, projected bool) string {
+	h := b.Norm(x)
 	q, k, v := h, h, h
 	d := b.shapes[x].W
 	if projected {
-		q, k, v = b.linear(h, d), b.linear(h, d), b.linear(h, d)
+		q, k, v = b.Linear(h, d), b.Linear(h, d), b.Linear(h, d)
 	}
 	a := b.attention(q, k, v, true)
 	if projected {
-		a = b.linear(a, d)
+		a = b.Linear(a, d)
 	}
-	y := b.add(x, a)
-	return b.add(y, b.ffn(b.norm(y), GELU))
+	y := b.Sum(x, a)
+	return b.Sum(y, b.ffn(b.Norm(y), GELU))
 }
 
-// chain builds the network that a case of chain_facts.csv names.
-func (b *chainNet) chain(name string) bool {
+// Attend is the attention of a tensor to itself.
+func (b *ChainNet) Attend(x string) string { return b.attention(x, x, x, true) }
+
+// Shape is the shape of a tensor.
+func (b *ChainNet) Shape(name string) Shape { return b.shapes[name] }
+
+// Layers are the network's operations.
+func (b *ChainNet) Layers() string {
+	var ops []string
+	for i := range b.Net.Nodes {
+		n := &b.Net.Nodes[i]
+		ops = append(ops, fmt.Sprintf("%v%v %v", n.Part.layer.Op, n.Inputs, n.Part.out))
+	}
+	return strings.Join(ops, ", ")
+}
+
+// Chain builds the network that a case of chain_facts.csv names.
+func (b *ChainNet) Chain(name string) bool {
 	num := func(key string, missing int) int {
 		m := regexp.MustCompile(`_` + key + `(\d+)(?:_|$)`).FindStringSubmatch(name)
 		if m == nil {
@@ -152,7 +168,7 @@ func (b *chainNet) chain(name string) bool {
 	kind, _, _ := strings.Cut(name, "_")
 	x := ""
 	if kind != "attn" && kind != "res" {
-		x = b.input("x", rows)
+		x = b.Input("x", rows)
 	}
 	var out string
 	switch {
@@ -161,34 +177,34 @@ func (b *chainNet) chain(name string) bool {
 		case strings.HasSuffix(name, "_relu"):
 			out = b.ffn(x, ReLU)
 		case strings.HasSuffix(name, "_biasbcast"):
-			h := b.linear(x, 4*d)
-			h = b.apply(GELU, b.add(h, b.constant(Shape{1, 1, 1, 4 * d})))
-			h = b.linear(h, d)
-			out = b.add(h, b.constant(Shape{1, 1, 1, d}))
+			h := b.Linear(x, 4*d)
+			h = b.Apply(GELU, b.Sum(h, b.Constant(Shape{1, 1, 1, 4 * d})))
+			h = b.Linear(h, d)
+			out = b.Sum(h, b.Constant(Shape{1, 1, 1, d}))
 		case strings.HasSuffix(name, "_biasfull"):
-			h := b.linear(x, 4*d)
-			h = b.apply(GELU, b.add(h, b.constant(Shape{1, 1, s, 4 * d})))
-			h = b.linear(h, d)
-			out = b.add(h, b.constant(Shape{1, 1, s, d}))
+			h := b.Linear(x, 4*d)
+			h = b.Apply(GELU, b.Sum(h, b.Constant(Shape{1, 1, s, 4 * d})))
+			h = b.Linear(h, d)
+			out = b.Sum(h, b.Constant(Shape{1, 1, s, d}))
 		default:
 			out = b.ffn(x, GELU)
 		}
 	case kind == "lnproj":
-		out = b.linear(b.norm(x), d)
+		out = b.Linear(b.Norm(x), d)
 	case kind == "attn":
 		in := Shape{1, num("h", 1), s, num("dh", 64)}
-		out = b.attention(b.input("q", in), b.input("k", in), b.input("v", in), !strings.HasSuffix(name, "_noscale"))
+		out = b.attention(b.Input("q", in), b.Input("k", in), b.Input("v", in), !strings.HasSuffix(name, "_noscale"))
 	case kind == "res":
-		x = b.input("x", Shape{1, d, 1, 1})
+		x = b.Input("x", Shape{1, d, 1, 1})
 		op := GELU
 		if strings.Contains(name, "relu") {
 			op = ReLU
 		}
-		out = b.add(x, b.apply(op, x))
+		out = b.Sum(x, b.Apply(op, x))
 	case kind == "resffn":
-		out = b.add(x, b.ffn(x, GELU))
+		out = b.Sum(x, b.ffn(x, GELU))
 	case kind == "resattn":
-		out = b.add(x, b.attention(x, x, x, true))
+		out = b.Sum(x, b.attention(x, x, x, true))
 	case kind == "block":
 		out = b.block(x, strings.HasSuffix(name, "proj1"))
 	case strings.HasPrefix(kind, "stack"):
@@ -197,40 +213,40 @@ func (b *chainNet) chain(name string) bool {
 			out = b.block(out, strings.HasSuffix(name, "proj1"))
 		}
 	case kind == "branch":
-		out = b.add(b.linear(x, d), b.linear(x, d))
+		out = b.Sum(b.Linear(x, d), b.Linear(x, d))
 	case kind == "serial":
-		y := b.linear(x, d)
-		out = b.add(y, b.linear(y, d))
+		y := b.Linear(x, d)
+		out = b.Sum(y, b.Linear(y, d))
 	case kind == "base":
-		out = b.linear(x, d)
+		out = b.Linear(x, d)
 	case strings.HasPrefix(name, "mm_"):
-		h := b.linear(x, d)
+		h := b.Linear(x, d)
 		switch name[3:] {
 		case "relu":
-			out = b.apply(ReLU, h)
+			out = b.Apply(ReLU, h)
 		case "gelu":
-			out = b.apply(GELU, h)
+			out = b.Apply(GELU, h)
 		case "bias":
-			out = b.add(h, b.constant(Shape{1, 1, 1, d}))
+			out = b.Sum(h, b.Constant(Shape{1, 1, 1, d}))
 		case "mul":
-			out = b.scale(h)
+			out = b.Scale(h)
 		case "add":
-			out = b.add(x, h)
+			out = b.Sum(x, h)
 		case "mm":
-			out = b.linear(h, d)
+			out = b.Linear(h, d)
 		case "softmax":
-			out = b.softmax(h)
+			out = b.Softmax(h)
 		default:
 			return false
 		}
 	case name == "gelu_mm":
-		out = b.linear(b.apply(GELU, x), d)
+		out = b.Linear(b.Apply(GELU, x), d)
 	case name == "ln_gelu":
-		out = b.apply(GELU, b.norm(x))
+		out = b.Apply(GELU, b.Norm(x))
 	default:
 		return false
 	}
-	b.net.Outputs = []string{out}
+	b.Net.Outputs = []string{out}
 	return true
 }
 
@@ -258,12 +274,12 @@ func TestChains(t *testing.T) {
 	var table strings.Builder
 	same, texts := 0, 0
 	for _, r := range rows[1:] {
-		b := newChain(t, nil)
-		if !b.chain(r[0]) {
+		b := NewChain(t, nil)
+		if !b.Chain(r[0]) {
 			t.Errorf("%s: no such chain", r[0])
 			continue
 		}
-		j, err := b.net.Join()
+		j, err := b.Net.Join()
 		if err != nil {
 			t.Errorf("%s: %v", r[0], err)
 			continue

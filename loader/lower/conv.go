@@ -13,9 +13,13 @@ import (
 //	                                  ^ coefficients, a lane an engine
 func (p *plan) convolution() error {
 	l := p.layer
+	if w := &l.Window; max(w.Sy, w.Sx) > MaxStride {
+		return p.longStride()
+	}
+	l.widen()
 	in, out := l.In, l.Out()
 	x, y := p.input("x", in), p.output("y", out)
-	if err := p.checkTile(p.convSource(), l.Window.Kh); err != nil {
+	if err := p.checkTile(p.convSource(), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
 	to := p.behind(y, out)
@@ -31,6 +35,16 @@ func (p *plan) convolution() error {
 		}
 	}
 	return p.finishActivation(out, to, y)
+}
+
+// widen makes a window that stands before the input by itself or more larger by taps of
+// zero weight. (The compiler pads with a task of its own: 1/1.)
+func (l *Layer) widen() {
+	w := &l.Window
+	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
+	w.Kh, w.Kw = w.Kh+y, w.Kw+x
+	w.Qy, w.Qx = w.Qy+y, w.Qx+x
+	l.widenedY, l.widenedX = l.widenedY+y, l.widenedX+x
 }
 
 // element is one element of the batch.

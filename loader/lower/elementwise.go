@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"github.com/x448/float16"
+
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -14,10 +16,20 @@ import (
 func (p *plan) elementwise() error {
 	l := p.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
+	if l.Second == Scalar && (l.Op == Max || l.Op == Min) {
+		return p.unary() // the table is the scalar's
+	}
 	x := p.input("x", l.In)
 	switch {
+	case l.Op == RealDiv && l.Second == Runtime:
+		return p.quotient(in, x)
+	case l.Second == Scalar && l.Op == RealDiv:
+		// The factors are the same for every channel (bytes: 64 halves of 1/v).
+		return p.channelConstants(in, x)
 	case l.Second == Scalar:
 		return p.scalar(in, x)
+	case l.Second == Constant && (l.Op == Max || l.Op == Min):
+		return p.channelOperand(in, x)
 	case l.Second == Constant:
 		return p.channelConstants(in, x)
 	case l.Second == Runtime && l.SecondShape != l.In:
@@ -34,13 +46,16 @@ func (p *plan) elementwise() error {
 	}
 	t := p.planarOp(regs.FormTwoSources, in)
 	at := t.planarTile()
-	rows, err := p.planarRows(in, &at, 2)
+	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
 		return err
 	}
 	t.tileRows(rows)
 	t.source1(x, at, false)
 	second := secondBase(at.row * rows)
+	if l.Release == Release2023 && l.Second == Itself {
+		second = at.row * rows
+	}
 	t.source2(z, at.moved(second))
 	t.writes(y, second+at.row*rows)
 	p.add(t)
@@ -63,7 +78,12 @@ func (t *task) tileRows(rows int) {
 
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func (p *plan) planarRows(s regs.Shape, at *layout, n int) (int, error) {
+func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error) {
+	if p.beyondL2(s) {
+		rows := t.streamed(s)
+		*at = t.planarColumns()
+		return rows, nil
+	}
 	if n*at.row*s.Height <= MaxTile {
 		return s.Height, nil
 	}
@@ -74,6 +94,8 @@ func (p *plan) planarRows(s regs.Shape, at *layout, n int) (int, error) {
 	}
 	return rows, nil
 }
+
+const halfHalf = 0x3800 // 0.5
 
 // planarOp is a planar task of the layer's operation.
 func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task {
@@ -88,8 +110,11 @@ func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task {
 		cfg = cfg.WithOpMode(regs.PlanarMax)
 	case Min:
 		cfg = cfg.WithOpMode(regs.PlanarMin)
+	case Average:
+		// The scale applies to the sum, as to softmax's differences.
+		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf)
 	}
-	t.g.PE.Cfg = cfg
+	t.g.PE.Cfg = cfg.WithReluEn(p.layer.Activation == ReLU)
 	if p.layer.SecondReLU {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithInputReLU2(true)
 	}
@@ -108,11 +133,18 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(v ^ 0x8000)
 	case Mul:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(v)
-	default:
-		return p.layer.unsupported("no program shows a constant operand; give it as a second input")
+	case Average:
+		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf).
+			WithBias(v)
 	}
+	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == ReLU)
+	return p.alone(t, in, x, y)
+}
+
+// alone appends a planar task of one source and the result.
+func (p *plan) alone(t *task, in regs.Shape, x, y memory) error {
 	at := t.planarTile()
-	rows, err := p.planarRows(in, &at, 1)
+	rows, err := p.planarRows(t, in, &at, 1)
 	if err != nil {
 		return err
 	}
@@ -123,6 +155,35 @@ func (p *plan) scalar(in regs.Shape, x memory) error {
 	return nil
 }
 
+// channelOperand joins every channel with a constant of its own in an operation that the
+// bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
+func (p *plan) channelOperand(in regs.Shape, x memory) error {
+	s := Shape{1, p.layer.In.C, 1, 1}
+	y := p.output("y", p.layer.Out())
+	z := surface(regs.BARWeights, s)
+	z.base = roundUp(len(p.constants), 64)
+	p.constants = append(p.constants, make([]byte, z.base+z.depth-len(p.constants))...)
+	for c := range s.C {
+		putHalf(p.constants[z.base+c*z.plane:], uint16(value(p.weights.Second, c)))
+	}
+	return p.repeat(in, s, x, y, z)
+}
+
+// quotient multiplies by the reciprocal of the second input, which a table makes in the
+// L2 (1/1).
+func (p *plan) quotient(in regs.Shape, x memory) error {
+	l := p.layer
+	y := p.output("y", l.Out())
+	z := p.port("z", loader.Input, bar6, l.SecondShape, surface(bar6, l.SecondShape))
+	if l.SecondShape.N == l.In.N {
+		return p.eachElement(view{in, x}, view{in, y}, func(a, b view) error {
+			n := (a.m.base - x.base) / max(1, x.depth)
+			return p.repeat(a.s, l.SecondShape, a.m, b.m, z.element(n))
+		})
+	}
+	return p.repeat(in, l.SecondShape, x, y, z)
+}
+
 // repeated brings the second input, repeated along some axes, into the L2 first. Where
 // both have a batch, each element goes by itself.
 func (p *plan) repeated(in regs.Shape, x memory) error {
@@ -131,24 +192,22 @@ func (p *plan) repeated(in regs.Shape, x memory) error {
 	y := p.output("y", l.Out())
 	z := p.port("z", loader.Input, bar6, s, surface(bar6, s))
 	if s.N == 1 {
-		return p.repeat(in, x, y, z)
+		return p.repeat(in, s, x, y, z)
 	}
 	in.Groups = 1
 	for n := range l.In.N {
-		if err := p.repeat(in, x.element(n), y.element(n), z.element(n)); err != nil {
+		if err := p.repeat(in, s, x.element(n), y.element(n), z.element(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
-	s := p.layer.SecondShape
+// repeat brings z, of shape s, into the L2, and works on it and x. The second operand of
+// a division is brought through the table of 1/x.
+func (p *plan) repeat(in regs.Shape, s Shape, x, y, z memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
-	prep := engineTask(regs.PassThrough, small, small)
-	prep.unicast()
-	prep.engines(s.C)
-	prep.patch(small, true, nil)
+	prep := passTask(small)
 	at := prep.resultTile(small)
 	bytes := at.row * s.H
 	if err := p.checkTile(small, s.H); err != nil {
@@ -156,9 +215,15 @@ func (p *plan) repeat(in regs.Shape, x, y, z memory) error {
 	}
 	kept := prep.leaves(at, bytes)
 	prep.source1(z, prep.sourceTile().moved(roundUp(bytes, 64)), false)
+	t := p.planarOp(regs.FormTwoSources, in)
+	if p.layer.Op == RealDiv {
+		if err := p.tabulate(prep, p.weights.Table); err != nil {
+			return err
+		}
+		t.g.PE.Cfg = t.g.PE.Cfg.WithOpMode(regs.PlanarMul)
+	}
 	p.add(prep)
 
-	t := p.planarOp(regs.FormTwoSources, in)
 	c := &t.g.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastW(s.W < in.Width).WithSrc2BroadcastH(s.H < in.Height).
 		WithSrc2BroadcastC(s.C < in.Channels)
@@ -190,10 +255,15 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
 	row := roundUp(l.In.C*elementBytes, 64)
-	p.constants = make([]byte, 2*row)
+	base := roundUp(len(p.constants), 64)
+	p.constants = append(p.constants, make([]byte, base+2*row-len(p.constants))...)
+	table := p.constants[base:]
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(halfOne)
-		v := uint16(value(p.weights.Second, c))
+		v := uint16(value(p.weights.Second, 0))
+		if l.Second == Constant {
+			v = uint16(value(p.weights.Second, c))
+		}
 		switch l.Op {
 		case Add:
 			bias = v
@@ -201,24 +271,25 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 			bias = v ^ 0x8000
 		case Mul:
 			scale = v
-		default:
-			return l.unsupported("no program shows constants a channel; give them as a second input")
+		case RealDiv:
+			scale = half(1 / float16.Frombits(v).Float32())
+		case Average:
+			bias, scale = v, halfHalf
 		}
-		putHalf(p.constants[2*c:], bias)
-		putHalf(p.constants[row+2*c:], scale)
+		putHalf(table[2*c:], bias)
+		putHalf(table[row+2*c:], scale)
 	}
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
-	prep := engineTask(regs.PassThrough, rows, rows)
-	prep.unicast()
-	prep.engines(1)
-	prep.patch(rows, true, nil)
+	prep := passTask(rows)
 	at := prep.resultTile(rows)
 	kept := prep.leaves(at, 2*at.row)
-	prep.source1(surface(regs.BARWeights, Shape{1, 1, 2, l.In.C}), prep.sourceTile().moved(2*at.row), false)
+	from := surface(regs.BARWeights, Shape{1, 1, 2, l.In.C})
+	from.base = base
+	prep.source1(from, prep.sourceTile().moved(2*at.row), false)
 	p.add(prep)
 
 	t := planarTask(regs.FormBiasScale, in, in)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2).WithReluEn(l.Activation == ReLU)
 	t.g.Common.PlanarOperands = t.g.Common.PlanarOperands.WithSrc2Transpose(true)
 	return p.besideTile(t, in, x, y, kept, at, 2*at.row)
 }

@@ -142,9 +142,11 @@ func describe(t *testing.T, name string) (Layer, Weights) {
 	case strings.HasPrefix(name, "tile_r_"):
 		return Layer{Op: Tile, In: Shape{1, 8, 1, 375}, Reps: Shape{1, 1, 375, 1}, Activation: ReLU}, Weights{}
 	case strings.HasPrefix(name, "logical_not"):
-		return Unary(LogicalNot, extents(name)[0]), Weights{}
+		return Unary(LogicalNot, extents(name)[0]), Weights{Table: fitted(mac.Negative)}
 	case name == "chain_base_gelu_d256_s64":
-		return Unary(GELU, Shape{1, 1, 64, 256}), Weights{Table: table(t, "gelu")}
+		l := Unary(GELU, Shape{1, 1, 64, 256})
+		l.OutputFirst = true
+		return l, Weights{Table: table(t, "gelu")}
 	case strings.HasPrefix(name, "chain_add_relu_"):
 		in := Shape{1, number(name, "c", 0), 1, 1}
 		l := Binary(Add, in, in)
@@ -225,6 +227,9 @@ func describeConv(name string) (Layer, Weights) {
 	l := Conv(in, number(name, "n", c), w)
 	l.Groups = groups
 	l.Bias = strings.HasSuffix(name, "_bias") || strings.Contains(name, "_bias1")
+	if strings.HasSuffix(name, "_relu") {
+		l.Activation = ReLU
+	}
 	wts := Weights{Filter: blob(l.Cout * c / groups * k * k)}
 	if l.Bias {
 		wts.Bias = wts.Filter[:l.Cout] // read from the same start
@@ -304,6 +309,10 @@ func describeBinary(t *testing.T, name string) (Layer, Weights) {
 	case strings.Contains(name, "_blob"):
 		l.Second = Constant
 		w.Second = blob(s[1].Elements())
+	case word == "real_div":
+		w.Table = fitted(mac.Reciprocal)
+	case word == "pow":
+		w.Table, w.Tables = fitted(mac.Log2), [][]byte{fitted(mac.Exp2)}
 	case strings.Contains(name, "residual_relu"):
 		l.Second, l.SecondReLU, word = Itself, true, "add"
 	}
@@ -332,6 +341,12 @@ func (e *example) String() string { return fmt.Sprintf("%s: %+v", e.name, e.laye
 // describeLarge is a layer over 1x1x2560x1600 that a compiler of 2023 made; its tables
 // stand behind its text.
 func describeLarge(t *testing.T, name string) (Layer, Weights) {
+	l, w := describeLargeValues(t, name)
+	l.Release = Release2023
+	return l, w
+}
+
+func describeLargeValues(t *testing.T, name string) (Layer, Weights) {
 	word := strings.Split(name, "_")[1]
 	in := Shape{1, 1, 2560, 1600}
 	section, err := os.ReadFile(filepath.Join(shared, "oracles", name+".const.bin"))
@@ -344,7 +359,10 @@ func describeLarge(t *testing.T, name string) (Layer, Weights) {
 	}
 	section = section[-len(text)&63:] // constants begin at a multiple of 64
 	switch word {
-	case "add", "mul", "max":
+	case "add", "mul", "max", "square", "abs":
+		if word == "square" || word == "abs" {
+			return Unary(operation(t, word), in), Weights{}
+		}
 		return Binary(operation(t, word), in, in), Weights{}
 	case "softmax":
 		return Reduction(Softmax, in, AxisW), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
@@ -357,5 +375,13 @@ func describeLarge(t *testing.T, name string) (Layer, Weights) {
 	case "inv":
 		word = "inverse"
 	}
-	return Unary(operation(t, word), in), Weights{Table: section[:min(len(section), tableBytes)]}
+	w := Weights{Table: section[:min(len(section), tableBytes)]}
+	l := Unary(operation(t, word), in)
+	if l.Op == Inverse {
+		l.Epsilon = 1e-4
+	}
+	for i := 1; i < l.Op.Tables(); i++ {
+		w.Tables = append(w.Tables, section[i*tableBytes:][:tableBytes])
+	}
+	return l, w
 }

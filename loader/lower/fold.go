@@ -51,7 +51,7 @@ type folded struct {
 	output string
 	nodes  []int // those with descriptors of their own, in the order of the part's runs
 	runs   []Run
-	none   []int // those folded into others
+	none   map[int]int // those folded into others, and into which
 }
 
 // A folder finds the runs of nodes that a rowChain lowers.
@@ -205,11 +205,6 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	case ReLU:
 		g.activation = ReLU
 		return true
-	case Sigmoid, Tanh, GELU, SiLU:
-		if g.kind == rowProduct && len(w.Table) == tableBytes {
-			g.table = w.Table
-			return true
-		}
 	case Mul:
 		if l.Second == Scalar && g.bias == nil && g.scale == 0 {
 			g.scale = value(w.Second, 0)
@@ -222,6 +217,11 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 		b, ok := f.values[n.Inputs[1]]
 		if ok && len(b) == g.width && f.shapes[n.Inputs[1]].W == g.width {
 			g.bias, g.weights.Bias, g.layer.Bias = b, b, true
+			return true
+		}
+	default:
+		if l.Op.plainTable() && g.kind == rowProduct && len(w.Table) == tableBytes {
+			g.table = w.Table
 			return true
 		}
 	}
@@ -253,10 +253,8 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 			if from, ok := turned[n.Inputs[1]]; ok {
 				g.inputs[1], g.turned = from, true
 			}
-			if l.Activation != 0 {
-				g.activation = l.Activation
-			}
-			return g, l.In.C <= 64
+			g.activation = l.Activation
+			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == ReLU)
 		}
 		g.kind = rowProduct
 		if l.Bias {
@@ -268,6 +266,8 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 		switch {
 		case l.Activation == ReLU:
 			g.activation = ReLU
+		case l.Activation != 0 && !l.Activation.plainTable():
+			return nil, false
 		case l.Activation != 0:
 			g.table = w.Table
 		}
@@ -283,15 +283,16 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 			g.kind = rowScalar
 			return g, true
 		}
-	case ReLU, Sigmoid, Tanh, GELU, SiLU:
-		g.kind = rowActivation
-		return g, l.In.C == 1 && l.In.H > 1
 	case LayerNorm:
 		g.kind = rowNorm
 		return g, l.Axes == AxisW && l.In.C == 1 && (g.rows <= 192 || g.rows%8 == 0)
 	case Softmax:
 		g.kind = rowSoftmax
 		return g, l.Axes == AxisW
+	}
+	if l.Op == ReLU || l.Op.plainTable() {
+		g.kind = rowActivation
+		return g, l.In.C == 1 && l.In.H > 1
 	}
 	return nil, false
 }
@@ -308,7 +309,7 @@ func (f *folder) compile(groups []rowGroup) (*folded, bool) {
 	if !products && len(groups) > 1 && !f.statistics(groups) {
 		return nil, false
 	}
-	out := &folded{output: groups[len(groups)-1].output}
+	out := &folded{output: groups[len(groups)-1].output, none: map[int]int{}}
 	c.plan()
 	bar := uint32(bar5)
 	var inputs []loader.Port
@@ -341,7 +342,9 @@ func (f *folder) compile(groups []rowGroup) (*folded, bool) {
 		}
 		out.nodes = append(out.nodes, groups[i].nodes[0])
 		out.runs = append(out.runs, Run{first, c.now() - first})
-		out.none = append(out.none, groups[i].nodes[1:]...)
+		for _, n := range groups[i].nodes[1:] {
+			out.none[n] = groups[i].nodes[0]
+		}
 	}
 	if !c.finish() {
 		return nil, false

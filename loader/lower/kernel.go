@@ -32,7 +32,11 @@ type filter struct {
 func (p *plan) convKernel(s share, width int) *kernel {
 	l, w := p.layer, p.weights
 	win := &l.Window
-	taps := win.Kh * win.Kw
+	taps, real := win.Kh*win.Kw, l.Taps()
+	channels := 1
+	if !l.depthwise() {
+		channels = l.In.C / max(1, l.Groups)
+	}
 	perGroup, each := l.Cout/p.convSource().Groups, taps
 	if !l.depthwise() {
 		each *= l.In.C / max(1, l.Groups)
@@ -42,7 +46,11 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	f := filter{
 		groups: s.groups, channels: s.channels, taps: each,
 		weight: func(g, n, k int) float16.Float16 {
-			return value(w.Filter, ((s.group+g)*perGroup+s.first+n)*each+k/taps*taps+order[k%taps])
+			tap := l.tap(order[k%taps])
+			if tap < 0 {
+				return 0
+			}
+			return value(w.Filter, ((s.group+g)*perGroup+s.first+n)*channels*real+k/taps*real+tap)
 		},
 	}
 	if l.Bias {
@@ -53,6 +61,21 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	}
 	return f.pack(width)
 }
+
+// tap is the weight at a place of the window, -1 between the taps of a dilated one and
+// beyond those of one widened by its padding.
+func (l *Layer) tap(place int) int {
+	y, x := place/l.Window.Kw, place%l.Window.Kw
+	d := max(1, l.Dilation)
+	if y%d != 0 || x%d != 0 || y/d >= l.rows() || x/d >= l.columns() {
+		return -1
+	}
+	return y/d*l.columns() + x/d
+}
+
+// rows and columns are the weights of a window, high and wide.
+func (l *Layer) rows() int    { return (l.Window.Kh-l.widenedY-1)/max(1, l.Dilation) + 1 }
+func (l *Layer) columns() int { return (l.Window.Kw-l.widenedX-1)/max(1, l.Dilation) + 1 }
 
 // phases groups the taps by their place modulo the stride, rows outside.
 func (w *Window) phases() [][]int {
@@ -232,11 +255,11 @@ func (t *task) kernel(base int, lanes []lane) {
 }
 
 // lookup gives the engines an activation table, base bytes into the constants. Every
-// engine at work reads the same 128 bytes (6/6), one engine for all in a task that reads
+// engine at work reads the same 128 bytes (6/6), one engine for all in a pass-through of
 // an earlier tile (2/2).
 func (t *task) lookup(base int, table []byte) {
 	lanes := make([]lane, 1<<t.g.Common.Cfg.ActiveNE())
-	if t.dependent() {
+	if t.dependent() && t.g.NE.MACCfg.OpMode() != elementProduct {
 		lanes = lanes[:1]
 	}
 	for i := range lanes {

@@ -61,6 +61,9 @@ const (
 	Erf
 	LogicalNot // of 8-bit elements
 	Tile       // Reps times along each axis
+	// Deconvolution is a transposed convolution: Window is that of the convolution whose
+	// input it makes.
+	Deconvolution
 )
 
 var opNames = map[Op]string{
@@ -73,7 +76,7 @@ var opNames = map[Op]string{
 	LeakyReLU: "leaky_relu", PReLU: "prelu", ReLU6: "relu6", Clip: "clip", ELU: "elu", SELU: "selu",
 	HardSigmoid: "hard_sigmoid", HardSwish: "hard_swish", Softplus: "softplus", Softsign: "softsign",
 	Sign: "sign", Ceil: "ceil", Floor: "floor", Frac: "frac", Log: "log", Inverse: "inverse",
-	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile",
+	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile", Deconvolution: "deconv",
 }
 
 // String is the operation's name as the command spells it.
@@ -122,6 +125,15 @@ func Same(k, stride int, in Shape) Window {
 	return w
 }
 
+// SamePad is the padding before and after an axis that leaves ceil(in/stride) outputs.
+func SamePad(k, stride, in int) (before, after int) { return same(k, stride, in) }
+
+// Dilated is the window with taps d rows and columns apart.
+func (w Window) Dilated(d int) Window {
+	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
+	return w
+}
+
 func same(k, stride, in int) (before, after int) {
 	out := (in + stride - 1) / stride
 	total := max(0, (out-1)*stride+k-in)
@@ -160,7 +172,13 @@ type Layer struct {
 	Cout   int
 	Window Window
 	Groups int // 1 or 0 is dense, In.C is depthwise
-	Bias   bool
+	// Dilation is how far the taps of the window stand apart, 0 as 1. Window is the
+	// dilated one, Weights have the taps alone.
+	Dilation int
+	// widenedY and widenedX are the rows and columns of zero weights behind the window's
+	// own where it is padded by more than itself.
+	widenedY, widenedX int
+	Bias               bool
 	// Activation is applied to the result of a convolution or a matrix product: 0 or
 	// ReLU, which its descriptor does, or a table, which takes a descriptor of its own.
 	Activation Op
@@ -170,9 +188,12 @@ type Layer struct {
 	SecondShape Shape // of a runtime or constant operand: In, or 1 where it repeats
 	SecondReLU  bool  // ReLU on the second operand
 	Columns     int   // of a matrix product's result
+	// TransposeX takes the left side of a product as K rows of M, TransposeY a right side
+	// at run time as N rows of K. In is M x K all the same.
+	TransposeX, TransposeY bool
 
 	Axes    Axes    // of reductions, softmax and layer norm
-	Epsilon float32 // of Rsqrt and LayerNorm
+	Epsilon float32 // of Rsqrt, Inverse and LayerNorm
 	Alpha   float32 // of LeakyReLU and ELU
 	Low     float32 // of Clip
 	High    float32 // of Clip
@@ -184,6 +205,9 @@ type Layer struct {
 	// exchanges C and W.
 	Order [3]Axes
 	Reps  Shape // of Tile
+	// OutputFirst has the result's buffer below the input's, as products have it.
+	OutputFirst bool
+	Release     Release
 }
 
 // Conv is a dense convolution.
@@ -217,9 +241,16 @@ func Reduction(op Op, in Shape, axes Axes) Layer { return Layer{Op: op, In: in, 
 func (l *Layer) Out() Shape {
 	s := l.In
 	switch l.Op {
-	case Convolution:
+	case Deconvolution:
 		w := &l.Window
 		s.C = l.Cout
+		s.H = (s.H-1)*w.Sy + w.Kh - w.Py - w.Qy
+		s.W = (s.W-1)*w.Sx + w.Kw - w.Px - w.Qx
+	case Convolution, Pool:
+		w := &l.Window
+		if l.Op == Convolution {
+			s.C = l.Cout
+		}
 		s.H = (s.H+w.Py+w.Qy-w.Kh)/w.Sy + 1
 		s.W = (s.W+w.Px+w.Qx-w.Kw)/w.Sx + 1
 	case MatMul, Linear:

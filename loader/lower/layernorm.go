@@ -322,10 +322,7 @@ func productTask(s regs.Shape) *task {
 func (p *plan) normaliseRows(in, out view) error {
 	s := in.s
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
-	copied := engineTask(regs.PassThrough, s, s)
-	copied.unicast()
-	copied.engines(s.Channels)
-	copied.patch(s, true, nil)
+	copied := passTask(s)
 	at := packed(s).skewed(1, planarFetch)
 	bytes := at.row * s.Height
 	each := s.Channels * unitBytes

@@ -115,6 +115,9 @@ func (t *task) sourceTile() layout {
 	c := &t.g.Common
 	s := t.g.InShape()
 	l := packedColumns(s, engineColumns(s.Width))
+	if t.columns > 0 {
+		l = packedColumns(s, min(s.Width, t.columns))
+	}
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}

@@ -34,8 +34,8 @@ func (p *plan) matmul() error {
 	}
 	for first := 0; first < rows; first += part {
 		m := min(part, rows-first)
-		src, dst := matrix(bar5, m, k), matrix(to.bar, m, n)
-		src.base, dst.base = first*x.row, first*y.row
+		src, dst := matrix(x.bar, m, k), matrix(to.bar, m, n)
+		src.base, dst.base = x.base+first*x.row, to.base+first*to.row
 		if err := p.product(m, k, n, src, dst); err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := exchanged(m, k)
 	staged := matrix(barScratch, k, m)
-	staged.row = staged.plane
-	p.scratch = max(p.scratch, staged.depth)
+	staged.row, staged.base = staged.plane, p.held
+	p.scratch = max(p.scratch, p.held+staged.depth)
 
 	prep := exchange(before)
 	prep.source1(src, exchangeSource(m, k).moved(after.row), false)
@@ -151,4 +151,46 @@ func (p *plan) productKernel(s share, width int) *kernel {
 		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
 	}
 	return f.pack(width)
+}
+
+// turnedProduct turns the sides of a product that are given the other way round, then
+// multiplies.
+func (p *plan) turnedProduct() error {
+	l := *p.layer
+	l.TransposeX, l.TransposeY = false, false
+	turn := func(s Shape) Shape { s.H, s.W = s.W, s.H; return s }
+	left := l.In
+	if p.layer.TransposeX {
+		left = turn(left)
+	}
+	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
+	to := ports{"y": y}
+	bar := uint32(bar5)
+	if l.Second == Runtime && l.Op == MatMul {
+		right := Shape{l.In.N, l.In.C, l.In.W, l.Columns}
+		given := right
+		if p.layer.TransposeY {
+			given = turn(right)
+		}
+		to["z"] = p.port("z", loader.Input, bar, given, surface(bar, given))
+		bar = bar6
+		if p.layer.TransposeY {
+			turned := p.intermediate(right)
+			if err := p.turnRows(given, to["z"], turned); err != nil {
+				return err
+			}
+			to["z"] = turned
+		}
+	} else if p.layer.TransposeY {
+		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
+	}
+	to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+	if p.layer.TransposeX {
+		turned := p.intermediate(l.In)
+		if err := p.turnRows(left, to["x"], turned); err != nil {
+			return err
+		}
+		to["x"] = turned
+	}
+	return p.pieces(piece{l, p.weights, to})
 }

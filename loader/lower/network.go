@@ -41,7 +41,8 @@ type Node struct {
 // A Joined is a network as a program's parts.
 type Joined struct {
 	Builder *loader.Builder
-	Nodes   []Run // descriptors of each node, in the program's order
+	Nodes   []Run // descriptors of each node, none of one that another does
+	Into    []int // the node whose descriptors do a node's work: itself, or another
 }
 
 // A Run is neighbouring descriptors of a chain.
@@ -80,7 +81,7 @@ func (n *Network) Join() (*Joined, error) {
 	if err := j.ports(); err != nil {
 		return nil, err
 	}
-	c, runs := j.place()
+	c, runs, into := j.place()
 	if err := within(limit{"descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"}); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (n *Network) Join() (*Joined, error) {
 		Constants: j.constants,
 		Ports:     j.builder,
 		Scratch:   uint64(j.scratch.size),
-	}, runs}, nil
+	}, runs, into}, nil
 }
 
 // A joiner is a network on its way to a program.
@@ -125,6 +126,7 @@ type inMemory struct {
 	shape Shape
 	last  int // step that reads it last, or makes it
 	port  bool
+	input bool // of the network, not a constant
 	at    spot
 }
 
@@ -150,7 +152,7 @@ func (j *joiner) wire() error {
 			return n.wrong(0, "two inputs are called %q", in.Name)
 		}
 		j.names[in.Name] = len(j.tensors)
-		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true})
+		j.tensors = append(j.tensors, inMemory{name: in.Name, shape: in.Shape, port: true, input: in.Values == nil})
 	}
 	f := newFolder(n)
 	for i := 0; i < len(n.Nodes); i++ {
@@ -162,6 +164,13 @@ func (j *joiner) wire() error {
 		}
 		if len(parts) > 0 {
 			i = end - 1
+			continue
+		}
+		if one := f.pair(i); one != nil {
+			if err := j.folded(one); err != nil {
+				return err
+			}
+			i++
 			continue
 		}
 		if err := j.node(i, &n.Nodes[i]); err != nil {
@@ -334,9 +343,12 @@ func (j *joiner) constant(b []byte) int {
 }
 
 // place gives every step its memory and returns the tasks, and those of each node.
-func (j *joiner) place() (chain, []Run) {
+func (j *joiner) place() (chain, []Run, []int) {
 	var c chain
-	runs := make([]Run, len(j.net.Nodes))
+	runs, into := make([]Run, len(j.net.Nodes)), make([]int, len(j.net.Nodes))
+	for i := range into {
+		into[i] = i
+	}
 	total := len(j.constants)
 	seen := map[*Part]bool{}
 	for i := range j.steps {
@@ -355,7 +367,7 @@ func (j *joiner) place() (chain, []Run) {
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {
-		resident[r.tensor] = true
+		resident[r.tensor] = r.kept == nil
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
@@ -367,8 +379,8 @@ func (j *joiner) place() (chain, []Run) {
 			for k, n := range f.nodes {
 				runs[n] = Run{len(c) + f.runs[k].First, f.runs[k].Tasks}
 			}
-			for _, n := range f.none {
-				runs[n] = Run{First: len(c)}
+			for n, by := range f.none {
+				runs[n], into[n] = Run{First: runs[by].First}, by
 			}
 			c = append(c, tasks...)
 			continue
@@ -379,7 +391,7 @@ func (j *joiner) place() (chain, []Run) {
 		runs[s.node].Tasks += len(tasks)
 		c = append(c, tasks...)
 	}
-	return c, runs
+	return c, runs, into
 }
 
 // spots are the places of a step's buffers.

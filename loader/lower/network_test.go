@@ -25,6 +25,7 @@ type netBuilder struct {
 	r       *rand.Rand
 	net     Network
 	values  map[string][]float16.Float16
+	fused   map[string][]float16.Float16 // outputs that layers share descriptors for
 	shapes  map[string]Shape
 	names   []string // tensors of nodes and inputs
 	cycles  clock.Cycles
@@ -33,7 +34,7 @@ type netBuilder struct {
 }
 
 func newNet(t *testing.T, r *rand.Rand) *netBuilder {
-	return &netBuilder{t: t, r: r, values: map[string][]float16.Float16{}, shapes: map[string]Shape{}}
+	return &netBuilder{t: t, r: r, values: map[string][]float16.Float16{}, fused: map[string][]float16.Float16{}, shapes: map[string]Shape{}}
 }
 
 func (b *netBuilder) input(s Shape, constant bool) string {
@@ -112,17 +113,37 @@ func (b *netBuilder) program(turned bool) (*Joined, uint64) {
 	if err != nil || len(res.Report.Faults) > 0 || len(res.Outputs) != len(b.net.Outputs) {
 		b.t.Fatalf("%v: %v, %+v", b.layers, err, res)
 	}
+	exact := true
+	for i, into := range j.Into {
+		turned = turned || i != into // layers that share descriptors take less
+		exact = exact && (i == into || b.layers[max(i, into)] != Tanh)
+	}
 	for _, o := range res.Outputs {
-		if !slices.Equal(o.Data, b.values[o.Port.Name]) {
-			b.t.Errorf("%v: %s differs from its layer by itself", b.layers, o.Port.Name)
+		want, of := b.values[o.Port.Name], "its layer by itself"
+		if !exact { // a table behind a product rounds once
+			if want, of = b.fused[o.Port.Name], "the same in memory"; want == nil {
+				b.fused[o.Port.Name] = o.Data
+				continue
+			}
+		}
+		if !slices.Equal(o.Data, want) {
+			b.t.Errorf("%v: %s differs from %s", b.layers, o.Port.Name, of)
 		}
 	}
-	if together := res.Report.Cycles + res.Report.Saved(); !turned && together != b.cycles {
+	// Layers over rows of features have tasks of their own where they are neighbours.
+	rows := b.shapes["in0"].C == 1
+	if together := res.Report.Cycles + res.Report.Saved(); !turned && !rows && together != b.cycles {
 		b.t.Errorf("%v: %d cycles with what overlap saves, the layers take %d", b.layers, together, b.cycles)
 	}
 	b.headers(j)
 	next := 0
 	for i, run := range j.Nodes {
+		if j.Into[i] != i {
+			if run.Tasks != 0 {
+				b.t.Errorf("%v: node %d is folded and has descriptors %+v", b.layers, i, run)
+			}
+			continue
+		}
 		if run.First != next || run.Tasks < 1 {
 			b.t.Errorf("%v: node %d has descriptors %+v, want the first to be %d", b.layers, i, run, next)
 		}
@@ -174,7 +195,7 @@ func (b *netBuilder) random() {
 		e := t.Encode()
 		return e[:]
 	}
-	switch r.IntN(11) {
+	switch r.IntN(12) {
 	case 0, 1:
 		l := Conv(s, 1+r.IntN(40), Same(1+2*r.IntN(2), 1+r.IntN(2), s))
 		l.Bias = r.IntN(2) == 0
@@ -208,6 +229,8 @@ func (b *netBuilder) random() {
 		l := Layer{Op: Concat, In: s, Parts: []int{s.C, s.C}}
 		l.In.C *= 2
 		b.layer(l, b.nothing, x, x)
+	case 11:
+		b.layer(Unary(ReLU, s), b.nothing, x)
 	case 10:
 		small := s
 		small.H, small.W = 1, 1

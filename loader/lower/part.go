@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"sync"
 
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -16,6 +17,9 @@ type Part struct {
 	inputs  []loader.Port // in the order of a node's inputs
 	out     Shape
 	surface uint32 // buffer of its output
+
+	once sync.Once
+	relu *Part // with ReLU behind it, see rectified
 }
 
 // NewPart lowers a layer to a part. Errors are those of [Lower].

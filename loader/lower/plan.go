@@ -19,6 +19,8 @@ type Weights struct {
 	// Second is the constant operand of an elementwise operation.
 	Second []float16.Float16
 	Table  []byte // activation table, 128 bytes; of softmax, the one of 2^x
+	// Tables are the further tables of an operation that takes several, see [Op.Tables].
+	Tables [][]byte
 	// Reciprocal is softmax's table of 1/x.
 	Reciprocal []byte
 }
@@ -51,7 +53,7 @@ func Compile(l Layer, w Weights) (*Lowered, error) {
 	}
 	b := &loader.Builder{
 		Procedure: "net",
-		Chain:     p.tasks.finish(),
+		Chain:     p.finish(),
 		Constants: p.constants,
 		Ports:     p.ports,
 		Scratch:   uint64(p.scratch),
@@ -77,6 +79,14 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 	return p, p.tasks.err()
 }
 
+// finish is the tasks in the form of the layer's compiler.
+func (p *plan) finish() []*regs.Descriptor {
+	if p.layer.Release == Release2023 {
+		return p.tasks.finish2023()
+	}
+	return p.tasks.finish()
+}
+
 // A plan is a program in the making.
 type plan struct {
 	layer     *Layer
@@ -97,10 +107,16 @@ type plan struct {
 func (p *plan) add(t *task) { p.tasks = append(p.tasks, t) }
 
 func (p *plan) lower() error {
+	if p.layer.tabulated() && p.layer.Op > Linear {
+		return p.thenActivation()
+	}
 	switch p.layer.Op {
 	case Convolution:
 		return p.convolution()
 	case MatMul, Linear:
+		if p.layer.TransposeX || p.layer.TransposeY {
+			return p.turnedProduct()
+		}
 		if p.layer.Op == MatMul && p.layer.Second == Runtime {
 			return p.runtimeMatmul()
 		}
@@ -118,10 +134,17 @@ func (p *plan) lower() error {
 	case Slice:
 		return p.slice()
 	case Pool:
-		return p.layer.unsupported("no program shows the registers of a pooling window; use a depthwise convolution of 1/(kh*kw) for an average")
-	case Add, Sub, Mul, Max, Min:
+		return p.pool()
+	case Deconvolution:
+		return p.deconvolution()
+	case Tile:
+		return p.tile()
+	case Pow:
+		return p.pow()
+	case Add, Sub, Mul, Max, Min, RealDiv, Average:
 		return p.elementwise()
-	case ReLU, Sigmoid, Tanh, GELU, SiLU, Exp, Sqrt, Rsqrt:
+	}
+	if p.layer.Op.activates() {
 		return p.unary()
 	}
 	return p.layer.unsupported("not lowered")
@@ -155,13 +178,22 @@ func (m memory) port(name string, d loader.Direction, s Shape) loader.Port {
 	}
 }
 
-// input is buffer 4, output buffer 5: the order of everything but matrix products.
+// input is buffer 4, output buffer 5: the order of everything but matrix products, and of
+// what OutputFirst turns.
 func (p *plan) input(name string, s Shape) memory {
-	return p.port(name, loader.Input, bar4, s, surface(bar4, s))
+	bar := uint32(bar4)
+	if p.layer.OutputFirst || p.layer.Release == Release2023 {
+		bar = bar5
+	}
+	return p.port(name, loader.Input, bar, s, surface(bar, s))
 }
 
 func (p *plan) output(name string, s Shape) memory {
-	return p.port(name, loader.Output, bar5, s, surface(bar5, s))
+	bar := uint32(bar5)
+	if p.layer.OutputFirst || p.layer.Release == Release2023 {
+		bar = bar4
+	}
+	return p.port(name, loader.Output, bar, s, surface(bar, s))
 }
 
 // value is element i of values, zero where there are none.

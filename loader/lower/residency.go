@@ -44,6 +44,8 @@ type resident struct {
 	flat     bool // planes one behind the other, as in memory; else rows
 	extent   *extent
 	tile     *tile
+	// kept is the access that loads an input of the network which later ones read.
+	kept *access
 }
 
 // memoryOf is where an operand stands in memory, and its extents in the order of its
@@ -74,7 +76,7 @@ func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plai
 func (j *joiner) candidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
-		if !t.port {
+		if !t.port || t.input {
 			list[i] = &resident{tensor: i, shape: t.shape}
 		}
 	}
@@ -114,11 +116,27 @@ func (j *joiner) candidates() []*resident {
 	}
 	var out []*resident
 	for _, r := range list {
-		if r != nil && j.fits(r) {
-			out = append(out, r)
+		if r == nil || j.tensors[r.tensor].input && !j.keeps(r) || !j.fits(r) {
+			continue
 		}
+		out = append(out, r)
 	}
 	return out
+}
+
+// keeps reports whether an input's first reader can leave it in the L2 for others: it
+// takes the whole of it at a time, in no slices of columns. (0x171: 22/22 later reads.)
+func (j *joiner) keeps(r *resident) bool {
+	if len(r.accesses) < 2 || r.accesses[0].which != operand1 {
+		return false
+	}
+	a := &r.accesses[0]
+	t := j.steps[a.step].part.plan.tasks[a.task]
+	s := t.g.InShape()
+	c := &t.g.Common
+	r.kept = a
+	return s.Elements() == r.shape.Elements() && t.g.L2.SourceCfg.Type() == 2 && c.TileCfg.TileHeight() == c.OutDim.Hout() &&
+		int(t.g.L2.Src1ChannelStride.Bytes()) >= s.Width*elementBytes && !t.g.Source2On() && r.accesses[1].step != a.step
 }
 
 // fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
@@ -348,16 +366,15 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		kept = map[access]*resident{}
 		chosen = slices.DeleteFunc(chosen, func(r *resident) bool { return !live[r.tensor] })
 		var list []*extent
-		owner := map[*extent]*resident{}
 		for _, r := range chosen {
 			t := &j.tensors[r.tensor]
-			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last}
-			owner[r.extent] = r
+			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last, streams: r.kept != nil}
 			list = append(list, r.extent)
 			for _, a := range r.accesses {
 				kept[a] = r
 			}
 		}
+		list = j.inPlace(chosen, kept, list)
 		arenas := make([]*extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
@@ -387,6 +404,48 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 		}
 		live[out.tensor] = false
 	}
+}
+
+// inPlace gives a result the place of a source that nothing reads afterwards, where the
+// step is one task that takes each element once: softmax works so. (That additions do
+// between convolutions is inferred.)
+func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*extent) []*extent {
+	for _, r := range chosen {
+		a := r.accesses[0]
+		plan := j.steps[a.step].part.plan.tasks
+		if a.which != operandResult || len(plan) != 1 || !plan[0].elementwise() {
+			continue
+		}
+		for _, which := range [...]operand{operand1, operand2} {
+			in := kept[access{a.step, 0, which}]
+			if in == nil || in.extent == r.extent || in.extent.last != a.step || in.at != r.at || in.kept != nil && in.kept.step == a.step {
+				continue
+			}
+			from, ok := in.view(plan[0], which)
+			to, _ := r.view(plan[0], operandResult)
+			if !ok || from != to {
+				continue
+			}
+			list = slices.DeleteFunc(list, func(e *extent) bool { return e == r.extent })
+			in.extent.last = r.extent.last
+			r.extent = in.extent
+			break
+		}
+	}
+	return list
+}
+
+// elementwise reports whether every element of the result comes from the ones at its
+// place.
+func (t *task) elementwise() bool {
+	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
+		return false
+	}
+	if t.planar() {
+		f := t.g.Common.Cfg.PlanarForm()
+		return f == regs.FormTwoSources || f == regs.FormConstant
+	}
+	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
 // settle makes the tasks of a step, which are placed in memory, work on what is resident,
@@ -435,10 +494,13 @@ func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift 
 					return true
 				})
 			}
-			switch which {
-			case operand1:
+			switch {
+			case r.kept != nil && *r.kept == a:
+				r.tile.owner, r.tile.result = t, false
+				t.keeps(at, r.tile)
+			case which == operand1:
 				t.takes1(at, r.tile)
-			case operand2:
+			case which == operand2:
 				t.takes2(at, r.tile)
 			default:
 				r.tile.owner = t
@@ -451,6 +513,17 @@ func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift 
 			t.tileRows(int(t.g.Common.OutDim.Hout()))
 		}
 	}
+}
+
+// keeps leaves a source from memory in the L2.
+func (t *task) keeps(at layout, to *tile) {
+	l := &t.g.L2
+	l.SourceCfg = l.SourceCfg.WithType(1)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	if at.group == 0 {
+		t.l2(&l.Src1GroupStride, at.depth)
+	}
+	t.first = to
 }
 
 // takes1 makes the first source a tile in the L2.

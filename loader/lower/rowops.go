@@ -265,12 +265,18 @@ func (c *rowChain) again(v *rowValue) bool {
 	return c.reads[v.name] > 1
 }
 
-// toKernel makes a planar task write its rows as coefficients.
-func (c *rowChain) toKernel(t *task, v *rowValue) {
+// kernelRows is how many rows of a left side an engine takes side by side.
+func kernelRows(rows int) int {
 	each := 1
-	for 2*each <= min(maxInterleave, v.rows/engines) {
+	for 2*each <= min(maxInterleave, rows/engines) {
 		each *= 2
 	}
+	return each
+}
+
+// toKernel makes a planar task write its rows as coefficients.
+func (c *rowChain) toKernel(t *task, v *rowValue) {
+	each := kernelRows(v.rows)
 	plane := roundUp(each*v.width*elementBytes, 64)
 	dst := memory{bar: barScratch, row: plane, plane: plane}
 	dst.depth = plane * (v.heads * v.rows / each)
@@ -305,8 +311,8 @@ func (c *rowChain) toKernel(t *task, v *rowValue) {
 func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
 	m, k, n := g.rows, x.width, g.width
-	if m%engines != 0 && m > engines {
-		return false
+	if n := kernelRows(m) * engines; m > engines && m%n != 0 {
+		return false // the parts of the left side would differ in how their rows interleave
 	}
 	x.heads, x.rows, z.heads = g.heads, m, g.heads
 	z.rows = k

@@ -5,8 +5,9 @@ import (
 	"anesim/loader"
 )
 
-// runtimeMatmul lowers the product of two inputs, a pair of tasks for each part of the
-// left one's rows: the planar engine interleaves the rows as the engines read
+// runtimeMatmul lowers the product of two inputs. Up to sixteen rows on the left are the
+// coefficients as they stand in memory, one engine a row. More take a pair of tasks for each
+// part of the rows: the planar engine interleaves the rows as the engines read
 // coefficients, then a 1x1 convolution over the right one's rows as channels.
 //
 //	x [m][k] --DMA--> planar copy --DMA, interleaved--> scratch
@@ -22,11 +23,15 @@ func (p *plan) runtimeMatmul() error {
 	lhs := p.port("x", loader.Input, bar6, l.In, surface(bar6, l.In))
 	to := p.behind(result, l.Out())
 	p.interleaved = p.scratch
+	direct := m <= engines && k*elementBytes%64 == 0
+	at := func(columns int) int {
+		return k * packedColumns(regs.Shape{Channels: 1, Width: columns}, engineColumns(columns)).channel
+	}
 	columns := n
-	for columns > 32 && k*packed(regs.Shape{Channels: 1, Width: columns}).channel > MaxTile {
+	for columns > 32 && at(columns) > MaxTile {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := within(limit{"bytes of 32 columns in the L2", k * packed(regs.Shape{Channels: 1, Width: columns}).channel, MaxTile,
+	if err := within(limit{"bytes of 32 columns in the L2", at(columns), MaxTile,
 		"split the reduction until they are at most %d and add the parts"}); err != nil {
 		return err
 	}
@@ -37,20 +42,39 @@ func (p *plan) runtimeMatmul() error {
 				"split the reduction until they are at most %d and add the parts"}); err != nil {
 				return err
 			}
-			part := matrix(bar6, rows, k)
-			part.base = b*lhs.plane + first*lhs.row
-			lanes := p.interleave(part, rows, k)
+			part := matrix(lhs.bar, rows, k)
+			part.base = lhs.base + b*lhs.plane + first*lhs.row
+			var lanes []lane
+			if direct {
+				lanes = rowLanes(part, rows, k)
+			} else {
+				lanes = p.interleave(part, rows, k)
+			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
-				src, dst := matrix(bar5, k, n), matrix(to.bar, rows, n)
-				src.base = b*rhs.plane + c*elementBytes
-				dst.base = b*result.plane + first*result.row + c*elementBytes
-				p.multiply(src, dst, lanes, rows, k, width)
+				src, dst := matrix(rhs.bar, k, n), matrix(to.bar, rows, n)
+				src.base = rhs.base + b*rhs.plane + c*elementBytes
+				dst.base = to.base + b*to.plane + first*to.row + c*elementBytes
+				bar := uint32(barScratch)
+				if direct {
+					bar = lhs.bar
+				}
+				p.multiply(src, dst, lanes, bar, rows, k, width)
 			}
 			first += rows
 		}
 	}
 	return p.finishActivation(l.Out(), to, result)
+}
+
+// rowLanes are the rows of the left side as coefficients: one row for each engine is in the
+// order the engines read them as it stands in memory (1/1).
+func rowLanes(m memory, rows, k int) []lane {
+	lanes := make([]lane, rows)
+	for i := range lanes {
+		lanes[i] = lane{m.base + i*m.plane, k * elementBytes}
+	}
+	return lanes
 }
 
 // runtimeRows is how many rows of the left side one pair takes: so many that each engine
@@ -105,7 +129,7 @@ func (p *plan) interleave(src memory, rows, k int) []lane {
 }
 
 // multiply is the convolution whose coefficients stand in the scratch buffer.
-func (p *plan) multiply(src, dst memory, lanes []lane, rows, k, n int) {
+func (p *plan) multiply(src, dst memory, lanes []lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
@@ -114,12 +138,12 @@ func (p *plan) multiply(src, dst memory, lanes []lane, rows, k, n int) {
 	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	t.outputGroups(rows, false)
 	t.kernel(0, lanes)
-	t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
+	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
 	if p.layer.Activation == ReLU {
 		t.activate(regs.ReLU)
 	}
-	at := packed(in)
+	at := t.sourceTile()
 	t.source1(src, at, false)
 	t.writes(dst, at.row)
 	p.add(t)

@@ -235,10 +235,6 @@ func (p *plan) softmaxAlone(in, out view) error {
 	return nil
 }
 
-// sumReciprocal makes a planar reduction the reciprocal of its sum (bit 12 of PE.Cfg, on
-// every one seen).
-const sumReciprocal = 1 << 12
-
 // softmaxRow reduces the columns of one row of each channel. Several channels' maxima
 // stand in a row.
 func (p *plan) softmaxRow(in, out view) error {
@@ -266,7 +262,7 @@ func (p *plan) softmaxRow(in, out view) error {
 	powers := p.powerTask(s, differences, exps).leaves(exps, exps.row)
 
 	sum := planarTask(regs.FormReduction, s, s).aside(false, true)
-	sum.g.PE.Cfg |= sumReciprocal
+	sum.g.PE.Cfg = sum.g.PE.Cfg.WithReciprocal(true)
 	*operands(sum) = operands(sum).WithResultTranspose(many)
 	sum.reads(powers, exps)
 	reciprocals := sum.leaves(single, single.row)
@@ -286,12 +282,9 @@ func (p *plan) softmaxRow(in, out view) error {
 func (p *plan) softmaxRows(in, out view) error {
 	s := in.s
 	alone := s.Channels == 1
-	copied := engineTask(regs.PassThrough, s, s)
-	copied.unicast()
-	copied.engines(s.Channels)
-	copied.patch(s, true, nil)
-	if alone && s.Width > sliceColumns && s.Width%sliceColumns != 0 {
-		copied.g.Common.Cfg = copied.g.Common.Cfg.WithShMax(4)
+	copied := passTask(s)
+	if alone {
+		copied.wholeSlices(s)
 	}
 	held := packed(s)
 	exps := held.skewed(1, planarFetch)
@@ -360,7 +353,7 @@ func (p *plan) softmaxRows(in, out view) error {
 	differences := sub.leaves(exps.moved(differencesAt), exps.row*s.Height)
 	p.add(sub)
 	powers := p.powerTask(s, differences, exps).leaves(held.moved(powersAt), bytes)
-	reciprocals := reduce(powers, powersAt, 0, func(t *task) { t.g.PE.Cfg |= sumReciprocal })
+	reciprocals := reduce(powers, powersAt, 0, func(t *task) { t.g.PE.Cfg = t.g.PE.Cfg.WithReciprocal(true) })
 
 	mul := productTask(s).aside(true, false)
 	mul.g.Common.PlanarOperands = mul.g.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)

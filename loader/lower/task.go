@@ -19,6 +19,7 @@ type task struct {
 	describesResult, describesSource bool
 	waitsForPairs                    bool   // reads the result of steps of several pixels
 	table                            []byte // activation table, nil for none
+	columns                          int    // of a source's slice side by side, 0 for the usual
 	kernelFrom                       *task  // wrote the coefficients into the scratch buffer
 	err                              error  // the first word that does not fit
 }

@@ -1,14 +1,62 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
 
 // logE is log2(e) in fp16: the exponential's table is of 2^x.
 const logE = 0x3dc5
 
-// unary lowers an activation: a pass through the MAC engines' post-processing.
+// unary lowers a function of one input. Most are a table behind the MAC engines' pass
+// through; Tables says which ones take more.
 func (p *plan) unary() error {
 	l := p.layer
+	switch l.Op {
+	case Abs:
+		return p.absolute()
+	case Log:
+		return p.scaledTable(ln2)
+	case HardSwish:
+		return p.productOfTable()
+	case Square, Cube:
+		return p.power()
+	case Atan, Ceil, Floor:
+		return p.sumOfTables()
+	case Sin, Cos:
+		return p.wave()
+	case PReLU:
+		return p.parametric()
+	case LogicalNot:
+		return p.negation()
+	}
 	return p.apply(l.Op, l.In, p.input("x", l.In), p.output("y", l.In))
+}
+
+const ln2 = 0x398c // ln 2 in fp16
+
+// Tables is how many activation tables an operation takes: the first in Weights.Table,
+// the others in Weights.Tables.
+func (o Op) Tables() int {
+	switch o {
+	case ReLU, Abs, Square, Cube, PReLU:
+		return 0
+	case Atan, Sin, Cos:
+		return 2
+	case Ceil, Floor:
+		return 3
+	}
+	if o.activates() {
+		return 1
+	}
+	return 0
+}
+
+// activates reports whether an operation is a function of one input.
+func (o Op) activates() bool {
+	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
 }
 
 // behind is where a layer writes whose result takes a table: the scratch buffer, from
@@ -18,17 +66,17 @@ func (p *plan) behind(y memory, s Shape) memory {
 	if !p.layer.tabulated() {
 		return y
 	}
-	y = surface(barScratch, s)
-	p.scratch = y.depth * s.N
-	return y
+	return p.intermediate(s)
 }
 
 // finishActivation applies the table that behind made room for.
 func (p *plan) finishActivation(s Shape, from, y memory) error {
-	if !p.layer.tabulated() {
+	l := p.layer
+	if !l.tabulated() {
 		return nil
 	}
-	return p.apply(p.layer.Activation, s, from, y)
+	act := Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
+	return p.pieces(piece{act, &Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": y}})
 }
 
 // tabulated reports whether the layer's own descriptors cannot do its activation.
@@ -38,16 +86,21 @@ func (l *Layer) tabulated() bool { return l.Activation != 0 && l.Activation != R
 func (p *plan) apply(op Op, s Shape, x, y memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := activation(op, in, p.layer.Epsilon)
+	if p.beyondL2(in) {
+		t.narrow()
+	}
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in, s, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
+	rows, tile := p.tileHeight(in, s, pointwise, &at)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
 	t.tileRows(tile)
 	t.source1(x, at, false)
 	t.writes(y, at.row*rows)
-	if err := p.tabulate(t, op); err != nil {
-		return err
+	if op != ReLU {
+		if err := p.tabulate(t, p.weights.Table); err != nil {
+			return err
+		}
 	}
 	p.add(t)
 	return nil
@@ -56,7 +109,7 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 // activation is a pass-through task of an activation, without its operands and table.
 func activation(op Op, in regs.Shape, epsilon float32) *task {
 	mode := regs.PassThrough
-	if op == Rsqrt {
+	if op == Rsqrt || op == Inverse {
 		mode = regs.MantissaTable
 	}
 	t := engineTask(mode, in, in)
@@ -67,7 +120,7 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 	switch op {
 	case Exp:
 		n.PostScale = n.PostScale.WithPostScale(logE)
-	case Rsqrt:
+	case Rsqrt, Inverse:
 		n.AccBias = n.AccBias.WithAccBias(half(epsilon))
 	case ReLU:
 		t.activate(regs.ReLU)
@@ -75,14 +128,10 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 	return t
 }
 
-// tabulate gives an activation its table; the section holds nothing else and is padded.
-func (p *plan) tabulate(t *task, op Op) error {
-	if op == ReLU {
-		return nil
-	}
-	table := p.weights.Table
+// tabulate gives a task a table; a section of tables alone is padded.
+func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
-		return p.layer.wrong("the table of %v has %d bytes, want %d", op, len(table), tableBytes)
+		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
 	base := roundUp(len(p.constants), 64)
 	section := make([]byte, roundUp(base+tableBytes, tableSection))
@@ -91,4 +140,210 @@ func (p *plan) tabulate(t *task, op Op) error {
 	p.constants = section
 	t.lookup(base, table)
 	return nil
+}
+
+// absolute is one planar task (inferred).
+func (p *plan) absolute() error {
+	l := p.layer
+	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	t := planarTask(regs.FormConstant, in, in)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithAbsolute(true)
+	return p.alone(t, in, x, y)
+}
+
+// eachRows calls f with runs of rows whose n tiles fit the L2 together, for each element
+// of the batch.
+func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
+	s := p.layer.In
+	return p.eachElement(viewOf(x, s), viewOf(y, s), func(in, out view) error {
+		row := packed(in.s).row + 0x100
+		rows := min(in.s.Height, MaxTile/(n*row))
+		if rows == 0 {
+			return within(limit{"bytes of a row in the L2", n * row, MaxTile, "split the width or the channels until it is at most %d"})
+		}
+		for first := 0; first < in.s.Height; first += rows {
+			m := min(rows, in.s.Height-first)
+			f(in.run(first, m), out.run(first, m))
+		}
+		return nil
+	})
+}
+
+// scaledTable multiplies a table's result, which stays in the L2, by a constant (the
+// compiler's for tensors beyond the L2, where the two run side by side: 1/1).
+func (p *plan) scaledTable(factor uint16) error {
+	table := p.weights.Table
+	return p.twoTasks(func(in regs.Shape) (*task, error) {
+		t := activation(p.layer.Op, in, 0)
+		return t, p.tabulate(t, table)
+	}, func(in regs.Shape, _ *task) *task {
+		t := planarTask(regs.FormConstant, in, in)
+		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(factor)
+		return t
+	})
+}
+
+// productOfTable multiplies x by a table's result.
+func (p *plan) productOfTable() error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	s := l.In
+	inner := p.intermediate(s)
+	return p.pieces(
+		piece{Layer{Op: HardSigmoid, In: s}, p.weights, ports{"x": x, "y": inner}},
+		piece{Binary(Mul, s, s), &Weights{}, ports{"x": x, "z": inner, "y": y}},
+	)
+}
+
+// twoTasks passes x through a task of the MAC engines into the L2 and a planar task from
+// there.
+func (p *plan) twoTasks(first func(regs.Shape) (*task, error), second func(regs.Shape, *task) *task) error {
+	l := p.layer
+	var failed error
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	err := p.eachRows(x, y, 2, func(in, out view) {
+		t, err := first(in.s)
+		if err != nil {
+			failed = err
+			return
+		}
+		at := t.resultTile(in.s)
+		bytes := at.row * in.s.Height
+		t.source1(in.m, t.sourceTile().moved(roundUp(bytes, 64)), false)
+		kept := t.leaves(at, bytes)
+		p.add(t)
+		u := second(in.s, t)
+		u.reads(kept, at)
+		u.writes(out.m, bytes)
+		p.add(u)
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// power multiplies x by itself.
+func (p *plan) power() error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	square := Layer{Op: Mul, In: l.In, Second: Itself, SecondShape: l.In, Release: l.Release}
+	if l.Op == Square {
+		return p.pieces(piece{square, &Weights{}, ports{"x": x, "y": y}})
+	}
+	between := p.intermediate(l.In)
+	return p.pieces(
+		piece{square, &Weights{}, ports{"x": x, "y": between}},
+		piece{Binary(Mul, l.In, l.In), &Weights{}, ports{"x": x, "z": between, "y": y}},
+	)
+}
+
+// sumOfTables adds two functions of x: atan near and far, or the integer part and what a
+// fraction above or below 0 adds (the compiler's three and four tasks: 2/2).
+func (p *plan) sumOfTables() error {
+	l, w := p.layer, p.weights
+	if len(w.Tables) != l.Op.Tables()-1 {
+		return l.wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
+	}
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	first, second := p.intermediate(l.In), p.intermediate(l.In)
+	lookup := func(t []byte, from, to memory) piece {
+		return piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: t}, ports{"x": from, "y": to}}
+	}
+	sum := piece{Binary(Add, l.In, l.In), &Weights{}, ports{"x": first, "z": second, "y": y}}
+	if l.Op == Atan {
+		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
+	}
+	fraction := p.intermediate(l.In)
+	return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
+}
+
+// wave is the sine of the turns' fraction: x/2pi, a quarter more for the cosine.
+func (p *plan) wave() error {
+	l, w := p.layer, p.weights
+	if len(w.Tables) != 1 {
+		return l.wrong("%d tables, want 2", 1+len(w.Tables))
+	}
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	turns, fraction := p.intermediate(l.In), p.intermediate(l.In)
+	const turn = 0x3118 // 1/2pi in fp16
+	list := []piece{{Layer{Op: Mul, In: l.In, Second: Scalar}, &Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
+	from := turns
+	if l.Op == Cos {
+		shifted := p.intermediate(l.In)
+		list = append(list, piece{Layer{Op: Add, In: l.In, Second: Scalar}, &Weights{Second: []float16.Float16{0x3400}}, ports{"x": turns, "y": shifted}})
+		from = shifted
+	}
+	return p.pieces(append(list,
+		piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: w.Table}, ports{"x": from, "y": fraction}},
+		piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: w.Tables[0]}, ports{"x": fraction, "y": y}},
+	)...)
+}
+
+// parametric is x above 0 and its channel's slope times x below: relu(x) + slope * min(x, 0),
+// the minimum as -relu(-x).
+func (p *plan) parametric() error {
+	l := p.layer
+	var slopes []float16.Float16
+	for _, v := range p.weights.Second {
+		slopes = append(slopes, v^0x8000)
+	}
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	negative, below, sloped, above := p.intermediate(l.In), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(l.In)
+	return p.pieces(
+		piece{Layer{Op: Mul, In: l.In, Second: Scalar}, &Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
+		piece{Unary(ReLU, l.In), &Weights{}, ports{"x": negative, "y": below}},
+		piece{Layer{Op: Mul, In: l.In, Second: Constant}, &Weights{Second: slopes}, ports{"x": below, "y": sloped}},
+		piece{Unary(ReLU, l.In), &Weights{}, ports{"x": x, "y": above}},
+		piece{Binary(Add, l.In, l.In), &Weights{}, ports{"x": above, "z": sloped, "y": y}},
+	)
+}
+
+// negation is a table over 8-bit elements, which are moved as fp16 ones of half as many
+// columns (1/1).
+func (p *plan) negation() error {
+	l := p.layer
+	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
+	halves := Shape{l.In.N, l.In.C, l.In.H, (l.In.W + 1) / 2}
+	x, y := p.bytePort("x", l.In, halves), p.bytePort("y", l.In, halves)
+	t := activation(l.Op, in, 0)
+	t.eightBit(halves)
+	at := t.byteTile(halves)
+	t.source1(x, at, false)
+	t.writes(y, at.row*in.Height)
+	f := &t.g.TileDMASrc.Src1Fmt
+	*f = regs.SurfaceFmt(0).WithInterleave(1)
+	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
+	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, MaxTile, "split the height until it is at most %d"}); err != nil {
+		return err
+	}
+	if err := p.tabulate(t, p.weights.Table); err != nil {
+		return err
+	}
+	p.add(t)
+	return nil
+}
+
+// thenActivation is an operation of the planar engine and an activation by a table, which
+// it has none of.
+func (p *plan) thenActivation() error {
+	l := *p.layer
+	l.Activation = 0
+	names := map[string]Shape{"x": l.In}
+	if l.Second == Runtime && l.Op != Tile {
+		names["z"] = l.SecondShape
+	}
+	to := ports{"x": p.input("x", l.In), "y": p.intermediate(l.Out())}
+	y := p.output("y", l.Out())
+	if s, ok := names["z"]; ok {
+		to["z"] = p.port("z", loader.Input, bar6, s, surface(bar6, s))
+	}
+	act := Layer{Op: p.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
+	return p.pieces(
+		piece{l, p.weights, to},
+		piece{act, &Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": to["y"], "y": y}},
+	)
 }

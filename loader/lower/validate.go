@@ -10,17 +10,29 @@ func (l *Layer) Validate() error {
 	}
 	var err error
 	switch l.Op {
-	case Convolution:
+	case Convolution, Pool, Deconvolution:
 		err = l.validateWindow()
 	case MatMul, Linear:
 		if l.Columns < 1 {
 			err = l.wrong("%d columns", l.Columns)
 		}
-	case Add, Sub, Mul, Max, Min:
+	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		err = l.validateSecond()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
 			err = l.wrong("axes %#x", uint8(l.Axes))
+		}
+	case Tile:
+		if r := l.Reps; min(r.N, r.C, r.H, r.W) < 1 {
+			err = l.wrong("%v times", r)
+		}
+	case Transpose:
+		if o := l.order(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
+			err = l.wrong("%v is no order of the axes", o)
+		}
+	case Clip:
+		if !(l.Low <= l.High) {
+			err = l.wrong("from %v to %v", l.Low, l.High)
 		}
 	case Concat:
 		err = l.validateParts()
@@ -30,7 +42,7 @@ func (l *Layer) Validate() error {
 	if err != nil {
 		return err
 	}
-	if a := l.Activation; a != 0 && (a < ReLU || a > Rsqrt || l.Op > Linear) {
+	if a := l.Activation; a != 0 && (!a.activates() || a.Tables() > 1 || !l.Op.joined()) {
 		return l.wrong("%v cannot follow it", a)
 	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
@@ -60,8 +72,8 @@ func (l *Layer) validateWindow() error {
 	if err := within(
 		limit{"kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"},
 		limit{"kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"},
-		limit{"vertical stride", w.Sy, MaxStride, "stride by at most %d and take every second result"},
-		limit{"horizontal stride", w.Sx, MaxStride, "stride by at most %d and take every second result"},
+		limit{"vertical stride", w.Sy, MaxExtent, "stride by at most %d"},
+		limit{"horizontal stride", w.Sx, MaxExtent, "stride by at most %d"},
 		limit{"padding above", w.Py, MaxPad, "pad by at most %d"},
 		limit{"padding on the left", w.Px, MaxPad, "pad by at most %d"},
 	); err != nil {
@@ -71,14 +83,25 @@ func (l *Layer) validateWindow() error {
 	switch {
 	case min(w.Kh, w.Kw, w.Sy, w.Sx) < 1 || min(w.Py, w.Px, w.Qy, w.Qx) < 0:
 		return l.wrong("window %+v has an empty side", *w)
-	case l.Cout < 1 || l.Groups < 0:
+	case l.Dilation < 0 || l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
+		return l.wrong("a dilation of %d in a %dx%d window", l.Dilation, w.Kh, w.Kw)
+	case l.Op == Deconvolution && (l.Groups > 1 || l.Dilation > 1):
+		return l.wrong("a transposed convolution of one group, not dilated")
+	case l.Op != Pool && (l.Cout < 1 || l.Groups < 0):
 		return l.wrong("%d output channels in %d groups", l.Cout, l.Groups)
-	case l.In.C%groups != 0 || l.Cout%groups != 0:
+	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
 		return l.wrong("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
+	case l.Op == Deconvolution:
+		if o := l.Out(); min(o.H, o.W) < 1 || max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
+			return l.wrong("a %dx%d window padded by %v leaves nothing", w.Kh, w.Kw, *w)
+		}
+		return nil
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
 		return l.wrong("a %dx%d window does not fit the padded input", w.Kh, w.Kw)
-	case max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw:
-		return l.wrong("padding of a whole window")
+	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
+		return l.wrong("padding of a whole window, in which there is no maximum")
+	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
+		return within(limit{"taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx) + 1, MaxKernel, "pad by less than %d"})
 	}
 	return nil
 }
@@ -132,11 +155,13 @@ func (l *Layer) validateSlice() error {
 func (w *Weights) validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {
-	case Convolution:
-		filter, bias = l.Cout*(l.In.C/max(1, l.Groups))*l.Window.Kh*l.Window.Kw, l.Cout
+	case Convolution, Deconvolution:
+		filter, bias = l.Cout*(l.In.C/max(1, l.Groups))*l.Taps(), l.Cout
 	case MatMul, Linear:
 		filter, bias = l.In.W*l.Columns, l.Columns
-	case Add, Sub, Mul, Max, Min:
+	case PReLU:
+		second = l.In.C
+	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		switch l.Second {
 		case Scalar:
 			second = 1
@@ -153,4 +178,18 @@ func (w *Weights) validate(l *Layer) error {
 		}
 	}
 	return nil
+}
+
+// joined reports whether an activation may follow in the same layer.
+func (o Op) joined() bool {
+	switch o {
+	case RealDiv, Average, Tile:
+		return true
+	}
+	return o <= Min
+}
+
+// Taps is how many weights a window has for each input channel.
+func (l *Layer) Taps() int {
+	return l.rows() * l.columns()
 }

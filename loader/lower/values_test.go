@@ -235,6 +235,10 @@ func gathered(l Layer, x tensor) []float64 {
 			return sum / count
 		case ReduceMax:
 			return top
+		case ReduceMin:
+			least := math.Inf(1)
+			over(n, c, h, w, func(v float64) { least = min(least, v) })
+			return least
 		case Softmax:
 			total := 0.0
 			over(n, c, h, w, func(v float64) { total += math.Exp(v - top) })

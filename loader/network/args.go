@@ -169,12 +169,78 @@ func (a *args) window(in lower.Shape, k int) lower.Window {
 		w.Px, w.Qx = lower.Same(w.Kw, w.Sx, in).Px, lower.Same(w.Kw, w.Sx, in).Qx
 	case "", "valid":
 	default:
-		if _, err := strconv.Atoi(pad); err != nil {
-			a.fail("pad", "%q: want a number, same or valid", pad)
-			break
-		}
-		p := a.count("pad", 0, 0)
-		w.Py, w.Px, w.Qy, w.Qx = p, p, p, p
+		w.Py, w.Qy, w.Px, w.Qx = a.padding(pad)
 	}
 	return w
+}
+
+// padding is one number for every side, or four: top, bottom, left, right.
+func (a *args) padding(pad string) (top, bottom, left, right int) {
+	var sides []int
+	for s := range strings.SplitSeq(pad, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil || n < 0 || n > maxExtent {
+			sides = nil
+			break
+		}
+		sides = append(sides, n)
+	}
+	switch len(sides) {
+	case 1:
+		return sides[0], sides[0], sides[0], sides[0]
+	case 4:
+		return sides[0], sides[1], sides[2], sides[3]
+	}
+	a.fail("pad", "%q: want a number, top,bottom,left,right, same or valid", pad)
+	return 0, 0, 0, 0
+}
+
+// perm is an order of the axes C, H and W as letters, or of all four as numbers with
+// commas.
+func (a *args) perm(key, missing string) [3]lower.Axes {
+	v, ok := a.values[key]
+	if !ok {
+		v = missing
+	}
+	letters := strings.ToLower(v)
+	if strings.ContainsAny(letters, "0123456789") {
+		numbers := strings.Split(letters, ",")
+		if len(numbers) == 4 && strings.TrimSpace(numbers[0]) == "0" {
+			numbers = numbers[1:]
+		}
+		letters = ""
+		for _, n := range numbers {
+			letters += axisLetter[strings.TrimSpace(n)]
+		}
+	}
+	var order [3]lower.Axes
+	if len(letters) == len(order) {
+		for i, c := range letters {
+			order[i] = map[rune]lower.Axes{'c': lower.AxisC, 'h': lower.AxisH, 'w': lower.AxisW}[c]
+		}
+	}
+	if order[0]|order[1]|order[2] != lower.AxisC|lower.AxisH|lower.AxisW {
+		a.fail(key, "%q: want c, h and w in some order, like hcw, or 0,2,1,3", v)
+	}
+	return order
+}
+
+// counts are four counts, of N, C, H and W, joined by x.
+func (a *args) counts(key string) lower.Shape {
+	parts := strings.Split(a.values[key], "x")
+	var n [4]int
+	for i := range n {
+		var err error
+		if len(parts) != len(n) {
+			break
+		}
+		if n[i], err = strconv.Atoi(parts[i]); err != nil || n[i] < 1 || n[i] > maxExtent {
+			n[i] = 0
+		}
+	}
+	if min(n[0], n[1], n[2], n[3]) < 1 {
+		a.fail(key, "%q: want four counts of at least 1, like 1x1x375x1", a.values[key])
+		return lower.Shape{N: 1, C: 1, H: 1, W: 1}
+	}
+	return lower.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}
 }

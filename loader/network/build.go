@@ -1,6 +1,8 @@
 package network
 
 import (
+	"strings"
+
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
@@ -15,13 +17,20 @@ func convInputs(a *args) []lower.Shape {
 }
 
 func linearInputs(a *args) []lower.Shape {
+	if a.flag("tx") {
+		return []lower.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("k"), W: a.need("m")}}
+	}
 	return []lower.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("m"), W: a.need("k")}}
 }
 
 func matmulInputs(a *args) []lower.Shape {
 	in := linearInputs(a)
 	if a.word("rhs", "constant", "runtime") == "runtime" {
-		in = append(in, lower.Shape{N: 1, C: in[0].C, H: in[0].W, W: a.need("n")})
+		right := lower.Shape{N: 1, C: in[0].C, H: a.need("k"), W: a.need("n")}
+		if a.flag("ty") {
+			right.H, right.W = right.W, right.H
+		}
+		in = append(in, right)
 	}
 	return in
 }
@@ -67,10 +76,24 @@ func (a *args) one(in []lower.Shape) lower.Shape {
 	return in[0]
 }
 
+// activation is what follows a layer's operation: relu in its own descriptor, the others
+// behind it.
 func (a *args) activation() lower.Op {
-	if a.word("act", "none", "relu") == "relu" {
-		return lower.ReLU
+	v, ok := a.values["act"]
+	if !ok || v == "none" {
+		return 0
 	}
+	words := []string{"none"}
+	for _, op := range activations {
+		if op.Tables() > 1 {
+			continue
+		}
+		if v == op.String() {
+			return op
+		}
+		words = append(words, op.String())
+	}
+	a.fail("act", "%q: want %s", v, strings.Join(words, ", "))
 	return 0
 }
 
@@ -84,17 +107,42 @@ func buildConv(a *args, in []lower.Shape) Layer {
 		groups = a.count("groups", 1, 1)
 		cout = a.need("cout")
 	}
-	l := lower.Conv(s, cout, a.window(s, 1))
+	w := a.window(s, 1)
+	l := lower.Conv(s, cout, w)
+	if d := a.count("dilation", 1, 1); d > 1 {
+		l.Window = w.Dilated(d)
+		if a.values["pad"] == "same" {
+			l.Window.Py, l.Window.Qy = lower.SamePad(l.Window.Kh, w.Sy, s.H)
+			l.Window.Px, l.Window.Qx = lower.SamePad(l.Window.Kw, w.Sx, s.W)
+		}
+		l.Dilation = d
+	}
 	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
+	return Layer{Lower: l}
+}
+
+// buildDeconv is a transposed convolution of one group.
+func buildDeconv(a *args, in []lower.Shape) Layer {
+	s := a.one(in)
+	l := lower.Conv(s, a.need("cout"), a.window(s, 1))
+	l.Op, l.Bias, l.Activation = lower.Deconvolution, a.flag("bias"), a.activation()
 	return Layer{Lower: l}
 }
 
 func buildMatMul(a *args, in []lower.Shape) Layer {
 	l := lower.Layer{Op: lower.MatMul, In: in[0], Second: lower.Constant, Bias: a.flag("bias"), Activation: a.activation()}
+	l.TransposeX, l.TransposeY = a.flag("tx"), a.flag("ty")
+	if l.TransposeX {
+		in[0].H, in[0].W = in[0].W, in[0].H
+		l.In = in[0]
+	}
 	switch len(in) {
 	case 1:
 		l.Columns = a.need("n")
 	case 2:
+		if l.TransposeY {
+			in[1].H, in[1].W = in[1].W, in[1].H
+		}
 		l.Second, l.Columns = lower.Runtime, in[1].W
 		if in[1] != (lower.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
 			a.fail("from", "%s times %s", shapeText(in[0]), shapeText(in[1]))
@@ -117,7 +165,7 @@ func buildLinear(a *args, in []lower.Shape) Layer {
 
 func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
 	return func(a *args, in []lower.Shape) Layer {
-		l := Layer{Lower: lower.Layer{Op: op, In: in[0]}}
+		l := Layer{Lower: lower.Layer{Op: op, In: in[0], Activation: a.activation()}}
 		if len(in) > 2 {
 			a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
 		}
@@ -128,7 +176,7 @@ func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
 			if !repeats(in[1], in[0]) {
 				a.fail("from", "%s with %s", shapeText(in[0]), shapeText(in[1]))
 			}
-			l.Lower = lower.Binary(op, in[0], in[1])
+			l.Lower.SecondShape = in[1]
 			return l
 		}
 		switch a.word("second", "itself", "constant", "scalar") {
@@ -153,11 +201,43 @@ func repeats(s, t lower.Shape) bool {
 func buildUnary(op lower.Op) func(*args, []lower.Shape) Layer {
 	return func(a *args, in []lower.Shape) Layer {
 		l := lower.Unary(op, a.one(in))
-		if op == lower.Rsqrt {
+		switch op {
+		case lower.Rsqrt:
 			l.Epsilon = float32(a.number("eps", 0))
+		case lower.LeakyReLU:
+			l.Alpha = float32(a.number("alpha", 0.01))
+		case lower.ELU:
+			l.Alpha = float32(a.number("alpha", 1))
+		case lower.Clip:
+			l.Low, l.High = float32(a.number("low", -1)), float32(a.number("high", 1))
 		}
 		return Layer{Lower: l}
 	}
+}
+
+func powInputs(a *args) []lower.Shape {
+	in := tensorInputs(a)
+	return append(in, in[0])
+}
+
+func buildPow(a *args, in []lower.Shape) Layer {
+	if len(in) != 2 || in[0] != in[1] {
+		a.fail("from", "pow takes two inputs of one shape")
+		return Layer{}
+	}
+	return Layer{Lower: lower.Binary(lower.Pow, in[0], in[1])}
+}
+
+func buildTranspose(a *args, in []lower.Shape) Layer {
+	l := lower.Unary(lower.Transpose, a.one(in))
+	l.Order = a.perm("perm", "whc")
+	return Layer{Lower: l}
+}
+
+func buildTile(a *args, in []lower.Shape) Layer {
+	l := lower.Unary(lower.Tile, a.one(in))
+	l.Reps, l.Activation = a.counts("reps"), a.activation()
+	return Layer{Lower: l}
 }
 
 func buildPool(a *args, in []lower.Shape) Layer {
@@ -171,8 +251,8 @@ func buildSoftmax(a *args, in []lower.Shape) Layer {
 
 func buildReduce(a *args, in []lower.Shape) Layer {
 	op := map[string]lower.Op{
-		"sum": lower.ReduceSum, "mean": lower.ReduceMean, "max": lower.ReduceMax,
-	}[a.word("kind", "sum", "mean", "max")]
+		"sum": lower.ReduceSum, "mean": lower.ReduceMean, "max": lower.ReduceMax, "min": lower.ReduceMin,
+	}[a.word("kind", "sum", "mean", "max", "min")]
 	return Layer{Lower: lower.Reduction(op, a.one(in), a.axes("axis", "hw"))}
 }
 

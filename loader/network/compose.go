@@ -68,7 +68,7 @@ func (n *nodeReader) inMemory(c *constant, name string) (operand, error) {
 
 // values makes numbers a tensor in memory; the same numbers are one tensor.
 func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, error) {
-	if n.budget -= len(v); n.budget < 0 {
+	if n.budget -= 2 * numberBytes * len(v); n.budget < 0 {
 		return operand{}, errBudget
 	}
 	return n.inMemory(&constant{dims: dims, numbers: v}, name)
@@ -402,7 +402,7 @@ func (n *nodeReader) reducedInParts(op lower.Op, x operand, set lower.Axes, d []
 // or mixes elements of one axis by constant weights.
 func (n *nodeReader) along(x operand, axis, out int, weight func(o, i int) float64) (operand, error) {
 	in := x.dims[axis]
-	if n.budget -= out * in; n.budget < -MaxCoefficients {
+	if n.budget -= halfBytes * out * in; n.budget < 0 {
 		return x, errBudget
 	}
 	result := slices.Clone(x.dims)

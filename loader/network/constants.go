@@ -204,4 +204,12 @@ func repeated(dims, out []int) []int {
 	return steps
 }
 
-var errBudget = errors.New("a constant of more elements than the file has bytes")
+var errBudget = errors.New("constants of many times the bytes of the file, or beyond what is worked out")
+
+// What constants that are worked out take: a number each in and out of float64.
+const (
+	numberBytes = 8
+	halfBytes   = 2
+	foldedBytes = 2 * numberBytes // a byte of the file
+	maxFolded   = 512 << 20
+)

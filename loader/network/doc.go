@@ -15,9 +15,10 @@
 // same folding is done here, and [Network.Lower] makes one chain of the layers. Around a
 // layer that the engine has no form for the network is cut, as the vendor's framework
 // hands such a layer to another device, and so it is where a tensor is read in a shape
-// whose rows stand elsewhere in memory. What is not done is what the compiler does between
-// layers: every tensor goes to memory and comes back, so that what it keeps in the L2 from
-// one layer to the next is left out.
+// whose rows stand elsewhere in memory. A tensor between layers stays in the L2 where it
+// fits beside what its layers need, and layers that one descriptor does together are one
+// in the list of descriptors (see package lower); [Network.InMemory] keeps all of them in
+// memory, with the same values.
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.

@@ -54,7 +54,7 @@ func (n *nodeReader) fold() (bool, error) {
 		return false, err
 	}
 	for _, out := range n.results {
-		if n.budget -= elements(out.dims); n.budget < 0 {
+		if n.budget -= n.foldCost() * elements(out.dims); n.budget < 0 {
 			return false, errBudget
 		}
 	}
@@ -95,6 +95,17 @@ func (n *nodeReader) compared() (result, ok bool) {
 		return high < v, high < v || low >= v
 	}
 	return false, false
+}
+
+// foldCost is the bytes that an element of a result takes while it is worked out.
+func (n *nodeReader) foldCost() int {
+	switch {
+	case n.reshapes():
+		return 0
+	case n.Op == "DequantizeLinear":
+		return numberBytes
+	}
+	return 2 * numberBytes
 }
 
 // reshapes reports whether the operator leaves the values in their order.
@@ -518,10 +529,6 @@ func foldDequantize(n *nodeReader) ([]*constant, error) {
 	if scale == nil || n.int("block_size", 0) != 0 {
 		return nil, nil
 	}
-	v, err := c.values()
-	if err != nil {
-		return nil, err
-	}
 	s, err := scale.values()
 	if err != nil {
 		return nil, err
@@ -532,7 +539,7 @@ func foldDequantize(n *nodeReader) ([]*constant, error) {
 			return nil, err
 		}
 	}
-	each, extent := len(v), 1
+	each, extent := c.elements(), 1
 	if len(s) > 1 {
 		axis, err := n.axisOf(len(c.dims), n.int("axis", 1))
 		if err != nil {
@@ -543,10 +550,17 @@ func foldDequantize(n *nodeReader) ([]*constant, error) {
 	if len(s) != extent || len(zero) != extent {
 		return nil, fmt.Errorf("%d scales and %d zero points for %d channels", len(s), len(zero), extent)
 	}
-	out := make([]float64, len(v))
-	for i, x := range v {
+	out := make([]float64, c.elements())
+	set := func(i int, x float64) {
 		k := i / max(1, each) % extent
 		out[i] = (x - zero[k]) * s[k]
 	}
-	return n.made(out), nil
+	if c.tensor != nil {
+		err = c.tensor.Each(set)
+	} else {
+		for i, x := range c.numbers {
+			set(i, x)
+		}
+	}
+	return n.made(out), err
 }

@@ -1,10 +1,12 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"anesim/loader/lower"
 	"anesim/loader/network/onnx"
@@ -30,7 +32,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: 2*size + 1<<20, known: m.Known, padded: map[string]padding{}, ranges: map[string][2]float64{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, ranges: map[string][2]float64{},
 	}
 	r.net.Name = m.Name
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
@@ -266,6 +268,9 @@ func (n *nodeReader) read() error {
 		return nil
 	} else if err != nil && !errors.Is(err, errBudget) {
 		return err
+	}
+	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
+		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
 	if err := n.infer(); err != nil {
 		return err

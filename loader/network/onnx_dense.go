@@ -522,6 +522,29 @@ func (n *nodeReader) matmul() error {
 	return n.finish(y.as(out...), err)
 }
 
+// linear is a product with weights [columns][k], and its bias.
+func (n *nodeReader) linear() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	c := n.constant(1)
+	if c == nil {
+		return errors.New("its weights are computed, not constants")
+	}
+	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: c.dims[0]}
+	b, err := n.bias(2, c.dims[0])
+	if err != nil {
+		return err
+	}
+	w := lower.Weights{Bias: b.v}
+	l.Bias = b.given
+	if w.Filter, err = c.halves(); err != nil {
+		return err
+	}
+	return n.finish(n.layer(l, w, n.results[0].dims, x))
+}
+
 // multiplied is the product of two tensors of matrices. Where the right side is one
 // matrix the left's rows are all of one; else the one of fewer matrices repeats.
 func (n *nodeReader) multiplied(x, z operand) (operand, error) {

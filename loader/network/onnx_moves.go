@@ -247,7 +247,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		}
 		d := slices.Clone(x.dims)
 		d[axis] = size
-		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), n.budget)))
+		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), max(0, n.budget))))
 		if err != nil {
 			return x, err
 		}
@@ -438,6 +438,10 @@ func (n *nodeReader) spaceToDepth() error {
 		return err
 	}
 	b, d := n.int("blocksize", 1), x.dims
-	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), []int{0, 3, 5, 1, 2, 4})
+	perm := []int{0, 3, 5, 1, 2, 4}
+	if n.text("mode", "DCR") == "CRD" {
+		perm = []int{0, 1, 3, 5, 2, 4}
+	}
+	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
 	return n.finish(x.as(n.results[0].dims...), err)
 }

@@ -15,7 +15,7 @@ var operators = operatorTable()
 
 func operatorTable() map[string]func(n *nodeReader) error {
 	t := map[string]func(n *nodeReader) error{
-		"Conv": (*nodeReader).conv, "ConvTranspose": (*nodeReader).convTranspose, "Gemm": (*nodeReader).gemm,
+		"Conv": (*nodeReader).conv, "ConvTranspose": (*nodeReader).convTranspose, "Gemm": (*nodeReader).gemm, "Linear": (*nodeReader).linear,
 		"MatMul": (*nodeReader).matmul, "Einsum": (*nodeReader).einsums,
 		"MaxPool": (*nodeReader).pool, "AveragePool": (*nodeReader).pool,
 		"GlobalAveragePool": global(lower.ReduceMean), "GlobalMaxPool": global(lower.ReduceMax),

@@ -27,23 +27,27 @@ type Key struct{ Name, Help string }
 func Operations() []Operation {
 	list := []Operation{
 		{"conv", convShape, convKeys, convInputs, buildConv},
+		{"deconv", convShape, deconvKeys, convInputs, buildDeconv},
 		{"matmul", productShape, matmulKeys, matmulInputs, buildMatMul},
 		{"linear", productShape, linearKeys, linearInputs, buildLinear},
 	}
-	for _, op := range []lower.Op{lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min} {
+	for _, op := range []lower.Op{lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average} {
 		list = append(list, Operation{op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)})
 	}
-	for _, op := range []lower.Op{lower.ReLU, lower.Sigmoid, lower.Tanh, lower.GELU, lower.SiLU, lower.Exp, lower.Sqrt} {
-		list = append(list, Operation{op.String(), tensorShape, nil, tensorInputs, buildUnary(op)})
+	for _, op := range activations {
+		list = append(list, Operation{op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)})
 	}
 	return append(list,
-		Operation{"rsqrt", tensorShape, []Key{epsKey}, tensorInputs, buildUnary(lower.Rsqrt)},
+		Operation{"pow", tensorShape, nil, powInputs, buildPow},
+		Operation{"prelu", tensorShape, nil, tensorInputs, buildUnary(lower.PReLU)},
+		Operation{"logical_not", tensorShape, nil, tensorInputs, buildUnary(lower.LogicalNot)},
 		Operation{"pool", tensorShape, poolKeys, tensorInputs, buildPool},
 		Operation{"softmax", tensorShape, []Key{{"axis", "c, h or w (c)"}}, tensorInputs, buildSoftmax},
 		Operation{"reduce", tensorShape, reduceKeys, tensorInputs, buildReduce},
-		Operation{"layernorm", tensorShape, []Key{{"axis", "w, hw or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm},
+		Operation{"layernorm", tensorShape, []Key{{"axis", "c, w, hw or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm},
 		Operation{"concat", concatShape, nil, concatInputs, buildConcat},
-		Operation{"transpose", tensorShape, nil, tensorInputs, buildUnary(lower.Transpose)},
+		Operation{"transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose},
+		Operation{"tile", tensorShape, tileKeys, tensorInputs, buildTile},
 		Operation{"slice", tensorShape, sliceKeys, tensorInputs, buildSlice},
 	)
 }
@@ -57,21 +61,46 @@ var (
 	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"c", "without parts, channels of each of two inputs"}, {"h", "height (1)"}, {"w", "width (1)"}}
 
 	biasKey    = Key{"bias", "true adds a constant a channel"}
-	actKey     = Key{"act", "none or relu, on the result (none)"}
+	actKey     = Key{"act", "none, relu, or an operation of one input, on the result (none)"}
 	epsKey     = Key{"eps", "added before the root"}
 	windowKeys = []Key{
 		{"k", "taps a side"}, {"kh", "rows of taps"}, {"kw", "columns of taps"},
 		{"stride", "both strides (1)"}, {"sy", "vertical stride"}, {"sx", "horizontal stride"},
-		{"pad", "zeros on every side, same or valid (valid)"},
+		{"pad", "zeros on every side, top,bottom,left,right, same or valid (valid)"},
+		{"dilation", "columns and rows from one tap to the next (1)"},
 	}
 	convKeys   = append(append([]Key{{"cout", "output channels (cin where groups=cin)"}}, windowKeys...), Key{"groups", "groups, or cin (1)"}, biasKey, actKey)
-	matmulKeys = []Key{{"n", "columns"}, {"rhs", "constant or runtime (constant)"}, biasKey, actKey}
+	deconvKeys = append(append([]Key{{"cout", "output channels"}}, windowKeys[:len(windowKeys)-1]...), biasKey, actKey)
+	matmulKeys = []Key{
+		{"n", "columns"}, {"rhs", "constant or runtime (constant)"}, biasKey, actKey,
+		{"tx", "true takes the left side as k rows of m"}, {"ty", "true takes the right side as n rows of k"},
+	}
 	linearKeys = []Key{{"n", "columns"}, biasKey, actKey}
-	binaryKeys = []Key{{"second", "runtime, constant (one a channel), scalar or itself"}, {"value", "the scalar"}}
+	binaryKeys = []Key{{"second", "runtime, constant (one a channel), scalar or itself"}, {"value", "the scalar"}, actKey}
 	poolKeys   = append([]Key{{"kind", "max or avg (max)"}}, windowKeys...)
-	reduceKeys = []Key{{"kind", "sum, mean or max (sum)"}, {"axis", "axes, like hw (hw)"}}
-	sliceKeys  = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
+	reduceKeys = []Key{{"kind", "sum, mean, max or min (sum)"}, {"axis", "axes, like hw (hw)"}}
+
+	transposeKeys = []Key{{"perm", "where the result's axes come from, like whc or 0,3,2,1 (whc)"}}
+	tileKeys      = []Key{{"reps", "how often along each axis, like 1x1x375x1"}, actKey}
+	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
+	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
 )
+
+// activations are the operations of one input that a layer may also end with.
+var activations = []lower.Op{
+	lower.ReLU, lower.Sigmoid, lower.Tanh, lower.GELU, lower.SiLU, lower.Exp, lower.Sqrt, lower.Rsqrt,
+	lower.Abs, lower.Square, lower.Cube, lower.LeakyReLU, lower.ReLU6, lower.Clip, lower.ELU, lower.SELU,
+	lower.HardSigmoid, lower.HardSwish, lower.Softplus, lower.Softsign, lower.Sign, lower.Ceil, lower.Floor,
+	lower.Frac, lower.Log, lower.Inverse, lower.Sin, lower.Cos, lower.Atan, lower.Erf,
+}
+
+// parameters are the keys of those that have any.
+var parameters = map[lower.Op][]Key{
+	lower.Rsqrt:     {epsKey},
+	lower.LeakyReLU: {alphaKey},
+	lower.ELU:       {{"alpha", "the limit below 0, turned (1)"}},
+	lower.Clip:      {{"low", "the least (-1)"}, {"high", "the most (1)"}},
+}
 
 // Find finds an operation by its name.
 func Find(name string) (*Operation, bool) {
@@ -153,12 +182,8 @@ func (o *Operation) finish(a *args, inputs func(*args) []lower.Shape) (*Layer, e
 // infer fills in the shape of the result and checks the layer against itself and the
 // engine's limits.
 func (l *Layer) infer() error {
-	x := l.Lower
-	if x.Op == lower.Pool { // its result has the shape of a convolution's
-		x = lower.Conv(x.In, x.In.C, x.Window)
-	}
-	l.Out = x.Out()
-	return x.Validate()
+	l.Out = l.Lower.Out()
+	return l.Lower.Validate()
 }
 
 // pooling is a pooling layer: an average is a depthwise convolution of equal weights,

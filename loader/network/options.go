@@ -138,7 +138,7 @@ func (b *binder) err() error {
 }
 
 // Read reads a network of the form that the name's ending says: .yaml or .yml, .onnx,
-// .mlmodel, .mil or .mlpackage, of which data is the model in it.
+// .mlmodel or .mil.
 func Read(name string, data []byte, o Options) (*Network, error) {
 	read, err := reader(name)
 	if err != nil {
@@ -159,13 +159,25 @@ func reader(name string) (func([]byte, Options) (*Network, error), error) {
 		}, nil
 	case ".onnx":
 		return ReadONNX, nil
+	case ".mlmodel":
+		return ReadCoreML, nil
+	case ".mil":
+		return ReadMIL, nil
 	default:
-		return nil, fmt.Errorf("extension %q: want .yaml, .yml or .onnx", ext)
+		return nil, fmt.Errorf("extension %q: want .yaml, .yml, .onnx, .mlmodel, .mlpackage, .mlmodelc or .mil", ext)
 	}
 }
 
-// Open reads a network from a file. Options.Dir is the file's directory where it is "".
+// Open reads a network from a file of a form that [Read] knows, or from a directory: a
+// .mlpackage, or a .mlmodelc with its program as text. Options.Dir is the file's directory
+// where it is "".
 func Open(path string, o Options) (*Network, error) {
+	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
+	case ".mlpackage":
+		return openPackage(path, o)
+	case ".mlmodelc":
+		return Open(filepath.Join(path, "model.mil"), o)
+	}
 	read, err := reader(path)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,11 +17,14 @@ import (
 // A Program is a run of neighbouring layers that the engine does in one dispatch.
 type Program struct {
 	*loader.Program
-	First int         // index of its first layer
-	Runs  []lower.Run // descriptors of each layer, from First on
+	First int // index of its first layer
+	// Runs are the descriptors of each layer, from First on: none of one that another has
+	// folded in, which its Folded says.
+	Runs []lower.Run
 	// Why says what ended the program before this one, where that was not a layer that
 	// cannot be lowered.
-	Why string
+	Why  string
+	into []int // layer of the program that does each one's work
 }
 
 // Lower makes as few programs of the network as its layers allow: one, or one on each
@@ -75,6 +79,11 @@ func (n *Network) LowerContext(ctx context.Context, seed uint64, done func(layer
 			continue
 		}
 		p.Name, p.Why = cmp.Or(n.Name, "network"), why
+		for i, by := range p.into {
+			if l := &n.Layers[at+by]; i != by && !slices.Contains(l.Folded, n.Layers[at+i].Name) {
+				l.Folded = append(l.Folded, n.Layers[at+i].Name)
+			}
+		}
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}
@@ -154,7 +163,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Program: p, First: at, Runs: j.Nodes}, nil
+	return &Program{Program: p, First: at, Runs: j.Nodes, into: j.Into}, nil
 }
 
 // input is a tensor from outside of a program. It has the shape its first reader takes it

@@ -73,7 +73,7 @@ func shapeTable() map[string]shapeRule {
 		"Slice": sliceShape, "Gather": gatherShape, "Expand": expandShape, "Tile": tileShape, "Where": whereShape,
 		"Range": rangeShape, "ConstantOfShape": filledShape, "Pad": padShape, "Resize": resizeShape, "Upsample": resizeShape,
 		"Conv": convShapeOf, "ConvTranspose": convTransposeShape, "MaxPool": poolShape, "AveragePool": poolShape, "LpPool": poolShape,
-		"Gemm": gemmShape, "MatMul": matmulShape, "Einsum": einsumShape,
+		"Gemm": gemmShape, "Linear": linearShape, "MatMul": matmulShape, "Einsum": einsumShape,
 		"DepthToSpace": depthToSpaceShape, "SpaceToDepth": spaceToDepthShape,
 		"GlobalAveragePool": globalShape, "GlobalMaxPool": globalShape, "GlobalLpPool": globalShape,
 		"LSTM": recurrentShape, "GRU": recurrentShape, "RNN": recurrentShape,
@@ -84,7 +84,7 @@ func shapeTable() map[string]shapeRule {
 	for _, op := range []string{
 		"Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Log", "Abs", "Neg", "Reciprocal", "Erf", "Floor", "Ceil", "Round", "Sign",
 		"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh",
-		"Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu",
+		"Rsqrt", "Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu",
 		"HardSigmoid", "HardSwish", "Clip", "Softmax", "LogSoftmax", "Hardmax", "Identity", "Dropout", "LRN", "CumSum",
 		"BatchNormalization", "InstanceNormalization", "SimplifiedLayerNormalization",
 		"RMSNormalization", "GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "Trilu", "Shrink", "Not",

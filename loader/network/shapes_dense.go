@@ -229,6 +229,21 @@ func gemmShape(n *nodeReader) ([]result, error) {
 	return n.of([]int{m, p}), nil
 }
 
+func linearShape(n *nodeReader) ([]result, error) {
+	a, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	w, err := n.operandDims(1)
+	if err != nil || len(a) == 0 || len(w) != 2 || a[len(a)-1] != w[1] {
+		return nil, errors.Join(err, fmt.Errorf("%v times the turned %v", a, w))
+	}
+	out := slices.Clone(a)
+	out[len(a)-1] = w[0]
+	n.macs = elements(out) * w[1]
+	return n.of(out), nil
+}
+
 func matmulShape(n *nodeReader) ([]result, error) {
 	a, err := n.operandDims(0)
 	if err != nil {

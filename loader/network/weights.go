@@ -23,14 +23,16 @@ type Need struct{ Filter, Bias, Second int }
 func Needs(l *lower.Layer) Need {
 	var n Need
 	switch l.Op {
-	case lower.Convolution:
-		n.Filter = l.Cout * (l.In.C / max(1, l.Groups)) * l.Window.Kh * l.Window.Kw
+	case lower.Convolution, lower.Deconvolution:
+		n.Filter = l.Cout * (l.In.C / max(1, l.Groups)) * l.Taps()
 		n.Bias = l.Cout
 	case lower.MatMul, lower.Linear:
 		if l.Second == lower.Constant {
 			n.Filter, n.Bias = l.In.W*l.Columns, l.Columns
 		}
-	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min:
+	case lower.PReLU:
+		n.Second = l.In.C
+	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average:
 		switch l.Second {
 		case lower.Constant:
 			n.Second = l.SecondShape.Elements()
@@ -74,35 +76,75 @@ func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
 	if w.Second == nil && need.Second > 0 {
 		w.Second = random(need.Second, 0, seed, "second")
 	}
-	if l.Op == lower.Softmax {
-		w.Table, w.Reciprocal = table(mac.Exp), table(mac.Reciprocal)
-	} else if a, ok := tableOf(l.Op); ok {
-		w.Table = table(a)
-	} else if a, ok := tableOf(l.Activation); ok {
-		w.Table = table(a)
-	}
-	return w, nil
+	return w, tabulate(l, &w)
 }
 
-// tableOf is the table an operation looks its results up in.
-func tableOf(op lower.Op) (mac.Activation, bool) {
-	switch op {
-	case lower.Sigmoid:
-		return mac.Sigmoid, true
-	case lower.Tanh:
-		return mac.Tanh, true
-	case lower.GELU:
-		return mac.GELU, true
-	case lower.SiLU:
-		return mac.SiLU, true
-	case lower.Exp:
-		return mac.Exp, true
-	case lower.Sqrt:
-		return mac.Sqrt, true
-	case lower.Rsqrt:
-		return mac.Rsqrt, true
+// tabulate gives weights the tables of a layer, and of the activation behind it.
+func tabulate(l *lower.Layer, w *lower.Weights) error {
+	op := l.Op
+	switch {
+	case op == lower.Softmax:
+		w.Table, w.Reciprocal = table(mac.Exp), table(mac.Reciprocal)
+		return nil
+	case op == lower.Pow:
+		w.Table, w.Tables = table(mac.Log2), [][]byte{table(mac.Exp2)}
+		return nil
+	case op == lower.RealDiv && l.Second == lower.Runtime:
+		w.Table = table(mac.Reciprocal)
+		return nil
+	case l.Activation != 0:
+		op = l.Activation
 	}
-	return 0, false
+	if list, ok := tables[op]; ok {
+		w.Table, w.Tables = table(list[0]), nil
+		for _, a := range list[1:] {
+			w.Tables = append(w.Tables, table(a))
+		}
+		return nil
+	}
+	t, err := parametric(op, l, w)
+	if t != nil && err == nil {
+		b := t.Encode()
+		w.Table = b[:]
+	}
+	return err
+}
+
+// parametric is the table of an operation with a parameter, nil of any other.
+func parametric(op lower.Op, l *lower.Layer, w *lower.Weights) (*mac.Table, error) {
+	var t *mac.Table
+	var err error
+	switch op {
+	case lower.LeakyReLU:
+		t, _, err = mac.LeakyReLU(float64(l.Alpha))
+	case lower.ELU:
+		t, _, err = mac.ELU(float64(l.Alpha))
+	case lower.Clip:
+		t, _, err = mac.Clip(float64(l.Low), float64(l.High))
+	case lower.Max, lower.Min:
+		if l.Second != lower.Scalar {
+			return nil, nil
+		}
+		v := float64(w.Second[0].Float32())
+		if op == lower.Max {
+			t, _, err = mac.Maximum(v)
+		} else {
+			t, _, err = mac.Minimum(v)
+		}
+	}
+	return t, err
+}
+
+// tables are the activation tables that operations take, the first for Weights.Table.
+var tables = map[lower.Op][]mac.Activation{
+	lower.Sigmoid: {mac.Sigmoid}, lower.Tanh: {mac.Tanh}, lower.GELU: {mac.GELU}, lower.SiLU: {mac.SiLU},
+	lower.Exp: {mac.Exp}, lower.Sqrt: {mac.Sqrt}, lower.Rsqrt: {mac.Rsqrt}, lower.Erf: {mac.Erf},
+	lower.ReLU6: {mac.ReLU6}, lower.SELU: {mac.SELU}, lower.HardSigmoid: {mac.HardSigmoid},
+	lower.HardSwish: {mac.HardSigmoid}, lower.Softplus: {mac.Softplus}, lower.Softsign: {mac.Softsign},
+	lower.Sign: {mac.Sign}, lower.Frac: {mac.Fraction}, lower.Log: {mac.Log2}, lower.Inverse: {mac.Reciprocal},
+	lower.Atan: {mac.AtanNear, mac.AtanFar}, lower.Sin: {mac.Fraction, mac.SineTurn}, lower.Cos: {mac.Fraction, mac.SineTurn},
+	lower.Ceil: {mac.Integer, mac.Fraction, mac.Positive}, lower.Floor: {mac.Integer, mac.Fraction, mac.Negative},
+	lower.LogicalNot: {mac.Negative},
 }
 
 func table(a mac.Activation) []byte {

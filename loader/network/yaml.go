@@ -12,13 +12,33 @@ import (
 	"anesim/loader/lower"
 )
 
-// maxText is the longest YAML file that is read.
-const maxText = 16 << 20
+// Bounds on a YAML file. A node of a document begins behind one of a few marks and takes
+// some two hundred bytes, so that marks are counted before any is read; a layer has about
+// fifteen.
+const (
+	maxText  = 16 << 20
+	maxMarks = 1 << 19
+)
+
+// marks counts what may begin a node.
+func marks(data []byte) int {
+	n := 0
+	for _, c := range data {
+		switch c {
+		case ',', ':', '-', '[', '{', '?', '\n', '&', '*', '!':
+			n++
+		}
+	}
+	return n
+}
 
 // ReadYAML reads a network from its list of layers. Errors are a *[FormatError].
 func ReadYAML(data []byte) (*Network, error) {
 	if len(data) > maxText {
 		return nil, &FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+	}
+	if n := marks(data); n > maxMarks {
+		return nil, &FormatError{Line: 1, What: fmt.Sprintf("%d marks that may begin a value, want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))

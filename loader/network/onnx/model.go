@@ -67,7 +67,7 @@ type Dim struct {
 const (
 	MaxBytes      = 1 << 31 // of a file, the limit of the encoding
 	maxNodes      = 1 << 16
-	maxNames      = 1 << 20 // inputs and outputs of all nodes
+	maxNames      = 1 << 18 // inputs and outputs of all nodes
 	maxAttributes = 1 << 18
 	maxValues     = 1 << 17 // stated shapes
 	maxConstants  = 1 << 17
@@ -213,7 +213,7 @@ func (r *reader) node(f wire.Field, g *Graph) error {
 		var s string
 		switch f.Num {
 		case 1, 2:
-			if err := one(&r.names, maxNames, f, "1048576 inputs and outputs of nodes"); err != nil {
+			if err := one(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
 				return err
 			}
 			err := f.Text(&s)
@@ -273,7 +273,7 @@ func (r *reader) attribute(f wire.Field, n *Node) error {
 		case 8:
 			err = f.Integers(&a.Ints)
 		case 9:
-			if err = one(&r.names, maxNames, f, "1048576 inputs and outputs of nodes"); err == nil {
+			if err = one(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
 				var s string
 				err = f.Text(&s)
 				a.Strings = append(a.Strings, s)

@@ -256,8 +256,8 @@ func (t *Tensor) Valid() error {
 	return t.errorf("%d bytes and %d integers for shape %v", len(t.raw), t.count, t.Dims)
 }
 
-// each calls set with every value in order.
-func (t *Tensor) each(set func(i int, v float64)) error {
+// Each calls set with every value in order.
+func (t *Tensor) Each(set func(i int, v float64)) error {
 	if err := t.Valid(); err != nil {
 		return err
 	}
@@ -354,7 +354,7 @@ func (t *Tensor) Floats() ([]float32, error) {
 		return nil, err
 	}
 	out := make([]float32, t.Elements())
-	return out, t.each(func(i int, v float64) { out[i] = float32(v) })
+	return out, t.Each(func(i int, v float64) { out[i] = float32(v) })
 }
 
 // Numbers returns the values as float64, which holds those of every type but integers
@@ -364,7 +364,7 @@ func (t *Tensor) Numbers() ([]float64, error) {
 		return nil, err
 	}
 	out := make([]float64, t.Elements())
-	return out, t.each(func(i int, v float64) { out[i] = v })
+	return out, t.Each(func(i int, v float64) { out[i] = v })
 }
 
 // Halves returns the values rounded to fp16, those of float64 by way of float32.
@@ -387,7 +387,7 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 			return out, nil
 		}
 	}
-	return out, t.each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
+	return out, t.Each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
 }
 
 // Ints returns the values of a tensor of integers.
@@ -399,7 +399,7 @@ func (t *Tensor) Ints() ([]int64, error) {
 		return nil, t.errorf("elements of %v, want integers", t.Type)
 	}
 	out := make([]int64, t.Elements())
-	return out, t.each(func(i int, v float64) { out[i] = Integer(v) })
+	return out, t.Each(func(i int, v float64) { out[i] = Integer(v) })
 }
 
 // Integer is v as an integer, the nearest one where it is beyond 64 bits.

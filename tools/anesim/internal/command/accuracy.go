@@ -36,6 +36,8 @@ row's shape, and of fits that had not seen its session, beside those of the fit 
 A row is cold when its least call took longer than the mean of its sustained loop. An
 interval holds four of five measurements of its kind; the coverage says how many it
 holds of rows that it does not rest on.`,
+		Example: `  anesim accuracy
+  anesim accuracy --csv mine.csv --rows`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.OutOrStdout()) },
 	}

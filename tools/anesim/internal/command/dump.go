@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -24,26 +25,30 @@ type dumpFlags struct {
 func dumpCommand() *cobra.Command {
 	var f dumpFlags
 	c := &cobra.Command{
-		Use:   "dump FILE",
+		Use:   "dump FILE...",
 		Short: "Print a program's container, descriptors and registers",
 		Long: `Dump prints what a program says: memory and ports, then for each descriptor its
 header and the registers it writes, group by group with fields by name.
 
-Each descriptor begins with what it computes, in words. Fields that are zero are left out and registers that are zero share a line; --all
-prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
+Each descriptor begins with what it computes, in words. Fields that are zero are left out
+and registers that are zero share a line; --all prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
 that no field names. Equal neighbours of an array share a line, and so do offsets in
 equal steps. A register that is not written keeps its value from the descriptor before.
+
+Several FILEs are printed one after the other; - is standard input.
 
 With --text, dump prints the program as descriptor text, which anesim asm makes the same
 bytes of; docs/assembler.md describes it.
 
 Containers of other generations than the M1's print without their descriptors, whose
-layout is not known. Captured registers have no descriptors: their words stand by place in the image, and
-under "v10" in the JSON.`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), args[0])
-		},
+layout is not known. Captured registers have no descriptors: their words stand by place in
+the image, and under "v10" in the JSON.`,
+		Example: `  anesim dump model.hwx
+  anesim dump --all --json a.hwx b.hwx
+  cat model.hwx | anesim dump -`,
+		Args:              someFiles,
+		ValidArgsFunction: programFiles,
+		RunE:              f.runFiles,
 	}
 	s := c.Flags()
 	s.SortFlags = false
@@ -55,7 +60,18 @@ under "v10" in the JSON.`,
 	return c
 }
 
-func (f *dumpFlags) run(w io.Writer, name string) error {
+// runFiles dumps programs one after the other. One that fails does not keep the others
+// from being dumped.
+func (f *dumpFlags) runFiles(c *cobra.Command, files []string) error {
+	return eachFile(c, files, func(i int, file string) error {
+		if i > 0 && !f.json {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		return f.run(c.OutOrStdout(), c.InOrStdin(), file)
+	})
+}
+
+func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.firstWords != 0 && (f.firstWords < regs.HeaderWords || f.firstWords > regs.MaxWords) {
 		return usage("--first-words %d: want %d to %d", f.firstWords, regs.HeaderWords, regs.MaxWords)
 	}
@@ -63,9 +79,9 @@ func (f *dumpFlags) run(w io.Writer, name string) error {
 		return usage("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
 	}
 	options := loader.Options{FirstWords: f.firstWords, Procedure: f.procedure, Inspect: true}
-	p, err := options.Open(name)
+	p, err := openProgram(&options, name, stdin)
 	if err != nil {
-		return inFile(name, err)
+		return err
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"anesim"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -43,6 +44,7 @@ func (o orderedObject) MarshalJSON() ([]byte, error) {
 }
 
 type jsonDump struct {
+	anesim.Header
 	Form        loader.Form          `json:"form"`
 	Subtype     uint32               `json:"subtype"`
 	Ports       []jsonPort           `json:"ports"`
@@ -113,6 +115,7 @@ type jsonSymbol struct {
 
 func (d *dumper) writeJSON() error {
 	out := jsonDump{
+		Header:      anesim.NewHeader(),
 		Form:        d.p.Form,
 		Subtype:     uint32(d.p.Subtype),
 		Ports:       make([]jsonPort, 0, len(d.p.Ports)),

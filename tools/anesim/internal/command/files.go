@@ -28,29 +28,55 @@ func (e *missingError) Unwrap() error { return e.error }
 
 // openModel opens the model in a file, standard input for "-". Errors name the file.
 func openModel(file string, stdin io.Reader) (*anesim.Model, error) {
+	var m *anesim.Model
+	err := open(file, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
+		m, err = anesim.Read(name, r, size)
+		return err
+	})
+	return m, err
+}
+
+// openProgram opens the program in a file, standard input for "-". Errors name the file.
+func openProgram(o *loader.Options, file string, stdin io.Reader) (*loader.Program, error) {
+	var p *loader.Program
+	err := open(file, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
+		p, err = o.Read(name, r, size)
+		return err
+	})
+	return p, err
+}
+
+// open gives a file to what reads it.
+func open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, size int64) error) error {
 	if file == "-" {
 		data, err := readAll(stdin)
+		if err == nil {
+			err = read(stdinName, bytes.NewReader(data), int64(len(data)))
+		}
 		if err != nil {
-			return nil, inFile(stdinName, err)
+			return inFile(stdinName, err)
 		}
-		m, err := anesim.Read(stdinName, bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			return nil, inFile(stdinName, err)
-		}
-		return m, nil
+		return nil
 	}
-	if _, err := os.Stat(file); err != nil {
-		if f, openErr := os.Open(file); openErr != nil {
-			return nil, &missingError{openErr}
-		} else {
-			f.Close()
-		}
-	}
-	m, err := anesim.Open(file)
+	f, err := os.Open(file)
 	if err != nil {
-		return nil, inFile(file, err)
+		return &missingError{err}
 	}
-	return m, nil
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s: is a directory", file)
+	}
+	if !info.Mode().IsRegular() { // a pipe has no size
+		return open("-", f, func(_ string, r io.ReaderAt, size int64) error { return read(filepath.Base(file), r, size) })
+	}
+	if err := read(filepath.Base(file), f, info.Size()); err != nil {
+		return inFile(file, err)
+	}
+	return nil
 }
 
 // readAll reads standard input, no more than a program's file may have.

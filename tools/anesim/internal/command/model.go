@@ -32,9 +32,10 @@ layer, of the descriptors that are its own, and totals. FILE is a list of layers
 Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
 that cannot be lowered is listed with the reason and is in no total; the layers before
 and behind it are programs of their own, with a dispatch each. So are those on both sides
-of a tensor whose rows have to be laid out anew. Tensors between layers go to memory and
-back: what the vendor's compiler gains by keeping some of them in the L2, and by running
-layers side by side, is left out.
+of a tensor whose rows have to be laid out anew. A tensor between
+layers stays in the L2 where it fits beside what its layers need, as the vendor's
+compiler keeps it in chains of matrix products; that convolutions do the same is
+inferred. Layers that one descriptor does together are listed with the first.
 
 Without --values, time, bytes and energy alone are computed. With --values, a tensor that
 no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
@@ -50,7 +51,7 @@ The gap stands before the network's first program; its programs follow without o
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "repeat", "idle", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -80,7 +81,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	ctx, stop := interruptible()
 	defer stop()
 	bar := newMeter(c.ErrOrStderr())
-	defer bar.done()
+	defer bar.end()
 	o.Progress = bar.show
 	var written []string
 	if f.emit != "" {
@@ -96,7 +97,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
-	bar.done()
+	bar.end()
 	if f.out != "" {
 		if len(res.Outputs) == 0 {
 			return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", f.out)

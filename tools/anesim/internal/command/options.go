@@ -20,6 +20,7 @@ type runFlags struct {
 	host       string
 	in         []string
 	out        string
+	state      []string
 	seed       uint64
 	timingOnly bool
 	gateTiles  string
@@ -39,6 +40,7 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
+	s.StringArrayVar(&f.state, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
 	s.BoolVar(&f.timingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
@@ -103,6 +105,13 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		if err = readInit(&o, f.init); err != nil {
 			return o, inFile(f.init, err)
 		}
+	}
+	for _, s := range f.state {
+		out, in, ok := strings.Cut(s, "=")
+		if !ok || out == "" || in == "" {
+			return o, usage("--state %q: requires OUT=IN", s)
+		}
+		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
 	o.Inputs, o.Shapes = make(map[string][]float16.Float16), make(map[string][]int)
 	for _, s := range f.in {

@@ -1,18 +1,14 @@
 package command
 
 import (
-	"anesim"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"anesim/hw/regs"
 	"anesim/loader"
-	"anesim/loader/lower"
+	"anesim/loader/patch"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -53,7 +49,7 @@ that take it. Containers of the vendor's compiler have no such parameters.`,
 	s.SortFlags = false
 	s.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (required)")
 	s.StringArrayVar(&f.weights, "weights", nil, "exchange coefficients, `NAME=FILE`; may be repeated")
-	s.StringArrayVar(&f.set, "set", nil, "write a register field, `GROUP.REGISTER.FIELD=VALUE`; may be repeated")
+	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; may be repeated")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter a value, `NAME=VALUE`; may be repeated")
 	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")
 	return c
@@ -66,25 +62,25 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 	if len(f.weights)+len(f.set)+len(f.bind) == 0 {
 		return usage("patch requires --weights, --set or --bind")
 	}
-	p, err := (&loader.Options{Procedure: f.procedure}).Open(name)
-	if err != nil {
-		return inFile(name, err)
-	}
-	read := []string{name}
-	t := &patcher{p: p}
-	for _, s := range f.set {
-		if err := t.set(s); err != nil {
-			return err
-		}
-	}
 	bind, err := bindings(f.bind)
 	if err != nil {
 		return err
 	}
+	opened, err := (&loader.Options{Procedure: f.procedure}).Open(name)
+	if err != nil {
+		return inFile(name, err)
+	}
+	read := []string{name}
+	p := &patch.Program{Program: opened}
+	for _, s := range f.set {
+		if err := p.Set(s); err != nil {
+			return fmt.Errorf("--set %w", err)
+		}
+	}
 	for _, s := range f.bind {
 		name, _, _ := strings.Cut(s, "=")
-		if err := t.bind(name, bind[name]); err != nil {
-			return err
+		if err := p.Bind(name, bind[name]); err != nil {
+			return fmt.Errorf("--bind %w", err)
 		}
 	}
 	for _, s := range f.weights {
@@ -93,8 +89,12 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 			return usage("--weights %q: want NAME=FILE", s)
 		}
 		read = append(read, file)
-		if err := t.weights(name, file); err != nil {
-			return err
+		values, _, err := readTensor(file)
+		if err != nil {
+			return inFile(file, err)
+		}
+		if err := p.Weights(name, values); err != nil {
+			return fmt.Errorf("--weights %w", err)
 		}
 	}
 	// What comes out has to load as what went in did.
@@ -107,186 +107,6 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 	if err := outfile.Write(f.out, p.Bytes()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: %s\n", f.out, strings.Join(t.done, ", "))
+	_, err = fmt.Fprintf(w, "%s: %s\n", f.out, strings.Join(p.Done, ", "))
 	return err
-}
-
-// A patcher changes a program in place.
-type patcher struct {
-	p    *loader.Program
-	done []string
-}
-
-// set writes a register's field where descriptors write the register.
-func (t *patcher) set(text string) error {
-	only := -1
-	if number, rest, ok := strings.Cut(text, ":"); ok {
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 {
-			return usage("--set %q: %q is no descriptor's number", text, number)
-		}
-		only, text = n, rest
-	}
-	o, err := anesim.ParseOverride(text)
-	if err != nil {
-		return &usageError{err}
-	}
-	mask, value := ^uint32(0), o.Value
-	if o.Field != nil {
-		mask, value = o.Field.With(0, 1<<o.Field.Width-1), o.Field.With(0, o.Value)
-	}
-	written := 0
-	for d, err := range t.p.Descriptors() {
-		if err != nil {
-			return err
-		}
-		if only >= 0 && d.Index != only {
-			continue
-		}
-		for _, at := range t.p.WordsOf(d, o.Register.Addr()) {
-			w := t.p.Text[at:]
-			binary.LittleEndian.PutUint32(w, regs.Masked(binary.LittleEndian.Uint32(w), mask, value))
-			written++
-		}
-	}
-	if written == 0 {
-		who := "no descriptor writes"
-		if only >= 0 {
-			who = fmt.Sprintf("descriptor %d does not write", only)
-		}
-		return fmt.Errorf("--set %s: %s %s.%s", text, who, o.Register.Block, o.Register.Name)
-	}
-	t.done = append(t.done, fmt.Sprintf("%s in %s", text, plural(written, "place")))
-	return nil
-}
-
-// bind writes a parameter into the fields that take it.
-func (t *patcher) bind(name string, value uint64) error {
-	written := 0
-	for i := range t.p.Relocations {
-		r := &t.p.Relocations[i]
-		if r.Kind != loader.LiveIn || r.Name != name {
-			continue
-		}
-		r.Value = value
-		v, err := r.Resolve(&t.p.BARs)
-		if err != nil {
-			return err
-		}
-		w := t.p.Text[r.Off:]
-		binary.LittleEndian.PutUint32(w, r.Patch(binary.LittleEndian.Uint32(w), v))
-		written++
-	}
-	if written == 0 {
-		return fmt.Errorf("--bind %s: the program has no such run-time parameter", name)
-	}
-	t.done = append(t.done, fmt.Sprintf("%s in %s", name, plural(written, "place")))
-	return nil
-}
-
-// weights exchanges the coefficients of a descriptor.
-func (t *patcher) weights(name, file string) error {
-	who, bias := strings.CutSuffix(name, ".bias")
-	index, layout, err := t.layout(who)
-	if err != nil {
-		return fmt.Errorf("--weights %s: %w", name, err)
-	}
-	values, _, err := readTensor(file)
-	if err != nil {
-		return inFile(file, err)
-	}
-	constants, err := t.constants()
-	if err != nil {
-		return fmt.Errorf("--weights %s: %w", name, err)
-	}
-	set, what := layout.SetWeights, "weight"
-	if bias {
-		set, what = layout.SetBiases, "bias value"
-	}
-	if err := set(constants, values); err != nil {
-		return inFile(file, err)
-	}
-	t.done = append(t.done, fmt.Sprintf("%s of descriptor %d", plural(len(values), what), index))
-	return nil
-}
-
-// constants are the bytes behind the buffer of the weights.
-func (t *patcher) constants() ([]byte, error) {
-	at := t.p.BARs[regs.BARWeights]
-	for i := range t.p.Segments {
-		if s := &t.p.Segments[i]; at >= s.Addr && at < s.End() && s.Data != nil {
-			return s.Data[at-s.Addr:], nil
-		}
-	}
-	return nil, &lower.LayoutError{What: "the file has no constants; give them to anesim run as an input"}
-}
-
-// layout finds a descriptor by its number or its weight's name.
-func (t *patcher) layout(name string) (int, *lower.Layout, error) {
-	want := uint64(0)
-	only := -1
-	if number, ok := strings.CutPrefix(name, "td"); ok {
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 {
-			return 0, nil, fmt.Errorf("%q is no descriptor's number", number)
-		}
-		only = n
-	} else {
-		digest, ok := t.digest(name)
-		if !ok {
-			return 0, nil, fmt.Errorf("no weight of the program, or several, begin with %q; td0 is that of the first descriptor", name)
-		}
-		want = digest
-	}
-	var file regs.File
-	var g regs.Groups
-	count := 0
-	for d, err := range t.p.Descriptors() {
-		if err != nil {
-			return 0, nil, err
-		}
-		if err := d.Apply(&file); err != nil {
-			return 0, nil, err
-		}
-		file.Snapshot(&g)
-		count++
-		if only >= 0 && d.Index != only || only < 0 && !t.reads(&g, want) {
-			continue
-		}
-		l, err := lower.LayoutOf(&d.Header, &g)
-		return d.Index, l, err
-	}
-	if only < 0 {
-		return 0, nil, fmt.Errorf("no descriptor reads the weight %s", name)
-	}
-	return 0, nil, fmt.Errorf("the program has %s", plural(count, "descriptor"))
-}
-
-// digest is the address of the one weight whose name begins so.
-func (t *patcher) digest(name string) (addr uint64, ok bool) {
-	found := ""
-	for _, tile := range t.p.Tiles {
-		full := "K" + tile.Digest
-		if len(name) < 2 || len(full) < len(name) || !strings.EqualFold(full[:len(name)], name) || !tile.Live {
-			continue
-		}
-		if found != "" && found != full {
-			return 0, false
-		}
-		if found == "" {
-			found, addr = full, tile.Addr
-		}
-	}
-	return addr, found != ""
-}
-
-// reads reports whether a lane of the descriptor reads the constants at an address.
-func (t *patcher) reads(g *regs.Groups, addr uint64) bool {
-	k := &g.KernelDMASrc
-	for i, c := range k.CoeffDMAConfig {
-		if c.En() && t.p.BARs[regs.BARWeights]+uint64(k.CoeffBaseAddr[i].Bytes()) == addr {
-			return true
-		}
-	}
-	return false
 }

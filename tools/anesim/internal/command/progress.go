@@ -1,11 +1,12 @@
 package command
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"anesim"
@@ -14,11 +15,16 @@ import (
 // progressPeriod is the least time between two looks of the meter.
 const progressPeriod = 100 * time.Millisecond
 
-// A meter shows the progress of long work on a terminal, and nothing in a pipe.
+// A meter shows the progress of long work on a terminal, and nothing in a pipe. It is one
+// line that is written over and taken away at the end; libraries for it bring a web server
+// along, which takes longer to compile than the command.
 type meter struct {
 	w     io.Writer // nil where nothing is shown
-	bar   *progressbar.ProgressBar
-	stage anesim.Stage
+	what  string
+	done  int
+	total int
+	last  time.Time // of the last look
+	shown int       // columns on the terminal
 }
 
 func newMeter(w io.Writer) *meter {
@@ -29,46 +35,42 @@ func newMeter(w io.Writer) *meter {
 	return &meter{w: w}
 }
 
-// start shows a bar of so many steps.
-func (m *meter) start(steps int, what string) {
-	if m.w == nil {
-		return
-	}
-	m.done()
-	m.bar = progressbar.NewOptions(steps,
-		progressbar.OptionSetWriter(m.w),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(),
-		progressbar.OptionFullWidth(),
-		progressbar.OptionThrottle(progressPeriod),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionEnableColorCodes(false),
-	)
+// start shows work of so many steps.
+func (m *meter) start(total int, what string) {
+	m.what, m.done, m.total = escaped(what), 0, total
 }
 
 // add counts steps.
 func (m *meter) add(steps int) {
-	if m.bar != nil {
-		m.bar.Add(steps)
-	}
+	m.done += steps
+	m.look()
 }
 
 // show is what a run's progress calls.
 func (m *meter) show(p anesim.Progress) {
-	if m.w == nil {
-		return
-	}
-	if m.bar == nil || m.stage != p.Stage {
-		m.stage = p.Stage
-		m.start(p.Total, p.Stage.String())
-	}
-	m.bar.Set(p.Done)
+	m.what, m.done, m.total = p.Stage.String(), p.Done, p.Total
+	m.look()
 }
 
-// done takes the meter off the terminal.
-func (m *meter) done() {
-	if m.bar != nil {
-		m.bar.Finish()
-		m.bar = nil
+// look writes the line where it is time for it.
+func (m *meter) look() {
+	now := time.Now()
+	if m.w == nil || now.Sub(m.last) < progressPeriod {
+		return
+	}
+	m.last = now
+	line := fmt.Sprintf("%s %d/%d (%.0f%%)", m.what, m.done, m.total, percent(uint64(m.done), uint64(m.total)))
+	if width := widthOf(m.w); width > 0 {
+		line = cutTo(line, width-1)
+	}
+	fmt.Fprintf(m.w, "\r%s%s", line, strings.Repeat(" ", max(0, m.shown-len(line))))
+	m.shown = len(line)
+}
+
+// end takes the meter off the terminal.
+func (m *meter) end() {
+	if m.w != nil && m.shown > 0 {
+		fmt.Fprintf(m.w, "\r%s\r", strings.Repeat(" ", m.shown))
+		m.shown = 0
 	}
 }

@@ -55,7 +55,7 @@ wait for, the bytes moved and the energy.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{flagError(c, err)} })
-	root.AddCommand(runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), asmCommand(), patchCommand(), enumCommand(), accuracyCommand())
+	root.AddCommand(runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), asmCommand(), patchCommand(), enumCommand(), checkCommand(), diffCommand(), accuracyCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
@@ -141,6 +141,14 @@ func flagError(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
 	}
 	return err
+}
+
+// someFiles accepts one FILE argument or several.
+func someFiles(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("%s requires a file", c.CommandPath())
+	}
+	return nil
 }
 
 // oneFile accepts a FILE argument.

@@ -21,6 +21,10 @@ func runCommand() *cobra.Command {
 prints a table per descriptor with totals. Without FILE it runs the built-in program,
 a 64-to-64 linear layer with the identity as weights; - is standard input.
 
+With --state an output stays in device memory and is an input of the next dispatch: it
+starts at zero, or at what --in gives. The report has every dispatch's outputs, and the
+copies that state saves.
+
 FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
@@ -35,8 +39,9 @@ many JSON documents, one after the other.`,
   anesim run model.hwx --timing-only --json
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
+  anesim run decode.hwx --state cache_out=cache --repeat 64
   anesim run a.hwx b.hwx --csv > descriptors.csv
-  anesim layer relu c=64 --emit /dev/stdout --json | anesim run -`,
+  cat model.hwx | anesim run -`,
 		ValidArgsFunction: programFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := f.options()
@@ -57,25 +62,32 @@ many JSON documents, one after the other.`,
 	return c
 }
 
-// runFiles runs programs one after the other. One that fails does not keep the others
-// from running.
+// runFiles runs programs one after the other.
 func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) error {
+	return eachFile(c, files, func(i int, file string) error {
+		m, err := openModel(file, c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		if m.Kind() == anesim.KindNetwork {
+			return usage("%s is a network: anesim model %[1]s", escaped(file))
+		}
+		if i > 0 && !f.json && !f.csv {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
+	})
+}
+
+// eachFile does something with files one after the other. One that fails does not keep
+// the others from being done, unless it is the command line that is wrong.
+func eachFile(c *cobra.Command, files []string, do func(i int, file string) error) error {
 	failed := 0
 	for i, file := range files {
-		m, err := openModel(file, c.InOrStdin())
-		if err == nil && m.Kind() == anesim.KindNetwork {
-			err = usage("%s is a network: anesim model %[1]s", escaped(file))
-		}
-		if err == nil {
-			if i > 0 && !f.json && !f.csv {
-				fmt.Fprintln(c.OutOrStdout())
-			}
-			err = f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
-		}
-		var u *usageError
+		err := do(i, file)
 		switch {
 		case err == nil:
-		case len(files) == 1, errors.As(err, &u):
+		case len(files) == 1, errors.As(err, new(*usageError)):
 			return err
 		default:
 			printError(c.ErrOrStderr(), err)
@@ -101,7 +113,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	bar := newMeter(stderr)
 	o.Progress = bar.show
 	res, err := m.Run(ctx, o)
-	bar.done()
+	bar.end()
 	if err != nil {
 		return modelError(m, err)
 	}

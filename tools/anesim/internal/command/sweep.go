@@ -107,7 +107,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	}
 	m := newMeter(stderr)
 	m.start(n, s.name)
-	defer m.done()
+	defer m.end()
 	m.add(out.rows)
 	return inOrder(out.rows, n, f.workers,
 		func(k int) []string { return s.row(part.point(k)) },

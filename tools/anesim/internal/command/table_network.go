@@ -27,10 +27,13 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 			op += "+" + l.Activation
 		}
 		row := []string{escaped(l.Name), escaped(op), dims(l.In), dims(l.Out), l.Kernel}
-		if l.Modelled {
+		switch {
+		case l.Modelled && l.Descriptors == 0:
+			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
+		case l.Modelled:
 			row = append(row, strconv.Itoa(l.Descriptors), countText(l.Total.Cycles), causeText(l.Bound), bytesText(l.Total.DMABytes),
 				rateText(l.Total.GBPerS), l.Total.TimeNs.String(), l.Total.EnergyNJ.String(), rateText(l.TFLOPS))
-		} else {
+		default:
 			row = append(row, "-", "-", "not modelled", "-", "-", "-", "-", "-")
 		}
 		t.add(row...)
@@ -46,7 +49,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.programs(d)
-	p.printf("note: %s", anesim.LeftOut)
+	p.printf("note: %s", anesim.Residency)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
 		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))
@@ -80,6 +83,7 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 	for _, name := range d.Synthetic {
 		p.printf("input   %s  pseudo-random, seed %d", escaped(name), res.Options.Seed)
 	}
+	p.calls(res, d.State)
 	for _, o := range res.Outputs {
 		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Port.Shape, anesim.Checksum(o.Data), o.Summary())
 	}

@@ -39,7 +39,7 @@ func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlag
 	if f.counters {
 		p.counters(d)
 	}
-	p.ports(res)
+	p.ports(res, d)
 	for _, x := range res.Report.Faults {
 		p.printf("FAULT: %s", escaped(x.String()))
 	}
@@ -198,15 +198,19 @@ func (p *pager) counters(d *anesim.RunDocument) {
 }
 
 // ports says what went in and what came out.
-func (p *pager) ports(res *anesim.Result) {
+func (p *pager) ports(res *anesim.Result, d *anesim.RunDocument) {
 	if !res.Options.Values {
 		p.printf("values: not asked for (--timing-only)")
 		return
 	}
 	for _, in := range res.Inputs {
 		how := "given"
-		if slices.Contains(res.Synthetic, in.Port.Name) {
+		_, given := res.Options.Inputs[in.Port.Name]
+		switch {
+		case slices.Contains(res.Synthetic, in.Port.Name):
 			how = fmt.Sprintf("pseudo-random, seed %d", res.Options.Seed)
+		case !given:
+			how = "state, zero at first"
 		}
 		p.printf("input   %s %v  %s", escaped(in.Port.Name), in.Port.Shape, how)
 	}
@@ -221,8 +225,35 @@ func (p *pager) ports(res *anesim.Result) {
 			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
 		}
 	}
+	p.calls(res, d.State)
 	for _, out := range res.Outputs {
 		p.printf("output  %s %v  crc32 %s  %s%s", escaped(out.Port.Name), out.Port.Shape, anesim.Checksum(out.Data), out.Summary(), equals(res, out))
+	}
+}
+
+// calls says what each dispatch of a program with state left, and what state saves.
+func (p *pager) calls(res *anesim.Result, state *anesim.StateDocument) {
+	if state == nil {
+		return
+	}
+	const shown = 8 // at each end
+	list := res.Programs[0].Dispatches
+	for n := range list {
+		if n == shown && len(list) > 2*shown {
+			p.printf("call    ... %d more", len(list)-2*shown)
+		}
+		if n >= shown && n < len(list)-shown {
+			continue
+		}
+		for _, out := range list[n].Outputs {
+			p.printf("call %-3d %s  crc32 %s  %s", n+1, escaped(out.Port.Name), anesim.Checksum(out.Data), out.Summary())
+		}
+	}
+	for _, a := range state.Aliases {
+		p.printf("state   %s is %s of the next call, %s", escaped(a.Output), escaped(a.Input), bytesText(a.Bytes))
+	}
+	if state.HostCopyBytes > 0 {
+		p.printf("state saves %s of host copies, %s of memory traffic", bytesText(state.HostCopyBytes), bytesText(state.DRAMBytes))
 	}
 }
 

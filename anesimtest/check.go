@@ -1,0 +1,82 @@
+package anesimtest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+
+	"anesim"
+)
+
+var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing with them")
+
+// A TB is the part of a testing.TB that Check uses.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Context() context.Context
+}
+
+// Check runs models without values and fails the test for each that differs from the
+// baseline's file by more than a share most of what the file has, with what explains it.
+func Check(t TB, file string, most float64, models ...*anesim.Model) {
+	t.Helper()
+	CheckOptions(t, file, most, anesim.Options{}, models...)
+}
+
+// CheckOptions is Check with options: with Values the checksums of outputs are compared
+// too.
+func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*anesim.Model) {
+	t.Helper()
+	base := &anesim.Baseline{Header: anesim.NewHeader()}
+	if !*update {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatalf("%v; -anesim.update writes it", err)
+			return
+		}
+		base, err = anesim.ReadBaseline(f)
+		f.Close()
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+			return
+		}
+	}
+	for _, m := range models {
+		res, err := m.Run(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: %v", m.Name(), err)
+			return
+		}
+		e, err := res.BaselineEntry(m.Name())
+		if err != nil {
+			t.Fatalf("%s: %v", m.Name(), err)
+			return
+		}
+		if *update {
+			base.Set(e)
+			continue
+		}
+		v := base.Check(&e, most)
+		if v.Passed() {
+			continue
+		}
+		t.Errorf("%s: %s", m.Name(), v.Cause())
+		for i := range v.Differences {
+			d := &v.Differences[i]
+			t.Errorf("%s: %v %v", m.Name(), d, d.Why)
+		}
+	}
+	if *update {
+		var b bytes.Buffer
+		if err := base.Write(&b); err != nil {
+			t.Fatalf("%v", err)
+			return
+		}
+		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package anesimtest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anesim"
+	"anesim/anesimtest"
+)
+
+// recorder is a test that is told of failures and goes on.
+type recorder struct {
+	ctx    context.Context
+	failed []string
+}
+
+func (r *recorder) Helper()                  {}
+func (r *recorder) Context() context.Context { return r.ctx }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failed = append(r.failed, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
+
+func TestCheck(t *testing.T) {
+	m, err := anesim.Layer("matmul", "m=16", "k=64", "n=64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := res.BaselineEntry(m.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cost.json")
+	write := func() {
+		var b bytes.Buffer
+		base := anesim.Baseline{Header: anesim.NewHeader(), Entries: []anesim.BaselineEntry{e}}
+		if err := base.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &recorder{ctx: t.Context()}
+	if anesimtest.Check(r, file, 0, m); len(r.failed) != 1 || !strings.Contains(r.failed[0], "-anesim.update") {
+		t.Errorf("without a baseline: %q", r.failed)
+	}
+	write()
+	anesimtest.Check(t, file, 0, m)
+	e.Total.Cycles *= 2
+	write()
+	r = &recorder{ctx: t.Context()}
+	if anesimtest.Check(r, file, 0.02, m); len(r.failed) != 2 || !strings.Contains(r.failed[1], "cycles: want") {
+		t.Errorf("half the cycles: %q", r.failed)
+	}
+}

@@ -1,0 +1,285 @@
+package anesim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// A Baseline is what models cost when somebody last looked: what [Baseline.Check] compares
+// with. Its file is JSON, a line per descriptor, sorted by model, so that a change reads as
+// a difference of lines.
+type Baseline struct {
+	Header
+	Entries []BaselineEntry `json:"entries"`
+}
+
+// A BaselineEntry is what one model cost.
+type BaselineEntry struct {
+	Input       string               `json:"input"` // file or layer, as the caller names it
+	Chip        string               `json:"chip"`
+	Total       Cost                 `json:"total"`
+	Outputs     []OutputDocument     `json:"outputs"` // where values were computed
+	Layers      []BaselineLayer      `json:"layers"`  // of a network
+	Descriptors []BaselineDescriptor `json:"descriptors"`
+}
+
+// A BaselineLayer is what a layer of a network cost.
+type BaselineLayer struct {
+	Name string `json:"name"`
+	Cost
+}
+
+// A BaselineDescriptor is what a descriptor cost, and its registers that are not zero, by
+// name: "Common.InDim=0x10040 Common.ChCfg=0x22".
+type BaselineDescriptor struct {
+	Op        string `json:"op"`
+	Registers string `json:"registers"`
+	Cost
+}
+
+// A Cost is what is compared. EnergyNJ has no dispatch's own energy in it.
+type Cost struct {
+	Cycles     uint64            `json:"cycles"`
+	TimeNs     clock.Nanoseconds `json:"time_ns"`
+	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
+	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj,omitempty"`
+	DMABytes   uint64            `json:"dma_bytes"`
+	MACs       uint64            `json:"macs"`
+	ExeCycles  uint64            `json:"exe_cycles"` // the vendor's estimate by its rule, microseconds
+	Causes     CyclesDocument    `json:"causes"`
+}
+
+// measures yields what a cost is compared by.
+func (c *Cost) measures() [7]struct {
+	name string
+	unit string
+	v    float64
+} {
+	return [...]struct {
+		name string
+		unit string
+		v    float64
+	}{
+		{"cycles", "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
+		{"energy without dispatch", "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{"DMA bytes", "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
+		{"ExeCycles", "us", float64(c.ExeCycles)},
+	}
+}
+
+func costOf(r *hw.Report) Cost {
+	a := r.Accounting()
+	c := Cost{
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, EnergyNJ: r.Energy - r.Dispatch, DispatchNJ: r.Dispatch,
+		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: cycles(&a),
+	}
+	for i := range r.Descriptors {
+		c.ExeCycles += uint64(r.Descriptors[i].Exe.Model)
+	}
+	return c
+}
+
+// BaselineEntry is what the result's model cost, under a name of the caller's.
+func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
+	e := BaselineEntry{
+		Input: input, Chip: r.Options.Chip.Name, Total: costOf(r.Report),
+		Outputs: r.outputs(), Layers: []BaselineLayer{}, Descriptors: []BaselineDescriptor{},
+	}
+	if r.Model.kind == KindNetwork {
+		for i := range r.Layers {
+			if l := &r.Layers[i]; l.Report != nil {
+				e.Layers = append(e.Layers, BaselineLayer{l.Layer.Name, costOf(l.Report)})
+			}
+		}
+	}
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		if p.Report == nil {
+			continue
+		}
+		texts, err := registerTexts(p.Program, r.Options.Overrides)
+		if err != nil {
+			return e, err
+		}
+		for i := range p.Report.Descriptors {
+			d := &p.Report.Descriptors[i]
+			if d.Index >= len(texts) {
+				continue
+			}
+			e.Descriptors = append(e.Descriptors, BaselineDescriptor{
+				Op: d.Op.String(), Registers: texts[d.Index],
+				Cost: Cost{
+					Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
+					MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
+				},
+			})
+		}
+	}
+	return e, nil
+}
+
+// registerTexts lists, for each descriptor of a program, the registers that are not zero
+// when it starts.
+func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
+	linked, err := p.Link()
+	if err != nil {
+		return nil, err
+	}
+	linked.Stream.Modify = func(f *regs.File) error {
+		for _, o := range set {
+			if err := o.Apply(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var file regs.File
+	var texts []string
+	for _, err := range linked.Stream.Tasks(&file) {
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		for r := range regs.Registers() {
+			if w, _ := file.Load(r.Addr()); w != 0 {
+				if b.Len() > 0 {
+					b.WriteByte(' ')
+				}
+				fmt.Fprintf(&b, "%s.%s=%#x", r.Block, r.Name, w)
+			}
+		}
+		texts = append(texts, b.String())
+	}
+	return texts, nil
+}
+
+// registers are the words that a text lists, by name.
+func registers(text string) map[string]uint32 {
+	m := map[string]uint32{}
+	for word := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(word, "=")
+		if v, err := strconv.ParseUint(value, 0, 32); err == nil {
+			m[name] = uint32(v)
+		}
+	}
+	return m
+}
+
+// maxBaseline bounds the file of a baseline: a descriptor takes about two kilobytes.
+const maxBaseline = 256 << 20
+
+// ReadBaseline reads a baseline's file. An error says the byte where it stops being one.
+func ReadBaseline(r io.Reader) (*Baseline, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxBaseline {
+		return nil, fmt.Errorf("more than %d bytes", maxBaseline)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var b Baseline
+	if err := d.Decode(&b); err != nil {
+		return nil, fmt.Errorf("byte %d: not a baseline: %w", d.InputOffset(), err)
+	}
+	if b.Schema != Schema {
+		return nil, fmt.Errorf("schema %d, want %d", b.Schema, Schema)
+	}
+	return &b, nil
+}
+
+// Write writes the baseline's file, sorted.
+func (b *Baseline) Write(w io.Writer) error {
+	slices.SortFunc(b.Entries, func(x, y BaselineEntry) int { return strings.Compare(x.Input, y.Input) })
+	var out bytes.Buffer
+	line := func(indent string, v any, last bool) error {
+		j, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		out.WriteString(indent)
+		out.Write(j)
+		if !last {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		return nil
+	}
+	field := func(indent, name string, v any) error {
+		j, err := json.Marshal(v)
+		if err == nil {
+			fmt.Fprintf(&out, "%s%q: %s,\n", indent, name, j)
+		}
+		return err
+	}
+	out.WriteString("{\n")
+	if err := field(" ", "schema", b.Schema); err != nil {
+		return err
+	}
+	if err := field(" ", "tool", b.Tool); err != nil {
+		return err
+	}
+	out.WriteString(" \"entries\": [\n")
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		out.WriteString("  {\n")
+		for _, f := range [...]struct {
+			name string
+			v    any
+		}{{"input", e.Input}, {"chip", e.Chip}, {"total", e.Total}, {"outputs", nonNil(e.Outputs)}} {
+			if err := field("   ", f.name, f.v); err != nil {
+				return err
+			}
+		}
+		out.WriteString("   \"layers\": [\n")
+		for k := range e.Layers {
+			if err := line("    ", e.Layers[k], k == len(e.Layers)-1); err != nil {
+				return err
+			}
+		}
+		out.WriteString("   ],\n   \"descriptors\": [\n")
+		for k := range e.Descriptors {
+			if err := line("    ", e.Descriptors[k], k == len(e.Descriptors)-1); err != nil {
+				return err
+			}
+		}
+		out.WriteString("   ]\n  }")
+		if i < len(b.Entries)-1 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+	}
+	out.WriteString(" ]\n}\n")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Set puts an entry in, in the place of one with its name.
+func (b *Baseline) Set(e BaselineEntry) {
+	for i := range b.Entries {
+		if b.Entries[i].Input == e.Input {
+			b.Entries[i] = e
+			return
+		}
+	}
+	b.Entries = append(b.Entries, e)
+}

@@ -1,0 +1,116 @@
+package anesim
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// A Delta is what became of one descriptor between two entries. One side is nil where the
+// other has no such descriptor.
+type Delta struct {
+	A, B     *BaselineDescriptor
+	AAt, BAt int      // their indices
+	Changes  []string // register fields that differ, where both sides have registers
+}
+
+// Changed reports whether anything about the descriptor differs.
+func (d *Delta) Changed() bool {
+	return d.A == nil || d.B == nil || len(d.Changes) > 0 || d.A.Cost != d.B.Cost
+}
+
+// Diff pairs the descriptors of two entries by what they do, in order.
+func Diff(a, b *BaselineEntry) []Delta {
+	var list []Delta
+	for _, p := range align(a.Descriptors, b.Descriptors) {
+		d := Delta{A: p.want, B: p.got, AAt: p.wantAt, BAt: p.gotAt}
+		if p.want != nil && p.got != nil && p.want.Registers != "" && p.got.Registers != "" {
+			d.Changes = RegisterChanges(p.want.Registers, p.got.Registers)
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// A CostChange is one measure on both sides.
+type CostChange struct {
+	Name, Unit string
+	A, B       float64
+}
+
+// CostChanges lists the measures of two costs, causes of cycles behind them; those that
+// are zero on both sides are left out.
+func CostChanges(a, b *Cost) []CostChange {
+	var list []CostChange
+	x, y := a.measures(), b.measures()
+	for i := range x {
+		if x[i].v != 0 || y[i].v != 0 {
+			list = append(list, CostChange{x[i].name, x[i].unit, x[i].v, y[i].v})
+		}
+	}
+	before := map[string]uint64{}
+	for name, n := range a.Causes.All() {
+		before[name] = n
+	}
+	for name, n := range b.Causes.All() {
+		if before[name] != 0 || n != 0 {
+			list = append(list, CostChange{"cycles of " + name, "", float64(before[name]), float64(n)})
+		}
+	}
+	return list
+}
+
+// EntryOf makes an entry of a result that [Result.WriteJSON] wrote, without registers.
+func EntryOf(document []byte) (*BaselineEntry, error) {
+	var head struct {
+		Schema  int     `json:"schema"`
+		Network *string `json:"network"`
+		Program *string `json:"program"`
+	}
+	if err := json.Unmarshal(document, &head); err != nil {
+		return nil, err
+	}
+	switch {
+	case head.Schema != Schema:
+		return nil, fmt.Errorf("schema %d, want %d", head.Schema, Schema)
+	case head.Network != nil:
+		var d NetworkDocument
+		if err := json.Unmarshal(document, &d); err != nil {
+			return nil, err
+		}
+		e := &BaselineEntry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, nil), Outputs: d.Outputs}
+		for i := range d.Layers {
+			l := &d.Layers[i]
+			c := costOfTotal(&l.Total, &l.Cycles)
+			e.Layers = append(e.Layers, BaselineLayer{l.Name, c})
+			e.Descriptors = append(e.Descriptors, BaselineDescriptor{Op: l.Op + " " + l.Name, Cost: c})
+		}
+		return e, nil
+	case head.Program != nil:
+		var d RunDocument
+		if err := json.Unmarshal(document, &d); err != nil {
+			return nil, err
+		}
+		e := &BaselineEntry{Input: d.Program, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, &d.Cycles), Outputs: d.Outputs}
+		for i := range d.Descriptors {
+			x := &d.Descriptors[i]
+			e.Descriptors = append(e.Descriptors, BaselineDescriptor{Op: x.Op, Cost: Cost{
+				Cycles: x.Cycles.Total, TimeNs: x.TimeNs, EnergyNJ: x.EnergyNJ, DMABytes: x.DMA.Total, MACs: x.MACs,
+				ExeCycles: uint64(x.Exe.Model), Causes: x.Cycles,
+			}})
+			e.Total.ExeCycles += uint64(x.Exe.Model)
+		}
+		return e, nil
+	}
+	return nil, fmt.Errorf("neither the result of a program nor of a network")
+}
+
+func costOfTotal(t *TotalDocument, causes *CyclesDocument) Cost {
+	c := Cost{
+		Cycles: t.Cycles, TimeNs: t.TimeNs, EnergyNJ: t.EnergyNJ - t.DispatchNJ, DispatchNJ: t.DispatchNJ,
+		DMABytes: t.DMABytes, MACs: t.MACs,
+	}
+	if causes != nil {
+		c.Causes = *causes
+	}
+	return c
+}

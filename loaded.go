@@ -1,0 +1,335 @@
+package anesim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/network"
+)
+
+// A Loaded program stands in a session's memory until it is unloaded.
+type Loaded struct {
+	session *Session
+	model   *Model
+	lowered *lowered
+	program *loader.Program // where it stands, with its ports where they are bound
+	span    addressRange
+	bytes   uint64
+	linked  map[bindings]*loader.Linked
+
+	inputs  map[string][]float16.Float16 // to be written before the next call
+	written bool                         // every input has been written once
+	state   []StateAlias
+	calls   int
+}
+
+// bindings are the buffers of a program's ports.
+type bindings = regs.BARs
+
+// A StateAlias makes an output the input of the next call.
+type StateAlias struct{ Output, Input string }
+
+// ErrUnloaded is a call of a program that is unloaded.
+var ErrUnloaded = errors.New("the program is unloaded")
+
+// An AliasError is an output that cannot become an input.
+type AliasError struct {
+	StateAlias
+	What string
+}
+
+func (e *AliasError) Error() string {
+	return fmt.Sprintf("state %s=%s: %s", e.Output, e.Input, e.What)
+}
+
+// Set gives an input values for the next call and those after it, in N, C, H, W order.
+func (l *Loaded) Set(input string, data []float16.Float16) error {
+	if l.session == nil {
+		return ErrUnloaded
+	}
+	o := Options{Inputs: map[string][]float16.Float16{input: data}}
+	if err := checkInputs(l.program, &o); err != nil {
+		return err
+	}
+	if l.inputs == nil {
+		l.inputs = make(map[string][]float16.Float16)
+	}
+	l.inputs[input] = slices.Clone(data)
+	return nil
+}
+
+// Alias makes what a call leaves in an output the next call's input, without a copy: the
+// two ports change buffers after each call, so that a call never writes what it reads. The
+// state starts at zero unless Set gives the input. Port and port must be laid out alike.
+func (l *Loaded) Alias(output, input string) error {
+	if l.session == nil {
+		return ErrUnloaded
+	}
+	a := StateAlias{output, input}
+	bad := func(format string, args ...any) error { return &AliasError{a, fmt.Sprintf(format, args...)} }
+	out, ok := l.program.Port(output, loader.Output)
+	if !ok {
+		return bad("the program has no output %q; it has %q", output, portNames(l.program.Outputs()))
+	}
+	in, ok := l.program.Port(input, loader.Input)
+	if !ok {
+		return bad("the program has no input %q; it has %q", input, portNames(l.program.Inputs()))
+	}
+	for _, s := range l.state {
+		if s.Output == output || s.Input == input {
+			return bad("%s=%s is a state already", s.Output, s.Input)
+		}
+	}
+	switch {
+	case out.Shape != in.Shape:
+		return bad("shapes %v and %v differ", out.Shape, in.Shape)
+	case out.Strides != in.Strides:
+		return bad("strides %v and %v differ", out.Strides, in.Strides)
+	}
+	for _, p := range [...]*loader.Port{out, in} {
+		if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
+			return bad("no buffer of its own holds %s", p.Name)
+		}
+		for i := range l.program.Ports {
+			if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
+				return bad("%s and %s share a buffer", p.Name, q.Name)
+			}
+		}
+	}
+	before := slices.Clone(l.program.Segments)
+	for i := range l.program.Segments {
+		if s := &l.program.Segments[i]; s.Addr <= in.Address && in.Address < s.End() || s.Addr <= out.Address && out.Address < s.End() {
+			s.Prot |= loader.ProtRead | loader.ProtWrite
+		}
+	}
+	clear(l.linked)
+	swap(l.program, out, in)
+	_, err := l.link()
+	swap(l.program, out, in)
+	if err != nil {
+		l.program.Segments = before
+		return bad("%v", err)
+	}
+	l.state = append(l.state, a)
+	return nil
+}
+
+// swap gives two ports each other's buffer.
+func swap(p *loader.Program, a, b *loader.Port) {
+	p.BARs[a.BAR], p.BARs[b.BAR] = p.BARs[b.BAR], p.BARs[a.BAR]
+	a.Address, b.Address = b.Address, a.Address
+	a.Bytes, b.Bytes = b.Bytes, a.Bytes
+}
+
+func portNames(ports func(func(*loader.Port) bool)) (names []string) {
+	for p := range ports {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// link links the program with its ports where they are bound, once for each binding.
+func (l *Loaded) link() (*loader.Linked, error) {
+	if k, ok := l.linked[l.program.BARs]; ok {
+		return k, nil
+	}
+	p := *l.program // the link keeps it, and bindings change
+	p.Ports = slices.Clone(p.Ports)
+	k, err := p.Link()
+	if err == nil {
+		l.linked[p.BARs] = k
+	}
+	return k, err
+}
+
+// Unload gives the program's memory back.
+func (l *Loaded) Unload() {
+	if l.session == nil {
+		return
+	}
+	l.remove(len(l.program.Segments))
+	l.session.give(l.span)
+	l.session.used -= l.bytes
+	l.session = nil
+}
+
+// remove takes the first n segments out of the session's memory.
+func (l *Loaded) remove(n int) {
+	for i := range l.program.Segments[:n] {
+		l.session.mem.Remove(l.program.Segments[i].Addr)
+	}
+}
+
+// Address is where the program's first segment stands.
+func (l *Loaded) Address() uint64 { return l.span.lo }
+
+// Call dispatches the program once, on the inputs that were set. Inputs that nobody sets
+// are pseudo-random from the session's seed, but for state, which is zero.
+func (l *Loaded) Call(ctx context.Context) (*Result, error) {
+	if l.session == nil {
+		return nil, ErrUnloaded
+	}
+	o := l.session.options
+	o.Repeat, o.State = 1, slices.Clone(l.state)
+	res, err := l.dispatch(ctx, 1, o.meter(StageRun, l.program.TaskCount))
+	if err != nil {
+		return nil, err
+	}
+	low := l.lowered
+	if low == nil {
+		low = &lowered{programs: []network.Program{{Program: l.program}}}
+	}
+	res.Runs, res.Why = low.programs[0].Runs, low.programs[0].Why
+	r := &execution{model: l.model, lowered: low, options: o, programs: []ProgramResult{*res}, synthetic: res.Synthetic}
+	return r.end(), nil
+}
+
+// isState reports whether a port is one end of an alias.
+func (l *Loaded) isState(p *loader.Port) bool {
+	return slices.ContainsFunc(l.state, func(a StateAlias) bool {
+		return p.Direction == loader.Input && a.Input == p.Name || p.Direction == loader.Output && a.Output == p.Name
+	})
+}
+
+// write puts the inputs into memory that the next call is to find there.
+func (l *Loaded) write(res *ProgramResult) error {
+	s := l.session
+	for port := range l.program.Inputs() {
+		data, given := l.inputs[port.Name]
+		if !given && l.written {
+			continue // what the call before found there
+		}
+		mark := s.mem.Give
+		switch {
+		case given:
+		case l.isState(port):
+			data = make([]float16.Float16, elements(port))
+		default:
+			data = pseudoRandom(port, s.options.Seed)
+			res.Synthetic = append(res.Synthetic, port.Name)
+			mark = s.mem.MakeUp
+		}
+		if err := mark(port.Address, port.Bytes); err != nil {
+			return err
+		}
+		if err := transfer(s.mem, port, data, true); err != nil {
+			return err
+		}
+		res.Inputs = append(res.Inputs, Output{clonePort(port), data})
+	}
+	l.written, l.inputs = true, nil
+	return nil
+}
+
+// read takes the outputs out of memory.
+func (l *Loaded) read() (list []Output, err error) {
+	for port := range l.program.Outputs() {
+		data := make([]float16.Float16, elements(port))
+		if err := transfer(l.session.mem, port, data, false); err != nil {
+			return nil, err
+		}
+		list = append(list, Output{clonePort(port), data})
+	}
+	return list, nil
+}
+
+// clonePort is a port as it is bound now.
+func clonePort(p *loader.Port) *loader.Port {
+	q := *p
+	return &q
+}
+
+// maxKept bounds the elements of outputs that a repeated run with state keeps of every
+// dispatch; beyond it only the last ones are.
+const maxKept = 1 << 24
+
+// dispatch dispatches the program a number of times.
+func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramResult, error) {
+	s := l.session
+	o, ctl := &s.options, s.ctl
+	linked, err := l.link()
+	if err != nil {
+		return nil, err
+	}
+	res := &ProgramResult{Program: l.program}
+	if o.Values {
+		if err := settle(s.mem, linked.Tasks, l.program); err != nil {
+			return nil, err
+		}
+		if err := l.write(res); err != nil {
+			return nil, err
+		}
+	}
+	budget := o.Budget
+	if n := uint64(max(1, repeat)); len(l.state) > 0 && budget > 0 && budget < ^uint64(0)/n {
+		budget *= n // every call computes something else
+	}
+	engine := &engine{Device: hw.New(s.mem, hw.Options{Chip: o.Chip, Values: o.Values, Workers: o.Workers, Budget: budget}), ctx: ctx, meter: m}
+	res.Report = engine.Report()
+	kept := 0
+	for n := range repeat {
+		if n > 0 {
+			engine.Dispatch()
+		}
+		rep := engine.Report()
+		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
+		gap := clock.Nanoseconds(o.Idle.Nanoseconds())
+		d := Dispatch{Idle: gap, Waiting: ctl.Idle(gap)}
+		first := len(res.Report.Descriptors)
+		if _, err := ctl.Run(&linked.Stream, engine); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		d.Wake = ctl.WakeTime()
+		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
+		last := n == repeat-1 || len(res.Report.Faults) > 0
+		if o.Values && res.Report.Complete() && (last || len(l.state) > 0 && kept < maxKept) {
+			if res.Outputs, err = l.read(); err != nil {
+				return nil, err
+			}
+			if len(l.state) > 0 && kept < maxKept {
+				d.Outputs = res.Outputs
+				for _, out := range d.Outputs {
+					kept += len(out.Data)
+				}
+			}
+		}
+		res.Dispatches = append(res.Dispatches, d)
+		l.calls++
+		if len(res.Report.Faults) > 0 {
+			break
+		}
+		if linked, err = l.turn(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range res.Dispatches {
+		res.Dispatches[i].Energy = res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
+	}
+	res.Host = hostTime(&o.Host, res, l.isState)
+	return res, nil
+}
+
+// turn gives the ports of state each other's buffer, after a call.
+func (l *Loaded) turn() (*loader.Linked, error) {
+	for _, a := range l.state {
+		out, _ := l.program.Port(a.Output, loader.Output)
+		in, _ := l.program.Port(a.Input, loader.Input)
+		swap(l.program, out, in)
+	}
+	linked, err := l.link()
+	if err != nil || !l.session.options.Values || len(l.state) == 0 {
+		return linked, err
+	}
+	return linked, settle(l.session.mem, linked.Tasks, l.program)
+}

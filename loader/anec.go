@@ -1,0 +1,293 @@
+package loader
+
+import (
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// The Linux driver's form (.anec) is a header of sizes and shapes, the chain, and the
+// weights. It names memory by channel: 0 the chain, 1 the weights, 2 and 3 scratch, then
+// the destinations and behind them the sources. A channel's number is the index of its
+// buffer in the descriptors.
+//
+//	0x000  size u64, td_size u32, td_count u32, tsk_size u64, krn_size u64,
+//	       src_count u32, dst_count u32
+//	0x028  tiles[32] u32: the channel's size in pages of 0x4000
+//	0x0a8  nchw[32][6] u64: N, C, H, W, plane stride, row stride
+//	0x800  the chain; weights at the next multiple of 16 (0x1000 in some files)
+const (
+	anecHeader     = 0x800
+	anecHeaderWide = 0x1000
+	anecTiles      = 0x28
+	anecShapes     = 0xa8
+	anecShape      = 48 // bytes a channel
+	anecChannels   = 32
+	anecFirst      = 4 // the first channel of a tensor
+	anecAlign      = 16
+)
+
+// An anec is the header of a file in the Linux driver's form.
+type anec struct {
+	size, task, kernel uint64
+	firstSize, count   uint32
+	sources, results   int
+}
+
+// readAnecHeader reads the header; ok is false where the sizes do not add up, since the
+// form has no magic.
+func readAnecHeader(file []byte) (h anec, ok bool) {
+	if len(file) < anecHeader {
+		return h, false
+	}
+	sources, results := le.Uint32(file[32:]), le.Uint32(file[36:])
+	h = anec{
+		size: le.Uint64(file), firstSize: le.Uint32(file[8:]), count: le.Uint32(file[12:]),
+		task: le.Uint64(file[16:]), kernel: le.Uint64(file[24:]),
+	}
+	if sources == 0 || results == 0 || sources > anecChannels || results > anecChannels || sources+results > anecChannels-anecFirst {
+		return h, false
+	}
+	h.sources, h.results = int(sources), int(results)
+	room := uint64(len(file))
+	return h, h.size > 0 && h.size <= room && h.task >= regs.HeaderBytes && h.task <= h.size && h.kernel <= h.size &&
+		h.firstSize > 0 && uint64(h.firstSize) <= h.task && h.count > 0 && uint64(h.count) <= h.task
+}
+
+// readAnec reads a program in the Linux driver's form.
+func readAnec(name string, file []byte, h anec) (*Program, error) {
+	p := &Program{Name: name, Form: FormANEC, Subtype: SubtypeM1, TaskCount: int(h.count), file: file}
+	weights, err := p.anecText(file, h)
+	if err != nil {
+		return nil, err
+	}
+	at := uint64(ApertureBase)
+	window := func(channel int, section string, prot Protection, segment string) (Segment, error) {
+		pages := uint64(le.Uint32(file[anecTiles+4*channel:]))
+		s := Segment{Name: segment, Section: section, Addr: at, Size: pages * PageSize, Prot: prot}
+		if s.Size > MaxScratch {
+			return s, fail(uint64(anecTiles+4*channel), pages, "channel %d exceeds %#x bytes, pages", channel, uint64(MaxScratch))
+		}
+		at += s.Size
+		p.BARs[channel] = s.Addr
+		p.Segments = append(p.Segments, s)
+		return s, nil
+	}
+	for channel := 2; channel < anecFirst; channel++ {
+		if le.Uint32(file[anecTiles+4*channel:]) == 0 {
+			continue
+		}
+		if _, err := window(channel, "__bss", ProtRead|ProtWrite, "__DATA"); err != nil {
+			return nil, err
+		}
+	}
+	for i := range h.results + h.sources {
+		channel := anecFirst + i
+		port := Port{Name: fmt.Sprintf("dst%d", i), Direction: Output, Type: Float16(), BAR: channel}
+		section, prot := "__data", ProtRead|ProtWrite
+		if i >= h.results {
+			port.Name, port.Direction = fmt.Sprintf("src%d", i-h.results), Input
+			section, prot = "__const", ProtRead
+		}
+		s, err := window(channel, section, prot, "__FVMLIB")
+		if err != nil {
+			return nil, err
+		}
+		port.Address, port.Bytes = s.Addr, s.Size
+		if err := port.anecShape(file, channel); err != nil {
+			return nil, err
+		}
+		p.Ports = append(p.Ports, port)
+	}
+	// Inputs first, as the ports of a container.
+	p.Ports = append(p.Ports[h.results:len(p.Ports):len(p.Ports)], p.Ports[:h.results]...)
+	p.TextAddr, p.BARs[regs.BARText] = at, at
+	p.Segments = append(p.Segments, Segment{"__TEXT", "__text", at, uint64(len(p.Text)), p.Text, ProtRead | ProtExec})
+	if len(weights) > 0 {
+		at = roundUp(at+uint64(len(p.Text)), TileSize)
+		p.BARs[regs.BARWeights] = at
+		p.Segments = append(p.Segments, Segment{"__TEXT", "__const", at, uint64(len(weights)), weights, ProtRead})
+	}
+	return p, nil
+}
+
+// anecText finds the chain and the weights. The data stand behind a header of 0x800 or
+// 0x1000 bytes, and the first descriptor's size is counted in bytes or in words: the chain
+// tells which.
+func (p *Program) anecText(file []byte, h anec) (weights []byte, err error) {
+	var first error
+	for _, header := range [...]uint64{anecHeader, anecHeaderWide} {
+		at := roundUp(header+h.task, anecAlign)
+		if at > uint64(len(file)) || h.kernel > uint64(len(file))-at {
+			continue
+		}
+		p.Text, p.textOff = file[header:header+h.task:header+h.task], header
+		sizes := []uint32{h.firstSize}
+		if h.firstSize%4 == 0 {
+			sizes = []uint32{h.firstSize / 4, h.firstSize}
+		}
+		for _, words := range sizes {
+			if words < regs.HeaderWords || words > maxWords {
+				continue
+			}
+			p.FirstWords = int(words)
+			if _, err := p.walk(); err != nil {
+				if first == nil {
+					first = err
+				}
+				continue
+			}
+			return file[at : at+h.kernel : at+h.kernel], nil
+		}
+	}
+	if first == nil {
+		first = fail(8, h.firstSize, "no chain of %#x bytes with a first descriptor of such a size", h.task)
+	}
+	return nil, first
+}
+
+// anecShape reads a channel's extents and strides.
+func (p *Port) anecShape(file []byte, channel int) error {
+	at := anecShapes + anecShape*channel
+	var v [6]uint64
+	for i := range v {
+		v[i] = le.Uint64(file[at+8*i:])
+	}
+	for i, n := range v[:4] {
+		if n == 0 || n > maxExtent {
+			return fail(uint64(at+8*i), n, "extent of axis %c of channel %d is not between 1 and %#x", axes[i], channel, maxExtent)
+		}
+		p.Shape[i] = int(n)
+	}
+	for i, n := range v[4:] {
+		if n>>regs.AddressBits != 0 {
+			return fail(uint64(at+32+8*i), n, "stride of channel %d exceeds %d bits", channel, regs.AddressBits)
+		}
+	}
+	p.Strides = [4]uint64{v[4] * v[1], v[4], v[5], elementBytes}
+	if n := p.span(); v[4] > p.Bytes || n > p.Bytes {
+		return fail(uint64(at), n, "shape %v of channel %d exceeds its %#x bytes, it needs", p.Shape, channel, p.Bytes)
+	}
+	return nil
+}
+
+// ANEC writes the program in the Linux driver's form. Buffers are numbered as that form
+// has them, destinations ahead of sources, and the descriptors' headers with them.
+func (p *Program) ANEC() ([]byte, error) {
+	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
+		return nil, &UnsupportedError{string(p.Form), "the Linux driver's form holds version 7 descriptors"}
+	}
+	var ports []*Port
+	for _, d := range [...]Direction{Output, Input} {
+		for q := range p.ports(d) {
+			if q.BAR == regs.BARWeights {
+				continue // the constants of a bare text
+			}
+			if q.BAR < 0 {
+				return nil, &UnsupportedError{"port " + q.Name, "no buffer stands at its address"}
+			}
+			ports = append(ports, q)
+		}
+	}
+	if len(ports) == 0 || len(ports) > anecChannels-anecFirst {
+		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("%d tensors; the Linux driver's form has room for %d", len(ports), anecChannels-anecFirst)}
+	}
+	to := make(map[uint32]uint32)
+	for i, q := range ports {
+		if _, twice := to[uint32(q.BAR)]; twice {
+			return nil, &UnsupportedError{"port " + q.Name, "two tensors stand behind one buffer"}
+		}
+		to[uint32(q.BAR)] = uint32(anecFirst + i)
+	}
+	text, err := p.renumbered(to)
+	if err != nil {
+		return nil, err
+	}
+	weights := p.behind(regs.BARWeights)
+	data := roundUp(uint64(anecHeader+len(text)), anecAlign)
+	out := make([]byte, data+uint64(len(weights)))
+	copy(out[anecHeader:], text)
+	copy(out[data:], weights)
+	le.PutUint64(out, uint64(len(out)-anecHeader))
+	le.PutUint32(out[8:], uint32(4*p.FirstWords))
+	n := 0
+	for _, err := range p.Descriptors() {
+		if err != nil {
+			return nil, p.streamError(err)
+		}
+		n++
+	}
+	le.PutUint32(out[12:], uint32(n))
+	le.PutUint64(out[16:], uint64(len(text)))
+	le.PutUint64(out[24:], uint64(len(weights)))
+	pages := func(channel int, bytes uint64) {
+		le.PutUint32(out[anecTiles+4*channel:], uint32(roundUp(bytes, PageSize)/PageSize))
+	}
+	pages(0, uint64(len(text)))
+	pages(1, uint64(len(weights)))
+	for channel := 2; channel < anecFirst; channel++ {
+		if s := p.segmentAt(p.BARs[channel]); p.BARs[channel] != 0 && s != nil {
+			pages(channel, s.End()-p.BARs[channel])
+		}
+	}
+	for i, q := range ports {
+		if q.Direction == Output {
+			le.PutUint32(out[36:], uint32(i+1))
+		} else {
+			le.PutUint32(out[32:], le.Uint32(out[32:])+1)
+		}
+		pages(anecFirst+i, max(q.Bytes, q.span()))
+		at := anecShapes + anecShape*(anecFirst+i)
+		for j, e := range q.Shape {
+			le.PutUint64(out[at+8*j:], uint64(e))
+		}
+		le.PutUint64(out[at+32:], q.Strides[1])
+		le.PutUint64(out[at+40:], q.Strides[2])
+	}
+	return out, nil
+}
+
+// behind is what stands in the file from a buffer's address on.
+func (p *Program) behind(bar int) []byte {
+	if s := p.segmentAt(p.BARs[bar]); s != nil && s.Data != nil && p.BARs[bar] != 0 {
+		return s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
+	}
+	return nil
+}
+
+// segmentAt is the segment that holds an address, nil when none does.
+func (p *Program) segmentAt(addr uint64) *Segment {
+	for i := range p.Segments {
+		if s := &p.Segments[i]; addr >= s.Addr && addr-s.Addr < s.Size {
+			return s
+		}
+	}
+	return nil
+}
+
+// renumbered is the text with other buffer numbers of surfaces in the headers.
+func (p *Program) renumbered(to map[uint32]uint32) ([]byte, error) {
+	text := append([]byte(nil), p.Text...)
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return nil, p.streamError(err)
+		}
+		b := d.Header.Bases
+		if n, ok := to[b.RBase0()]; ok && b.RBE0() {
+			b = b.WithRBase0(n)
+		}
+		if n, ok := to[b.RBase1()]; ok && b.RBE1() {
+			b = b.WithRBase1(n)
+		}
+		if n, ok := to[b.WBase()]; ok && b.WBE() {
+			b = b.WithWBase(n)
+		}
+		k := d.Header.KernelBases
+		if n, ok := to[k.KBase0()]; ok && k.KBE0() {
+			k = k.WithKBase0(n)
+		}
+		le.PutUint32(text[d.Offset+4*8:], uint32(b))
+		le.PutUint32(text[d.Offset+4*9:], uint32(k))
+	}
+	return text, nil
+}

@@ -1,0 +1,54 @@
+package asm
+
+import (
+	"strings"
+
+	"anesim/hw/regs"
+)
+
+// ParseAssignment reads BLOCK.REGISTER.FIELD=VALUE or BLOCK.REGISTER=VALUE as descriptor
+// text spells names and values: the register, the bits that are given, and their value.
+// An error is an *Error of line 1.
+func ParseAssignment(text string) (r regs.Register, mask, value uint32, err error) {
+	name, text1, ok := strings.Cut(text, "=")
+	l := line{number: 1}
+	whole := token{text, 1}
+	if !ok || text1 == "" {
+		return r, 0, 0, placed("assignment", 1, l.fail(whole, "no value: want BLOCK.REGISTER.FIELD=VALUE"))
+	}
+	a := &assembler{options: new(Options), registers: make(map[string]regs.Register), params: make(map[string]Param)}
+	for r := range regs.Registers() {
+		a.registers[fold(r.Block+"."+r.Name)] = r
+	}
+	register, field := name, ""
+	if _, ok := a.registers[fold(name)]; !ok {
+		if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.Contains(name[:i], ".") {
+			register, field = name[:i], name[i+1:]
+		}
+	}
+	list, err := a.lookup(l, token{register, 1})
+	if err != nil {
+		return r, 0, 0, placed("assignment", 1, err)
+	}
+	if len(list) != 1 {
+		return r, 0, 0, placed("assignment", 1, l.fail(whole, "%s are several registers", register))
+	}
+	r = list[0]
+	value1 := token{text1, len(name) + 2}
+	if field == "" {
+		mask = ^uint32(0)
+		if sole(&r) {
+			mask = r.Fields[0].With(0, 1<<r.Fields[0].Width-1)
+		}
+		value, err = a.word(l, &r, []token{value1})
+	} else {
+		value, err = a.word(l, &r, []token{{field + "=" + text1, len(register) + 2}})
+		if f, ok := r.Field(field); ok {
+			mask = f.With(0, 1<<f.Width-1)
+		}
+	}
+	if err != nil {
+		return r, 0, 0, placed("assignment", 1, err)
+	}
+	return r, mask, value, nil
+}

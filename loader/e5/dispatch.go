@@ -1,0 +1,81 @@
+package e5
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"anesim/loader"
+	"anesim/loader/enums"
+)
+
+// A Part is a program of the engine, a piece of a network.
+type Part struct {
+	Program   *loader.Program
+	Container []byte // as a file
+}
+
+// New makes the dispatch descriptor of a network that the engine runs in pieces: a cast to
+// the engine's layout, an inference a piece, a cast back. A piece reads what the one
+// before wrote.
+func New(build []Entry, parts ...Part) (*Program, error) {
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("a dispatch descriptor needs a program")
+	}
+	p := &Program{Build: build, Version: FormatVersion}
+	symbol := func(name string) uint32 {
+		p.Symbols = append(p.Symbols, name)
+		return uint32(len(p.Symbols) - 1)
+	}
+	add := func(kind enums.OpType, in, out []uint32, operands []Tensor, cast *Cast, inference *Inference) {
+		name := fmt.Sprintf("Op%d_%v", len(p.Sections)/2, kind)
+		o := &Operation{Name: name, Type: kind, Inputs: in, Outputs: out, Frame: name + "__arg_frame", Attrs: name + "__op_attrs"}
+		symbol(name)
+		p.Sections = append(p.Sections,
+			Section{Name: o.Frame, Kind: ArgFrame, Operation: o, Operands: operands},
+			Section{Name: o.Attrs, Kind: Attributes, Cast: cast, Inference: inference})
+	}
+	half := &Cast{From: enums.TensorFloat16, To: enums.TensorFloat16, Pack: 1}
+	first, last := parts[0].Program, parts[len(parts)-1].Program
+	host, hostTensors := tensors(first, loader.Input, symbol, "host ")
+	engine, engineTensors := tensors(first, loader.Input, symbol, "")
+	add(enums.OpTypeCast, host, engine, append(hostTensors, engineTensors...), half, nil)
+	for i, part := range parts {
+		if i > 0 {
+			engine, engineTensors = tensors(part.Program, loader.Input, symbol, "")
+		}
+		out, outTensors := tensors(part.Program, loader.Output, symbol, "")
+		add(enums.OpTypeAneInference, engine, out, append(engineTensors, outTensors...), nil, &Inference{
+			Procedure: part.Program.Procedure,
+			Hash:      fmt.Sprintf("%X", sha256.Sum256(part.Container)),
+			Symbol:    fmt.Sprintf("program_%d", i),
+			Options:   part.Program.Banner.Target,
+		})
+		engine, engineTensors = out, outTensors
+	}
+	back, backTensors := tensors(last, loader.Output, symbol, "host ")
+	add(enums.OpTypeCast, engine, back, append(engineTensors, backTensors...), half, nil)
+	return p, nil
+}
+
+// tensors names a program's ports of a direction and describes their layout.
+func tensors(p *loader.Program, d loader.Direction, symbol func(string) uint32, prefix string) ([]uint32, []Tensor) {
+	var names []uint32
+	var list []Tensor
+	for i := range p.Ports {
+		q := &p.Ports[i]
+		if q.Direction != d {
+			continue
+		}
+		names = append(names, symbol(prefix+q.Name))
+		x := Tensor{
+			Batch: uint64(q.Shape[0]), Channels: uint64(q.Shape[1]), Height: uint64(q.Shape[2]), Width: uint64(q.Shape[3]), Sequence: 1,
+			StrideBatch: q.Strides[0], StrideChannels: q.Strides[1], StrideHeight: q.Strides[2], StrideWidth: q.Strides[3],
+			Type: enums.TensorFloat16, Pack: 1,
+		}
+		for i := range q.Shape {
+			x.Dim, x.Stride = append(x.Dim, uint64(q.Shape[i])), append(x.Stride, q.Strides[i])
+		}
+		list = append(list, x)
+	}
+	return names, list
+}

@@ -1,0 +1,296 @@
+package e5
+
+import "anesim/loader/enums"
+
+// FormatVersion is that of every descriptor seen.
+const FormatVersion = 4
+
+// A SectionKind says what a section's data are; the numbers are ours (assumed).
+type SectionKind int32
+
+// Kinds of section.
+const (
+	ArgFrame   SectionKind = 1 // an operation with its operands
+	Attributes SectionKind = 2 // of the operation before
+)
+
+// String names the kind.
+func (k SectionKind) String() string {
+	switch k {
+	case ArgFrame:
+		return "argument frame"
+	case Attributes:
+		return "attributes"
+	}
+	return "kind not known"
+}
+
+// A Program is a dispatch descriptor.
+type Program struct {
+	Symbols  []string // names of operations, tensors and sections
+	Build    []Entry  // build information
+	Sections []Section
+	Version  int32
+}
+
+// An Entry is a pair of the build information.
+type Entry struct{ Key, Value string }
+
+// A Section is a part of an operation.
+type Section struct {
+	Name string
+	Kind SectionKind
+	// Of an argument frame.
+	Operation *Operation
+	Operands  []Tensor
+	// Of attributes: one of both, or Data that neither is.
+	Cast      *Cast
+	Inference *Inference
+	Data      []byte
+}
+
+// An Operation is a step of the runtime.
+type Operation struct {
+	Name            string
+	Type            enums.OpType
+	Inputs, Outputs []uint32 // indices into the symbols
+	Frame, Attrs    string   // names of its sections
+}
+
+// A Tensor is an operand's layout: extents in elements, strides in bytes.
+type Tensor struct {
+	Dim, Stride                                                            []uint64
+	Width, Height, Channels, Batch, Sequence                               uint64
+	StrideWidth, StrideHeight, StrideChannels, StrideBatch, StrideSequence uint64
+	Type                                                                   enums.TensorDataType
+	Pack                                                                   int32
+}
+
+// A Cast is the attributes of a conversion.
+type Cast struct {
+	From, To enums.TensorDataType
+	Pack     int32
+}
+
+// An Inference is the attributes of a run of the engine: the container is found by the
+// hash of its bytes.
+type Inference struct {
+	Procedure, Hash, Symbol string
+	Buffer                  uint32 // handle of the intermediate buffer
+	Options                 string // of the compiler
+}
+
+// Chain is the operations in their order.
+func (p *Program) Chain() []*Operation {
+	var chain []*Operation
+	for i := range p.Sections {
+		if o := p.Sections[i].Operation; o != nil {
+			chain = append(chain, o)
+		}
+	}
+	return chain
+}
+
+// Read reads a dispatch descriptor. An error is a *FormatError.
+func Read(file []byte) (*Program, error) {
+	t, err := root(file, 0, "dispatch descriptor")
+	if err != nil {
+		return nil, err
+	}
+	p := new(Program)
+	at, n, err := t.vector(0, 4, "symbol names")
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		to, err := t.follow(at+4*i, "symbol name")
+		if err != nil {
+			return nil, err
+		}
+		from, size, err := t.elements(to, 1, "symbol name")
+		if err != nil {
+			return nil, err
+		}
+		p.Symbols = append(p.Symbols, string(file[from:from+size]))
+	}
+	build, ok, err := t.sub(1, "build information")
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		err = build.tables(0, "build information", func(t table) error {
+			var e Entry
+			var err error
+			if e.Key, err = t.text(0, "key"); err != nil {
+				return err
+			}
+			e.Value, err = t.text(1, "value")
+			p.Build = append(p.Build, e)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = t.tables(2, "section", func(t table) error {
+		s, err := readSection(t, p)
+		p.Sections = append(p.Sections, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	version, err := t.uint32(3, "format version")
+	p.Version = int32(version)
+	if err == nil && p.Version != FormatVersion {
+		err = t.fail(int(t.Pos), "format version %d, want %d", p.Version, FormatVersion)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func readSection(t table, p *Program) (s Section, err error) {
+	if s.Name, err = t.text(0, "section name"); err != nil {
+		return s, err
+	}
+	kind, err := t.uint32(1, "section kind")
+	if err != nil {
+		return s, err
+	}
+	s.Kind = SectionKind(kind)
+	data, at, err := t.bytes(2, "section data")
+	if err != nil || data == nil {
+		return s, err
+	}
+	switch s.Kind {
+	case ArgFrame:
+		err = s.readFrame(data, t.base+at)
+	case Attributes:
+		err = s.readAttributes(data, t.base+at, p)
+	default:
+		s.Data = data
+	}
+	return s, err
+}
+
+func (s *Section) readFrame(data []byte, base int) error {
+	t, err := root(data, base, "argument frame")
+	if err != nil {
+		return err
+	}
+	o, ok, err := t.sub(0, "operation")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return t.fail(0, "argument frame %q has no operation", s.Name)
+	}
+	op := new(Operation)
+	for _, f := range []struct {
+		slot int
+		to   *string
+	}{{0, &op.Name}, {4, &op.Frame}, {5, &op.Attrs}} {
+		if *f.to, err = o.text(f.slot, "operation's name"); err != nil {
+			return err
+		}
+	}
+	kind, err := o.uint32(1, "operation's type")
+	if err != nil {
+		return err
+	}
+	if kind > 255 {
+		return o.fail(int(o.Pos), "operation type %d", kind)
+	}
+	op.Type = enums.OpType(kind)
+	if op.Inputs, err = o.uint32s(2, "inputs"); err != nil {
+		return err
+	}
+	if op.Outputs, err = o.uint32s(3, "outputs"); err != nil {
+		return err
+	}
+	s.Operation = op
+	return t.tables(1, "operand", func(t table) error {
+		d, ok, err := t.sub(0, "tensor descriptor")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return t.fail(int(t.Pos), "operand of %q has no descriptor", s.Name)
+		}
+		x, err := readTensor(d)
+		s.Operands = append(s.Operands, x)
+		return err
+	})
+}
+
+// numbers are the fields of a tensor that are one number each, by slot.
+func (x *Tensor) numbers() []*uint64 {
+	return []*uint64{
+		2: &x.Width, 3: &x.Height, 4: &x.Channels, 5: &x.Batch, 6: &x.Sequence,
+		7: &x.StrideWidth, 8: &x.StrideHeight, 9: &x.StrideChannels, 10: &x.StrideBatch, 11: &x.StrideSequence,
+	}
+}
+
+func readTensor(t table) (x Tensor, err error) {
+	if x.Dim, err = t.uint64s(0, "extents"); err != nil {
+		return x, err
+	}
+	if x.Stride, err = t.uint64s(1, "strides"); err != nil {
+		return x, err
+	}
+	for slot, to := range x.numbers() {
+		if to == nil {
+			continue
+		}
+		if *to, err = t.uint64(slot, "tensor descriptor"); err != nil {
+			return x, err
+		}
+	}
+	kind, err := t.uint32(12, "storage type")
+	if err != nil {
+		return x, err
+	}
+	pack, err := t.uint32(13, "component pack")
+	x.Type, x.Pack = enums.TensorDataType(kind), int32(pack)
+	return x, err
+}
+
+// readAttributes reads the attributes of the operation in the section before.
+func (s *Section) readAttributes(data []byte, base int, p *Program) error {
+	var op *Operation
+	if n := len(p.Sections); n > 0 {
+		op = p.Sections[n-1].Operation
+	}
+	if op == nil || op.Attrs != s.Name || op.Type != enums.OpTypeCast && op.Type != enums.OpTypeAneInference {
+		s.Data = data
+		return nil
+	}
+	t, err := root(data, base, "attributes")
+	if err != nil {
+		return err
+	}
+	if op.Type == enums.OpTypeCast {
+		var v [3]uint32
+		for slot := range v {
+			if v[slot], err = t.uint32(slot, "cast"); err != nil {
+				return err
+			}
+		}
+		s.Cast = &Cast{enums.TensorDataType(v[0]), enums.TensorDataType(v[1]), int32(v[2])}
+		return nil
+	}
+	a := new(Inference)
+	for _, f := range []struct {
+		slot int
+		to   *string
+	}{{0, &a.Procedure}, {1, &a.Hash}, {2, &a.Symbol}, {4, &a.Options}} {
+		if *f.to, err = t.text(f.slot, "inference"); err != nil {
+			return err
+		}
+	}
+	a.Buffer, err = t.uint32(3, "inference")
+	s.Inference = a
+	return err
+}

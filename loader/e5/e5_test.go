@@ -1,0 +1,202 @@
+package e5
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/loader"
+	"anesim/loader/enums"
+	"anesim/loader/lower"
+)
+
+// seven are as many pairs as the documents' sample has.
+func seven() []Entry {
+	return []Entry{
+		{"built-for-profiling", "false"}, {"input-file-path", "model.mil"}, {"component-compiler", "1"},
+		{"component-runtime", "1"}, {"component-engine", "1"}, {"on-device-compilation", "true"}, {"platform", "h13g"},
+	}
+}
+
+func part(t testing.TB, l lower.Layer) Part {
+	t.Helper()
+	p, err := lower.Lower(l, lower.Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Part{p, p.Bytes()}
+}
+
+func product(k int) lower.Layer {
+	return lower.Layer{Op: lower.Linear, In: lower.Shape{N: 1, C: 1, H: 1, W: k}, Columns: k}
+}
+
+func dispatch(t testing.TB, parts ...Part) []byte {
+	t.Helper()
+	p, err := New(seven(), parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Bytes()
+}
+
+// TestDispatch writes a descriptor as the documents describe one and reads it.
+func TestDispatch(t *testing.T) {
+	whole := part(t, product(64))
+	file := dispatch(t, whole)
+	at := binary.LittleEndian.Uint32(file)
+	table := int64(at) - int64(int32(binary.LittleEndian.Uint32(file[at:])))
+	if tag := file[table:][:12]; !bytes.Equal(tag, []byte{0x0c, 0, 0x14, 0, 4, 0, 8, 0, 12, 0, 16, 0}) {
+		t.Errorf("root's virtual table % x", tag)
+	}
+	p, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Build) != 7 || len(p.Sections) != 6 || p.Version != 4 {
+		t.Errorf("%d pairs, %d sections, version %d", len(p.Build), len(p.Sections), p.Version)
+	}
+	var kinds []enums.OpType
+	for _, o := range p.Chain() {
+		kinds = append(kinds, o.Type)
+	}
+	if diff := cmp.Diff([]enums.OpType{enums.OpTypeCast, enums.OpTypeAneInference, enums.OpTypeCast}, kinds); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := p.Sections[3].Inference.Hash, fmt.Sprintf("%X", sha256.Sum256(whole.Container)); got != want {
+		t.Errorf("container %s, want %s", got, want)
+	}
+	if x := p.Sections[0].Operands[0]; x.Width != 64 || x.StrideWidth != 2 || x.Type != enums.TensorFloat16 {
+		t.Errorf("operand %+v", x)
+	}
+	if !bytes.Equal(p.Bytes(), file) {
+		t.Error("the written descriptor differs from the read one")
+	}
+	var u *loader.UnsupportedError
+	if _, err := loader.Read("x.e5", bytes.NewReader(file), int64(len(file))); !errors.As(err, &u) || !strings.Contains(err.Error(), "dispatch descriptor") {
+		t.Errorf("as a program: %v", err)
+	}
+}
+
+// TestSize: neither the shape nor the depth changes the size, the number of pieces does.
+func TestSize(t *testing.T) {
+	small, large := dispatch(t, part(t, product(64))), dispatch(t, part(t, product(256)))
+	if len(small) != len(large) {
+		t.Errorf("K = 64 takes %d bytes, K = 256 %d", len(small), len(large))
+	}
+	deep := part(t, product(64))
+	deep.Container = append(deep.Container, make([]byte, 0x4000)...)
+	if n := len(dispatch(t, deep)); n != len(small) {
+		t.Errorf("a deeper graph takes %d bytes, not %d", n, len(small))
+	}
+	piece := part(t, product(64))
+	three, err := New(seven(), piece, piece, piece)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, o := range three.Chain() {
+		if o.Type == enums.OpTypeAneInference {
+			n++
+		}
+	}
+	if n != 3 || len(three.Bytes()) <= len(small) {
+		t.Errorf("three pieces have %d inferences in %d bytes", n, len(three.Bytes()))
+	}
+	if _, err := New(nil); err == nil {
+		t.Error("a descriptor of no program was made")
+	}
+}
+
+// TestMalformed breaks every word of a descriptor in turn and every rule somewhere.
+func TestMalformed(t *testing.T) {
+	file := dispatch(t, part(t, product(64)))
+	whats := make(map[string]bool)
+	try := func(b []byte) {
+		p, err := Read(b)
+		var f *FormatError
+		switch {
+		case err == nil:
+			if _, err := Read(p.Bytes()); err != nil {
+				t.Errorf("what was written is not read: %v", err)
+			}
+		case !errors.As(err, &f) || p != nil || f.Off < 0 || f.Off > len(b):
+			t.Errorf("program %v, error %v", p != nil, err)
+		default:
+			for _, w := range []string{"leaves the buffer", "virtual table", "stands outside", "elements", "has no operation",
+				"has no descriptor", "format version", "operation type", "more than 16 times"} {
+				whats[w] = whats[w] || strings.Contains(f.What, w)
+			}
+		}
+	}
+	for at := 0; at+4 <= len(file); at += 2 {
+		for _, v := range []uint32{0, 1, 4, 0xffff, 0x7fffffff, 0xffffffff, uint32(len(file)), 0xfffffff0} {
+			b := bytes.Clone(file)
+			binary.LittleEndian.PutUint32(b[at:], v)
+			try(b)
+			b = bytes.Clone(file)
+			binary.LittleEndian.PutUint16(b[at:], uint16(v))
+			try(b)
+		}
+		try(file[:at])
+	}
+	for w, seen := range whats {
+		if !seen && w != "more than 16 times" {
+			t.Errorf("no broken word gives %q", w)
+		}
+	}
+}
+
+// TestMutations reads many broken descriptors without a panic.
+func TestMutations(t *testing.T) {
+	file := dispatch(t, part(t, product(64)))
+	r := rand.New(rand.NewPCG(4, 23))
+	n := 100_000
+	if testing.Short() {
+		n = 5_000
+	}
+	for range n {
+		b := bytes.Clone(file)
+		for range 1 + r.IntN(6) {
+			at := r.IntN(len(b) - 4)
+			switch r.IntN(3) {
+			case 0:
+				b[at] = byte(r.Uint32())
+			case 1:
+				binary.LittleEndian.PutUint32(b[at&^3:], r.Uint32N(uint32(2*len(b))))
+			case 2:
+				copy(b[at:], b[r.IntN(len(b)):])
+			}
+		}
+		if _, err := Read(b); err != nil {
+			var f *FormatError
+			if !errors.As(err, &f) {
+				t.Fatalf("%T %v", err, err)
+			}
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(dispatch(f, part(f, product(64))))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		p, err := Read(file)
+		if err != nil {
+			return
+		}
+		again, err := Read(p.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again.Bytes(), p.Bytes()) {
+			t.Error("what is written twice differs")
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package lower
+
+import (
+	"math"
+	"slices"
+
+	"github.com/x448/float16"
+)
+
+// Define computes the network in float64, every layer rounded to fp16.
+func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
+	v := map[string][]float64{}
+	read := func(h []float16.Float16) []float64 {
+		f := make([]float64, len(h))
+		for i := range h {
+			f[i] = float64(h[i].Float32())
+		}
+		return f
+	}
+	for _, t := range b.Net.Inputs {
+		v[t.Name] = read(t.Values)
+		if t.Values == nil {
+			v[t.Name] = read(in[t.Name])
+		}
+	}
+	for i := range b.Net.Nodes {
+		n := &b.Net.Nodes[i]
+		l, w := &n.Part.layer, &n.Part.weights
+		x := v[n.Inputs[0]]
+		out := n.Part.out
+		y := make([]float64, out.Elements())
+		rows := func(f func(x, y []float64)) {
+			for at := 0; at < len(x); at += l.In.W {
+				f(x[at:at+l.In.W], y[at:at+l.In.W])
+			}
+		}
+		switch l.Op {
+		case Linear:
+			for r := range len(x) / l.In.W {
+				for c := range l.Columns {
+					sum := 0.0
+					for k := range l.In.W {
+						sum += x[r*l.In.W+k] * float64(w.Filter[c*l.In.W+k].Float32())
+					}
+					y[r*l.Columns+c] = sum
+				}
+			}
+		case MatMul:
+			z := v[n.Inputs[1]]
+			for h := range l.In.C {
+				for r := range l.In.H {
+					for c := range l.Columns {
+						sum := 0.0
+						for k := range l.In.W {
+							sum += x[(h*l.In.H+r)*l.In.W+k] * z[(h*l.In.W+k)*l.Columns+c]
+						}
+						y[(h*l.In.H+r)*l.Columns+c] = sum
+					}
+				}
+			}
+		case Transpose:
+			s := l.In
+			for g := range s.N {
+				for c := range s.C {
+					for k := range s.W {
+						y[(g*s.W+k)*s.C+c] = x[(g*s.C+c)*s.W+k]
+					}
+				}
+			}
+		case Add, Mul:
+			for k := range y {
+				z := 0.0
+				if l.Second == Scalar {
+					z = float64(w.Second[0].Float32())
+				} else {
+					other := v[n.Inputs[1]]
+					z = other[k%len(other)]
+				}
+				if y[k] = x[k] + z; l.Op == Mul {
+					y[k] = x[k] * z
+				}
+			}
+		case ReLU, GELU, Tanh, Sigmoid, SiLU:
+			for k := range y {
+				y[k] = map[Op]func(float64) float64{
+					ReLU:    func(x float64) float64 { return max(x, 0) },
+					GELU:    func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) },
+					Tanh:    math.Tanh,
+					Sigmoid: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+					SiLU:    func(x float64) float64 { return x / (1 + math.Exp(-x)) },
+				}[l.Op](x[k])
+			}
+		case LayerNorm:
+			rows(func(x, y []float64) {
+				mean, spread := 0.0, 0.0
+				for _, a := range x {
+					mean += a / float64(len(x))
+				}
+				for _, a := range x {
+					spread += (a - mean) * (a - mean) / float64(len(x))
+				}
+				for k, a := range x {
+					y[k] = (a - mean) / math.Sqrt(spread+float64(l.Epsilon))
+				}
+			})
+		case Softmax:
+			rows(func(x, y []float64) {
+				top, sum := slices.Max(x), 0.0
+				for k, a := range x {
+					y[k] = math.Exp(a - top)
+					sum += y[k]
+				}
+				for k := range y {
+					y[k] /= sum
+				}
+			})
+		default:
+			b.t.Fatalf("no definition of %v", l.Op)
+		}
+		v[n.Output] = y
+	}
+	return v[b.Net.Outputs[0]]
+}

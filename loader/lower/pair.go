@@ -1,0 +1,125 @@
+package lower
+
+import "anesim/hw/regs"
+
+// pair folds a rectifier or a table into the layer before it, which applies it on its way
+// out, or a rectifier into the addition behind it, which does it on its way in: x +
+// relu(x) is one task (1/1). That a table rides on a convolution as it does on a matrix
+// product (5/5) is inferred. It returns nil where node i and the one behind it do not fold.
+func (f *folder) pair(i int) *folded {
+	if i+1 >= len(f.net.Nodes) {
+		return nil
+	}
+	a, b := &f.net.Nodes[i], &f.net.Nodes[i+1]
+	if a.Part == nil || b.Part == nil || f.readers[a.Output] != 1 {
+		return nil
+	}
+	l, m := a.Part.layer, b.Part.layer
+	into := i
+	var part *Part
+	switch {
+	case m.Op == ReLU && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
+		part = a.Part.rectified()
+	case m.Op.plainTable() && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
+		part = a.Part.tabled(b.Part.weights.Table)
+	case l.Op == ReLU && m.Op == Add && m.Second == Runtime && m.SecondShape == m.In && l.In == m.In &&
+		len(b.Inputs) == 2 && b.Inputs[0] == a.Inputs[0] && b.Inputs[1] == a.Output:
+		m.Second, m.SecondReLU = Itself, true
+		part, _ = NewPart(m, Weights{})
+		into = i + 1
+	}
+	if part == nil || len(part.inputs) != len(a.Part.inputs) {
+		return nil
+	}
+	return &folded{
+		part: part, inputs: a.Inputs, output: b.Output,
+		nodes: []int{into}, runs: []Run{{0, len(part.plan.tasks)}},
+		none: map[int]int{i + i + 1 - into: into},
+	}
+}
+
+// rectified is the part with ReLU on its result, nil where its tasks cannot do that.
+func (q *Part) rectified() *Part {
+	q.once.Do(func() {
+		l := q.layer
+		l.Activation = ReLU
+		if p, err := NewPart(l, q.weights); err == nil && len(p.plan.tasks) == len(q.plan.tasks) {
+			q.relu = p
+		}
+	})
+	return q.relu
+}
+
+// plainTable reports whether an activation is one table and nothing else, so that it may
+// follow a multiply-accumulate.
+func (o Op) plainTable() bool {
+	switch o {
+	case Exp, Rsqrt, Log, HardSwish, LogicalNot:
+		return false // scaled, biased or multiplied beside the table
+	}
+	return o.activates() && o.Tables() == 1
+}
+
+// tabled is the part with a table behind its multiply-accumulates, nil where its result
+// is not theirs. Every lane has the table ahead of its weights.
+func (q *Part) tabled(table []byte) *Part {
+	if len(table) != tableBytes {
+		return nil
+	}
+	products := 0
+	for _, t := range q.plan.tasks {
+		m := t.g.NE.MACCfg
+		switch {
+		case t.planar() || t.kernelFrom != nil || t.g.NE.KernelCfg.Sparse() || t.h.KernelBases.KBE0() && t.h.KernelBases.KBase0() != regs.BARWeights:
+			return nil
+		case m.OpMode() == regs.PassThrough && !t.g.DestinationOn():
+		case m.OpMode() != regs.MultiplyAccumulate || m.NonlinearMode() != regs.NoActivation ||
+			!t.g.DestinationOn() || t.h.Bases.WBase() != q.surface:
+			return nil
+		default:
+			products++
+		}
+	}
+	if products == 0 {
+		return nil
+	}
+	at := spots{}
+	for i := range at {
+		at[i].bar = uint32(i)
+	}
+	p := *q.plan
+	p.tasks, p.constants = q.place(&at), nil
+	moved := map[uint32]int{} // blocks of coefficients by their place without the table
+	for _, t := range p.tasks {
+		if t.g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
+			continue
+		}
+		d := &t.g.KernelDMASrc
+		first := d.CoeffBaseAddr[0].Bytes()
+		base, ok := moved[first]
+		if !ok {
+			base = len(p.constants)
+			moved[first] = base
+		}
+		var lanes []lane
+		size := 0
+		for i, c := range d.CoeffDMAConfig {
+			if !c.En() {
+				continue
+			}
+			from, n := int(d.CoeffBaseAddr[i].Bytes()), int(d.CoeffBfrSize[i].Bytes())
+			lanes = append(lanes, lane{size, tableBytes + n})
+			size += tableBytes + n
+			if !ok {
+				p.constants = append(append(p.constants, table...), q.plan.constants[from:from+n]...)
+			}
+		}
+		t.kernel(base, lanes)
+		t.activate(regs.ActivationTable)
+		t.table = table
+	}
+	if p.tasks.err() != nil {
+		return nil
+	}
+	return &Part{layer: q.layer, weights: q.weights, plan: &p, inputs: q.inputs, out: q.out, surface: q.surface}
+}

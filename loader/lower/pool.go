@@ -1,0 +1,135 @@
+package lower
+
+// No program shows a pooling window, a stride above 3 or a transposed convolution. What
+// stands here makes the same values of what programs show: views by DMA strides, planar
+// maxima, exchanges, stride 1 (inferred).
+
+// pool is a maximum over windows: over the rows of each, then over its columns with
+// columns as rows.
+//
+//	x --max of shifted rows--> scratch --exchange--> columns as rows
+//	  --max of shifted rows--> scratch --exchange--> y
+func (p *plan) pool() error {
+	l := p.layer
+	w, out := l.Window, l.Out()
+	x, y := p.input("x", l.In), p.output("y", out)
+	rows := l.In
+	rows.H = out.H
+	turned := Shape{rows.N, rows.C, rows.W, rows.H}
+	columns := turned
+	columns.H = out.W
+	if w.Kw == 1 && w.Sx == 1 {
+		return p.rowMaxima(l.In, out.H, w.Kh, w.Sy, w.Py, x, y)
+	}
+	high, exchanged, both := x, p.intermediate(turned), p.intermediate(columns)
+	if w.Kh > 1 || w.Sy > 1 {
+		high = p.intermediate(rows)
+		if err := p.rowMaxima(l.In, out.H, w.Kh, w.Sy, w.Py, x, high); err != nil {
+			return err
+		}
+	}
+	if err := p.turnRows(rows, high, exchanged); err != nil {
+		return err
+	}
+	if err := p.rowMaxima(turned, out.W, w.Kw, w.Sx, w.Px, exchanged, both); err != nil {
+		return err
+	}
+	return p.turnRows(columns, both, y)
+}
+
+// turnRows makes rows columns and columns rows.
+func (p *plan) turnRows(s Shape, x, y memory) error {
+	l := Unary(Transpose, s)
+	l.Order = [3]Axes{AxisC, AxisW, AxisH}
+	return p.pieces(piece{l, &Weights{}, ports{"x": x, "y": y}})
+}
+
+// rowMaxima makes each of n rows the largest of k, stride rows further on each time; the
+// first window begins before rows above the first one. A window's first row is copied, the
+// others join it.
+func (p *plan) rowMaxima(in Shape, n, k, stride, before int, x, y memory) error {
+	begin, end := 0, 0 // rows that have a value
+	one := func(tap, first, last int, join bool) error {
+		if first >= last {
+			return nil
+		}
+		s := in
+		s.H = last - first
+		from, to := x, y
+		from.base += (first*stride + tap - before) * x.row
+		from.row *= stride
+		to.base += first * y.row
+		if join {
+			return p.pieces(piece{Binary(Max, s, s), &Weights{}, ports{"x": to, "z": from, "y": to}})
+		}
+		return p.pieces(piece{Layer{Op: Slice, In: s, Size: s}, &Weights{}, ports{"x": from, "y": to}})
+	}
+	// From the tap on the first row outwards the rows with a value stay together.
+	order := []int{before}
+	for d := 1; d < k; d++ {
+		for _, tap := range [...]int{before + d, before - d} {
+			if tap >= 0 && tap < k {
+				order = append(order, tap)
+			}
+		}
+	}
+	for _, tap := range order {
+		// Rows whose window has this tap inside the tensor.
+		first := max(0, (before-tap+stride-1)/stride)
+		last := min(n, (in.H-1-tap+before+stride)/stride)
+		if in.H-1-tap+before < 0 || first >= last {
+			continue
+		}
+		if begin == end {
+			begin, end = first, first
+		}
+		joinFirst, joinLast := max(first, begin), min(last, end)
+		if err := one(tap, joinFirst, joinLast, true); err != nil {
+			return err
+		}
+		if err := one(tap, first, min(last, begin), false); err != nil {
+			return err
+		}
+		if err := one(tap, max(first, end), last, false); err != nil {
+			return err
+		}
+		begin, end = min(begin, first), max(end, last)
+	}
+	if begin != 0 || end != n {
+		return p.layer.wrong("a window that holds no row of the input")
+	}
+	return nil
+}
+
+// longStride convolves without the stride, takes every so many rows by the DMA's strides
+// and exchanges rows and columns on the way, twice.
+func (p *plan) longStride() error {
+	l := *p.layer
+	w := l.Window
+	x, out := p.input("x", l.In), l.Out()
+	y := p.output("y", out)
+	near := func(stride int) int {
+		if stride > MaxStride {
+			return 1
+		}
+		return stride
+	}
+	l.Window.Sy, l.Window.Sx = near(w.Sy), near(w.Sx)
+	every, columns := w.Sy/l.Window.Sy, w.Sx/l.Window.Sx
+	all := l.Out()
+	dense := p.intermediate(all)
+	rows := all
+	rows.H = out.H
+	turned := Shape{all.N, all.C, all.W, out.H}
+	exchanged := p.intermediate(turned)
+	if err := p.pieces(piece{l, p.weights, ports{"x": x, "y": dense}}); err != nil {
+		return err
+	}
+	dense.row *= every
+	if err := p.turnRows(rows, dense, exchanged); err != nil {
+		return err
+	}
+	exchanged.row *= columns
+	turned.H = out.W
+	return p.turnRows(turned, exchanged, y)
+}

@@ -1,0 +1,349 @@
+package lower_test
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+
+	. "anesim/loader/lower"
+	"anesim/loader/network"
+)
+
+var layers = flag.Int("layers", 150, "random layers of TestAnyLayerValues")
+
+// unaries are the functions of one input: what they compute, from where to where they are
+// tried, and how far a table may be from it, absolutely or of the value where that is
+// above 1.
+var unaries = map[Op]struct {
+	f         func(l Layer, v float64) float64
+	low, high float64
+	error     float64
+}{
+	ReLU:        {func(_ Layer, v float64) float64 { return max(v, 0) }, -4, 4, 0},
+	Sigmoid:     {func(_ Layer, v float64) float64 { return 1 / (1 + math.Exp(-v)) }, -8, 8, 0.004},
+	Tanh:        {func(_ Layer, v float64) float64 { return math.Tanh(v) }, -4, 4, 0.003},
+	GELU:        {func(_ Layer, v float64) float64 { return v / 2 * math.Erfc(-v/math.Sqrt2) }, -4, 4, 0.007},
+	SiLU:        {func(_ Layer, v float64) float64 { return v / (1 + math.Exp(-v)) }, -8, 8, 0.016},
+	Exp:         {func(_ Layer, v float64) float64 { return math.Exp(v) }, -5, 5, 0.004},
+	Sqrt:        {func(_ Layer, v float64) float64 { return math.Sqrt(v) }, 0.01, 90, 0.002},
+	Rsqrt:       {func(l Layer, v float64) float64 { return 1 / math.Sqrt(v+float64(l.Epsilon)) }, 0.01, 90, 0.004},
+	Abs:         {func(_ Layer, v float64) float64 { return math.Abs(v) }, -90, 90, 0},
+	Square:      {func(_ Layer, v float64) float64 { return v * v }, -90, 90, 0.001},
+	Cube:        {func(_ Layer, v float64) float64 { return v * v * v }, -9, 9, 0.002},
+	LeakyReLU:   {func(l Layer, v float64) float64 { return max(v, 0) + float64(l.Alpha)*min(v, 0) }, -9, 9, 0.002},
+	ReLU6:       {func(_ Layer, v float64) float64 { return min(max(v, 0), 6) }, -9, 9, 0},
+	Clip:        {func(l Layer, v float64) float64 { return min(max(v, float64(l.Low)), float64(l.High)) }, -9, 9, 0.001},
+	ELU:         {func(l Layer, v float64) float64 { return max(v, 0) + float64(l.Alpha)*math.Expm1(min(v, 0)) }, -7, 7, 0.02},
+	SELU:        {func(_ Layer, v float64) float64 { return 1.0507 * (max(v, 0) + 1.67326*math.Expm1(min(v, 0))) }, -7, 7, 0.03},
+	HardSigmoid: {func(_ Layer, v float64) float64 { return min(max(v/6+0.5, 0), 1) }, -5, 5, 0.002},
+	HardSwish:   {func(_ Layer, v float64) float64 { return v * min(max(v/6+0.5, 0), 1) }, -5, 5, 0.004},
+	Softplus:    {func(_ Layer, v float64) float64 { return math.Log1p(math.Exp(v)) }, -8, 8, 0.02},
+	Softsign:    {func(_ Layer, v float64) float64 { return v / (1 + math.Abs(v)) }, -7, 7, 0.02},
+	Sign: {func(_ Layer, v float64) float64 {
+		if v == 0 {
+			return 0
+		}
+		return math.Copysign(1, v)
+	}, -9, 9, 0},
+	Ceil:    {func(_ Layer, v float64) float64 { return math.Ceil(v) }, -90, 90, 0},
+	Floor:   {func(_ Layer, v float64) float64 { return math.Floor(v) }, -90, 90, 0},
+	Frac:    {func(_ Layer, v float64) float64 { return v - math.Trunc(v) }, -90, 90, 0.001},
+	Log:     {func(_ Layer, v float64) float64 { return math.Log(v) }, 0.01, 900, 0.003},
+	Inverse: {func(l Layer, v float64) float64 { return 1 / (v + float64(l.Epsilon)) }, 0.1, 90, 0.002},
+	Sin:     {func(_ Layer, v float64) float64 { return math.Sin(v) }, -3, 3, 0.02},
+	Cos:     {func(_ Layer, v float64) float64 { return math.Cos(v) }, -3, 3, 0.02},
+	Atan:    {func(_ Layer, v float64) float64 { return math.Atan(v) }, -30, 30, 0.04},
+	Erf:     {func(_ Layer, v float64) float64 { return math.Erf(v) }, -3, 3, 0.004},
+}
+
+// within are n values from low to high with few bits.
+func within(r *rand.Rand, n int, low, high float64) []float16.Float16 {
+	h := make([]float16.Float16, n)
+	for i := range h {
+		h[i] = float16.Fromfloat32(float32(low + (high-low)*float64(r.IntN(257))/256))
+	}
+	return h
+}
+
+// small is a shape of a few thousand elements; each axis is 1 now and then.
+func small(r *rand.Rand) Shape {
+	side := func(most int) int {
+		if r.IntN(4) == 0 {
+			return 1
+		}
+		return 1 + r.IntN(most)
+	}
+	s := Shape{1 + r.IntN(2), side(40), side(14), side(40)}
+	switch r.IntN(8) {
+	case 0:
+		s.W = 100 + r.IntN(200)
+		s.H = side(4)
+	case 1:
+		s.C, s.H = 1, 190+r.IntN(20)
+	}
+	return s
+}
+
+// aLayer is a random layer with the values it carries, its inputs, what it computes and
+// how near the program has to come.
+func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+	s := small(r)
+	in = map[string][]float16.Float16{}
+	tolerance = 0.004
+	x := func() tensor { return tensor{s, floats(in["x"])} }
+	switch r.IntN(9) {
+	case 0, 1:
+		var ops []Op
+		for op := Op(1); op.String() != fmt.Sprintf("Op(%d)", uint8(op)); op++ {
+			if _, ok := unaries[op]; ok {
+				ops = append(ops, op)
+			}
+		}
+		l = Unary(ops[r.IntN(len(ops))], s)
+		l.Alpha, l.Low, l.High, l.Epsilon = 0.25, -1.5, 2.5, 0.5
+		u := unaries[l.Op]
+		in["x"] = within(r, s.Elements(), u.low, u.high)
+		return l, w, in, func(Weights) []float64 {
+			return each(s, func(n, c, h, w int) float64 { return u.f(l, x().at(n, c, h, w)) })
+		}, u.error + 0.0006
+	case 2, 3:
+		ops := []Op{Add, Sub, Mul, Max, Min, RealDiv, Average}
+		l = Layer{Op: ops[r.IntN(len(ops))], In: s, SecondShape: s, Second: SecondKind(r.IntN(3))}
+		if r.IntN(2) == 0 {
+			l.Activation = ReLU
+		}
+		if l.Second == Scalar && (l.Op == Max || l.Op == Min) {
+			l.Activation = 0
+		}
+		in["x"] = halves(r, s.Elements())
+		second := l.SecondShape
+		switch l.Second {
+		case Runtime:
+			for _, a := range []*int{&l.SecondShape.C, &l.SecondShape.H, &l.SecondShape.W} {
+				if r.IntN(2) == 0 {
+					*a = 1
+				}
+			}
+			second = l.SecondShape
+			in["z"] = within(r, second.Elements(), 0.5, 2)
+		case Constant:
+			second = Shape{1, s.C, 1, 1}
+			w.Second = within(r, s.C, 0.5, 2)
+		case Scalar:
+			second = Shape{1, 1, 1, 1}
+			w.Second = within(r, 1, 0.5, 2)
+		}
+		return l, w, in, func(w Weights) []float64 {
+			z := tensor{second, floats(in["z"])}
+			if l.Second != Runtime {
+				z.v = floats(w.Second)
+			}
+			a := x()
+			return each(s, func(n, c, h, w int) float64 {
+				p, q := a.at(n, c, h, w), z.at(n, c, h, w)
+				v := map[Op]float64{Add: p + q, Sub: p - q, Mul: p * q, Max: max(p, q), Min: min(p, q), RealDiv: p / q, Average: (p + q) / 2}[l.Op]
+				if l.Activation == ReLU {
+					v = max(v, 0)
+				}
+				return v
+			})
+		}, tolerance
+	case 4:
+		ops := []Op{ReduceSum, ReduceMean, ReduceMax, ReduceMin}
+		l = Reduction(ops[r.IntN(len(ops))], s, Axes(1+r.IntN(7)))
+		in["x"] = halves(r, s.Elements())
+		return l, w, in, func(Weights) []float64 { return gathered(l, x()) }, 0.01
+	case 5:
+		l = Reduction(Softmax, s, Axes(1<<r.IntN(3)))
+		tolerance = 0.01
+		if r.IntN(2) == 0 {
+			axes := []Axes{AxisC, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}
+			l = Reduction(LayerNorm, s, axes[r.IntN(len(axes))])
+			l.Epsilon = 0.01
+			tolerance = 0.03
+		}
+		in["x"] = halves(r, s.Elements())
+		return l, w, in, func(Weights) []float64 { return gathered(l, x()) }, tolerance
+	case 6:
+		orders := [][3]Axes{
+			{AxisC, AxisH, AxisW}, {AxisC, AxisW, AxisH}, {AxisH, AxisC, AxisW},
+			{AxisH, AxisW, AxisC}, {AxisW, AxisC, AxisH}, {AxisW, AxisH, AxisC},
+		}
+		in["x"] = halves(r, s.Elements())
+		if r.IntN(3) == 0 {
+			s.W = roundTo(s.W, 32)
+			l = Unary(Tile, s)
+			l.Reps = Shape{1 + r.IntN(2), 1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(2)}
+			in["x"] = halves(r, s.Elements())
+			return l, w, in, func(Weights) []float64 {
+				a := x()
+				return each(l.Out(), func(n, c, h, w int) float64 { return a.at(n%s.N, c%s.C, h%s.H, w%s.W) })
+			}, 0
+		}
+		l = Unary(Transpose, s)
+		l.Order = orders[r.IntN(len(orders))]
+		return l, w, in, func(Weights) []float64 {
+			a := x()
+			return each(l.Out(), func(n, c, h, w int) float64 {
+				at := map[Axes]int{l.Order[0]: c, l.Order[1]: h, l.Order[2]: w}
+				return a.at(n, at[AxisC], at[AxisH], at[AxisW])
+			})
+		}, 0
+	case 7:
+		return windowed(r)
+	}
+	// Products with either side turned.
+	m, k, n := 1+r.IntN(40), 32*(1+r.IntN(3)), 1+r.IntN(60)
+	l = Product(m, k, n, SecondKind(r.IntN(2)))
+	l.TransposeX = r.IntN(2) == 0
+	l.TransposeY = l.Second == Runtime && r.IntN(2) == 0
+	in["x"] = halves(r, m*k)
+	right := halves(r, k*n)
+	if l.Second == Runtime {
+		in["z"] = right
+	} else {
+		w.Filter = right
+	}
+	return l, w, in, func(Weights) []float64 {
+		a, b := floats(in["x"]), floats(right)
+		return each(l.Out(), func(_, _, h, w int) float64 {
+			sum := 0.0
+			for i := range k {
+				p, q := a[h*k+i%k], b[i*n+w]
+				if l.TransposeX {
+					p = a[i*m+h]
+				}
+				if l.TransposeY {
+					q = b[w*k+i]
+				}
+				sum += p * q
+			}
+			return sum
+		})
+	}, 0.02
+}
+
+func roundTo(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// windowed is a convolution with dilation, long strides or padding beyond its window, a
+// transposed one, or a maximum over windows.
+func windowed(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+	s := Shape{1, 1 + r.IntN(12), 6 + r.IntN(12), 6 + r.IntN(24)}
+	k, d := 1+r.IntN(3), 1+r.IntN(3)
+	win := Window{Kh: k, Kw: 1 + r.IntN(3), Sy: 1 + r.IntN(6), Sx: 1 + r.IntN(6)}
+	in = map[string][]float16.Float16{"x": halves(r, s.Elements())}
+	x := tensor{s, floats(in["x"])}
+	switch r.IntN(3) {
+	case 0:
+		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
+		l = Layer{Op: Pool, In: s, Window: win}
+		return l, w, in, func(Weights) []float64 {
+			return each(l.Out(), func(n, c, h, w int) float64 {
+				top := math.Inf(-1)
+				for y := range win.Kh {
+					for z := range win.Kw {
+						a, b := h*win.Sy+y-win.Py, w*win.Sx+z-win.Px
+						if a >= 0 && b >= 0 && a < s.H && b < s.W {
+							top = max(top, x.at(n, c, a, b))
+						}
+					}
+				}
+				return top
+			})
+		}, 0
+	case 1:
+		win.Sy, win.Sx = 1+r.IntN(3), 1+r.IntN(3)
+		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
+		l = Conv(s, 1+r.IntN(20), win)
+		l.Op, l.Bias = Deconvolution, r.IntN(2) == 0
+		w.Filter = halves(r, l.Cout*s.C*win.Kh*win.Kw)
+		if l.Bias {
+			w.Bias = halves(r, l.Cout)
+		}
+		return l, w, in, func(w Weights) []float64 {
+			f, bias := floats(w.Filter), floats(w.Bias)
+			out := l.Out()
+			v := tensor{out, each(out, func(_, c, _, _ int) float64 {
+				if l.Bias {
+					return bias[c]
+				}
+				return 0
+			})}
+			for c := range out.C {
+				for i := range s.C {
+					for h := range s.H {
+						for z := range s.W {
+							for y := range win.Kh {
+								for q := range win.Kw {
+									a, b := h*win.Sy+y-win.Py, z*win.Sx+q-win.Px
+									if a >= 0 && b >= 0 && a < out.H && b < out.W {
+										v.v[(c*out.H+a)*out.W+b] += x.at(0, i, h, z) * f[((c*s.C+i)*win.Kh+y)*win.Kw+q]
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+			return v.v
+		}, 0.01
+	}
+	taps := win
+	win = win.Dilated(d)
+	win.Kh, win.Kw = min(win.Kh, 31), min(win.Kw, 31)
+	win.Py, win.Qy, win.Px, win.Qx = r.IntN(5), r.IntN(5), r.IntN(5), r.IntN(5)
+	if s.H+win.Py+win.Qy < win.Kh || s.W+win.Px+win.Qx < win.Kw {
+		s.H, s.W = 20, 20
+		in["x"] = halves(r, s.Elements())
+		x = tensor{s, floats(in["x"])}
+	}
+	l = Conv(s, 1+r.IntN(20), win)
+	l.Dilation = d
+	w.Filter, w.Dense = halves(r, l.Cout*s.C*taps.Kh*taps.Kw), true
+	return l, w, in, func(w Weights) []float64 {
+		f := floats(w.Filter)
+		return each(l.Out(), func(n, c, h, w int) float64 {
+			sum := 0.0
+			for i := range s.C {
+				for y := range taps.Kh {
+					for z := range taps.Kw {
+						a, b := h*win.Sy+y*d-win.Py, w*win.Sx+z*d-win.Px
+						if a >= 0 && b >= 0 && a < s.H && b < s.W {
+							sum += x.at(n, i, a, b) * f[((c*s.C+i)*taps.Kh+y)*taps.Kw+z]
+						}
+					}
+				}
+			}
+			return sum
+		})
+	}, 0.01
+}
+
+// TestAnyLayerValues compares random layers over every operation, axis and form with
+// their plain definition in float64.
+func TestAnyLayerValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 4))
+	failed := 0
+	for i := range *layers {
+		l, w, in, f, tolerance := aLayer(r)
+		x := &network.Layer{Lower: l, Weights: w}
+		w, err := x.Complete(1)
+		if err != nil {
+			t.Fatalf("%d: %+v: %v", i, l, err)
+		}
+		got, err := run(l, w, in)
+		if err == nil {
+			err = near(got, f(w), tolerance)
+		}
+		if err != nil {
+			t.Errorf("%d: %+v: %v", i, l, err)
+			if failed++; failed > 40 {
+				t.FailNow()
+			}
+		}
+	}
+}

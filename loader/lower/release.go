@@ -1,0 +1,87 @@
+package lower
+
+import (
+	"slices"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// A Release is the year of the compiler whose form a layer is written in.
+type Release int
+
+// The compilers whose programs are at hand; the zero value is the newest.
+const (
+	Newest      Release = 0
+	Release2023 Release = 2023 // rows beyond the L2 stream in patches (13/18 of its oracles)
+)
+
+// Patches of the compiler of 2023 for tensors beyond the L2: two rows of 64 columns on the
+// MAC engines, 32 rows of 512 columns on the planar engine.
+const (
+	narrowColumns = 64
+	narrowPatch   = 1
+	streamedLog2W = 9
+	streamedLog2H = 5
+)
+
+// beyondL2 reports whether a tensor takes the patches of the compiler of 2023.
+func (p *plan) beyondL2(s regs.Shape) bool {
+	return p.layer.Release == Release2023 && packed(s).row*s.Height > MaxTile
+}
+
+// narrow is the patch of a task on the MAC engines whose source streams.
+func (t *task) narrow() {
+	c := &t.g.Common
+	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
+	t.fixPatch(narrowPatch)
+	t.columns = narrowColumns
+}
+
+// streamed is the patch of a planar task whose sources stream.
+func (t *task) streamed(s regs.Shape) (rows int) {
+	c := &t.g.Common
+	w, h := min(max(log2Ceil(s.Width), 4), streamedLog2W), min(log2Ceil(s.Height), streamedLog2H)
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
+	rows = min(s.Height, 1<<h)
+	t.tileRows(rows)
+	return rows
+}
+
+// finish2023 is finish in the form of the compiler of 2023: every descriptor has all words
+// of the coefficients' block, planar ones all of them 0, and the first is not marked.
+func (c chain) finish2023() []*regs.Descriptor {
+	for _, t := range c {
+		k := &t.g.KernelDMASrc
+		clear(k.CoeffTail[8:12])
+		if t.planar() {
+			*k = regs.KernelDMASrc{}
+			t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
+			if t.g.Source1On() {
+				t.g.TileDMASrc.Reserved16 = 0
+			}
+		}
+	}
+	out := c.finish()
+	for i, d := range out {
+		k := c[i].g.KernelDMASrc.Words()
+		first := d.Records[0].Addr
+		d.Records = slices.DeleteFunc(d.Records, func(r regs.Record) bool {
+			return r.Addr >= first && r.Addr < first+uint32(4*len(k))
+		})
+		d.Records = append([]regs.Record{{Addr: first, Values: k[:]}}, d.Records...)
+		d.Words = regs.HeaderWords
+		for _, r := range d.Records {
+			d.Words += 1 + len(r.Values)
+		}
+	}
+	out = loader.Sequence(out...)
+	for i, d := range out {
+		events := uint32(0x400)
+		if i == len(out)-1 {
+			events |= 0x22
+		}
+		d.Header.LogEvents = d.Header.LogEvents.WithLogEvents(events)
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package coremltest
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/loader/network/mil"
+)
+
+// A message is an encoded protocol-buffer message.
+type message []byte
+
+func (m message) bytes(num protowire.Number, b []byte) message {
+	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
+}
+
+func (m message) text(num protowire.Number, s string) message { return m.bytes(num, []byte(s)) }
+
+func (m message) int(num protowire.Number, v uint64) message {
+	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), v)
+}
+
+// entry appends an entry of a map.
+func (m message) entry(num protowire.Number, key string, value message) message {
+	return m.bytes(num, message{}.text(1, key).bytes(2, value))
+}
+
+// elems are the numbers of types of elements.
+var elems = map[mil.Elem]uint64{
+	"bool": 1, "string": 2, "fp16": 10, "fp32": 11, "int32": 23, "uint8": 31, "uint32": 33, "int8": 21, "uint4": 35, "uint1": 37,
+}
+
+func typed(t mil.Type) message {
+	m := message{}.int(1, elems[t.Elem]).int(2, uint64(len(t.Dims)))
+	for _, d := range t.Dims {
+		dim := message{}.bytes(1, message{}.int(1, uint64(d)))
+		if d < 0 {
+			dim = message{}.bytes(2, nil)
+		}
+		m = m.bytes(3, dim)
+	}
+	return message{}.bytes(1, m)
+}
+
+func value(v mil.Value) message {
+	m := message{}.bytes(2, typed(v.Type))
+	if v.File != "" {
+		return m.bytes(5, message{}.text(1, v.File).int(2, v.Offset))
+	}
+	var t message
+	switch v.Type.Elem {
+	case "string":
+		var list message
+		for _, s := range v.Strings {
+			list = list.text(1, s)
+		}
+		t = t.bytes(4, list)
+	case "fp32":
+		t = t.bytes(1, message{}.bytes(1, v.Data))
+	case "int32", "bool":
+		var packed []byte
+		width := len(v.Data) / max(1, v.Type.Elements())
+		for ; len(v.Data) >= width && width > 0; v.Data = v.Data[width:] {
+			n := int64(v.Data[0])
+			if width == 4 {
+				n = int64(int32(binary.LittleEndian.Uint32(v.Data)))
+			}
+			packed = protowire.AppendVarint(packed, uint64(n))
+		}
+		num := protowire.Number(2)
+		if v.Type.Elem == "bool" {
+			num = 3
+		}
+		t = t.bytes(num, message{}.bytes(1, packed))
+	default:
+		t = t.bytes(7, message{}.bytes(1, v.Data))
+	}
+	return m.bytes(3, message{}.bytes(1, t))
+}
+
+func variable(v mil.Var) message { return message{}.text(1, v.Name).bytes(2, typed(v.Type)) }
+
+// Model is a model file of a program's function main.
+func Model(p *mil.Program) []byte {
+	f, _ := p.Main()
+	var block, function, description message
+	for _, out := range f.Outputs {
+		block = block.text(2, out)
+		description = description.bytes(10, message{}.text(1, out))
+	}
+	for i := range f.Operations {
+		op := &f.Operations[i]
+		m := message{}.text(1, op.Type)
+		for _, key := range keys(op.Inputs) {
+			var argument message
+			for _, a := range op.Inputs[key] {
+				if a.Name != "" {
+					argument = argument.bytes(1, message{}.text(1, a.Name))
+				} else {
+					argument = argument.bytes(1, message{}.bytes(2, value(a.Value)))
+				}
+			}
+			m = m.entry(2, key, argument)
+		}
+		for _, out := range op.Outputs {
+			m = m.bytes(3, variable(out))
+		}
+		for _, key := range keys(op.Attributes) {
+			m = m.entry(5, key, value(op.Attributes[key]))
+		}
+		block = block.bytes(3, m)
+	}
+	for _, in := range f.Inputs {
+		function = function.bytes(1, variable(in))
+		array := message{}.int(2, 65568)
+		for _, d := range in.Type.Dims {
+			array = array.int(1, uint64(d))
+		}
+		description = description.bytes(1, message{}.text(1, in.Name).bytes(3, message{}.bytes(5, array)))
+	}
+	function = function.text(2, f.Opset).entry(3, f.Opset, block)
+	program := message{}.int(1, 1).entry(2, "main", function)
+	return message{}.int(1, 8).bytes(2, description).bytes(502, program)
+}
+
+func keys[V any](m map[string]V) []string {
+	var list []string
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Weights is a file of weights in the making.
+type Weights []byte
+
+// blobTypes are the numbers of types of elements.
+var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
+
+// Add appends a blob and returns where its record stands.
+func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
+	le := binary.LittleEndian
+	if len(*w) == 0 {
+		*w = make([]byte, 64)
+		le.PutUint32((*w)[4:], 2)
+	}
+	le.PutUint32(*w, le.Uint32(*w)+1)
+	at := len(*w)
+	record := make([]byte, 64)
+	le.PutUint32(record, 0xdeadbeef)
+	le.PutUint32(record[4:], blobTypes[elem])
+	le.PutUint64(record[8:], uint64(len(data)))
+	le.PutUint64(record[16:], uint64(at+64))
+	*w = append(append(*w, record...), data...)
+	*w = append(*w, make([]byte, (64-len(*w)%64)%64)...)
+	return uint64(at)
+}
+
+// Package writes a .mlpackage.
+func Package(dir string, model []byte, w Weights) error {
+	const manifest = `{"fileFormatVersion":"1.0.0","itemInfoEntries":{` +
+		`"A":{"name":"model.mlmodel","path":"com.apple.CoreML/model.mlmodel"},` +
+		`"B":{"name":"weights","path":"com.apple.CoreML/weights"}},"rootModelIdentifier":"A"}`
+	data := filepath.Join(dir, "Data", "com.apple.CoreML")
+	if err := os.MkdirAll(filepath.Join(data, "weights"), 0o777); err != nil {
+		return err
+	}
+	for name, b := range map[string][]byte{
+		filepath.Join(dir, "Manifest.json"): []byte(manifest), filepath.Join(data, "model.mlmodel"): model,
+		filepath.Join(data, "weights", "weight.bin"): w,
+	} {
+		if err := os.WriteFile(name, b, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+// Package coreml reads the files that Core ML keeps a model in:
+//
+//	net.mlpackage/
+//	  Manifest.json                   which item is the model
+//	  Data/com.apple.CoreML/
+//	    model.mlmodel                 message Model: description, program (field 502)
+//	    weights/weight.bin            blobs that values of the program name by offset
+//
+//	weight.bin   0  count, version 2, reserved          64 bytes
+//	             o  0xdeadbeef, type, size, data offset, padding in bits   64 bytes, at a multiple of 64
+//	                data, at a multiple of 64
+//
+// An .mlmodel by itself is the same message. Models that are no program, such as lists of
+// neural-network layers and trees, are refused by their name.
+package coreml

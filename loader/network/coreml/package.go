@@ -1,0 +1,65 @@
+package coreml
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// MaxBytes is the largest file that is read.
+const MaxBytes = 1 << 31
+
+// ModelPath is where the model of a package stands, from its directory, by its manifest.
+func ModelPath(dir fs.FS) (string, error) {
+	const most = 1 << 20
+	data, err := ReadFile(dir, "Manifest.json", most)
+	if err != nil {
+		return "", err
+	}
+	var m struct {
+		Items map[string]struct {
+			Path string `json:"path"`
+		} `json:"itemInfoEntries"`
+		Root string `json:"rootModelIdentifier"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return "", fmt.Errorf("Manifest.json: %w", err)
+	}
+	item, ok := m.Items[m.Root]
+	if !ok || item.Path == "" {
+		return "", errors.New("Manifest.json: no item is the root model")
+	}
+	p := path.Join("Data", item.Path)
+	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
+		return "", fmt.Errorf("Manifest.json: %q is no path within the package", item.Path)
+	}
+	return p, nil
+}
+
+// ReadFile reads a regular file of at most a number of bytes.
+func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
+	info, err := fs.Stat(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, info.Size(), most)
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,66 @@
+package coreml
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"anesim/loader/network/mil"
+)
+
+// Sizes of a file of weights.
+const (
+	align    = 64
+	sentinel = 0xdeadbeef
+	version  = 2
+)
+
+// blobTypes are the elements of a blob by number.
+var blobTypes = map[uint32]mil.Elem{
+	1: "fp16", 2: "fp32", 3: "uint8", 4: "int8", 5: "bf16", 6: "int16", 7: "uint16", 8: "int4", 9: "uint1", 10: "uint2",
+	11: "uint4", 12: "uint3", 13: "uint6", 14: "int32", 15: "uint32",
+}
+
+// A WeightsError is a file of weights that does not have what a value names.
+type WeightsError struct {
+	Off  uint64
+	What string
+}
+
+func (e *WeightsError) Error() string { return fmt.Sprintf("weights at %#x: %s", e.Off, e.What) }
+
+// Weights is a file of weights.
+type Weights []byte
+
+// At is the elements of n values of a type whose record stands at off, little-endian,
+// those of less than a byte in a byte each. They are a part of the file where they can be.
+func (w Weights) At(off uint64, elem mil.Elem, n int) ([]byte, error) {
+	fail := func(format string, v ...any) ([]byte, error) {
+		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}
+	}
+	le, size := binary.LittleEndian, uint64(len(w))
+	switch {
+	case size < align || le.Uint32(w[4:]) != version:
+		return fail("no file of version %d", version)
+	case off%align != 0 || off < align || off > size-align:
+		return fail("no record in %d bytes", size)
+	}
+	r := w[off : off+align]
+	if le.Uint32(r) != sentinel {
+		return fail("no record begins here")
+	}
+	kind, bytes, data := le.Uint32(r[4:]), le.Uint64(r[8:]), le.Uint64(r[16:])
+	bits := elem.Bits()
+	switch {
+	case data%align != 0 || data > size || bytes > size-data:
+		return fail("%d bytes at %#x, of %d", bytes, data, size)
+	case blobTypes[kind] != elem:
+		return fail("elements of type %d (%s), the program has %s", kind, blobTypes[kind], elem)
+	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
+		return fail("%d bytes for %d of %s", bytes, n, elem)
+	}
+	values := w[data : data+bytes]
+	if bits < 8 {
+		return mil.Unpack(values, bits, n), nil
+	}
+	return values, nil
+}

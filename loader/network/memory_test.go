@@ -1,0 +1,42 @@
+package network
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// What is made of a file is bounded by its size, whatever it says of itself.
+func TestMemoryOfReading(t *testing.T) {
+	onnx := func(b []byte) func() error {
+		return func() error { _, err := ReadONNX(b, Options{}); return err }
+	}
+	node := ox.Message{}.Bytes(1, ox.Message{}.Text(4, "A"))
+	ones := ox.Message{}.Int(2, 7).Text(8, "w").Int(1, 16<<20).Bytes(7, bytes.Repeat([]byte{1}, 16<<20))
+	for _, tc := range []struct {
+		name string
+		read func() error
+		most uint64 // bytes allocated in all
+	}{
+		{"5 MB of nodes", onnx(ox.Model(bytes.Repeat(node, 5<<20/len(node)))), 64 << 20},
+		{"5 MB of names", onnx(ox.Model(ox.Message{}.Bytes(1, append(bytes.Repeat(ox.Message{}.Text(1, ""), 5<<19), ox.Message{}.Text(4, "A")...)))), 64 << 20},
+		{"16 MB of integers, worked on", onnx(ox.Model(ox.Input("x", 1, 4), ox.Message{}.Bytes(5, ones),
+			ox.Node("Neg", "z", in("w")), ox.Node("MatMul", "y", in("x", "w")))), 512 << 20},
+		{"zeros out of nothing", onnx(ox.Model(ox.Input("x", 1, 4), ox.Ints("n", 1<<30),
+			ox.Node("ConstantOfShape", "z", in("n")), ox.Node("Add", "y", in("x", "z")))), 16 << 20},
+		{"16 MB of YAML", func() error {
+			_, err := ReadYAML(append([]byte("a: ["), bytes.Repeat([]byte("a,"), 8<<20-8)...))
+			return err
+		}, 64 << 20},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := tc.read()
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > tc.most {
+			t.Errorf("%s: %d MB, want at most %d (%v)", tc.name, got>>20, tc.most>>20, err)
+		}
+	}
+}

@@ -1,0 +1,418 @@
+package mil
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/loader/network/wire"
+)
+
+// Decode reads a program's message. Errors are a *[wire.FormatError].
+func Decode(m wire.Message) (*Program, error) {
+	p := &Program{}
+	d := &decoder{}
+	err := m.Fields(func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			var n int64
+			err := f.Integer(&n)
+			p.Version = fmt.Sprint(n)
+			return err
+		case 2:
+			var fn Function
+			err := entry(f, &fn.Name, func(v wire.Field) error { return d.function(v, &fn) })
+			p.Functions = append(p.Functions, fn)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// A decoder counts what a message makes.
+type decoder struct{ operations, arguments, depth int }
+
+func fail(f wire.Field, format string, v ...any) error {
+	return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf(format, v...)}
+}
+
+// entry reads an entry of a map: a name and a message.
+func entry(f wire.Field, name *string, value func(wire.Field) error) error {
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	if err := f.Body.Fields(func(f wire.Field) error {
+		if f.Num == 1 {
+			return f.Text(name)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return f.Body.Fields(func(f wire.Field) error {
+		if f.Num == 2 {
+			if err := f.Want(protowire.BytesType); err != nil {
+				return err
+			}
+			return value(f)
+		}
+		return nil
+	})
+}
+
+// within visits the fields of a message.
+func within(f wire.Field, visit func(wire.Field) error) error {
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	return f.Body.Fields(visit)
+}
+
+func (d *decoder) function(f wire.Field, fn *Function) error {
+	blocks := map[string]wire.Field{}
+	var first string
+	err := within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			v, err := d.variable(f)
+			fn.Inputs = append(fn.Inputs, v)
+			return err
+		case 2:
+			return f.Text(&fn.Opset)
+		case 3:
+			var name string
+			return entry(f, &name, func(b wire.Field) error {
+				if first == "" {
+					first = name
+				}
+				blocks[name] = b
+				return nil
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	block, ok := blocks[fn.Opset]
+	if !ok {
+		if block, ok = blocks[first]; !ok {
+			return fail(f, "function %q has no block", fn.Name)
+		}
+	}
+	return within(block, func(f wire.Field) error {
+		switch f.Num {
+		case 2:
+			var s string
+			err := f.Text(&s)
+			if fn.Outputs = append(fn.Outputs, s); len(fn.Outputs) > maxOperations {
+				return fail(f, "more than %d outputs", maxOperations)
+			}
+			return err
+		case 3:
+			if d.operations++; d.operations > maxOperations {
+				return fail(f, "more than %d operations", maxOperations)
+			}
+			op, err := d.operation(f)
+			fn.Operations = append(fn.Operations, op)
+			return err
+		}
+		return nil
+	})
+}
+
+func (d *decoder) variable(f wire.Field) (Var, error) {
+	var v Var
+	if d.arguments++; d.arguments > maxArguments {
+		return v, fail(f, "more than %d values", maxArguments)
+	}
+	err := within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Text(&v.Name)
+		case 2:
+			return d.valueType(f, &v.Type)
+		}
+		return nil
+	})
+	return v, err
+}
+
+func (d *decoder) operation(f wire.Field) (Operation, error) {
+	op := Operation{Off: int64(f.Off)}
+	err := within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Text(&op.Type)
+		case 2:
+			var name string
+			var list []Argument
+			err := entry(f, &name, func(f wire.Field) error {
+				return within(f, func(f wire.Field) error {
+					if f.Num != 1 {
+						return nil
+					}
+					a, err := d.binding(f)
+					list = append(list, a)
+					return err
+				})
+			})
+			if op.Inputs == nil {
+				op.Inputs = map[string][]Argument{}
+			}
+			op.Inputs[name] = list
+			return err
+		case 3:
+			v, err := d.variable(f)
+			op.Outputs = append(op.Outputs, v)
+			return err
+		case 4:
+			op.Blocks++
+		case 5:
+			var name string
+			var v Value
+			err := entry(f, &name, func(f wire.Field) error { return d.value(f, &v) })
+			if op.Attributes == nil {
+				op.Attributes = map[string]Value{}
+			}
+			op.Attributes[name] = v
+			return err
+		}
+		return nil
+	})
+	return op, err
+}
+
+func (d *decoder) binding(f wire.Field) (Argument, error) {
+	var a Argument
+	if d.arguments++; d.arguments > maxArguments {
+		return a, fail(f, "more than %d values", maxArguments)
+	}
+	err := within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Text(&a.Name)
+		case 2:
+			return d.value(f, &a.Value)
+		}
+		return nil
+	})
+	return a, err
+}
+
+// elems are the types of elements by number.
+var elems = map[uint64]Elem{
+	1: "bool", 2: "string", 10: "fp16", 11: "fp32", 12: "fp64", 13: "bf16", 21: "int8", 22: "int16", 23: "int32", 24: "int64",
+	25: "int4", 31: "uint8", 32: "uint16", 33: "uint32", 34: "uint64", 35: "uint4", 36: "uint2", 37: "uint1", 38: "uint6", 39: "uint3",
+}
+
+func (d *decoder) valueType(f wire.Field, t *Type) error {
+	if d.depth++; d.depth > maxDepth {
+		return fail(f, "types more than %d deep", maxDepth)
+	}
+	defer func() { d.depth-- }()
+	return within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return d.tensorType(f, t)
+		case 2:
+			t.Kind = List
+		case 3:
+			t.Kind = Tuple
+		case 4:
+			t.Kind = Dictionary
+		case 5:
+			err := within(f, func(f wire.Field) error {
+				if f.Num == 1 {
+					return d.valueType(f, t)
+				}
+				return nil
+			})
+			t.Kind = State
+			return err
+		}
+		return nil
+	})
+}
+
+func (d *decoder) tensorType(f wire.Field, t *Type) error {
+	t.Dims = []int64{}
+	return within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			if err := f.Want(protowire.VarintType); err != nil {
+				return err
+			}
+			t.Elem = elems[f.N]
+		case 3:
+			size := int64(-1)
+			err := within(f, func(f wire.Field) error {
+				if f.Num != 1 {
+					return nil
+				}
+				size = 0
+				return within(f, func(f wire.Field) error {
+					if f.Num == 1 {
+						return f.Integer(&size)
+					}
+					return nil
+				})
+			})
+			if size < -1 {
+				size = -1
+			}
+			if t.Dims = append(t.Dims, size); len(t.Dims) > maxRank {
+				return fail(f, "more than %d dimensions", maxRank)
+			}
+			return err
+		}
+		return nil
+	})
+}
+
+func (d *decoder) value(f wire.Field, v *Value) error {
+	if d.depth++; d.depth > maxDepth {
+		return fail(f, "values more than %d deep", maxDepth)
+	}
+	defer func() { d.depth-- }()
+	if d.arguments++; d.arguments > maxArguments {
+		return fail(f, "more than %d values", maxArguments)
+	}
+	var immediate *wire.Field
+	err := within(f, func(f wire.Field) error {
+		switch f.Num {
+		case 2:
+			return d.valueType(f, &v.Type)
+		case 3:
+			immediate = &f
+		case 5:
+			return within(f, func(f wire.Field) error {
+				switch f.Num {
+				case 1:
+					return f.Text(&v.File)
+				case 2:
+					var n int64
+					err := f.Integer(&n)
+					v.Offset = uint64(n)
+					return err
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	if err != nil || immediate == nil {
+		return err
+	}
+	return within(*immediate, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return d.tensorValue(f, v)
+		case 2, 3: // tuple, list
+			return within(f, func(f wire.Field) error {
+				if f.Num != 1 {
+					return nil
+				}
+				var inner Value
+				err := d.value(f, &inner)
+				v.Values = append(v.Values, inner)
+				return err
+			})
+		}
+		return nil
+	})
+}
+
+// tensorValue makes elements of the type's width of what a message has as varints, floats
+// or bytes.
+func (d *decoder) tensorValue(f wire.Field, v *Value) error {
+	n, width := v.Type.Elements(), max(8, v.Type.Elem.Bits())/8
+	err := within(f, func(kind wire.Field) error {
+		return within(kind, func(f wire.Field) error {
+			if f.Num != 1 {
+				return nil
+			}
+			switch kind.Num {
+			case 1:
+				return f.Fixed(4, &v.Data)
+			case 6:
+				return f.Fixed(8, &v.Data)
+			case 2, 3, 5:
+				return varints(f, width, &v.Data)
+			case 4:
+				var s string
+				err := f.Text(&s)
+				if v.Strings = append(v.Strings, s); len(v.Strings) > max(n, 0) {
+					return fail(f, "more than %d texts", n)
+				}
+				return err
+			case 7:
+				if err := f.Want(protowire.BytesType); err != nil {
+					return err
+				}
+				v.Data = f.Body.Data
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if bits := v.Type.Elem.Bits(); bits > 0 && bits < 8 && len(v.Data) == (n*bits+7)/8 && len(v.Data) != n {
+		v.Data = Unpack(v.Data, bits, n)
+	}
+	switch v.Type.Elem {
+	case "string":
+		if len(v.Strings) != n {
+			return fail(f, "%d texts for %v", len(v.Strings), v.Type.Dims)
+		}
+	default:
+		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {
+			return fail(f, "%d bytes for %s of %v", len(v.Data), v.Type.Elem, v.Type.Dims)
+		}
+	}
+	return nil
+}
+
+// varints appends varints as little-endian elements of width bytes.
+func varints(f wire.Field, width int, data *[]byte) error {
+	rest := f.Body.Data
+	if f.Wire == protowire.VarintType {
+		rest = protowire.AppendVarint(nil, f.N)
+	} else if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	*data = slices.Grow(*data, min(len(rest), 1<<20))
+	for len(rest) > 0 {
+		x, n := protowire.ConsumeVarint(rest)
+		if n < 0 {
+			return fail(f, "packed field %d: %v", f.Num, protowire.ParseError(n))
+		}
+		rest = rest[n:]
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], x)
+		*data = append(*data, b[:width]...)
+	}
+	return nil
+}
+
+// Unpack spreads n elements of a few bits each, the first in the lowest bits of the first
+// byte, to a byte each.
+func Unpack(packed []byte, bits, n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		at := i * bits
+		v := uint(packed[at/8]) >> (at % 8)
+		if at%8+bits > 8 {
+			v |= uint(packed[at/8+1]) << (8 - at%8)
+		}
+		out[i] = byte(v & (1<<bits - 1))
+	}
+	return out
+}

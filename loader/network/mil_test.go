@@ -1,0 +1,231 @@
+package network
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/loader/network/coreml"
+	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/mil"
+	"anesim/loader/network/onnx"
+)
+
+// small is a network of what packages hold: weights in a file and here, batch
+// normalisation, a clamp, a mean, a product, several outputs.
+const small = `program(1.3)
+[buildInfo = dict<string, string>({{"k", "v"}})]
+{
+    func main<ios18>(tensor<fp32, [1, 4, 8, 8]> x) {
+        string to = const()[name = string("to"), val = string("fp16")];
+        tensor<fp16, [1, 4, 8, 8]> h = cast(x = x, dtype = to)[name = string("cast")];
+        tensor<fp16, [8, 4, 3, 3]> w = const()[val = tensor<fp16, [8, 4, 3, 3]>(BLOBFILE(path = string("@model_path/weights/weight.bin"), offset = uint64(64)))];
+        tensor<int32, [2]> two = const()[val = tensor<int32, [2]>([2, 2])];
+        tensor<fp16, [1, 8, 4, 4]> c = conv(x = h, weight = w, strides = two, pad_type = string("custom"), pad = tensor<int32, [4]>([0, 1, 0, 1]), groups = int32(1))[name = string("stem")];
+        tensor<fp16, [8]> ones = const()[val = tensor<fp16, [8]>([0x1p+0, 1, 1, 1, 1, 1, 1, 1])];
+        tensor<fp16, [1, 8, 4, 4]> b = batch_norm(x = c, mean = ones, variance = ones, gamma = ones, beta = ones, epsilon = fp16(0x0p+0))[name = string("bn")];
+        tensor<fp16, [1, 8, 4, 4]> r = relu(x = b)[name = string("relu")];
+        tensor<fp16, [1, 8]> m = reduce_mean(x = r, axes = tensor<int32, [2]>([2, 3]), keep_dims = bool(false))[name = string("mean")];
+        tensor<fp16, [1, 4]> left, tensor<fp16, [1, 4]> right = split(x = m, num_splits = int32(2), axis = int32(1))[name = string("halves")];
+        tensor<fp16, [1, 8]> j = concat(values = (left, right), axis = int32(1), interleave = bool(false))[name = string("join")];
+        tensor<fp16, [3, 8]> l = const()[val = tensor<fp16, [3, 8]>([[1, 0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0]])];
+        tensor<fp16, [1, 3]> y = linear(x = j, weight = l)[name = string("head")];
+    } -> (y, m);
+}
+`
+
+func smallWeights() coremltest.Weights {
+	var w coremltest.Weights
+	var data []byte
+	for i := range 8 * 4 * 9 {
+		data = onnx.Float16.Append(data, float64(i%5))
+	}
+	w.Add("fp16", data)
+	return w
+}
+
+func smallPackage(t *testing.T) string {
+	t.Helper()
+	p, err := mil.Parse(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "small.mlpackage")
+	if err := coremltest.Package(dir, coremltest.Model(p), smallWeights()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A program's text and its package are the same network.
+func TestPackage(t *testing.T) {
+	dir := smallPackage(t)
+	n, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkNetwork(t, n)
+	want := []string{
+		"stem conv(x) 1x8x4x4 +bn+bn/2+relu", "mean reduce_mean(r) 1x8x1x1", "halves slice(m) 1x1x1x4", "halves/2 slice(m) 1x1x1x4",
+		"join concat(left,right) 1x8x1x1", "head linear(j) 1x1x1x3",
+	}
+	if d := cmp.Diff(want, text(n)); d != "" {
+		t.Errorf("layers (-want +got):\n%s", d)
+	}
+	l := &n.Layers[0]
+	if len(l.Weights.Filter) != 8*4*9 || l.Weights.Filter[7].Float32() != 2 || l.Weights.Bias[0].Float32() != 0 {
+		t.Errorf("%d weights, bias %v", len(l.Weights.Filter), l.Weights.Bias)
+	}
+	if d := cmp.Diff([]Output{{"y", "y", []int{1, 3}, "float16"}, {"m", "m", []int{1, 8}, "float16"}}, n.Results); d != "" {
+		t.Errorf("results (-want +got):\n%s", d)
+	}
+	if in := n.Inputs[0]; in.Type != "float32" || !cmp.Equal(in.Dims, []int{1, 4, 8, 8}) {
+		t.Errorf("input %+v", in)
+	}
+	file := filepath.Join(t.TempDir(), "model.mil")
+	if err := os.WriteFile(file, []byte(small), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(file, Options{Dir: filepath.Join(dir, "Data", "com.apple.CoreML")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(n.Layers, again.Layers, cmp.AllowUnexported(Layer{})); d != "" {
+		t.Errorf("text and package differ:\n%s", d)
+	}
+}
+
+// Packed constants come out as the values they stand for.
+func TestPackedConstants(t *testing.T) {
+	for _, tc := range []struct{ name, op string }{
+		{"affine", `constexpr_affine_dequantize()[axis = int32(0), quantized_data = tensor<uint8, [2, 2]>([130, 132, 126, 128]), scale = tensor<fp16, [2]>([0.5, 1]), zero_point = uint8(128)]`},
+		{"palette", `constexpr_lut_to_dense()[indices = tensor<uint8, [1]>([27]), lut = tensor<fp16, [4]>([1, -2, 2, 0]), shape = tensor<uint32, [2]>([2, 2])]`},
+		{"sparse", `constexpr_sparse_to_dense()[nonzero_data = tensor<fp16, [3]>([1, 2, -2]), mask = tensor<uint8, [1]>([7]), shape = tensor<uint32, [2]>([2, 2])]`},
+		{"blocks", `constexpr_blockwise_shift_scale(data = tensor<int8, [2, 2]>([2, 4, -4, 0]), scale = tensor<fp16, [2, 1]>([[0.5], [0.5]]))`},
+	} {
+		n, err := ReadMIL([]byte(`program(1.3) { func main<ios18>(tensor<fp16, [1, 2]> x) {
+			tensor<fp16, [2, 2]> w = `+tc.op+`;
+			tensor<fp16, [1, 2]> y = linear(x = x, weight = w);
+		} -> (y); }`), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		want := map[string][]float32{"affine": {1, 2, -2, 0}, "palette": {0, 2, -2, 1}, "sparse": {1, 2, -2, 0}, "blocks": {1, 2, -2, 0}}[tc.name]
+		var got []float32
+		for _, h := range n.Layers[0].Weights.Filter {
+			got = append(got, h.Float32())
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s, %v (-want +got):\n%s", tc.name, text(n), d)
+		}
+	}
+}
+
+func TestCoreMLErrors(t *testing.T) {
+	head := "program(1.3)\n{ func main<ios18>(tensor<fp16, [1, 2]> x) {\n"
+	for _, tc := range []struct{ text, want string }{
+		{"", "line 1: \"\" where a name is wanted"},
+		{"func", "line 1: a program is wanted"},
+		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: "}" where ";" is wanted`},
+		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: 2 bytes and 0 texts for a fp16 of [2]"},
+		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", "line 3: a constant without a value"},
+		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values more than 32 deep"},
+	} {
+		_, err := ReadMIL([]byte(tc.text), Options{})
+		var f *FormatError
+		if !errors.As(err, &f) || err.Error() != tc.want {
+			t.Errorf("%.40q:\n got %v\nwant %s", tc.text, err, tc.want)
+		}
+	}
+	p, err := mil.Parse(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := coremltest.Model(p)
+	for i := range good {
+		if _, err := ReadCoreML(good[:i], Options{}); err == nil {
+			t.Fatalf("cut at %d of %d", i, len(good))
+		}
+	}
+	// Paths stay within the model's directory, links included.
+	for _, path := range []string{"../secret", "/etc/passwd", "@model_path/../../x"} {
+		_, err := ReadMIL([]byte(strings.ReplaceAll(small, "@model_path/weights/weight.bin", path)), Options{Dir: t.TempDir()})
+		if err == nil || !strings.Contains(err.Error(), "no path within") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	w := smallWeights()
+	for _, tc := range []struct {
+		off  uint64
+		elem mil.Elem
+		n    int
+	}{{0, "fp16", 288}, {63, "fp16", 288}, {64, "fp32", 288}, {64, "fp16", 289}, {1 << 63, "fp16", 1}, {128, "fp16", 288}} {
+		if _, err := coreml.Weights(w).At(tc.off, tc.elem, tc.n); err == nil {
+			t.Errorf("%+v is read", tc)
+		}
+	}
+}
+
+// Real files keep their operators and shapes.
+func TestSharedNetworks(t *testing.T) {
+	for _, tc := range []struct {
+		file            string
+		nodes, unshaped int
+	}{{"add.mil", 1, 0}, {"tiny_mobilenet.mlpackage", 13, 0}, {"yolo_structure_only.mlmodel", 177, 0}} {
+		path := filepath.Join("..", "..", "..", "shared", "networks", tc.file)
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("no %s here", path)
+		}
+		n, err := Open(path, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tc.file, err)
+			continue
+		}
+		checkNetwork(t, n)
+		unshaped := 0
+		for i := range n.Layers {
+			if n.Layers[i].Reason != "" {
+				unshaped++
+				t.Logf("%s: %s: %s", tc.file, n.Layers[i].Name, n.Layers[i].Reason)
+			}
+		}
+		if len(n.Nodes) != tc.nodes || unshaped != tc.unshaped {
+			t.Errorf("%s: %d nodes, %d of no layer", tc.file, len(n.Nodes), unshaped)
+		}
+	}
+}
+
+func FuzzReadMIL(f *testing.F) {
+	f.Add([]byte(small))
+	f.Add([]byte("program(1.0) { func main<ios16>(tensor<fp16, [1, 10]> x) { tensor<fp16, [1, 10]> y = mul(x = x, y = tensor<fp16, []>(0x1p-3))[name = tensor<string, []>(\"m\")]; } -> (y); }"))
+	f.Fuzz(func(t *testing.T, data []byte) { checkRead(t, ReadMIL, data) })
+}
+
+func FuzzReadCoreML(f *testing.F) {
+	p, err := mil.Parse(small)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(coremltest.Model(p))
+	f.Fuzz(func(t *testing.T, data []byte) { checkRead(t, ReadCoreML, data) })
+}
+
+// checkRead makes sure that a reader gives a network that stands, or an error of a line.
+func checkRead(t *testing.T, read func([]byte, Options) (*Network, error), data []byte) {
+	n, err := read(data, Options{})
+	var format *FormatError
+	var dims *DimError
+	switch {
+	case err == nil:
+		checkNetwork(t, n)
+	case !errors.As(err, &format) && !errors.As(err, &dims):
+		t.Fatalf("%T: %v", err, err)
+	case strings.Contains(err.Error(), "\n"):
+		t.Fatalf("%+q", err.Error())
+	}
+}

@@ -1,0 +1,223 @@
+package patch
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/asm"
+	"anesim/loader/lower"
+)
+
+// An Error is a change that cannot be made.
+type Error struct {
+	What string // the change as it was asked for
+	Why  string
+	Err  error // the cause, or nil
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func (e *Error) Error() string {
+	s := e.What + ": " + e.Why
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// A Program is a program whose bytes are changed in place.
+type Program struct {
+	*loader.Program
+	Done []string // what was changed, in words
+}
+
+// Set writes a register's field, BLOCK.REGISTER.FIELD=VALUE, or its whole word,
+// BLOCK.REGISTER=VALUE, into every descriptor that writes the register; with a number and
+// a colon ahead into that descriptor alone. Values are those of descriptor text.
+func (p *Program) Set(text string) error {
+	fail := func(format string, args ...any) error { return &Error{What: text, Why: fmt.Sprintf(format, args...)} }
+	only, rest := -1, text
+	if number, after, ok := strings.Cut(text, ":"); ok {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return fail("%q is no descriptor's number", number)
+		}
+		only, rest = n, after
+	}
+	r, mask, value, err := asm.ParseAssignment(rest)
+	if err != nil {
+		return &Error{What: text, Why: "cannot be read", Err: err}
+	}
+	written := 0
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return err
+		}
+		if only >= 0 && d.Index != only {
+			continue
+		}
+		for _, at := range p.WordsOf(d, r.Addr()) {
+			w := p.Text[at:]
+			binary.LittleEndian.PutUint32(w, regs.Masked(binary.LittleEndian.Uint32(w), mask, value))
+			written++
+		}
+	}
+	switch {
+	case written == 0 && only >= 0:
+		return fail("descriptor %d does not write %s.%s", only, r.Block, r.Name)
+	case written == 0:
+		return fail("no descriptor writes %s.%s", r.Block, r.Name)
+	}
+	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, count(written, "place")))
+	return nil
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// Bind gives a run-time parameter a value and writes it into the fields that take it.
+func (p *Program) Bind(name string, value uint64) error {
+	written := 0
+	for i := range p.Relocations {
+		r := &p.Relocations[i]
+		if r.Kind != loader.LiveIn || r.Name != name {
+			continue
+		}
+		r.Value = value
+		v, err := r.Resolve(&p.BARs)
+		if err != nil {
+			return err
+		}
+		if uint64(r.Off)+4 > uint64(len(p.Text)) {
+			return &Error{What: name, Why: fmt.Sprintf("its word at %#x leaves the text", r.Off)}
+		}
+		w := p.Text[r.Off:]
+		binary.LittleEndian.PutUint32(w, r.Patch(binary.LittleEndian.Uint32(w), v))
+		written++
+	}
+	if written == 0 {
+		return &Error{What: name, Why: "the program has no such run-time parameter"}
+	}
+	p.Done = append(p.Done, fmt.Sprintf("%s=%d in %s", name, value, count(written, "place")))
+	return nil
+}
+
+// Weights exchanges the coefficients of a descriptor. The name is td and its number, or
+// the beginning of the weight's symbol, K and a digest; with .bias behind it the biases
+// are exchanged. Values stand in the order [group][channel][input][row][column].
+func (p *Program) Weights(name string, values []float16.Float16) error {
+	who, bias := strings.CutSuffix(name, ".bias")
+	index, layout, err := p.layout(who)
+	if err != nil {
+		return err
+	}
+	constants := p.constants()
+	if constants == nil {
+		return &Error{What: name, Why: "the file has no constants; give them to a run as an input"}
+	}
+	set, what := layout.SetWeights, "weight"
+	if bias {
+		set, what = layout.SetBiases, "bias value"
+	}
+	if err := set(constants, values); err != nil {
+		return &Error{What: name, Why: "cannot be exchanged", Err: err}
+	}
+	p.Done = append(p.Done, fmt.Sprintf("%s of descriptor %d", count(len(values), what), index))
+	return nil
+}
+
+// constants are the bytes behind the buffer of the weights, nil where the file has none.
+func (p *Program) constants() []byte {
+	at := p.BARs[regs.BARWeights]
+	for i := range p.Segments {
+		if s := &p.Segments[i]; at >= s.Addr && at-s.Addr < uint64(len(s.Data)) {
+			return s.Data[at-s.Addr:]
+		}
+	}
+	return nil
+}
+
+// layout finds a descriptor by its number or its weight's symbol.
+func (p *Program) layout(name string) (int, *lower.Layout, error) {
+	fail := func(format string, args ...any) (int, *lower.Layout, error) {
+		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
+	}
+	only, addr := -1, uint64(0)
+	if number, ok := strings.CutPrefix(name, "td"); ok {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return fail("%q is no descriptor's number", number)
+		}
+		only = n
+	} else {
+		var ok bool
+		if addr, ok = p.digest(name); !ok {
+			return fail("no weight's symbol, or several, begin so; td0 is the weight of the first descriptor")
+		}
+	}
+	var file regs.File
+	var g regs.Groups
+	n := 0
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return 0, nil, err
+		}
+		if err := d.Apply(&file); err != nil {
+			return 0, nil, err
+		}
+		file.Snapshot(&g)
+		n++
+		if only >= 0 && d.Index != only || only < 0 && !p.reads(&g, addr) {
+			continue
+		}
+		l, err := lower.LayoutOf(&d.Header, &g)
+		if err != nil {
+			return 0, nil, &Error{What: name, Why: "its layout is not known", Err: err}
+		}
+		return d.Index, l, nil
+	}
+	if only < 0 {
+		return fail("no descriptor reads it")
+	}
+	return fail("the program has %s", count(n, "descriptor"))
+}
+
+// digest is the address of the one weight whose symbol begins so.
+func (p *Program) digest(name string) (addr uint64, ok bool) {
+	found := ""
+	for _, t := range p.Tiles {
+		full := "K" + t.Digest
+		if len(name) < 2 || len(full) < len(name) || !strings.EqualFold(full[:len(name)], name) || !t.Live {
+			continue
+		}
+		if found != "" && found != full {
+			return 0, false
+		}
+		if found == "" {
+			found, addr = full, t.Addr
+		}
+	}
+	return addr, found != ""
+}
+
+// reads reports whether a lane of the descriptor reads the constants at an address.
+func (p *Program) reads(g *regs.Groups, addr uint64) bool {
+	k := &g.KernelDMASrc
+	for i, c := range k.CoeffDMAConfig {
+		if c.En() && p.BARs[regs.BARWeights]+uint64(k.CoeffBaseAddr[i].Bytes()) == addr {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,345 @@
+package anesim
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+	"anesim/loader/network"
+)
+
+func fp16(values ...float32) []half {
+	var h []half
+	for _, v := range values {
+		h = append(h, float16.Fromfloat32(v))
+	}
+	return h
+}
+
+// loadLayer loads a layer into a session.
+func loadLayer(t *testing.T, s *Session, op string, keys ...string) *Loaded {
+	t.Helper()
+	m, err := Layer(op, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Load(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func values(t *testing.T) *Session {
+	t.Helper()
+	s, err := NewSession(Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func call(t *testing.T, l *Loaded) *Result {
+	t.Helper()
+	res, err := l.Call(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// The accumulator returns 1, 2, 3, 4; an input that is rewritten changes the step.
+func TestAccumulator(t *testing.T) {
+	l := loadLayer(t, values(t), "add", "c=4")
+	if err := l.Alias("y", "z"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Set("x", fp16(1, 1, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	sum := float32(0)
+	for n := range 6 {
+		step := float32(1)
+		if n >= 4 {
+			step = 10
+			if err := l.Set("x", fp16(10, 10, 10, 10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum += step
+		if got := call(t, l).Outputs[0].Data; !slices.Equal(got, fp16(sum, sum, sum, sum)) {
+			t.Errorf("call %d: %v", n+1, got)
+		}
+	}
+	if err := l.Set("z", fp16(100, 0, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, l).Outputs[0].Data; !slices.Equal(got, fp16(110, 10, 10, 10)) {
+		t.Errorf("after the state was set: %v", got)
+	}
+}
+
+// One run with state is as many calls of a session, and says what state saves.
+func TestRunWithState(t *testing.T) {
+	m, err := Layer("add", "c=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Values: true, Repeat: 4, State: []StateAlias{{"y", "z"}}, Inputs: map[string][]half{"x": fp16(1, 1, 1, 1)},
+	}
+	o.Host, err = HostByName("macos-air")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, d := range res.Programs[0].Dispatches {
+		v := float32(n + 1)
+		if len(d.Outputs) != 1 || !slices.Equal(d.Outputs[0].Data, fp16(v, v, v, v)) {
+			t.Errorf("call %d: %+v", n+1, d.Outputs)
+		}
+	}
+	if got := res.Outputs[0].Data; !slices.Equal(got, fp16(4, 4, 4, 4)) || len(res.Synthetic) != 0 {
+		t.Errorf("%v, synthetic %q", got, res.Synthetic)
+	}
+	doc := res.RunDocument()
+	if s := doc.State; s == nil || s.HostCopyBytes != 3*2*8 || s.DRAMBytes != 2*s.HostCopyBytes || len(s.Aliases) != 1 || s.Aliases[0].Bytes != 8 || len(doc.Calls) != 4 {
+		t.Errorf("%+v, %d calls", s, len(doc.Calls))
+	}
+	o.State = nil
+	plain, err := m.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain.Report.Cycles != res.Report.Cycles || plain.Host() <= res.Host() {
+		t.Errorf("%d cycles and %v of host with state, %d and %v without", res.Report.Cycles, res.Host(), plain.Report.Cycles, plain.Host())
+	}
+	if d := plain.RunDocument(); d.State != nil || d.Calls != nil {
+		t.Errorf("without state: %+v", d.State)
+	}
+}
+
+// slotCache is a cache of slots that a one-hot position writes one of:
+// cache - at*(cache - value).
+const slotCache = `
+name: cache
+inputs:
+  cache: {c: 4, w: 3}
+  value: {c: 1, w: 3}
+  at: {c: 4, w: 1}
+layers:
+- {name: apart, op: sub, from: [cache, value]}
+- {name: change, op: mul, from: [apart, at]}
+- {name: next, op: sub, from: [cache, change]}
+`
+
+func TestSlotCache(t *testing.T) {
+	n, err := network.ReadYAML([]byte(slotCache))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := values(t).Load(t.Context(), FromNetwork(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Alias("next", "cache"); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]half, 12)
+	for _, step := range []struct {
+		slot  int
+		value []half
+	}{{0, fp16(1, 2, 3)}, {1, fp16(4, 5, 6)}, {3, fp16(7, 8, 9)}, {1, fp16(-1, -2, -3)}, {2, fp16(0.5, 0, 9)}} {
+		at := make([]half, 4)
+		at[step.slot] = fp16(1)[0]
+		if err := errors.Join(l.Set("value", step.value), l.Set("at", at)); err != nil {
+			t.Fatal(err)
+		}
+		copy(want[3*step.slot:], step.value)
+		if res := call(t, l); len(res.Outputs) != 1 || !slices.Equal(res.Outputs[0].Data, want) {
+			t.Fatalf("slot %d: %+v, want %v", step.slot, res.Outputs, want)
+		}
+	}
+}
+
+// Programs share a session's memory: each gives what it gives alone, and memory that is
+// given back is used again.
+func TestSessionsHoldSeveralPrograms(t *testing.T) {
+	s := values(t)
+	var alone [][]half
+	var loaded []*Loaded
+	var models []*Model
+	for _, name := range lower.Examples() {
+		p, err := lower.ExampleProgram(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, FromProgram(p))
+	}
+	real, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx"))
+	for _, name := range real {
+		m, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, m)
+	}
+	t.Logf("%d programs, %d of them real", len(models), len(real))
+	addresses := map[uint64]bool{}
+	for _, m := range models {
+		res, err := m.Run(t.Context(), Options{Values: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var data []half
+		for _, o := range res.Outputs {
+			data = append(data, o.Data...)
+		}
+		alone = append(alone, data)
+		l, err := s.Load(t.Context(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if addresses[l.Address()] || l.Address()%pageSize != 0x0 {
+			t.Errorf("%s stands at %#x", m.Name(), l.Address())
+		}
+		addresses[l.Address()] = true
+		loaded = append(loaded, l)
+	}
+	for round := range 2 {
+		for i := range loaded {
+			i = (i*3 + round) % len(loaded)
+			var data []half
+			for _, o := range call(t, loaded[i]).Outputs {
+				data = append(data, o.Data...)
+			}
+			if !slices.Equal(data, alone[i]) {
+				t.Errorf("round %d: %s gives something else than alone", round, models[i].Name())
+			}
+		}
+	}
+	used, at := s.Used(), loaded[1].Address()
+	loaded[1].Unload()
+	loaded[1].Unload()
+	if _, err := loaded[1].Call(t.Context()); !errors.Is(err, ErrUnloaded) || s.Used() >= used {
+		t.Errorf("%v, %d bytes of %d", err, s.Used(), used)
+	}
+	again, err := s.Load(t.Context(), models[1])
+	if err != nil || again.Address() != at || s.Used() != used {
+		t.Errorf("%v: at %#x, was at %#x; %d bytes, were %d", err, again.Address(), at, s.Used(), used)
+	}
+	if s.Used() == 0 {
+		t.Error("programs take no memory")
+	}
+}
+
+// What does not fit is refused with what it needs, and leaves nothing behind.
+func TestSessionMemoryIsAccounted(t *testing.T) {
+	m, err := Layer("add", "c=64", "h=64", "w=64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	big, err := NewSession(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := big.Load(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	need := big.Used()
+	if need < 3*64*64*64*2 {
+		t.Errorf("%d bytes", need)
+	}
+	s, err := NewSession(Options{Memory: 2*need - 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Load(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Load(t.Context(), m)
+	var e *NoMemoryError
+	if !errors.As(err, &e) || e.Need != need || e.Free != need-1 || s.Used() != need {
+		t.Errorf("%v; %d bytes used", err, s.Used())
+	}
+	first.Unload()
+	if s.Used() != 0 {
+		t.Errorf("%d bytes used", s.Used())
+	}
+	if _, err := s.Load(t.Context(), m); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Run(t.Context(), Options{Memory: need - 1}); !errors.As(err, &e) {
+		t.Errorf("a run in less: %v", err)
+	}
+}
+
+func TestAliasErrors(t *testing.T) {
+	s := values(t)
+	add := loadLayer(t, s, "add", "c=4")
+	conv := loadLayer(t, s, "conv", "cin=4", "cout=8")
+	for _, tc := range []struct {
+		l       *Loaded
+		out, in string
+		want    string
+	}{
+		{add, "q", "z", `no output "q"`}, {add, "y", "q", `no input "q"`}, {add, "x", "z", `no output "x"`}, {conv, "y", "x", "shapes [1 8 1 1] and [1 4 1 1] differ"},
+	} {
+		err := tc.l.Alias(tc.out, tc.in)
+		var e *AliasError
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s=%s: %v", tc.out, tc.in, err)
+		}
+	}
+	if err := add.Alias("y", "z"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add.Alias("y", "x"); err == nil {
+		t.Error("an output became two inputs")
+	}
+	n, err := network.ReadYAML([]byte("inputs: {x: {c: 4, h: 6, w: 10}}\nlayers:\n- {op: relu}\n- {op: reshape, c: 4, h: 3, w: 20}\n- {op: relu}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o *OptionError
+	if _, err := s.Load(t.Context(), FromNetwork(n)); !errors.As(err, &o) {
+		t.Errorf("a model of two programs: %v", err)
+	}
+	if _, err := FromNetwork(n).Run(t.Context(), Options{State: []StateAlias{{"a", "b"}}}); !errors.As(err, &o) {
+		t.Errorf("state of two programs: %v", err)
+	}
+}
+
+// A program stands wherever it is slid to.
+func TestSlidPrograms(t *testing.T) {
+	p, err := lower.ExampleProgram("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Run(p, Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []uint64{pageSize, 1 << 30, 1 << 40} {
+		got, err := Run(slid(p, by), Options{Values: true})
+		if err != nil {
+			t.Fatalf("by %#x: %v", by, err)
+		}
+		if a, b := fmt.Sprint(want.Outputs[0].Data), fmt.Sprint(got.Outputs[0].Data); a != b || got.Report.Cycles != want.Report.Cycles {
+			t.Errorf("by %#x: %s, want %s", by, b, a)
+		}
+	}
+	if _, err := Run(slid(p, 1<<42), Options{}); err == nil {
+		t.Error("a program outside of the device's addresses runs")
+	}
+}

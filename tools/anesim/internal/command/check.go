@@ -1,0 +1,291 @@
+package command
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+	"anesim/tools/anesim/internal/outfile"
+)
+
+// checkFlags are the flags of check: those of run that decide what a model costs, and the
+// baseline.
+type checkFlags struct {
+	runFlags
+	baseline string
+	most     string
+	update   bool
+	junit    string
+	layers   []string
+	values   bool
+}
+
+func checkCommand() *cobra.Command {
+	var f checkFlags
+	c := &cobra.Command{
+		Use:   "check --baseline FILE INPUT...",
+		Short: "Compare what models cost with a baseline",
+		Long: `Check runs programs, networks and layers and compares cycles, time, energy, bytes and
+the vendor's estimate with a baseline, in total, by layer and by descriptor, and, with
+--values, the checksums of outputs. A measure may differ by --max of the baseline's value.
+What differs is printed with the registers and the causes that explain it, and the exit
+status is 1.
+
+--update writes the baseline instead. Its file is sorted JSON, a line per descriptor, made
+to be kept under version control. It holds the tool's version and the hash of its
+constants, so that a changed model is told apart from a changed program.`,
+		Example: `  anesim check --baseline perf.json --update model.hwx net.onnx
+  anesim check --baseline perf.json --max 2% model.hwx net.onnx
+  anesim check --baseline perf.json --layer "conv cin=64 h=28 w=28 cout=64 k=3 pad=1" --junit report.xml`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
+	}
+	s := c.Flags()
+	s.SortFlags = false
+	s.StringVar(&f.baseline, "baseline", "", "the baseline's `FILE`")
+	s.StringVar(&f.most, "max", "0%", "the `SHARE` that a measure may differ by, like 2%")
+	s.StringArrayVar(&f.layers, "layer", nil, "a layer to check, `\"OP key=value...\"`; repeatable")
+	s.BoolVar(&f.update, "update", false, "write the baseline")
+	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
+	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
+	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
+	return c
+}
+
+// share reads "2%" or "0.02".
+func share(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1e6) {
+		return 0, usage("--max %q: want a share of 0 or more, like 2%%", text)
+	}
+	return v, nil
+}
+
+// A checked is a model with the name it has in the baseline.
+type checked struct {
+	name  string
+	model *anesim.Model
+}
+
+// models opens what is to be checked.
+func (f *checkFlags) models(c *cobra.Command, files []string) ([]checked, error) {
+	var list []checked
+	seen := map[string]bool{}
+	add := func(name string, m *anesim.Model) error {
+		if seen[name] {
+			return usage("%s is given twice", escaped(name))
+		}
+		seen[name] = true
+		list = append(list, checked{name, m})
+		return nil
+	}
+	for _, file := range files {
+		m, err := openModel(file, c.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		if err := add(file, m); err != nil {
+			return nil, err
+		}
+	}
+	for _, words := range f.layers {
+		m, err := parseLayer(strings.Fields(words))
+		if err != nil {
+			return nil, err
+		}
+		if err := add(strings.Join(strings.Fields(words), " "), m); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		return nil, usage("nothing to check: name programs or networks, or layers with --layer")
+	}
+	return list, nil
+}
+
+func (f *checkFlags) run(c *cobra.Command, files []string) error {
+	if f.baseline == "" {
+		return usage("--baseline FILE is required")
+	}
+	most, err := share(f.most)
+	if err != nil {
+		return err
+	}
+	f.timingOnly, f.repeat = !f.values, 1
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	models, err := f.models(c, files)
+	if err != nil {
+		return err
+	}
+	base, err := readBaseline(f.baseline, f.update)
+	if err != nil {
+		return inFile(f.baseline, err)
+	}
+	var verdicts []anesim.Verdict
+	ctx, stop := interruptible()
+	defer stop()
+	for _, x := range models {
+		res, err := x.model.Run(ctx, o)
+		if err != nil {
+			return modelError(x.model, err)
+		}
+		if faults := res.Report.Faults; len(faults) > 0 {
+			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+		}
+		e, err := res.BaselineEntry(x.name)
+		if err != nil {
+			return inFile(x.name, err)
+		}
+		if f.update {
+			base.Set(e)
+			continue
+		}
+		verdicts = append(verdicts, base.Check(&e, most))
+	}
+	if f.update {
+		return f.write(c.OutOrStdout(), base, files)
+	}
+	if f.junit != "" {
+		if err := writeJUnit(f.junit, verdicts); err != nil {
+			return err
+		}
+	}
+	return printVerdicts(c.OutOrStdout(), verdicts, most)
+}
+
+// readBaseline reads the baseline; one that is to be written may be missing. What is kept of
+// an old one has been made by an older model, which its header no longer says: entries that
+// are not written again are dropped when the model has changed.
+func readBaseline(name string, update bool) (*anesim.Baseline, error) {
+	fresh := &anesim.Baseline{Header: anesim.NewHeader()}
+	file, err := os.Open(name)
+	switch {
+	case update && errors.Is(err, fs.ErrNotExist):
+		return fresh, nil
+	case err != nil:
+		return nil, err
+	}
+	defer file.Close()
+	b, err := anesim.ReadBaseline(file)
+	if err != nil {
+		return nil, err
+	}
+	if update {
+		if b.Tool == fresh.Tool {
+			fresh.Entries = b.Entries
+		}
+		return fresh, nil
+	}
+	return b, nil
+}
+
+func (f *checkFlags) write(w io.Writer, b *anesim.Baseline, inputs []string) error {
+	if err := outfile.Avoiding(f.baseline, inputs...); err != nil {
+		return fmt.Errorf("--baseline: %w", err)
+	}
+	var text strings.Builder
+	if err := b.Write(&text); err != nil {
+		return err
+	}
+	if err := outfile.Write(f.baseline, []byte(text.String())); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s: %s written\n", escaped(f.baseline), plural(len(b.Entries), "model"))
+	return err
+}
+
+// mostDifferences is how many differences of one model are printed.
+const mostDifferences = 40
+
+// printVerdicts says what differs. It is an error when anything does.
+func printVerdicts(w io.Writer, verdicts []anesim.Verdict, most float64) error {
+	missed := 0
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Passed() {
+			fmt.Fprintf(w, "ok    %s\n", escaped(v.Input))
+			continue
+		}
+		missed++
+		fmt.Fprintf(w, "miss  %s: %s\n", escaped(v.Input), v.Cause())
+		for k := range v.Differences {
+			if k == mostDifferences {
+				fmt.Fprintf(w, "      ... and %d more\n", len(v.Differences)-k)
+				break
+			}
+			d := &v.Differences[k]
+			fmt.Fprintf(w, "      %s\n", escaped(d.String()))
+			if k+1 < len(v.Differences) && slices.Equal(d.Why, v.Differences[k+1].Why) {
+				continue // what explains both stands below the last of them
+			}
+			for _, why := range d.Why {
+				fmt.Fprintf(w, "        %s\n", why)
+			}
+		}
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, plural(len(verdicts), "model"), 100*most)
+	}
+	return nil
+}
+
+// junitSuite is the verdicts as JUnit has tests.
+type junitSuite struct {
+	XMLName  xml.Name    `xml:"testsuite"`
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Failure *junitFailure `xml:"failure,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func writeJUnit(file string, verdicts []anesim.Verdict) error {
+	s := junitSuite{Name: "anesim check", Tests: len(verdicts)}
+	for i := range verdicts {
+		v := &verdicts[i]
+		c := junitCase{Class: "anesim.check", Name: escaped(v.Input)}
+		if !v.Passed() {
+			s.Failures++
+			var b strings.Builder
+			for k := range v.Differences {
+				fmt.Fprintln(&b, v.Differences[k].String())
+				for _, why := range v.Differences[k].Why {
+					fmt.Fprintln(&b, " ", why)
+				}
+			}
+			c.Failure = &junitFailure{v.Cause(), b.String()}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	b, err := xml.MarshalIndent(&s, "", " ")
+	if err != nil {
+		return err
+	}
+	return outfile.Write(file, append([]byte(xml.Header), append(b, '\n')...))
+}

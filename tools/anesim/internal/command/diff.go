@@ -1,0 +1,140 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+)
+
+func diffCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "diff A B",
+		Short: "What changed between two programs, networks or results, and what it did",
+		Long: `Diff runs two programs or networks, or reads two results that --json wrote, pairs
+their descriptors by what they do, and prints what changed: register fields by name, and
+time, energy and bytes term by term. The exit status is 0 whether or not they differ.`,
+		Example: `  anesim diff old.hwx new.hwx
+  anesim diff before.json after.json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.timingOnly, f.repeat = true, 1
+			var e [2]*anesim.BaselineEntry
+			for i, file := range args {
+				var err error
+				if e[i], err = f.entry(c, file); err != nil {
+					return err
+				}
+			}
+			return printDiff(c.OutOrStdout(), e[0], e[1])
+		},
+	}
+	f.registerOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
+	return c
+}
+
+// maxResult bounds the file of a result.
+const maxResult = 1 << 30
+
+// entry runs a model, or reads a result.
+func (f *runFlags) entry(c *cobra.Command, file string) (*anesim.BaselineEntry, error) {
+	if strings.EqualFold(filepath.Ext(file), ".json") {
+		in, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		b, err := io.ReadAll(io.LimitReader(in, maxResult+1))
+		if err == nil && len(b) > maxResult {
+			err = fmt.Errorf("more than %d bytes", maxResult)
+		}
+		if err != nil {
+			return nil, inFile(file, err)
+		}
+		e, err := anesim.EntryOf(b)
+		if err != nil {
+			return nil, inFile(file, err)
+		}
+		return e, nil
+	}
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	m, err := openModel(file, c.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	res, err := m.Run(ctx, o)
+	if err != nil {
+		return nil, modelError(m, err)
+	}
+	if faults := res.Report.Faults; len(faults) > 0 {
+		return nil, inFile(file, fmt.Errorf("device fault: %v", faults[0]))
+	}
+	e, err := res.BaselineEntry(file)
+	return &e, err
+}
+
+func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "\t%s\t%s\tchange\t\n", escaped(a.Input), escaped(b.Input))
+	for _, x := range anesim.CostChanges(&a.Total, &b.Total) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", strings.ReplaceAll(withUnit(x.Name, x.Unit), "_", " "), number(x.A), number(x.B), change(x.A, x.B))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	same, n := 0, 0
+	for _, d := range anesim.Diff(a, b) {
+		n++
+		switch {
+		case !d.Changed():
+			same++
+		case d.A == nil:
+			fmt.Fprintf(w, "\n+ %d %s: new, %d cycles\n", d.BAt, escaped(d.B.Op), d.B.Cycles)
+		case d.B == nil:
+			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, escaped(d.A.Op), d.A.Cycles)
+		default:
+			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, change(float64(d.A.Cycles), float64(d.B.Cycles)))
+			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", number(float64(d.A.DMABytes)), number(float64(d.B.DMABytes)), number(float64(d.A.EnergyNJ)), number(float64(d.B.EnergyNJ)))
+			for _, x := range anesim.CostChanges(&d.A.Cost, &d.B.Cost) {
+				if strings.HasPrefix(x.Name, "cycles of ") && x.A != x.B {
+					fmt.Fprintf(w, "      %s: %.0f -> %.0f\n", strings.ReplaceAll(x.Name, "_", " "), x.A, x.B)
+				}
+			}
+			for _, r := range d.Changes {
+				fmt.Fprintf(w, "      %s\n", r)
+			}
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, plural(n, "descriptor"))
+	return err
+}
+
+func withUnit(name, unit string) string {
+	if unit == "" {
+		return name
+	}
+	return name + " (" + unit + ")"
+}
+
+// change is a difference in percent of the first.
+func change(a, b float64) string {
+	switch {
+	case a == b:
+		return "same"
+	case a == 0:
+		return "new"
+	}
+	return fmt.Sprintf("%+.2f %%", 100*(b-a)/a)
+}

@@ -1,0 +1,351 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/x448/float16"
+
+	"anesim"
+	"anesim/loader/network/onnx/onnxtest"
+)
+
+func TestVersion(t *testing.T) {
+	out, _, code := invoke("--version")
+	if code != exitDone || !strings.HasPrefix(out, "anesim ") || !strings.Contains(out, ", revision ") ||
+		!strings.HasSuffix(out, ", constants "+anesim.ThisTool().Constants+"\n") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// Every command has help with examples, under help and -h alike.
+func TestHelp(t *testing.T) {
+	for _, name := range []string{"run", "layer", "model", "sweep", "dump", "accuracy"} {
+		help, _, code := invoke("help", name)
+		flag, _, _ := invoke(name, "-h")
+		if code != exitDone || help != flag || !strings.Contains(help, "\nExamples:\n  anesim "+name) {
+			t.Errorf("help %s: exit %d:\n%s", name, code, help)
+		}
+	}
+	help, _, code := invoke("help")
+	flag, _, _ := invoke("-h")
+	if code != exitDone || help != flag || !strings.Contains(help, "Examples:") {
+		t.Errorf("help: exit %d:\n%s\n-h:\n%s", code, help, flag)
+	}
+	if _, errs, code := invoke("help", "rnu"); code != exitUsage || !strings.Contains(errs, "did you mean run?") {
+		t.Errorf("help rnu: exit %d: %s", code, errs)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out, _, code := invoke("completion", shell); code != exitDone || !strings.Contains(out, "anesim") {
+			t.Errorf("%s: exit %d", shell, code)
+		}
+	}
+	for _, tc := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"layer", ""}, "softmax"}, {[]string{"layer", "conv", ""}, "stride="}, {[]string{"run", "--chip", ""}, "m1max"},
+		{[]string{"model", "--host", ""}, "macos-air"}, {[]string{""}, "accuracy"},
+	} {
+		out, _, code := invoke(append([]string{"__complete"}, tc.words...)...)
+		if code != exitDone || !strings.Contains(out, tc.want) {
+			t.Errorf("%q: exit %d, no %q in %q", tc.words, code, tc.want, out)
+		}
+	}
+}
+
+// A mistake says what may have been meant, whatever its case.
+func TestDidYouMean(t *testing.T) {
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
+	bare := writeFile(t, "net", []byte("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
+	program := example(t, "add")
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"RUN"}, "; did you mean run?"}, {[]string{"modle"}, "; did you mean model?"},
+		{[]string{"layer", "Softmx"}, "; did you mean softmax?"}, {[]string{"layer", "convolution"}, "; did you mean conv?"},
+		{[]string{"layer", "conv", "cin=4", "cuot=4"}, "; did you mean cout?"}, {[]string{"layer", "conv", "Stride=4"}, "; did you mean stride?"},
+		{[]string{"run", "--chip", "M1Max"}, "; did you mean m1max?"}, {[]string{"run", "--host", "macosair"}, "; did you mean macos-air"},
+		{[]string{"run", "--timing"}, "; did you mean --timing-only?"}, {[]string{"sweep", "Relu", "c=4"}, "; did you mean relu?"},
+		{[]string{"run", net}, net + " is a network: anesim model " + net}, {[]string{"run", bare}, "is a network"},
+		{[]string{"sweep", net}, "is a network"}, {[]string{"model", program}, program + " is a compiled program: anesim run " + program},
+	} {
+		_, errs, code := invoke(tc.args...)
+		if code != exitUsage || !strings.Contains(errs, tc.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit %d, want %q:\n%s", tc.args, code, tc.want, errs)
+		}
+	}
+}
+
+// Several files are run one after the other; one that fails does not stop the others.
+func TestSeveralFiles(t *testing.T) {
+	add, relu := example(t, "add"), example(t, "relu")
+	bad := writeFile(t, "bad.hwx", []byte("\xce\xfa\xef\xbe"))
+	out, errs, code := invoke("run", add, bad, relu, "--json")
+	if code != exitFailed || !strings.Contains(errs, "bad.hwx") || !strings.Contains(errs, "1 of 3 files failed") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	d := json.NewDecoder(strings.NewReader(out))
+	var names []string
+	for {
+		var r anesim.RunDocument
+		err := d.Decode(&r)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, r.Program)
+	}
+	if !slices.Equal(names, []string{"add.hwx", "relu.hwx"}) {
+		t.Errorf("%q", names)
+	}
+	out, _, _ = invoke("run", add, relu, "--csv")
+	if rows := records(t, out); len(rows) != 3 || rows[0][0] != "program" || rows[2][0] != "relu.hwx" {
+		t.Errorf("%q", rows)
+	}
+	one, _, _ := invoke("dump", add)
+	two, _, _ := invoke("dump", relu)
+	if both, _, code := invoke("dump", add, relu); code != exitDone || both != one+"\n"+two {
+		t.Errorf("dump of two: exit %d:\n%s", code, both)
+	}
+}
+
+func TestStandardInput(t *testing.T) {
+	b, err := os.ReadFile(example(t, "add"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := openModel("-", strings.NewReader(string(b)))
+	if err != nil || m.Name() != "stdin" || m.Kind() != anesim.KindProgram {
+		t.Errorf("%v, %v", m, err)
+	}
+	m, err = openModel("-", strings.NewReader("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
+	if err != nil || m.Kind() != anesim.KindNetwork {
+		t.Errorf("%v, %v", m, err)
+	}
+	if _, err = openModel("-", strings.NewReader("")); err == nil || err.Error() != "stdin: the file is empty" {
+		t.Error(err)
+	}
+}
+
+// A file that is not the command's own is not written over.
+func TestFilesAreNotOverwritten(t *testing.T) {
+	foreign := writeFile(t, "notes.txt", []byte("no newline"))
+	if _, errs, code := invoke("sweep", "relu", "c=1..4", "--resume", foreign); code != exitFailed || !strings.Contains(errs, "not the output of a sweep") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if b, _ := os.ReadFile(foreign); string(b) != "no newline" {
+		t.Errorf("%q", b)
+	}
+	const net = "inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"
+	file := writeFile(t, "n.yaml", []byte(net))
+	link := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{file, link, filepath.Join(filepath.Dir(file), ".", "n.yaml")} {
+		if _, errs, code := invoke("model", file, "--emit", out); code != exitFailed || !strings.Contains(errs, "is the input") {
+			t.Errorf("--emit %s: exit %d: %s", out, code, errs)
+		}
+	}
+	if b, _ := os.ReadFile(file); string(b) != net {
+		t.Errorf("%q", b)
+	}
+}
+
+// No output is lost because its file's name is another's.
+func TestOutputsOfOneFileName(t *testing.T) {
+	for _, tc := range [][2][]string{
+		{{"a/b", "a_b"}, {"a%2Fb", "a_b"}},
+		{{"a_b", "a/b", "a\\b"}, {"a_b", "a%2Fb", "a%5Cb"}},
+		{{"a/b"}, {"a_b"}},
+		{{"y", "Y"}, {"y", "Y~2"}},
+		{{"..", "", "x\x00y"}, {"_..", "_", "x_y"}},
+	} {
+		if got := fileNames(tc[0]); !slices.Equal(got, tc[1]) {
+			t.Errorf("%q: %q, want %q", tc[0], got, tc[1])
+		}
+	}
+	file := writeFile(t, "net.onnx", onnxtest.Model(
+		onnxtest.Input("x", 1, 2, 2, 2), onnxtest.Output("a/b"), onnxtest.Output("a_b"),
+		onnxtest.Node("Relu", "a/b", []string{"x"}), onnxtest.Node("Tanh", "a_b", []string{"x"}),
+	))
+	dir := t.TempDir()
+	if _, errs, code := invoke("model", file, "--values", "--out", dir); code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, name := range []string{"a%2Fb.npy", "a_b.npy"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An input is taken once, and in the shape that the port has.
+func TestInputsAreChecked(t *testing.T) {
+	fits, flat := writeNPY(t, []int{2, 3, 4}, ramp(24)), writeNPY(t, []int{24}, ramp(24))
+	four := writeNPY(t, []int{2, 2}, ramp(4))
+	for _, tc := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"relu c=2 h=3 w=4 --in x=" + fits, exitDone, ""},
+		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "shape [24], the input has [1 2 3 4]"},
+		{"conv cin=2 cout=2 --in weights=" + four + " --in weights=" + four, exitUsage, "--in weights is given twice"},
+	} {
+		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)
+		if code != tc.code || !strings.Contains(errs, tc.want) {
+			t.Errorf("%s: exit %d: %s", tc.line, code, errs)
+		}
+	}
+}
+
+// The accumulator counts, and the report says what each call left and what state saves.
+func TestState(t *testing.T) {
+	one := writeNPY(t, []int{1, 4, 1, 1}, []float16.Float16{0x3c00, 0x3c00, 0x3c00, 0x3c00})
+	args := []string{"layer", "add", "c=4", "--in", "x=" + one, "--state", "y=z", "--repeat", "4"}
+	out, errs, code := invoke(args...)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"\ncall 1   y  ", "[1 1 1 1]", "[2 2 2 2]", "[3 3 3 3]", "\ncall 4   y  ", "[4 4 4 4]", "\nstate saves 48 B of host copies, 96 B of memory traffic\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	// The program that layer writes does the same under run.
+	file := filepath.Join(t.TempDir(), "add.hwx")
+	if _, errs, code := invoke("layer", "add", "c=4", "--emit", file, "--timing-only"); code != exitDone {
+		t.Fatal(errs)
+	}
+	var r anesim.RunDocument
+	out, _, _ = invoke("run", file, "--in", "x="+one, "--state", "y=z", "--repeat", "4", "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	four := anesim.Checksum([]float16.Float16{0x4400, 0x4400, 0x4400, 0x4400})
+	if len(r.Calls) != 4 || r.Calls[3].Outputs[0].CRC32 != four || r.Outputs[0].CRC32 != four || r.State.HostCopyBytes != 48 {
+		t.Errorf("%+v, %+v", r.Calls, r.State)
+	}
+	for _, tc := range []struct{ state, want string }{{"y", "requires OUT=IN"}, {"y=q", `no input "q"`}, {"q=z", `no output "q"`}} {
+		if _, errs, code := invoke("layer", "add", "c=4", "--state", tc.state); code == exitDone || !strings.Contains(errs, tc.want) {
+			t.Errorf("%s: exit %d: %s", tc.state, code, errs)
+		}
+	}
+}
+
+// Tables fit their width: columns are left out, numbers stay to the right, no line wraps.
+func TestTablesFit(t *testing.T) {
+	x := &table{columns: []column{{"layer", 0, true}, {"in", 2, false}, {"cycles", 0, false}, {"kernel", 3, false}, {"energy", 1, false}}}
+	x.add("a_layer_of_a_long_name", "3x224x224", "1,234", "7x7/2", "1.5 mJ")
+	x.add("b", "64x56x56", "5", "-", "3 uJ")
+	for _, tc := range []struct {
+		width int
+		first string
+	}{
+		{80, "layer                          in  cycles  kernel  energy"},
+		{53, "layer                          in  cycles  energy"},
+		{40, "layer                   cycles  energy"},
+		{30, "layer                   cycles"},
+		{20, "layer         cycles"},
+	} {
+		var b strings.Builder
+		if err := x.write(&b, tc.width, 0); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		if lines[0] != tc.first || len(lines) != 3 {
+			t.Errorf("width %d: %q", tc.width, b.String())
+		}
+		for _, l := range lines {
+			if n := utf8.RuneCountInString(l); n > tc.width {
+				t.Errorf("width %d: %d columns: %q", tc.width, n, l)
+			}
+		}
+	}
+	for _, args := range [][]string{{"run"}, {"run", example(t, "concat")}, {"model", exampleNetwork("resnet50.yaml")}} {
+		out, _, _ := invoke(args...)
+		head, _, _ := strings.Cut(out, "\n\ntotal:")
+		for l := range strings.Lines(head) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(l, "\n")); n > pipeWidth {
+				t.Errorf("%q: %d columns: %s", args, n, l)
+			}
+		}
+	}
+}
+
+// On a terminal lines of words go on indented; in a pipe they are whole.
+func TestPager(t *testing.T) {
+	var b strings.Builder
+	p := &pager{w: &b, width: 20}
+	p.printf("output  one two three four five six")
+	if got := b.String(); got != "output  one two\n    three four five\n    six\n" {
+		t.Errorf("%q", got)
+	}
+	b.Reset()
+	newPager(&b).printf("%s", strings.Repeat("word ", 100)+"end")
+	if strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("%q", b.String())
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 8320: "8.32 kB", 12345: "12.3 kB", 999_960: "1.00 MB", 123_456_789: "123 MB", 5e12: "5.00 TB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := countText(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Names from a file cannot steer a terminal, in a table, a CSV or an error.
+func TestNamesAreEscaped(t *testing.T) {
+	const evil = "a\x1b[31mred\nb"
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4}, y: {w: 20000}}\nlayers:\n- {name: \"a\\e[31mred\\nb\", op: relu, from: x}\n- {name: \"c\\ad\", op: relu, from: y}\n"))
+	for _, more := range []string{"", "--csv", "--values"} {
+		out, errs, code := invoke(append([]string{"model", net}, strings.Fields(more)...)...)
+		if code != exitDone || strings.ContainsAny(out+errs, "\x1b\a") || !strings.Contains(out, `a\x1b[31mred\nb`) {
+			t.Errorf("model %s: exit %d: %q", more, code, out+errs)
+		}
+	}
+	for _, args := range [][]string{{"run", evil}, {evil}, {"layer", evil}, {"run", "--in", evil + "=" + writeNPY(t, []int{1}, []float16.Float16{0})}, {"run", "--set", evil}} {
+		_, errs, code := invoke(args...)
+		if code == exitDone || strings.Contains(errs, "\x1b") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q: exit %d: %q", args, code, errs)
+		}
+	}
+}
+
+// Every flag of every command says what it does.
+func TestFlagsHaveHelp(t *testing.T) {
+	for _, c := range []*cobra.Command{runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), accuracyCommand()} {
+		if c.Example == "" || c.Short == "" || c.Long == "" {
+			t.Errorf("%s has no example or help", c.Name())
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s has no help", c.Name(), f.Name)
+			}
+		})
+	}
+}
