@@ -41,6 +41,14 @@
 // chains are of matrix products, norms, softmax and elementwise operations: that
 // convolutions follow the same rules is inferred, no program shows two of them.
 //
+// Descriptors, constants and the values of every layer are those of the layer by itself;
+// addresses, header words and waits are those of the whole chain. An operation that no
+// program shows is made of pieces, layers joined by scratch memory within one plan:
+//
+//	pool, long strides     maxima or rows by DMA strides, rows and columns exchanged
+//	transposed convolution a convolution for each phase
+//	prelu, sin, min ...    what programs show, one after the other
+//
 // A task is built from its operands: [surface] and [matrix] place a tensor in memory,
 // [packed] and its relatives place a tile in the L2, and a task reads, joins, leaves or
 // writes them:
@@ -51,9 +59,8 @@
 //	            ^ leaves      | reads, joins
 //	engines    MAC engines: coefficients by lane        planar engine
 //
-// The rules are read from 73 programs of the compiler (104 descriptors); beside each
-// stands how many of those it applies to it explains, as (holds/applies), or that it is
-// assumed. testdata/identity.md is the table of the programs whose text and constants
+// The rules are read from some 300 programs of the compiler; beside each stands how many
+// of the descriptors it applies to it explains, as (holds/applies), or that it is assumed. testdata/identity.md is the table of the programs whose text and constants
 // come out the same byte for byte, and of the words that do not; a test keeps it.
 //
 // A layer that the engine cannot run is refused with a [*LimitError] that names the
