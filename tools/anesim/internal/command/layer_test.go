@@ -33,7 +33,7 @@ func layer(t *testing.T, args ...string) anesim.RunDocument {
 // device computes them.
 func TestLayerOperations(t *testing.T) {
 	lines := map[string]string{
-		"conv": "cin=4 cout=4 h=4 w=4 k=3 pad=same", "deconv": "cin=4 cout=4 h=4 w=4 k=3 stride=2", "matmul": "m=4 k=8 n=4", "linear": "m=4 k=8 n=4 bias=true act=relu",
+		"conv": "cin=4 cout=4 h=4 w=4 k=3 pad=same", "deconv": "cin=4 cout=4 h=4 w=4 k=3 stride=2", "matmul": "m=4 k=8 n=4", "tile": "c=16 h=1 w=4 reps=1x1x4x1", "linear": "m=4 k=8 n=4 bias=true act=relu",
 		"reduce": "c=4 h=4 w=4 kind=mean", "concat": "parts=4+4 h=4 w=4", "slice": "c=8 h=4 w=4 begin=2 size=4",
 		"pool": "c=4 h=4 w=4 kind=avg k=2 stride=2", "layernorm": "h=4 w=16",
 	}
