@@ -369,3 +369,21 @@ func chainText(t *testing.T, name string, j *Joined) string {
 	slices.Sort(words)
 	return strings.Join(words, ", ")
 }
+
+// x + gelu(x) on channels keeps x in the L2 behind the table's result.
+func TestResidualText(t *testing.T) {
+	const name = "env_chain_residual_gelu_1x64x8x8"
+	if _, err := os.Stat(filepath.Join(shared, "oracles", name+".text.bin")); err != nil {
+		t.Skip("the compiler's chains are not beside the repository")
+	}
+	b := NewChain(t, nil)
+	x := b.Input("x", Shape{1, 64, 8, 8})
+	b.Net.Outputs = []string{b.Sum(x, b.Apply(GELU, x))}
+	j, err := b.Net.Join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := chainText(t, name, j); got != "identical" {
+		t.Error(got)
+	}
+}

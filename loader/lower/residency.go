@@ -270,7 +270,7 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 	if at.row == 0 && rows <= 1 {
 		at.row = at.channel * max(1, planes)
 	}
-	at.depth = at.row
+	at.depth = at.channel * max(1, planes)
 	for _, n := range [...]int{at.channel, at.row, at.group} {
 		ok = ok && n < l2Bytes
 	}

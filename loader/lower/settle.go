@@ -56,6 +56,10 @@ func (j *joiner) settle(step int, tasks chain, kept map[access]*resident, shift 
 			case r.kept != nil && *r.kept == a:
 				r.tile.owner, r.tile.result = t, false
 				t.keeps(at, r.tile)
+				next := r.accesses[1]
+				if t.g.NE.MACCfg.OpMode() == regs.PassThrough && !t.planar() && j.steps[next.step].part.plan.tasks[next.task].planar() {
+					t.keptPatch(t.g.InShape())
+				}
 			case which == operand1:
 				t.takes1(at, r.tile)
 			case which == operand2:
@@ -125,6 +129,10 @@ func (t *task) inL2() {
 	switch {
 	case !t.g.Source2On():
 		*c |= 1
+		if !t.inMemory() {
+			blank := blankRegisters().TileDMASrc
+			t.g.TileDMASrc.Src1DMAConfig, t.g.TileDMASrc.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
+		}
 	case t.inMemory():
 		*c |= bothInMemory | 1
 	default:
