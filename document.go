@@ -53,6 +53,7 @@ type TotalDocument struct {
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
+	Rows       int               `json:"interval_rows,omitempty"` // measured rows that the interval rests on
 	WallNs     clock.Nanoseconds `json:"wall_ns"`
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj"`
@@ -169,10 +170,10 @@ func (r *Result) Constants() []ConstantDocument {
 
 // total is what a report's descriptors take.
 func total(r *hw.Report) TotalDocument {
-	low, high := r.Interval()
+	b := r.Bounds()
 	p := r.Parts()
 	return TotalDocument{
-		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: low, TimeHighNs: high, WallNs: r.Time,
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
 		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Active, r.Dispatch},
 		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: rates(r.MACs, r.DMA.Total(), r.Time),

@@ -82,7 +82,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
 		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
-		Synthetic: r.Synthetic, Notes: []string{Residency},
+		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
 	}
 	for k := range r.Programs {
 		d.Programs = append(d.Programs, r.programDocument(&r.Programs[k]))

@@ -52,6 +52,7 @@ type DescriptorDocument struct {
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
 	TimeLowNs  clock.Nanoseconds `json:"time_ns_low"`
 	TimeHighNs clock.Nanoseconds `json:"time_ns_high"`
+	Rows       int               `json:"interval_rows"` // measured rows that the interval rests on
 	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
 	EnergyOf   EnergyDocument    `json:"energy_parts_nj"`
 	PowerW     float64           `json:"power_w"`
@@ -157,7 +158,7 @@ func (r *Result) RunDocument() *RunDocument {
 
 func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
-	low, high := d.Interval()
+	b := d.Bounds()
 	return DescriptorDocument{
 		Index: d.Index, Offset: d.Offset, Op: d.Op.String(), Shape: ShapeDocument(d.Shape),
 		Engines: d.Engines, Tiles: d.Tiles,
@@ -170,7 +171,7 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		Exe:  ExeDocument(d.Exe),
 		MACs: d.MACs, Skipped: d.Skipped,
 		Bound: a.Bound(), Advice: d.Advice(),
-		TimeNs: d.Time, TimeLowNs: low, TimeHighNs: high,
+		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Active: e.Active},
 		PowerW:   watts(d), Counters: Counters(d.Counters),

@@ -111,9 +111,12 @@ func ExampleResult_Causes() {
 		log.Fatal(err)
 	}
 	causes := res.Causes()
-	t, low, high := res.Time()
-	fmt.Println(causes.Bound(), causes.Total() == res.Report.Cycles, low < t && t < high)
-	// Output: compute true true
+	t, interval := res.Time()
+	fmt.Println(causes.Bound(), causes.Total() == res.Report.Cycles)
+	fmt.Println(interval.Low < t && t < interval.High, interval.Rows >= 8)
+	// Output:
+	// compute true
+	// true true
 }
 
 // What a run rests on and leaves out.

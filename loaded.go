@@ -260,7 +260,12 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 		return nil, err
 	}
 	res := &ProgramResult{Program: l.program}
-	if o.Values {
+	values := o.Values
+	if values {
+		res.Limits = portLimits(l.program)
+		values = len(res.Limits) == 0
+	}
+	if values {
 		if err := settle(s.mem, linked.Tasks, l.program); err != nil {
 			return nil, err
 		}
@@ -272,7 +277,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 	if n := uint64(max(1, repeat)); len(l.state) > 0 && budget > 0 && budget < ^uint64(0)/n {
 		budget *= n // every call computes something else
 	}
-	engine := &engine{Device: hw.New(s.mem, hw.Options{Chip: o.Chip, Values: o.Values, Workers: o.Workers, Budget: budget}), ctx: ctx, meter: m}
+	engine := &engine{Device: hw.New(s.mem, hw.Options{Chip: o.Chip, Values: values, Workers: o.Workers, Budget: budget}), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0
 	for n := range repeat {
@@ -293,7 +298,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 		d.Wake = ctl.WakeTime()
 		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
 		last := n == repeat-1 || len(res.Report.Faults) > 0
-		if o.Values && res.Report.Complete() && (last || len(l.state) > 0 && kept < maxKept) {
+		if values && res.Report.Complete() && (last || len(l.state) > 0 && kept < maxKept) {
 			if res.Outputs, err = l.read(); err != nil {
 				return nil, err
 			}
@@ -309,7 +314,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 		if len(res.Report.Faults) > 0 {
 			break
 		}
-		if linked, err = l.turn(); err != nil {
+		if linked, err = l.turn(values); err != nil {
 			return nil, err
 		}
 	}
@@ -321,14 +326,14 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 }
 
 // turn gives the ports of state each other's buffer, after a call.
-func (l *Loaded) turn() (*loader.Linked, error) {
+func (l *Loaded) turn(values bool) (*loader.Linked, error) {
 	for _, a := range l.state {
 		out, _ := l.program.Port(a.Output, loader.Output)
 		in, _ := l.program.Port(a.Input, loader.Input)
 		swap(l.program, out, in)
 	}
 	linked, err := l.link()
-	if err != nil || !l.session.options.Values || len(l.state) == 0 {
+	if err != nil || !values || len(l.state) == 0 {
 		return linked, err
 	}
 	return linked, settle(l.session.mem, linked.Tasks, l.program)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,40 +54,70 @@ type Model struct {
 	lowered *lowered // the last one made, so that a model that runs again need not be lowered again
 }
 
-// Open reads the model in a file. See [Read].
-func Open(path string) (*Model, error) {
+// OpenOptions are what a file leaves open.
+type OpenOptions struct {
+	// Dims are the sizes of a network's dimensions by name; see [network.Options].
+	Dims map[string]int
+	// InMemory keeps every tensor between a network's layers in memory, where a compiler
+	// would keep what fits in the L2.
+	InMemory bool
+	// Program says what a bare text leaves open.
+	Program loader.Options
+}
+
+// Open reads the model in a file, or in the directory of a Core ML package. See [Read].
+func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
+
+// Read reads a model of size bytes. The end of its name says a network: .yaml or .yml a
+// list of layers, .onnx an ONNX graph, .mlmodel and .mil a Core ML model or its program
+// (see package [network]); so does the content of a text with a list of layers, under any
+// name. All else is a compiled program, whose form its content says (see [loader.Read]).
+//
+// Errors are those of the readers: *[network.FormatError], *[network.DimError],
+// *[loader.FormatError], *[loader.UnsupportedError], or that of r.
+func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
+	return new(OpenOptions).Read(name, r, size)
+}
+
+// Open is Open with options.
+func (o *OpenOptions) Open(path string) (*Model, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() && isNetwork(path) {
+		return o.network(path, func(n network.Options) (*network.Network, error) { return network.Open(path, n) })
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s: is a directory", path)
+		return nil, errors.New("is a directory")
 	}
-	return Read(filepath.Base(path), f, info.Size())
+	if ok, err := saysProgram(path, f, info.Size()); err != nil {
+		return nil, err
+	} else if !ok && isNetwork(path) { // values of it may stand in other files
+		return o.network(path, func(n network.Options) (*network.Network, error) { return network.Open(path, n) })
+	}
+	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read reads a model of size bytes. A name that ends in .yaml or .yml is that of a list of
-// layers, one in .onnx that of an ONNX graph (see package [network]); so is a text with a
-// list of layers under any name. All else is a compiled program, whose form its content
-// says (see [loader.Read]).
-//
-// Errors are those of the readers: *[network.FormatError], *[loader.FormatError],
-// *[loader.UnsupportedError], or that of r.
-func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
+// Read is Read with options. What of a network stands in other files is not read.
+func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
 		return nil, errors.New("the file is empty")
 	}
-	read, err := reader(name, r, size)
+	program, err := saysProgram(name, r, size)
 	if err != nil {
 		return nil, err
 	}
-	if read == nil {
-		p, err := loader.Read(name, r, size)
+	if program {
+		if len(o.Dims) > 0 {
+			return nil, &OptionError{"Dims", "a compiled program has no dimensions to give a size"}
+		}
+		p, err := o.Program.Read(name, r, size)
 		if err != nil {
 			return nil, err
 		}
@@ -102,46 +131,51 @@ func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := read(data)
+	return o.network(name, func(n network.Options) (*network.Network, error) {
+		if !isNetwork(name) {
+			return network.Read(name+".yaml", data, n)
+		}
+		return network.Read(name, data, n)
+	})
+}
+
+// network is the model of a network that read reads.
+func (o *OpenOptions) network(name string, read func(network.Options) (*network.Network, error)) (*Model, error) {
+	n, err := read(network.Options{Dims: o.Dims})
 	if err != nil {
 		return nil, err
 	}
 	if n.Name == "" {
-		n.Name = strings.TrimSuffix(name, filepath.Ext(name))
+		base := filepath.Base(name)
+		n.Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
+	n.InMemory = n.InMemory || o.InMemory
 	return FromNetwork(n), nil
 }
 
-// reader is what reads a network of the form that name and content say, nil where they say
-// a program.
-func reader(name string, r io.ReaderAt, size int64) (func([]byte) (*network.Network, error), error) {
+// saysProgram reports whether a file is a compiled program rather than a network.
+func saysProgram(name string, r io.ReaderAt, size int64) (bool, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return nil, err
+		return false, err
 	}
 	head = head[:n]
 	if bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}) { // a container, whatever its name
-		return nil, nil
+		return true, nil
 	}
-	if read, ok := networkReaders[strings.ToLower(filepath.Ext(name))]; ok {
-		return read, nil
-	}
-	if listsLayers(head) {
-		return network.ReadYAML, nil
-	}
-	return nil, nil
+	return !isNetwork(name) && !listsLayers(head), nil
 }
 
-// networkReaders are the readers of networks by the ends of their files' names.
-var networkReaders = map[string]func([]byte) (*network.Network, error){
-	".yaml": network.ReadYAML,
-	".yml":  network.ReadYAML,
-	".onnx": func(data []byte) (*network.Network, error) { return network.ReadONNX(data, network.Options{}) },
+// NetworkExtensions are the ends of the names of files and packages that hold a network.
+func NetworkExtensions() []string {
+	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
 }
 
-// NetworkExtensions are the ends of the names of files that hold a network, sorted.
-func NetworkExtensions() []string { return slices.Sorted(maps.Keys(networkReaders)) }
+// isNetwork reports whether a name ends as a network's does.
+func isNetwork(name string) bool {
+	return slices.Contains(NetworkExtensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
+}
 
 // listsLayers reports whether the start of a file is text with a key that only a list of
 // layers has. A rune may be cut at the end.

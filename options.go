@@ -11,6 +11,7 @@ import (
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/host"
+	"anesim/loader/network"
 )
 
 // Options say how a model runs. The zero value times it once on an M1, without a host and
@@ -205,3 +206,6 @@ func (m *meter) add(steps int) {
 	m.now.Done += steps
 	m.tell(m.now)
 }
+
+// ParseDims reads sizes of dimensions like "batch=1,height=640" for OpenOptions.Dims.
+func ParseDims(text string) (map[string]int, error) { return network.ParseDims(text) }

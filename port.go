@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/dma"
+	"anesim/hw/evidence"
 	"anesim/loader"
 )
 
@@ -33,6 +34,16 @@ func elements(p *loader.Port) int {
 		n *= d
 	}
 	return n
+}
+
+// portLimits are the ports whose elements the model computes no values of.
+func portLimits(p *loader.Program) (list []evidence.Limit) {
+	for i := range p.Ports {
+		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
+			list = append(list, evidence.Limit{Kind: evidence.NotModelled, What: "8-bit elements: values are computed of fp16 alone", Where: "port " + q.Name})
+		}
+	}
+	return list
 }
 
 // span is the bytes from a port's address to the end of its last element.

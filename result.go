@@ -58,6 +58,7 @@ type ProgramResult struct {
 	Inputs     []Output
 	Outputs    []Output
 	Synthetic  []string
+	Limits     []evidence.Limit // of its ports; those of descriptors are in the report
 }
 
 // A LayerResult is what a layer's descriptors did.
@@ -110,6 +111,11 @@ func (r *Result) layers(k int) {
 			continue
 		}
 		l.record(p, p.Runs[i])
+		if p.Runs[i].Tasks == 0 && i > 0 { // the descriptors of the layer before do it too
+			if before := &r.Layers[p.First+i-1]; !before.Modelled() {
+				l.Report, l.Reason = nil, "behind a device fault"
+			}
+		}
 		if len(p.Outputs) == 0 {
 			continue
 		}
@@ -253,10 +259,10 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time is the engine's time with the interval that four of five measurements lie in.
-func (r *Result) Time() (t, low, high clock.Nanoseconds) {
-	low, high = r.Report.Interval()
-	return r.Report.Time, low, high
+// Time is the engine's time with the interval that four of five measurements lie in, and
+// how many measured rows that rests on.
+func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
+	return r.Report.Time, r.Report.Bounds()
 }
 
 // Wall is the time on the wall clock: the engine's, the host's, idling and waking.
@@ -278,23 +284,41 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// Residency is what the totals of every network rest on.
-const Residency = "which tensors stay in the L2 between layers follows chains of matrix products: that convolutions do the same is inferred"
+// Residency is what the totals of a network rest on between its layers.
+func (r *Result) Residency() evidence.Limit {
+	if n := r.Model.net; n != nil && n.InMemory {
+		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}
+	}
+	return evidence.Limit{
+		Kind: evidence.RestsOnInference,
+		What: "which tensors stay in the L2 between layers follows chains of matrix products: that convolutions do the same is inferred",
+	}
+}
 
 // Limits are what the model does not know or do and the run met, those that leave values
 // or time out before those that qualify them, each with all the places it was met at.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
-		g.add(evidence.RestsOnInference, Residency, "")
+		rests := r.Residency()
+		g.add(rests.Kind, rests.What, "")
 		for _, l := range r.Missing() {
 			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
+		}
+	}
+	for i := range r.Layers {
+		l := &r.Layers[i]
+		if what := l.Layer.Lower.Rests(); what != "" && l.Modelled() {
+			g.add(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
 		}
 	}
 	for k := range r.Programs {
 		p := &r.Programs[k]
 		if p.Report == nil {
 			continue
+		}
+		for _, l := range p.Limits {
+			g.add(l.Kind, l.What, l.Where)
 		}
 		for i := range p.Report.Descriptors {
 			d := &p.Report.Descriptors[i]

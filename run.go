@@ -2,6 +2,7 @@ package anesim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -109,7 +110,7 @@ func (r *execution) program(ctx context.Context, k int) error {
 	res, err := dispatch(ctx, p.Program, &o, r.meter)
 	switch {
 	case err == nil:
-	case r.model.kind != KindNetwork || ctx.Err() != nil:
+	case r.model.kind != KindNetwork, ctx.Err() != nil, errors.As(err, new(*AliasError)):
 		return err
 	default:
 		res = &ProgramResult{Err: err}

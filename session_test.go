@@ -343,3 +343,59 @@ func TestSlidPrograms(t *testing.T) {
 		t.Error("a program outside of the device's addresses runs")
 	}
 }
+
+// The decode loop fills its caches a position a step, leaves the others as they are, and
+// gives what one run over the same caches without state gives.
+func TestDecodeLoop(t *testing.T) {
+	m, err := Open(filepath.Join("tools", "anesim", "examples", "decode.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := values(t).Load(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Alias("keys_next", "keys"), l.Alias("values_next", "values")); err != nil {
+		t.Fatal(err)
+	}
+	const positions, features = 64, 32
+	inputs := map[string][]half{
+		"token": make([]half, 64), "at_row": make([]half, positions), "mask": make([]half, positions),
+		"keys": make([]half, features*positions), "values": make([]half, features*positions),
+	}
+	for i := range positions {
+		inputs["token"][i] = float16.Fromfloat32(float32(i%7)/4 - 0.5)
+		inputs["mask"][i] = float16.Fromfloat32(-30000)
+	}
+	for n := range positions {
+		clear(inputs["at_row"])
+		inputs["at_row"][n], inputs["mask"][n] = fp16(1)[0], 0
+		inputs["at_column"] = inputs["at_row"]
+		for _, name := range []string{"token", "at_row", "at_column", "mask"} {
+			if err := l.Set(name, inputs[name]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// By hand: the caches go in as inputs.
+		plain, err := m.Run(t.Context(), Options{Values: true, Inputs: inputs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		state := call(t, l)
+		by := map[string][]half{}
+		for i, out := range state.Outputs {
+			if out.Port.Name != plain.Outputs[i].Port.Name || !slices.Equal(out.Data, plain.Outputs[i].Data) {
+				t.Fatalf("step %d: %s differs from a run without state", n, out.Port.Name)
+			}
+			by[out.Port.Name] = out.Data
+		}
+		for p := range positions {
+			row := by["values_next"][p*features:][:features]
+			empty := !slices.ContainsFunc(row, func(h half) bool { return h&0x7fff != 0 })
+			if p != n && !slices.Equal(row, inputs["values"][p*features:][:features]) || empty != (p > n) {
+				t.Fatalf("step %d: position %d holds %v", n, p, row)
+			}
+		}
+		inputs["keys"], inputs["values"], inputs["token"] = by["keys_next"], by["values_next"], by["next"]
+	}
+}

@@ -263,7 +263,7 @@ func TestConflictingStridesCost(t *testing.T) {
 		return &r.Report.Descriptors[len(r.Report.Descriptors)-1]
 	}
 	for _, register := range []string{"Src1RowStride", "ResultRowStride"} {
-		skewed, plain := of(register, 0x4030), of(register, 0x4000)
+		skewed, plain := of(register, 0x4050), of(register, 0x4000)
 		s, p := skewed.Units.L2Broadcast, plain.Units.L2Broadcast
 		if register == "ResultRowStride" {
 			s, p = skewed.Units.L2Writeback, plain.Units.L2Writeback

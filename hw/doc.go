@@ -3,6 +3,8 @@
 //
 //	            regs.Task
 //	                |
+//	          regs.Operands          sources, result, coefficients: where, how far, how much
+//	                |
 //	     +----------+-----------+
 //	     | timing               | values (only when asked)
 //	     v                      v
@@ -19,11 +21,12 @@
 // task come early only as far as there is room; a source comes early when the scratchpad
 // has room and the one before does not write it; results drain beside what follows. The
 // pipeline in pipeline.go says what that leaves of each descriptor's time, and each of
-// those cycles has one cause.
+// those cycles has one cause. Two descriptors with a ring of rows between them run beside
+// each other, tile by tile.
 //
 // The device has two faces over one walk. The timing face touches no tensor bytes; the
 // execution face adds the values. Cycles, bytes and counters come from the same code for
 // both. What the silicon would not survive is a Fault in the report, with the unit, the
-// descriptor and the cycle; what the model cannot compute is said in the descriptor's
-// Note and no outputs are claimed.
+// descriptor and the cycle; what the model cannot compute, a bit that no program explains
+// among it, is a limit of the descriptor, and no outputs are claimed.
 package hw

@@ -72,7 +72,7 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 		return nil
 	}
 	const (
-		route   = 0x015f_0fff // Type to DMAIntl, the planar bits, a second source
+		route   = 0x0150_0fff // Type to DMAIntl, the planar bits, a second source
 		surface = 0x0f30_3033 // FmtMode, Truncate, MemFmt, the paddings, Interleave
 	)
 	if u := check([]mask{

@@ -94,19 +94,32 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) (saved clock.Cycle
 	}
 	var first pipeline
 	alone, drain := *a, l.drain
-	first.add(p, &alone, d)
+	first.step(p, &alone, d)
 	l.add(p, a, d)
 	return alone.Total() + drain - a.Total()
 }
 
 // add is place without what it saves.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
+	after := l.step(p, a, d)
+	l.leave(d, &after)
+}
+
+// step completes the causes of a descriptor's cycles behind those before it.
+func (l *pipeline) step(p *params, a *Accounting, d *demand) aftermath {
 	if l.ring > 0 && d.reads {
-		l.join(p, a, d)
-		return
+		return l.join(p, a, d)
 	}
 	pre := l.prefetch(p, a, d)
-	l.body(a, d, &pre)
+	return l.body(a, d, &pre)
+}
+
+// An aftermath is what a descriptor leaves to those behind it.
+type aftermath struct {
+	body  clock.Cycles // it was in the array
+	busy  clock.Cycles // of them, with memory at work
+	drain clock.Cycles // its last results take after that
+	lane  uint64       // bytes of coefficients that stay in kernel memory
 }
 
 // A prefetch is what memory brings of a descriptor before its array can start, and what
@@ -172,7 +185,7 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 
 // body puts the rest of the traffic beside the array, with what the one before left, and
 // leaves behind what the descriptor's last results still take.
-func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) {
+func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) aftermath {
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := pre.behind + pre.total - min(pre.total, pre.fill-pre.arriving+drain)
 	body := a.Compute + a.L2ReadStall + a.L2WriteStall
@@ -190,30 +203,28 @@ func (l *pipeline) body(a *Accounting, d *demand, pre *prefetch) {
 	if l.running && l.planar != d.planar && !d.dram.meets(&l.dram) && !d.pad.meets(&l.pad) {
 		a.hide(l.slack)
 	}
-	lane := uint64(0)
+	after := aftermath{body: body, busy: rest, drain: drain}
 	if pre.resident {
-		lane = d.lane
+		after.lane = d.lane
 	}
-	l.leave(d, body, rest, drain)
-	l.lane = lane
+	return after
 }
 
-// leave records what a descriptor leaves under way: it was in the array for body cycles,
-// of which memory worked for busy.
-func (l *pipeline) leave(d *demand, body, busy, drain clock.Cycles) {
-	*l = pipeline{
-		running: true, planar: d.planar, slack: body - min(body, busy), drain: drain,
-		dram: d.dram, pad: d.pad,
-	}
+// leave records what a descriptor leaves under way.
+func (l *pipeline) leave(d *demand, after *aftermath) {
+	l.running, l.planar, l.lane = true, d.planar, after.lane
+	l.slack, l.drain = after.body-min(after.body, after.busy), after.drain
+	l.dram, l.pad = d.dram, d.pad
+	l.ring = 0
 	if d.writes {
-		l.ring = body
+		l.ring = after.body
 	}
 }
 
 // join runs a descriptor beside the one that fills its ring: tile by tile in its shadow,
 // its traffic where memory was idle. What it adds is its start, for descriptors start one
 // by one, and the time by which it is the slower.
-func (l *pipeline) join(p *params, a *Accounting, d *demand) {
+func (l *pipeline) join(p *params, a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
 	a.Overhead = p.overhead
 	a.hide(l.ring)
@@ -224,7 +235,7 @@ func (l *pipeline) join(p *params, a *Accounting, d *demand) {
 	if rest > idle {
 		a.OutputStall += rest - idle
 	}
-	l.leave(d, max(alone, l.ring), rest, drain)
+	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
 // hide takes up to n cycles away, those first that come first. The start of a descriptor

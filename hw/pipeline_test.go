@@ -236,7 +236,8 @@ func TestBody(t *testing.T) {
 	} {
 		var l pipeline
 		a := Accounting{Compute: 1000}
-		l.body(&a, &d, &tt.pre)
+		after := l.body(&a, &d, &tt.pre)
+		l.leave(&d, &after)
 		if diff := cmp.Diff(tt.want, a); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}

@@ -147,6 +147,36 @@ func BenchmarkRow(b *testing.B) {
 	b.ReportMetric(float64(2*shape.Elements())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
 }
 
+func TestMadeUpBytes(t *testing.T) {
+	m := memory(t, Segment{"a", 0x1000, 0x100, nil}, Segment{"b", 0x2000, 0x100, nil})
+	if err := m.MakeUp(0x1040, 0x40); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		addr, n uint64
+		want    bool
+	}{
+		{0x1040, 1, true}, {0x107f, 1, true}, {0x1000, 0x41, true},
+		{0x1000, 0x40, false}, {0x1080, 8, false}, {0x2040, 0x40, false}, {0x3000, 8, false},
+	} {
+		if got := m.MadeUp(tc.addr, tc.n); got != tc.want {
+			t.Errorf("%#x bytes at %#x: %v, want %v", tc.n, tc.addr, got, tc.want)
+		}
+	}
+	var ae *AccessError
+	if err := m.MakeUp(0x10ff, 2); !errors.As(err, &ae) {
+		t.Errorf("beyond the segment: %v", err)
+	}
+}
+
+func TestTrafficAdd(t *testing.T) {
+	a := Traffic{1, 2, 3, 4}
+	a.Add(&Traffic{10, 20, 30, 40})
+	if want := (Traffic{11, 22, 33, 44}); a != want {
+		t.Errorf("%+v, want %+v", a, want)
+	}
+}
+
 // Segments come and go; one that is taken away leaves room for another with bytes of its
 // own.
 func TestMemoryAddsAndRemoves(t *testing.T) {

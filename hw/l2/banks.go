@@ -1,6 +1,10 @@
 package l2
 
-import "anesim/hw/clock"
+import (
+	"math/bits"
+
+	"anesim/hw/clock"
+)
 
 // Params are a chip's scratchpad: its size, its banks and the bytes one bank gives a cycle.
 type Params struct {
@@ -39,17 +43,43 @@ type Patch struct {
 	Stride      uint32
 }
 
+// fetchGranules is what the array takes in one fetch: 128 bytes, a granule from each of
+// eight banks. The vendor's compiler skews rows just so that those of one fetch meet in no
+// bank, and skews nothing where a row fills a fetch (inferred: layout.md, 303 of 317).
+const fetchGranules = 8
+
+// fetchDepth is the cycles of a fetch: how many of its rows, granules wide and stride
+// bytes apart, stand on one bank.
+func (p Params) fetchDepth(rows, granules int, stride uint32) int {
+	depth, at := 1, 0
+	step := int(stride) / p.Granule % p.Banks
+	for range rows - 1 {
+		if at += step; at >= p.Banks {
+			at -= p.Banks
+		}
+		if min(at, p.Banks-at) < granules {
+			depth++
+		}
+	}
+	return depth
+}
+
 // Cycles is what one channel of a patch takes: every row's granules spread over the
-// banks, and the conflicts the row stride makes on top.
+// banks, and the conflicts that the row stride makes in each fetch.
 func (p Params) Cycles(t Patch) int {
 	if t.Rows == 0 || t.Width == 0 {
 		return 0
 	}
 	granules := clock.CeilDiv(2*t.Width, p.Granule)
 	spread := clock.CeilDiv(t.Rows*granules, p.Banks)
-	// A row of several granules keeps as many banks busy; rows that collide wait.
-	depth := p.ConflictDepth(t.Rows, t.Stride)
-	return max(spread, depth)
+	// A fetch is of whole rows of a patch, whose widths are powers of two; what is wider
+	// is the halo, for which the fetch has room.
+	rows := min(t.Rows, max(1, fetchGranules>>(bits.Len(uint(granules))-1)))
+	depth := p.fetchDepth(rows, granules, t.Stride)
+	if depth == 1 {
+		return spread
+	}
+	return max(spread, clock.CeilDiv(t.Rows, rows)*depth)
 }
 
 // WritebackCycles is what the results of a patch's channels take: every bank accepts a

@@ -108,3 +108,32 @@ func TestWritebackConflicts(t *testing.T) {
 		}
 	}
 }
+
+// A patch of 256 pixels is read fetch by fetch: the rows of one wait for each other, those
+// of two do not.
+func TestReadConflicts(t *testing.T) {
+	for _, tc := range []struct {
+		what  string
+		patch Patch
+		want  int
+	}{
+		{"16 pixels a row, skewed by three granules", Patch{16, 16, 0x1030}, 1},
+		{"all rows on one bank", Patch{16, 16, 0x1000}, 16},
+		{"on two", Patch{16, 16, 0x1200}, 8},
+		{"a granule on: half of each row meets the next", Patch{16, 16, 0x1010}, 8},
+		{"32 pixels a row, skewed by five", Patch{8, 32, 0x4050}, 1},
+		{"and not", Patch{8, 32, 0x4000}, 8},
+		{"64 pixels a row fill a fetch and need no skew", Patch{4, 64, 0x8000}, 1},
+		{"with the halo of a 3x3 kernel", Patch{10, 34, 0x4050}, 1},
+		{"which three granules do not clear", Patch{10, 34, 0x4030}, 10},
+		{"18 of a 3x3 kernel, skewed by three", Patch{18, 18, 0x1030}, 1},
+		{"one row", Patch{1, 256, 0x8000}, 1},
+		{"8 pixels a row, skewed by three", Patch{32, 8, 0x1030}, 1},
+		{"8 pixels a row on one bank", Patch{32, 8, 0x1000}, 32},
+		{"nothing", Patch{0, 8, 0}, 0},
+	} {
+		if got := m1.Cycles(tc.patch); got != tc.want {
+			t.Errorf("%s: %d cycles, want %d", tc.what, got, tc.want)
+		}
+	}
+}

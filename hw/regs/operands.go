@@ -97,8 +97,7 @@ func (o *Operands) source1(g *Groups) {
 	s.L2 = sourceResidence(s.DRAM, l.SourceCfg.Type())
 	s.Shape = o.In
 	repeats := false
-	if g.Planar() {
-		b := g.Common.PlanarOperands
+	if b := g.Common.PlanarOperands; b != 0 && g.Planar() {
 		repeats = b.Src1BroadcastH()
 		s.Shape = s.Shape.broadcast(b.Src1BroadcastW(), repeats, b.Src1BroadcastD(), b.Src1BroadcastC())
 	}
@@ -113,17 +112,20 @@ func (o *Operands) source1(g *Groups) {
 		Depth: l.Src1DepthStride.Bytes(), Group: l.Src1GroupStride.Bytes(),
 		Transposed: g.Planar() && g.Common.PlanarOperands.Src1Transpose(),
 	}
-	s.moved(halo(g, repeats))
+	s.moved(g, repeats)
 }
 
 func (o *Operands) source2(g *Groups) {
 	d, l := &g.TileDMASrc, &g.L2
 	s := &o.Source2
-	s.Role, s.Used, s.DRAM = SecondSource, g.Planar() && g.Common.Cfg.PlanarForm().Sources() == 2, g.Source2On()
-	if !s.Used && !s.DRAM {
-		*s = Operand{Role: SecondSource}
+	used, on := g.Planar() && g.Common.Cfg.PlanarForm().Sources() == 2, g.Source2On()
+	if !used && !on {
+		if s.Role != SecondSource || s.Used || s.DRAM { // else it is empty already
+			*s = Operand{Role: SecondSource}
+		}
 		return
 	}
+	s.Role, s.Used, s.DRAM = SecondSource, used, on
 	s.L2 = sourceResidence(s.DRAM, 0)
 	s.Shape = o.In
 	repeats := false
@@ -149,7 +151,7 @@ func (o *Operands) source2(g *Groups) {
 		Depth: l.Src2DepthStride.Bytes(), Group: l.Src2GroupStride.Bytes(),
 		Transposed: g.Planar() && g.Common.PlanarOperands.Src2Transpose(),
 	}
-	s.moved(halo(g, repeats))
+	s.moved(g, repeats)
 }
 
 func (o *Operands) result(g *Groups) {
@@ -235,21 +237,26 @@ func elementSize(f Format) int {
 }
 
 // halo is the source rows that a convolution split into tiles of rows reads again.
-func halo(g *Groups, repeats bool) int {
+func halo(g *Groups) int {
 	c := &g.Common
 	rows, out := int(c.TileCfg.TileHeight()), int(c.OutDim.Hout())
-	if repeats || rows == 0 || rows >= out {
+	if rows == 0 || rows >= out {
 		return 0
 	}
 	return ((out+rows-1)/rows - 1) * (int(c.ConvCfg.Kh()) - int(c.ConvCfg.Sy()))
 }
 
-// moved counts a source's bytes.
-func (s *Operand) moved(halo int) {
+// moved counts a source's bytes; one whose rows repeat has no halo.
+func (s *Operand) moved(g *Groups, repeats bool) {
 	s.Bytes = 0
-	if s.DRAM {
-		s.Bytes = s.padded(s.Width) * uint64(max(0, s.Height+halo)) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
+	if !s.DRAM {
+		return
 	}
+	rows := s.Height
+	if !repeats {
+		rows = max(0, rows+halo(g))
+	}
+	s.Bytes = s.padded(s.Width) * uint64(rows) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
 }
 
 // resolve reads the coefficient lanes.

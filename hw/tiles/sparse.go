@@ -2,6 +2,7 @@ package tiles
 
 import (
 	"anesim/hw/clock"
+	"anesim/hw/mac"
 	"anesim/hw/regs"
 )
 
@@ -43,8 +44,12 @@ func skips(g *regs.Groups) (steps, zeros int) {
 	// leave them out, and no output counts them.
 	taps := l.inputs * int(g.Common.ConvCfg.Kh()) * int(g.Common.ConvCfg.Kw())
 	groups := g.GroupCount()
-	a, z := first.measure(&g.KernelDMASrc, 0, firsts, groups, taps)
-	b, y := every.measure(&g.KernelDMASrc, firsts, Engines, groups, taps)
+	table := 0 // ahead of the weights of every lane
+	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+		table = mac.TableBytes
+	}
+	a, z := first.measure(&g.KernelDMASrc, 0, firsts, table, groups, taps)
+	b, y := every.measure(&g.KernelDMASrc, firsts, Engines, table, groups, taps)
 	return taps - max(a, b), z + y
 }
 
@@ -56,13 +61,13 @@ type share struct {
 
 // measure is the steps of an output in the busiest of some lanes, the mean of its
 // outputs, and the zeros that the lanes leave out.
-func (s share) measure(k *regs.KernelDMASrc, from, to, groups, taps int) (steps, zeros int) {
+func (s share) measure(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
 	if from == to || s.outputs == 0 {
 		return 0, 0
 	}
 	dense := groups * s.outputs * taps
 	// A group of an odd length has a byte of padding at least.
-	bytes := groups * (s.bytes + s.bytes&1)
+	bytes := table + groups*(s.bytes+s.bytes&1)
 	most := 0
 	for i := from; i < to; i++ {
 		values := dense

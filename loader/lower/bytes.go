@@ -1,25 +1,13 @@
 package lower
 
-import (
-	"anesim/hw/regs"
-	"anesim/loader"
-)
+import "anesim/hw/regs"
 
-// bytePort is a port of 8-bit elements, whose surface is that of half as many fp16
-// columns.
-func (p *plan) bytePort(name string, s, halves Shape) memory {
-	d, bar := loader.Input, uint32(bar4)
+// bytePort is a port of 8-bit elements, which programs see as half as many fp16 columns.
+func (p *plan) bytePort(name string, halves Shape) memory {
 	if name == "y" {
-		d, bar = loader.Output, bar5
+		return p.output(name, halves)
 	}
-	m := surface(bar, halves)
-	if at, ok := p.bound[name]; ok {
-		return at
-	}
-	port := m.port(name, d, s)
-	port.Strides[3] = 1
-	p.ports = append(p.ports, port)
-	return m
+	return p.input(name, halves)
 }
 
 // eightBit makes a pass-through one of 8-bit elements (1/1).

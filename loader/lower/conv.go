@@ -16,7 +16,7 @@ func (p *plan) convolution() error {
 	if w := &l.Window; max(w.Sy, w.Sx) > MaxStride {
 		return p.longStride()
 	}
-	l.widen()
+	p.widen()
 	in, out := l.In, l.Out()
 	x, y := p.input("x", in), p.output("y", out)
 	if err := p.checkTile(p.convSource(), min(l.Window.Kh, in.H)); err != nil {
@@ -39,12 +39,12 @@ func (p *plan) convolution() error {
 
 // widen makes a window that stands before the input by itself or more larger by taps of
 // zero weight. (The compiler pads with a task of its own: 1/1.)
-func (l *Layer) widen() {
-	w := &l.Window
+func (p *plan) widen() {
+	w := &p.layer.Window
+	p.taps = [2]int{p.layer.rows(), p.layer.columns()}
 	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
 	w.Kh, w.Kw = w.Kh+y, w.Kw+x
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
-	l.widenedY, l.widenedX = l.widenedY+y, l.widenedX+x
 }
 
 // element is one element of the batch.

@@ -32,7 +32,7 @@ type filter struct {
 func (p *plan) convKernel(s share, width int) *kernel {
 	l, w := p.layer, p.weights
 	win := &l.Window
-	taps, real := win.Kh*win.Kw, l.Taps()
+	taps, real := win.Kh*win.Kw, p.taps[0]*p.taps[1]
 	channels := 1
 	if !l.depthwise() {
 		channels = l.In.C / max(1, l.Groups)
@@ -46,7 +46,7 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	f := filter{
 		groups: s.groups, channels: s.channels, taps: each,
 		weight: func(g, n, k int) float16.Float16 {
-			tap := l.tap(order[k%taps])
+			tap := p.tap(order[k%taps])
 			if tap < 0 {
 				return 0
 			}
@@ -64,18 +64,19 @@ func (p *plan) convKernel(s share, width int) *kernel {
 
 // tap is the weight at a place of the window, -1 between the taps of a dilated one and
 // beyond those of one widened by its padding.
-func (l *Layer) tap(place int) int {
+func (p *plan) tap(place int) int {
+	l := p.layer
 	y, x := place/l.Window.Kw, place%l.Window.Kw
 	d := max(1, l.Dilation)
-	if y%d != 0 || x%d != 0 || y/d >= l.rows() || x/d >= l.columns() {
+	if y%d != 0 || x%d != 0 || y/d >= p.taps[0] || x/d >= p.taps[1] {
 		return -1
 	}
-	return y/d*l.columns() + x/d
+	return y/d*p.taps[1] + x/d
 }
 
 // rows and columns are the weights of a window, high and wide.
-func (l *Layer) rows() int    { return (l.Window.Kh-l.widenedY-1)/max(1, l.Dilation) + 1 }
-func (l *Layer) columns() int { return (l.Window.Kw-l.widenedX-1)/max(1, l.Dilation) + 1 }
+func (l *Layer) rows() int    { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
+func (l *Layer) columns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
 
 // phases groups the taps by their place modulo the stride, rows outside.
 func (w *Window) phases() [][]int {

@@ -175,10 +175,7 @@ type Layer struct {
 	// Dilation is how far the taps of the window stand apart, 0 as 1. Window is the
 	// dilated one, Weights have the taps alone.
 	Dilation int
-	// widenedY and widenedX are the rows and columns of zero weights behind the window's
-	// own where it is padded by more than itself.
-	widenedY, widenedX int
-	Bias               bool
+	Bias     bool
 	// Activation is applied to the result of a convolution or a matrix product: 0 or
 	// ReLU, which its descriptor does, or a table, which takes a descriptor of its own.
 	Activation Op

@@ -95,9 +95,10 @@ type plan struct {
 	constants []byte
 	packed    map[packing]attached // coefficients in the constants
 	ports     []loader.Port
-	scratch   int // bytes
-	held      int // of them, with tensors between steps
-	powers    int // where softmax's tables stand in the constants
+	scratch   int    // bytes
+	held      int    // of them, with tensors between steps
+	powers    int    // where softmax's tables stand in the constants
+	taps      [2]int // rows and columns of weights in a convolution's window
 	// bound are the surfaces of a step's ports, nil of a layer by itself.
 	bound ports
 	// interleaved is where a runtime product's coefficients stand in the scratch.

@@ -306,7 +306,7 @@ func (p *plan) negation() error {
 	l := p.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := Shape{l.In.N, l.In.C, l.In.H, (l.In.W + 1) / 2}
-	x, y := p.bytePort("x", l.In, halves), p.bytePort("y", l.In, halves)
+	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
 	t := activation(l.Op, in, 0)
 	t.eightBit(halves)
 	at := t.byteTile(halves)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anesim/hw/evidence"
 	"anesim/loader/lower"
 )
 
@@ -15,6 +16,10 @@ type Operation struct {
 	// Shape are the keys that give the input's shape where no layer before does.
 	Shape []Key
 	Keys  []Key
+
+	// Evidence is what the operation's descriptors rest on, Limits what it takes at most.
+	Evidence evidence.Kind
+	Limits   string
 
 	inputs func(a *args) []lower.Shape
 	build  func(a *args, in []lower.Shape) Layer
@@ -26,35 +31,46 @@ type Key struct{ Name, Help string }
 // Operations lists every operation.
 func Operations() []Operation {
 	list := []Operation{
-		{"conv", convShape, convKeys, convInputs, buildConv},
-		{"deconv", convShape, deconvKeys, convInputs, buildDeconv},
-		{"matmul", productShape, matmulKeys, matmulInputs, buildMatMul},
-		{"linear", productShape, linearKeys, linearInputs, buildLinear},
+		entry("conv", convShape, convKeys, convInputs, buildConv),
+		entry("deconv", convShape, deconvKeys, convInputs, buildDeconv),
+		entry("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
+		entry("linear", productShape, linearKeys, linearInputs, buildLinear),
 	}
 	for _, op := range []lower.Op{lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average} {
-		list = append(list, Operation{op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)})
+		list = append(list, entry(op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)))
 	}
 	for _, op := range activations {
-		list = append(list, Operation{op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)})
+		list = append(list, entry(op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)))
 	}
 	return append(list,
-		Operation{"pow", tensorShape, nil, powInputs, buildPow},
-		Operation{"prelu", tensorShape, nil, tensorInputs, buildUnary(lower.PReLU)},
-		Operation{"logical_not", tensorShape, nil, tensorInputs, buildUnary(lower.LogicalNot)},
-		Operation{"pool", tensorShape, poolKeys, tensorInputs, buildPool},
-		Operation{"softmax", tensorShape, []Key{{"axis", "c, h or w (c)"}}, tensorInputs, buildSoftmax},
-		Operation{"reduce", tensorShape, reduceKeys, tensorInputs, buildReduce},
-		Operation{"layernorm", tensorShape, []Key{{"axis", "c, w, hw or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm},
-		Operation{"concat", concatShape, nil, concatInputs, buildConcat},
-		Operation{"transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose},
-		Operation{"tile", tensorShape, tileKeys, tensorInputs, buildTile},
-		Operation{"slice", tensorShape, sliceKeys, tensorInputs, buildSlice},
+		entry("pow", tensorShape, nil, powInputs, buildPow),
+		entry("prelu", tensorShape, nil, tensorInputs, buildUnary(lower.PReLU)),
+		entry("logical_not", tensorShape, nil, tensorInputs, buildUnary(lower.LogicalNot)),
+		entry("pool", tensorShape, poolKeys, tensorInputs, buildPool),
+		entry("softmax", tensorShape, []Key{{"axis", "c, h or w (c)"}}, tensorInputs, buildSoftmax),
+		entry("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
+		entry("layernorm", tensorShape, []Key{{"axis", "c, w, hw or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
+		entry("concat", concatShape, nil, concatInputs, buildConcat),
+		entry("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),
+		entry("tile", tensorShape, tileKeys, tensorInputs, buildTile),
+		entry("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
 	)
+}
+
+// entry is an operation with what is known of the one it lowers to.
+func entry(name string, shape, keys []Key, inputs func(*args) []lower.Shape, build func(*args, []lower.Shape) Layer) Operation {
+	op, ok := lower.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
+	if !ok {
+		op, _ = lower.ParseOp(name)
+	}
+	return Operation{name, shape, keys, op.Evidence(), op.Limits(), inputs, build}
 }
 
 // The keys. What a key is when it is left out stands in parentheses.
 var (
-	tensorShape  = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	tensorShape  = append(slices.Clip(extents), formKeys...)
+	extents      = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
+	formKeys     = []Key{{"release", "newest or 2023, whose compiler's form the program has (newest)"}, {"first", "input or output, whose buffer comes first (input)"}}
 	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
 	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
 	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw"})
@@ -176,6 +192,13 @@ func (o *Operation) finish(a *args, inputs func(*args) []lower.Shape) (*Layer, e
 		return nil, a.err
 	}
 	l.Op = o.Name
+	if a.word("release", "newest", "2023") == "2023" {
+		l.Lower.Release = lower.Release2023
+	}
+	l.Lower.OutputFirst = a.word("first", "input", "output") == "output"
+	if a.err != nil {
+		return nil, a.err
+	}
 	return &l, l.infer()
 }
 

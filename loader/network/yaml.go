@@ -156,7 +156,7 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 	if err != nil {
 		return err
 	}
-	a := &args{op: "input", known: keyNames(tensorShape), values: values}
+	a := &args{op: "input", known: keyNames(extents), values: values}
 	s, err := a.shape()
 	if err != nil {
 		return at(v, "input %s: %v", name, err)
@@ -259,7 +259,7 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 
 // view adds a reshape.
 func (r *yamlReader) view(n *yaml.Node, l *Layer, values map[string]string) error {
-	a := &args{op: l.Op, known: keyNames(tensorShape), values: values}
+	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.shape()
 	if err == nil && len(l.Inputs) != 1 {
 		err = fmt.Errorf("from: want one tensor")

@@ -28,9 +28,21 @@ func (e *missingError) Unwrap() error { return e.error }
 
 // openModel opens the model in a file, standard input for "-". Errors name the file.
 func openModel(file string, stdin io.Reader) (*anesim.Model, error) {
+	return openModelWith(new(anesim.OpenOptions), file, stdin)
+}
+
+// openModelWith opens a model with options.
+func openModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
+	if info, err := os.Stat(file); file != "-" && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+		m, err := o.Open(file)
+		if err != nil {
+			return nil, inFile(file, err)
+		}
+		return m, nil
+	}
 	var m *anesim.Model
 	err := open(file, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
-		m, err = anesim.Read(name, r, size)
+		m, err = o.Read(name, r, size)
 		return err
 	})
 	return m, err

@@ -57,6 +57,7 @@ func operationsHelp() string {
 		for _, k := range o.AllKeys() {
 			fmt.Fprintf(&b, "      %-10s %s\n", k.Name, k.Help)
 		}
+		fmt.Fprintf(&b, "      (%s; %s)\n", o.Evidence, o.Limits)
 		if n := len(keys); n > 0 && keys[n-1] == b.String() {
 			names[n-1] += ", " + o.Name
 			continue

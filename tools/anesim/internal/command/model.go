@@ -16,8 +16,10 @@ import (
 // modelFlags are the flags of model: those of run's that a network has a use for.
 type modelFlags struct {
 	runFlags
-	values bool
-	emit   string
+	values   bool
+	dim      string
+	inMemory bool
+	emit     string
 }
 
 func modelCommand() *cobra.Command {
@@ -27,15 +29,16 @@ func modelCommand() *cobra.Command {
 		Short: "Run a network as one program",
 		Long: `Model reads a network, lowers it to one program and runs it: a table with a row per
 layer, of the descriptors that are its own, and totals. FILE is a list of layers (.yaml,
-.yml; the keys of a layer are those of anesim layer -h) or an ONNX file (.onnx).
+.yml; the keys of a layer are those of anesim layer -h), an ONNX file (.onnx) or a Core ML
+model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without one a size.
 
 Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
 that cannot be lowered is listed with the reason and is in no total; the layers before
 and behind it are programs of their own, with a dispatch each. So are those on both sides
-of a tensor whose rows have to be laid out anew. A tensor between
-layers stays in the L2 where it fits beside what its layers need, as the vendor's
-compiler keeps it in chains of matrix products; that convolutions do the same is
-inferred. Layers that one descriptor does together are listed with the first.
+of a tensor whose rows have to be laid out anew. A tensor between layers stays in the L2
+where it fits beside what its layers need, as the vendor's compiler keeps it in chains of
+matrix products; that convolutions do the same is inferred. --in-memory sends all of them
+to memory and back. Layers that one descriptor does together are listed with the first.
 
 Without --values, time, bytes and energy alone are computed. With --values, a tensor that
 no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
@@ -45,7 +48,7 @@ from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 The gap stands before the network's first program; its programs follow without one.`,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
-  anesim model net.onnx --emit net.hwx`,
+  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE:              f.run,
@@ -56,6 +59,8 @@ The gap stands before the network's first program; its programs follow without o
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
+	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
+	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	completeFlags(c)
 	return c
@@ -74,7 +79,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := openNetwork(file, c)
+	m, err := f.openNetwork(file, c)
 	if err != nil {
 		return err
 	}
@@ -131,9 +136,16 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 }
 
 // openNetwork opens a network, and says of anything else what it is.
-func openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
-	m, err := openModel(file, c.InOrStdin())
-	switch ext := strings.ToLower(filepath.Ext(file)); {
+func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
+	o := anesim.OpenOptions{InMemory: f.inMemory}
+	if f.dim != "" {
+		var err error
+		if o.Dims, err = anesim.ParseDims(f.dim); err != nil {
+			return nil, usage("--dim: %v", err)
+		}
+	}
+	m, err := openModelWith(&o, file, c.InOrStdin())
+	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
 	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):

@@ -49,7 +49,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.programs(d)
-	p.printf("note: %s", anesim.Residency)
+	p.printf("note: %s", res.Residency().What)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
 		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))

@@ -262,6 +262,11 @@ func whyNoOutputs(res *anesim.Result) string {
 	if f := res.Report.Faults; len(f) > 0 {
 		return f[0].String()
 	}
+	for i := range res.Programs {
+		for _, l := range res.Programs[i].Limits {
+			return l.String()
+		}
+	}
 	for i := range res.Report.Descriptors {
 		if d := &res.Report.Descriptors[i]; d.Note() != "" {
 			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())

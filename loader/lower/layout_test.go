@@ -1,0 +1,128 @@
+package lower
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anesim/hw/regs"
+)
+
+// layoutRows reads a table of layout words, its first line without the mark of a comment.
+func layoutRows(t *testing.T, name string) []map[string]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(shared, "oracles", name))
+	if err != nil {
+		t.Skip("the tables of layout words are not beside the repository")
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]string
+	for _, row := range rows[1:] {
+		m := map[string]string{}
+		for i, key := range rows[0] {
+			key, _, _ = strings.Cut(strings.TrimPrefix(key, "# "), "(")
+			if i < len(row) {
+				m[key] = row[i]
+			}
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// numberIn reads a number in a base, or with 0x before it in hexadecimal.
+func numberIn(s string, base int) int {
+	if rest, ok := strings.CutPrefix(s, "0x"); ok {
+		s, base = rest, 16
+	}
+	n, _ := strconv.ParseInt(s, base, 64)
+	return int(n)
+}
+
+// The patch and the source's rows of every convolution in the table, whole or in tiles.
+func TestConvolutionLayouts(t *testing.T) {
+	patches, rows, heights, of := 0, 0, 0, 0
+	for _, m := range layoutRows(t, "layout_conv.csv") {
+		n := func(key string) int { return numberIn(m[key], 10) }
+		k, err := strconv.Atoi(m["k"])
+		if err != nil || strings.HasPrefix(m["name"], "L_matmul") || strings.HasPrefix(m["name"], "L_chain") || strings.HasPrefix(m["name"], "L_env_mm") {
+			continue // not a square window, or none
+		}
+		in := Shape{1, n("Cin") * n("groups"), n("Hin"), n("Win")}
+		w := Window{Kh: k, Kw: k, Sy: n("s"), Sx: n("s")}
+		w.Py, w.Px = (w.Sy*(n("Hout")-1)+k-in.H)/2, (w.Sx*(n("Wout")-1)+k-in.W)/2
+		l := Conv(in, n("Cout"), w)
+		l.Groups = n("groups")
+		if m["depthwise"] == "1" {
+			l.Groups = in.C
+		}
+		p := &plan{layer: &l}
+		src := p.convSource()
+		out := Shape{1, n("Cout"), n("Hout"), n("Wout")}
+		task := p.convTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
+		at := task.sourceTile()
+		_, height := p.tileHeight(src, out, &w, &at)
+		of++
+		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
+		c := task.g.Common.Cfg
+		patches += count(cfg.ShMax() == c.ShMax() && cfg.ShMin() == c.ShMin() && cfg.ShPref() == c.ShPref() && cfg.SmallSourceMode() == c.SmallSourceMode())
+		rows += count(at.row == numberIn(m["row"], 16) && at.channel == numberIn(m["cs"], 16))
+		heights += count(height == n("TH"))
+	}
+	t.Logf("of %d: %d patches, %d rows, %d tile heights", of, patches, rows, heights)
+	if of != wantLayouts || patches != wantPatches || rows != wantRows || heights != wantHeights {
+		t.Errorf("of %d: %d patches, %d rows and %d tile heights are the compiler's; want %d: %d, %d and %d",
+			of, patches, rows, heights, wantLayouts, wantPatches, wantRows, wantHeights)
+	}
+}
+
+// The patch and the first source's tile of every planar task that loads it, and the patch
+// of all.
+func TestPlanarLayouts(t *testing.T) {
+	patches, tiles, of, loaded := 0, 0, 0, 0
+	for _, m := range layoutRows(t, "layout_planar.csv") {
+		if m["eng"] != "PE" {
+			continue
+		}
+		n := func(key string) int { return numberIn(m[key], 10) }
+		hex := func(key string) int { return numberIn(m[key], 16) }
+		s := regs.Shape{Groups: hex("G") & 0x1fff, Channels: n("C"), Height: n("H"), Width: n("W")}
+		form := regs.CommonCfg(hex("cfg")).PlanarForm()
+		task := planarTask(form, s, s)
+		task.deep(n("D"))
+		of++
+		patch := task.g.Common.PlanarPatch
+		patches += count(int(patch.Log2W())|int(patch.Log2H())<<4 == hex("pp"))
+		if source := regs.L2Route(hex("S1cfg")); source.Type() == 0 {
+			continue
+		}
+		loaded++
+		at := task.planarTile()
+		if form == regs.FormReduction && regs.L2Route(hex("S1cfg")).Type() != keptTile {
+			at = task.skewedPlanar()
+		}
+		tiles += count(at.channel == hex("S1c") && at.row == hex("S1r"))
+	}
+	t.Logf("of %d: %d patches; of %d loaded: %d tiles", of, patches, loaded, tiles)
+	if of != wantPlanar || patches != wantPlanarPatches || loaded != wantLoaded || tiles != wantTiles {
+		t.Errorf("of %d: %d patches, of %d: %d tiles are the compiler's; want of %d: %d, of %d: %d",
+			of, patches, loaded, tiles, wantPlanar, wantPlanarPatches, wantLoaded, wantTiles)
+	}
+}
+
+// What holds of the tables' rows. Not held: convolutions tiled in width, those of 64x64
+// with 256 channels, and planar patches that a task on the MAC engines takes tile by tile,
+// which tilePatch sets.
+const (
+	wantLayouts, wantPatches, wantRows, wantHeights      = 116, 113, 112, 113
+	wantPlanar, wantPlanarPatches, wantLoaded, wantTiles = 75, 66, 34, 29
+)
