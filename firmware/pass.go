@@ -62,8 +62,8 @@ func (p *Pass) advance() {
 	}
 }
 
-// yields reports whether the engine may be taken away behind a task.
-func yields(t *regs.Task) bool {
+// EndsRun reports whether the engine may be taken away behind a task.
+func EndsRun(t *regs.Task) bool {
 	h, c := t.Header.Control, t.Groups.Common.Cfg
 	return h.TSR() && h.TSE() && !h.DisallowAbort() && !c.ContextSwitchIn() && !c.ContextSwitchOut()
 }
@@ -76,7 +76,7 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	for p.ahead != nil {
 		t := p.ahead
 		p.ctl.raise(t, p.open)
-		end := yields(t)
+		end := EndsRun(t)
 		p.Tasks++
 		if p.device.Execute(t) {
 			p.Halted = true

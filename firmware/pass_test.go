@@ -78,10 +78,10 @@ func TestHoldingDescriptorsEndNoRun(t *testing.T) {
 	} {
 		var task regs.Task
 		task.Header.Control = task.Header.Control.WithTSR(true).WithTSE(true)
-		if !yields(&task) {
+		if !EndsRun(&task) {
 			t.Fatal("TSR and TSE end no run")
 		}
-		if hold(&task); yields(&task) {
+		if hold(&task); EndsRun(&task) {
 			t.Errorf("%s: the run ends", name)
 		}
 	}

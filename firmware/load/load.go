@@ -32,10 +32,19 @@ type Client struct {
 	// fires on the M1. Its first call is counted in Result.Stuck. 0 is one.
 	Streams int
 	// Runs are the times of the program's runs of descriptors, Energy that of a dispatch.
-	Runs   []clock.Nanoseconds
-	Energy clock.Nanojoules
-	// Wait is the host's own time of a call.
+	Runs    []clock.Nanoseconds
+	Energy  clock.Nanojoules
+	Engines int // MAC engines at work, for what the wait behind a call draws
+	// Host is the host's own time of a call.
 	Host Host
+}
+
+// EngineTime is the engine's time of a call.
+func (c *Client) EngineTime() (t clock.Nanoseconds) {
+	for _, r := range c.Runs {
+		t += r
+	}
+	return t
 }
 
 // Host is what a call costs outside the engine.
@@ -55,7 +64,12 @@ type Config struct {
 	Seed     uint64
 	InFlight int // commands behind the gate; 0 is one, the documents' default
 	Power    firmware.PowerTimes
-	Waiting  float64 // watts that the engine draws while it waits with its rails on
+	// Waiting is the energy of a wait with the rails on, behind work on a number of engines;
+	// nil for none.
+	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
+	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
+	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
+	Bins int
 	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
 	// is DefaultMaxCalls.
 	MaxCalls int
@@ -63,6 +77,9 @@ type Config struct {
 
 // DefaultMaxCalls bounds a simulation's memory to some hundred megabytes.
 const DefaultMaxCalls = 10_000_000
+
+// MaxBins bounds the intervals of a result.
+const MaxBins = 1 << 16
 
 // A ConfigError is a load that makes no sense.
 type ConfigError struct{ Client, What string }
@@ -81,6 +98,9 @@ func (c *Config) Check() error {
 	}
 	if len(c.Clients) == 0 {
 		return &ConfigError{What: "no client"}
+	}
+	if c.Bins < 0 || c.Bins > MaxBins {
+		return &ConfigError{What: fmt.Sprintf("%d intervals; 0 to %d", c.Bins, MaxBins)}
 	}
 	for i := range c.Clients {
 		x := &c.Clients[i]
@@ -194,8 +214,10 @@ type simulation struct {
 
 	power  firmware.Power
 	idleAt clock.Nanoseconds // since when the engine has nothing to do
-	last   clock.Nanoseconds // call that the engine was with last
-	result Result
+	last   clock.Nanoseconds // when the last call ended
+	// engines is how many worked last.
+	engines int
+	result  Result
 }
 
 // Run simulates the load. Errors are a *ConfigError.
@@ -336,15 +358,67 @@ func (s *simulation) dispatch() {
 			continue
 		}
 		s.active = c
-		gap := s.now - s.idleAt
-		s.result.WaitEnergy += clock.Nanojoules(s.Waiting * float64(s.power.Idle(gap)))
+		s.idle(s.now)
 		wake := s.power.Wake(firmware.AllDomains)
 		s.result.Wake += wake
-		took := s.Clients[c.client].Runs[c.run]
+		s.wait(s.now, wake)
+		x := &s.Clients[c.client]
+		took := x.Runs[c.run]
 		s.result.Busy += took
 		s.result.Runs++
+		s.engines = x.Engines
+		share := clock.Nanojoules(0)
+		if total := x.EngineTime(); total > 0 {
+			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
+		}
+		s.spread(s.now+wake, took, share, took)
 		s.at(s.now+wake+took, event{kind: runs, call: c})
 		return
+	}
+}
+
+// idle ends the engine's idling, which began when its last run ended.
+func (s *simulation) idle(until clock.Nanoseconds) {
+	if on := s.power.Idle(until - s.idleAt); on > 0 {
+		s.wait(s.idleAt, on)
+	}
+}
+
+// wait draws what the engine does while it waits with its rails on.
+func (s *simulation) wait(from, t clock.Nanoseconds) {
+	if s.Waiting == nil || t <= 0 {
+		return
+	}
+	e := s.Waiting(s.engines, t)
+	s.result.WaitEnergy += e
+	s.spread(from, t, e, 0)
+}
+
+// spread adds energy and engine time to the intervals that a stretch of time lies in, in
+// proportion.
+func (s *simulation) spread(from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
+	if s.Bins == 0 {
+		return
+	}
+	r := &s.result
+	width := s.Duration / clock.Nanoseconds(s.Bins)
+	r.BinTime = width
+	first := min(int(from/width), MaxBins-1)
+	last := min(int((from+t)/width), MaxBins-1)
+	for len(r.Bins) <= last {
+		r.Bins = append(r.Bins, Bin{})
+	}
+	for i := first; i <= last; i++ {
+		share := 1.0
+		if first != last {
+			low, high := max(from, clock.Nanoseconds(i)*width), from+t
+			if i < MaxBins-1 {
+				high = min(high, clock.Nanoseconds(i+1)*width)
+			}
+			share = float64((high - low) / t)
+		}
+		r.Bins[i].Energy += clock.Nanojoules(float64(e) * share)
+		r.Bins[i].Busy += clock.Nanoseconds(float64(busy) * share)
 	}
 }
 
@@ -379,7 +453,7 @@ func (s *simulation) done(c *call) {
 
 func (s *simulation) finish() {
 	s.result.Time = max(s.last, s.Duration)
-	s.result.WaitEnergy += clock.Nanojoules(s.Waiting * float64(s.power.Idle(s.result.Time-s.idleAt)))
+	s.idle(s.result.Time)
 	for i := range s.result.Clients {
 		s.result.Clients[i].sort()
 	}

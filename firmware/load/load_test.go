@@ -98,7 +98,8 @@ func TestOverlappedStreamIsReported(t *testing.T) {
 // Calls far apart find the rails off and wait for them.
 func TestIdleGapsWake(t *testing.T) {
 	c := load.Config{
-		Duration: 10e9, Waiting: 0.1,
+		Duration: 10e9, Bins: 10,
+		Waiting: func(_ int, t clock.Nanoseconds) clock.Nanojoules { return clock.Nanojoules(0.1 * float64(t)) },
 		Power:   firmware.PowerTimes{WakeGap: 100e6, WakeTime: 0.5e6, ColdGap: 5e9, ColdWake: 260e6, RailsOff: 100e6},
 		Clients: []load.Client{{Name: "a", Priority: 3, Arrival: load.Fixed, Rate: 1, Runs: []clock.Nanoseconds{1e6}}},
 	}
@@ -106,7 +107,13 @@ func TestIdleGapsWake(t *testing.T) {
 	if n := len(r.Clients[0].Latencies); n != 10 || r.Wake != 9*0.5e6 {
 		t.Errorf("%d calls waited %v", n, r.Wake)
 	}
-	near(t, "idle energy", float64(r.WaitEnergy), 0.1*100e6*10, 0.01)
+	near(t, "idle energy", float64(r.WaitEnergy), 0.1*(100e6*10+9*0.5e6), 0.01)
+	sum, busy := clock.Nanojoules(0), clock.Nanoseconds(0)
+	for _, b := range r.Bins {
+		sum, busy = sum+b.Energy, busy+b.Busy
+	}
+	near(t, "energy of the intervals", float64(sum), float64(r.Energy+r.WaitEnergy), 1e-9)
+	near(t, "work of the intervals", float64(busy), float64(r.Busy), 1e-9)
 }
 
 // The same seed gives the same bits, another one others.

@@ -19,6 +19,16 @@ type Result struct {
 	// WaitEnergy is what the engine draws while it idles with its rails on.
 	WaitEnergy clock.Nanojoules
 	Cut        bool // arrivals stopped at the bound on calls
+
+	// Bins are intervals of BinTime from the start on, as far as anything happened.
+	Bins    []Bin
+	BinTime clock.Nanoseconds
+}
+
+// A Bin is an interval of a load.
+type Bin struct {
+	Energy clock.Nanojoules
+	Busy   clock.Nanoseconds // of the engine
 }
 
 // Utilisation is the share of the time that the engine worked.

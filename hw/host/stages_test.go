@@ -36,3 +36,24 @@ func TestNames(t *testing.T) {
 		t.Error("no error for a host that is none")
 	}
 }
+
+// The split sums to the floor, and two threads that overlap in what lies beside the gate get
+// 1.04 times done what one does.
+func TestSplit(t *testing.T) {
+	for _, h := range host.Presets() {
+		s := h.Split()
+		held := s.Before.Value + s.After.Value
+		if sum := s.Beside.Value + held; math.Abs(sum-h.Floor.Value) > 1e-9*h.Floor.Value {
+			t.Errorf("%s: the split sums to %v, the floor is %v", h.Name, sum, h.Floor.Value)
+		}
+		if h.Floor.Value == 0 {
+			continue
+		}
+		if s.Beside.Value <= 0 || s.Before.Value <= 0 || s.After.Value <= 0 {
+			t.Errorf("%s: %+v", h.Name, s)
+		}
+		if got := h.Floor.Value / held; math.Abs(got-1.04) > 1e-9 {
+			t.Errorf("%s: two threads get %v done", h.Name, got)
+		}
+	}
+}

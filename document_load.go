@@ -1,0 +1,135 @@
+package anesim
+
+import (
+	"anesim/firmware/load"
+	"anesim/hw/clock"
+)
+
+// A LoadDocument is a load as JSON.
+type LoadDocument struct {
+	Header
+	Chip        string               `json:"chip"`
+	Host        string               `json:"host"`
+	HostSplit   HostSplitDocument    `json:"host_split"`
+	DurationNs  clock.Nanoseconds    `json:"duration_ns"`
+	Seed        uint64               `json:"seed"`
+	InFlight    int                  `json:"in_flight"`
+	TimeNs      clock.Nanoseconds    `json:"time_ns"`
+	BusyNs      clock.Nanoseconds    `json:"busy_ns"`
+	Utilisation float64              `json:"utilisation"`
+	WakeNs      clock.Nanoseconds    `json:"wake_ns"`
+	EnergyNJ    clock.Nanojoules     `json:"energy_nj"`
+	WaitNJ      clock.Nanojoules     `json:"wait_energy_nj"`
+	MeanW       float64              `json:"mean_w"`
+	Runs        uint64               `json:"runs"`
+	Cut         bool                 `json:"cut"`
+	Clients     []LoadClientDocument `json:"clients"`
+	Timeline    []LoadBinDocument    `json:"timeline"`
+}
+
+// A HostSplitDocument is how a host's floor lies around the gate that lets commands in.
+type HostSplitDocument struct {
+	BesideNs clock.Nanoseconds `json:"beside_ns"`
+	BeforeNs clock.Nanoseconds `json:"before_ns"`
+	AfterNs  clock.Nanoseconds `json:"after_ns"`
+	Evidence string            `json:"evidence"`
+	Source   string            `json:"source"`
+}
+
+// A LoadClientDocument is one client of a load.
+type LoadClientDocument struct {
+	Name       string               `json:"name"`
+	Program    string               `json:"program"`
+	Priority   uint8                `json:"priority"`
+	Arrival    string               `json:"arrival"`
+	Rate       float64              `json:"rate_per_s,omitempty"`
+	Alone      LoadAloneDocument    `json:"alone"`
+	Calls      int                  `json:"calls"`
+	CallsPerS  float64              `json:"calls_per_s"`
+	MeanNs     clock.Nanoseconds    `json:"mean_ns"`
+	MeanWaitNs clock.Nanoseconds    `json:"mean_wait_ns"`
+	Latency    []PercentileDocument `json:"latency"`
+	Stuck      int                  `json:"stuck"`
+}
+
+// A LoadAloneDocument is a call of a client with the engine to itself.
+type LoadAloneDocument struct {
+	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
+	EngineNs     clock.Nanoseconds `json:"engine_ns"`
+	Runs         int               `json:"runs"`
+	LongestRunNs clock.Nanoseconds `json:"longest_run_ns"`
+	EnergyNJ     clock.Nanojoules  `json:"energy_nj"`
+}
+
+// A PercentileDocument is a latency that a share of the calls does not exceed, with its
+// 95 % interval.
+type PercentileDocument struct {
+	Share     float64           `json:"share"`
+	LatencyNs clock.Nanoseconds `json:"latency_ns"`
+	LowNs     clock.Nanoseconds `json:"latency_ns_low"`
+	HighNs    clock.Nanoseconds `json:"latency_ns_high"`
+}
+
+// A LoadBinDocument is an interval of a load.
+type LoadBinDocument struct {
+	AtNs        clock.Nanoseconds `json:"at_ns"`
+	ForNs       clock.Nanoseconds `json:"for_ns"`
+	Watts       float64           `json:"watts"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
+	Utilisation float64           `json:"utilisation"`
+}
+
+// percentiles are those that reports have.
+var percentiles = [...]float64{0.5, 0.9, 0.99, 0.999, 1}
+
+// Document is the load as JSON has it.
+func (l *Load) Document() *LoadDocument {
+	r := l.Result
+	split := l.Options.Host.Split()
+	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
+	d := &LoadDocument{
+		Header: NewHeader(), Chip: l.Options.Chip.Name, Host: l.Options.Host.Name,
+		HostSplit:  HostSplitDocument{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
+		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight),
+		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
+		EnergyNJ: r.Energy, WaitNJ: r.WaitEnergy, MeanW: r.Watts(), Runs: r.Runs, Cut: r.Cut,
+		Clients: []LoadClientDocument{}, Timeline: []LoadBinDocument{},
+	}
+	for i := range r.Clients {
+		d.Clients = append(d.Clients, l.client(i))
+	}
+	for i, b := range r.Bins {
+		bin := LoadBinDocument{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
+		bin.Watts = float64(b.Energy) / float64(r.BinTime)
+		d.Timeline = append(d.Timeline, bin)
+	}
+	return d
+}
+
+func (l *Load) client(i int) LoadClientDocument {
+	r, c := &l.Result.Clients[i], &l.Config.Clients[i]
+	d := LoadClientDocument{
+		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
+		Alone: LoadAloneDocument{LatencyNs: c.Host.Total() + c.EngineTime(), EngineNs: c.EngineTime(), Runs: len(c.Runs), EnergyNJ: c.Energy},
+		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []PercentileDocument{},
+	}
+	if c.Arrival == load.BackToBack {
+		d.Rate = 0
+	}
+	for _, t := range c.Runs {
+		d.Alone.LongestRunNs = max(d.Alone.LongestRunNs, t)
+	}
+	if n := len(r.Latencies); n > 0 {
+		d.CallsPerS = float64(n) / float64(l.Result.Time/1e9)
+		sum := clock.Nanoseconds(0)
+		for _, t := range r.Latencies {
+			sum += t
+		}
+		d.MeanNs = sum / clock.Nanoseconds(n)
+		for _, q := range percentiles {
+			p := r.Percentile(q)
+			d.Latency = append(d.Latency, PercentileDocument{q, p.Value, p.Low, p.High})
+		}
+	}
+	return d
+}

@@ -1,0 +1,205 @@
+package anesim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"anesim/firmware"
+	"anesim/firmware/load"
+	"anesim/firmware/queue"
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// A LoadScript is clients that share an engine, and for how long they call.
+type LoadScript struct {
+	Chip     string        // preset; empty is m1
+	Host     string        // preset; empty is none
+	Duration time.Duration // of arrivals; what has arrived is worked off
+	Seed     uint64        // of random arrivals; 0 is 1
+	InFlight int           // commands in flight at a time; 0 is one, which macOS allows
+	MaxCalls int           // arrivals stop there; 0 is load.DefaultMaxCalls
+	Clients  []LoadClient
+}
+
+// A LoadClient is one source of calls of a program.
+type LoadClient struct {
+	Name     string
+	Model    string // file of a program or a network, for the function that opens it
+	Layer    string // or one layer's operation and keys, as in "conv cin=64 cout=64"
+	Priority uint8  // 0 the most urgent, to 7
+	Arrival  string // "back-to-back", "fixed" or "poisson"; empty is back-to-back
+	Rate     float64
+	Threads  int // that call back to back; 0 is one
+	Streams  int // overlapped in one process; 0 is one
+	Line     int // of the script, for errors; 0 is none
+}
+
+// A LoadError is a script that no load can be made of.
+type LoadError struct {
+	Line   int // from 1; 0 where no line is at fault
+	Client string
+	What   string
+	Err    error
+}
+
+func (e *LoadError) Error() string {
+	var b strings.Builder
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", e.Line)
+	}
+	if e.Client != "" {
+		fmt.Fprintf(&b, "client %q: ", e.Client)
+	}
+	b.WriteString(e.What)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// A Load is what a script came to.
+type Load struct {
+	Script  *LoadScript
+	Options Options // chip and host
+	Config  load.Config
+	Result  *load.Result
+	// Alone are the clients' programs as they run by themselves.
+	Alone []*Result
+}
+
+// Run times each program once, with the engine to itself, and then simulates the clients
+// with what the runs of descriptors took. open opens the file that a client names.
+//
+// Errors are a *[LoadError] or that of ctx. A device fault of a program is a *[LoadError].
+func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, error)) (*Load, error) {
+	l := &Load{Script: s}
+	var err error
+	if l.Options.Chip, err = ChipByName(orElse(s.Chip, "m1")); err != nil {
+		return nil, &LoadError{What: err.Error(), Err: err}
+	}
+	if l.Options.Host, err = HostByName(orElse(s.Host, "none")); err != nil {
+		return nil, &LoadError{What: err.Error(), Err: err}
+	}
+	chip := l.Options.Chip
+	l.Config = load.Config{
+		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls,
+		Power: powerTimes(&chip), Waiting: chip.Waiting, Bins: loadBins,
+	}
+	timed := map[string]*Result{}
+	for i := range s.Clients {
+		c := &s.Clients[i]
+		fail := func(err error) error { return &LoadError{c.Line, c.Name, err.Error(), err} }
+		key := "file " + c.Model
+		if c.Layer != "" {
+			key = "layer " + c.Layer
+		}
+		res := timed[key]
+		if res == nil {
+			if res, err = c.time(ctx, &l.Options, open); err != nil {
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				return nil, fail(err)
+			}
+			timed[key] = res
+		}
+		x, err := loadClient(c, res)
+		if err != nil {
+			return nil, fail(err)
+		}
+		l.Alone = append(l.Alone, res)
+		l.Config.Clients = append(l.Config.Clients, x)
+	}
+	if l.Result, err = load.Run(&l.Config); err != nil {
+		return nil, &LoadError{What: err.Error(), Err: err}
+	}
+	return l, nil
+}
+
+// loadBins is the intervals of a load's timeline.
+const loadBins = 60
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// time runs a client's program once, with the engine to itself.
+func (c *LoadClient) time(ctx context.Context, o *Options, open func(string) (*Model, error)) (*Result, error) {
+	var m *Model
+	var err error
+	switch words := strings.Fields(c.Layer); {
+	case (c.Model == "") == (c.Layer == ""):
+		return nil, fmt.Errorf("want either model or layer")
+	case c.Model != "":
+		m, err = open(c.Model)
+	case len(words) == 0:
+		return nil, fmt.Errorf("layer: want an operation and its keys")
+	default:
+		m, err = Layer(words[0], words[1:]...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res, err := m.Run(ctx, *o)
+	if err != nil {
+		return nil, err
+	}
+	switch n := len(res.Programs); {
+	case n != 1:
+		return nil, fmt.Errorf("a client calls one program; %s has %d", m.Name(), n)
+	case len(res.Report.Faults) > 0:
+		return nil, fmt.Errorf("device fault: %v", res.Report.Faults[0])
+	case len(res.Missing()) > 0:
+		return nil, fmt.Errorf("layer %s is not modelled: %s", res.Missing()[0].Layer.Name, res.Missing()[0].Reason)
+	}
+	return res, nil
+}
+
+// loadClient is a client with what its program takes.
+func loadClient(c *LoadClient, res *Result) (load.Client, error) {
+	p := &res.Programs[0]
+	runs, err := p.runTimes()
+	if err != nil {
+		return load.Client{}, err
+	}
+	d := &p.Dispatches[0]
+	energy := d.Energy
+	for i := range d.Descriptors {
+		energy += d.Descriptors[i].Energy
+	}
+	split := res.Options.Host.Split()
+	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
+	floor := us(res.Options.Host.Floor.Value)
+	return load.Client{
+		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: load.Arrival(orElse(c.Arrival, string(load.BackToBack))),
+		Rate: c.Rate, Threads: c.Threads, Streams: c.Streams,
+		Runs: runs, Energy: energy, Engines: hw.Engines(d.Descriptors),
+		// Copies of inputs and outputs are the calling thread's own (assumed).
+		Host: load.Host{Outside: us(split.Beside.Value) + max(0, p.Host-floor), Before: us(split.Before.Value), After: us(split.After.Value)},
+	}, nil
+}
+
+// runTimes are the times of the runs of descriptors in the program's first dispatch: where
+// one ends another program may have the engine.
+func (p *ProgramResult) runTimes() ([]clock.Nanoseconds, error) {
+	linked, err := p.Program.Link()
+	if err != nil {
+		return nil, err
+	}
+	var runs []clock.Nanoseconds
+	begun := false
+	for i := range p.Dispatches[0].Descriptors {
+		if !begun {
+			runs = append(runs, 0)
+		}
+		runs[len(runs)-1] += p.Dispatches[0].Descriptors[i].Time
+		begun = i >= len(linked.Tasks) || !firmware.EndsRun(linked.Tasks[i])
+	}
+	return runs, nil
+}

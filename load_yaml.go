@@ -1,0 +1,208 @@
+package anesim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"anesim/firmware/queue"
+)
+
+// Bounds on a script.
+const (
+	maxLoadText    = 1 << 20
+	maxLoadClients = 1 << 10
+)
+
+// ReadLoadScript reads a script:
+//
+//	host: macos-air          # preset; none where it is left out
+//	duration: 2s
+//	clients:
+//	  - {name: camera, layer: conv cin=64 h=56 w=56 cout=64 k=3, priority: 2, arrival: fixed, rate: 30}
+//	  - {name: batch, model: net.onnx, priority: 6, arrival: back-to-back, threads: 2}
+//
+// Keys beside those are chip, seed, in_flight and max_calls, and of a client streams.
+// Errors are a *[LoadError].
+func ReadLoadScript(data []byte) (*LoadScript, error) {
+	if len(data) > maxLoadText {
+		return nil, &LoadError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxLoadText)}
+	}
+	var doc yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, &LoadError{Line: 1, What: "the file is empty"}
+	} else if err != nil {
+		return nil, loadTextError(err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, &LoadError{Line: 1, What: "want one mapping"}
+	}
+	s := new(LoadScript)
+	root := doc.Content[0]
+	err := loadKeys(root, "a load", map[string]func(*yaml.Node) error{
+		"chip":      func(n *yaml.Node) error { return loadName(n, &s.Chip, ChipNames()) },
+		"host":      func(n *yaml.Node) error { return loadName(n, &s.Host, HostNames()) },
+		"duration":  func(n *yaml.Node) error { return loadDuration(n, &s.Duration) },
+		"seed":      func(n *yaml.Node) error { return loadSeed(n, &s.Seed) },
+		"in_flight": func(n *yaml.Node) error { return loadCount(n, &s.InFlight, 1, 1<<16) },
+		"max_calls": func(n *yaml.Node) error { return loadCount(n, &s.MaxCalls, 1, 1<<30) },
+		"clients":   s.readClients,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Duration == 0:
+		return nil, loadAt(root, "duration is missing")
+	case len(s.Clients) == 0:
+		return nil, loadAt(root, "clients are missing")
+	}
+	return s, nil
+}
+
+func loadTextError(err error) error {
+	f := &LoadError{Line: 1, What: err.Error(), Err: err}
+	var e *yaml.LoadError
+	if errors.As(err, &e) {
+		f.Line, f.What = max(1, e.Mark.Line), e.Message
+	}
+	f.What = strings.ReplaceAll(f.What, "\n", " ")
+	return f
+}
+
+func loadAt(n *yaml.Node, format string, v ...any) error {
+	return &LoadError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
+}
+
+// loadKeys gives each entry of a mapping to what reads it.
+func loadKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return loadAt(n, "%s is a mapping", what)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		f, known := read[k.Value]
+		switch {
+		case k.Kind != yaml.ScalarNode || !known:
+			names := slices.Sorted(maps.Keys(read))
+			return loadAt(k, "key %q: %s has %s%s", k.Value, what, strings.Join(names, ", "), hint(Nearest(k.Value, names)))
+		case seen[k.Value]:
+			return loadAt(k, "%s is given twice", k.Value)
+		}
+		seen[k.Value] = true
+		if err := f(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *LoadScript) readClients(n *yaml.Node) error {
+	switch {
+	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
+		return loadAt(n, "clients: want a list")
+	case len(n.Content) > maxLoadClients:
+		return loadAt(n, "%d clients, at most %d are read", len(n.Content), maxLoadClients)
+	}
+	for _, item := range n.Content {
+		c := LoadClient{Line: item.Line}
+		var priority int
+		err := loadKeys(item, "a client", map[string]func(*yaml.Node) error{
+			"name":     func(n *yaml.Node) error { return loadText(n, &c.Name) },
+			"model":    func(n *yaml.Node) error { return loadText(n, &c.Model) },
+			"layer":    func(n *yaml.Node) error { return loadText(n, &c.Layer) },
+			"priority": func(n *yaml.Node) error { return loadCount(n, &priority, 0, queue.Queues-1) },
+			"arrival": func(n *yaml.Node) error {
+				return loadName(n, &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
+			},
+			"rate":    func(n *yaml.Node) error { return loadRate(n, &c.Rate) },
+			"threads": func(n *yaml.Node) error { return loadCount(n, &c.Threads, 1, 1<<10) },
+			"streams": func(n *yaml.Node) error { return loadCount(n, &c.Streams, 1, 1<<10) },
+		})
+		if err != nil {
+			return err
+		}
+		c.Priority = uint8(priority)
+		if c.Name == "" {
+			c.Name = fmt.Sprintf("client %d", len(s.Clients)+1)
+		}
+		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
+		switch {
+		case (c.Model == "") == (c.Layer == ""):
+			return loadAt(item, "client %q: want either model or layer", c.Name)
+		case timed && c.Rate == 0:
+			return loadAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
+		case !timed && c.Rate != 0:
+			return loadAt(item, "client %q: back-to-back calls have no rate", c.Name)
+		case timed && c.Threads != 0:
+			return loadAt(item, "client %q: threads are of back-to-back calls", c.Name)
+		}
+		s.Clients = append(s.Clients, c)
+	}
+	return nil
+}
+
+func loadText(n *yaml.Node, to *string) error {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		return loadAt(n, "want one value")
+	}
+	*to = n.Value
+	return nil
+}
+
+func loadName(n *yaml.Node, to *string, known []string) error {
+	if err := loadText(n, to); err != nil {
+		return err
+	}
+	for _, k := range known {
+		if k == *to {
+			return nil
+		}
+	}
+	return loadAt(n, "%q is none of %s%s", *to, strings.Join(known, ", "), hint(Nearest(*to, known)))
+}
+
+func loadDuration(n *yaml.Node, to *time.Duration) error {
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
+		return loadAt(n, "%q: want a positive duration like 500ms", n.Value)
+	}
+	*to = d
+	return nil
+}
+
+func loadSeed(n *yaml.Node, to *uint64) error {
+	v, err := strconv.ParseUint(n.Value, 10, 64)
+	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
+		return loadAt(n, "%q: want a number from 1 on", n.Value)
+	}
+	*to = v
+	return nil
+}
+
+func loadCount(n *yaml.Node, to *int, least, most int) error {
+	v, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || v < least || v > most {
+		return loadAt(n, "%q: want a number from %d to %d", n.Value, least, most)
+	}
+	*to = v
+	return nil
+}
+
+func loadRate(n *yaml.Node, to *float64) error {
+	v, err := strconv.ParseFloat(n.Value, 64)
+	if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || math.IsInf(v, 0) {
+		return loadAt(n, "%q: want calls a second, more than 0", n.Value)
+	}
+	*to = v
+	return nil
+}

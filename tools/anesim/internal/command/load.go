@@ -1,0 +1,135 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+)
+
+func loadCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "load SCRIPT",
+		Short: "Clients that share the engine: latencies, utilisation, power",
+		Long: `Load times the program of each client in SCRIPT once, with the engine to itself, and
+simulates all of them calling: percentiles of the latency with their 95 % intervals, the
+engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input:
+
+  chip: m1                 # m1 or m1max
+  host: macos-air          # what a call costs outside the engine; none without it
+  duration: 2s             # of arrivals; what has arrived is worked off
+  seed: 1                  # of random arrivals
+  in_flight: 1             # commands let in at a time; 1 as on macOS
+  clients:
+    - name: camera
+      layer: conv cin=64 h=56 w=56 cout=64 k=3 pad=same
+      priority: 2          # 0 the most urgent, to 7
+      arrival: fixed       # or poisson, at rate calls a second
+      rate: 30
+    - name: batch
+      model: resnet50.yaml # or a .hwx or .onnx, beside the script
+      priority: 6
+      arrival: back-to-back
+      threads: 2           # that call again when their call returns
+
+A call of higher priority has the engine where a run of descriptors ends, once it is let
+in: with one command in flight it waits for whole programs. A second overlapped stream of
+one client (streams: 2) never completes on an M1; it is counted as stuck.`,
+		Example: `  anesim load tools/anesim/examples/load.yaml
+  anesim load script.yaml --json`,
+		Args:              oneFile,
+		ValidArgsFunction: networkFiles,
+		RunE: func(c *cobra.Command, args []string) error {
+			return runLoad(c, args[0], asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
+	return c
+}
+
+func runLoad(c *cobra.Command, file string, asJSON bool) error {
+	var script *anesim.LoadScript
+	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
+		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+		if err != nil {
+			return err
+		}
+		script, err = anesim.ReadLoadScript(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
+	if err != nil {
+		return inFile(file, err)
+	}
+	d := l.Document()
+	if asJSON {
+		return anesim.WriteDocument(c.OutOrStdout(), d)
+	}
+	return writeLoad(c.OutOrStdout(), d)
+}
+
+// beside is a file's name as one in a script means it: relative to the script.
+func beside(script, name string) string {
+	if filepath.IsAbs(name) || script == "-" {
+		return name
+	}
+	return filepath.Join(filepath.Dir(script), name)
+}
+
+func writeLoad(w io.Writer, d *anesim.LoadDocument) error {
+	p := newPager(w)
+	p.printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, plural(d.InFlight, "command"))
+	p.printf("")
+	t := &table{columns: []column{
+		{title: "client", left: true}, {title: "prio"}, {title: "arrival", left: true, order: 3}, {title: "calls"}, {title: "calls/s", order: 1},
+		{title: "alone"}, {title: "p50"}, {title: "p90", order: 2}, {title: "p99"}, {title: "95% interval", order: 4}, {title: "p99.9", order: 2}, {title: "max"},
+		{title: "mean wait"}, {title: "program", left: true, order: 5},
+	}}
+	for i := range d.Clients {
+		x := &d.Clients[i]
+		row := []string{escaped(x.Name), fmt.Sprint(x.Priority), x.Arrival, countText(uint64(x.Calls)), rateText(x.CallsPerS), x.Alone.LatencyNs.String()}
+		if len(x.Latency) == 0 {
+			row = append(row, "-", "-", "-", "-", "-", "-", "-")
+		} else {
+			at := func(k int) string { return x.Latency[k].LatencyNs.String() }
+			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%v to %v", x.Latency[2].LowNs, x.Latency[2].HighNs), at(3), at(4), x.MeanWaitNs.String())
+		}
+		t.add(append(row, escaped(x.Program))...)
+	}
+	p.table(t, 0)
+	p.printf("")
+	p.printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, plural(int(d.Runs), "run"))
+	p.printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, rateText(d.MeanW), d.WakeNs)
+	if d.Host != "none" {
+		p.printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
+	}
+	peak := 0
+	for i := range d.Timeline {
+		if d.Timeline[i].Watts > d.Timeline[peak].Watts {
+			peak = i
+		}
+	}
+	if len(d.Timeline) > 0 {
+		b := &d.Timeline[peak]
+		p.printf("power: highest at %s, %s W over %s", b.AtNs, rateText(b.Watts), b.ForNs)
+	}
+	for i := range d.Clients {
+		if x := &d.Clients[i]; x.Stuck > 0 {
+			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", escaped(x.Name), plural(x.Stuck, "call"))
+		}
+	}
+	if d.Cut {
+		p.printf("arrivals stopped at the bound on calls: max_calls raises it")
+	}
+	return p.err
+}
