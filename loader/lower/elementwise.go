@@ -271,6 +271,13 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 			bias = v ^ 0x8000
 		case Mul:
 			scale = v
+			if l.Bias {
+				b, ok := beforeScale(value(p.weights.Bias, c), float16.Frombits(v))
+				if !ok {
+					return l.unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
+				}
+				bias = uint16(b)
+			}
 		case RealDiv:
 			scale = half(1 / float16.Frombits(v).Float32())
 		case Average:

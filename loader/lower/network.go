@@ -166,11 +166,15 @@ func (j *joiner) wire() error {
 			i = end - 1
 			continue
 		}
-		if one := f.pair(i); one != nil {
+		one := f.affine(i)
+		if one == nil {
+			one = f.pair(i)
+		}
+		if one != nil {
 			if err := j.folded(one); err != nil {
 				return err
 			}
-			i++
+			i += len(one.none)
 			continue
 		}
 		if err := j.node(i, &n.Nodes[i]); err != nil {

@@ -12,7 +12,7 @@ type Weights struct {
 	// Filter is a convolution's weights in [Cout][Cin/Groups][Kh][Kw] order, a matrix
 	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
 	Filter []float16.Float16
-	Bias   []float16.Float16 // [Cout]; nil is zeros
+	Bias   []float16.Float16 // [Cout], of Mul [C]; nil is zeros
 	// Dense keeps zeros in the coefficients of a convolution with a stride, where the
 	// compiler skips them. The model computes values from dense ones only.
 	Dense bool

@@ -25,7 +25,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	case columns:
 		at = packed(regs.Shape{Channels: n, Width: in.Width})
 		if g.block && in.Height > 1 {
-			at = at.skewed(1, smallFetch)
+			at = at.skewed(1, blockFetch(in.Height))
 		}
 	case g.block:
 		pitch := roundUp(n*elementBytes, 16)
@@ -44,6 +44,9 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(!columns)
 		t.engines(s.channels)
 		t.patch(to, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+		if g.block {
+			t.blockPatch(in.Height)
+		}
 		t.outputGroups(s.channels, false)
 		from := cols.at
 		c.from(t, cols, from)
