@@ -38,6 +38,16 @@ func (t *Timer) Override(list []firmware.Override) {
 	t.session.options.Overrides, t.session.ctl.Overrides = list, list
 }
 
+// Chip gives the engine another chip. The error is an *OptionError.
+func (t *Timer) Chip(c hw.Chip) error {
+	if err := checkChip(&c); err != nil {
+		return err
+	}
+	t.session.options.Chip = c
+	t.session.ctl.PowerTimes = powerTimes(&c)
+	return nil
+}
+
 // Time is the engine's account of one dispatch of a program or a layer. Device faults are
 // in it. Errors are those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
@@ -55,3 +65,6 @@ func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	}
 	return res.Report, nil
 }
+
+// RatesOf is what a report's work came to over its time.
+func RatesOf(r *hw.Report) Rates { return rates(r.MACs, r.DMA.Total(), r.Time) }
