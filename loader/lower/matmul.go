@@ -174,7 +174,7 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	l, w := p.layer, p.weights
 	k, n := l.In.W, l.Columns
 	f := filter{
-		groups: 1, channels: s.channels, taps: k,
+		groups: 1, channels: s.channels, taps: k, sizes: w.SizesOnly,
 		weight: func(_, c, i int) float16.Float16 {
 			if l.Op == Linear {
 				return value(w.Filter, (s.first+c)*k+i)

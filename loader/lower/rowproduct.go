@@ -1,6 +1,10 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"slices"
+
+	"anesim/hw/regs"
+)
 
 // product appends a product with constants: columns to columns, or exchanged to rows.
 func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
@@ -159,18 +163,21 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
 	}
 	lanes := kernel.lanes
-	data := kernel.data
+	c.constants.pad(64)
+	base := c.constants.bytes
 	if g.table != nil {
-		data = nil
 		lanes = nil
+		all := section{data: kernel.data}
 		for _, l := range kernel.lanes {
-			lanes = append(lanes, lane{len(data), tableBytes + l.size})
-			data = append(data, g.table...)
-			data = append(data, kernel.data[l.base:l.base+l.size]...)
+			lanes = append(lanes, lane{c.constants.bytes - base, tableBytes + l.size})
+			c.constants.add(slices.Clone(g.table))
+			c.constants.copy(&all, l.base, l.size)
 		}
 		t.table = g.table
+	} else {
+		c.constants.addKernel(kernel)
 	}
-	t.kernel(c.constant(data), lanes)
+	t.kernel(base, lanes)
 	c.post(t, g)
 }
 

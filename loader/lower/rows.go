@@ -24,7 +24,7 @@ type rowChain struct {
 	tasks     chain
 	extents   []*extent
 	fixes     []fix
-	constants []byte
+	constants section
 	tables    map[string]int // tables by themselves, by their bytes
 	kernels   scratch        // coefficients that tasks make, by group
 	step      int            // the group in the making
@@ -167,10 +167,8 @@ func (c *rowChain) finish() bool {
 
 // constant appends to the constant section.
 func (c *rowChain) constant(b []byte) int {
-	c.constants = pad64(c.constants)
-	at := len(c.constants)
-	c.constants = append(c.constants, b...)
-	return at
+	c.constants.pad(64)
+	return c.constants.add(b)
 }
 
 // table gives a task that is all table its table: once a program, in a section of 128

@@ -36,7 +36,7 @@ type runFlags struct {
 
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1 or m1max")
+	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
@@ -83,8 +83,8 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}
 	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle}
-	if o.Chip, err = anesim.ChipByName(f.chip); err != nil {
-		return o, &usageError{err}
+	if o.Chip, err = readChip(f.chip); err != nil {
+		return o, err
 	}
 	if o.Host, err = anesim.HostByName(cmp.Or(f.host, "none")); err != nil {
 		return o, &usageError{err}
