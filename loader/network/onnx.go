@@ -178,10 +178,40 @@ func (r *graphReader) node(i int, node *onnx.Node) {
 		return // its nodes are counted
 	}
 	at := Node{Name: n.name, Op: n.operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.net.Layers) - n.first, What: n.what}
+	at.Bytes, at.Unsized = n.bytes()
 	r.net.Nodes = append(r.net.Nodes, at)
 	for k := n.first; k < len(r.net.Layers); k++ {
 		r.net.Layers[k].Node = len(r.net.Nodes) - 1
 	}
+}
+
+// bytes are those of the operands and results in fp16, and whether a result has no known
+// shape. Gather reads what it picks, not its whole table.
+func (n *nodeReader) bytes() (sum uint64, unsized bool) {
+	if n.what != "" {
+		return 0, false
+	}
+	count := func(name string) bool {
+		d, ok := n.dims[name]
+		if t := n.types[name]; ok && (t == 0 || t.IsFloat()) {
+			sum += uint64(max(0, elements(d))) * halfBytes
+		}
+		return ok
+	}
+	for _, out := range n.Outputs {
+		if out != "" && !count(out) {
+			unsized = true
+		}
+	}
+	if n.Op == "Gather" {
+		return 2 * sum, unsized
+	}
+	for i, in := range n.Inputs {
+		if in != "" && !slices.Contains(n.Inputs[:i], in) {
+			count(in)
+		}
+	}
+	return sum, unsized
 }
 
 // refuse makes the node one layer that says why it is no other.
