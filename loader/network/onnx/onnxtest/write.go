@@ -104,3 +104,9 @@ func List(name string, values ...int) Message {
 	}
 	return a
 }
+
+// Float is an attribute.
+func Float(name string, v float32) Message {
+	m := Message{}.Text(1, name).Int(20, 1)
+	return binary.LittleEndian.AppendUint32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))
+}
