@@ -62,7 +62,7 @@ func Constant(name string, dims []int, values ...float32) Message {
 		t = t.Int(1, d)
 	}
 	if values == nil {
-		return Message{}.Bytes(5, t.Bytes(13, Message{}.Text(1, "location")))
+		return Message{}.Bytes(5, t.Bytes(13, Message{}.Text(1, "location").Text(2, "weights.bin")))
 	}
 	var raw []byte
 	for _, v := range values {
