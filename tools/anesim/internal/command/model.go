@@ -45,16 +45,19 @@ no modelled layer makes is pseudo-random. --emit writes the program, or programs
 from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 
 ` + idleHelp + `
-The gap stands before the network's first program; its programs follow without one.`,
+The gap stands before the network's first program; its programs follow without one.
+
+` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
-  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx`,
+  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
+  anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -81,6 +84,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	m, err := f.openNetwork(file, c)
 	if err != nil {
+		return err
+	}
+	if err := f.checkProfiles(file); err != nil {
 		return err
 	}
 	ctx, stop := interruptible()
@@ -110,6 +116,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		if err := writeOutputs(f.out, res); err != nil {
 			return err
 		}
+	}
+	if err := f.writeProfiles(res, file); err != nil {
+		return err
 	}
 	doc := res.NetworkDocument()
 	doc.File = file
