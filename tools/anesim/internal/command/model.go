@@ -50,16 +50,19 @@ The gap stands before the network's first program; its programs follow without o
 
 The first lines say how much of the network the figures are of: nodes, which are the
 operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all.`,
+results. --strict fails unless that is all.
+
+` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
-  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx`,
+  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
+  anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -89,6 +92,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkProfiles(file); err != nil {
+		return err
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	bar := newMeter(c.ErrOrStderr())
@@ -116,6 +122,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		if err := writeOutputs(f.out, res); err != nil {
 			return err
 		}
+	}
+	if err := f.writeProfiles(res, file); err != nil {
+		return err
 	}
 	doc := res.NetworkDocument()
 	doc.File = file

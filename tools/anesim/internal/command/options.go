@@ -32,6 +32,8 @@ type runFlags struct {
 	constants  bool
 	json       bool
 	csv        bool
+	pprof      string
+	trace      string
 }
 
 func (f *runFlags) register(s *pflag.FlagSet) {
@@ -52,6 +54,8 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
 	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
+	s.StringVar(&f.pprof, "pprof", "", "write a profile to `FILE`, for go tool pprof")
+	s.StringVar(&f.trace, "trace", "", "write a trace to `FILE`, for ui.perfetto.dev")
 }
 
 // registerOnly registers the named ones of run's flags.

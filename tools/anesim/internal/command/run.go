@@ -34,13 +34,16 @@ weights are an input like any other ("weights"). Networks are run by anesim mode
 With --json, "power" lists the engine's power from start to end of the wall time, in
 watts: idle, rails off, wake, host, then each descriptor; peak_w is its highest. A span
 of no time ("dispatch", where no host is named) has energy alone. Several FILEs give as
-many JSON documents, one after the other.`,
+many JSON documents, one after the other.
+
+` + profilesHelp,
 		Example: `  anesim run
   anesim run model.hwx --timing-only --json
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
   anesim run decode.hwx --state cache_out=cache --repeat 64
   anesim run a.hwx b.hwx --csv > descriptors.csv
+  anesim run model.hwx --timing-only --trace model.perfetto-trace
   cat model.hwx | anesim run -`,
 		ValidArgsFunction: programFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -53,6 +56,12 @@ many JSON documents, one after the other.`,
 			}
 			if len(args) > 1 && (len(f.in) > 0 || f.out != "") {
 				return usage("--in and --out require a single FILE, not %d", len(args))
+			}
+			if len(args) > 1 && (f.pprof != "" || f.trace != "") {
+				return usage("--pprof and --trace require a single FILE, not %d", len(args))
+			}
+			if err := f.checkProfiles(args...); err != nil {
+				return err
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -75,7 +84,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0})
 	})
 }
 
@@ -102,8 +111,9 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 
 // printing says how a report stands among others.
 type printing struct {
-	several bool // there are others
-	header  bool // this one has the CSV's first row
+	file    string // that the model was read from, "" for none
+	several bool   // there are others
+	header  bool   // this one has the CSV's first row
 }
 
 // run executes a program or a layer and prints the report.
@@ -121,6 +131,9 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		if err := writeOutputs(f.out, res); err != nil {
 			return err
 		}
+	}
+	if err := f.writeProfiles(res, how.file); err != nil {
+		return err
 	}
 	doc := res.RunDocument()
 	if f.constants {
