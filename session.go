@@ -28,6 +28,7 @@ type Session struct {
 	used    uint64
 	ctl     *firmware.Controller
 	spans   []addressRange // taken, by address
+	holder  *Call          // that had the engine last, while it is under way
 }
 
 // An addressRange is device addresses from lo up to but not hi.
