@@ -28,6 +28,7 @@ type runFlags struct {
 	repeat     int
 	idle       time.Duration
 	init       string
+	record     string
 	counters   bool
 	constants  bool
 	json       bool
@@ -48,6 +49,7 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
 	s.DurationVar(&f.idle, "idle", 0, "let the engine idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
 	s.StringVar(&f.init, "init", "", "register-init table from `FILE`, binary or CSV")
+	s.StringVar(&f.record, "record", "", "write the commands that the run sends to `FILE`, for anesim fw")
 	s.BoolVar(&f.counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
@@ -79,6 +81,8 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--repeat %d: must be 1 or more", f.repeat)
 	case f.idle < 0:
 		return o, usage("--idle %v: must be 0 or more", f.idle)
+	case f.record != "" && (len(f.in) > 0 || len(f.state) > 0 || f.gateTiles != "" || len(f.set) > 0 || f.init != "" || f.idle != 0):
+		return o, usage("--record has no steps for --in, --state, --gate-tiles, --set, --init and --idle")
 	case f.timingOnly && f.out != "":
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 func runCommand() *cobra.Command {
@@ -49,10 +50,15 @@ many JSON documents, one after the other.`,
 				return err
 			}
 			if len(args) == 0 {
-				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true})
+				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
-			if len(args) > 1 && (len(f.in) > 0 || f.out != "") {
-				return usage("--in and --out require a single FILE, not %d", len(args))
+			if f.record != "" {
+				if err := outfile.Avoiding(f.record, append(f.inputFiles(), args...)...); err != nil {
+					return err
+				}
+			}
+			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "") {
+				return usage("--in, --out and --record require a single FILE, not %d", len(args))
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -75,7 +81,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.record, file)})
 	})
 }
 
@@ -102,8 +108,9 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 
 // printing says how a report stands among others.
 type printing struct {
-	several bool // there are others
-	header  bool // this one has the CSV's first row
+	several bool   // there are others
+	header  bool   // this one has the CSV's first row
+	model   string // what a script's model line says it is
 }
 
 // run executes a program or a layer and prints the report.
@@ -119,6 +126,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	}
 	if f.out != "" {
 		if err := writeOutputs(f.out, res); err != nil {
+			return err
+		}
+	}
+	if f.record != "" {
+		if err := recordRun(f.record, res, how.model); err != nil {
 			return err
 		}
 	}
