@@ -414,7 +414,7 @@ func (l *Lowerer) head(c *Chain, r *measured.Row) error {
 	if columns == 0 {
 		columns = int(r.Bytes / 2 / uint64(r.K))
 	}
-	if columns == 0 || columns > maxChannels || r.K > maxChannels {
+	if columns == 0 || columns > lower.MaxChannels || r.K > lower.MaxChannels {
 		return &UnmodelledError{r.ID, fmt.Sprintf("a product with %d columns of %d", columns, r.K)}
 	}
 	steps, err := l.product(1, r.K, columns)

@@ -2,67 +2,27 @@ package bench
 
 import (
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
 	"anesim/loader/lower"
 )
 
-// This file builds descriptors that package lower does not make: passes over tensors
-// beyond the L2 and products with a cache of keys for a batch of heads. They have the registers that time, bytes and energy depend on, no addresses.
+// This file makes chains of the passes over tensors beyond the L2, and of the products
+// with a cache of keys for a batch of heads, that package lower has as single tasks.
+
+// streaming is a task that reads tensor 0 and writes tensor 1, where it moves them.
+func streaming(g *regs.Groups) Step {
+	t := &regs.Task{Groups: *g}
+	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
+	return Step{Task: t, Count: 1}
+}
 
 // pass is a planar task over m rows of k elements.
 func pass(form regs.PlanarForm, m, k int, read, write bool) Step {
-	s := Step{Task: new(regs.Task), Count: 1}
-	g := &s.Task.Groups
-	extent(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
-	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
-	moves(s.Task, read, write)
-	return s
+	return streaming(lower.PlanarPass(form, m, k, read, write))
 }
 
 // lookup is a pass of the MAC engines with a table.
 func lookup(m, k int, read, write bool) Step {
-	s := pass(0, m, k, read, write)
-	g := &s.Task.Groups
-	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
-	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
-	g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1)
-	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(regs.PassThrough).WithNonlinearMode(regs.ActivationTable)
-	return s
-}
-
-// What the registers hold.
-const (
-	maxExtent   = 1<<15 - 1
-	maxChannels = 1<<17 - 1
-)
-
-// extent sets a shape. One that the registers do not hold folds: rows into channels,
-// channels into groups, with as many elements or a few more.
-func extent(g *regs.Groups, s regs.Shape) {
-	fold := func(from, to *int, most int) {
-		for *from > most {
-			*from, *to = (*from+1)/2, *to*2
-		}
-	}
-	fold(&s.Width, &s.Height, maxExtent)
-	fold(&s.Height, &s.Channels, maxExtent)
-	fold(&s.Channels, &s.Groups, maxChannels)
-	c := &g.Common
-	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
-	c.InDim = c.InDim.WithWin(uint32(s.Width)).WithHin(uint32(s.Height))
-	c.OutDim = c.OutDim.WithWout(uint32(s.Width)).WithHout(uint32(s.Height))
-	c.Cin, c.Cout = c.Cin.WithCin(uint32(s.Channels)), c.Cout.WithCout(uint32(s.Channels))
-	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(uint32(s.Groups))
-	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
-}
-
-func moves(t *regs.Task, read, write bool) {
-	g := &t.Groups
-	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
-	if read {
-		g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true).WithDepMode(3)
-	}
-	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(write)
+	return streaming(lower.TablePass(m, k, read, write))
 }
 
 // A sweep is one pass of an operation over its tensor.
@@ -100,7 +60,7 @@ func passesOf(op string, m, k int) []Step {
 		var step Step
 		switch {
 		case s.rows:
-			step = lookup(1, min(m, maxExtent), false, false)
+			step = lookup(1, min(m, lower.MaxExtent), false, false)
 		case s.table:
 			step = lookup(m, k, read, write)
 		case s.write:
@@ -119,31 +79,11 @@ func passesOf(op string, m, k int) []Step {
 // cached is a product of one row a head with a cache that is an input: a pair of tasks
 // as in any product of two inputs, over all heads of n sequences.
 func cached(n, heads, k, columns int) []Step {
-	in := regs.Shape{Groups: 1, Channels: n * heads, Height: k, Width: columns}
-	interleave, multiply := Step{Task: new(regs.Task), Count: 1}, Step{Task: new(regs.Task), Count: 1}
-	g := &interleave.Task.Groups
-	extent(g, in)
-	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(regs.FormConstant)
-	moves(interleave.Task, true, true)
-	interleave.Task.Bases.Destination = scratch
-	multiply.Task.Bases.Kernel = scratch
-	g = &multiply.Task.Groups
-	extent(g, regs.Shape{Groups: 1, Channels: n * heads, Height: 1, Width: k})
-	kernel(g, uint64(in.Elements())*2)
-	g.NE.KernelCfg = g.NE.KernelCfg.WithKernelFromScratch(true)
-	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
-	return []Step{interleave, multiply}
-}
-
-// kernel turns the coefficient lanes on, n bytes in all.
-func kernel(g *regs.Groups, n uint64) {
-	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
-	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(regs.MultiplyAccumulate)
-	lane := uint32((n/tiles.Engines + 63) &^ 63)
-	for i := range g.KernelDMASrc.CoeffDMAConfig {
-		g.KernelDMASrc.CoeffDMAConfig[i] = g.KernelDMASrc.CoeffDMAConfig[i].WithEn(true)
-		g.KernelDMASrc.CoeffBfrSize[i] = g.KernelDMASrc.CoeffBfrSize[i].WithBytes(lane)
-	}
+	write, multiply := lower.CachedProduct(n*heads, k, columns)
+	first, second := streaming(write), streaming(multiply)
+	first.Task.Bases.Destination, second.Task.Bases.Kernel = scratch, scratch
+	second.Task.Bases.Source1, second.Task.Bases.Destination = 0, 0
+	return []Step{first, second}
 }
 
 // weightBits are the bits of a weight by format, 0 for formats that are not known.

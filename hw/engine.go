@@ -86,6 +86,8 @@ func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
 	case op == regs.MultiplyAccumulate:
 		e.conv.Group = p.group
 		e.conv.Run(p.dst, p.src, workers)
+	case op == regs.ChannelProduct:
+		tiles.ChannelProduct(p.dst, p.src, s, e.post)
 	case op == regs.ChannelMaximum:
 		tiles.ChannelMaximum(p.dst, p.src, s, channels, e.post)
 	case op == regs.MantissaTable && !g.Common.GroupConvCfg.UnicastEn():

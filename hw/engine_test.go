@@ -59,7 +59,7 @@ func TestTableBehindMultiplyAccumulate(t *testing.T) {
 			}
 		}
 	}
-	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "that the activation table stands ahead of a lane's weights"}}
+	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "the activation table stands ahead of a lane's weights: no program shows where"}}
 	if diff := cmp.Diff(want, d.Report().Descriptors[0].Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
@@ -92,5 +92,21 @@ func TestUnreadableTable(t *testing.T) {
 		if len(r.Limits) != 1 || r.Limits[0].Kind != want || !strings.Contains(r.Note(), "activation table") {
 			t.Errorf("made up %v: %v", made, r.Limits)
 		}
+	}
+}
+
+// Channels 2c and 2c+1 of a product make channel c, as in the last task of a power.
+func TestChannelProduct(t *testing.T) {
+	m := newMemory(t)
+	store(t, m, firstAt, []float32{1, 2}, []float32{3, -4}, []float32{0.5, 6}, []float32{-8, 0})
+	task := newEngineTask(regs.ChannelProduct, shape{4, 1, 2}, shape{2, 1, 2})
+	c := &task.Groups.Common
+	c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(2).WithElemMultMode(true)
+	d := execute(t, m, task)
+	if diff := cmp.Diff([][]float32{{3, -8}, {-4, 0}}, load(t, m, resultAt, 2, 2)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if l := d.Report().Descriptors[0].Limits; len(l) != 1 || l[0].Kind != evidence.RestsOnInference {
+		t.Errorf("limits %v", l)
 	}
 }

@@ -30,15 +30,18 @@ func (r *DescriptorReport) computed(g *regs.Groups) {
 	}
 	if g.Planar() {
 		if f := g.Common.Cfg.PlanarForm(); f == regs.FormReduction && (g.PE.Cfg.OpMode() == regs.PlanarMax || g.PE.Cfg.OpMode() == regs.PlanarMin) {
-			rests(evidence.RestsOnAssumption, "that OpMode chooses the reduction: programs set PE.Cfg.Maximum")
+			rests(evidence.RestsOnAssumption, "OpMode chooses the reduction: programs set PE.Cfg.Maximum")
 		}
 		return
+	}
+	if g.NE.MACCfg.OpMode() == regs.ChannelProduct {
+		rests(evidence.RestsOnInference, "MAC operation 10 multiplies neighbouring channels: read from the chain of a power")
 	}
 	if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
 		return
 	}
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
-		rests(evidence.RestsOnAssumption, "that the activation table stands ahead of a lane's weights")
+		rests(evidence.RestsOnAssumption, "the activation table stands ahead of a lane's weights: no program shows where")
 	}
 	switch p, _ := tiles.PackingOf(g); p {
 	case tiles.Dense:
@@ -75,11 +78,15 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 		route   = 0x0150_0fff // Type to DMAIntl, the planar bits, a second source
 		surface = 0x0f30_3033 // FmtMode, Truncate, MemFmt, the paddings, Interleave
 	)
+	groups := uint32(0xffff_5fff)
+	if !g.Planar() && n.MACCfg.OpMode() == regs.ChannelProduct {
+		groups |= 1 << 15 // ElemMultMode
+	}
 	if u := check([]mask{
 		{"Common.ChCfg", uint32(c.ChCfg), 0x3f},
 		{"Common.ConvCfg", uint32(c.ConvCfg), 0xf7ff_ffff},
 		{"Common.Reserved08", uint32(c.Reserved08), 0x2041},
-		{"Common.GroupConvCfg", uint32(c.GroupConvCfg), 0xffff_5fff},
+		{"Common.GroupConvCfg", uint32(c.GroupConvCfg), groups},
 		{"Common.PlanarPatch", uint32(c.PlanarPatch), 0xff},
 		{"Common.PlanarOperands", uint32(c.PlanarOperands), 0x7ff},
 		{"Common.Cfg", uint32(c.Cfg), 0x157f_7777},
@@ -148,10 +155,12 @@ func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 		return unspecified("nonlinear mode %d", n.MACCfg.NonlinearMode())
 	}
 	switch op := n.MACCfg.OpMode(); op {
-	case regs.PassThrough, regs.ChannelMaximum, regs.MantissaTable:
+	case regs.PassThrough, regs.ChannelProduct, regs.ChannelMaximum, regs.MantissaTable:
 		switch {
 		case in.Height != out.Height || in.Width != out.Width:
 			return unspecified("a %v from %dx%d to %dx%d", op, in.Height, in.Width, out.Height, out.Width)
+		case op == regs.ChannelProduct && (!c.GroupConvCfg.ElemMultMode() || c.GroupConvCfg.UnicastCin() != 2 || in.Channels != 2*out.Channels):
+			return unspecified("a product of %d of %d channels with %d results", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
 		case op == regs.ChannelMaximum && (out.Channels != 1 || int(c.GroupConvCfg.UnicastCin()) != in.Channels):
 			return unspecified("a maximum over %d of %d channels with %d results", c.GroupConvCfg.UnicastCin(), in.Channels, out.Channels)
 		case op == regs.MantissaTable && !c.GroupConvCfg.UnicastEn() && out.Channels != 1:

@@ -181,7 +181,7 @@ func (p *Program) ANEC() ([]byte, error) {
 	for _, d := range [...]Direction{Output, Input} {
 		for q := range p.ports(d) {
 			if q.BAR == regs.BARWeights {
-				continue // the constants of a bare text
+				return nil, &UnsupportedError{string(p.Form), "its weights are not in the file; the Linux driver's form holds them"}
 			}
 			if q.BAR < 0 {
 				return nil, &UnsupportedError{"port " + q.Name, "no buffer stands at its address"}

@@ -97,3 +97,35 @@ func TestNotCapture(t *testing.T) {
 		}
 	}
 }
+
+// TestCapturedAddresses joins low and high words and holds them to 42 bits.
+func TestCapturedAddresses(t *testing.T) {
+	read := func(text string) (*Program, error) {
+		return Read("pairs", strings.NewReader(text), int64(len(text)))
+	}
+	p, err := read("0x4d10 0x30004040\n0x4d14 0x3ff\n0x5548 1\n0x554c 0x80\n0x5550 0x1000\n0x5554 0\n0x5560 0x40\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Addresses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got[0].Address != 0x3ff30004040 || got[0].Stream || got[1].Address != 0x1000 || !got[1].Stream || !got[1].Enabled ||
+		got[1].Offset != 0x80 || got[2].Address != 0x40 || got[2].Enabled {
+		t.Errorf("addresses %+v", got)
+	}
+	for text, want := range map[string]string{
+		"0x4d10 0x40\n0x4d14 0x400\n":     "byte 0x4d14",
+		"0x5108 0x30004041\n0x510c 0x1\n": "byte 0x5108",
+	} {
+		p, err := read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f *FormatError
+		if _, err := p.Addresses(); !errors.As(err, &f) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

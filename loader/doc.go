@@ -1,9 +1,10 @@
 // Package loader reads compiled engine programs, checks that everything they touch is
 // theirs, and writes them.
 //
-// A program arrives in one of three forms: the hardware container, a bare chain of
-// task descriptors, or captured register pairs. The container is shaped like a Mach-O
-// file, with its own magic and an address space that starts at 0x30000000:
+// A program arrives in one of several forms: the hardware container, a bare chain of task
+// descriptors, the firmware container, the Linux driver's form, or captured register
+// pairs. The hardware container is shaped like a Mach-O file, with its own magic and an
+// address space that starts at 0x30000000:
 //
 //	offset 0     +-------------------------------------------+
 //	             | header  0xbeefface, subtype 4 = M1        |
@@ -26,6 +27,10 @@
 //	             +-------------------------------------------+     |
 //	             | coefficients, one run per engine          |<----+
 //	             +-------------------------------------------+
+//
+// Operation commands bind operands to ports by the port's symbol; compilers from 2024 on
+// name the operand of an output apart, probs@output of the port probs. A container may
+// have several procedures: a flavor 1 command, a chain and ports each.
 //
 // A descriptor names its buffers by index. Index i stands for BAR[i], a device address;
 // a DMA's base register is an offset from there. Link resolves both and checks that

@@ -199,14 +199,18 @@ func (p *Program) packagePort(s *PackageSection) error {
 		Name: printable(string(b[packagePort:])), Direction: d, BAR: int(bar), Type: p.elementType(int(le.Uint32(b[8:]))),
 		Address: le.Uint64(b[64:]), Bytes: le.Uint64(b[72:]),
 	}
+	if !inAperture(q.Address, q.Bytes) {
+		return fail(s.off+64, q.Address, "port of %#x bytes leaves the %d-bit device space at", q.Bytes, regs.AddressBits)
+	}
 	for i := range q.Shape {
 		n := le.Uint32(b[16+4*i:])
-		if n == 0 || n > maxExtent {
-			return fail(s.off+16+4*uint64(i), n, "extent of axis %c is not between 1 and %#x", axes[i], maxExtent)
-		}
 		q.Shape[i], q.Strides[i] = int(n), le.Uint64(b[32+8*i:])
-		if q.Strides[i]>>regs.AddressBits != 0 {
-			return fail(s.off+32+8*uint64(i), q.Strides[i], "stride of axis %c exceeds %d bits", axes[i], regs.AddressBits)
+		// Coefficients that are an input are one row, longer than any surface's.
+		if n == 0 || uint64(n) > q.Bytes {
+			return fail(s.off+16+4*uint64(i), n, "extent of axis %c is not between 1 and the port's %#x bytes", axes[i], q.Bytes)
+		}
+		if n > 1 && q.Strides[i] > q.Bytes/uint64(n-1) {
+			return fail(s.off+32+8*uint64(i), q.Strides[i], "stride of axis %c leaves the port's %#x bytes", axes[i], q.Bytes)
 		}
 	}
 	if n := q.span(); n > q.Bytes {

@@ -78,6 +78,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(p.Text)
 	}
 	f.Add([]byte(captured))
+	f.Add(anecExample(f, "conv"))
+	f.Add(firmwareExample(f, "relu", "concat"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if err := try(file); err != nil {
 			t.Error(err)
@@ -126,6 +128,7 @@ func TestMutations(t *testing.T) {
 		}
 		files = append(files, file)
 	}
+	files = append(files, anecExample(t, "conv"), anecExample(t, "concat"), firmwareExample(t, "identity", "add"))
 	real, _ := filepath.Glob(filepath.Join(shared, "*.hwx"))
 	if len(real) == 0 {
 		t.Log("the reference programs are not beside the repository: only our own are broken")

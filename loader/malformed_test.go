@@ -224,6 +224,10 @@ func TestUnsupported(t *testing.T) {
 		{"Mach-O, big-endian", []byte{0xfe, 0xed, 0xfa, 0xcf, 0, 0, 0, 0}, "big-endian"},
 		{"fat Mach-O", []byte{0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 0}, "Mach-O"},
 		{"dispatch descriptor", dispatch, "dispatch descriptor"},
+		{"property list", []byte("<?xml version=\"1.0\"?>\n<!DOCTYPE plist>\n<plist version=\"1.0\"><dict/></plist>\n"), "property list"},
+		{"binary property list", []byte("bplist00\xd1\x01\x02QaQb\x08\x0b\x0d"), "property list"},
+		{"intermediate text", []byte("program(1.0)\n[buildInfo = dict<string, string>({})]\n{\n}\n"), "(MIL)"},
+		{"descriptor text", []byte("# by hand\n.td\nCommon.Cin 1\n"), "anesim asm"},
 		{"another start", elsewhere(), "not at its text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

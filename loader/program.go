@@ -55,6 +55,9 @@ func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return regs.Chain(p.Text, p.FirstWords)
 }
 
+// TextOffset is where Text stands in the program's file.
+func (p *Program) TextOffset() uint64 { return p.textOff }
+
 // Inputs yields the ports a caller fills.
 func (p *Program) Inputs() iter.Seq[*Port] { return p.ports(Input) }
 

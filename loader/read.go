@@ -86,7 +86,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, fail(0, nil, "file of %d bytes is no program", len(file))
 	}
 	if form := foreign(file); form != "" {
-		return nil, &UnsupportedError{form, "the model reads hardware containers, bare texts and captured registers"}
+		return nil, &UnsupportedError{form, foreignAdvice(form)}
 	}
 	switch {
 	case le.Uint32(file) == magicFirmware:
@@ -126,7 +126,32 @@ func foreign(file []byte) string {
 	if isDispatch(file) {
 		return "dispatch descriptor (.e5, FlatBuffer)"
 	}
+	text := bytes.TrimLeft(file[:min(len(file), 4096)], " \t\r\n\ufeff")
+	switch {
+	case bytes.HasPrefix(file, []byte("bplist")), bytes.HasPrefix(text, []byte("<?xml")) && bytes.Contains(text, []byte("<plist")),
+		bytes.HasPrefix(text, []byte("<!DOCTYPE plist")), bytes.HasPrefix(text, []byte("<plist")):
+		return "network description (property list)"
+	case bytes.HasPrefix(text, []byte("program(")), bytes.HasPrefix(text, []byte("program (")):
+		return "intermediate text of a network (MIL)"
+	case bytes.IndexByte(text, 0) < 0 && bytes.Contains(text, []byte("\n.td")), bytes.HasPrefix(text, []byte(".td")):
+		return "descriptor text"
+	}
 	return ""
+}
+
+// foreignAdvice says what to do with a file of a form that is not a program.
+func foreignAdvice(form string) string {
+	switch form {
+	case "descriptor text":
+		return "anesim asm makes a program of it"
+	case "dispatch descriptor (.e5, FlatBuffer)":
+		return "it names a program and holds none; anesim dump prints it"
+	case "network description (property list)":
+		return "it is what the compiler reads; no reader of it is here"
+	case "intermediate text of a network (MIL)":
+		return "it is a network, not a compiled program"
+	}
+	return "the model reads hardware and firmware containers, the Linux driver's form, bare texts and captured registers"
 }
 
 // isDispatch recognises the root table of a dispatch descriptor by the virtual table

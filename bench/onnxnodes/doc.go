@@ -10,5 +10,8 @@
 // values are made constants, and where an operator takes its weights or bounds as
 // constants alone, so is every input but the first. A test passes where every result is
 // within fp16's error of what is asked for, is refused where a layer says why it is none,
-// and is wrong else. The table of both is testdata/nodes.md.
+// and is wrong otherwise. The table is testdata/nodes.md.
+//
+// Whole files, which ONNX_FILES names, are computed too and held to a plain reference
+// where that has all of their operators.
 package onnxnodes

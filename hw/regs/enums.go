@@ -32,6 +32,7 @@ type MACOp uint8
 const (
 	MultiplyAccumulate MACOp = 0
 	MantissaTable      MACOp = 8  // activation table on mantissa forms: rsqrt, reciprocal
+	ChannelProduct     MACOp = 10 // product of the UnicastCin channels of a result (inferred: the last task of binary_pow)
 	ChannelMaximum     MACOp = 11 // maximum over UnicastCin channels
 	PassThrough        MACOp = 12 // copy, activation only
 )
@@ -43,6 +44,8 @@ func (o MACOp) String() string {
 		return "multiply-accumulate"
 	case MantissaTable:
 		return "mantissa-table"
+	case ChannelProduct:
+		return "channel-product"
 	case ChannelMaximum:
 		return "channel-maximum"
 	case PassThrough:

@@ -67,6 +67,28 @@ func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.P
 	}
 }
 
+// ChannelProduct writes the product of channels 2c and 2c+1 as channel c. A product is
+// exact; one of zero and infinity is +0.
+func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
+	a, b := make([]float16.Float16, s.Width), make([]float16.Float16, s.Width)
+	acc := make([]float32, s.Width)
+	for c := range s.Channels {
+		for y := range s.Height {
+			src.Row(a, 2*c, y)
+			src.Row(b, 2*c+1, y)
+			for i := range acc {
+				v := float32(exactly(a[i]) * exactly(b[i]))
+				if v != v {
+					v = 0
+				}
+				acc[i] = v
+			}
+			post.Apply(a, acc)
+			dst.SetRow(a, c, y, 0)
+		}
+	}
+}
+
 // ChannelSum writes the sum of the channels at each pixel as one channel: a reduction
 // with every weight one, in the adder's own order.
 func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {

@@ -3,6 +3,7 @@ package asm
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -303,4 +304,97 @@ func FuzzAssemble(f *testing.F) {
 			t.Errorf("the text differs: %v\n%s", err, again)
 		}
 	})
+}
+
+// TestMemory has the constants, the scratch memory and the name of a program in its text.
+func TestMemory(t *testing.T) {
+	const text = `.procedure twice
+.port input x b4 1x1x1x16
+.port output y b5 1x1x1x16 bytes=0x80
+.scratch 0x100
+.weights w.npy
+.align
+.values 1 -2 0x3c00
+.td
+Common.Cin 1
+`
+	o := &Options{Weights: func(name string) ([]byte, error) {
+		if name != "w.npy" {
+			return nil, os.ErrNotExist
+		}
+		return []byte{1, 2, 3, 4}, nil
+	}}
+	u, err := Assemble("f.td", []byte(text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append([]byte{1, 2, 3, 4}, make([]byte, 60)...)
+	want = append(want, 0, 0x3c, 0, 0xc0, 0, 0x3c)
+	if !bytes.Equal(u.Constants, want) || u.Scratch != 0x100 || u.Procedure != "twice" || u.Ports[1].Bytes != 0x80 {
+		t.Errorf("%+v", u)
+	}
+	file, err := u.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := loader.Read("f", bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := p.Segment("__DATA", "__bss"); !ok || s.Size != 0x100 || p.Procedure != "twice" || len(p.Ports) != 2 {
+		t.Errorf("scratch %+v, procedure %s, ports %v", s, p.Procedure, p.Ports)
+	}
+	_, err = Assemble("f.td", []byte(strings.Replace(text, "w.npy", "v.npy", 1)), o)
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, os.ErrNotExist) || e.Line != 5 || e.Col != 10 {
+		t.Errorf("weights that are not there: %v", err)
+	}
+}
+
+// TestMutations assembles broken texts: each gives an *Error with its place, or a unit.
+func TestMutations(t *testing.T) {
+	var texts [][]byte
+	for _, name := range []string{"identity", "add"} {
+		p, err := lower.ExampleProgram(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := Disassemble(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text[:min(len(text), 4000)])
+	}
+	n := 5_000
+	if testing.Short() {
+		n = 500
+	}
+	r := rand.New(rand.NewPCG(5, 14))
+	for i := range n {
+		text := bytes.Clone(texts[i%len(texts)])
+		for range 1 + r.IntN(4) {
+			at := r.IntN(len(text))
+			switch r.IntN(4) {
+			case 0:
+				text[at] = byte(r.Uint32())
+			case 1:
+				text[at] = ".=+-@$#x0 \n\""[r.IntN(12)]
+			case 2:
+				copy(text[at:], text[r.IntN(len(text)):][:1])
+			case 3:
+				text = append(text[:at], text[min(len(text), at+r.IntN(20)):]...)
+				text = append(text, "\n.td\n"...)
+			}
+		}
+		u, err := Assemble("f.td", text, nil)
+		var e *Error
+		if err != nil && (!errors.As(err, &e) || e.Line < 1 || e.Col < 1 || u != nil) {
+			t.Fatalf("%T %v of\n%s", err, err, text)
+		}
+		if err == nil {
+			if _, err := u.File(); err != nil {
+				t.Fatalf("%v of\n%s", err, text)
+			}
+		}
+	}
 }

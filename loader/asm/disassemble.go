@@ -12,7 +12,7 @@ import (
 
 // Disassemble writes a program as text. Assembling it gives the program's bytes again.
 func Disassemble(p *loader.Program) ([]byte, error) {
-	if p.Form != loader.FormContainer && p.Form != loader.FormText {
+	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return nil, &loader.UnsupportedError{Form: string(p.Form), What: "descriptor text spells version 7 descriptors"}
 	}
 	d := &disassembler{registers: make(map[uint32]*regs.Register)}
@@ -23,13 +23,9 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 		d.header = append(d.header, r)
 	}
 	d.about(p)
-	file, textOff := p.Text, uint64(0)
-	if p.Form == loader.FormContainer {
-		var err error
-		if textOff, err = textOffset(p); err != nil {
-			return nil, err
-		}
-		file = p.Container.Bytes()
+	file, textOff := p.Text, p.TextOffset()
+	if p.Form != loader.FormText {
+		file = p.Bytes()
 		fmt.Fprintf(&d.out, ".container %s %s\n", hex(uint64(len(file))), hex(textOff))
 	}
 	words, err := p.Describe()
@@ -60,22 +56,6 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 }
 
 func roundUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignment - 1) }
-
-// textOffset is where a container's text stands in its file.
-func textOffset(p *loader.Program) (uint64, error) {
-	for _, l := range p.Container.Loads {
-		s, ok := l.(*loader.SegmentLoad)
-		if !ok {
-			continue
-		}
-		for _, h := range s.Sections {
-			if h.Segment == "__TEXT" && h.Name == "__text" {
-				return uint64(h.Offset) + p.TextAddr - h.Addr, nil
-			}
-		}
-	}
-	return 0, &loader.UnsupportedError{Form: "container", What: "no text of a version the model runs"}
-}
 
 // A disassembler writes a text.
 type disassembler struct {

@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -27,22 +25,23 @@ func (c chain) finish() []*regs.Descriptor {
 	for i, t := range c {
 		place[t] = i
 	}
+	starts := c.starts(place)
 	var planar, engine *task   // the last ones so far
 	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {
-		c.control(i)
+		c.control(i, starts)
 		if t.planar() {
-			c.route(i, engine, place, &waited[0])
+			c.route(i, engine, place, starts[i], &waited[0])
 			planar = t
 		} else {
-			c.route(i, planar, place, &waited[1])
+			c.route(i, planar, place, starts[i], &waited[1])
 			engine = t
 		}
 		t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(t.debugEvents(i == 0, i == len(c)-1))
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
 		t.h.Timing = t.h.Timing.WithExeCycles(estimate(t))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
-		if from := slices.Index(c, t.kernelFrom); t.kernelFrom != nil && from > 0 {
+		if from, ok := place[t.kernelFrom]; ok {
 			out[i].Extra = uint32(from) // the extra header word names it (3/3)
 		}
 	}
@@ -92,28 +91,33 @@ func mantissaTable(table []byte) bool {
 	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 9
 }
 
-// starts reports whether a run of tasks that pass tiles on to each other begins at i: no
-// tile of an earlier task is read from there on, or only one described in the scratch
-// buffer.
-func (c chain) starts(i int) bool {
-	if i == 0 || i == len(c) || c[i].describesSource {
-		return true
-	}
-	earlier := map[*task]bool{}
-	for _, t := range c[:i] {
-		earlier[t] = true
-	}
-	for j, t := range c[i:] {
-		if j > 0 && t.describesSource {
-			break
+// starts says of every task, and of the end, whether a run of tasks that pass tiles on to
+// each other begins there: no tile of an earlier task is read from there on, or only one
+// described in the scratch buffer.
+func (c chain) starts(place map[*task]int) []bool {
+	inside := make([]int, len(c)+2) // what of the tiles that are held over begins and ends
+	described := 0                  // behind the last task that describes its source
+	for i, t := range c {
+		if t.describesSource {
+			described = i + 1
 		}
 		for _, operand := range [...]*tile{t.first, t.second} {
-			if operand != nil && earlier[operand.owner] {
-				return false
+			if operand == nil {
+				continue
+			}
+			if from, ok := place[operand.owner]; ok && from < i && max(from+1, described) <= i {
+				inside[max(from+1, described)]++
+				inside[i+1]--
 			}
 		}
 	}
-	return true
+	starts := make([]bool, len(c)+1)
+	held := 0
+	for i := range starts {
+		held += inside[i]
+		starts[i] = held == 0 || i == 0 || i == len(c)
+	}
+	return starts
 }
 
 // linked reports whether task i takes its first source tile by tile as the task before
@@ -140,10 +144,10 @@ func (c chain) linked(i int) bool {
 // control writes header word 6. Tasks that pass tiles on to each other form a run; a
 // run starts with SPL and ends with TSR and TSE. A pair that describes its tile in the
 // scratch buffer ends one run and starts the next, marked DPC and SPC. (104/104)
-func (c chain) control(i int) {
+func (c chain) control(i int, starts []bool) {
 	t := c[i]
 	w := t.h.Control
-	w = w.WithSPL(c.starts(i)).WithTSR(c.starts(i + 1)).WithTSE(c.starts(i + 1))
+	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])
 	w = w.WithDPC(t.describesResult).WithSPC(t.describesSource)
 	w = w.WithTDE(t.h.KernelBases&3 == 3)
 	// A planar task whose result stays in the L2, is described nowhere and is not taken
@@ -162,7 +166,7 @@ func (c chain) control(i int) {
 // Of earlier tasks only those count that the engine has not waited for yet: of its own the
 // one just before, of the other those after the last it waited for. (Further back the
 // bits are clear: 11/11.)
-func (c chain) route(i int, other *task, place map[*task]int, waited *int) {
+func (c chain) route(i int, other *task, place map[*task]int, starts bool, waited *int) {
 	t := c[i]
 	l := &t.g.L2
 	if i == 0 {
@@ -171,7 +175,7 @@ func (c chain) route(i int, other *task, place map[*task]int, waited *int) {
 		return
 	}
 	if !t.dependent() {
-		if !c.starts(i) {
+		if !starts {
 			return
 		}
 		l.SourceCfg = t.waits(l.SourceCfg, t.first, other)

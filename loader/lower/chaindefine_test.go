@@ -52,7 +52,11 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 					for c := range l.Columns {
 						sum := 0.0
 						for k := range l.In.W {
-							sum += x[(h*l.In.H+r)*l.In.W+k] * z[(h*l.In.W+k)*l.Columns+c]
+							at := (h*l.In.W+k)*l.Columns + c
+							if l.TransposeY {
+								at = (h*l.Columns+c)*l.In.W + k
+							}
+							sum += x[(h*l.In.H+r)*l.In.W+k] * z[at]
 						}
 						y[(h*l.In.H+r)*l.Columns+c] = sum
 					}
@@ -60,6 +64,9 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 			}
 		case Transpose:
 			s := l.In
+			if s.H > 1 {
+				s = Shape{s.C, s.H, 1, s.W}
+			}
 			for g := range s.N {
 				for c := range s.C {
 					for k := range s.W {

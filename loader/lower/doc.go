@@ -16,14 +16,38 @@
 // A network is the plans of its layers, as parts, joined before the chain is finished:
 //
 //	Network: parts, tensors between them
-//	   |  wire: tensors by name, shapes seen anew
+//	   |  fold: layers that one descriptor does, runs of layers over rows of features
+//	   v  wire: tensors by name, shapes seen anew
+//	steps
+//	   |  reside: what stays in the L2, from its first step to its last
 //	   v  place: buffers, scratch, constants
 //	chain of all tasks --finish--> one Builder: one program, one dispatch
 //
+// Three things are done across layers, as the compiler does them:
+//
+//   - Fusion. Bias, factor, rectifier and one table ride on the product or convolution
+//     before them; a rectifier rides on an addition. Nothing rides behind a second table,
+//     a layer norm or a softmax, and a residual addition stands by itself.
+//   - Residency. A tensor between layers stays in the L2 where it fits beside what its
+//     steps need, at the lowest address free for as long as it lives; an input that
+//     several layers read is kept by the first. Other tensors go through the scratch
+//     buffer. [Network.InMemory] sends all of them there, with the same values.
+//   - Rows of features, as transformers have them, have a form of their own (rowChain):
+//     columns prepared once for all the products that read them, products that hand on
+//     columns or rows, and left sides of products of two tensors as coefficients in the
+//     scratch buffer.
+//
+// testdata/chains.md says how chains of layers stand beside the compiler's. All of its
+// chains are of matrix products, norms, softmax and elementwise operations: that
+// convolutions follow the same rules is inferred, no program shows two of them.
+//
 // Descriptors, constants and the values of every layer are those of the layer by itself;
-// addresses, header words and waits are those of the whole chain. Tensors between layers
-// stand in memory. The compiler keeps some of them in the L2, and runs layers side by
-// side; no program at hand shows by what rule, so neither is done here.
+// addresses, header words and waits are those of the whole chain. An operation that no
+// program shows is made of pieces, layers joined by scratch memory within one plan:
+//
+//	pool, long strides     maxima or rows by DMA strides, rows and columns exchanged
+//	transposed convolution a convolution for each phase
+//	prelu, sin, min ...    what programs show, one after the other
 //
 // A task is built from its operands: [surface] and [matrix] place a tensor in memory,
 // [packed] and its relatives place a tile in the L2, and a task reads, joins, leaves or
@@ -35,9 +59,8 @@
 //	            ^ leaves      | reads, joins
 //	engines    MAC engines: coefficients by lane        planar engine
 //
-// The rules are read from 73 programs of the compiler (104 descriptors); beside each
-// stands how many of those it applies to it explains, as (holds/applies), or that it is
-// assumed. testdata/identity.md is the table of the programs whose text and constants
+// The rules are read from some 300 programs of the compiler; beside each stands how many
+// of the descriptors it applies to it explains, as (holds/applies), or that it is assumed. testdata/identity.md is the table of the programs whose text and constants
 // come out the same byte for byte, and of the words that do not; a test keeps it.
 //
 // A layer that the engine cannot run is refused with a [*LimitError] that names the

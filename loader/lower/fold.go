@@ -88,32 +88,43 @@ func newFolder(n *Network) *folder {
 // where the node stays by itself.
 func (f *folder) folds(first int) ([]folded, int) {
 	groups, ends := f.groups(first)
-	for n := len(groups); n > 0; n-- {
-		if n == 1 && len(groups[0].nodes) == 1 {
-			break
+	var ready []int // runs that nothing but their last output leaves
+	for n := 1; n <= len(groups); n++ {
+		if f.closed(groups[:n], first, ends[n-1]) && ofRows(groups[:n]) {
+			ready = append(ready, n)
 		}
-		chain, end := groups[:n], ends[n-1]
-		if !f.closed(chain, first, end) {
-			continue
-		}
-		whole, ok := f.compile(chain)
-		if !ok {
-			continue
-		}
-		if !f.net.InMemory {
-			return []folded{*whole}, end
-		}
-		var parts []folded
-		for i := range chain {
-			one, ok := f.compile(slices.Clone(chain[i : i+1]))
-			if !ok {
-				return nil, first
-			}
-			parts = append(parts, *one)
-		}
-		return parts, end
 	}
-	return nil, first
+	best := 0
+	if k := len(ready); k > 0 {
+		if _, ok := f.compile(groups[:ready[k-1]], true); ok {
+			best, ready = ready[k-1], nil
+		}
+	}
+	for _, n := range ready {
+		if _, ok := f.compile(groups[:n], true); !ok {
+			break // what does not fit does not fit with more behind it
+		}
+		best = n
+	}
+	if best == 0 || best == 1 && len(groups[0].nodes) == 1 {
+		return nil, first
+	}
+	parts := [][]rowGroup{groups[:best]}
+	if f.net.InMemory {
+		parts = nil
+		for i := range best {
+			parts = append(parts, groups[i:i+1])
+		}
+	}
+	var list []folded
+	for _, groups := range parts {
+		one, ok := f.compile(slices.Clone(groups), false)
+		if !ok {
+			return nil, first
+		}
+		list = append(list, *one)
+	}
+	return list, ends[best-1]
 }
 
 // closed reports whether nothing but the last group's output leaves the nodes.
@@ -162,7 +173,7 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			ends[len(ends)-1] = i + 1
 			continue
 		}
-		if l.Op == Transpose && l.In.H == 1 && f.readers[n.Output] == 1 {
+		if l.exchangesRows() && f.readers[n.Output] == 1 {
 			turned[n.Output] = n.Inputs[0]
 			pending = append(pending, i)
 			continue
@@ -228,6 +239,21 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	return false
 }
 
+// exchangesRows reports whether a transpose makes the rows of matrices columns: of H and
+// W, or of C and W of matrices in a batch.
+func (l *Layer) exchangesRows() bool {
+	if l.Op != Transpose {
+		return false
+	}
+	switch l.order() {
+	case [3]Axes{AxisC, AxisW, AxisH}:
+		return l.In.N == 1
+	case [3]Axes{AxisW, AxisH, AxisC}:
+		return l.In.H == 1
+	}
+	return false
+}
+
 // group makes a node a group.
 func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 	l := n.Part.layer
@@ -247,11 +273,15 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 	}
 	switch l.Op {
 	case Linear, MatMul:
+		if l.TransposeX || l.TransposeY && l.Second != Runtime {
+			return nil, false
+		}
 		if l.Op == MatMul && l.Second == Runtime {
 			g.kind = rowProduct2
 			g.heads, g.rows = l.In.C, l.In.H
+			g.turned = l.TransposeY
 			if from, ok := turned[n.Inputs[1]]; ok {
-				g.inputs[1], g.turned = from, true
+				g.inputs[1], g.turned = from, !g.turned
 			}
 			g.activation = l.Activation
 			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == ReLU)
@@ -297,17 +327,12 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 	return nil, false
 }
 
-// compile lowers groups to one part.
-func (f *folder) compile(groups []rowGroup) (*folded, bool) {
-	c := &rowChain{net: f.net, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{}}
+// compile lowers groups to one part, or tries whether they fit without their coefficients.
+func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
+	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{}}
 	made := map[string]bool{}
-	products := false
 	for i := range groups {
-		products = products || groups[i].kind == rowProduct || groups[i].kind == rowProduct2
 		made[groups[i].output] = true
-	}
-	if !products && len(groups) > 1 && !f.statistics(groups) {
-		return nil, false
 	}
 	out := &folded{output: groups[len(groups)-1].output, none: map[int]int{}}
 	c.plan()
@@ -358,15 +383,12 @@ func (f *folder) compile(groups []rowGroup) (*folded, bool) {
 	return out, true
 }
 
-// statistics reports whether a chain without products is one of rows all the same: it has
-// a layer norm or a softmax.
-func (f *folder) statistics(groups []rowGroup) bool {
-	for i := range groups {
-		if k := groups[i].kind; k == rowNorm || k == rowSoftmax {
-			return true
-		}
-	}
-	return false
+// ofRows reports whether groups are a chain of rows: one has a product, a layer norm or a
+// softmax among them.
+func ofRows(groups []rowGroup) bool {
+	return slices.ContainsFunc(groups, func(g rowGroup) bool {
+		return g.kind == rowProduct || g.kind == rowProduct2 || g.kind == rowNorm || g.kind == rowSoftmax
+	})
 }
 
 // plan chooses which products work on blocks: those of 9 to 64 rows, in eights, where one

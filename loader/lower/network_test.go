@@ -195,7 +195,7 @@ func (b *netBuilder) random() {
 		e := t.Encode()
 		return e[:]
 	}
-	switch r.IntN(12) {
+	switch r.IntN(18) {
 	case 0, 1:
 		l := Conv(s, 1+r.IntN(40), Same(1+2*r.IntN(2), 1+r.IntN(2), s))
 		l.Bias = r.IntN(2) == 0
@@ -229,8 +229,24 @@ func (b *netBuilder) random() {
 		l := Layer{Op: Concat, In: s, Parts: []int{s.C, s.C}}
 		l.In.C *= 2
 		b.layer(l, b.nothing, x, x)
-	case 11:
+	case 11, 12:
 		b.layer(Unary(ReLU, s), b.nothing, x)
+	case 13:
+		b.layer(Reduction([]Op{ReduceMax, ReduceMean, ReduceSum}[r.IntN(3)], s, []Axes{AxisC, AxisW, AxisH | AxisW}[r.IntN(3)]), b.nothing, x)
+	case 14:
+		l := Layer{Op: Slice, In: s, Size: s}
+		l.Begin.C, l.Begin.H = r.IntN(s.C), r.IntN(s.H)
+		l.Size.C, l.Size.H = 1+r.IntN(s.C-l.Begin.C), 1+r.IntN(s.H-l.Begin.H)
+		b.layer(l, b.nothing, x)
+	case 15:
+		b.layer(Unary(Transpose, s), b.nothing, x)
+	case 16:
+		l := Layer{Op: Pool, In: s, Window: Same(3, 1+r.IntN(2), s)}
+		b.layer(l, b.nothing, x)
+	case 17:
+		l := Binary(Mul, s, Shape{1, 1, 1, 1})
+		l.Second = Scalar
+		b.layer(l, Weights{Second: halves(r, 1)}, x)
 	case 10:
 		small := s
 		small.H, small.W = 1, 1
@@ -242,7 +258,7 @@ func (b *netBuilder) random() {
 // Random networks come out bit for bit as their layers do one by one, in as many cycles.
 func TestNetworkValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
-	for range rounds(60) {
+	for range max(60, *chains) {
 		b := newNet(t, r)
 		b.input(Shape{1, 1 + r.IntN(20), 1 + r.IntN(12), 1 + r.IntN(40)}, false)
 		for range 2 + r.IntN(6) {

@@ -14,7 +14,7 @@ import (
 // else. Columns are one row of pixels, or a block eight pixels wide where that lets the
 // engines take 32 channels a pass (see wide).
 type rowChain struct {
-	net    *Network
+	try    bool // without coefficients, whether it fits
 	groups []rowGroup
 	values map[string]*rowValue
 	reads  map[string]int // groups that still read a tensor
@@ -174,6 +174,9 @@ func (c *rowChain) constant(b []byte) int {
 // table gives a task that is all table its table: once a program, in a section of 128
 // bytes for each engine the task has.
 func (c *rowChain) table(t *task, table []byte) {
+	if c.try {
+		return
+	}
 	lanes := 1 << t.g.Common.Cfg.ActiveNE()
 	at, ok := c.tables[string(table)]
 	if !ok {

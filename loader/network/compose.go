@@ -74,11 +74,6 @@ func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, err
 	return n.inMemory(&constant{dims: dims, numbers: v}, name)
 }
 
-// number is one number in memory.
-func (n *nodeReader) number(v float64) (operand, error) {
-	return n.numbers(fmt.Sprintf("constant %g", v), []int{1}, []float64{v})
-}
-
 // layer appends a layer and returns its result in the given dimensions, nil for those of
 // the engine's shape.
 func (n *nodeReader) layer(x lower.Layer, w lower.Weights, dims []int, inputs ...operand) (operand, error) {
@@ -134,7 +129,7 @@ func (n *nodeReader) result(i int, x operand) error {
 		if l := &n.net.Layers[k]; l.Output == x.name {
 			// The tensor is called as the file calls it.
 			l.Output = out
-			n.tensors[out] = s
+			n.tensors[out], n.alias[x.name] = s, out
 			for j := k + 1; j < len(n.net.Layers); j++ {
 				for q, in := range n.net.Layers[j].Inputs {
 					if in == x.name {
@@ -174,15 +169,8 @@ func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
 }
 
 // withNumber joins each element with a number: a sum or a product takes it from its
-// descriptor, a maximum or a minimum from memory.
+// descriptor, a maximum or a minimum from a table.
 func (n *nodeReader) withNumber(op lower.Op, x operand, v float64) (operand, error) {
-	if op == lower.Max || op == lower.Min {
-		z, err := n.number(v)
-		if err != nil {
-			return x, err
-		}
-		return n.layer(lower.Binary(op, x.shape(), z.shape()), lower.Weights{}, x.dims, x, z)
-	}
 	l := lower.Layer{Op: op, In: x.shape(), Second: lower.Scalar, SecondShape: lower.Shape{N: 1, C: 1, H: 1, W: 1}}
 	return n.layer(l, lower.Weights{Second: []float16.Float16{float16.Fromfloat32(float32(v))}}, x.dims, x)
 }
@@ -340,14 +328,7 @@ func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, erro
 		}
 		set |= [...]lower.Axes{0, lower.AxisC, lower.AxisH, lower.AxisW}[at]
 	}
-	sum := op == lower.ReduceSum || op == lower.ReduceMean
-	switch set {
-	case lower.AxisC, lower.AxisH, lower.AxisW:
-	case lower.AxisH | lower.AxisW, lower.AxisC | lower.AxisH | lower.AxisW:
-		natural = natural && sum
-	default:
-		natural = false
-	}
+	natural = natural && set != 0
 	if natural {
 		for i := range d {
 			if axes[i] {
@@ -537,9 +518,9 @@ func (n *nodeReader) turned(x operand) (operand, error) {
 // errAxes is a permutation that would take too many steps to find.
 var errAxes = errors.New("a permutation of more than six axes that matter")
 
-// permuted puts axes in another order by exchanges of two runs of them: the engine turns
-// N, C, H, W to N, W, H, C, with any cut of the axes into four runs. The fewest exchanges
-// are found by breadth; extents keep to the engine's limits.
+// permuted puts axes in another order: a task puts C, H and W in any, with any cut of the
+// axes into four runs. The fewest tasks are found by breadth; extents keep to the engine's
+// limits.
 func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 	result := make([]int, len(perm))
 	var start, goal []int // axes of more than one element
@@ -577,20 +558,44 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 	if err != nil {
 		return x, err
 	}
-	for _, s := range steps {
-		if x, err = n.layer(lower.Unary(lower.Transpose, s), lower.Weights{}, nil, x); err != nil {
+	for _, t := range steps {
+		if x, err = n.layer(t, lower.Weights{}, nil, x); err != nil {
 			return x, err
 		}
 	}
 	return x.as(result...), nil
 }
 
-// exchanges are the shapes of the fewest transposes from one order of axes to another.
-func exchanges(start, goal []int, size map[int]int) ([]lower.Shape, error) {
+// orders are what one transpose makes of C, H and W.
+var orders = [...][3]lower.Axes{
+	{lower.AxisW, lower.AxisH, lower.AxisC}, {lower.AxisC, lower.AxisW, lower.AxisH}, {lower.AxisH, lower.AxisC, lower.AxisW},
+	{lower.AxisH, lower.AxisW, lower.AxisC}, {lower.AxisW, lower.AxisC, lower.AxisH},
+}
+
+// movable reports whether one task can put a shape's axes in an order: within the
+// extents of rows, and two rows that change places within the L2.
+func movable(s lower.Shape, order [3]lower.Axes) bool {
+	const l2, row = 0x1f0000, 32
+	if s.N > lower.MaxGroups || max(s.C, s.H, s.W) > lower.MaxExtent {
+		return false
+	}
+	other := s.C
+	switch order[2] {
+	case lower.AxisW:
+		return true
+	case lower.AxisH:
+		other = s.H
+	}
+	up := func(n int) int { return (n + row - 1) / row * row }
+	return halfBytes*(other*up(s.W)+s.W*up(other)) <= l2
+}
+
+// exchanges are the fewest transposes from one order of axes to another.
+func exchanges(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 	type state struct {
 		order []int
 		from  int
-		shape lower.Shape
+		step  lower.Layer
 	}
 	product := func(axes []int) int {
 		e := 1
@@ -599,14 +604,14 @@ func exchanges(start, goal []int, size map[int]int) ([]lower.Shape, error) {
 		}
 		return e
 	}
-	queue := []state{{start, -1, lower.Shape{}}}
+	queue := []state{{order: start, from: -1}}
 	seen := map[string]bool{fmt.Sprint(start): true}
 	for at := 0; at < len(queue); at++ {
 		o := queue[at].order
 		if slices.Equal(o, goal) {
-			var steps []lower.Shape
+			var steps []lower.Layer
 			for k := at; queue[k].from >= 0; k = queue[k].from {
-				steps = append(steps, queue[k].shape)
+				steps = append(steps, queue[k].step)
 			}
 			slices.Reverse(steps)
 			return steps, nil
@@ -614,14 +619,21 @@ func exchanges(start, goal []int, size map[int]int) ([]lower.Shape, error) {
 		for c := 0; c < len(o); c++ {
 			for h := c + 1; h < len(o); h++ {
 				for w := h; w < len(o); w++ {
+					blocks := map[lower.Axes][]int{lower.AxisC: o[c:h], lower.AxisH: o[h:w], lower.AxisW: o[w:]}
 					s := lower.Shape{N: product(o[:c]), C: product(o[c:h]), H: product(o[h:w]), W: product(o[w:])}
-					if s.N > lower.MaxGroups || max(s.C, s.H, s.W) > lower.MaxExtent {
-						continue
-					}
-					next := slices.Concat(o[:c], o[w:], o[h:w], o[c:h])
-					if key := fmt.Sprint(next); !seen[key] {
-						seen[key] = true
-						queue = append(queue, state{next, at, s})
+					for _, order := range orders {
+						if !movable(s, order) {
+							continue
+						}
+						next := slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]])
+						if key := fmt.Sprint(next); !seen[key] {
+							seen[key] = true
+							t := lower.Unary(lower.Transpose, s)
+							if order != orders[0] {
+								t.Order = order
+							}
+							queue = append(queue, state{next, at, t})
+						}
 					}
 				}
 			}

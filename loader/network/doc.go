@@ -1,13 +1,18 @@
 // Package network reads networks and says what each of their layers is to the engine.
 //
-//	YAML list of layers --+
-//	                      +--> Network: layers in order, shapes inferred,
-//	ONNX graph -----------+      |      constants where the file has them
-//	                             v
+//	YAML list of layers ------------------------------+
+//	ONNX graph --------------------+                  |
+//	Core ML package, model, text --+--> nodes         |
+//	                                      |           |
+//	              shapes and constants through every node
+//	              an operator as layers the engine has
+//	                                      v           v
+//	                           Network: layers in order
+//	                                      |
 //	                   folding: what the engine does on the way out of a layer
-//	                             v
+//	                                      v
 //	                   lower.Part a layer, joined by lower.Network
-//	                             v
+//	                                      v
 //	                   Program: one for the network, or one on each side of a gap
 //
 // A compiled network is one program: biases, batch normalisation and rectifiers ride on
@@ -22,6 +27,26 @@
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.
+//
+// # Graphs
+//
+// Every node of a graph is worked out in order. One whose inputs are constants becomes a
+// constant (shapes that a file computes, weights that it keeps as integers with a scale);
+// the shape of every other result follows from a rule of its operator, whether the engine
+// does the operator or not, so that one missing layer does not hide those behind it. What
+// is left is read as layers: one where the engine has the operation, several where it is
+// composed of them. Some rules of composition:
+//
+//	transposes     the fewest tasks that put N, C, H, W in another order, found by breadth
+//	Resize, Gather products with constant matrices along an axis, whatever the interpolation
+//	ConvTranspose  a convolution to as many channels a result as a step has places
+//	Conv           taps apart are zeros between; long steps take blocks of the picture as channels
+//	LSTM, GRU      unrolled, the input's products of all steps in one task
+//	Where          by a constant condition, sums of products with ones and zeros
+//
+// Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
+// those that are needed. [Network.Coverage] says which outputs are not computed and why.
+// Core ML's programs are stated in ONNX's operators first (see packages mil and coreml).
 //
 // # Layers in YAML
 //

@@ -46,5 +46,7 @@ func ExampleFind() {
 	// c channels (1)
 	// h height (1)
 	// w width (1)
+	// release newest or 2023, whose compiler's form the program has (newest)
+	// first input or output, whose buffer comes first (input)
 	// axis c, h or w (c)
 }

@@ -238,6 +238,9 @@ func (l *Layer) absorb(next *Layer) bool {
 	if l.Reason != "" || x.Activation != 0 {
 		return false
 	}
+	if l.activated(next) {
+		return true
+	}
 	constant := false
 	switch x.Op {
 	case lower.Convolution:
@@ -248,12 +251,10 @@ func (l *Layer) absorb(next *Layer) bool {
 	default:
 		return false
 	}
-	if y.Second == lower.Scalar && constant {
+	if y.Second == lower.Scalar && constant && (y.Op == lower.Mul || y.Op == lower.Add) {
 		next.Weights.Second = slices.Repeat(next.Weights.Second, max(x.Cout, x.Columns))
 	}
 	switch {
-	case y.Op == lower.ReLU:
-		x.Activation = lower.ReLU
 	case y.Op == lower.Mul && constant:
 		l.scale(next.Weights.Second)
 	case y.Op == lower.Add && constant:
@@ -261,8 +262,38 @@ func (l *Layer) absorb(next *Layer) bool {
 	default:
 		return false
 	}
+	l.takes(next)
+	return true
+}
+
+// takes notes that the layer does what the next one did.
+func (l *Layer) takes(next *Layer) {
 	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
 	l.Output = next.Output
+}
+
+// activated makes next the layer's activation: a rectifier of whatever can have one, a
+// table of a convolution, whose descriptor looks results up. A product's table is left to
+// the chain's own rules.
+func (l *Layer) activated(next *Layer) bool {
+	x, y := l.Lower, &next.Lower
+	rectifier := y.Op == lower.ReLU
+	if !rectifier && (x.Op != lower.Convolution || y.Op.Tables() != 1 || y.Second != 0 || len(next.Inputs) != 1) || l.inMemory && !rectifier {
+		return false
+	}
+	switch y.Op {
+	case lower.Rsqrt, lower.HardSwish, lower.Log, lower.Max, lower.Min, lower.Pow, lower.RealDiv:
+		return false // tasks of their own beside the table
+	}
+	if l.average || x.Op == lower.Pool {
+		return false
+	}
+	x.Activation, x.Alpha, x.Low, x.High = y.Op, y.Alpha, y.Low, y.High
+	if x.Validate() != nil {
+		return false
+	}
+	l.Lower = x
+	l.takes(next)
 	return true
 }
 

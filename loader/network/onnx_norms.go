@@ -20,21 +20,6 @@ func (n *nodeReader) reduce(op lower.Op, x operand) (operand, error) {
 	return x.as(n.results[0].dims...), err
 }
 
-// reduceMin is the negative of the negatives' maximum.
-func (n *nodeReader) reduceMin() error {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = n.scaled(x, -1)
-	}
-	if err == nil {
-		x, err = n.reduce(lower.ReduceMax, x)
-	}
-	if err == nil {
-		x, err = n.scaled(x, -1)
-	}
-	return n.finish(x, err)
-}
-
 // reduceProd multiplies slices.
 func (n *nodeReader) reduceProd() error {
 	x, err := n.in(0)
@@ -72,7 +57,7 @@ func (n *nodeReader) reduceProd() error {
 func (n *nodeReader) reduceL1() error {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.abs(x)
+		x, err = n.unary(lower.Abs, x)
 	}
 	if err == nil {
 		x, err = n.reduce(lower.ReduceSum, x)
@@ -101,19 +86,41 @@ func (n *nodeReader) reduceL2() error {
 	return n.finish(x, err)
 }
 
-// reduceLogSum is the logarithm of a sum, of exponentials for ReduceLogSumExp.
+// reduceLogSum is the logarithm of a sum; of exponentials, less the largest, for
+// ReduceLogSumExp.
 func (n *nodeReader) reduceLogSum() error {
 	x, err := n.in(0)
-	if err == nil && n.Op == "ReduceLogSumExp" {
-		x, err = n.unary(lower.Exp, x)
+	if err != nil {
+		return err
+	}
+	if n.Op == "ReduceLogSum" {
+		if x, err = n.reduce(lower.ReduceSum, x); err == nil {
+			x, err = n.unary(lower.Log, x)
+		}
+		return n.finish(x, err)
+	}
+	axes, err := n.reducedAxes(len(x.dims))
+	if err != nil {
+		return err
+	}
+	top, err := n.reduced(lower.ReduceMax, x, axes)
+	if err != nil {
+		return err
+	}
+	y, err := n.binary(lower.Sub, x, top)
+	if err == nil {
+		y, err = n.unary(lower.Exp, y)
 	}
 	if err == nil {
-		x, err = n.reduce(lower.ReduceSum, x)
+		y, err = n.reduced(lower.ReduceSum, y, axes)
 	}
 	if err == nil {
-		x, err = n.function("log", x)
+		y, err = n.unary(lower.Log, y)
 	}
-	return n.finish(x, err)
+	if err == nil {
+		y, err = n.binary(lower.Add, y, top)
+	}
+	return n.finish(y.as(n.results[0].dims...), err)
 }
 
 func global(op lower.Op) func(*nodeReader) error {
@@ -159,7 +166,7 @@ func (n *nodeReader) softmax() error { return n.finish(n.probabilities()) }
 func (n *nodeReader) logSoftmax() error {
 	x, err := n.probabilities()
 	if err == nil {
-		x, err = n.function("log", x)
+		x, err = n.unary(lower.Log, x)
 	}
 	return n.finish(x, err)
 }

@@ -24,10 +24,10 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Div": (*nodeReader).divide, "Pow": (*nodeReader).power, "Where": (*nodeReader).where,
 		"Clip": (*nodeReader).clip, "LeakyRelu": (*nodeReader).leakyRelu, "PRelu": (*nodeReader).prelu,
 		"Elu": (*nodeReader).elu, "Selu": (*nodeReader).elu, "Celu": (*nodeReader).elu,
-		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": (*nodeReader).hardSwish, "ThresholdedRelu": refuseWith("a step at a threshold"),
-		"Neg": (*nodeReader).negate, "Abs": (*nodeReader).absolute, "Reciprocal": (*nodeReader).inverse,
-		"Erf": named("erf"), "Softplus": named("softplus"), "Log": named("log"), "Floor": named("floor"), "Ceil": named("ceil"),
-		"Sign": named("sign"), "Atan": named("atan"), "Softsign": (*nodeReader).softsign,
+		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": unaryOp(lower.HardSwish), "ThresholdedRelu": refuseWith("a step at a threshold"),
+		"Neg": (*nodeReader).negate,
+		"Erf": unaryOp(lower.Erf), "Softplus": unaryOp(lower.Softplus), "Log": unaryOp(lower.Log), "Floor": unaryOp(lower.Floor), "Ceil": unaryOp(lower.Ceil),
+		"Sign": unaryOp(lower.Sign), "Abs": unaryOp(lower.Abs), "Reciprocal": unaryOp(lower.Inverse), "Softsign": (*nodeReader).softsign, "Sin": unaryOp(lower.Sin), "Cos": unaryOp(lower.Cos),
 		"Relu": unaryOp(lower.ReLU), "Sigmoid": unaryOp(lower.Sigmoid), "Tanh": unaryOp(lower.Tanh), "Exp": unaryOp(lower.Exp),
 		"Sqrt": unaryOp(lower.Sqrt), "Gelu": unaryOp(lower.GELU), "FastGelu": unaryOp(lower.GELU), "Swish": unaryOp(lower.SiLU), "SiLU": unaryOp(lower.SiLU),
 		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
@@ -40,11 +40,12 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Gather": (*nodeReader).gather, "Expand": (*nodeReader).expand, "Tile": (*nodeReader).tile, "Pad": (*nodeReader).pad,
 		"Resize": (*nodeReader).resize, "Upsample": (*nodeReader).resize,
 		"DepthToSpace": (*nodeReader).depthToSpace, "SpaceToDepth": (*nodeReader).spaceToDepth,
-		"ReduceMin": (*nodeReader).reduceMin, "ReduceProd": (*nodeReader).reduceProd, "ReduceL1": (*nodeReader).reduceL1,
+		"LSTM": recurrent(4), "GRU": recurrent(3),
+		"ReduceProd": (*nodeReader).reduceProd, "ReduceL1": (*nodeReader).reduceL1,
 		"ReduceL2": (*nodeReader).reduceL2, "ReduceSumSquare": (*nodeReader).reduceSumSquare,
 		"ReduceLogSum": (*nodeReader).reduceLogSum, "ReduceLogSumExp": (*nodeReader).reduceLogSum,
 	}
-	for name, op := range map[string]lower.Op{"ReduceMean": lower.ReduceMean, "ReduceSum": lower.ReduceSum, "ReduceMax": lower.ReduceMax} {
+	for name, op := range map[string]lower.Op{"ReduceMean": lower.ReduceMean, "ReduceSum": lower.ReduceSum, "ReduceMax": lower.ReduceMax, "ReduceMin": lower.ReduceMin} {
 		t[name] = func(n *nodeReader) error {
 			x, err := n.in(0)
 			if err == nil {
@@ -58,9 +59,8 @@ func operatorTable() map[string]func(n *nodeReader) error {
 
 // refusals say why an operator is no layer, where more is to be said than that.
 var refusals = map[string]string{
-	"LSTM":    "a recurrent layer (LSTM); unroll it into matrix products",
-	"GRU":     "a recurrent layer (GRU); unroll it into matrix products",
 	"RNN":     "a recurrent layer (RNN); unroll it into matrix products",
+	"Atan":    "the engine's tables of it are off by up to 2e-2",
 	"ArgMax":  "it gives places, not fp16 values; the host does it",
 	"ArgMin":  "it gives places, not fp16 values; the host does it",
 	"TopK":    "it sorts; the host does it",
@@ -81,9 +81,6 @@ func (n *nodeReader) finish(x operand, err error) error {
 	return n.done(x)
 }
 
-// engineHas finds an operation that the engine's lowering has by name.
-func engineHas(name string) (lower.Op, bool) { return lower.ParseOp(name) }
-
 func unaryOp(op lower.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
 		x, err := n.in(0)
@@ -92,25 +89,6 @@ func unaryOp(op lower.Op) func(*nodeReader) error {
 		}
 		return n.finish(x, err)
 	}
-}
-
-// named applies a function whose table the lowering may have.
-func named(name string) func(*nodeReader) error {
-	return func(n *nodeReader) error {
-		x, err := n.in(0)
-		if err == nil {
-			x, err = n.function(name, x)
-		}
-		return n.finish(x, err)
-	}
-}
-
-func (n *nodeReader) function(name string, x operand) (operand, error) {
-	op, ok := engineHas(name)
-	if !ok {
-		return x, fmt.Errorf("no table of %s", name)
-	}
-	return n.unary(op, x)
 }
 
 // binary folds inputs from the left.
@@ -178,61 +156,6 @@ func (n *nodeReader) negate() error {
 	return n.finish(x, err)
 }
 
-func (n *nodeReader) absolute() error {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = n.abs(x)
-	}
-	return n.finish(x, err)
-}
-
-// abs is max(x, -x) where the lowering has no task for it.
-func (n *nodeReader) abs(x operand) (operand, error) {
-	if op, ok := engineHas("abs"); ok {
-		return n.unary(op, x)
-	}
-	minus, err := n.scaled(x, -1)
-	if err != nil {
-		return x, err
-	}
-	return n.binary(lower.Max, x, minus)
-}
-
-func (n *nodeReader) inverse() error {
-	x, err := n.in(0)
-	if err == nil {
-		x, err = n.reciprocal(x)
-	}
-	return n.finish(x, err)
-}
-
-// reciprocal is 1/x: a table where the lowering has one, else r*r*sign of r = 1/sqrt|x|,
-// the sign being x*r*r.
-func (n *nodeReader) reciprocal(x operand) (operand, error) {
-	for _, name := range [...]string{"inv", "reciprocal", "inverse"} {
-		if op, ok := engineHas(name); ok {
-			return n.unary(op, x)
-		}
-	}
-	a, err := n.abs(x)
-	if err != nil {
-		return x, err
-	}
-	r, err := n.unary(lower.Rsqrt, a)
-	if err != nil {
-		return x, err
-	}
-	square, err := n.binary(lower.Mul, r, r)
-	if err != nil {
-		return x, err
-	}
-	sign, err := n.binary(lower.Mul, x, square)
-	if err != nil {
-		return x, err
-	}
-	return n.binary(lower.Mul, sign, square)
-}
-
 // divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
 // table of reciprocals.
 func (n *nodeReader) divide() error {
@@ -255,16 +178,16 @@ func (n *nodeReader) divide() error {
 	if err != nil {
 		return err
 	}
-	if op, ok := engineHas("real_div"); ok && n.constant(0) == nil {
+	if n.constant(0) == nil {
 		x, err := n.in(0)
 		if err != nil {
 			return err
 		}
 		if out, _ := broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
-			return n.finish(n.binary(op, x, b))
+			return n.finish(n.binary(lower.RealDiv, x, b))
 		}
 	}
-	if b, err = n.reciprocal(b); err != nil {
+	if b, err = n.unary(lower.Inverse, b); err != nil {
 		return err
 	}
 	if c := n.constant(0); c != nil {
@@ -317,7 +240,7 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 	case -0.5:
 		return n.unary(lower.Rsqrt, x)
 	case -1:
-		return n.reciprocal(x)
+		return n.unary(lower.Inverse, x)
 	}
 	const most = 8
 	if e != math.Trunc(e) || e < 1 || e > most {

@@ -59,33 +59,32 @@ func (n *nodeReader) clip() error {
 	return n.finish(x, err)
 }
 
-// clamped is a rectifier where it clamps at zero, and a maximum and a minimum else.
+// clamped is a rectifier where it clamps at zero alone, else one table.
 func (n *nodeReader) clamped(x operand, low, high float64) (operand, error) {
-	var err error
-	// Bounds beyond fp16 bound nothing.
-	const largest = 65504
-	if low == 0 {
-		x, err = n.unary(lower.ReLU, x)
-	} else if low > -largest {
-		x, err = n.withNumber(lower.Max, x, low)
+	const largest = 65504 // bounds beyond fp16 bound nothing
+	above, below := high >= largest, low <= -largest
+	switch {
+	case low == 0 && above:
+		return n.unary(lower.ReLU, x)
+	case low == 0 && high == 6:
+		return n.unary(lower.ReLU6, x)
+	case below && above:
+		return x, nil
+	case below:
+		return n.withNumber(lower.Min, x, high)
+	case above:
+		return n.withNumber(lower.Max, x, low)
 	}
-	if err == nil && high < largest {
-		x, err = n.withNumber(lower.Min, x, high)
-	}
-	return x, err
+	l := lower.Unary(lower.Clip, x.shape())
+	l.Low, l.High = float32(min(low, high)), float32(high)
+	return n.layer(l, lower.Weights{}, x.dims, x)
 }
 
-// leaky is max(x, slope*x), the lesser of the two where the slope is above one.
+// leaky is x above zero and slope*x below.
 func (n *nodeReader) leaky(x operand, slope float64) (operand, error) {
-	y, err := n.scaled(x, slope)
-	if err != nil {
-		return x, err
-	}
-	op := lower.Max
-	if slope > 1 {
-		op = lower.Min
-	}
-	return n.binary(op, x, y)
+	l := lower.Unary(lower.LeakyReLU, x.shape())
+	l.Alpha = float32(slope)
+	return n.layer(l, lower.Weights{}, x.dims, x)
 }
 
 func (n *nodeReader) leakyRelu() error {
@@ -110,6 +109,13 @@ func (n *nodeReader) prelu() error {
 		}
 		return n.finish(n.leaky(x, v))
 	}
+	if s := x.shape(); c != nil && len(x.dims) >= 3 && c.elements() == s.C && len(c.dims) >= len(x.dims)-1 && c.dims[len(c.dims)-len(x.dims)+1] == s.C && !c.absent() {
+		h, err := c.halves()
+		if err != nil {
+			return err
+		}
+		return n.finish(n.layer(lower.Unary(lower.PReLU, s), lower.Weights{Second: h}, x.dims, x))
+	}
 	positive, err := n.unary(lower.ReLU, x)
 	if err != nil {
 		return err
@@ -132,7 +138,8 @@ func (n *nodeReader) prelu() error {
 	return n.finish(n.binary(lower.Add, positive, negative))
 }
 
-// elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)).
+// elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)): the one table of it errs by
+// more than a hundredth.
 func (n *nodeReader) elu() error {
 	x, err := n.in(0)
 	if err != nil {
@@ -172,6 +179,9 @@ func (n *nodeReader) elu() error {
 }
 
 func (n *nodeReader) hard(x operand, alpha, beta float64) (operand, error) {
+	if float32(alpha) == 1./6 && beta == 0.5 {
+		return n.unary(lower.HardSigmoid, x)
+	}
 	y, err := n.scaled(x, alpha)
 	if err != nil {
 		return x, err
@@ -190,25 +200,6 @@ func (n *nodeReader) hardSigmoid() error {
 	return n.finish(x, err)
 }
 
-// hardSwish is x*clamp(x+3, 0, 6)/6.
-func (n *nodeReader) hardSwish() error {
-	x, err := n.in(0)
-	if err != nil {
-		return err
-	}
-	y, err := n.shifted(x, 3)
-	if err == nil {
-		y, err = n.clamped(y, 0, 6)
-	}
-	if err == nil {
-		y, err = n.scaled(y, 1./6)
-	}
-	if err == nil {
-		y, err = n.binary(lower.Mul, x, y)
-	}
-	return n.finish(y, err)
-}
-
 // quickGelu is x*sigmoid(alpha*x).
 func (n *nodeReader) quickGelu() error {
 	x, err := n.in(0)
@@ -225,18 +216,18 @@ func (n *nodeReader) quickGelu() error {
 	return n.finish(y, err)
 }
 
-// softsign is x/(1+|x|).
+// softsign is x/(1+|x|), whose one table errs by half a hundredth.
 func (n *nodeReader) softsign() error {
 	x, err := n.in(0)
 	if err != nil {
 		return err
 	}
-	y, err := n.abs(x)
+	y, err := n.unary(lower.Abs, x)
 	if err == nil {
 		y, err = n.shifted(y, 1)
 	}
 	if err == nil {
-		y, err = n.reciprocal(y)
+		y, err = n.unary(lower.Inverse, y)
 	}
 	if err == nil {
 		y, err = n.binary(lower.Mul, x, y)

@@ -77,7 +77,7 @@ func TestONNXLayers(t *testing.T) {
 			ox.Node("MatMul", "s", in("x", "q")), ox.Node("Div", "d", in("s", "eighth")),
 			ox.Node("Softmax", "p", in("d")), ox.Node("MatMul", "y", in("p", "x")),
 		}, []string{
-			"q transpose(x) 10x4x1x3", "s matmul(x,q) 1x10x3x3", "d mul(s) 1x10x3x3",
+			"q transpose(x) 1x10x4x3", "s matmul(x,q) 1x10x3x3", "d mul(s) 1x10x3x3",
 			"p softmax(d) 1x10x3x3", "y matmul(p,x) 1x10x3x4",
 		}},
 		{"views", []ox.Message{
@@ -98,7 +98,7 @@ func TestONNXLayers(t *testing.T) {
 			ox.Node("Transpose", "t", in("x"), ox.List("perm", 0, 2, 1, 3)),
 		}, []string{
 			"a: its scales or sizes are computed, not constants", `y: no node before makes "nothing"`,
-			"t transpose(x) 1x64x1x4", "t/2 transpose(t#0) 8x4x1x8",
+			"t transpose(x) 1x8x4x8",
 		}},
 		{"sum over axes", []ox.Message{
 			picture, ox.Node("ReduceSum", "a", in("x"), ox.List("axes", 2, 3), ox.Int("keepdims", 0)), ox.Node("Relu", "y", in("a")),

@@ -44,6 +44,7 @@ holds of rows that it does not rest on.`,
 	c.Flags().StringVar(&f.csv, "csv", "", "rows from `FILE` in place of the built-in ones")
 	c.Flags().BoolVar(&f.rows, "rows", false, "print every row")
 	c.Flags().BoolVar(&f.json, "json", false, "report as JSON")
+	c.Flags().BoolVar(&f.networks, "networks", false, "whole networks in place of rows, with tensors kept in the L2 and in memory; with --rows layer by layer")
 	c.Flags().StringVar(&f.html, "html", "", "write the tables with figures as a page to `FILE`")
 	c.Flags().StringVar(&f.md, "md", "", "write the tables as Markdown to `FILE`, and figures beside it")
 	return c
@@ -53,6 +54,7 @@ type accuracyFlags struct {
 	csv      string
 	rows     bool
 	json     bool
+	networks bool
 	html, md string
 }
 
@@ -65,6 +67,9 @@ type accuracyReport struct {
 }
 
 func (f *accuracyFlags) run(w io.Writer) error {
+	if f.networks {
+		return f.writeNetworks(w)
+	}
 	rows, err := f.read()
 	if err != nil {
 		return err

@@ -113,6 +113,27 @@ func TestAccuracyPages(t *testing.T) {
 	}
 }
 
+func TestAccuracyNetworks(t *testing.T) {
+	out, errs, code := invoke("accuracy", "--networks", "--rows")
+	if code != exitDone || !strings.Contains(out, "MobileOne-S4") || !strings.Contains(out, "\nDenseNet-121\n") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	out, _, _ = invoke("accuracy", "--networks", "--json")
+	var got struct{ Networks []jsonNetwork }
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Networks) != 4 {
+		t.Fatalf("%d networks, %v", len(got.Networks), err)
+	}
+	for _, n := range got.Networks {
+		sum := 0.0
+		for _, l := range n.Layers {
+			sum += l.EngineUs
+		}
+		if sum > n.EngineUs*1.001 || sum < n.EngineUs*0.99 || n.EngineUs+n.HostUs < n.ModelUs*0.999 {
+			t.Errorf("%s: layers of %v us, engine %v, host %v, in all %v", n.Network, sum, n.EngineUs, n.HostUs, n.ModelUs)
+		}
+	}
+}
+
 func TestAccuracyCSV(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rows.csv")
 	rows := "tier,id,chip,machine,op,N,Cin,H,W,Cout,Kh,Kw,stride,groups,M,K,Ncols,depth,weight_format,latency_us,energy_mj,notes\n" +

@@ -3,14 +3,17 @@ package command
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
+	"anesim/loader/e5"
 )
 
 // dumpFlags are the flags of dump.
@@ -31,8 +34,8 @@ func dumpCommand() *cobra.Command {
 header and the registers it writes, group by group with fields by name.
 
 Each descriptor begins with what it computes, in words. Fields that are zero are left out
-and registers that are zero share a line; --all prints them. Sizes, strides and offsets are bytes in hexadecimal; +0x... are set bits
-that no field names. Equal neighbours of an array share a line, and so do offsets in
+and registers that are zero share a line; --all prints them. Sizes, strides and offsets
+are bytes in hexadecimal; +0x... are set bits that no field names. Equal neighbours of an array share a line, and so do offsets in
 equal steps. A register that is not written keeps its value from the descriptor before.
 
 Several FILEs are printed one after the other; - is standard input.
@@ -40,9 +43,10 @@ Several FILEs are printed one after the other; - is standard input.
 With --text, dump prints the program as descriptor text, which anesim asm makes the same
 bytes of; docs/assembler.md describes it.
 
-Containers of other generations than the M1's print without their descriptors, whose
-layout is not known. Captured registers have no descriptors: their words stand by place in
-the image, and under "v10" in the JSON.`,
+FILE is a container, a bare chain, a firmware container, a program in the Linux driver's
+form, captured registers or a dispatch descriptor. Containers of other generations than
+the M1's print without their descriptors, whose layout is not known. Captured registers
+have no descriptors: their words stand by place in the image, and under "v10" in the JSON.`,
 		Example: `  anesim dump model.hwx
   anesim dump --all --json a.hwx b.hwx
   cat model.hwx | anesim dump -`,
@@ -79,9 +83,27 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return usage("--text and %s are mutually exclusive", map[bool]string{true: "--json", false: "--all"}[f.json])
 	}
 	options := loader.Options{FirstWords: f.firstWords, Procedure: f.procedure, Inspect: true}
-	p, err := openProgram(&options, name, stdin)
+	var p *loader.Program
+	var dispatch *e5.Program
+	err := open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
+		p, err = options.Read(name, r, size)
+		var u *loader.UnsupportedError
+		if errors.As(err, &u) && !f.text && !f.json {
+			file, readErr := io.ReadAll(io.NewSectionReader(r, 0, size))
+			if readErr != nil {
+				return readErr
+			}
+			if d, broken := e5.Read(file); broken == nil {
+				dispatch, err = d, nil
+			}
+		}
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	if dispatch != nil {
+		return dumpDispatch(w, filepath.Base(name), dispatch)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -365,4 +366,63 @@ func TestDumpFirstWords(t *testing.T) {
 	if again := dumped(t, "--first-words", fmt.Sprint(p.FirstWords), file); again != out {
 		t.Error(cmp.Diff(out, again))
 	}
+}
+
+// TestDumpSeveral prints files one after the other, and standard input.
+func TestDumpSeveral(t *testing.T) {
+	relu, add := example(t, "relu"), example(t, "add")
+	stdout, stderr, code := invoke("dump", relu, add)
+	if code != exitDone || strings.Count(stdout, "container for M1/A14") != 2 || !strings.Contains(stdout, "sum of two sources") {
+		t.Errorf("status %d, %s\n%s", code, stderr, stdout)
+	}
+}
+
+// TestDumpOtherGeneration prints what does not depend on the generation, and says what of
+// the rest is not known.
+func TestDumpOtherGeneration(t *testing.T) {
+	file, err := os.ReadFile(example(t, "relu"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file[8] = 6
+	name := writeFile(t, "m3.hwx", file)
+	stdout, stderr, code := invoke("dump", name)
+	if code != exitDone || !strings.Contains(stdout, "A16/M3") || !strings.Contains(stdout, "text of this generation is not known") ||
+		!strings.Contains(stdout, "input   x") || strings.Contains(stdout, "descriptor 0") {
+		t.Errorf("status %d, %s\n%s", code, stderr, stdout)
+	}
+	if _, stderr, code = invoke("dump", "--text", name); code != exitFailed || !strings.Contains(stderr, "version 7") {
+		t.Errorf("as text: status %d, %s", code, stderr)
+	}
+}
+
+// TestDumpIsFast holds the dump of the largest program at hand to the time a person does
+// not notice; the bound has room for a busy machine.
+func TestDumpIsFast(t *testing.T) {
+	var chain []*regs.Descriptor
+	p, err := lower.ExampleProgram("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(chain) < 60 { // more than any real chain has
+		for d, err := range p.Descriptors() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			chain = append(chain, d)
+		}
+	}
+	name := writeFile(t, "chain.bin", regs.EncodeChain(loader.Sequence(chain...)))
+	best := time.Hour
+	for range 5 {
+		start := time.Now()
+		if _, stderr, code := invoke("dump", name); code != exitDone {
+			t.Fatal(stderr)
+		}
+		best = min(best, time.Since(start))
+	}
+	if best > 100*time.Millisecond {
+		t.Errorf("dump of %d descriptors takes %v", len(chain), best)
+	}
+	t.Logf("dump of %d descriptors: %v", len(chain), best)
 }

@@ -63,6 +63,10 @@ func (d *dumper) summary() {
 		if b := &p.Banner; b.Compiler != "" {
 			d.printf(", compiled for %s by %s %s", legible(cmp.Or(b.Target, "?")), legible(b.Compiler), legible(b.Version))
 		}
+	} else if p.Form != loader.FormText {
+		d.printf("%s of %s", map[loader.Form]string{
+			loader.FormANEC: "program in the Linux driver's form (.anec)", loader.FormFirmware: "firmware container",
+		}[p.Form], plural(p.TaskCount, "descriptor"))
 	} else {
 		d.printf("bare text of %#x bytes, ", len(p.Text))
 		if len(p.Segments) == 0 {
@@ -259,6 +263,17 @@ func (d *dumper) captured() {
 		rows = append(rows, fmt.Sprintf("0x%03x\t0x%04x\t%s\t%s", w.Image, w.Addr, w.Name(), value))
 	}
 	d.table(rows...)
+	addresses, err := d.p.Addresses()
+	if err != nil {
+		d.printf("\naddresses: %v\n", err)
+		return
+	}
+	if len(addresses) > 0 {
+		d.printf("\naddresses\n")
+	}
+	for _, a := range addresses {
+		d.printf("  %v\n", a)
+	}
 }
 
 // bufferAt names the buffer whose address is addr.

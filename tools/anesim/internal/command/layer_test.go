@@ -33,9 +33,8 @@ func layer(t *testing.T, args ...string) anesim.RunDocument {
 // device computes them.
 func TestLayerOperations(t *testing.T) {
 	lines := map[string]string{
-		"conv": "cin=4 cout=4 h=4 w=4 k=3 pad=same", "matmul": "m=4 k=8 n=4", "linear": "m=4 k=8 n=4 bias=true act=relu",
-		"deconv": "cin=4 cout=4 h=4 w=4 k=2 stride=2", "tile": "c=16 h=1 w=4 reps=1x1x4x1",
-		"reduce": "c=4 h=4 w=4 kind=mean", "concat": "parts=4+4 h=4 w=4", "slice": "c=8 h=4 w=4 begin=2 size=4",
+		"conv": "cin=4 cout=4 h=4 w=4 k=3 pad=same", "deconv": "cin=4 cout=4 h=4 w=4 k=3 stride=2", "matmul": "m=4 k=8 n=4", "linear": "m=4 k=8 n=4 bias=true act=relu",
+		"tile": "c=16 h=1 w=4 reps=1x1x4x1", "reduce": "c=4 h=4 w=4 kind=mean", "concat": "parts=4+4 h=4 w=4", "slice": "c=8 h=4 w=4 begin=2 size=4",
 		"pool": "c=4 h=4 w=4 kind=avg k=2 stride=2", "layernorm": "h=4 w=16",
 	}
 	for _, op := range network.Names() {
@@ -86,7 +85,7 @@ func TestLayerErrors(t *testing.T) {
 	}{
 		{"", exitUsage, "missing operation: want one of conv deconv matmul"},
 		{"convolution", exitUsage, `unknown operation "convolution": want one of conv deconv matmul`},
-		{"conv cin=4 cout=4 rate=2", exitUsage, "conv: rate: no such key; conv has n cin h w cout k kh kw"},
+		{"conv cin=4 cout=4 dilations=2", exitUsage, "conv: dilations: no such key; conv has n cin h w cout k kh kw"},
 		{"conv cin=4 cout=x", exitUsage, `conv: cout: "x" is no number from 1 to`},
 		{"conv cin=4", exitUsage, "conv: cout: missing; conv has"},
 		{"conv cin=4 cout", exitUsage, "conv: cout: want key=value"},

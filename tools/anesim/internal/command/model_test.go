@@ -38,7 +38,7 @@ func TestModelExamples(t *testing.T) {
 		macs    uint64
 		missing int
 	}{
-		{"resnet50.yaml", 4_089_184_256, 0},
+		{"resnet50.yaml", 4_089_184_256, 1}, // at most the maximum pool
 		{"mobilenetv2.yaml", 300_774_272, 0},
 		{"transformer.yaml", 931_135_488, 0},
 	} {
@@ -206,7 +206,7 @@ func TestModelEmits(t *testing.T) {
 // Around a layer that is not modelled there is a program on each side, and a dispatch.
 func TestModelInSegments(t *testing.T) {
 	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: relu}\n"+
-		"- {name: b, op: conv, cout: 4, k: 33, pad: 14}\n- {name: c, op: relu}\n- {name: flat, op: reshape, h: 8, w: 8}\n- {name: d, op: relu}\n"))
+		"- {name: b, op: conv, cout: 4, k: 33, pad: same}\n- {name: c, op: relu}\n- {name: flat, op: reshape, h: 16, w: 16}\n- {name: d, op: relu}\n"))
 	file := filepath.Join(t.TempDir(), "net.hwx")
 	r := model(t, net, "--values", "--emit", file)
 	if len(r.Programs) != 3 || len(r.NotModelled) != 1 || r.Total.DispatchNJ != 3*model(t, exampleNetwork("transformer.yaml")).Total.DispatchNJ {

@@ -1,7 +1,9 @@
 package infile
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"runtime/debug"
 
@@ -29,6 +31,10 @@ func (e *FaultError) Error() string {
 // Open maps a file.
 func Open(name string) (*File, error) {
 	m, err := mmap.Open(name)
+	var path *fs.PathError
+	if err != nil && !errors.As(err, &path) {
+		err = &fs.PathError{Op: "read", Path: name, Err: err} // a directory or a device
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"slices"
+
+	"anesim"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/host"
+	"anesim/loader/network"
+)
+
+// A NetworkRow is a published time of one run of a whole network, one picture.
+type NetworkRow struct {
+	ID, Network string
+	Chip        string  // preset
+	Host        string  // preset; "" where none is of the machine
+	Machine     string  // as published
+	Latency     float64 // microseconds, with the host's part
+	Source      string
+	text        func() string
+}
+
+// NetworkRows are the published times of networks whose layers are known. The A14's
+// engine is of the M1's generation; its memory is another.
+func NetworkRows() []NetworkRow {
+	one := func(name string, widths [5]int, gated [2]int) func() string {
+		return func() string { return mobileOne(name, widths, gated) }
+	}
+	const phone, apple = "iPhone 12 (A14)", "apple/ml-mobileone README"
+	return []NetworkRow{
+		{"r0214", "MobileOne-S0", "m1", "", phone, 790, apple, one("mobileone_s0", [5]int{48, 48, 128, 256, 1024}, [2]int{})},
+		{"r0216", "MobileOne-S2", "m1", "", phone, 1180, apple, one("mobileone_s2", [5]int{64, 96, 256, 640, 2048}, [2]int{})},
+		{"r0218", "MobileOne-S4", "m1", "", phone, 1860, apple, one("mobileone_s4", [5]int{64, 192, 448, 896, 2048}, [2]int{5, 1})},
+		{"r0189", "DenseNet-121", "m1max", "macos-max", "MacBookPro M1 Max (2021)", 2050.815, "woolfel/ml-macos-performance results.md", denseNet121},
+	}
+}
+
+// A NetworkTime is the engine's time of a network, with tensors between layers kept in the
+// L2 where they fit and with all of them in memory.
+type NetworkTime struct {
+	Kept, InMemory clock.Nanoseconds
+	Layers         []LayerTime
+	Programs       int
+	Unmodelled     []string // layers that cannot be lowered, with the reason
+}
+
+// A LayerTime is the part of one layer.
+type LayerTime struct {
+	Name, Op       string
+	Kept, InMemory clock.Nanoseconds
+}
+
+// TimeNetwork times a list of layers on a chip.
+func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
+	out := new(NetworkTime)
+	for _, memory := range [...]bool{false, true} {
+		n, err := network.ReadYAML([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		n.InMemory = memory
+		r, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Chip: c})
+		if err != nil {
+			return nil, err
+		}
+		for i := range r.Layers {
+			l := &r.Layers[i]
+			if !memory {
+				out.Layers = append(out.Layers, LayerTime{Name: l.Layer.Name, Op: l.Layer.Op})
+				if !l.Modelled() {
+					out.Unmodelled = append(out.Unmodelled, l.Layer.Name+": "+l.Reason)
+				}
+			}
+			if l.Report == nil {
+				continue
+			}
+			if memory {
+				out.Layers[i].InMemory = l.Report.Time
+			} else {
+				out.Layers[i].Kept = l.Report.Time
+			}
+		}
+		if memory {
+			out.InMemory = r.Report.Time
+		} else {
+			out.Kept, out.Programs = r.Report.Time, len(r.Programs)
+		}
+	}
+	return out, nil
+}
+
+// A NetworkResidual is a network's published time beside the model's.
+type NetworkResidual struct {
+	Row    NetworkRow
+	Engine *NetworkTime
+	Host   clock.Nanoseconds
+	Time   Pair // nanoseconds of a run, with tensors kept in the L2
+}
+
+// pictureBytes are a 224x224 picture's fp16 values, resultBytes those of 1000 classes.
+const (
+	pictureBytes = 2 * 3 * 224 * 224
+	resultBytes  = 2 * 1000
+)
+
+// CompareNetworks holds the model against the published times of networks. The host's part
+// is that of the machine's preset; a machine without one has only its rows to tell it, and
+// a row's is then the median of what the engine leaves of the others.
+func CompareNetworks(p Presets) ([]NetworkResidual, error) {
+	var out []NetworkResidual
+	for _, r := range NetworkRows() {
+		t, err := TimeNetwork(r.text(), p.Chips[r.Chip])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, NetworkResidual{Row: r, Engine: t})
+	}
+	for i := range out {
+		r := &out[i]
+		if h, ok := p.Hosts[r.Row.Host]; ok {
+			r.Host = h.Time(host.Load{In: pictureBytes, Out: resultBytes})
+		} else {
+			var left []float64
+			for j := range out {
+				if x := &out[j]; j != i && x.Row.Machine == r.Row.Machine {
+					left = append(left, x.Row.Latency*1e3-float64(x.Engine.Kept))
+				}
+			}
+			if len(left) > 0 {
+				slices.Sort(left)
+				r.Host = clock.Nanoseconds(max(0, quantile(0.5, left)))
+			}
+		}
+		r.Time = Pair{float64(r.Engine.Kept + r.Host), r.Row.Latency * 1e3}
+	}
+	return out, nil
+}

@@ -1,0 +1,192 @@
+package loader_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/asm"
+)
+
+// randomProgram is a container of a random chain: registers with any bits in any records,
+// surfaces inside their windows.
+func randomProgram(t *testing.T, r *rand.Rand) *loader.Program {
+	t.Helper()
+	var registers []regs.Register
+	for q := range regs.Registers() {
+		registers = append(registers, q)
+	}
+	moves := func(name string) bool {
+		for _, block := range []string{"TileDMASrc", "TileDMADst", "KernelDMASrc"} {
+			if name == block {
+				return true
+			}
+		}
+		return false
+	}
+	var chain []*regs.Descriptor
+	for range 1 + r.IntN(4) {
+		d := &regs.Descriptor{Words: regs.HeaderWords}
+		d.Header.Bases = regs.HeaderBases(r.Uint32()).WithRBase0(4).WithRBase1(5).WithWBase(6)
+		d.Header.Control = regs.HeaderControl(r.Uint32())
+		d.Header.Exceptions = regs.HeaderExceptions(r.Uint32())
+		for range 1 + r.IntN(8) {
+			first := r.IntN(len(registers))
+			rec := regs.Record{Addr: registers[first].Addr()}
+			for j := first; j < len(registers) && len(rec.Values) < 1+r.IntN(12); j++ {
+				if registers[j].Block != registers[first].Block || registers[j].Addr() != rec.Addr+4*uint32(len(rec.Values)) {
+					break
+				}
+				w := r.Uint32()
+				if moves(registers[j].Block) {
+					w = 0 // nothing moves, so that any program links
+				}
+				rec.Values = append(rec.Values, w)
+			}
+			d.Records = append(d.Records, rec)
+			d.Words += 1 + len(rec.Values)
+		}
+		chain = append(chain, d)
+	}
+	port := func(name string, d loader.Direction, bar int) loader.Port {
+		w := 1 + r.IntN(100)
+		row := uint64(2*w+63) &^ 63
+		c := 1 + r.IntN(9)
+		return loader.Port{Name: name, Direction: d, BAR: bar, Shape: [4]int{1, c, 1, w}, Strides: [4]uint64{row * uint64(c), row, row, 2}}
+	}
+	b := &loader.Builder{
+		Chain: loader.Sequence(chain...), Late: r.IntN(2) == 0, Scratch: uint64(r.IntN(3)) * 0x4000,
+		Ports: []loader.Port{port("a", loader.Input, 4), port("b", loader.Input, 5), port("y", loader.Output, 6)},
+	}
+	for range r.IntN(300) {
+		b.Constants = append(b.Constants, byte(r.Uint32()))
+	}
+	p, err := b.Build("random")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestForms takes random programs through every form that can carry them. Every form
+// writes again the bytes it was read from, comes apart into text and together again, and
+// keeps the chain; only the Linux driver's form numbers buffers anew, and of a program
+// that has its numbers it changes nothing.
+func TestForms(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 9))
+	n := 300
+	if testing.Short() {
+		n = 50
+	}
+	for i := range n {
+		p := randomProgram(t, r)
+		files := map[string][]byte{"container": p.Bytes(), "text": p.Text}
+		pkg, err := p.Package()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["firmware"] = pkg.Bytes()
+		if files["anec"], err = p.ANEC(); err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{"container", "text", "firmware", "anec"} {
+			if err := carries(form, files[form], p); err != nil {
+				t.Errorf("program %d as %s: %v", i, form, err)
+			}
+		}
+	}
+}
+
+// carries holds one form of a program to TestForms.
+func carries(form string, file []byte, from *loader.Program) error {
+	p, err := (&loader.Options{FirstWords: from.FirstWords, Inspect: true}).Read(form, bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return err
+	}
+	if string(p.Form) != form {
+		return fmt.Errorf("is read as %s", p.Form)
+	}
+	if !bytes.Equal(p.Bytes(), file) {
+		return fmt.Errorf("is written otherwise than read")
+	}
+	if form != "anec" && !bytes.Equal(p.Text, from.Text) {
+		return fmt.Errorf("the chain changed")
+	}
+	text, err := asm.Disassemble(p)
+	if err != nil {
+		return err
+	}
+	u, err := asm.Assemble(form, text, nil)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	again, err := u.File()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again, file) {
+		return fmt.Errorf("text gives other bytes")
+	}
+	if form == "anec" {
+		once, err := p.ANEC()
+		if err != nil || !bytes.Equal(once, file) {
+			return fmt.Errorf("its own numbers are changed: %v", err)
+		}
+	}
+	return nil
+}
+
+// TestRealForms takes the programs of the vendor's compiler through the same forms.
+func TestRealForms(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "shared", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Skip("the reference programs are not beside the repository")
+	}
+	anec := 0
+	for _, name := range files {
+		p, err := (&loader.Options{Inspect: true}).Open(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(p.Segments) == 0 {
+			continue // its memory cannot be laid out
+		}
+		pkg, err := p.Package()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := carries("firmware", pkg.Bytes(), p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		file, err := p.ANEC()
+		var u *loader.UnsupportedError
+		if errors.As(err, &u) && p.Form == loader.FormText {
+			continue // weights that are an input
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		anec++
+		if err := carries("anec", file, p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if anec < 8 {
+		t.Errorf("%d programs went into the Linux driver's form", anec)
+	}
+}

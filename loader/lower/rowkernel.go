@@ -1,0 +1,162 @@
+package lower
+
+import "anesim/hw/regs"
+
+// interleave makes rows a product's coefficients: a planar copy of all of them to the
+// scratch buffer.
+func (c *rowChain) interleave(v *rowValue) *interleaved {
+	if v.kernel != nil {
+		return v.kernel
+	}
+	s := v.channelShape()
+	t := planarTask(regs.FormConstant, s, s)
+	at := packed(s)
+	if v.nat != nil {
+		c.from(t, v.nat, v.nat.channelsAt())
+	} else {
+		v.nat = c.load(t, v.channelsOf(), at, c.again(v))
+		if !c.again(v) {
+			v.nat = nil
+		}
+	}
+	c.toKernel(t, v)
+	c.add(t)
+	return v.kernel
+}
+
+// again reports whether a value from memory is read by more than one group.
+func (c *rowChain) again(v *rowValue) bool {
+	return c.reads[v.name] > 1
+}
+
+// kernelRows is how many rows of a left side an engine takes side by side.
+func kernelRows(rows int) int {
+	each := 1
+	for 2*each <= min(maxInterleave, rows/engines) {
+		each *= 2
+	}
+	return each
+}
+
+// toKernel makes a planar task write its rows as coefficients.
+func (c *rowChain) toKernel(t *task, v *rowValue) {
+	each := kernelRows(v.rows)
+	plane := roundUp(each*v.width*elementBytes, 64)
+	dst := memory{bar: barScratch, row: plane, plane: plane}
+	dst.depth = plane * (v.heads * v.rows / each)
+	dst.group = dst.depth
+	// A product's result keeps its place until the product of what is made from it
+	// (3/3, by the size of the scratch buffer); others give it up.
+	until := c.step
+	for i := c.step; i < len(c.groups); i++ {
+		if g := &c.groups[i]; g.kind == rowProduct2 && g.inputs[0] == v.name {
+			until = i
+		}
+	}
+	if v.product {
+		for i := until + 1; i < len(c.groups); i++ {
+			if c.groups[i].kind == rowProduct2 {
+				until = i
+				break
+			}
+		}
+	}
+	dst.base = c.kernels.take(dst.depth, c.step, until)
+	c.write(t, dst)
+	d := &t.g.TileDMADst
+	d.DstDMAConfig |= scratchWrite
+	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
+	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
+	v.kernel = &interleaved{dst.base, each, plane, t}
+}
+
+// product2 appends a product of two tensors: the left one's rows are coefficients, in
+// parts of 128, the right one's rows are channels; turned, its columns are.
+func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
+	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
+	m, k, n := g.rows, x.width, g.width
+	if n := kernelRows(m) * engines; m > engines && m%n != 0 {
+		return false // the parts of the left side would differ in how their rows interleave
+	}
+	x.heads, x.rows, z.heads = g.heads, m, g.heads
+	z.rows = k
+	if g.turned {
+		z.rows = n
+	}
+	left := c.interleave(x)
+	columns := !out && c.wantsColumns(g.output, false) && g.heads == 1
+	var e *extent
+	for head := range g.heads {
+		var src *held
+		var from layout
+		if g.turned {
+			src = c.columnsOf(z, head, false)
+			from = src.at
+		} else if z.nat != nil {
+			src = z.nat
+			from = src.channelsAt()
+			from.base += head * k * src.pitch
+		}
+		pixels := n
+		if columns {
+			pixels = min(n, patchPixels) // an exchanged result is at most 128 pixels wide (2/2, by count)
+		}
+		each := max(1, left.each) * engines
+		if m < engines {
+			each = m
+		}
+		for first := 0; first < m; first += each {
+			rows := min(each, m-first)
+			for p := 0; p < n; p += pixels {
+				in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: min(pixels, n-p)}
+				to := in
+				to.Channels = rows
+				t := engineTask(regs.MultiplyAccumulate, in, to)
+				t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(columns)
+				t.engines(rows)
+				t.patch(to, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+				t.outputGroups(rows, false)
+				lanes := make([]lane, max(1, rows/left.each))
+				for i := range lanes {
+					lanes[i] = lane{left.base + ((head*m+first)/left.each+i)*left.plane, left.plane}
+				}
+				t.kernel(0, lanes)
+				t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
+				t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
+				t.kernelFrom = left.writer
+				c.post(t, g)
+				if src != nil {
+					at := from
+					at.base += p * elementBytes
+					c.from(t, src, at)
+				} else {
+					s := matrix(z.mem.bar, k, n)
+					s.base = z.mem.base + head*k*z.mem.row
+					c.load(t, s, packed(in), false)
+				}
+				switch {
+				case out:
+					dst := matrix(c.output.bar, rows, n)
+					dst.base = (head*m+first)*c.output.row + p*elementBytes
+					c.write(t, dst)
+				case columns:
+					at := packed(regs.Shape{Channels: n, Width: m})
+					full := at
+					at.base = p*at.channel + first*elementBytes
+					h := c.hold(t, at, full.row, e)
+					e, h.at.base = h.extent, 0
+					v.columns = h
+				default:
+					ch := roundUp(n*elementBytes, 16)
+					at := layout{base: (head*m + first) * ch, channel: ch, row: m * ch, depth: m * ch}
+					h := c.hold(t, at, g.heads*m*ch, e)
+					e, h.at.base, h.pitch = h.extent, 0, ch
+					v.nat = h
+				}
+				c.add(t)
+			}
+		}
+	}
+	v.scores = true
+	return true
+}

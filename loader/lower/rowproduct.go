@@ -1,0 +1,185 @@
+package lower
+
+import "anesim/hw/regs"
+
+// product appends a product with constants: columns to columns, or exchanged to rows.
+func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
+	x := c.value(g.inputs[0])
+	cols := c.columnsOf(x, 0, g.block)
+	k, n, m := x.width, g.width, g.rows
+	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
+	if g.block {
+		in.Height, in.Width = m/blockWidth, blockWidth
+	}
+	columns := !out && c.wantsColumns(g.output, g.block)
+	shares := []share{{0, 1, 0, n}}
+	if m > patchPixels {
+		var ok bool
+		if shares, ok = g.shares(n, k); !ok {
+			return false
+		}
+	}
+	var at layout
+	var e *extent
+	switch {
+	case columns:
+		at = packed(regs.Shape{Channels: n, Width: in.Width})
+		if g.block && in.Height > 1 {
+			at = at.skewed(1, smallFetch)
+		}
+	case g.block:
+		pitch := roundUp(n*elementBytes, 16)
+		at = layout{channel: pitch, row: blockWidth * pitch, depth: m * pitch}
+	case !out:
+		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).row
+		if c.blocks() {
+			pitch = roundUp(n*elementBytes, 16)
+		}
+		at = layout{channel: pitch, row: m * pitch, depth: m * pitch}
+	}
+	for i, s := range shares {
+		to := in
+		to.Channels = s.channels
+		t := engineTask(regs.MultiplyAccumulate, in, to)
+		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(!columns)
+		t.engines(s.channels)
+		t.patch(to, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+		t.outputGroups(s.channels, false)
+		from := cols.at
+		c.from(t, cols, from)
+		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].describesResult && c.tasks[len(c.tasks)-1].result == cols.tile {
+			c.describe(t, x, g.block)
+		}
+		c.coefficients(t, g, s)
+		switch {
+		case out && !g.block:
+			dst := matrix(c.output.bar, m, n)
+			dst.base = s.first * elementBytes
+			c.write(t, dst)
+		default:
+			part := at
+			if columns {
+				part.base = s.first * at.channel
+			} else {
+				part.base = s.first * elementBytes
+			}
+			bytes := at.row * in.Height
+			if !columns {
+				bytes = at.depth
+			}
+			h := c.hold(t, part, bytes, e)
+			e = h.extent
+			h.at.base = 0
+			if columns {
+				h.block = g.block
+				v.columns = h
+			} else {
+				h.pitch = at.channel
+				v.nat = h
+			}
+		}
+		c.add(t)
+	}
+	v.product = true
+	if out && g.block {
+		// Rows of blocks are written back by a pass-through of their own.
+		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
+		t := engineTask(regs.PassThrough, s, s)
+		t.unicast()
+		t.engines(s.Channels)
+		t.patch(s, true, nil)
+		c.from(t, v.nat, v.nat.channelsAt())
+		c.write(t, matrix(c.output.bar, m, n))
+		c.add(t)
+	}
+	return true
+}
+
+// describe makes a task name the surface that the preparation before it described.
+func (c *rowChain) describe(t *task, x *rowValue, block bool) {
+	staged := c.staged(x, block)
+	t.describe1(staged)
+	t.describesSource = true
+	t.g.TileDMASrc.Src1DMAConfig |= describedSource
+	t.h.Bases = t.h.Bases.WithRBase0(staged.bar).WithRBE0(true)
+	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
+}
+
+// shares splits a product's columns so that a lane, its table included, fits an engine.
+// Above sixteen channels a lane has a multiple of sixteen (1/1: 512, 768 and 768 of 2048
+// with a table). The remainder goes first, from the last channels down; without one they
+// ascend (1/1).
+func (g *rowGroup) shares(n, k int) ([]share, bool) {
+	each := (MaxLane - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes)
+	switch {
+	case each > 16:
+		each &^= 15
+	case each > 1:
+		each &^= 1
+	case each < 1:
+		return nil, false
+	}
+	each *= engines
+	var s []share
+	if n%each == 0 {
+		for first := 0; first < n; first += each {
+			s = append(s, share{0, 1, first, each})
+		}
+		return s, true
+	}
+	for end := n; end > 0; {
+		size := min(end, each)
+		if r := end % each; len(s) == 0 {
+			size = r
+		}
+		end -= size
+		s = append(s, share{0, 1, end, size})
+	}
+	return s, true
+}
+
+// coefficients gives a product its lanes: the table, where it has one, ahead of the
+// weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
+// table stands first is inferred from tables by themselves).
+func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
+	if c.try {
+		return
+	}
+	width := t.planeWidth()
+	k := c.value(g.inputs[0]).width
+	for t.g.Common.Cfg.Transpose() && g.rows > patchPixels && width > 1 && width*k > planeHalves {
+		width /= 2
+	}
+	p := plan{layer: &g.layer, weights: &g.weights}
+	kernel := p.productKernel(s, width)
+	if g.bias != nil {
+		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+	}
+	lanes := kernel.lanes
+	data := kernel.data
+	if g.table != nil {
+		data = nil
+		lanes = nil
+		for _, l := range kernel.lanes {
+			lanes = append(lanes, lane{len(data), tableBytes + l.size})
+			data = append(data, g.table...)
+			data = append(data, kernel.data[l.base:l.base+l.size]...)
+		}
+		t.table = g.table
+	}
+	t.kernel(c.constant(data), lanes)
+	c.post(t, g)
+}
+
+// post turns on what follows the accumulator.
+func (c *rowChain) post(t *task, g *rowGroup) {
+	if g.scale != 0 {
+		t.g.NE.PostScale = t.g.NE.PostScale.WithPostScale(uint16(g.scale))
+	}
+	switch {
+	case g.table != nil:
+		t.activate(regs.ActivationTable)
+	case g.activation == ReLU:
+		t.activate(regs.ReLU)
+	}
+}

@@ -1,0 +1,84 @@
+package network
+
+// A Coverage says how much of a file's network the engine does. Reasons are those of
+// [Network.Lower].
+type Coverage struct {
+	Nodes, Done    int    // operators of the file; layers, of a list of layers
+	MACs, DoneMACs uint64 // as the operators' definitions have them
+	Lost           []Loss // outputs that are not computed
+}
+
+// A Loss is an output of the network that the engine does not give, and the first layer
+// that is in no program and whose result it needs.
+type Loss struct {
+	Output string
+	Layer  int
+}
+
+// Coverage counts what is done and follows what is not to the outputs. A partly computed
+// network gives only the outputs that no missing layer is behind.
+func (n *Network) Coverage(reasons []string) Coverage {
+	var c Coverage
+	behind := map[string]int{} // tensors that need a missing layer, and which
+	missing := make([]bool, max(len(n.Nodes), len(n.Layers)))
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		at := i
+		if len(n.Nodes) > 0 {
+			at = l.Node
+		}
+		gone := i < len(reasons) && reasons[i] != ""
+		missing[at] = missing[at] || gone
+		if len(n.Nodes) == 0 {
+			c.MACs += l.MACs()
+			if !gone {
+				c.DoneMACs += l.MACs()
+			}
+		}
+		cause, lost := i, gone
+		for _, in := range l.Inputs {
+			if first, ok := behind[in]; ok && !lost {
+				cause, lost = first, true
+			}
+		}
+		if lost {
+			behind[l.Output] = cause
+			for _, out := range l.Others {
+				behind[out] = cause
+			}
+		}
+	}
+	c.Nodes = len(n.Layers)
+	if len(n.Nodes) > 0 {
+		c.Nodes = len(n.Nodes)
+	}
+	for i := range c.Nodes {
+		if !missing[i] {
+			c.Done++
+		}
+	}
+	for i, x := range n.Nodes {
+		c.MACs += x.MACs
+		if !missing[i] {
+			c.DoneMACs += x.MACs
+		}
+	}
+	for _, r := range n.outputs() {
+		if layer, ok := behind[r.Tensor]; ok {
+			c.Lost = append(c.Lost, Loss{r.Name, layer})
+		}
+	}
+	return c
+}
+
+// outputs are the network's results under their names.
+func (n *Network) outputs() []Output {
+	if n.Results != nil {
+		return n.Results
+	}
+	var list []Output
+	for _, name := range n.Outputs {
+		list = append(list, Output{Name: name, Tensor: name})
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package network
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// An output behind a layer that is not modelled is lost, another is not.
+func TestCoverage(t *testing.T) {
+	n, err := ReadONNX(ox.Model(
+		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, zeros(32)...),
+		ox.Node("Conv", "a", in("x", "w")), ox.Node("Hardmax", "b", in("a")), ox.Node("Relu", "c", in("b")), ox.Node("Tanh", "d", in("a")),
+		ox.Output("c"), ox.Output("d"),
+	), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reasons := n.Lower(1, func(int) {})
+	want := Coverage{Nodes: 4, Done: 3, MACs: 2048, DoneMACs: 2048, Lost: []Loss{{"c", 1}}}
+	if d := cmp.Diff(want, n.Coverage(reasons)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// Names of dimensions have to be given sizes, and a branch that a size decides is read.
+func TestDims(t *testing.T) {
+	file := ox.Model(
+		ox.Input("x", 0, 4, 0, 8), ox.Output("y"),
+		ox.Node("Relu", "y", in("x")),
+	)
+	_, err := ReadONNX(file, Options{Dims: map[string]int{"other": 1}})
+	if want := `no dimension is called other`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	n, err := ReadONNX(file, Options{Dims: map[string]int{"batch": 2}})
+	if err != nil || !cmp.Equal(n.Inputs[0].Dims, []int{2, 4, 2, 8}) {
+		t.Errorf("%v %+v", err, n)
+	}
+	sizes, err := ParseDims("N=1,height=640")
+	if d := cmp.Diff(map[string]int{"N": 1, "height": 640}, sizes); d != "" || err != nil {
+		t.Errorf("%v %s", err, d)
+	}
+	for _, bad := range []string{"", "N", "N=", "=1", "N=-1", "N=1,N=2", "N=99999999999"} {
+		if _, err := ParseDims(bad); err == nil {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}

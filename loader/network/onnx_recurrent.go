@@ -1,0 +1,370 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+// maxSteps is the most steps that a recurrent layer is unrolled to.
+const maxSteps = 512
+
+// A recurrence is one direction of a recurrent layer: weights [gates*hidden][in] of the
+// input and [gates*hidden][hidden] of the state, and a bias of each.
+type recurrence struct {
+	gates, hidden, in, batch int
+	w, r                     []float16.Float16
+	wb, rb                   []float16.Float16 // nil without
+	peep                     []float16.Float16 // of the cell to the gates i, o and f
+	h, c                     operand           // "" where they begin with zeros
+}
+
+// recurrent unrolls an LSTM or a GRU: the products of all steps' inputs are one task,
+// those of the state one a step.
+func recurrent(gates int) func(n *nodeReader) error {
+	return func(n *nodeReader) error { return n.unrolled(gates) }
+}
+
+func (n *nodeReader) unrolled(gates int) error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	batchFirst := n.int("layout", 0) != 0
+	if batchFirst {
+		if x, err = n.permuted(x, []int{1, 0, 2}); err != nil {
+			return err
+		}
+	}
+	steps := x.dims[0]
+	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.text("direction", "forward")]
+	switch {
+	case n.Attributes["activations"] != nil && !n.usual(gates), n.Attributes["clip"] != nil, n.int("input_forget", 0) != 0:
+		return errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
+	case steps > maxSteps:
+		return fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
+	case directions == 0 || n.constant(1) == nil || n.constant(2) == nil || n.given(3) && n.constant(3) == nil:
+		return errors.New("its weights are no constants, or its direction is none")
+	}
+	if n.given(4) {
+		c := n.constant(4)
+		if c == nil {
+			return errors.New("its lengths are computed, not constants")
+		}
+		if v, err := c.ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
+			return errors.New("sequences of different lengths")
+		}
+	}
+	var all, last, cells []operand
+	for d := range directions {
+		q, err := n.direction(d, gates, x)
+		if err != nil {
+			return err
+		}
+		back := d == 1 || n.text("direction", "forward") == "reverse"
+		y, err := n.steps(q, x, back)
+		if err != nil {
+			return err
+		}
+		all = append(all, y.as(steps, 1, q.batch, q.hidden))
+		last = append(last, q.h.as(1, q.batch, q.hidden))
+		if gates == 4 {
+			cells = append(cells, q.c.as(1, q.batch, q.hidden))
+		}
+	}
+	for i, parts := range [...][]operand{all, last, cells} {
+		if i >= len(n.Outputs) || n.Outputs[i] == "" || parts == nil {
+			continue
+		}
+		y, err := n.joined(min(1, len(parts[0].dims)-3), parts)
+		if err == nil && batchFirst {
+			perm := [][]int{{2, 0, 1, 3}, {1, 0, 2}, {1, 0, 2}}[i]
+			y, err = n.permuted(y, perm)
+		}
+		if err == nil {
+			err = n.result(i, y)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usual reports whether the activations that are named are those without names.
+func (n *nodeReader) usual(gates int) bool {
+	want := []string{"Sigmoid", "Tanh"}
+	if gates == 4 {
+		want = append(want, "Tanh")
+	}
+	names := n.Attributes["activations"].Strings
+	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
+}
+
+// direction are the weights of one direction and the states it begins with.
+func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
+	wd, rd := n.constant(1).dims, n.constant(2).dims
+	q := &recurrence{gates: gates, hidden: rd[2], in: x.dims[2], batch: x.dims[1]}
+	rows := gates * q.hidden
+	if wd[1] != rows || rd[1] != rows || wd[2] != q.in || d >= wd[0] || d >= rd[0] {
+		return nil, fmt.Errorf("weights %v and %v for %d inputs", wd, rd, q.in)
+	}
+	part := func(i, size int) ([]float16.Float16, error) {
+		c := n.constant(i)
+		if c == nil {
+			return nil, nil
+		}
+		h, err := c.halves()
+		if err != nil || h == nil {
+			return nil, err
+		}
+		if len(h) < (d+1)*size {
+			return nil, fmt.Errorf("%d values for %d", len(h), (d+1)*size)
+		}
+		return h[d*size : (d+1)*size], nil
+	}
+	var errs [4]error
+	q.w, errs[0] = part(1, rows*q.in)
+	q.r, errs[1] = part(2, rows*q.hidden)
+	bias, err := part(3, 2*rows)
+	if errs[2] = err; bias != nil {
+		q.wb, q.rb = bias[:rows], bias[rows:]
+	}
+	if gates == 4 {
+		if n.given(7) && n.constant(7) == nil {
+			return nil, errors.New("its peepholes are computed, not constants")
+		}
+		q.peep, errs[3] = part(7, 3*q.hidden)
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	for i, state := range [...]*operand{&q.h, &q.c} {
+		if !n.given(5+i) || i == 1 && gates != 4 {
+			continue
+		}
+		s, err := n.in(5 + i)
+		if err != nil {
+			return nil, err
+		}
+		axis := 0
+		if n.int("layout", 0) != 0 {
+			axis = 1
+		}
+		if s, err = n.sliced(s, axis, d, 1); err != nil {
+			return nil, err
+		}
+		*state = s.as(q.batch, q.hidden)
+	}
+	return q, nil
+}
+
+// product is x times the rows of weights from first on, with a bias.
+func (n *nodeReader) product(x operand, weights, bias []float16.Float16, first, rows int) (operand, error) {
+	k := x.dims[len(x.dims)-1]
+	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: rows}
+	var w lower.Weights
+	if weights != nil {
+		w.Filter = weights[first*k : (first+rows)*k]
+	}
+	if bias != nil {
+		l.Bias, w.Bias = true, bias[first:first+rows]
+	}
+	d := slices.Clone(x.dims)
+	d[len(d)-1] = rows
+	return n.layer(l, w, d, x)
+}
+
+// steps runs a direction's steps and returns every state.
+func (n *nodeReader) steps(q *recurrence, x operand, back bool) (operand, error) {
+	count := x.dims[0]
+	// Of each gate, what all steps' inputs give it.
+	gates := make([]operand, q.gates)
+	for g := range gates {
+		var err error
+		if gates[g], err = n.product(x, q.w, q.wb, g*q.hidden, q.hidden); err != nil {
+			return x, err
+		}
+	}
+	states := make([]operand, count)
+	for i := range count {
+		t := i
+		if back {
+			t = count - 1 - i
+		}
+		now := make([]operand, q.gates)
+		for g := range gates {
+			s, err := n.sliced(gates[g], 0, t, 1)
+			if err != nil {
+				return x, err
+			}
+			now[g] = s.as(q.batch, q.hidden)
+		}
+		var err error
+		if q.gates == 4 {
+			err = n.lstmStep(q, now)
+		} else {
+			err = n.gruStep(q, now)
+		}
+		if err != nil {
+			return x, err
+		}
+		states[t] = q.h.as(1, q.batch, q.hidden)
+	}
+	return n.joined(0, states)
+}
+
+// withState adds the state's product to a gate's sum; a state of zeros gives its bias.
+func (n *nodeReader) withState(q *recurrence, sum, h operand, gate int) (operand, error) {
+	if h.name == "" {
+		if q.rb == nil {
+			return sum, nil
+		}
+		return n.biased(sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
+	}
+	p, err := n.product(h, q.r, q.rb, gate*q.hidden, q.hidden)
+	if err != nil {
+		return sum, err
+	}
+	return n.binary(lower.Add, sum, p)
+}
+
+func (n *nodeReader) biased(x operand, v []float16.Float16) (operand, error) {
+	return n.withConstant(lower.Add, x, numbersOf(v))
+}
+
+// numbersOf is a list of fp16 values as a constant.
+func numbersOf(v []float16.Float16) *constant {
+	c := &constant{dims: []int{len(v)}}
+	for _, h := range v {
+		c.numbers = append(c.numbers, float64(h.Float32()))
+	}
+	return c
+}
+
+// lstmStep is c = f*c + i*tanh(g), h = o*tanh(c); gates stand in the order i, o, f, g.
+func (n *nodeReader) lstmStep(q *recurrence, g []operand) error {
+	var err error
+	peep := func(x operand, k int) (operand, error) {
+		if q.peep == nil || q.c.name == "" {
+			return x, nil
+		}
+		p, err := n.withConstant(lower.Mul, q.c, numbersOf(q.peep[k*q.hidden:(k+1)*q.hidden]))
+		if err != nil {
+			return x, err
+		}
+		return n.binary(lower.Add, x, p)
+	}
+	state := q.h
+	gate := func(k int, op lower.Op) {
+		if err != nil {
+			return
+		}
+		if g[k], err = n.withState(q, g[k], state, k); err == nil && k < 3 {
+			g[k], err = peep(g[k], k)
+		}
+		if err == nil {
+			g[k], err = n.unary(op, g[k])
+		}
+	}
+	gate(0, lower.Sigmoid)
+	gate(3, lower.Tanh)
+	if err != nil {
+		return err
+	}
+	cell, err := n.binary(lower.Mul, g[0], g[3])
+	if err != nil {
+		return err
+	}
+	if q.c.name != "" {
+		gate(2, lower.Sigmoid)
+		if err != nil {
+			return err
+		}
+		kept, err := n.binary(lower.Mul, g[2], q.c)
+		if err == nil {
+			cell, err = n.binary(lower.Add, kept, cell)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	q.c = cell // the output gate sees the new cell
+	gate(1, lower.Sigmoid)
+	if err != nil {
+		return err
+	}
+	out, err := n.unary(lower.Tanh, q.c)
+	if err == nil {
+		q.h, err = n.binary(lower.Mul, g[1], out)
+	}
+	return err
+}
+
+// gruStep is h = (1-z)*h' + z*h; gates stand in the order z, r, h'.
+func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
+	var err error
+	for k := range 2 {
+		if g[k], err = n.withState(q, g[k], q.h, k); err == nil {
+			g[k], err = n.unary(lower.Sigmoid, g[k])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	h := g[2]
+	switch {
+	case n.int("linear_before_reset", 0) != 0 && q.h.name != "":
+		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
+		if err == nil {
+			p, err = n.binary(lower.Mul, g[1], p)
+		}
+		if err == nil {
+			h, err = n.binary(lower.Add, h, p)
+		}
+		if err != nil {
+			return err
+		}
+	case n.int("linear_before_reset", 0) != 0 && q.rb != nil:
+		p, err := n.withConstant(lower.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
+		if err == nil {
+			h, err = n.binary(lower.Add, h, p)
+		}
+		if err != nil {
+			return err
+		}
+	default:
+		reset := q.h
+		if reset.name != "" {
+			if reset, err = n.binary(lower.Mul, g[1], q.h); err != nil {
+				return err
+			}
+		}
+		if h, err = n.withState(q, h, reset, 2); err != nil {
+			return err
+		}
+	}
+	if h, err = n.unary(lower.Tanh, h); err != nil {
+		return err
+	}
+	minus, err := n.scaled(g[0], -1)
+	if err == nil {
+		minus, err = n.shifted(minus, 1)
+	}
+	if err == nil {
+		h, err = n.binary(lower.Mul, minus, h)
+	}
+	if err != nil || q.h.name == "" {
+		q.h = h
+		return err
+	}
+	kept, err := n.binary(lower.Mul, g[0], q.h)
+	if err == nil {
+		q.h, err = n.binary(lower.Add, h, kept)
+	}
+	return err
+}

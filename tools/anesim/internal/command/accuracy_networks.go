@@ -1,0 +1,87 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"anesim"
+	"anesim/bench"
+)
+
+// A jsonNetwork is a whole network beside its published time.
+type jsonNetwork struct {
+	ID         string         `json:"id"`
+	Network    string         `json:"network"`
+	Machine    string         `json:"machine"`
+	Chip       string         `json:"chip"`
+	Source     string         `json:"source"`
+	MeasuredUs float64        `json:"measured_us"`
+	ModelUs    float64        `json:"model_us"`
+	ErrorPct   float64        `json:"error_pct"`
+	EngineUs   float64        `json:"engine_us"`
+	InMemoryUs float64        `json:"engine_in_memory_us"`
+	HostUs     float64        `json:"host_us"`
+	Layers     []jsonNetLayer `json:"layers"`
+	NoModel    []string       `json:"not_modelled"`
+}
+
+type jsonNetLayer struct {
+	Name       string  `json:"name"`
+	Op         string  `json:"op"`
+	EngineUs   float64 `json:"engine_us"`
+	InMemoryUs float64 `json:"engine_in_memory_us"`
+}
+
+// writeNetworks is the report on whole networks.
+func (f *accuracyFlags) writeNetworks(w io.Writer) error {
+	list, err := bench.CompareNetworks(bench.DefaultPresets())
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeNetworksJSON(w, list)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "network\tmachine\tmeasured us\tmodel us\terror\thost us\tengine us\twith all in memory\tsaved\tnot modelled\t")
+	for i := range list {
+		r := &list[i]
+		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
+		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%+.1f %%\t%.0f\t%.0f\t%.0f\t%.0f %%\t%s\t\n", r.Row.Network, r.Row.Machine, r.Row.Latency, r.Time.Model/1e3,
+			100*r.Time.Error(), float64(r.Host)/1e3, kept, memory, 100*(memory-kept)/memory, plural(len(r.Engine.Unmodelled), "layer"))
+	}
+	if err := t.Flush(); err != nil || !f.rows {
+		return err
+	}
+	for i := range list {
+		fmt.Fprintf(w, "\n%s\n", list[i].Row.Network)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "  layer\top\tengine us\twith all in memory\t")
+		for _, l := range list[i].Engine.Layers {
+			fmt.Fprintf(t, "  %s\t%s\t%.2f\t%.2f\t\n", l.Name, l.Op, float64(l.Kept)/1e3, float64(l.InMemory)/1e3)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual) error {
+	out := struct {
+		anesim.Header
+		Networks []jsonNetwork `json:"networks"`
+	}{anesim.NewHeader(), []jsonNetwork{}}
+	for i := range list {
+		r := &list[i]
+		n := jsonNetwork{
+			r.Row.ID, r.Row.Network, r.Row.Machine, r.Row.Chip, r.Row.Source, r.Row.Latency, r.Time.Model / 1e3, 100 * r.Time.Error(),
+			float64(r.Engine.Kept) / 1e3, float64(r.Engine.InMemory) / 1e3, float64(r.Host) / 1e3, []jsonNetLayer{}, append([]string{}, r.Engine.Unmodelled...),
+		}
+		for _, l := range r.Engine.Layers {
+			n.Layers = append(n.Layers, jsonNetLayer{l.Name, l.Op, float64(l.Kept) / 1e3, float64(l.InMemory) / 1e3})
+		}
+		out.Networks = append(out.Networks, n)
+	}
+	return anesim.WriteDocument(w, out)
+}
