@@ -134,6 +134,9 @@ func (c *Call) finish() error {
 		}
 	}
 	l.calls++
+	if err := l.complete(d.Descriptors, len(c.res.Report.Faults)); err != nil {
+		return err
+	}
 	c.res.Host = hostTime(&s.options.Host, c.res, l.isState)
 	if len(c.res.Report.Faults) > 0 {
 		return nil

@@ -29,6 +29,8 @@ type Loaded struct {
 	state   []StateAlias
 	calls   int
 	under   *Call // the one under way
+
+	statistics addressRange // where calls leave theirs
 }
 
 // bindings are the buffers of a program's ports.
@@ -313,6 +315,9 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 		}
 		res.Dispatches = append(res.Dispatches, d)
 		l.calls++
+		if err := l.complete(d.Descriptors, len(res.Report.Faults)); err != nil {
+			return nil, err
+		}
 		if len(res.Report.Faults) > 0 {
 			break
 		}

@@ -23,12 +23,13 @@ const pageSize = loader.PageSize
 //
 // A session is for one goroutine at a time.
 type Session struct {
-	options Options
-	mem     *dma.Memory
-	used    uint64
-	ctl     *firmware.Controller
-	spans   []addressRange // taken, by address
-	holder  *Call          // that had the engine last, while it is under way
+	options  Options
+	mem      *dma.Memory
+	used     uint64
+	ctl      *firmware.Controller
+	spans    []addressRange // taken, by address
+	reserved []addressRange // buffers of no program
+	holder   *Call          // that had the engine last, while it is under way
 }
 
 // An addressRange is device addresses from lo up to but not hi.
