@@ -107,7 +107,7 @@ func (c *Call) begin() (wake clock.Nanoseconds, err error) {
 			return 0, err
 		}
 	}
-	dev := hw.New(s.mem, hw.Options{Chip: o.Chip, Values: o.Values, Workers: o.Workers, Budget: o.Budget})
+	dev := hw.New(s.mem, s.deviceOptions(o.Values, o.Budget))
 	c.engine = &engine{Device: dev, ctx: c.ctx, meter: o.meter(StageRun, l.program.TaskCount)}
 	gap := clock.Nanoseconds(o.Idle.Nanoseconds())
 	d := Dispatch{Idle: gap, Waiting: s.ctl.Idle(gap)}

@@ -281,7 +281,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 	if n := uint64(max(1, repeat)); len(l.state) > 0 && budget > 0 && budget < ^uint64(0)/n {
 		budget *= n // every call computes something else
 	}
-	engine := &engine{Device: hw.New(s.mem, hw.Options{Chip: o.Chip, Values: values, Workers: o.Workers, Budget: budget}), ctx: ctx, meter: m}
+	engine := &engine{Device: hw.New(s.mem, s.deviceOptions(values, budget)), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0
 	for n := range repeat {

@@ -50,7 +50,10 @@ func (p *paper) words() error {
 			return err
 		}
 	}
-	return nil
+	if err := c.ArmPeakPower(); err != nil {
+		return err
+	}
+	return read("peak-power control once armed", 0x2_6b8e_c42c, 0x3fff, "")
 }
 
 // limits sends commands at each documented limit and one past it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/firmware"
+	"anesim/hw"
 	"anesim/hw/dma"
 	"anesim/loader"
 )
@@ -66,9 +67,23 @@ func newSession(o Options) (*Session, error) {
 	if err := ctl.GateTiles(o.GateTiles); err != nil {
 		return nil, err
 	}
+	if o.PowerBudget > 0 {
+		if err := ctl.ArmPeakPower(); err != nil {
+			return nil, err
+		}
+	}
 	ctl.PowerTimes = powerTimes(&o.Chip)
 	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
 	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
+}
+
+// deviceOptions are those of the session's engine.
+func (s *Session) deviceOptions(values bool, budget uint64) hw.Options {
+	o := hw.Options{Chip: s.options.Chip, Values: values, Workers: s.options.Workers, Budget: budget}
+	if s.ctl.PeakPowerArmed() {
+		o.PowerBudget = s.options.PowerBudget
+	}
+	return o
 }
 
 // Used is the bytes of memory that programs and buffers take.
