@@ -28,6 +28,8 @@ type runFlags struct {
 	repeat     int
 	idle       time.Duration
 	init       string
+	record     string
+	watts      float64
 	counters   bool
 	constants  bool
 	json       bool
@@ -46,10 +48,12 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
 	s.BoolVar(&f.timingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
+	s.Float64Var(&f.watts, "power-budget", 0, "arm peak-power control: throttle descriptors to at most `WATTS` each; 0 is off")
 	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
 	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
 	s.DurationVar(&f.idle, "idle", 0, "let the engine idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
 	s.StringVar(&f.init, "init", "", "register-init table from `FILE`, binary or CSV")
+	s.StringVar(&f.record, "record", "", "write the commands that the run sends to `FILE`, for anesim fw")
 	s.BoolVar(&f.counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
@@ -83,10 +87,12 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--repeat %d: must be 1 or more", f.repeat)
 	case f.idle < 0:
 		return o, usage("--idle %v: must be 0 or more", f.idle)
+	case f.record != "" && (len(f.in) > 0 || len(f.state) > 0 || f.gateTiles != "" || f.watts != 0 || len(f.set) > 0 || f.init != "" || f.idle != 0):
+		return o, usage("--record has no steps for --in, --state, --gate-tiles, --power-budget, --set, --init and --idle")
 	case f.timingOnly && f.out != "":
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}
-	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle}
+	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle, PowerBudget: f.watts}
 	if o.Chip, err = readChip(f.chip); err != nil {
 		return o, err
 	}
