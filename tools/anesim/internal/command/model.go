@@ -54,7 +54,7 @@ The gap stands before the network's first program; its programs follow without o
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -126,6 +126,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := f.writeNetworkPage(res, doc); err != nil {
+			return err
+		}
 	}
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {

@@ -32,6 +32,8 @@ type runFlags struct {
 	constants  bool
 	json       bool
 	csv        bool
+
+	html, htmlBaseline string
 }
 
 func (f *runFlags) register(s *pflag.FlagSet) {
@@ -52,6 +54,8 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
 	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
+	s.StringVar(&f.html, "html", "", "write the report as a page to `FILE` as well")
+	s.StringVar(&f.htmlBaseline, "baseline", "", "baseline `FILE` of anesim check to hold against in the page, for --html")
 }
 
 // registerOnly registers the named ones of run's flags.
@@ -73,6 +77,8 @@ ColdGap, ColdWake and RailsOff of anesim run --constants.`
 // options turns the flags into a run's.
 func (f *runFlags) options() (o anesim.Options, err error) {
 	switch {
+	case f.htmlBaseline != "" && f.html == "":
+		return o, usage("--baseline requires --html; anesim check compares without a page")
 	case f.json && f.csv:
 		return o, usage("--json and --csv are mutually exclusive")
 	case f.repeat < 1:

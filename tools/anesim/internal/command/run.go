@@ -51,8 +51,8 @@ many JSON documents, one after the other.`,
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true})
 			}
-			if len(args) > 1 && (len(f.in) > 0 || f.out != "") {
-				return usage("--in and --out require a single FILE, not %d", len(args))
+			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.html != "") {
+				return usage("--in, --out and --html require a single FILE, not %d", len(args))
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -75,7 +75,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0, file: file})
 	})
 }
 
@@ -102,8 +102,9 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 
 // printing says how a report stands among others.
 type printing struct {
-	several bool // there are others
-	header  bool // this one has the CSV's first row
+	several bool   // there are others
+	header  bool   // this one has the CSV's first row
+	file    string // that the model came from, "" for none
 }
 
 // run executes a program or a layer and prints the report.
@@ -136,6 +137,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	}
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := f.writeRunPage(res, doc, how.file); err != nil {
+			return err
+		}
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
 		return inFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))

@@ -52,7 +52,7 @@ complete row in it; --shard 2/8 takes points 2, 10, 18, ... of the grid.`,
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init")
+	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
@@ -109,12 +109,20 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	m.start(n, s.name)
 	defer m.end()
 	m.add(out.rows)
-	return inOrder(out.rows, n, f.workers,
+	var rows [][]string // of the page
+	err = inOrder(out.rows, n, f.workers,
 		func(k int) []string { return s.row(part.point(k)) },
 		func(row []string) error {
 			m.add(1)
+			if f.html != "" {
+				rows = append(rows, row)
+			}
 			return out.write(row)
 		})
+	if err != nil || f.html == "" {
+		return err
+	}
+	return f.writePage(s, rows)
 }
 
 // sweep reads the command line.
