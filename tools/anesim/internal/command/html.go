@@ -40,7 +40,7 @@ func (f *runFlags) writeRunPage(res *anesim.Result, doc *anesim.RunDocument, fil
 	if err != nil {
 		return err
 	}
-	if len(texts) > maxRegisterTexts {
+	if len(doc.Descriptors) > maxRegisterTexts {
 		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
 	} else {
 		for i := range doc.Descriptors {
