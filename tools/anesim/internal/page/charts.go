@@ -106,7 +106,10 @@ func energies(r *report.Report) (template.HTML, []legend, string) {
 		l = append(l, legend{fmt.Sprintf("e%d", i), p.Name})
 	}
 	all := bars("Energy by part of the whole", "e", []string{"all, with the dispatch"}, [][]segment{energySegments(&r.Energy)})
-	return all + bars("Energy by part of each "+r.Of, "e", names, parts), l, note
+	if note != "" {
+		note = " " + note
+	}
+	return all + bars("Energy by part of each "+r.Of, "e", names, parts), l, "The first bar has a scale of its own." + note
 }
 
 func energySegments(e *anesim.EnergyDocument) []segment {
@@ -173,8 +176,11 @@ func roofline(r *report.Report) (template.HTML, string) {
 		}
 		c.dot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
 	}
-	note := fmt.Sprintf("%d of %d are here; the others multiply nothing or move nothing.", len(list), len(r.Items))
-	if len(list) < all {
+	note := ""
+	switch {
+	case all < len(r.Items) && len(list) == all:
+		note = fmt.Sprintf("%d of %d are here; the others multiply nothing or move nothing.", all, len(r.Items))
+	case len(list) < all:
 		note = fmt.Sprintf("The %d that take longest of %d that both multiply and move.", len(list), all)
 	}
 	return c.done(), note

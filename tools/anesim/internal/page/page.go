@@ -91,6 +91,9 @@ func Write(w io.Writer, r *report.Report, o Options) error {
 // longest are the items with the most cycles and what they wait for.
 func longest(r *report.Report) []bottleneck {
 	var list []bottleneck
+	if r.Kind == "sweep" { // points are not parts of a whole
+		return nil
+	}
 	all := uint64(0)
 	for i := range r.Items {
 		all += r.Items[i].Cycles.Total
