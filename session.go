@@ -95,7 +95,7 @@ func (s *Session) Used() uint64 { return s.used }
 // Errors are a *[NoMemoryError], an *[OptionError] for a model of several programs, or
 // what is wrong with the program.
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
-	low, err := m.lower(ctx, &s.options)
+	low, err := m.lower(ctx, &s.options, !s.options.Values)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ limit it exceeds.
 
 ` + idleHelp + `
 
+` + profilesHelp + `
+
 Operations and their keys; what a key is when left out stands in parentheses:
 
 ` + operationsHelp(),
@@ -91,6 +93,9 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	}
 	o, err := f.options()
 	if err != nil {
+		return err
+	}
+	if err := f.checkProfiles(); err != nil {
 		return err
 	}
 	if f.emit != "" {

@@ -35,11 +35,13 @@ type runFlags struct {
 	constants  bool
 	json       bool
 	csv        bool
+	pprof      string
+	trace      string
 }
 
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1 or m1max")
+	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
@@ -58,6 +60,8 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
 	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
+	s.StringVar(&f.pprof, "pprof", "", "write a profile to `FILE`, for go tool pprof")
+	s.StringVar(&f.trace, "trace", "", "write a trace to `FILE`, for ui.perfetto.dev")
 }
 
 // registerOnly registers the named ones of run's flags.
@@ -91,8 +95,8 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}
 	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle, PowerBudget: f.watts}
-	if o.Chip, err = anesim.ChipByName(f.chip); err != nil {
-		return o, &usageError{err}
+	if o.Chip, err = readChip(f.chip); err != nil {
+		return o, err
 	}
 	if o.Host, err = anesim.HostByName(cmp.Or(f.host, "none")); err != nil {
 		return o, &usageError{err}

@@ -35,13 +35,16 @@ weights are an input like any other ("weights"). Networks are run by anesim mode
 With --json, "power" lists the engine's power from start to end of the wall time, in
 watts: idle, rails off, wake, host, then each descriptor; peak_w is its highest. A span
 of no time ("dispatch", where no host is named) has energy alone. Several FILEs give as
-many JSON documents, one after the other.`,
+many JSON documents, one after the other.
+
+` + profilesHelp,
 		Example: `  anesim run
   anesim run model.hwx --timing-only --json
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
   anesim run decode.hwx --state cache_out=cache --repeat 64
   anesim run a.hwx b.hwx --csv > descriptors.csv
+  anesim run model.hwx --timing-only --trace model.perfetto-trace
   cat model.hwx | anesim run -`,
 		ValidArgsFunction: programFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -59,6 +62,12 @@ many JSON documents, one after the other.`,
 			}
 			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "") {
 				return usage("--in, --out and --record require a single FILE, not %d", len(args))
+			}
+			if len(args) > 1 && (f.pprof != "" || f.trace != "") {
+				return usage("--pprof and --trace require a single FILE, not %d", len(args))
+			}
+			if err := f.checkProfiles(args...); err != nil {
+				return err
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -81,7 +90,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.record, file)})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.record, file)})
 	})
 }
 
@@ -108,6 +117,7 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 
 // printing says how a report stands among others.
 type printing struct {
+	file    string // that the model was read from, "" for none
 	several bool   // there are others
 	header  bool   // this one has the CSV's first row
 	model   string // what a script's model line says it is
@@ -133,6 +143,9 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		if err := recordRun(f.record, res, how.model); err != nil {
 			return err
 		}
+	}
+	if err := f.writeProfiles(res, how.file); err != nil {
+		return err
 	}
 	doc := res.RunDocument()
 	if f.constants {
