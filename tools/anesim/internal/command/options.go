@@ -37,6 +37,8 @@ type runFlags struct {
 	csv        bool
 	pprof      string
 	trace      string
+
+	html, htmlBaseline string
 }
 
 func (f *runFlags) register(s *pflag.FlagSet) {
@@ -62,6 +64,8 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
 	s.StringVar(&f.pprof, "pprof", "", "write a profile to `FILE`, for go tool pprof")
 	s.StringVar(&f.trace, "trace", "", "write a trace to `FILE`, for ui.perfetto.dev")
+	s.StringVar(&f.html, "html", "", "write the report as a page to `FILE` as well")
+	s.StringVar(&f.htmlBaseline, "baseline", "", "baseline `FILE` of anesim check to hold against in the page, for --html")
 }
 
 // registerOnly registers the named ones of run's flags.
@@ -83,6 +87,8 @@ ColdGap, ColdWake and RailsOff of anesim run --constants.`
 // options turns the flags into a run's.
 func (f *runFlags) options() (o anesim.Options, err error) {
 	switch {
+	case f.htmlBaseline != "" && f.html == "":
+		return o, usage("--baseline requires --html; anesim check compares without a page")
 	case f.json && f.csv:
 		return o, usage("--json and --csv are mutually exclusive")
 	case f.repeat < 1:

@@ -64,15 +64,16 @@ wait for, the bytes moved and the energy.`,
 		checkCommand(),
 		diffCommand(),
 		explainCommand(),
+		plotCommand(),
 		loadCommand(),
 		fwCommand(),
+		paperCommand(),
 		dumpCommand(),
 		asmCommand(),
 		patchCommand(),
 		convertCommand(),
 		enumCommand(),
 		accuracyCommand(),
-		paperCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -60,8 +60,8 @@ many JSON documents, one after the other.
 					return err
 				}
 			}
-			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "") {
-				return usage("--in, --out and --record require a single FILE, not %d", len(args))
+			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "" || f.html != "") {
+				return usage("--in, --out, --record and --html require a single FILE, not %d", len(args))
 			}
 			if len(args) > 1 && (f.pprof != "" || f.trace != "") {
 				return usage("--pprof and --trace require a single FILE, not %d", len(args))
@@ -139,13 +139,13 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 			return err
 		}
 	}
+	if err := f.writeProfiles(res, how.file); err != nil {
+		return err
+	}
 	if f.record != "" {
 		if err := recordRun(f.record, res, how.model); err != nil {
 			return err
 		}
-	}
-	if err := f.writeProfiles(res, how.file); err != nil {
-		return err
 	}
 	doc := res.RunDocument()
 	if f.constants {
@@ -161,6 +161,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	}
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := f.writeRunPage(res, doc, how.file); err != nil {
+			return err
+		}
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
 		return inFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))

@@ -59,7 +59,7 @@ a chip. key, and less of it is better.`,
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init")
+	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
@@ -133,26 +133,35 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 			return err
 		}
 	}
+	var rows [][]string // of the page
 	err = inOrder(out.rows, n, len(timers),
 		func(worker, k int) []string { return timers[worker].row(part.point(k)) },
 		func(row []string) error {
 			m.add(1)
+			if f.html != "" {
+				rows = append(rows, row)
+			}
 			if best != nil {
 				best.add(row)
 				return nil
 			}
 			return out.write(row)
 		})
-	if err != nil || best == nil {
+	if err != nil {
 		return err
 	}
-	m.end()
-	for _, p := range best.points {
-		if err := out.write(p.row); err != nil {
-			return err
+	if best != nil {
+		m.end()
+		for _, p := range best.points {
+			if err := out.write(p.row); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	if f.html == "" {
+		return nil
+	}
+	return f.writePage(s, rows)
 }
 
 // sweep reads the command line.
