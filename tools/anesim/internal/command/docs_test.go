@@ -144,7 +144,7 @@ func (s *shell) line(t *testing.T, line string) (printed string, code int) {
 		file, words = words[n-1], words[:n-2]
 	}
 	var errs bytes.Buffer
-	for len(words) > 0 && code == 0 {
+	for len(words) > 0 {
 		end := len(words)
 		for i, w := range words {
 			if w == "|" {
@@ -152,7 +152,9 @@ func (s *shell) line(t *testing.T, line string) (printed string, code int) {
 				break
 			}
 		}
-		printed, code = s.command(t, words[:end], printed, &errs)
+		var failed int
+		printed, failed = s.command(t, words[:end], printed, &errs)
+		code = max(code, failed) // a failure anywhere is one of the line, as with pipefail
 		words = words[min(end+1, len(words)):]
 	}
 	if file != "" {
