@@ -20,6 +20,7 @@ type modelFlags struct {
 	dim      string
 	inMemory bool
 	emit     string
+	reshape  []string
 }
 
 func modelCommand() *cobra.Command {
@@ -65,6 +66,7 @@ The gap stands before the network's first program; its programs follow without o
 	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
+	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	completeFlags(c)
 	return c
 }
@@ -159,6 +161,15 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
 	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):
 		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(anesim.NetworkExtensions(), ", ")))
+	}
+	for _, text := range f.reshape {
+		layer, h, w, bad := anesim.ParseReshape(text)
+		if bad != nil {
+			return nil, usage("--reshape %q: %v", text, bad)
+		}
+		if err == nil {
+			m, err = m.Reshaped(layer, h, w)
+		}
 	}
 	return m, err
 }
