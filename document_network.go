@@ -17,6 +17,7 @@ type NetworkDocument struct {
 	Chip        string            `json:"chip"`
 	Host        string            `json:"host"`
 	Peak        Rates             `json:"peak"` // of the chip
+	Coverage    CoverageDocument  `json:"coverage"`
 	Programs    []ProgramDocument `json:"programs"`
 	Layers      []LayerDocument   `json:"layers"`
 	Cycles      CyclesDocument    `json:"cycles"`
@@ -68,6 +69,26 @@ type LayerDocument struct {
 	Total       TotalDocument  `json:"total"`
 }
 
+// A CoverageDocument is how much of the file's network is in the totals. A node is an
+// operator of the file, or a layer of a list of layers.
+type CoverageDocument struct {
+	Nodes     int            `json:"nodes"`
+	Done      int            `json:"nodes_done"`
+	MACs      uint64         `json:"macs"`
+	DoneMACs  uint64         `json:"macs_done"`
+	Bytes     uint64         `json:"bytes"`
+	DoneBytes uint64         `json:"bytes_done"`
+	Unsized   int            `json:"unsized_nodes"`
+	Lost      []LossDocument `json:"lost_outputs"`
+}
+
+// A LossDocument is an output that no run computes, and the first layer on its way that is
+// not modelled.
+type LossDocument struct {
+	Output string `json:"output"`
+	Layer  string `json:"layer"`
+}
+
 // A MissingDocument is a layer that is in no total.
 type MissingDocument struct {
 	Name   string `json:"name"`
@@ -79,7 +100,7 @@ type MissingDocument struct {
 func (r *Result) NetworkDocument() *NetworkDocument {
 	line, a := r.Timeline(), r.Causes()
 	d := &NetworkDocument{
-		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
+		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: r.coverageDocument(),
 		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
 		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
@@ -97,6 +118,18 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")
 	} else if n > 1 {
 		d.Notes = append(d.Notes, fmt.Sprintf("not modelled: %d layers, in no total", n))
+	}
+	return d
+}
+
+func (r *Result) coverageDocument() CoverageDocument {
+	c := r.Coverage()
+	d := CoverageDocument{
+		Nodes: c.Nodes, Done: c.Done, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
+		Unsized: c.Unsized, Lost: []LossDocument{},
+	}
+	for _, x := range c.Lost {
+		d.Lost = append(d.Lost, LossDocument{x.Output, r.Layers[x.Layer].Layer.Name})
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -282,6 +283,18 @@ func (r *Result) Missing() (list []*LayerResult) {
 		}
 	}
 	return list
+}
+
+// Coverage is how much of a network is in the totals: nothing of a layer that could not be
+// lowered, of a program that could not be dispatched, and of what a fault cut short.
+func (r *Result) Coverage() network.Coverage {
+	reasons := make([]string, len(r.Layers))
+	for i := range r.Layers {
+		if l := &r.Layers[i]; !l.Modelled() {
+			reasons[i] = cmp.Or(l.Reason, "it has no report")
+		}
+	}
+	return r.Model.net.Coverage(reasons)
 }
 
 // Residency is what the totals of a network rest on between its layers.

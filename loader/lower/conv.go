@@ -213,6 +213,42 @@ func (p *plan) post(t *task) {
 	if p.layer.Activation == ReLU {
 		t.activate(regs.ReLU)
 	}
+	if p.rides() {
+		t.table = p.weights.Table
+		t.activate(regs.ActivationTable)
+	}
+}
+
+// rides reports whether the convolution's own descriptor looks its results up: with one
+// table that takes them as they are, and room for it in every lane.
+func (p *plan) rides() bool {
+	l := p.layer
+	if l.Op != Convolution || !l.Activation.rides() || len(p.weights.Table) != tableBytes || l.paired() {
+		return false
+	}
+	shares, err := p.shares()
+	if err != nil || len(shares) != 1 {
+		return false
+	}
+	if out := l.Out(); out.H*out.W <= patchPixels {
+		return true
+	}
+	s := shares[0]
+	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	if !l.depthwise() {
+		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	}
+	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= MaxLane
+}
+
+// rides reports whether an activation is one table and nothing else: no scale ahead of it,
+// no task beside it.
+func (o Op) rides() bool {
+	switch o {
+	case Sigmoid, Tanh, GELU, SiLU, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Erf:
+		return true
+	}
+	return false
 }
 
 // restream sets the cache hints of a source that every share reads again (2/2: the last

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -60,10 +62,9 @@ func (o Op) activates() bool {
 }
 
 // behind is where a layer writes whose result takes a table: the scratch buffer, from
-// where apply reads it. No program shows a table behind a multiply-accumulate, so the
-// two do not share a descriptor.
+// where apply reads it, unless the layer's own descriptor looks it up.
 func (p *plan) behind(y memory, s Shape) memory {
-	if !p.layer.tabulated() {
+	if !p.layer.tabulated() || p.rides() {
 		return y
 	}
 	return p.intermediate(s)
@@ -72,7 +73,7 @@ func (p *plan) behind(y memory, s Shape) memory {
 // finishActivation applies the table that behind made room for.
 func (p *plan) finishActivation(s Shape, from, y memory) error {
 	l := p.layer
-	if !l.tabulated() {
+	if !l.tabulated() || p.rides() {
 		return nil
 	}
 	act := Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
@@ -133,11 +134,9 @@ func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
 		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
-	base := roundUp(len(p.constants), 64)
-	section := make([]byte, roundUp(base+tableBytes, tableSection))
-	copy(section, p.constants)
-	copy(section[base:], table)
-	p.constants = section
+	p.constants.pad(64)
+	base := p.constants.add(slices.Clone(table))
+	p.constants.pad(tableSection)
 	t.lookup(base, table)
 	return nil
 }

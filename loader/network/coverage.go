@@ -5,8 +5,15 @@ package network
 type Coverage struct {
 	Nodes, Done    int    // operators of the file; layers, of a list of layers
 	MACs, DoneMACs uint64 // as the operators' definitions have them
-	Lost           []Loss // outputs that are not computed
+	// Bytes are those of operands and results in fp16, each node's own: what a fusion saves
+	// is not taken off.
+	Bytes, DoneBytes uint64
+	Unsized          int    // nodes whose shapes are not known: in Nodes, not in MACs and Bytes
+	Lost             []Loss // outputs that are not computed
 }
+
+// Whole reports whether every node is done.
+func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
 // A Loss is an output of the network that the engine does not give, and the first layer
 // that is in no program and whose result it needs.
@@ -30,9 +37,9 @@ func (n *Network) Coverage(reasons []string) Coverage {
 		gone := i < len(reasons) && reasons[i] != ""
 		missing[at] = missing[at] || gone
 		if len(n.Nodes) == 0 {
-			c.MACs += l.MACs()
-			if !gone {
-				c.DoneMACs += l.MACs()
+			c.add(l.MACs(), l.Bytes(), !gone)
+			if l.Out.Elements() == 0 {
+				c.Unsized++
 			}
 		}
 		cause, lost := i, gone
@@ -58,9 +65,9 @@ func (n *Network) Coverage(reasons []string) Coverage {
 		}
 	}
 	for i, x := range n.Nodes {
-		c.MACs += x.MACs
-		if !missing[i] {
-			c.DoneMACs += x.MACs
+		c.add(x.MACs, x.Bytes, !missing[i])
+		if x.Unsized {
+			c.Unsized++
 		}
 	}
 	for _, r := range n.outputs() {
@@ -69,6 +76,15 @@ func (n *Network) Coverage(reasons []string) Coverage {
 		}
 	}
 	return c
+}
+
+func (c *Coverage) add(macs, bytes uint64, done bool) {
+	c.MACs += macs
+	c.Bytes += bytes
+	if done {
+		c.DoneMACs += macs
+		c.DoneBytes += bytes
+	}
 }
 
 // outputs are the network's results under their names.

@@ -19,7 +19,7 @@ func TestCoverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, reasons := n.Lower(1, func(int) {})
-	want := Coverage{Nodes: 4, Done: 3, MACs: 2048, DoneMACs: 2048, Lost: []Loss{{"c", 1}}}
+	want := Coverage{Nodes: 4, Done: 3, MACs: 2048, DoneMACs: 2048, Bytes: 2 * (800 + 3*1024), DoneBytes: 2 * (800 + 2*1024), Lost: []Loss{{"c", 1}}}
 	if d := cmp.Diff(want, n.Coverage(reasons)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -47,5 +47,31 @@ func TestDims(t *testing.T) {
 		if _, err := ParseDims(bad); err == nil {
 			t.Errorf("%q is read", bad)
 		}
+	}
+}
+
+// Bytes are those of operands and results; a node of unknown shape is counted and said to
+// have none.
+func TestCoverageBytes(t *testing.T) {
+	n, err := ReadONNX(ox.Model(
+		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, zeros(32)...),
+		ox.Node("Conv", "a", in("x", "w")), ox.Node("Unheard", "b", in("a")), ox.Node("Relu", "c", in("b")),
+		ox.Output("c"),
+	), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reasons := n.Lower(1, nil)
+	c := n.Coverage(reasons)
+	conv := uint64(2 * (4*64 + 32 + 8*64))
+	if c.Nodes != 3 || c.Done != 1 || c.DoneBytes != conv || c.Bytes != conv+2*8*64 || c.Unsized != 2 || c.Whole() {
+		t.Errorf("%+v", c)
+	}
+	list, err := ReadYAML([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 8}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c = list.Coverage([]string{""}); c.Bytes != conv || c.DoneBytes != conv || !c.Whole() {
+		t.Errorf("list of layers: %+v", c)
 	}
 }

@@ -51,6 +51,8 @@ type Node struct {
 	First, Layers int
 	What          string
 	MACs          uint64 // multiply-accumulates as its definition has them
+	Bytes         uint64 // of its operands and results in fp16; 0 of what runs no task
+	Unsized       bool   // a result's shape is not known, so that MACs and Bytes are not either
 }
 
 // A Layer is one task or several of the engine, or the reason why there are none.
@@ -98,10 +100,30 @@ func (l *Layer) MACs() uint64 {
 	switch x := &l.Lower; x.Op {
 	case lower.Convolution:
 		return out * uint64(x.In.C/max(1, x.Groups)*x.Window.Kh*x.Window.Kw)
+	case lower.Deconvolution:
+		return uint64(x.In.Elements() * (x.Cout / max(1, x.Groups)) * x.Window.Kh * x.Window.Kw)
 	case lower.MatMul, lower.Linear:
 		return out * uint64(x.In.W)
 	}
 	return 0
+}
+
+// Bytes is what the layer's definition reads and writes in fp16: its inputs, weights and
+// result, once each.
+func (l *Layer) Bytes() uint64 {
+	x := &l.Lower
+	n := l.Out.Elements()
+	if x.Op != 0 {
+		need := Needs(x)
+		n += x.In.Elements() + need.Filter + need.Bias + need.Second
+		switch {
+		case x.Op == lower.MatMul && x.Second == lower.Runtime:
+			n += x.In.N * x.In.C * x.In.W * x.Columns
+		case x.Second == lower.Runtime:
+			n += x.SecondShape.Elements()
+		}
+	}
+	return uint64(n) * halfBytes
 }
 
 // A FormatError is a file that does not say a network.

@@ -32,7 +32,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, ranges: map[string][2]float64{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{},
 	}
 	r.net.Name = m.Name
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
@@ -41,7 +41,7 @@ func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
 	if err := r.inputs(m, o.Dims); err != nil {
 		return nil, err
 	}
-	r.nodes(m.Nodes)
+	r.composed(m.Nodes, m.Outputs)
 	for _, out := range m.Outputs {
 		if err := r.output(out); err != nil {
 			return nil, err
@@ -62,6 +62,7 @@ type graphReader struct {
 	types     map[string]onnx.DataType
 	known     map[string]onnx.Value
 	padded    map[string]padding
+	bypassed  map[string]bool       // results of transposes that what followed them no longer reads
 	ranges    map[string][2]float64 // the least and the largest value of some tensors
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
@@ -166,22 +167,105 @@ func (r *graphReader) nodes(list []onnx.Node) {
 	}
 }
 
-func (r *graphReader) node(i int, node *onnx.Node) {
-	n := &nodeReader{graphReader: r, Node: node, name: node.Name, first: len(r.net.Layers)}
-	if n.name == "" {
-		n.name = node.Op + strconv.Itoa(i)
+// composed reads nodes, those that together are one operator as that. Where the engine
+// does not do it the pieces are read one by one.
+func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
+	r.straighten(list)
+	found, inside := r.fusions(list, outputs)
+	for i := range list {
+		f := found[i]
+		switch {
+		case inside[i]:
+		case f == nil:
+			r.node(i, &list[i])
+		case !r.fuse(i, f, list):
+			for _, k := range f.inside {
+				r.node(k, &list[k])
+			}
+			r.node(i, &list[i])
+		}
 	}
+}
+
+// fuse reads an operator in pieces, and reports whether the engine does it.
+func (r *graphReader) fuse(i int, f *fusion, list []onnx.Node) bool {
+	n := &nodeReader{graphReader: r, Node: &f.node, name: nodeName(i, &f.node), first: len(r.net.Layers)}
+	if err := n.read(); err != nil || len(r.net.Layers) == n.first {
+		r.net.Layers = r.net.Layers[:n.first]
+		for _, out := range f.node.Outputs {
+			delete(r.alias, out)
+			delete(r.tensors, out)
+			delete(r.dims, out)
+			delete(r.types, out)
+		}
+		return false
+	}
+	last := &r.net.Layers[len(r.net.Layers)-1]
+	for _, k := range f.inside {
+		name := nodeName(k, &list[k])
+		r.net.Nodes = append(r.net.Nodes, Node{Name: name, Op: list[k].Op, First: n.first, What: "folded"})
+		last.Folded = append(last.Folded, name)
+	}
+	r.count(n)
+	return true
+}
+
+// nodeName is a node's name, or one made of its place.
+func nodeName(i int, node *onnx.Node) string {
+	if node.Name != "" {
+		return node.Name
+	}
+	return node.Op + strconv.Itoa(i)
+}
+
+func (r *graphReader) node(i int, node *onnx.Node) {
+	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.net.Layers)}
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
 	if n.Op == "If" && n.what == "branch" {
 		return // its nodes are counted
 	}
+	r.count(n)
+}
+
+// count adds a node that was read to the network's.
+func (r *graphReader) count(n *nodeReader) {
 	at := Node{Name: n.name, Op: n.operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.net.Layers) - n.first, What: n.what}
+	at.Bytes, at.Unsized = n.bytes()
 	r.net.Nodes = append(r.net.Nodes, at)
 	for k := n.first; k < len(r.net.Layers); k++ {
 		r.net.Layers[k].Node = len(r.net.Nodes) - 1
 	}
+}
+
+// bytes are those of the operands and results in fp16, and whether a result has no known
+// shape. Gather reads what it picks, not its whole table.
+func (n *nodeReader) bytes() (sum uint64, unsized bool) {
+	if n.what != "" {
+		return 0, false
+	}
+	count := func(name string) bool {
+		d, ok := n.dims[name]
+		if t := n.types[name]; ok && (t == 0 || t.IsFloat()) {
+			sum += uint64(max(0, elements(d))) * halfBytes
+		}
+		return ok
+	}
+	for _, out := range n.Outputs {
+		if out != "" && !count(out) {
+			unsized = true
+		}
+	}
+	if n.Op == "Gather" {
+		return 2 * sum, unsized
+	}
+	for i, in := range n.Inputs {
+		if in != "" && !slices.Contains(n.Inputs[:i], in) {
+			count(in)
+		}
+	}
+	return sum, unsized
 }
 
 // refuse makes the node one layer that says why it is no other.
@@ -350,7 +434,7 @@ func (n *nodeReader) constant(i int) *constant {
 }
 
 // given reports whether an optional input is there.
-func (n *nodeReader) given(i int) bool { return i < len(n.Inputs) && n.Inputs[i] != "" }
+func (n *nodeReader) given(i int) bool { return i >= 0 && i < len(n.Inputs) && n.Inputs[i] != "" }
 
 func (n *nodeReader) int(name string, missing int) int {
 	if a := n.Attributes[name]; a != nil {

@@ -18,7 +18,13 @@ func (n *nodeReader) transpose() error {
 	if err != nil {
 		return err
 	}
-	return n.finish(n.permuted(x, perm))
+	x, err = n.permuted(x, perm)
+	if n.bypassed[n.Outputs[0]] {
+		for i := n.first; i < len(n.net.Layers); i++ {
+			n.net.Layers[i].spare = true
+		}
+	}
+	return n.finish(x, err)
 }
 
 // concat joins its inputs; empty ones add nothing.

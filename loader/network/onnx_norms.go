@@ -240,9 +240,13 @@ func (n *nodeReader) layerNorm() error {
 	if err != nil {
 		return err
 	}
-	first, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	axes, err := n.normAxes(len(x.dims))
 	if err != nil {
 		return err
+	}
+	first := max(0, slices.Index(axes, true))
+	if slices.Contains(axes[first:], false) {
+		return n.finish(n.centred(x, axes, n.float("epsilon", 1e-5)))
 	}
 	y, err := n.normalised(x, first, n.float("epsilon", 1e-5))
 	if err == nil {
@@ -252,6 +256,57 @@ func (n *nodeReader) layerNorm() error {
 		return n.finish(y, err)
 	}
 	return errors.Join(n.done(y), n.statistics(x, first))
+}
+
+// normAxes are the axes of a norm: all from one on, or, of a norm that a file has in
+// pieces, a list.
+func (n *nodeReader) normAxes(rank int) ([]bool, error) {
+	axes := make([]bool, rank)
+	if list, given, err := n.list("axes", -1); err != nil {
+		return nil, err
+	} else if given {
+		for _, a := range list {
+			at, err := n.axisOf(rank, a)
+			if err != nil {
+				return nil, err
+			}
+			axes[at] = true
+		}
+		return axes, nil
+	}
+	first, err := n.axisOf(rank, n.int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	for i := range axes {
+		axes[i] = i >= first
+	}
+	return axes, nil
+}
+
+// centred is the layer norm over axes that are not the last, step by step.
+func (n *nodeReader) centred(x operand, axes []bool, epsilon float32) (operand, error) {
+	mean, err := n.reduced(lower.ReduceMean, x, axes)
+	if err != nil {
+		return x, err
+	}
+	d, err := n.binary(lower.Sub, x, mean)
+	if err != nil {
+		return x, err
+	}
+	v, err := n.binary(lower.Mul, d, d)
+	if err == nil {
+		v, err = n.reduced(lower.ReduceMean, v, axes)
+	}
+	if err != nil {
+		return x, err
+	}
+	l := lower.Unary(lower.Rsqrt, v.shape())
+	l.Epsilon = epsilon
+	if v, err = n.layer(l, lower.Weights{}, v.dims, v); err != nil {
+		return x, err
+	}
+	return n.binary(lower.Mul, d, v)
 }
 
 // statistics are a norm's mean and one over its root, which it may be asked for.
@@ -294,13 +349,9 @@ func (n *nodeReader) rmsNorm() error {
 	if err != nil {
 		return err
 	}
-	first, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	axes, err := n.normAxes(len(x.dims))
 	if err != nil {
 		return err
-	}
-	axes := make([]bool, len(x.dims))
-	for i := range axes {
-		axes[i] = i >= first
 	}
 	y, err := n.binary(lower.Mul, x, x)
 	if err == nil {

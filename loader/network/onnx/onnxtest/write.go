@@ -62,7 +62,7 @@ func Constant(name string, dims []int, values ...float32) Message {
 		t = t.Int(1, d)
 	}
 	if values == nil {
-		return Message{}.Bytes(5, t.Bytes(13, Message{}.Text(1, "location")))
+		return Message{}.Bytes(5, t.Bytes(13, Message{}.Text(1, "location").Text(2, "weights.bin")))
 	}
 	var raw []byte
 	for _, v := range values {
@@ -103,4 +103,10 @@ func List(name string, values ...int) Message {
 		a = a.Int(8, v)
 	}
 	return a
+}
+
+// Float is an attribute.
+func Float(name string, v float32) Message {
+	m := Message{}.Text(1, name).Int(20, 1)
+	return binary.LittleEndian.AppendUint32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))
 }

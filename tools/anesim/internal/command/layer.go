@@ -112,7 +112,7 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 			return err
 		}
 	}
-	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true})
+	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true, model: "layer " + strings.Join(words, " ")})
 }
 
 // inputFiles are the files that the command reads.

@@ -19,6 +19,7 @@ type modelFlags struct {
 	values   bool
 	dim      string
 	inMemory bool
+	strict   bool
 	emit     string
 	reshape  []string
 }
@@ -48,6 +49,10 @@ from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 ` + idleHelp + `
 The gap stands before the network's first program; its programs follow without one.
 
+The first lines say how much of the network the figures are of: nodes, which are the
+operators of the file, their multiply-accumulates, and the bytes of their operands and
+results. --strict fails unless that is all.
+
 ` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
@@ -58,13 +63,14 @@ The gap stands before the network's first program; its programs follow without o
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
+	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	completeFlags(c)
@@ -138,10 +144,18 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if f.html != "" {
+		if err := f.writeNetworkPage(res, doc); err != nil {
+			return err
+		}
+	}
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {
 			return inFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
 		}
+	}
+	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
+		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, plural(doc.Coverage.Nodes, "node")))
 	}
 	return nil
 }

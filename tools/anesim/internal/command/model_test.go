@@ -80,7 +80,8 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(code)
 	}
 	for _, want := range []string{
-		"wide  2 layers, 1 program, chip m1", "\nnot modelled: 1 layer, in no total\n  relu1 (relu): " + why,
+		"INCOMPLETE: 1 layer without a cost, in no total: relu1 (relu)\nwide  2 layers, 1 program, chip m1",
+		"\ncovers: 1 of 2 nodes (50.0%), 100% of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, in no total\n  relu1 (relu): " + why,
 		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 bytes of scratch\nnote: which tensors stay in the L2",
 	} {
 		if !strings.Contains(out, want) {
@@ -93,6 +94,16 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("rows %q", rows)
 	}
 	r := model(t, file)
+	if c := r.Coverage; c.Nodes != 2 || c.Done != 1 || c.DoneBytes != 2*2*64 || c.Bytes != c.DoneBytes+2*2*20000 || len(c.Lost) != 1 || c.Lost[0].Layer != "relu1" {
+		t.Errorf("coverage %+v", c)
+	}
+	out, errs, code := invoke("model", file, "--strict")
+	if code != exitFailed || !strings.Contains(errs, "--strict: 1 of 2 nodes not modelled") || !strings.Contains(out, "\ntotal: ") {
+		t.Errorf("--strict: exit %d: %s", code, errs)
+	}
+	if _, errs, code := invoke("model", exampleNetwork("mobilenetv2.yaml"), "--strict"); code != exitDone {
+		t.Errorf("--strict of a whole network: exit %d: %s", code, errs)
+	}
 	if len(r.Notes) != 2 || !r.Layers[0].Modelled || r.Layers[1].Modelled || r.NotModelled[0].Name != "relu1" {
 		t.Errorf("notes %q, missing %v", r.Notes, r.NotModelled)
 	}

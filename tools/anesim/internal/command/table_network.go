@@ -14,8 +14,10 @@ import (
 // writeNetwork is the report of a network for people.
 func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) error {
 	p := newPager(w)
+	p.uncovered(d)
 	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Network), plural(len(d.Layers), "layer"),
 		plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.coverage(&d.Coverage)
 	p.bottlenecks(d)
 	p.printf("")
 	t := &table{columns: []column{
@@ -104,6 +106,49 @@ func (p *pager) bottlenecks(d *anesim.NetworkDocument) {
 
 // headWidth is the width of the lines that a report begins with.
 const headWidth = 100
+
+// uncovered names what is in no total, ahead of every figure that leaves it out.
+func (p *pager) uncovered(d *anesim.NetworkDocument) {
+	const named = 3
+	n := len(d.NotModelled)
+	if n == 0 {
+		return
+	}
+	var names []string
+	for _, m := range d.NotModelled[:min(n, named)] {
+		names = append(names, escaped(m.Name)+" ("+escaped(m.Op)+")")
+	}
+	line := fmt.Sprintf("INCOMPLETE: %s without a cost, in no total: %s", plural(n, "layer"), strings.Join(names, ", "))
+	if n > named {
+		line += fmt.Sprintf(" and %d more, listed below", n-named)
+	}
+	p.printf("%s", line)
+}
+
+// coverage says how much of the network the figures are of.
+func (p *pager) coverage(c *anesim.CoverageDocument) {
+	if c.Done == c.Nodes {
+		p.printf("covers: all of %s, %s multiply-accumulates, %s of operands and results", plural(c.Nodes, "node"), countText(c.MACs), bytesText(c.Bytes))
+		return
+	}
+	line := fmt.Sprintf("covers: %d of %s (%s), %s of multiply-accumulates, %s of bytes", c.Done, plural(c.Nodes, "node"),
+		shareText(uint64(c.Done), uint64(c.Nodes)), shareText(c.DoneMACs, c.MACs), shareText(c.DoneBytes, c.Bytes))
+	if c.Unsized > 0 {
+		line += fmt.Sprintf(", %s of unknown shape left out of both", plural(c.Unsized, "node"))
+	}
+	p.printf("%s", line)
+	for _, x := range c.Lost {
+		p.printf("output %s needs %s, which is not modelled", escaped(x.Output), escaped(x.Layer))
+	}
+}
+
+// shareText is a share in per cent that is 100 for the whole alone.
+func shareText(part, whole uint64) string {
+	if part == whole {
+		return "100%"
+	}
+	return fmt.Sprintf("%.1f%%", min(99.9, percent(part, whole)))
+}
 
 // programs says which layers each program has, and why it is not more.
 func (p *pager) programs(d *anesim.NetworkDocument) {
