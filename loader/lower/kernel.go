@@ -71,28 +71,30 @@ func (p *plan) convKernel(s share, width int) *kernel {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
 	if !w.Dense && !l.depthwise() && max(1, l.Groups) == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 && f.sparseFits(width, taps, phases) {
-		return f.packSparse(width, taps, phases).behind(p.table())
+		return p.withTable(f.packSparse(width, taps, phases))
 	}
-	return f.pack(width).behind(p.table())
+	return p.withTable(f.pack(width))
 }
 
-// table is the activation table that the lanes of a convolution have, nil for none.
-func (p *plan) table() []byte {
+// withTable puts the table that rides on a convolution ahead of the weights of every lane.
+// Programs show its 128 bytes in every lane of such a task (5/5); that it stands ahead is
+// assumed, as in the device.
+func (p *plan) withTable(k *kernel) *kernel {
 	if !p.rides() {
-		return nil
-	}
-	return p.weights.Table
-}
-
-// behind puts a table ahead of the weights of every lane. Programs show its 128 bytes in
-// every lane of such a task (5/5); that it stands ahead is assumed, as in the device.
-func (k *kernel) behind(table []byte) *kernel {
-	if table == nil {
 		return k
 	}
 	whole := &kernel{sparse: k.sparse}
+	if k.data == nil { // sizes alone
+		at := 0
+		for _, l := range k.lanes {
+			n := roundUp(tableBytes+l.size, 64)
+			whole.lanes = append(whole.lanes, lane{at, n})
+			at += n
+		}
+		return whole
+	}
 	for _, l := range k.lanes {
-		whole.lane(append(slices.Clone(table), k.data[l.base:l.base+l.size]...))
+		whole.lane(append(slices.Clone(p.weights.Table), k.data[l.base:l.base+l.size]...))
 	}
 	return whole
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/hw"
 )
 
 func chipCommand() *cobra.Command {
@@ -49,7 +48,7 @@ constant and prints the chip as it was read.`,
 
 // readChip is the chip that --chip names: a preset, or a file whose name has a dot or a
 // slash.
-func readChip(name string) (hw.Chip, error) {
+func readChip(name string) (anesim.Chip, error) {
 	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(anesim.ChipNames(), name) {
 		c, err := anesim.ChipByName(name)
 		if err != nil {
@@ -59,11 +58,11 @@ func readChip(name string) (hw.Chip, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return hw.Chip{}, err
+		return anesim.Chip{}, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return hw.Chip{}, inFile(name, errors.New("is a directory"))
+		return anesim.Chip{}, inFile(name, errors.New("is a directory"))
 	}
 	c, err := anesim.ReadChip(f)
 	if err != nil {

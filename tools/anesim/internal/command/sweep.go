@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/firmware"
-	"anesim/hw"
 )
 
 // sweepFlags are the flags of sweep.
@@ -293,7 +291,7 @@ func (t *pointTimer) set(values []string) error {
 	if t.keys == len(t.grid) {
 		return nil
 	}
-	list := make([]firmware.Override, 0, len(t.grid)-t.keys)
+	list := make([]anesim.Override, 0, len(t.grid)-t.keys)
 	for i := t.keys; i < len(t.grid); i++ {
 		v, err := anesim.ParseOverride(t.grid[i].name + "=" + values[i])
 		if err != nil {
@@ -306,7 +304,7 @@ func (t *pointTimer) set(values []string) error {
 }
 
 // time runs a point.
-func (t *pointTimer) time(values []string) (*hw.Report, error) {
+func (t *pointTimer) time(values []string) (*anesim.Report, error) {
 	if err := t.set(values); err != nil {
 		return nil, err
 	}
