@@ -155,6 +155,67 @@ func (l *Loaded) link() (*loader.Linked, error) {
 	return k, err
 }
 
+// Bind gives a run-time parameter of the program a value, from the next call on. An error
+// is a *[loader.RelocError], with the field's place, for a value outside the parameter's
+// range or its field, or a *[BindError] for a name that the program does not have; the
+// parameter then keeps the value it had.
+func (l *Loaded) Bind(name string, value uint64) error {
+	switch {
+	case l.session == nil:
+		return ErrUnloaded
+	case l.under != nil:
+		return ErrOutstanding
+	}
+	before, linked := l.program.Relocations, l.linked
+	bound, err := bind(l.program, name, value)
+	if err != nil {
+		return err
+	}
+	l.program.Relocations, l.linked = bound, make(map[bindings]*loader.Linked)
+	if _, err := l.link(); err != nil {
+		l.program.Relocations, l.linked = before, linked
+		return err
+	}
+	return nil
+}
+
+// A BindError is a run-time parameter that a program does not have.
+type BindError struct {
+	Name string
+	Have []string
+}
+
+func (e *BindError) Error() string {
+	if len(e.Have) == 0 {
+		return fmt.Sprintf("no run-time parameter %q: the program has none", e.Name)
+	}
+	return fmt.Sprintf("no run-time parameter %q; the program has %q", e.Name, e.Have)
+}
+
+// bind is a program's relocations with a parameter's value.
+func bind(p *loader.Program, name string, value uint64) ([]loader.Relocation, error) {
+	list := slices.Clone(p.Relocations)
+	found := false
+	var have []string
+	for i := range list {
+		r := &list[i]
+		switch {
+		case r.Kind != loader.LiveIn:
+		case r.Name == name:
+			r.Value, found = value, true
+			if _, err := r.Resolve(&p.BARs); err != nil {
+				return nil, err
+			}
+		case !slices.Contains(have, r.Name):
+			have = append(have, r.Name)
+		}
+	}
+	if !found {
+		return nil, &BindError{name, have}
+	}
+	return list, nil
+}
+
 // Unload gives the program's memory back.
 func (l *Loaded) Unload() {
 	if l.session == nil {

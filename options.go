@@ -29,6 +29,8 @@ type Options struct {
 	// input gives starts at zero.
 	State []StateAlias
 
+	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
+
 	Init *firmware.InitTable // register-init records; nil for the known ones
 	// PowerBudget arms peak-power control: no descriptor's mean power exceeds so many watts,
 	// for which it is throttled. 0 is off; else it must be more than the chip's ActivePower.

@@ -142,6 +142,12 @@ func (s *Session) load(m *Model, p *loader.Program) (*Loaded, error) {
 	s.take(l.span)
 	l.bytes = need
 	s.used += need
+	for _, name := range sortedKeys(s.options.Bind) {
+		if err := l.Bind(name, s.options.Bind[name]); err != nil {
+			l.Unload()
+			return nil, err
+		}
+	}
 	return l, nil
 }
 

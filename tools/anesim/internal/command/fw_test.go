@@ -54,3 +54,13 @@ func TestFirmwareErrors(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// A parameter that the program does not have, or a word that gives none, is refused.
+func TestBindFlag(t *testing.T) {
+	if _, errs, code := invoke("run", "--bind", "rows=3"); code != exitFailed || !strings.Contains(errs, `no run-time parameter "rows": the program has none`) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, errs, code := invoke("run", "--bind", "rows"); code != exitUsage {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,117 @@
+package anesim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// liveRows makes the height of a program of one descriptor a run-time parameter, "rows".
+func liveRows(p *loader.Program, height int) (*loader.Program, error) {
+	q := *p
+	q.Relocations = slices.Clone(p.Relocations)
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return nil, err
+		}
+		for r := range regs.Registers() {
+			for _, f := range r.Fields {
+				name := r.Block + "." + r.Name + "." + f.Name
+				if name != "Common.InDim.Hin" && name != "Common.OutDim.Hout" && name != "Common.TileCfg.TileHeight" {
+					continue
+				}
+				for _, at := range p.WordsOf(d, r.Addr()) {
+					q.Relocations = append(q.Relocations, loader.Relocation{
+						Kind: loader.LiveIn, Task: d.Index, Register: r.Addr(), Off: at, Bit: f.Low, Width: f.Width,
+						Value: uint64(height), Name: "rows", Range: loader.Range{Start: 1, Stop: uint64(height), Step: 1},
+					})
+				}
+			}
+		}
+	}
+	if n := len(q.Relocations) - len(p.Relocations); n != 3 {
+		return nil, fmt.Errorf("%d fields have the height, want 3", n)
+	}
+	return &q, nil
+}
+
+// One program serves a range of shapes: its height is a run-time parameter that patches
+// the extents of source, result and patch. For each height the rows up to it are computed
+// and those beyond are left alone.
+func TestOneProgramServesARangeOfShapes(t *testing.T) {
+	const c, h, w = 4, 16, 8
+	m, err := Layer("relu", fmt.Sprint("c=", c), fmt.Sprint("h=", h), fmt.Sprint("w=", w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := m.Programs(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := liveRows(list[0], h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := values(t)
+	l, err := s.Load(t.Context(), FromProgram(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := make([]half, c*h*w)
+	for i := range in {
+		in[i] = fp16(float32(i%7) - 3)[0]
+	}
+	input, output := slices.Collect(p.Inputs())[0].Name, slices.Collect(p.Outputs())[0].Name
+	last := uint64(0)
+	for rows := 1; rows <= h; rows++ {
+		if err := l.Bind("rows", uint64(rows)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Set(input, in); err != nil {
+			t.Fatal(err)
+		}
+		res := call(t, l)
+		if len(res.Outputs) != 1 || res.Outputs[0].Port.Name != output {
+			t.Fatalf("%d rows: outputs %v, faults %v", rows, res.Outputs, res.Report.Faults)
+		}
+		for i, got := range res.Outputs[0].Data {
+			want := half(0) // rows grow from call to call: those beyond were never written
+			if i/w%h < rows && in[i].Float32() > 0 {
+				want = in[i]
+			}
+			if got != want {
+				t.Fatalf("%d rows: element %d is %v, want %v", rows, i, got, want)
+			}
+		}
+		if moved := res.Report.DMA.Total(); moved <= last {
+			t.Errorf("%d rows move %d bytes, one less %d", rows, moved, last)
+		} else {
+			last = moved
+		}
+	}
+	for _, v := range []uint64{0, h + 1, 1 << 40} {
+		err := l.Bind("rows", v)
+		var e *loader.RelocError
+		if !errors.As(err, &e) || e.Width != 15 || e.Name != "rows" {
+			t.Errorf("rows=%d: %v", v, err)
+		}
+	}
+	var e *BindError
+	if err := l.Bind("columns", 1); !errors.As(err, &e) || !slices.Equal(e.Have, []string{"rows"}) {
+		t.Errorf("%v", err)
+	}
+	if got := call(t, l); got.Report.DMA.Total() != last {
+		t.Error("a refused value changed the program")
+	}
+	res, err := FromProgram(p).Run(t.Context(), Options{Bind: map[string]uint64{"rows": 3}})
+	if err != nil || res.Report.DMA.Total() >= last {
+		t.Errorf("a run of three rows moves %v bytes: %v", res, err)
+	}
+	if _, err := Identity().Run(t.Context(), Options{Bind: map[string]uint64{"rows": 3}}); !errors.As(err, &e) {
+		t.Errorf("a program without parameters: %v", err)
+	}
+}
