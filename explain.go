@@ -3,7 +3,6 @@ package anesim
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,8 +84,9 @@ type TriedDocument struct {
 }
 
 // Explain says what bounds the model's layers or descriptors, and tries changes that a user
-// can make: it runs each and keeps those that take less time. Changes to a layer of a
-// network are tried on the layer by itself, its tensors in memory.
+// can make: it runs each and keeps those that take less time. A layer of a network is
+// reshaped within the network; other changes to it are tried on the layer by itself, its
+// tensors in memory.
 //
 // Errors are those of [Model.Run].
 func (m *Model) Explain(ctx context.Context, o Options, how Explaining) (*Explanation, error) {
@@ -108,7 +108,7 @@ func (m *Model) Explain(ctx context.Context, o Options, how Explaining) (*Explan
 		err = x.registers(ctx)
 	case KindLayer:
 		x.descriptors()
-		err = x.layer(ctx, &m.net.Layers[0].Lower, "", 1)
+		err = x.layer(ctx, &m.net.Layers[0].Lower, nil)
 	default:
 		err = x.network(ctx)
 	}
@@ -169,8 +169,7 @@ func (x *explainer) sortParts() {
 func (x *explainer) network(ctx context.Context) error {
 	type group struct {
 		layer  *lower.Layer
-		name   string
-		alike  int
+		names  []string
 		cycles clock.Cycles
 	}
 	var groups []*group
@@ -188,10 +187,10 @@ func (x *explainer) network(ctx context.Context) error {
 		words[i] = strings.Join(w, " ")
 		g := byWords[words[i]]
 		if g == nil {
-			g = &group{layer: &l.Layer.Lower, name: l.Layer.Name}
+			g = &group{layer: &l.Layer.Lower}
 			byWords[words[i]], groups = g, append(groups, g)
 		}
-		g.alike++
+		g.names = append(g.names, l.Layer.Name)
 		g.cycles += l.Report.Cycles
 	}
 	for i := range x.base.Layers {
@@ -201,7 +200,7 @@ func (x *explainer) network(ctx context.Context) error {
 		}
 		alike := 1
 		if g := byWords[words[i]]; g != nil {
-			alike = g.alike
+			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
 		x.part(PartDocument{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike}, &a, l.Report)
@@ -209,15 +208,20 @@ func (x *explainer) network(ctx context.Context) error {
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
-		if err := x.layer(ctx, g.layer, g.name, g.alike); err != nil {
+		if err := x.layer(ctx, g.layer, g.names); err != nil {
 			return err
 		}
 	}
 	return x.residency(ctx)
 }
 
-// layer tries the rewrites of a layer, by itself.
-func (x *explainer) layer(ctx context.Context, l *lower.Layer, part string, alike int) error {
+// layer tries the rewrites of a layer: within the network where that only takes a reshape,
+// else by itself. Names are those of the network's layers that it is.
+func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) error {
+	part, alike := "", max(1, len(names))
+	if len(names) > 0 {
+		part = names[0]
+	}
 	from := layerWords(l)
 	list := rewrites(l)
 	if from == nil || len(list) == 0 {
@@ -233,6 +237,12 @@ func (x *explainer) layer(ctx context.Context, l *lower.Layer, part string, alik
 			continue
 		}
 		x.doc.Tried.All++
+		if list[i].reshaped && len(names) > 0 {
+			if err := x.reshaped(ctx, names, &list[i]); err != nil {
+				return err
+			}
+			continue
+		}
 		after, err := x.runLayer(ctx, to)
 		if err != nil {
 			if err := x.failed(ctx, err); err != nil {
@@ -249,13 +259,45 @@ func (x *explainer) layer(ctx context.Context, l *lower.Layer, part string, alik
 	return nil
 }
 
+// reshaped tries a layer's new shape within the network, on all layers that are alike.
+func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) error {
+	m := x.model
+	var flags []string
+	for _, name := range names {
+		var err error
+		if m, err = m.Reshaped(name, r.layer.In.H, r.layer.In.W); err != nil {
+			return x.failed(ctx, err)
+		}
+		flags = append(flags, "--reshape", fmt.Sprintf("%s=%dx%d", name, r.layer.In.H, r.layer.In.W))
+	}
+	res, err := m.Run(ctx, x.options)
+	if err != nil {
+		return x.failed(ctx, err)
+	}
+	if len(res.Programs) > len(x.base.Programs) || len(res.Missing()) > len(x.base.Missing()) || len(res.Report.Faults) > 0 {
+		x.doc.Tried.NotFaster++ // a dispatch more takes the host longer than a reshape saves
+		return nil
+	}
+	x.keep(ChangeDocument{
+		Part: names[0], Alike: 1, Kind: "rewrite", Change: r.change, Needs: r.needs, Results: "the same",
+		Before: x.doc.Now, After: costOfReport(res.Report),
+		CommandBefore: x.fileCommand("model", x.residencyFlag()...), Command: x.fileCommand("model", append(x.residencyFlag(), flags...)...),
+	})
+	return nil
+}
+
+// residencyFlag is the flag that the network was opened with.
+func (x *explainer) residencyFlag() []string {
+	if x.model.net.InMemory {
+		return []string{"--in-memory"}
+	}
+	return nil
+}
+
 // failed counts a change that could not be run. What ends the whole is an error.
 func (x *explainer) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
-	}
-	if errors.As(err, new(*OptionError)) {
-		return err
 	}
 	x.doc.Tried.Failed++
 	return nil

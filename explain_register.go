@@ -13,7 +13,7 @@ import (
 
 // maxChecked bounds the multiply-accumulates of a program whose values are computed to
 // see whether a change leaves them as they are.
-const maxChecked = 200e6
+const maxChecked = 1e9
 
 // A knob is a register field that a compiler may choose without another result, with the
 // values to try.
@@ -105,7 +105,7 @@ func (x *explainer) register(ctx context.Context, k *knob, set firmware.Override
 	}
 	c := ChangeDocument{
 		Alike: 1, Kind: "register", Change: fmt.Sprintf("%s: --set %s", k.what, text),
-		Needs:   fmt.Sprintf("anesim patch %s --set %s -o OUT.hwx writes the program", shellWords([]string{x.how.File}), text),
+		Needs:   fmt.Sprintf("the program patched: anesim patch %s --set %s -o OUT.hwx", shellWords([]string{x.how.File}), text),
 		Results: "not checked: " + why, Before: x.doc.Now, After: *after,
 		CommandBefore: x.fileCommand("run", "--timing-only"), Command: x.fileCommand("run", "--timing-only", "--set", text),
 	}

@@ -11,6 +11,8 @@ type rewrite struct {
 	change string // what is different
 	needs  string // what else the network has to do for it
 	layer  lower.Layer
+	// reshaped says that height and width alone are different: [Model.Reshaped].
+	reshaped bool
 }
 
 // rewrites are the layers that give the values of one, in another place or beside others.
@@ -62,8 +64,8 @@ func flattened(l *lower.Layer) (list []rewrite) {
 		}
 		list = append(list, rewrite{
 			fmt.Sprintf("reshape h=%d w=%d to h=%d w=%d", l.In.H, l.In.W, to.h, to.w),
-			"a reshape before and behind it, of the same values in the same order; its neighbours can keep the new shape where they look at single pixels too",
-			sized(*l, to.h, to.w),
+			"a reshape before and behind it: the same values in the same order",
+			sized(*l, to.h, to.w), true,
 		})
 	}
 	return list
@@ -77,7 +79,7 @@ func exchanged(l *lower.Layer) []rewrite {
 	x := sized(*l, l.In.W, l.In.H)
 	w := &x.Window
 	w.Kh, w.Kw, w.Sy, w.Sx, w.Py, w.Px, w.Qy, w.Qx = w.Kw, w.Kh, w.Sx, w.Sy, w.Px, w.Py, w.Qx, w.Qy
-	return []rewrite{{"exchange height and width, in tensors and kernel", "its neighbours must exchange them too, or a transpose on each side", x}}
+	return []rewrite{{change: "exchange height and width, in tensors and kernel", needs: "height and width exchanged in its neighbours too, or a transpose on each side", layer: x}}
 }
 
 // extent is the extent of a single axis.
@@ -112,8 +114,8 @@ func otherAxes(l *lower.Layer) (list []rewrite) {
 			*a, *b = *b, *a
 			list = append(list, rewrite{
 				fmt.Sprintf("move the axis from %s to %s: axis=%s", axesText(from), axesText(to), axesText(to)),
-				fmt.Sprintf("the layers around it must make and take %s and %s exchanged, or a transpose on each side", axesText(from), axesText(to)),
-				x,
+				fmt.Sprintf("%s and %s exchanged in its neighbours too, or a transpose on each side", axesText(from), axesText(to)),
+				x, false,
 			})
 		}
 	}
@@ -138,8 +140,8 @@ func wholeGroupsOfChannels(l *lower.Layer) (list []rewrite) {
 		x.In.C, x.Cout = to.in, to.out
 		list = append(list, rewrite{
 			fmt.Sprintf("fill channels up to multiples of %d: cin=%d cout=%d", channelGroup, to.in, to.out),
-			"zeros for the new weights; its neighbours must have the new channels too",
-			x,
+			"zeros for the new weights, and the new channels in its neighbours",
+			x, false,
 		})
 	}
 	return list
@@ -154,8 +156,8 @@ func batchAsGroups(l *lower.Layer) []rewrite {
 	x.In.N, x.In.C, x.Cout, x.Groups = 1, n*l.In.C, n*l.Cout, n*max(1, l.Groups)
 	return []rewrite{{
 		fmt.Sprintf("make the batch groups: n=1 cin=%d cout=%d groups=%d", x.In.C, x.Cout, x.Groups),
-		"a reshape before and behind it, of the same values in the same order; weights repeated for each image",
-		x,
+		"weights repeated for each image, and a reshape before and behind it: the same values in the same order",
+		x, false,
 	}}
 }
 
@@ -169,8 +171,8 @@ func productAsConv(l *lower.Layer) []rewrite {
 	x.Bias, x.Activation = l.Bias, l.Activation
 	return []rewrite{{
 		"make it a 1x1 convolution, rows as pixels and columns as channels",
-		"its neighbours must have rows along w and columns along c, or a transpose on each side",
-		x,
+		"rows along w and columns along c in its neighbours, or a transpose on each side",
+		x, false,
 	}}
 }
 
@@ -184,7 +186,7 @@ func otherSide(l *lower.Layer) []rewrite {
 	x.SecondShape = lower.Shape{}
 	return []rewrite{{
 		fmt.Sprintf("exchange the sides of the product, both transposed: m=%d n=%d", x.In.H, x.Columns),
-		"its neighbours must make and take transposed matrices",
-		x,
+		"transposed matrices from and to its neighbours",
+		x, false,
 	}}
 }

@@ -2,7 +2,8 @@ package hw
 
 import "fmt"
 
-// Advice says in a sentence what bounds the descriptor and what would relieve it.
+// Advice says in a sentence what bounds the descriptor and by how much. What relieves it
+// has to be tried: nothing here has been.
 func (d *DescriptorReport) Advice() string {
 	total := max(1, d.Cycles.Total())
 	share := func(n uint64) string {
@@ -11,22 +12,22 @@ func (d *DescriptorReport) Advice() string {
 	a := &d.Cycles
 	switch a.Bound() {
 	case "overhead":
-		return "starting the descriptor takes " + share(uint64(a.Overhead)) + ": give it more work, or fold it into a neighbour"
+		return "starting the descriptor takes " + share(uint64(a.Overhead))
 	case "kernel_stall":
-		return "coefficients take " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes): fewer or narrower weights, more pixels for each, or tasks that fill less of kernel memory, whose weights come early", d.DMA.Kernel)
+		return "waiting for coefficients takes " + share(uint64(a.KernelStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Kernel)
 	case "input_stall":
-		return "reading the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes): keep it in the L2, or do more with it", d.DMA.Source1+d.DMA.Source2)
+		return "waiting for the source takes " + share(uint64(a.InputStall)) + fmt.Sprintf(" (%d bytes)", d.DMA.Source1+d.DMA.Source2)
 	case "output_stall":
-		return "memory takes " + share(uint64(a.OutputStall)) + fmt.Sprintf(" with the result (%d of %d bytes): leave the result in the L2", d.DMA.Destination, d.DMA.Total())
+		return "waiting for memory to take the result takes " + share(uint64(a.OutputStall)) + fmt.Sprintf(" (%d of %d bytes)", d.DMA.Destination, d.DMA.Total())
 	case "l2_read_stall":
-		return "L2 reads take " + share(uint64(a.L2ReadStall)) + ": another row stride spreads the banks"
+		return "L2 reads take " + share(uint64(a.L2ReadStall))
 	case "l2_write_stall":
-		return "L2 writes take " + share(uint64(a.L2WriteStall)) + ": transposed results go element by element; keep channel and x where they are"
+		return "L2 writes take " + share(uint64(a.L2WriteStall))
 	case "throttle":
-		return "throttling takes " + share(uint64(a.Throttle)) + ": less power"
+		return "throttling takes " + share(uint64(a.Throttle))
 	}
 	if d.Engines == 0 {
-		return "the planar engine takes " + share(uint64(a.Compute)) + ": fewer elements, or a step folded into a convolution"
+		return "the planar engine takes " + share(uint64(a.Compute))
 	}
-	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines: fewer multiply-accumulates; bandwidth would not help", d.Engines)
+	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines)
 }

@@ -8,7 +8,7 @@ import (
 	"anesim/hw/dma"
 )
 
-// Every cause has its sentence, with its share and something to do about it.
+// Every cause has its sentence, with its share, and no advice that nobody has tried.
 func TestAdvice(t *testing.T) {
 	for _, tt := range []struct {
 		d    DescriptorReport
@@ -17,8 +17,8 @@ func TestAdvice(t *testing.T) {
 		{DescriptorReport{Engines: 16, Cycles: Accounting{Compute: 90, Overhead: 10}}, "the array takes 90 % of 100 cycles on 16 engines"},
 		{DescriptorReport{Cycles: Accounting{Compute: 90, Overhead: 10}}, "the planar engine takes 90 %"},
 		{DescriptorReport{Cycles: Accounting{Compute: 10, Overhead: 90}}, "starting the descriptor takes 90 %"},
-		{DescriptorReport{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "coefficients take 100 % of 100 cycles (7 bytes)"},
-		{DescriptorReport{Cycles: Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 7, Source2: 1}}, "reading the source takes 100 % of 100 cycles (8 bytes)"},
+		{DescriptorReport{Cycles: Accounting{KernelStall: 100}, DMA: dma.Traffic{Kernel: 7}}, "waiting for coefficients takes 100 % of 100 cycles (7 bytes)"},
+		{DescriptorReport{Cycles: Accounting{InputStall: 100}, DMA: dma.Traffic{Source1: 7, Source2: 1}}, "waiting for the source takes 100 % of 100 cycles (8 bytes)"},
 		{DescriptorReport{Cycles: Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "(7 of 9 bytes)"},
 		{DescriptorReport{Cycles: Accounting{L2ReadStall: 100}}, "L2 reads take"},
 		{DescriptorReport{Cycles: Accounting{L2WriteStall: 100}}, "L2 writes take"},
@@ -26,7 +26,7 @@ func TestAdvice(t *testing.T) {
 		{DescriptorReport{}, "the planar engine takes 0 % of 1 cycles"},
 	} {
 		got := tt.d.Advice()
-		if !strings.Contains(got, tt.want) || !strings.Contains(got, ": ") {
+		if !strings.Contains(got, tt.want) || strings.Contains(got, ":") {
 			t.Errorf("%s: no %q", got, tt.want)
 		}
 	}

@@ -36,8 +36,9 @@ costs elsewhere. Changes are ones that a user can make:
   programs   register fields that a compiler chooses (--set), on all descriptors at once;
              those that change the values that come out are left out
 
-A layer of a network is tried by itself, with its tensors in memory: what it gains within
-the network may be less, and is more with the number of layers that are the same.`,
+A layer of a network is reshaped within the network, and that is left out where it would
+take more dispatches. Other changes to a layer are tried on the layer by itself, with its
+tensors in memory; what they gain within the network also depends on its neighbours.`,
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json
   anesim explain --layer "softmax c=64 h=8 w=8"`,

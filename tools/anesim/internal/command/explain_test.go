@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -25,11 +26,12 @@ func explain(t *testing.T, args ...string) *anesim.Explanation {
 
 // Every printed command gives the numbers that stand beside it.
 func TestExplainCommandsReproduce(t *testing.T) {
+	edge := writeFile(t, "edge.yaml", []byte("inputs: {x: {c: 160, h: 7, w: 7}}\nlayers:\n- {name: a, op: conv, cout: 960, k: 1}\n"))
 	small := writeFile(t, "small.yaml", []byte("inputs: {x: {c: 24, h: 40, w: 12}}\nlayers:\n"+
 		"- {name: a, op: conv, cout: 24, k: 1}\n- {name: b, op: softmax, axis: c}\n- {name: c, op: relu}\n"))
 	for _, args := range [][]string{
 		{exampleNetwork("resnet50.yaml")}, {exampleNetwork("mobilenetv2.yaml"), "--in-memory"}, {exampleNetwork("transformer.yaml"), "--chip", "m1max"},
-		{small, "--top", "9"}, {small, "--in-memory"}, {"--layer", "softmax c=64 h=8 w=8"}, {"--layer", "relu c=16 h=512 w=1"},
+		{small, "--top", "9"}, {small, "--in-memory"}, {edge}, {"--layer", "softmax c=64 h=8 w=8"}, {"--layer", "relu c=16 h=512 w=1"},
 		{"--layer", "matmul m=128 k=768 n=768"}, {example(t, "add")}, {example(t, "identity")},
 	} {
 		d := explain(t, args...)
@@ -55,6 +57,9 @@ func TestExplainCommandsReproduce(t *testing.T) {
 			if c.After.Cycles >= c.Before.Cycles || c.Gain <= 0 || i > 0 && c.SavedNs > d.Trials[i-1].SavedNs {
 				t.Errorf("%q: %s gains %g, saves %g ns", args, c.Change, c.Gain, c.SavedNs)
 			}
+		}
+		if args[0] == edge && (len(d.Trials) == 0 || !strings.HasSuffix(d.Trials[0].Command, " --reshape a=1x49")) {
+			t.Errorf("no reshape in %+v", d.Trials)
 		}
 		n := &d.Tried
 		if n.All != n.Faster+n.NotFaster+n.OtherResults+n.Failed || n.Faster != len(d.Trials) {
@@ -112,5 +117,44 @@ func TestExplainRefuses(t *testing.T) {
 	}
 	if _, errs, code := invoke("explain", filepath.Join(t.TempDir(), "none.hwx")); code != exitFailed || errs == "" {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A network's report begins with how long it takes, where and why, on lines of at most 100
+// columns; the shares are those of the layers that take most.
+func TestModelBeginsWithBottlenecks(t *testing.T) {
+	for _, name := range []string{"resnet50.yaml", "mobilenetv2.yaml", "transformer.yaml", "decode.yaml"} {
+		file := exampleNetwork(name)
+		d := model(t, file)
+		out, errs, code := invoke("model", file)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		head, _, _ := strings.Cut(out, "\n\n")
+		lines := strings.Split(head, "\n")
+		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, d.Total.TimeNs.String()+" of engine time") })
+		if at < 0 || len(lines) != at+8 || lines[at+7] != "what to change: anesim explain "+file {
+			t.Fatalf("%s begins with\n%s", name, head)
+		}
+		last := ^uint64(0)
+		for _, line := range lines[at+2 : at+7] {
+			f := strings.Fields(line)
+			i := slices.IndexFunc(d.Layers, func(l anesim.LayerDocument) bool { return l.Name == f[0] })
+			if i < 0 || d.Layers[i].Total.Cycles > last || !strings.Contains(line, causeText(d.Layers[i].Bound)) {
+				t.Errorf("%s: %s", name, line)
+				continue
+			}
+			last = d.Layers[i].Total.Cycles
+		}
+		for i := range d.Layers {
+			if c := d.Layers[i].Total.Cycles; c > last && !strings.Contains(head, d.Layers[i].Name+" ") {
+				t.Errorf("%s: %s takes %d cycles and is left out", name, d.Layers[i].Name, c)
+			}
+		}
+		for _, line := range lines {
+			if n := utf8.RuneCountInString(line); n > headWidth {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
 	}
 }

@@ -21,6 +21,7 @@ type modelFlags struct {
 	inMemory bool
 	strict   bool
 	emit     string
+	reshape  []string
 }
 
 func modelCommand() *cobra.Command {
@@ -71,6 +72,7 @@ results. --strict fails unless that is all.
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
+	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	completeFlags(c)
 	return c
 }
@@ -173,6 +175,15 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
 	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):
 		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(anesim.NetworkExtensions(), ", ")))
+	}
+	for _, text := range f.reshape {
+		layer, h, w, bad := anesim.ParseReshape(text)
+		if bad != nil {
+			return nil, usage("--reshape %q: %v", text, bad)
+		}
+		if err == nil {
+			m, err = m.Reshaped(layer, h, w)
+		}
 	}
 	return m, err
 }

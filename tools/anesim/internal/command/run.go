@@ -157,7 +157,9 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	case f.csv:
 		err = writeRunCSV(stdout, doc, how.several, how.header)
 	default:
-		err = writeRun(stdout, res, doc, f)
+		if err = writeRun(stdout, res, doc, f); err == nil {
+			err = writeExplainHint(stdout, m, how)
+		}
 	}
 	if err != nil {
 		return err
@@ -171,6 +173,19 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		return inFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))
 	}
 	return nil
+}
+
+// writeExplainHint says how to find out what to change.
+func writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
+	what := escaped(how.file)
+	switch {
+	case m.Kind() == anesim.KindLayer:
+		what = fmt.Sprintf("--layer %q", m.Name())
+	case how.file == "" || how.file == "-":
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "what to change: anesim explain %s\n", what)
+	return err
 }
 
 // modelError puts a model's name before an error; a layer's says its operation already.

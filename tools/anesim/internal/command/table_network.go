@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Network), plural(len(d.Layers), "layer"),
 		plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.coverage(&d.Coverage)
+	p.bottlenecks(d)
 	p.printf("")
 	t := &table{columns: []column{
 		{"layer", 0, true}, {"op", 0, true}, {"in", 4, false}, {"out", 2, false}, {"kernel", 5, false}, {"tds", 6, false},
@@ -61,6 +64,48 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	}
 	return p.err
 }
+
+// bottlenecks says how long a network takes, where, why, and how to find out what to
+// change, on lines that fit headWidth columns.
+func (p *pager) bottlenecks(d *anesim.NetworkDocument) {
+	const most = 5
+	var list []*anesim.LayerDocument
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.Modelled && l.Total.Cycles > 0 {
+			list = append(list, l)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b *anesim.LayerDocument) int { return cmp.Compare(b.Total.Cycles, a.Total.Cycles) })
+	list = list[:min(most, len(list))]
+	sum := uint64(0)
+	for _, l := range list {
+		sum += l.Total.Cycles
+	}
+	t := &d.Total
+	p.printf("%v of engine time (%v to %v), %v; %.0f%% of it in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
+		percent(sum, t.Cycles), plural(len(list), "layer"))
+	rows := &table{columns: []column{{"layer", 0, true}, {"op", 1, true}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false}}}
+	for _, l := range list {
+		of := uint64(0)
+		for name, n := range l.Cycles.All() {
+			if name == l.Bound {
+				of = n
+			}
+		}
+		rows.add(escaped(l.Name), escaped(l.Op), fmt.Sprintf("%.1f%%", percent(l.Total.Cycles, t.Cycles)), l.Total.TimeNs.String(),
+			causeText(l.Bound), fmt.Sprintf("%.0f%%", percent(of, l.Total.Cycles)))
+	}
+	if err := rows.write(p.w, min(cmp.Or(p.width, headWidth), headWidth), 2); err != nil && p.err == nil {
+		p.err = err
+	}
+	p.printf("what to change: anesim explain %s", escaped(d.File))
+}
+
+// headWidth is the width of the lines that a report begins with.
+const headWidth = 100
 
 // uncovered names what is in no total, ahead of every figure that leaves it out.
 func (p *pager) uncovered(d *anesim.NetworkDocument) {

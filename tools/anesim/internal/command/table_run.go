@@ -162,8 +162,8 @@ func (p *pager) energies(t *anesim.WallDocument) {
 	}
 }
 
-// advice says what bounds the descriptors that take most of the time, one for each cause,
-// and what would relieve them.
+// advice says what bounds the descriptors that take most of the time, one for each cause.
+// What relieves them is explain's to try.
 func (p *pager) advice(d *anesim.RunDocument) {
 	const least = 10 // per cent of the cycles
 	list := make([]*anesim.DescriptorDocument, len(d.Descriptors))

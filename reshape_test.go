@@ -1,0 +1,68 @@
+package anesim_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"anesim"
+)
+
+const reshapedNetwork = `inputs: {x: {c: 24, h: 6, w: 10}}
+layers:
+  - {name: wide, op: conv, cout: 16, k: 3, pad: 1}
+  - {name: point, op: conv, cout: 32, k: 1}
+  - {name: on, op: relu}
+  - {name: sum, op: add, from: [on, point]}
+`
+
+// A reshape moves no value.
+func TestReshapedGivesTheSameValues(t *testing.T) {
+	m := readNetwork(t, reshapedNetwork)
+	want := runModel(t, m, anesim.Options{Values: true})
+	if len(want.Outputs) != 1 {
+		t.Fatal("no values")
+	}
+	for _, layer := range []string{"point", "sum"} {
+		for _, to := range [][2]int{{1, 60}, {60, 1}, {3, 20}} {
+			x, err := m.Reshaped(layer, to[0], to[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runModel(t, x, anesim.Options{Values: true})
+			if len(got.Outputs) != 1 || !slices.Equal(got.Outputs[0].Data, want.Outputs[0].Data) {
+				t.Errorf("%s as %v: other values", layer, to)
+			}
+		}
+	}
+	again := runModel(t, m, anesim.Options{})
+	if again.Report.Cycles != want.Report.Cycles {
+		t.Errorf("the network itself was changed: %d cycles, %d before", again.Report.Cycles, want.Report.Cycles)
+	}
+}
+
+func TestReshapedRefuses(t *testing.T) {
+	m := readNetwork(t, reshapedNetwork)
+	for _, c := range []struct {
+		m     *anesim.Model
+		layer string
+		h, w  int
+	}{{m, "none", 1, 60}, {m, "wide", 1, 60}, {m, "point", 1, 59}, {m, "point", -1, -60}, {m, "point", 1 << 62, 4}, {anesim.Identity(), "point", 1, 60}} {
+		var o *anesim.OptionError
+		if _, err := c.m.Reshaped(c.layer, c.h, c.w); !errors.As(err, &o) {
+			t.Errorf("%s as %dx%d: %v", c.layer, c.h, c.w, err)
+		}
+	}
+}
+
+func TestParseReshape(t *testing.T) {
+	layer, h, w, err := anesim.ParseReshape("a=b=3x20")
+	if layer != "a=b" || h != 3 || w != 20 || err != nil {
+		t.Errorf("%s %d %d: %v", layer, h, w, err)
+	}
+	for _, bad := range []string{"", "a", "a=", "=1x2", "a=1", "a=1x2x3", "a= 1x2", "a=01x2", "a=1x99999999999999999999"} {
+		if _, _, _, err := anesim.ParseReshape(bad); err == nil {
+			t.Errorf("%q is no mistake", bad)
+		}
+	}
+}
