@@ -31,6 +31,8 @@ type NetworkDocument struct {
 	Limits      []LimitDocument   `json:"limits"`
 	Synthetic   []string          `json:"synthetic_inputs,omitempty"`
 	Notes       []string          `json:"notes"`
+	// Placement is there where it was asked for.
+	Placement *PlacementDocument `json:"placement,omitempty"`
 }
 
 // A ProgramDocument is one of a network's programs. First and Last name its layers; Why

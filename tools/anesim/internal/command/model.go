@@ -16,6 +16,7 @@ import (
 // modelFlags are the flags of model: those of run's that a network has a use for.
 type modelFlags struct {
 	runFlags
+	placeFlags
 	values   bool
 	dim      string
 	inMemory bool
@@ -50,7 +51,17 @@ The gap stands before the network's first program; its programs follow without o
 
 The first lines say how much of the network the figures are of: nodes, which are the
 operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all.`,
+results. --strict fails unless that is all.
+
+--compute says where each layer would run as the vendor's framework decides it: by the
+cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
+segment and a transfer at each boundary. The engine's times are the model's; all other
+rates are assumed, and --backends replaces them:
+
+  gpu: {gflops: 2600, gb_per_s: 68, launch_us: 100}
+  cpu: {gflops: 700, gb_per_s: 68, launch_us: 5}
+  engine: {launch_us: 180}
+  transfer: {gb_per_s: 10, switch_us: 10}`,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
   anesim model net.onnx --dim batch=4,height=640 --emit net.hwx`,
@@ -68,6 +79,7 @@ results. --strict fails unless that is all.`,
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
+	f.placeFlags.register(c)
 	completeFlags(c)
 	return c
 }
@@ -79,6 +91,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return usage("--values and --timing-only are mutually exclusive")
 	case !f.values && (f.out != "" || len(f.in) > 0):
 		return usage("--in and --out require --values")
+	}
+	if err := f.placeFlags.check(); err != nil {
+		return err
 	}
 	f.timingOnly = !f.values
 	o, err := f.options()
@@ -121,6 +136,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	doc.File = file
 	for k, name := range written {
 		doc.Programs[k].File = name
+	}
+	if doc.Placement, err = f.place(res); err != nil {
+		return inFile(file, err)
 	}
 	switch {
 	case f.json:
