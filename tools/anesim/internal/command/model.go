@@ -21,6 +21,7 @@ type modelFlags struct {
 	dim      string
 	inMemory bool
 	strict   bool
+	l2       bool
 	emit     string
 }
 
@@ -77,6 +78,7 @@ rates are assumed, and --backends replaces them:
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
+	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	f.placeFlags.register(c)
@@ -146,7 +148,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		err = writeNetwork(c.OutOrStdout(), res, doc)
+		if err = writeNetwork(c.OutOrStdout(), res, doc); err == nil && f.l2 {
+			err = writeOccupancy(c.OutOrStdout(), doc)
+		}
 	}
 	if err != nil {
 		return err

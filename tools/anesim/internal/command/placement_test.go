@@ -72,3 +72,33 @@ func TestModelPlacement(t *testing.T) {
 		t.Errorf("%v, a plan that nobody asked for", err)
 	}
 }
+
+// The L2 over time has a place for each descriptor and never more than there is; a tensor
+// too large for it is named with the reason.
+func TestModelOccupancy(t *testing.T) {
+	file := exampleNetwork("mobilenetv2.yaml")
+	r := model(t, file)
+	if len(r.L2) != r.Programs[0].Descriptors {
+		t.Fatalf("%d places, %d descriptors", len(r.L2), r.Programs[0].Descriptors)
+	}
+	most := 0
+	for i, x := range r.L2 {
+		if x.Descriptor != i || x.Bytes <= 0 || x.Bytes > 2<<20 {
+			t.Errorf("%+v", x)
+		}
+		most = max(most, x.Bytes)
+	}
+	if most < 1<<20 {
+		t.Errorf("at most %d bytes", most)
+	}
+	if len(r.Spilled) == 0 || r.Spilled[0].Tensor != "block2_expand" || r.Spilled[0].Bytes < 96*112*112*2 || r.Spilled[0].Why == "" {
+		t.Errorf("spilled %+v", r.Spilled)
+	}
+	out, _, _ := invoke("model", file, "--l2")
+	if !strings.Contains(out, "\nspilled from the L2: ") || !strings.Contains(out, "\nL2 of 2.10 MB") || !strings.Contains(out, "#####") {
+		t.Error(out)
+	}
+	if r := model(t, file, "--in-memory"); len(r.L2) != 0 || len(r.Spilled) != 0 {
+		t.Errorf("in memory: %d places, %d spilled", len(r.L2), len(r.Spilled))
+	}
+}
