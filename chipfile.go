@@ -150,6 +150,32 @@ func ReadChip(r io.Reader) (hw.Chip, error) {
 	return c, nil
 }
 
+// SetConstant gives a constant of a chip another value, which becomes an assumption.
+// The error is a *ChipError.
+func SetConstant(c *hw.Chip, name string, value float64) error {
+	field := reflect.ValueOf(c).Elem().FieldByName(name)
+	k, ok := evidence.Constant{}, false
+	if field.IsValid() {
+		k, ok = field.Interface().(evidence.Constant)
+	}
+	if !ok {
+		var names []string
+		for name := range c.Constants() {
+			names = append(names, name)
+		}
+		return &ChipError{Constant: name, What: "no such constant" + hint(Nearest(name, names))}
+	}
+	least, most := bounds(name, k.Unit)
+	if !(value >= least && value <= most) {
+		return &ChipError{Constant: name, What: fmt.Sprintf("%g %s is not between %g and %g", value, k.Unit, least, most)}
+	}
+	if value != k.Value {
+		k.Value, k.Evidence, k.Source = value, evidence.Assumed, "given"
+	}
+	field.Set(reflect.ValueOf(k))
+	return nil
+}
+
 // readConstants fills in every constant of a chip.
 func readConstants(c *hw.Chip, list *yaml.Node) error {
 	model := hw.M1() // its constants have the units

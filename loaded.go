@@ -12,7 +12,6 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/regs"
 	"anesim/loader"
-	"anesim/loader/network"
 )
 
 // A Loaded program stands in a session's memory until it is unloaded.
@@ -29,6 +28,9 @@ type Loaded struct {
 	written bool                         // every input has been written once
 	state   []StateAlias
 	calls   int
+	under   *Call // the one under way
+
+	statistics addressRange // where calls leave theirs
 }
 
 // bindings are the buffers of a program's ports.
@@ -75,6 +77,9 @@ func (l *Loaded) Alias(output, input string) error {
 	}
 	a := StateAlias{output, input}
 	bad := func(format string, args ...any) error { return &AliasError{a, fmt.Sprintf(format, args...)} }
+	if l.under != nil {
+		return ErrOutstanding
+	}
 	out, ok := l.program.Port(output, loader.Output)
 	if !ok {
 		return bad("the program has no output %q; it has %q", output, portNames(l.program.Outputs()))
@@ -155,6 +160,9 @@ func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
 	}
+	if l.under != nil {
+		l.under.Abort()
+	}
 	l.remove(len(l.program.Segments))
 	l.session.give(l.span)
 	l.session.used -= l.bytes
@@ -177,19 +185,15 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.session == nil {
 		return nil, ErrUnloaded
 	}
+	if l.under != nil {
+		return nil, ErrOutstanding
+	}
 	o := l.session.options
-	o.Repeat, o.State = 1, slices.Clone(l.state)
 	res, err := l.dispatch(ctx, 1, o.meter(StageRun, l.program.TaskCount))
 	if err != nil {
 		return nil, err
 	}
-	low := l.lowered
-	if low == nil {
-		low = &lowered{programs: []network.Program{{Program: l.program}}}
-	}
-	res.Runs, res.Why = low.programs[0].Runs, low.programs[0].Why
-	r := &execution{model: l.model, lowered: low, options: o, programs: []ProgramResult{*res}, synthetic: res.Synthetic}
-	return r.end(), nil
+	return l.result(o, res), nil
 }
 
 // isState reports whether a port is one end of an alias.
@@ -277,7 +281,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 	if n := uint64(max(1, repeat)); len(l.state) > 0 && budget > 0 && budget < ^uint64(0)/n {
 		budget *= n // every call computes something else
 	}
-	engine := &engine{Device: hw.New(s.mem, hw.Options{Chip: o.Chip, Values: values, Workers: o.Workers, Budget: budget}), ctx: ctx, meter: m}
+	engine := &engine{Device: hw.New(s.mem, s.deviceOptions(values, budget)), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0
 	for n := range repeat {
@@ -311,6 +315,9 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 		}
 		res.Dispatches = append(res.Dispatches, d)
 		l.calls++
+		if err := l.complete(d.Descriptors, len(res.Report.Faults)); err != nil {
+			return nil, err
+		}
 		if len(res.Report.Faults) > 0 {
 			break
 		}

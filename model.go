@@ -258,7 +258,7 @@ func (m *Model) Network() *network.Network { return m.net }
 // a network as few as its layers allow. Weights that the model does not have are made of
 // o.Seed.
 func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, error) {
-	low, err := m.lower(ctx, &o)
+	low, err := m.lower(ctx, &o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -272,22 +272,24 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 // A lowered model is its programs.
 type lowered struct {
 	seed     uint64
+	sizes    bool // programs that are only timed
 	given    bool // with weights that the options gave
 	programs []network.Program
 	reasons  []string // why a layer is in no program, "" where it is in one
 }
 
-// lower makes the model's programs, or takes those of the run before.
-func (m *Model) lower(ctx context.Context, o *Options) (*lowered, error) {
+// lower makes the model's programs, or takes those of the run before: with sizes those
+// that are only timed will do.
+func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, error) {
 	if m.kind == KindProgram {
 		return &lowered{programs: []network.Program{{Program: m.program}}}, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && !l.given && !o.givesWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
 		return l, nil
 	}
-	low := &lowered{seed: o.Seed, given: o.givesWeights()}
+	low := &lowered{seed: o.Seed, sizes: sizes, given: o.givesWeights()}
 	if m.kind == KindLayer {
 		if err := m.lowerLayer(low, o); err != nil {
 			return nil, err
@@ -295,7 +297,11 @@ func (m *Model) lower(ctx context.Context, o *Options) (*lowered, error) {
 	} else {
 		var err error
 		meter := o.meter(StageLower, len(m.net.Layers))
-		if low.programs, low.reasons, err = m.net.LowerContext(ctx, o.Seed, meter.add); err != nil {
+		lower := m.net.LowerContext
+		if sizes {
+			lower = m.net.SizesContext
+		}
+		if low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add); err != nil {
 			return nil, err
 		}
 	}
@@ -309,11 +315,15 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	if err := takeWeights(&l, o); err != nil {
 		return err
 	}
-	w, err := l.Complete(o.Seed)
+	complete, make := l.Complete, lower.Lower
+	if low.sizes {
+		complete, make = l.Sizes, lower.Sized
+	}
+	w, err := complete(o.Seed)
 	if err != nil {
 		return layerError(l.Op, err)
 	}
-	p, err := lower.Lower(l.Lower, w)
+	p, err := make(l.Lower, w)
 	if err != nil {
 		return layerError(l.Op, err)
 	}

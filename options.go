@@ -29,7 +29,11 @@ type Options struct {
 	// input gives starts at zero.
 	State []StateAlias
 
-	Init      *firmware.InitTable // register-init records; nil for the known ones
+	Init *firmware.InitTable // register-init records; nil for the known ones
+	// PowerBudget arms peak-power control: no descriptor's mean power exceeds so many watts,
+	// for which it is throttled. 0 is off; else it must be more than the chip's ActivePower.
+	PowerBudget float64
+
 	GateTiles uint32              // tiles to gate after init, bit 2e+h
 	Overrides []firmware.Override // register what-ifs, on every descriptor
 
@@ -74,6 +78,8 @@ func (o Options) withDefaults() (Options, error) {
 		return bad("Repeat", "%d dispatches; at most %d", o.Repeat, maxRepeat)
 	case o.Idle < 0:
 		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
+	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
+		return bad("PowerBudget", "%g W; must be more than the %g W that powered engines take on chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
 	case o.Workers < 0:
 		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
 	}

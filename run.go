@@ -37,7 +37,7 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	low, err := m.lower(ctx, &o)
+	low, err := m.lower(ctx, &o, !o.Values)
 	if err != nil {
 		return nil, err
 	}

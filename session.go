@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/firmware"
+	"anesim/hw"
 	"anesim/hw/dma"
 	"anesim/loader"
 )
@@ -23,11 +24,13 @@ const pageSize = loader.PageSize
 //
 // A session is for one goroutine at a time.
 type Session struct {
-	options Options
-	mem     *dma.Memory
-	used    uint64
-	ctl     *firmware.Controller
-	spans   []addressRange // taken, by address
+	options  Options
+	mem      *dma.Memory
+	used     uint64
+	ctl      *firmware.Controller
+	spans    []addressRange // taken, by address
+	reserved []addressRange // buffers of no program
+	holder   *Call          // that had the engine last, while it is under way
 }
 
 // An addressRange is device addresses from lo up to but not hi.
@@ -64,9 +67,23 @@ func newSession(o Options) (*Session, error) {
 	if err := ctl.GateTiles(o.GateTiles); err != nil {
 		return nil, err
 	}
+	if o.PowerBudget > 0 {
+		if err := ctl.ArmPeakPower(); err != nil {
+			return nil, err
+		}
+	}
 	ctl.PowerTimes = powerTimes(&o.Chip)
 	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
 	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
+}
+
+// deviceOptions are those of the session's engine.
+func (s *Session) deviceOptions(values bool, budget uint64) hw.Options {
+	o := hw.Options{Chip: s.options.Chip, Values: values, Workers: s.options.Workers, Budget: budget}
+	if s.ctl.PeakPowerArmed() {
+		o.PowerBudget = s.options.PowerBudget
+	}
+	return o
 }
 
 // Used is the bytes of memory that programs and buffers take.
@@ -78,7 +95,7 @@ func (s *Session) Used() uint64 { return s.used }
 // Errors are a *[NoMemoryError], an *[OptionError] for a model of several programs, or
 // what is wrong with the program.
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
-	low, err := m.lower(ctx, &s.options)
+	low, err := m.lower(ctx, &s.options, !s.options.Values)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,7 @@ import (
 // are not there.
 func programs(t testing.TB) []string {
 	t.Helper()
-	dir := filepath.Join("..", "shared", "programs")
-	files, _ := filepath.Glob(filepath.Join(dir, "*.hwx"))
-	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
-	files = append(files, texts...)
+	files, dir := sharedFiles()
 	if len(files) == 0 {
 		if _, err := os.Stat(dir); err != nil {
 			t.Skipf("no real programs: %v", err)
@@ -21,4 +18,12 @@ func programs(t testing.TB) []string {
 		t.Fatalf("%s holds no programs", dir)
 	}
 	return files
+}
+
+// sharedFiles lists the real programs that are there, and where they are looked for.
+func sharedFiles() (files []string, dir string) {
+	dir = filepath.Join("..", "shared", "programs")
+	files, _ = filepath.Glob(filepath.Join(dir, "*.hwx"))
+	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
+	return append(files, texts...), dir
 }

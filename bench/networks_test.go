@@ -15,9 +15,7 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// DenseNet-121 is a known gap: its batch normalisations and their ReLU are three passes
-	// here and, by what remains, one on silicon.
-	within := map[string]float64{"MobileOne-S0": 0.15, "MobileOne-S2": 0.15, "MobileOne-S4": 0.15, "DenseNet-121": 0.5}
+	within := map[string]float64{"MobileOne-S0": 0.15, "MobileOne-S2": 0.15, "MobileOne-S4": 0.15, "DenseNet-121": 0.3}
 	for i := range list {
 		r := &list[i]
 		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.0f %%", r.Row.Network,

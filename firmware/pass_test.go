@@ -74,6 +74,7 @@ func TestHoldingDescriptorsEndNoRun(t *testing.T) {
 		"DisallowAbort":    func(t *regs.Task) { t.Header.Control = t.Header.Control.WithDisallowAbort(true) },
 		"ContextSwitchIn":  func(t *regs.Task) { t.Groups.Common.Cfg = t.Groups.Common.Cfg.WithContextSwitchIn(true) },
 		"ContextSwitchOut": func(t *regs.Task) { t.Groups.Common.Cfg = t.Groups.Common.Cfg.WithContextSwitchOut(true) },
+		"DPC":              func(t *regs.Task) { t.Header.Control = t.Header.Control.WithDPC(true) },
 		"TSE alone":        func(t *regs.Task) { t.Header.Control = t.Header.Control.WithTSR(false) },
 	} {
 		var task regs.Task

@@ -166,6 +166,7 @@ type params struct {
 	active                   float64 // watts
 	step                     float64 // watts an engine
 	dispatch                 clock.Nanojoules
+	budget                   float64 // watts, 0 for none
 }
 
 func (c Chip) params() params {

@@ -20,6 +20,9 @@ type Options struct {
 	Values  bool   // compute values, not timing alone
 	Workers int    // goroutines for values; 0 is one for each processor
 	Budget  uint64 // steps of values; 0 is DefaultBudget
+	// PowerBudget is the watts that no descriptor exceeds on average, 0 for any: it runs
+	// slower where it would. It must be more than the chip's ActivePower.
+	PowerBudget float64
 }
 
 // A Device is one engine. Its methods are what the firmware drives it through.
@@ -48,6 +51,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 		opts.Budget = DefaultBudget
 	}
 	d := &Device{p: opts.Chip.params(), opts: opts, open: tiles.AllTiles, mem: mem, broken: -1}
+	d.p.budget = opts.PowerBudget
 	d.Dispatch()
 	return d
 }

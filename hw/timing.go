@@ -56,9 +56,13 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 
 // conclude makes of a descriptor's cycles and events what follows from them.
 func (p *params) conclude(d *DescriptorReport, open tiles.Enables) {
+	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())
 	d.Parts = p.energy(d, open)
 	d.Energy = d.Parts.Total()
+	if p.budget > 0 {
+		p.throttle(d, open)
+	}
 	d.Counters = countersOf(d)
 }
 

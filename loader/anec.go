@@ -102,11 +102,11 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 	// Inputs first, as the ports of a container.
 	p.Ports = append(p.Ports[h.results:len(p.Ports):len(p.Ports)], p.Ports[:h.results]...)
 	p.TextAddr, p.BARs[regs.BARText] = at, at
-	p.Segments = append(p.Segments, Segment{"__TEXT", "__text", at, uint64(len(p.Text)), p.Text, ProtRead | ProtExec})
+	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: uint64(len(p.Text)), Data: p.Text, Prot: ProtRead | ProtExec})
 	if len(weights) > 0 {
 		at = roundUp(at+uint64(len(p.Text)), TileSize)
 		p.BARs[regs.BARWeights] = at
-		p.Segments = append(p.Segments, Segment{"__TEXT", "__const", at, uint64(len(weights)), weights, ProtRead})
+		p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: uint64(len(weights)), Data: weights, Prot: ProtRead})
 	}
 	return p, nil
 }

@@ -16,6 +16,7 @@ type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence
 	Constants     []byte             // behind buffer 1; nil gives the 16 KiB of zeros of the vendor's compiler
+	ConstantBytes uint64             // size of constants that Layout is not given
 	Ports         []Port             // Name, Direction, Shape, Strides, BAR; Address and Bytes may be 0
 	Scratch       uint64             // bytes behind buffer 3, 0 for none
 	TextAddr      uint64             // 0 is placed
@@ -51,19 +52,66 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
+// Layout is the program of Build without a container and without the bytes of constants
+// that are not given: everything stands where Build puts it. It has no symbols, and is
+// linked and timed but not written.
+func (b *Builder) Layout(name string) (*Program, error) {
+	if len(b.Also) > 0 {
+		return nil, fmt.Errorf("program %s: Layout takes a single procedure", b.procedure())
+	}
+	q := &part{Builder: b, ports: slices.Clone(b.Ports)}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	l := &layout{Builder: b, parts: []*part{q}, sizes: b.Constants == nil && b.ConstantBytes > 0}
+	l.place()
+	p := &Program{
+		Name: name, Form: FormContainer, Subtype: SubtypeM1,
+		Text: l.text.Data, TextAddr: l.text.Addr, FirstWords: b.Chain[0].Words, TaskCount: len(b.Chain), BARs: q.bars,
+		Procedures: []string{b.procedure()}, Procedure: b.procedure(),
+	}
+	p.Segments = make([]Segment, 0, len(l.segments)+1)
+	for _, s := range l.segments {
+		if len(s.Sections) == 0 && s.MemSize > 0 {
+			p.Segments = append(p.Segments, Segment{Name: s.Name, Addr: s.Addr, Size: s.MemSize, Prot: s.Prot})
+		}
+		for _, h := range s.Sections {
+			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h == l.consts})
+		}
+	}
+	for _, d := range [...]Direction{Input, Output} {
+		for i := range q.ports {
+			if q.ports[i].Direction == d {
+				q.ports[i].Type = Float16()
+				p.Ports = append(p.Ports, q.ports[i])
+			}
+		}
+	}
+	return p, nil
+}
+
+// check refuses what no container can have.
+func (q *part) check() error {
+	if len(q.Chain) == 0 {
+		return fmt.Errorf("program %s has no descriptors", q.procedure())
+	}
+	for _, p := range q.Ports {
+		if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
+			return fmt.Errorf("port %s: buffer %d is not between %d and %d", p.Name, p.BAR, regs.BARScratch+1, len(regs.BARs{})-1)
+		}
+	}
+	return nil
+}
+
 // Container lays out the container.
 func (b *Builder) Container() (*Container, error) {
 	l := &layout{Builder: b}
 	for _, q := range append([]*Builder{b}, b.Also...) {
-		if len(q.Chain) == 0 {
-			return nil, fmt.Errorf("program %s has no descriptors", q.procedure())
+		r := &part{Builder: q, ports: slices.Clone(q.Ports)}
+		if err := r.check(); err != nil {
+			return nil, err
 		}
-		for _, p := range q.Ports {
-			if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
-				return nil, fmt.Errorf("port %s: buffer %d is not between %d and %d", p.Name, p.BAR, regs.BARScratch+1, len(regs.BARs{})-1)
-			}
-		}
-		l.parts = append(l.parts, &part{Builder: q, ports: slices.Clone(q.Ports)})
+		l.parts = append(l.parts, r)
 	}
 	l.place()
 	c := &Container{CPUType: cpuTypeEngine, Subtype: SubtypeM1, FileType: fileExecutable, Flags: headerFlags}
@@ -106,6 +154,7 @@ type layout struct {
 	segments []*SegmentLoad
 	text     *SectionHeader
 	consts   *SectionHeader
+	sizes    bool // constants have a size alone
 }
 
 // A part is a procedure's share of the container.
@@ -203,7 +252,10 @@ func (l *layout) placeText(at uint64) {
 		text = padTo(text, regs.Alignment)
 		q.text = uint64(len(text))
 		text = append(text, regs.EncodeChain(q.Chain)...)
-		if q.constants = q.Constants; q.constants == nil {
+		if q.constants = q.Constants; l.sizes {
+			flags = 0
+			continue
+		} else if q.constants == nil {
 			q.constants = make([]byte, unreadConstants)
 		} else {
 			flags = 0
@@ -218,6 +270,9 @@ func (l *layout) placeText(at uint64) {
 	l.consts = &SectionHeader{
 		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
 		Align: tileAlign, Flags: SectionConst, Data: constants,
+	}
+	if l.sizes {
+		l.consts.Size = l.ConstantBytes
 	}
 	for _, q := range l.parts {
 		q.bars[regs.BARText], q.bars[regs.BARWeights] = l.text.Addr+q.text, l.consts.Addr+q.data

@@ -215,5 +215,5 @@ func planarOperation(g *regs.Groups) string {
 // one is 1.0 in fp16, singleBits in fp32.
 const (
 	one        float16.Float16 = 0x3c00
-	singleBits                 = 0x3f800000
+	singleBits uint32          = 0x3f800000
 )

@@ -85,7 +85,7 @@ func (m *imager) add(at uint64, l Load) error {
 				m.text = s
 			}
 			m.sections = append(m.sections, s)
-			p.Segments = append(p.Segments, Segment{printable(l.Name), printable(s.Name), s.Addr, s.Size, s.Data, l.Prot})
+			p.Segments = append(p.Segments, Segment{Name: printable(l.Name), Section: printable(s.Name), Addr: s.Addr, Size: s.Size, Data: s.Data, Prot: l.Prot})
 		}
 	case *PortLoad:
 		if len(m.ports) == maxPorts*maxProcedures {

@@ -148,7 +148,9 @@ func memoryMap(segments []Segment) ([]Segment, error) {
 			low = s.Addr
 		}
 		high = s.End()
-		zero += s.Size - uint64(len(s.Data))
+		if !s.Unmade {
+			zero += s.Size - uint64(len(s.Data))
+		}
 		if zero > MaxZeroFill {
 			return nil, &MemoryError{fmt.Sprintf("more than %#x bytes without contents, up to %v", MaxZeroFill, s)}
 		}

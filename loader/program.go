@@ -113,6 +113,7 @@ type Segment struct {
 	Size    uint64 // bytes
 	Data    []byte // its bytes, nil when it starts as zeros
 	Prot    Protection
+	Unmade  bool // its bytes are known to be there and were not made, of a program that is only timed
 }
 
 // End is the device address behind the segment.

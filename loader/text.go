@@ -168,7 +168,7 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		return fail(0, at, "text leaves the device space at")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
-	p.Segments = append(p.Segments, Segment{"__TEXT", "__text", at, uint64(len(p.Text)), p.Text, ProtRead | ProtExec})
+	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: uint64(len(p.Text)), Data: p.Text, Prot: ProtRead | ProtExec})
 
 	w := given[regs.BARWeights]
 	size := uint64(unreadConstants)

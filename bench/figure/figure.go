@@ -36,6 +36,15 @@ func style(i int) draw.GlyphStyle {
 // Times is the model's time of every row against the measured one, on logarithmic axes,
 // by session, as an SVG. A point on the line is right.
 func Times(a *bench.Accuracy) ([]byte, error) {
+	p, err := TimesPlot(a)
+	if err != nil {
+		return nil, err
+	}
+	return svg(p)
+}
+
+// TimesPlot is what Times draws, for other forms of picture.
+func TimesPlot(a *bench.Accuracy) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "Time of a call, model against measurement"
 	p.X.Label.Text, p.Y.Label.Text = "measured, us", "model, us"
@@ -52,7 +61,7 @@ func Times(a *bench.Accuracy) ([]byte, error) {
 	right.Color = color.Gray{0x80}
 	p.Add(right)
 	p.Legend.Top, p.Legend.Left = true, true
-	return svg(p)
+	return p, nil
 }
 
 // Errors is the relative error of every row's time against the measured time, by session,

@@ -211,3 +211,6 @@ func returnOf(r *command.Reply) Return {
 	}
 	return Error
 }
+
+// Kind is the client's.
+func (c *Client) Kind() Kind { return c.kind }

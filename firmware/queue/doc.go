@@ -9,8 +9,9 @@
 //	      +---------- events: start, finish, switched in, aborted
 //
 // A request is a chain of descriptors cut into runs. The engine changes to another queue
-// only where a run ends: there the descriptor carries TSR and TSE and nothing in the L2 is
-// live (73 of 73 last descriptors of real programs, 10 of 31 others). Priority is strict:
+// only where a run ends: there the descriptor carries TSR and TSE, and nothing in the L2 is
+// live (73 of 73 last descriptors of real programs; of 31 others those without DPC, which
+// hands a tile to the next run). Priority is strict:
 // the queue of the highest hardware priority that holds a request goes next, and the
 // registers a program has written wait in its queue's own context, for 39 of 104 real
 // descriptors leave words unwritten that another program would otherwise give them.

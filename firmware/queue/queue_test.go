@@ -106,7 +106,6 @@ func TestStrictPriority(t *testing.T) {
 		type asked struct {
 			at   clock.Nanoseconds
 			prio queue.Priority
-			work clock.Nanoseconds
 		}
 		reqs := map[queue.ID]asked{}
 		longest := clock.Nanoseconds(0)

@@ -78,3 +78,11 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 		binary.LittleEndian.PutUint16(v.mem[at+i*v.elements:], uint16(h))
 	}
 }
+
+// Spoil fills what tiles were reserved with NaNs: another program has used the scratchpad,
+// and what was live in it is gone.
+func (p *Scratchpad) Spoil() {
+	for i := range p.mem {
+		p.mem[i] = 0xff
+	}
+}

@@ -41,6 +41,8 @@ func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 		patches := math.Ceil(pixels / patchPixels)
 		return max(us, float64(patches*float64(c.Cout.Cout())/channelsPerStep)*each)
 	case g.Planar() && c.Cfg.PlanarForm().Reduces():
+		// By all W*H pixels the second task of reduce_probe_mean_ax1_1x128x16x16, the one
+		// stored word with several rows that its bytes do not decide, would be 2; it is 0.
 		in := float64(c.InDim.Win()) * math.Ceil(float64(c.InDim.Hin())/reducedRows)
 		return max(us, float64(channels*groups)*(reduceMicroseconds+float64(reducePixel*in)))
 	}

@@ -74,8 +74,11 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 	if window.Qx < 0 {
 		in.W, window.Qx = in.W+window.Qx, 0
 	}
-	filter := make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
+	var filter []float16.Float16
 	for n := range l.Cout * l.In.C {
+		if p.weights.SizesOnly {
+			break // they are kept dense: zeros or not is the same
+		}
 		for _, ky := range ys {
 			for _, kx := range xs {
 				v := float16.Float16(0)
@@ -88,7 +91,7 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 	}
 	c := Conv(in, l.Cout, window)
 	c.Bias, c.Activation = l.Bias, l.Activation
-	return p.pieces(piece{c, &Weights{Filter: filter, Bias: p.weights.Bias, Dense: true, Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": to}})
+	return p.pieces(piece{c, &Weights{Filter: filter, Bias: p.weights.Bias, Dense: true, SizesOnly: p.weights.SizesOnly, Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": to}})
 }
 
 // turnedTaps are the taps of a phase from the last to the first, and the row of the input

@@ -161,10 +161,11 @@ func (p *plan) channelOperand(in regs.Shape, x memory) error {
 	s := Shape{1, p.layer.In.C, 1, 1}
 	y := p.output("y", p.layer.Out())
 	z := surface(regs.BARWeights, s)
-	z.base = roundUp(len(p.constants), 64)
-	p.constants = append(p.constants, make([]byte, z.base+z.depth-len(p.constants))...)
+	p.constants.pad(64)
+	z.base = p.constants.bytes
+	tensor := p.constants.zeros(z.depth)
 	for c := range s.C {
-		putHalf(p.constants[z.base+c*z.plane:], uint16(value(p.weights.Second, c)))
+		putHalf(tensor[c*z.plane:], uint16(value(p.weights.Second, c)))
 	}
 	return p.repeat(in, s, x, y, z)
 }
@@ -255,9 +256,9 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
 	row := roundUp(l.In.C*elementBytes, 64)
-	base := roundUp(len(p.constants), 64)
-	p.constants = append(p.constants, make([]byte, base+2*row-len(p.constants))...)
-	table := p.constants[base:]
+	p.constants.pad(64)
+	base := p.constants.bytes
+	table := p.constants.zeros(2 * row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(halfOne)
 		v := uint16(value(p.weights.Second, 0))
@@ -271,6 +272,13 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 			bias = v ^ 0x8000
 		case Mul:
 			scale = v
+			if l.Bias {
+				b, ok := beforeScale(value(p.weights.Bias, c), float16.Frombits(v))
+				if !ok {
+					return l.unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
+				}
+				bias = uint16(b)
+			}
 		case RealDiv:
 			scale = half(1 / float16.Frombits(v).Float32())
 		case Average:

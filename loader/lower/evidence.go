@@ -29,6 +29,8 @@ func (l *Layer) Rests() string {
 		return "no program shows a reduction over C and one of H and W: strides and two reductions make it"
 	case l.Op == PReLU, l.Op == Sin, l.Op == Cos, l.Op == Cube, l.Op == HardSwish, l.Op == Floor, l.Op == Average:
 		return "no program shows this operation: tasks that programs show make it together"
+	case l.Op == Mul && l.Bias:
+		return "no program shows a factor and an addend a channel in one task: programs show each by itself"
 	case (l.Op == Max || l.Op == Min) && l.Second == Constant:
 		return "no program shows a maximum or minimum with a constant a channel: the constants are a tensor of one pixel"
 	case l.TransposeX || l.TransposeY:
@@ -61,8 +63,8 @@ func (o Op) Limits() string {
 		return fmt.Sprintf("one axis, three tiles of a row within %d bytes of the L2", MaxTile)
 	case Concat:
 		return "up to 27 inputs"
-	case Pow, LogicalNot:
-		return "timed; the device computes no values of it"
+	case LogicalNot:
+		return "timed; the device computes no values of 8-bit elements"
 	}
 	return fmt.Sprintf("a row of all channels within %d bytes of the L2", MaxTile)
 }

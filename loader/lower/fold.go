@@ -329,7 +329,8 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{}}
+	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{},
+		constants: section{sizes: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
 	made := map[string]bool{}
 	for i := range groups {
 		made[groups[i].output] = true
@@ -391,9 +392,10 @@ func ofRows(groups []rowGroup) bool {
 	})
 }
 
-// plan chooses which products work on blocks: those of 9 to 64 rows, in eights, where one
-// of the products that share columns has more than 256 results, so that the engines take
-// 32 channels a pass (4/4: 256 stay a row of pixels, 1024 do not).
+// plan chooses which products work on blocks: those of up to 32 rows, see blockRows, and
+// those of up to 64, in eights, where one of the products that share columns has more than
+// 256 results, so that the engines take 32 channels a pass (4/4: 256 stay a row of pixels,
+// 1024 do not).
 func (c *rowChain) plan() {
 	set := make([]int, len(c.groups))
 	for i := range set {
@@ -428,7 +430,7 @@ func (c *rowChain) plan() {
 		if g.kind != rowProduct || g.rows <= blockWidth || g.rows > 64 || g.rows%blockWidth != 0 {
 			continue
 		}
-		wide, row := false, false
+		wide, row := blockRows(g.rows), false
 		for k := range c.groups {
 			if set[k] == set[i] {
 				wide = wide || c.groups[k].width > 256

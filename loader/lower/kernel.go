@@ -12,9 +12,18 @@ import (
 // A kernel is the coefficients of one task as its lanes hold them, from the task's start
 // in the constant section; sizes are multiples of 64.
 type kernel struct {
-	data   []byte
+	data   []byte // nil of a program that is only timed
 	lanes  []lane
 	sparse bool
+}
+
+// size is the bytes of all lanes, which stand one behind the other.
+func (k *kernel) size() int {
+	if len(k.lanes) == 0 {
+		return 0
+	}
+	last := k.lanes[len(k.lanes)-1]
+	return last.base + last.size
 }
 
 type lane struct{ base, size int }
@@ -25,6 +34,8 @@ type filter struct {
 	groups, channels, taps int
 	weight                 func(g, n, k int) float16.Float16
 	bias                   func(g, n int) float16.Float16 // nil without
+	sizes                  bool                           // lanes without their bytes
+	uniform                bool                           // the same taps are zero in every channel
 }
 
 // convKernel packs the coefficients of a share of a convolution. The taps of an input
@@ -44,11 +55,14 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	phases := win.phases()
 	order := slices.Concat(phases...)
 	f := filter{
-		groups: s.groups, channels: s.channels, taps: each,
+		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: w.Filter == nil,
 		weight: func(g, n, k int) float16.Float16 {
 			tap := p.tap(order[k%taps])
 			if tap < 0 {
 				return 0
+			}
+			if w.SizesOnly && w.Filter == nil {
+				return halfOne // any value but zero
 			}
 			return value(w.Filter, ((s.group+g)*perGroup+s.first+n)*channels*real+k/taps*real+tap)
 		},
@@ -57,28 +71,30 @@ func (p *plan) convKernel(s share, width int) *kernel {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
 	if !w.Dense && !l.depthwise() && max(1, l.Groups) == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 && f.sparseFits(width, taps, phases) {
-		return f.packSparse(width, taps, phases).behind(p.table())
+		return p.withTable(f.packSparse(width, taps, phases))
 	}
-	return f.pack(width).behind(p.table())
+	return p.withTable(f.pack(width))
 }
 
-// table is the activation table that the lanes of a convolution have, nil for none.
-func (p *plan) table() []byte {
+// withTable puts the table that rides on a convolution ahead of the weights of every lane.
+// Programs show its 128 bytes in every lane of such a task (5/5); that it stands ahead is
+// assumed, as in the device.
+func (p *plan) withTable(k *kernel) *kernel {
 	if !p.rides() {
-		return nil
-	}
-	return p.weights.Table
-}
-
-// behind puts a table ahead of the weights of every lane. Programs show its 128 bytes in
-// every lane of such a task (5/5); that it stands ahead is assumed, as in the device.
-func (k *kernel) behind(table []byte) *kernel {
-	if table == nil {
 		return k
 	}
 	whole := &kernel{sparse: k.sparse}
+	if k.data == nil { // sizes alone
+		at := 0
+		for _, l := range k.lanes {
+			n := roundUp(tableBytes+l.size, 64)
+			whole.lanes = append(whole.lanes, lane{at, n})
+			at += n
+		}
+		return whole
+	}
 	for _, l := range k.lanes {
-		whole.lane(append(slices.Clone(table), k.data[l.base:l.base+l.size]...))
+		whole.lane(append(slices.Clone(p.weights.Table), k.data[l.base:l.base+l.size]...))
 	}
 	return whole
 }
@@ -180,6 +196,9 @@ func (f *filter) fill(planes []plane) *kernel {
 			total += n
 		}
 	}
+	if f.sizes {
+		return k
+	}
 	k.data = make([]byte, total)
 	for i, p := range planes {
 		f.plane(k.data[k.lanes[p.lane].base+offsets[i]:], p)
@@ -213,9 +232,8 @@ func pad64(b []byte) []byte {
 
 // lane appends a lane.
 func (k *kernel) lane(b []byte) {
-	base := len(k.data)
+	k.lanes = append(k.lanes, lane{len(k.data), roundUp(len(b), 64)})
 	k.data = append(k.data, pad64(b)...)
-	k.lanes = append(k.lanes, lane{base, len(k.data) - base})
 }
 
 // A packing is what makes two tasks' coefficients the same: the share and the width of
@@ -239,12 +257,7 @@ func (p *plan) attach(t *task, s share, width int, pack func(s share, width int)
 	a, ok := p.packed[key]
 	if !ok {
 		k := pack(s, width)
-		a = attached{len(p.constants), k.lanes, k.sparse}
-		if p.constants == nil {
-			p.constants = k.data
-		} else {
-			p.constants = append(p.constants, k.data...)
-		}
+		a = attached{p.constants.addKernel(k), k.lanes, k.sparse}
 		if p.packed == nil {
 			p.packed = map[packing]attached{}
 		}

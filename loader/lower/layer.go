@@ -175,7 +175,9 @@ type Layer struct {
 	// Dilation is how far the taps of the window stand apart, 0 as 1. Window is the
 	// dilated one, Weights have the taps alone.
 	Dilation int
-	Bias     bool
+	// Bias adds Weights.Bias to the result: of a convolution, a product with constant
+	// weights, or a Mul with a constant a channel.
+	Bias bool
 	// Activation is applied to the result of a convolution or a matrix product: 0 or
 	// ReLU, which its descriptor does, or a table, which takes a descriptor of its own.
 	Activation Op

@@ -24,6 +24,11 @@ func (p *plan) matmul() error {
 	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	x := p.port("x", loader.Input, bar5, l.In, surface(bar5, l.In))
 	to := p.behind(y, l.Out())
+	if blockRows(rows) && p.bound == nil && !l.tabulated() {
+		if done := p.blockProduct(rows, x, y); done {
+			return nil
+		}
+	}
 	part := min(rows, MaxExtent)
 	for part > 1 && productTiles(part, k) > MaxTile {
 		part = (part + 1) / 2
@@ -41,6 +46,36 @@ func (p *plan) matmul() error {
 		}
 	}
 	return p.finishActivation(l.Out(), to, y)
+}
+
+// blockRows reports whether a product of so many rows works on blocks of eight pixels
+// whatever its width: the compiler takes three tasks at 16 and 32 rows, in blocks two and
+// four high, and two at 1, 8, 64 and 128 (counts of a public table; 24 is inferred).
+func blockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
+
+// blockProduct lowers the product as a chain of one: an exchange to columns of blocks, the
+// product, and a copy of the rows of blocks to memory. It reports false where that does not
+// fit the L2.
+func (p *plan) blockProduct(rows int, x, y memory) bool {
+	l, w := p.layer, *p.weights
+	g := rowGroup{
+		kind: rowProduct, layer: *l, weights: w, inputs: []string{"x"}, output: "y",
+		heads: 1, rows: rows, width: l.Columns, block: true, activation: l.Activation,
+	}
+	if l.Bias {
+		if g.weights.Bias == nil {
+			g.weights.Bias = make([]float16.Float16, l.Columns)
+		}
+		g.bias = g.weights.Bias
+	}
+	c := &rowChain{groups: []rowGroup{g}, reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y}
+	c.values = map[string]*rowValue{"x": {name: "x", heads: 1, rows: rows, width: l.In.W, mem: &x}}
+	if !c.emit(&c.groups[0], true) || !c.finish() {
+		return false
+	}
+	p.tasks, p.constants = c.tasks, c.constants
+	p.scratch = max(p.scratch, c.described)
+	return true
 }
 
 // productTiles is the bytes of the two tiles of an exchange.
@@ -139,7 +174,7 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	l, w := p.layer, p.weights
 	k, n := l.In.W, l.Columns
 	f := filter{
-		groups: 1, channels: s.channels, taps: k,
+		groups: 1, channels: s.channels, taps: k, sizes: w.SizesOnly,
 		weight: func(_, c, i int) float16.Float16 {
 			if l.Op == Linear {
 				return value(w.Filter, (s.first+c)*k+i)

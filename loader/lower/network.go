@@ -86,6 +86,7 @@ const (
 // program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
+	j.constants.sizes = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.plan.constants.sizes })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
@@ -100,11 +101,12 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	return &Joined{&loader.Builder{
-		Procedure: "net",
-		Chain:     c.finish(),
-		Constants: j.constants,
-		Ports:     j.builder,
-		Scratch:   uint64(j.scratch.size),
+		Procedure:     "net",
+		Chain:         c.finish(),
+		Constants:     j.constants.data,
+		ConstantBytes: uint64(j.constants.bytes),
+		Ports:         j.builder,
+		Scratch:       uint64(j.scratch.size),
 	}, runs, into, j.occupied, j.spilled}, nil
 }
 
@@ -118,7 +120,7 @@ type joiner struct {
 
 	builder   []loader.Port
 	scratch   scratch
-	constants []byte
+	constants section
 	parts     map[*Part]int // where the constants of each stand
 
 	occupied []int // of the L2, a descriptor
@@ -180,11 +182,15 @@ func (j *joiner) wire() error {
 			i = end - 1
 			continue
 		}
-		if one := f.pair(i); one != nil {
+		one := f.affine(i)
+		if one == nil {
+			one = f.pair(i)
+		}
+		if one != nil {
 			if err := j.folded(one); err != nil {
 				return err
 			}
-			i++
+			i += len(one.none)
 			continue
 		}
 		if err := j.node(i, &n.Nodes[i]); err != nil {
@@ -350,10 +356,8 @@ func (t *Tensor) bytes() []byte {
 
 // constant appends to the constant section and returns where.
 func (j *joiner) constant(b []byte) int {
-	j.constants = pad64(j.constants)
-	at := len(j.constants)
-	j.constants = append(j.constants, b...)
-	return at
+	j.constants.pad(64)
+	return j.constants.add(b)
 }
 
 // place gives every step its memory and returns the tasks, and those of each node.
@@ -363,16 +367,16 @@ func (j *joiner) place() (chain, []Run, []int) {
 	for i := range into {
 		into[i] = i
 	}
-	total := len(j.constants)
+	total := j.constants.bytes
 	seen := map[*Part]bool{}
 	for i := range j.steps {
 		if p := j.steps[i].part; !seen[p] {
 			seen[p] = true
-			total += roundUp(len(p.plan.constants), 64)
+			total += roundUp(p.plan.constants.bytes, 64)
 		}
 	}
-	if total > 0 {
-		j.constants = append(make([]byte, 0, roundUp(total, 64)+64), j.constants...)
+	if total > 0 && !j.constants.sizes {
+		j.constants.data = append(make([]byte, 0, roundUp(total, 64)+64), j.constants.data...)
 	}
 	var kept map[access]*resident
 	var shift []int
@@ -425,8 +429,10 @@ func (j *joiner) spots(now int, s *step, resident []bool) *spots {
 		at[regs.BARScratch].base = j.scratch.take(p.scratch, now, now)
 	}
 	base, ok := j.parts[s.part]
-	if !ok && len(p.constants) > 0 {
-		base = j.constant(p.constants)
+	if !ok && p.constants.bytes > 0 {
+		j.constants.pad(64)
+		base = j.constants.bytes
+		j.constants.copy(&p.constants, 0, p.constants.bytes)
 		j.parts[s.part] = base
 	}
 	at[regs.BARWeights] = spot{regs.BARWeights, base}

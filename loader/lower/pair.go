@@ -88,7 +88,7 @@ func (q *Part) tabled(table []byte) *Part {
 		at[i].bar = uint32(i)
 	}
 	p := *q.plan
-	p.tasks, p.constants = q.place(&at), nil
+	p.tasks, p.constants = q.place(&at), section{sizes: q.plan.constants.sizes}
 	moved := map[uint32]int{} // blocks of coefficients by their place without the table
 	for _, t := range p.tasks {
 		if t.g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
@@ -98,7 +98,7 @@ func (q *Part) tabled(table []byte) *Part {
 		first := d.CoeffBaseAddr[0].Bytes()
 		base, ok := moved[first]
 		if !ok {
-			base = len(p.constants)
+			base = p.constants.bytes
 			moved[first] = base
 		}
 		var lanes []lane
@@ -111,7 +111,8 @@ func (q *Part) tabled(table []byte) *Part {
 			lanes = append(lanes, lane{size, tableBytes + n})
 			size += tableBytes + n
 			if !ok {
-				p.constants = append(append(p.constants, table...), q.plan.constants[from:from+n]...)
+				p.constants.add(table)
+				p.constants.copy(&q.plan.constants, from, n)
 			}
 		}
 		t.kernel(base, lanes)

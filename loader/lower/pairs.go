@@ -77,7 +77,7 @@ func (p *plan) pairKernel(_ share, width int) *kernel {
 		order = append(order, phase...)
 	}
 	f := filter{
-		groups: 1, channels: l.Cout * pairedPixels, taps: columns.Kw,
+		groups: 1, channels: l.Cout * pairedPixels, taps: columns.Kw, sizes: w.SizesOnly,
 		weight: func(_, n, k int) float16.Float16 {
 			x := order[k] - n%pairedPixels
 			if x < 0 || x >= l.Window.Kw {

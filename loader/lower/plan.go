@@ -12,10 +12,14 @@ type Weights struct {
 	// Filter is a convolution's weights in [Cout][Cin/Groups][Kh][Kw] order, a matrix
 	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
 	Filter []float16.Float16
-	Bias   []float16.Float16 // [Cout]; nil is zeros
+	Bias   []float16.Float16 // [Cout], of Mul [C]; nil is zeros
 	// Dense keeps zeros in the coefficients of a convolution with a stride, where the
 	// compiler skips them. The model computes values from dense ones only.
 	Dense bool
+	// SizesOnly lays coefficients out and does not make them, for a program that is only
+	// timed: Filter may then be nil and is taken to have no zero. What is lowered has the
+	// descriptors and sizes of the program with such a filter, and no constants.
+	SizesOnly bool
 	// Second is the constant operand of an elementwise operation.
 	Second []float16.Float16
 	Table  []byte // activation table, 128 bytes; of softmax, the one of 2^x
@@ -51,17 +55,35 @@ func Compile(l Layer, w Weights) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &loader.Builder{
-		Procedure: "net",
-		Chain:     p.finish(),
-		Constants: p.constants,
-		Ports:     p.ports,
-		Scratch:   uint64(p.scratch),
-	}
+	b := p.builder()
 	return &Lowered{
 		Text: regs.EncodeChain(b.Chain), FirstWords: b.Chain[0].Words, Tasks: len(b.Chain),
-		Constants: p.constants, Builder: b,
+		Constants: p.constants.data, Builder: b,
 	}, nil
+}
+
+// Sized lowers a layer to a program without contents: descriptors, ports and the sizes of
+// everything. It is linked and timed as the program of Lower is, with the same figures.
+// Errors are those of Lower.
+func Sized(l Layer, w Weights) (*loader.Program, error) {
+	w.SizesOnly = true
+	p, err := newPlan(&l, &w)
+	if err != nil {
+		return nil, err
+	}
+	return p.builder().Layout(l.Op.String())
+}
+
+// builder is the plan as a container's parts.
+func (p *plan) builder() *loader.Builder {
+	return &loader.Builder{
+		Procedure:     "net",
+		Chain:         p.finish(),
+		Constants:     p.constants.data,
+		ConstantBytes: uint64(p.constants.bytes),
+		Ports:         p.ports,
+		Scratch:       uint64(p.scratch),
+	}
 }
 
 // newPlan checks a layer and lowers it.
@@ -72,7 +94,7 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 	if err := w.validate(l); err != nil {
 		return nil, err
 	}
-	p := &plan{layer: l, weights: w}
+	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
 	if err := p.lower(); err != nil {
 		return nil, err
 	}
@@ -92,7 +114,7 @@ type plan struct {
 	layer     *Layer
 	weights   *Weights
 	tasks     chain
-	constants []byte
+	constants section
 	packed    map[packing]attached // coefficients in the constants
 	ports     []loader.Port
 	scratch   int    // bytes

@@ -1,6 +1,10 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"slices"
+
+	"anesim/hw/regs"
+)
 
 // product appends a product with constants: columns to columns, or exchanged to rows.
 func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
@@ -25,7 +29,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	case columns:
 		at = packed(regs.Shape{Channels: n, Width: in.Width})
 		if g.block && in.Height > 1 {
-			at = at.skewed(1, smallFetch)
+			at = at.skewed(1, blockFetch(in.Height))
 		}
 	case g.block:
 		pitch := roundUp(n*elementBytes, 16)
@@ -44,6 +48,9 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(!columns)
 		t.engines(s.channels)
 		t.patch(to, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+		if g.block {
+			t.blockPatch(in.Height)
+		}
 		t.outputGroups(s.channels, false)
 		from := cols.at
 		c.from(t, cols, from)
@@ -156,18 +163,21 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
 	}
 	lanes := kernel.lanes
-	data := kernel.data
+	c.constants.pad(64)
+	base := c.constants.bytes
 	if g.table != nil {
-		data = nil
 		lanes = nil
+		all := section{data: kernel.data}
 		for _, l := range kernel.lanes {
-			lanes = append(lanes, lane{len(data), tableBytes + l.size})
-			data = append(data, g.table...)
-			data = append(data, kernel.data[l.base:l.base+l.size]...)
+			lanes = append(lanes, lane{c.constants.bytes - base, tableBytes + l.size})
+			c.constants.add(slices.Clone(g.table))
+			c.constants.copy(&all, l.base, l.size)
 		}
 		t.table = g.table
+	} else {
+		c.constants.addKernel(kernel)
 	}
-	t.kernel(c.constant(data), lanes)
+	t.kernel(base, lanes)
 	c.post(t, g)
 }
 

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"math/bits"
+
 	"anesim/hw/regs"
 )
 
@@ -22,7 +24,7 @@ type rowChain struct {
 	tasks     chain
 	extents   []*extent
 	fixes     []fix
-	constants []byte
+	constants section
 	tables    map[string]int // tables by themselves, by their bytes
 	kernels   scratch        // coefficients that tasks make, by group
 	step      int            // the group in the making
@@ -165,10 +167,8 @@ func (c *rowChain) finish() bool {
 
 // constant appends to the constant section.
 func (c *rowChain) constant(b []byte) int {
-	c.constants = pad64(c.constants)
-	at := len(c.constants)
-	c.constants = append(c.constants, b...)
-	return at
+	c.constants.pad(64)
+	return c.constants.add(b)
 }
 
 // table gives a task that is all table its table: once a program, in a section of 128
@@ -318,7 +318,7 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
 			at = packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
-			at = at.skewed(1, smallFetch)
+			at = at.skewed(1, blockFetch(s.Height))
 			m.row = m.plane * blockWidth
 		}
 		h = c.hold(t, after, after.row*s.Height, nil)
@@ -374,7 +374,30 @@ func columnLayout(channels, width, height int, block bool) layout {
 	l.depth = l.channel * channels
 	l.row, l.group = l.depth, l.depth
 	if block && height > 1 {
-		l = l.skewed(1, smallFetch)
+		l = l.skewed(1, blockFetch(height))
 	}
 	return l
+}
+
+// smallHeight is the least height of a block that products read in the small source mode.
+const smallHeight = 8
+
+// blockPatch is the patch of a product of blocks: the block's height where that is less
+// than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
+func (t *task) blockPatch(height int) {
+	if height >= smallHeight {
+		return
+	}
+	sh := uint32(bits.Len(uint(height)) - 1)
+	c := &t.g.Common
+	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
+}
+
+// blockFetch is how a product reads blocks of a height.
+func blockFetch(height int) fetch {
+	if height >= smallHeight {
+		return smallFetch
+	}
+	units := unitBytes >> (bits.Len(uint(height)) - 1)
+	return fetch{8 / units, units + 1}
 }

@@ -1,6 +1,10 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"slices"
+
+	"anesim/hw/regs"
+)
 
 // softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
 // the same place, the reciprocal of the sum in the maximum's.
@@ -39,8 +43,7 @@ func (p *plan) softmax() error {
 	default:
 		return l.unsupported("softmax goes over one axis; C, H or W")
 	}
-	p.powers = len(p.constants)
-	p.constants = append(append(p.constants, p.weights.Table...), p.weights.Reciprocal...)
+	p.powers = p.constants.add(slices.Concat(p.weights.Table, p.weights.Reciprocal))
 	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
 }
 

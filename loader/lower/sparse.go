@@ -34,6 +34,9 @@ func (f *filter) sparseFits(width, taps int, phases [][]int) bool {
 // packSparse is pack in the zero-skipping form; the filter has one group of a
 // multiple of 16 channels.
 func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
+	if f.sizes {
+		return f.sizeSparse(width, taps, phases)
+	}
 	k := &kernel{sparse: true}
 	perLane := make([][]byte, engines)
 	var body []byte
@@ -86,4 +89,51 @@ func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]in
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(body)))
 	dst = append(dst, body...)
 	return append(dst, make([]byte, max(0, g/2-2))...), body
+}
+
+// sizeSparse is the lanes of packSparse without their bytes.
+func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
+	k := &kernel{sparse: true}
+	var perLane [engines]int
+	for first := 0; first < f.channels; {
+		g := min(width, (f.channels-first)/engines)
+		for i := range perLane {
+			perLane[i] += elementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
+			first += g
+		}
+	}
+	base := 0
+	for _, n := range perLane {
+		n = roundUp(n, 64)
+		k.lanes = append(k.lanes, lane{base, n})
+		base += n
+	}
+	return k
+}
+
+// sparseBody is the length of a plane's body.
+func (f *filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
+	channels := f.taps / taps
+	if f.uniform {
+		channels = 1
+		defer func() { n *= f.taps / taps }()
+	}
+	for c := range channels {
+		at := c * taps
+		for _, phase := range phases {
+			entries := len(phase) * g
+			masks := (entries + 7) / 8
+			n += masks
+			if masks%2 == 1 || taps == 1 {
+				n++
+			}
+			for i := range entries {
+				if f.weight(0, first+i%g, at+i/g) != 0 {
+					n += elementBytes
+				}
+			}
+			at += len(phase)
+		}
+	}
+	return n
 }

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -132,11 +134,9 @@ func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
 		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
-	base := roundUp(len(p.constants), 64)
-	section := make([]byte, roundUp(base+tableBytes, tableSection))
-	copy(section, p.constants)
-	copy(section[base:], table)
-	p.constants = section
+	p.constants.pad(64)
+	base := p.constants.add(slices.Clone(table))
+	p.constants.pad(tableSection)
 	t.lookup(base, table)
 	return nil
 }

@@ -111,6 +111,9 @@ func (l *Layer) validateSecond() error {
 	if l.Second > Itself {
 		return l.wrong("second operand of kind %d", l.Second)
 	}
+	if l.Bias && (l.Op != Mul || l.Second != Constant) {
+		return l.wrong("a bias behind anything but a product with constants a channel")
+	}
 	if l.Second == Constant {
 		return within(limit{"channels with a constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d"})
 	}
@@ -167,6 +170,9 @@ func (w *Weights) validate(l *Layer) error {
 			second = 1
 		case Constant:
 			second = l.In.C
+		}
+		if l.Op == Mul && l.Second == Constant && l.Bias {
+			bias = l.In.C
 		}
 	}
 	for _, v := range [...]struct {

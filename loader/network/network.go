@@ -67,6 +67,7 @@ type Layer struct {
 	Folded  []string // layers that this one does on its way out
 	Reason  string   // why the engine cannot run it, "" where it can
 	Node    int      // index into the network's Nodes, where it has some
+	Line    int      // of a text, from 1; 0 where the file has no lines
 	Others  []string // further tensors that a layer without a form would make
 
 	macs uint64 // of a layer without a form, as its definition has them

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"anesim/hw/evidence"
 	"anesim/loader/lower"
@@ -29,7 +30,10 @@ type Operation struct {
 type Key struct{ Name, Help string }
 
 // Operations lists every operation.
-func Operations() []Operation {
+func Operations() []Operation { return slices.Clone(operations()) }
+
+// operations is made once: what an operation takes at most is a sentence about every limit.
+var operations = sync.OnceValue(func() []Operation {
 	list := []Operation{
 		entry("conv", convShape, convKeys, convInputs, buildConv),
 		entry("deconv", convShape, deconvKeys, convInputs, buildDeconv),
@@ -55,7 +59,7 @@ func Operations() []Operation {
 		entry("tile", tensorShape, tileKeys, tensorInputs, buildTile),
 		entry("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
 	)
-}
+})
 
 // entry is an operation with what is known of the one it lowers to.
 func entry(name string, shape, keys []Key, inputs func(*args) []lower.Shape, build func(*args, []lower.Shape) Layer) Operation {
@@ -120,7 +124,7 @@ var parameters = map[lower.Op][]Key{
 
 // Find finds an operation by its name.
 func Find(name string) (*Operation, bool) {
-	for _, o := range Operations() {
+	for _, o := range operations() {
 		if o.Name == name {
 			return &o, true
 		}
@@ -131,7 +135,7 @@ func Find(name string) (*Operation, bool) {
 // Names lists the operations' names.
 func Names() []string {
 	var names []string
-	for _, o := range Operations() {
+	for _, o := range operations() {
 		names = append(names, o.Name)
 	}
 	return names
@@ -223,12 +227,11 @@ func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
 	values := make(map[string]string)
 	for _, w := range words {
 		k, v, ok := strings.Cut(w, "=")
-		known := keyNames(o.AllKeys())
 		switch {
 		case !ok || k == "" || v == "":
-			return nil, &KeyError{o.Name, w, "want key=value", known}
+			return nil, &KeyError{o.Name, w, "want key=value", keyNames(o.AllKeys())}
 		case values[k] != "":
-			return nil, &KeyError{o.Name, k, "given twice", known}
+			return nil, &KeyError{o.Name, k, "given twice", keyNames(o.AllKeys())}
 		}
 		values[k] = v
 	}

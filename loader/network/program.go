@@ -45,12 +45,22 @@ func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string
 
 // LowerContext is Lower, which ends with the context's error once that is done.
 func (n *Network) LowerContext(ctx context.Context, seed uint64, done func(layers int)) ([]Program, []string, error) {
+	return n.programs(ctx, seed, false, done)
+}
+
+// SizesContext is LowerContext for programs that are only timed: they have descriptors,
+// ports and sizes, and neither weights nor containers. See [lower.Sized].
+func (n *Network) SizesContext(ctx context.Context, seed uint64, done func(layers int)) ([]Program, []string, error) {
+	return n.programs(ctx, seed, true, done)
+}
+
+func (n *Network) programs(ctx context.Context, seed uint64, sizes bool, done func(layers int)) ([]Program, []string, error) {
 	if done == nil {
 		done = func(int) {}
 	}
-	c := cutter{n: n, last: map[string]int{}, inputs: map[string]lower.Shape{}}
+	c := cutter{n: n, sizes: sizes, last: map[string]int{}, inputs: map[string]lower.Shape{}}
 	var reasons []string
-	c.parts, reasons = n.parts(ctx, seed, done)
+	c.parts, reasons = n.parts(ctx, seed, sizes, done)
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -96,6 +106,7 @@ func (n *Network) LowerContext(ctx context.Context, seed uint64, done func(layer
 // A cutter cuts a network into programs.
 type cutter struct {
 	n     *Network
+	sizes bool // programs are only timed
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
 	// inputs are the shapes of the network's inputs.
@@ -162,7 +173,11 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := j.Builder.Build(c.n.Name)
+	build := j.Builder.Build
+	if c.sizes {
+		build = j.Builder.Layout
+	}
+	p, err := build(c.n.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +194,7 @@ func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
 }
 
 // parts lowers every layer, layers that are alike once, until the context is done.
-func (n *Network) parts(ctx context.Context, seed uint64, done func(layers int)) ([]*lower.Part, []string) {
+func (n *Network) parts(ctx context.Context, seed uint64, sizes bool, done func(layers int)) ([]*lower.Part, []string) {
 	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -214,7 +229,7 @@ func (n *Network) parts(ctx context.Context, seed uint64, done func(layers int))
 				}
 				i := distinct[k]
 				var err error
-				if parts[i], err = n.Layers[i].part(seed); err != nil {
+				if parts[i], err = n.Layers[i].part(seed, sizes); err != nil {
 					reasons[i] = err.Error()
 				}
 				done(1)
@@ -232,8 +247,8 @@ func (n *Network) parts(ctx context.Context, seed uint64, done func(layers int))
 }
 
 // part lowers the layer.
-func (x *Layer) part(seed uint64) (*lower.Part, error) {
-	w, err := x.Complete(seed)
+func (x *Layer) part(seed uint64, sizes bool) (*lower.Part, error) {
+	w, err := x.complete(seed, sizes)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,18 @@ func Needs(l *lower.Layer) Need {
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
 func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
+	return x.complete(seed, false)
+}
+
+// Sizes is Complete for a program that is only timed: a filter that the file does not have
+// is left out. None of what Complete makes for it is zero, so that no figure changes.
+func (x *Layer) Sizes(seed uint64) (lower.Weights, error) {
+	return x.complete(seed, true)
+}
+
+func (x *Layer) complete(seed uint64, sizes bool) (lower.Weights, error) {
 	l, w := &x.Lower, x.Weights
+	w.SizesOnly = sizes
 	need := Needs(l)
 	if need.Filter > MaxCoefficients {
 		return w, &lower.LimitError{
@@ -62,7 +73,7 @@ func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
 		}
 	}
 	switch {
-	case w.Filter != nil || need.Filter == 0:
+	case w.Filter != nil || need.Filter == 0 || sizes:
 	case x.average:
 		one := float16.Fromfloat32(1 / float32(l.Window.Kh*l.Window.Kw))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)

@@ -252,7 +252,7 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 	if err != nil {
 		return &FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
 	}
-	built.Name, built.Inputs, built.Output = l.Name, l.Inputs, l.Output
+	built.Name, built.Inputs, built.Output, built.Line = l.Name, l.Inputs, l.Output, n.Line
 	r.add(*built)
 	return nil
 }

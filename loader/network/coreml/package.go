@@ -27,15 +27,15 @@ func ModelPath(dir fs.FS) (string, error) {
 		Root string `json:"rootModelIdentifier"`
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return "", fmt.Errorf("Manifest.json: %w", err)
+		return "", fmt.Errorf("the manifest (Manifest.json): %w", err)
 	}
 	item, ok := m.Items[m.Root]
 	if !ok || item.Path == "" {
-		return "", errors.New("Manifest.json: no item is the root model")
+		return "", errors.New("the manifest (Manifest.json): no item is the root model")
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
-		return "", fmt.Errorf("Manifest.json: %q is no path within the package", item.Path)
+		return "", fmt.Errorf("the manifest (Manifest.json): %q is no path within the package", item.Path)
 	}
 	return p, nil
 }

@@ -52,7 +52,9 @@ func completeFlags(c *cobra.Command) {
 			c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	words("chip", anesim.ChipNames())
+	if c.Flags().Lookup("chip") != nil {
+		c.RegisterFlagCompletionFunc("chip", cobra.FixedCompletions(anesim.ChipNames(), cobra.ShellCompDirectiveDefault))
+	}
 	words("host", anesim.HostNames())
 	if c.Flags().Lookup("out") != nil {
 		c.MarkFlagDirname("out")

@@ -48,16 +48,6 @@ func openModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim
 	return m, err
 }
 
-// openProgram opens the program in a file, standard input for "-". Errors name the file.
-func openProgram(o *loader.Options, file string, stdin io.Reader) (*loader.Program, error) {
-	var p *loader.Program
-	err := open(file, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
-		p, err = o.Read(name, r, size)
-		return err
-	})
-	return p, err
-}
-
 // open gives a file to what reads it.
 func open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, size int64) error) error {
 	if file == "-" {

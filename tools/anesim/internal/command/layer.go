@@ -32,6 +32,8 @@ limit it exceeds.
 
 ` + idleHelp + `
 
+` + profilesHelp + `
+
 Operations and their keys; what a key is when left out stands in parentheses:
 
 ` + operationsHelp(),
@@ -93,6 +95,9 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkProfiles(); err != nil {
+		return err
+	}
 	if f.emit != "" {
 		ctx, stop := interruptible()
 		defer stop()
@@ -107,7 +112,7 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 			return err
 		}
 	}
-	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true})
+	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true, model: "layer " + strings.Join(words, " ")})
 }
 
 // inputFiles are the files that the command reads.

@@ -9,10 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/page"
+	"anesim/tools/anesim/internal/report"
 )
 
 func loadCommand() *cobra.Command {
 	var asJSON bool
+	var html string
 	c := &cobra.Command{
 		Use:   "load SCRIPT",
 		Short: "Clients that share the engine: latencies, utilisation, power",
@@ -45,14 +48,15 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			return runLoad(c, args[0], asJSON)
+			return runLoad(c, args[0], asJSON, html)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
+	c.Flags().StringVar(&html, "html", "", "write the report as a page to `FILE` as well")
 	return c
 }
 
-func runLoad(c *cobra.Command, file string, asJSON bool) error {
+func runLoad(c *cobra.Command, file string, asJSON bool, html string) error {
 	var script *anesim.LoadScript
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
@@ -72,6 +76,11 @@ func runLoad(c *cobra.Command, file string, asJSON bool) error {
 		return inFile(file, err)
 	}
 	d := l.Document()
+	if html != "" {
+		if err := writePage(html, report.OfLoad(d), page.Options{}, file); err != nil {
+			return err
+		}
+	}
 	if asJSON {
 		return anesim.WriteDocument(c.OutOrStdout(), d)
 	}

@@ -62,16 +62,19 @@ rates are assumed, and --backends replaces them:
   gpu: {gflops: 2600, gb_per_s: 68, launch_us: 100}
   cpu: {gflops: 700, gb_per_s: 68, launch_us: 5}
   engine: {launch_us: 180}
-  transfer: {gb_per_s: 10, switch_us: 10}`,
+  transfer: {gb_per_s: 10, switch_us: 10}
+
+` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
-  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx`,
+  anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
+  anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "set", "state", "repeat", "idle", "init", "json", "csv")
+	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -106,6 +109,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkProfiles(file); err != nil {
+		return err
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	bar := newMeter(c.ErrOrStderr())
@@ -134,6 +140,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if err := f.writeProfiles(res, file); err != nil {
+		return err
+	}
 	doc := res.NetworkDocument()
 	doc.File = file
 	for k, name := range written {
@@ -154,6 +163,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := f.writeNetworkPage(res, doc); err != nil {
+			return err
+		}
 	}
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {

@@ -28,15 +28,21 @@ type runFlags struct {
 	repeat     int
 	idle       time.Duration
 	init       string
+	record     string
+	watts      float64
 	counters   bool
 	constants  bool
 	json       bool
 	csv        bool
+	pprof      string
+	trace      string
+
+	html, htmlBaseline string
 }
 
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1 or m1max")
+	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
@@ -44,14 +50,20 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the inputs that are not given")
 	s.BoolVar(&f.timingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
+	s.Float64Var(&f.watts, "power-budget", 0, "arm peak-power control: throttle descriptors to at most `WATTS` each; 0 is off")
 	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
 	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
 	s.DurationVar(&f.idle, "idle", 0, "let the engine idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
 	s.StringVar(&f.init, "init", "", "register-init table from `FILE`, binary or CSV")
+	s.StringVar(&f.record, "record", "", "write the commands that the run sends to `FILE`, for anesim fw")
 	s.BoolVar(&f.counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
 	s.BoolVar(&f.csv, "csv", false, "report as CSV, a row per descriptor")
+	s.StringVar(&f.pprof, "pprof", "", "write a profile to `FILE`, for go tool pprof")
+	s.StringVar(&f.trace, "trace", "", "write a trace to `FILE`, for ui.perfetto.dev")
+	s.StringVar(&f.html, "html", "", "write the report as a page to `FILE` as well")
+	s.StringVar(&f.htmlBaseline, "baseline", "", "baseline `FILE` of anesim check to hold against in the page, for --html")
 }
 
 // registerOnly registers the named ones of run's flags.
@@ -73,18 +85,22 @@ ColdGap, ColdWake and RailsOff of anesim run --constants.`
 // options turns the flags into a run's.
 func (f *runFlags) options() (o anesim.Options, err error) {
 	switch {
+	case f.htmlBaseline != "" && f.html == "":
+		return o, usage("--baseline requires --html; anesim check compares without a page")
 	case f.json && f.csv:
 		return o, usage("--json and --csv are mutually exclusive")
 	case f.repeat < 1:
 		return o, usage("--repeat %d: must be 1 or more", f.repeat)
 	case f.idle < 0:
 		return o, usage("--idle %v: must be 0 or more", f.idle)
+	case f.record != "" && (len(f.in) > 0 || len(f.state) > 0 || f.gateTiles != "" || f.watts != 0 || len(f.set) > 0 || f.init != "" || f.idle != 0):
+		return o, usage("--record has no steps for --in, --state, --gate-tiles, --power-budget, --set, --init and --idle")
 	case f.timingOnly && f.out != "":
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}
-	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle}
-	if o.Chip, err = anesim.ChipByName(f.chip); err != nil {
-		return o, &usageError{err}
+	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle, PowerBudget: f.watts}
+	if o.Chip, err = readChip(f.chip); err != nil {
+		return o, err
 	}
 	if o.Host, err = anesim.HostByName(cmp.Or(f.host, "none")); err != nil {
 		return o, &usageError{err}

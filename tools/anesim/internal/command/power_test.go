@@ -226,3 +226,15 @@ func TestCSVHasThePower(t *testing.T) {
 		}
 	}
 }
+
+// A budget costs cycles that the table and the document have as throttled.
+func TestPowerBudgetFlag(t *testing.T) {
+	words := []string{"layer", "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=same"}
+	out, errs, code := invoke(append(words, "--power-budget", "2")...)
+	if code != exitDone || !strings.Contains(out, "throttle") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if _, errs, code := invoke(append(words, "--power-budget", "0.5")...); code != exitFailed || !strings.Contains(errs, "PowerBudget: 0.5 W") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

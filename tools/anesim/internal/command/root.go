@@ -55,7 +55,26 @@ wait for, the bytes moved and the energy.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{flagError(c, err)} })
-	root.AddCommand(runCommand(), layerCommand(), modelCommand(), sweepCommand(), dumpCommand(), asmCommand(), patchCommand(), convertCommand(), enumCommand(), checkCommand(), diffCommand(), loadCommand(), accuracyCommand())
+	root.AddCommand(
+		runCommand(),
+		layerCommand(),
+		modelCommand(),
+		sweepCommand(),
+		chipCommand(),
+		checkCommand(),
+		diffCommand(),
+		explainCommand(),
+		plotCommand(),
+		loadCommand(),
+		fwCommand(),
+		paperCommand(),
+		dumpCommand(),
+		asmCommand(),
+		patchCommand(),
+		convertCommand(),
+		enumCommand(),
+		accuracyCommand(),
+	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {

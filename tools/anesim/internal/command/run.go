@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/outfile"
 )
 
 func runCommand() *cobra.Command {
@@ -34,13 +35,16 @@ weights are an input like any other ("weights"). Networks are run by anesim mode
 With --json, "power" lists the engine's power from start to end of the wall time, in
 watts: idle, rails off, wake, host, then each descriptor; peak_w is its highest. A span
 of no time ("dispatch", where no host is named) has energy alone. Several FILEs give as
-many JSON documents, one after the other.`,
+many JSON documents, one after the other.
+
+` + profilesHelp,
 		Example: `  anesim run
   anesim run model.hwx --timing-only --json
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
   anesim run decode.hwx --state cache_out=cache --repeat 64
   anesim run a.hwx b.hwx --csv > descriptors.csv
+  anesim run model.hwx --timing-only --trace model.perfetto-trace
   cat model.hwx | anesim run -`,
 		ValidArgsFunction: programFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,10 +53,21 @@ many JSON documents, one after the other.`,
 				return err
 			}
 			if len(args) == 0 {
-				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true})
+				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
-			if len(args) > 1 && (len(f.in) > 0 || f.out != "") {
-				return usage("--in and --out require a single FILE, not %d", len(args))
+			if f.record != "" {
+				if err := outfile.Avoiding(f.record, append(f.inputFiles(), args...)...); err != nil {
+					return err
+				}
+			}
+			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "" || f.html != "") {
+				return usage("--in, --out, --record and --html require a single FILE, not %d", len(args))
+			}
+			if len(args) > 1 && (f.pprof != "" || f.trace != "") {
+				return usage("--pprof and --trace require a single FILE, not %d", len(args))
+			}
+			if err := f.checkProfiles(args...); err != nil {
+				return err
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -75,7 +90,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{several: len(files) > 1, header: i == 0})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + besideOf(f.record, file)})
 	})
 }
 
@@ -102,8 +117,10 @@ func eachFile(c *cobra.Command, files []string, do func(i int, file string) erro
 
 // printing says how a report stands among others.
 type printing struct {
-	several bool // there are others
-	header  bool // this one has the CSV's first row
+	file    string // that the model was read from, "" for none
+	several bool   // there are others
+	header  bool   // this one has the CSV's first row
+	model   string // what a script's model line says it is
 }
 
 // run executes a program or a layer and prints the report.
@@ -122,6 +139,14 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 			return err
 		}
 	}
+	if err := f.writeProfiles(res, how.file); err != nil {
+		return err
+	}
+	if f.record != "" {
+		if err := recordRun(f.record, res, how.model); err != nil {
+			return err
+		}
+	}
 	doc := res.RunDocument()
 	if f.constants {
 		doc.Constants = res.Constants()
@@ -136,6 +161,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	}
 	if err != nil {
 		return err
+	}
+	if f.html != "" {
+		if err := f.writeRunPage(res, doc, how.file); err != nil {
+			return err
+		}
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
 		return inFile(filepath.Base(m.Name()), fmt.Errorf("device fault: %v", faults[0]))

@@ -18,6 +18,8 @@ import (
 var schemaSections = map[string]reflect.Type{
 	"`run`, `layer`": reflect.TypeFor[anesim.RunDocument](),
 	"`model`":        reflect.TypeFor[anesim.NetworkDocument](),
+	"`explain`":      reflect.TypeFor[anesim.Explanation](),
+	"`paper`":        reflect.TypeFor[anesim.PaperDocument](),
 	"`load`":         reflect.TypeFor[anesim.LoadDocument](),
 	"`dump`":         reflect.TypeFor[jsonDump](),
 	"`accuracy`":     reflect.TypeFor[jsonAccuracy](),
@@ -155,6 +157,8 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 			{"layer", "conv", "cin=16", "cout=16", "h=8", "w=8", "k=3", "stride=2", "pad=1"},
 		},
 		"`model`":    {{"model", net, "--values", "--emit", filepath.Join(t.TempDir(), "net.hwx")}, {"model", net, "--gate-tiles", "0-31"}, {"model", net, "--compute", "all"}},
+		"`explain`":  {{"explain", net}, {"explain", example(t, "add")}, {"explain", "--layer", "softmax c=64 h=8 w=8"}},
+		"`paper`":    {{"paper"}},
 		"`load`":     {{"load", filepath.Join("..", "..", "examples", "load.yaml")}},
 		"`dump`":     {{"dump", example(t, "identity")}, {"dump", example(t, "add")}, {"dump", writeFile(t, "captured.regs", []byte(capture))}},
 		"`accuracy`": {{"accuracy"}},

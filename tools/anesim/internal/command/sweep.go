@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,6 +20,7 @@ type sweepFlags struct {
 	runFlags
 	resume  string
 	shard   string
+	pareto  string
 	workers int
 }
 
@@ -32,7 +32,7 @@ func sweepCommand() *cobra.Command {
 		Long: `Sweep times every combination of values: of a layer's keys (anesim layer -h), of register
 fields of a program in FILE, or both. Values are not computed. The points run on all
 processors; the rows come in the grid's order, the last key changing fastest, then the
---set fields.
+--set fields. A key like chip.Clock varies a constant of the chip (anesim chip lists them).
 
 Values are joined by commas; each is a word or a range:
 
@@ -40,33 +40,43 @@ Values are joined by commas; each is a word or a range:
   1..5           1 2 3 4 5
   16..64+16      16 32 48 64
   64..512*2      64 128 256 512
+  1e9..2e9+0.5e9 1e9 1.5e9 2e9, of a chip's constant alone
 
 A layer that is refused and a point where the device faults are rows too, with the
 reason in the last column. --resume FILE writes to FILE and goes on behind the last
-complete row in it; --shard 2/8 takes points 2, 10, 18, ... of the grid.`,
+complete row in it; --shard 2/8 takes points 2, 10, 18, ... of the grid, and anesim sweep
+merge puts the shards' files together again. --pareto time,energy prints only the points
+that no other is better than in both, once all are timed; a goal is time, energy, dma or
+a chip. key, and less of it is better.`,
 		Example: `  anesim sweep conv cin=64,128,256 h=14,28 w=14,28 cout=64..512*2 k=1,3 pad=same
-  anesim sweep add.hwx --set PE.Cfg.OpMode=0..3`,
+  anesim sweep add.hwx --set PE.Cfg.OpMode=0..3
+  anesim sweep conv cin=64 h=56 w=56 cout=64 k=3 chip.ReadRate=20e9..60e9+10e9 --pareto time,chip.ReadRate`,
 		ValidArgsFunction: operationWords,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init")
+	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
 	s.StringVar(&f.shard, "shard", "", "the `I/N` part of the points")
+	s.StringVar(&f.pareto, "pareto", "", "print the Pareto front over these `GOALS`")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "points at a time")
 	completeFlags(c)
+	c.AddCommand(mergeCommand())
 	return c
 }
+
+// maxWorkers bounds the points at a time: more than any machine has processors.
+const maxWorkers = 1 << 12
 
 // A sweep is a grid over layers or a program.
 type sweep struct {
 	program *anesim.Model // nil of an operation
 	name    string        // of the operation or file
-	keys    int           // axes that are keys of the layer; the rest are register fields
+	keys    int           // axes that are keys of the layer or the chip; the rest are register fields
 	grid    grid
 	options anesim.Options
 }
@@ -80,8 +90,17 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.workers < 1 {
-		return usage("--workers %d: must be 1 or more", f.workers)
+	if f.workers < 1 || f.workers > maxWorkers {
+		return usage("--workers %d: must be between 1 and %d", f.workers, maxWorkers)
+	}
+	var best *front
+	if f.pareto != "" {
+		if f.resume != "" {
+			return usage("--pareto and --resume are mutually exclusive: a front is known once all points are timed")
+		}
+		if best, err = s.front(f.pareto); err != nil {
+			return err
+		}
 	}
 	total, err := s.grid.points()
 	if err != nil {
@@ -92,29 +111,55 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	}
 	out := &sweepOutput{w: stdout, header: s.header()}
 	if f.resume != "" {
-		file, err := os.OpenFile(f.resume, os.O_RDWR|os.O_CREATE, 0o644)
+		file, err := openRows(f.resume)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		if err := out.resume(file, func(row int) []string { return s.label(part.point(row)) }); err != nil {
+		if err := out.resume(file, part.points(total), func(row int) []string { return s.label(part.point(row)) }); err != nil {
 			return inFile(f.resume, err)
 		}
 	}
 	n := part.points(total)
-	if out.rows > n {
-		return inFile(f.resume, errors.New("it has more rows than the grid"))
-	}
 	m := newMeter(stderr)
 	m.start(n, s.name)
 	defer m.end()
 	m.add(out.rows)
-	return inOrder(out.rows, n, f.workers,
-		func(k int) []string { return s.row(part.point(k)) },
+	timers := make([]*pointTimer, min(f.workers, max(1, n-out.rows)))
+	for i := range timers {
+		if timers[i], err = s.timer(); err != nil {
+			return err
+		}
+	}
+	var rows [][]string // of the page
+	err = inOrder(out.rows, n, len(timers),
+		func(worker, k int) []string { return timers[worker].row(part.point(k)) },
 		func(row []string) error {
 			m.add(1)
+			if f.html != "" {
+				rows = append(rows, row)
+			}
+			if best != nil {
+				best.add(row)
+				return nil
+			}
 			return out.write(row)
 		})
+	if err != nil {
+		return err
+	}
+	if best != nil {
+		m.end()
+		for _, p := range best.points {
+			if err := out.write(p.row); err != nil {
+				return err
+			}
+		}
+	}
+	if f.html == "" {
+		return nil
+	}
+	return f.writePage(s, rows)
 }
 
 // sweep reads the command line.
@@ -134,8 +179,10 @@ func (f *sweepFlags) sweep(args []string) (*sweep, error) {
 		if s.program, err = sweepFile(s.name); err != nil {
 			return nil, err
 		}
-		if len(args) > 1 {
-			return nil, usage("%s: a program has no keys; --set gives register values", args[1])
+		for _, word := range args[1:] {
+			if !strings.HasPrefix(word, chipKey) {
+				return nil, usage("%s: a program has no keys; --set gives register values", word)
+			}
 		}
 	}
 	for i, word := range slices.Concat(args[1:], fields) {
@@ -175,26 +222,17 @@ func sweepFile(name string) (*anesim.Model, error) {
 
 // try looks at the first point, so that mistakes in keys and fields end the command.
 func (s *sweep) try() error {
+	t, err := s.timer()
+	if err != nil {
+		return err
+	}
 	values := s.grid.at(0)
-	var o anesim.Options
-	if err := s.override(&o, values); err != nil {
+	if err := t.set(values); err != nil {
 		return &usageError{err}
 	}
-	_, err := s.model(values)
+	_, err = s.model(values)
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &usageError{err}
-	}
-	return nil
-}
-
-// override adds the point's register values to the options.
-func (s *sweep) override(o *anesim.Options, values []string) error {
-	for i := s.keys; i < len(s.grid); i++ {
-		v, err := anesim.ParseOverride(s.grid[i].name + "=" + values[i])
-		if err != nil {
-			return err
-		}
-		o.Overrides = append(o.Overrides, v)
 	}
 	return nil
 }
@@ -204,24 +242,77 @@ func (s *sweep) model(values []string) (*anesim.Model, error) {
 	if s.program != nil {
 		return s.program, nil
 	}
-	var keys []string
+	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
-		keys = append(keys, s.grid[i].name+"="+values[i])
+		if name := s.grid[i].name; !strings.HasPrefix(name, chipKey) {
+			keys = append(keys, name+"="+values[i])
+		}
 	}
 	return anesim.Layer(s.name, keys...)
 }
 
-// time runs a point.
-func (s *sweep) time(values []string) (*anesim.Result, error) {
-	o := s.options
-	if err := s.override(&o, values); err != nil {
-		return nil, err
-	}
-	m, err := s.model(values)
+// A pointTimer times points of a sweep one after the other.
+type pointTimer struct {
+	*sweep
+	engine *anesim.Timer
+	chip   bool // some axis is a constant of the chip
+}
+
+func (s *sweep) timer() (*pointTimer, error) {
+	t, err := anesim.NewTimer(s.options)
 	if err != nil {
 		return nil, err
 	}
-	return m.Run(context.Background(), o)
+	chip := slices.ContainsFunc(s.grid, func(a axis) bool { return strings.HasPrefix(a.name, chipKey) })
+	return &pointTimer{s, t, chip}, nil
+}
+
+// set gives the engine the point's constants and register values.
+func (t *pointTimer) set(values []string) error {
+	if t.chip {
+		c := t.options.Chip
+		for i := range t.keys {
+			name, ok := strings.CutPrefix(t.grid[i].name, chipKey)
+			if !ok {
+				continue
+			}
+			v, err := strconv.ParseFloat(values[i], 64)
+			if err != nil {
+				return fmt.Errorf("%s=%s: not a number", t.grid[i].name, values[i])
+			}
+			if err := anesim.SetConstant(&c, name, v); err != nil {
+				return err
+			}
+		}
+		if err := t.engine.Chip(c); err != nil {
+			return err
+		}
+	}
+	if t.keys == len(t.grid) {
+		return nil
+	}
+	list := make([]anesim.Override, 0, len(t.grid)-t.keys)
+	for i := t.keys; i < len(t.grid); i++ {
+		v, err := anesim.ParseOverride(t.grid[i].name + "=" + values[i])
+		if err != nil {
+			return err
+		}
+		list = append(list, v)
+	}
+	t.engine.Override(list)
+	return nil
+}
+
+// time runs a point.
+func (t *pointTimer) time(values []string) (*anesim.Report, error) {
+	if err := t.set(values); err != nil {
+		return nil, err
+	}
+	m, err := t.model(values)
+	if err != nil {
+		return nil, err
+	}
+	return t.engine.Time(context.Background(), m)
 }
 
 func (s *sweep) header() []string {
@@ -229,29 +320,35 @@ func (s *sweep) header() []string {
 	for _, a := range s.grid {
 		row = append(row, a.name)
 	}
-	return append(row, "descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "error")
+	return append(row, resultColumns[:]...)
+}
+
+// resultColumns are the columns behind those that say which point a row is.
+var resultColumns = [...]string{
+	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "error",
 }
 
 // label is the columns of a row that say which point it is.
 func (s *sweep) label(point int) []string {
-	return append([]string{strconv.Itoa(point), s.name}, s.grid.at(point)...)
+	row := make([]string, 2, 2+len(s.grid)+len(resultColumns))
+	row[0], row[1] = strconv.Itoa(point), s.name
+	return append(row, s.grid.at(point)...)
 }
 
 // row times a point.
-func (s *sweep) row(point int) []string {
-	row := s.label(point)
-	res, err := s.time(row[2:])
+func (t *pointTimer) row(point int) []string {
+	row := t.label(point)
+	r, err := t.time(row[2:])
 	if err != nil {
-		row = append(row, make([]string, 9)...)
+		row = append(row, make([]string, len(resultColumns)-1)...)
 		return append(row, escaped(err.Error()))
 	}
-	r := res.RunDocument()
 	fault := ""
-	if faults := res.Report.Faults; len(faults) > 0 {
-		fault = "device fault: " + faults[0].String()
+	if len(r.Faults) > 0 {
+		fault = "device fault: " + r.Faults[0].String()
 	}
-	a, t := res.Causes(), &r.Total
-	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(t.Cycles, 10), a.Bound(),
-		strconv.FormatUint(t.DMABytes, 10), number(t.TimeNs), number(t.EnergyNJ), number(t.DispatchNJ),
-		strconv.FormatUint(t.MACs, 10), number(t.TFLOPS), escaped(fault))
+	a := r.Accounting()
+	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
+		strconv.FormatUint(r.DMA.Total(), 10), number(r.Time), number(r.Energy), number(r.Dispatch),
+		strconv.FormatUint(r.MACs, 10), number(anesim.RatesOf(r).TFLOPS), escaped(fault))
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,10 @@ func parseAxis(s string) (axis, error) {
 	}
 	a := axis{name: name}
 	for item := range strings.SplitSeq(list, ",") {
+		expand := expand
+		if strings.HasPrefix(name, chipKey) {
+			expand = expandReal
+		}
 		values, err := expand(item)
 		if err != nil {
 			return axis{}, usage("%s: %v", name, err)
@@ -82,6 +87,61 @@ func expand(item string) ([]string, error) {
 	return values, nil
 }
 
+// expandReal is expand of real numbers, with every number as it is printed shortest.
+func expandReal(item string) ([]string, error) {
+	number := func(s string) (float64, error) {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+			return 0, fmt.Errorf("%q is not a number", s)
+		}
+		return v, nil
+	}
+	text := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	first, rest, ok := strings.Cut(item, "..")
+	from, err := number(first)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return []string{text(from)}, nil
+	}
+	// A plus or a minus behind an e is the exponent's.
+	cut := -1
+	for i := range rest {
+		if rest[i] == '*' || rest[i] == '+' && i > 0 && rest[i-1] != 'e' && rest[i-1] != 'E' {
+			cut = i
+			break
+		}
+	}
+	if cut < 0 {
+		return nil, fmt.Errorf("%q: a range of real numbers requires a step, FROM..TO+STEP or FROM..TO*FACTOR", item)
+	}
+	to, err := number(rest[:cut])
+	if err != nil {
+		return nil, err
+	}
+	by, err := number(rest[cut+1:])
+	if err != nil {
+		return nil, err
+	}
+	times := rest[cut] == '*'
+	if from > to || times && (by <= 1 || from <= 0) || !times && by <= 0 {
+		return nil, fmt.Errorf("%q: the range does not get to its end", item)
+	}
+	var values []string
+	for i := 0; len(values) <= maxValues; i++ {
+		v := from + float64(float64(i)*by)
+		if times {
+			v = from * math.Pow(by, float64(i))
+		}
+		if v > to {
+			break
+		}
+		values = append(values, text(v))
+	}
+	return values, nil
+}
+
 // rangeNumber reads an integer, hexadecimal with 0x, small enough that products of two
 // are exact.
 func rangeNumber(s string) (int, error) {
@@ -125,6 +185,9 @@ func parseShard(s string) (shard, error) {
 	first, second, _ := strings.Cut(s, "/")
 	i, err1 := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
+	if err1 == nil && err2 == nil && n > maxPoints {
+		return shard{}, usage("--shard %q: more than %d parts", s, maxPoints)
+	}
 	if err1 != nil || err2 != nil || i < 1 || i > n {
 		return shard{}, usage("--shard %q: want I/N with I from 1 to N", s)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -15,7 +16,7 @@ import (
 //
 //	feed --> workers --> done flags
 //	   \--> queue, in order --> write
-func inOrder(first, n, workers int, compute func(i int) []string, write func([]string) error) error {
+func inOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error) error {
 	type item struct {
 		index int
 		row   []string
@@ -39,10 +40,10 @@ func inOrder(first, n, workers int, compute func(i int) []string, write func([]s
 			}
 		}
 	}()
-	for range workers {
+	for worker := range workers {
 		go func() {
 			for x := range work {
-				x.row = compute(x.index)
+				x.row = compute(worker, x.index)
 				close(x.done)
 			}
 		}()
@@ -85,24 +86,71 @@ func csvLine(row []string) []byte {
 	return b.Bytes()
 }
 
+// openRows opens a file of rows to go on with. It is made where there is none.
+func openRows(name string) (*os.File, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, inFile(name, errors.New("is not a regular file"))
+	}
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+}
+
+// maxRow bounds a line of a file of rows: as many columns as axes fit a command line.
+const maxRow = 1 << 20
+
+// A rowReader reads a file of rows, a line each, and remembers where the last complete one
+// ends.
+type rowReader struct {
+	r    *bufio.Reader
+	line []byte // the last one, with the newline that ends it
+	end  int64
+}
+
+func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
+
+// next reads a row. io.EOF is the end, io.ErrUnexpectedEOF one behind the start of a row.
+func (r *rowReader) next() ([]string, error) {
+	r.line = r.line[:0]
+	for {
+		part, err := r.r.ReadSlice('\n')
+		r.line = append(r.line, part...)
+		switch {
+		case len(r.line) > maxRow:
+			return nil, fmt.Errorf("a line of more than %d bytes", maxRow)
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(r.line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		}
+		break
+	}
+	r.end += int64(len(r.line))
+	return csv.NewReader(bytes.NewReader(r.line)).Read()
+}
+
 // resume makes the output go on behind the last complete row of a file, whose rows must
-// be those that label says.
-func (o *sweepOutput) resume(f *os.File, label func(row int) []string) error {
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return err
-	}
-	// What stands behind the last complete row is the start of one, where the file is ours.
-	whole := data[:bytes.LastIndexByte(data, '\n')+1]
-	if len(whole) == 0 && !bytes.HasPrefix(csvLine(o.header), data) {
-		return errors.New("it is not the output of a sweep; choose another file")
-	}
-	data = whole
-	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-	if err != nil {
-		return err
-	}
-	for i, row := range rows {
+// be those that label says, no more than most.
+func (o *sweepOutput) resume(f *os.File, most int, label func(row int) []string) error {
+	r := newRowReader(f)
+	for i := 0; ; i++ {
+		row, err := r.next()
+		if err == io.EOF {
+			break
+		}
+		if err == io.ErrUnexpectedEOF {
+			// What stands behind the last complete row is the start of one, where the file is ours.
+			if i == 0 && !bytes.HasPrefix(csvLine(o.header), r.line) {
+				return errors.New("it is not the output of a sweep; choose another file")
+			}
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if i > most {
+			return errors.New("it has more rows than the grid")
+		}
 		want := o.header
 		if i > 0 {
 			want = label(i - 1)
@@ -110,13 +158,12 @@ func (o *sweepOutput) resume(f *os.File, label func(row int) []string) error {
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d is of another sweep", i+1)
 		}
+		o.begun, o.rows = true, i
 	}
-	o.begun = len(rows) > 0
-	o.rows = max(0, len(rows)-1)
-	if err := f.Truncate(int64(len(data))); err != nil {
+	if err := f.Truncate(r.end); err != nil {
 		return err
 	}
-	_, err = f.Seek(0, io.SeekEnd)
+	_, err := f.Seek(r.end, io.SeekStart)
 	o.w = f
 	return err
 }

@@ -1,0 +1,102 @@
+package firmware
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"anesim/hw/clock"
+)
+
+// The statistics buffer that the firmware writes when a call completes (decompiled).
+const (
+	StatisticsHeaderBytes = 0x28
+	StatisticsRecordBytes = 0x20
+
+	statisticsMagic = 0x0101
+)
+
+// Statistics is what the buffer holds. The documents place the magic, the timing at +4,
+// words at +0xc and +0x18, a counter at +0x1c and the bytes of the records at +0x24; what
+// the two words are, and all within a record, is this project's (assumed).
+type Statistics struct {
+	Time    clock.Nanoseconds  // +4, eight bytes, in whole nanoseconds
+	Program uint32             // +0xc
+	Faults  uint32             // +0x18
+	Calls   uint32             // +0x1c: of the program so far, this one among them
+	Records []StatisticsRecord // of the engine's units
+}
+
+// A StatisticsRecord is what one unit did in a call.
+type StatisticsRecord struct {
+	Unit    uint32 // +0
+	Busy    uint64 // +8, cycles
+	Stalled uint64 // +0x10, cycles
+	Bytes   uint64 // +0x18, in and out of it
+}
+
+// The units of records.
+const (
+	UnitNE uint32 = iota
+	UnitL2
+	UnitPlanar
+	UnitDMA
+)
+
+// Append encodes the statistics after dst, in at most size bytes: records that do not fit
+// are left out, and a header that does not fit writes nothing.
+func (s *Statistics) Append(dst []byte, size uint64) []byte {
+	if size < StatisticsHeaderBytes {
+		return dst
+	}
+	n := min(uint64(len(s.Records)), (size-StatisticsHeaderBytes)/StatisticsRecordBytes)
+	le := binary.LittleEndian
+	b := make([]byte, StatisticsHeaderBytes+n*StatisticsRecordBytes)
+	le.PutUint32(b, statisticsMagic)
+	le.PutUint64(b[4:], uint64(s.Time))
+	le.PutUint32(b[0xc:], s.Program)
+	le.PutUint32(b[0x18:], s.Faults)
+	le.PutUint32(b[0x1c:], s.Calls)
+	le.PutUint32(b[0x24:], uint32(n*StatisticsRecordBytes))
+	for i, r := range s.Records[:n] {
+		at := b[StatisticsHeaderBytes+i*StatisticsRecordBytes:]
+		le.PutUint32(at, r.Unit)
+		le.PutUint64(at[8:], r.Busy)
+		le.PutUint64(at[0x10:], r.Stalled)
+		le.PutUint64(at[0x18:], r.Bytes)
+	}
+	return append(dst, b...)
+}
+
+// A StatisticsError is a buffer that holds no statistics.
+type StatisticsError struct {
+	Off  int
+	What string
+}
+
+func (e *StatisticsError) Error() string {
+	return fmt.Sprintf("statistics, byte %#x: %s", e.Off, e.What)
+}
+
+// ReadStatistics decodes a buffer; what stands behind the records is left alone. Errors are
+// a *StatisticsError.
+func ReadStatistics(b []byte) (*Statistics, error) {
+	if len(b) < StatisticsHeaderBytes {
+		return nil, &StatisticsError{len(b), fmt.Sprintf("%d bytes, the header has %d", len(b), StatisticsHeaderBytes)}
+	}
+	le := binary.LittleEndian
+	if v := le.Uint32(b); v != statisticsMagic {
+		return nil, &StatisticsError{0, fmt.Sprintf("magic %#x, want %#x", v, statisticsMagic)}
+	}
+	bytes := le.Uint32(b[0x24:])
+	if rest := b[StatisticsHeaderBytes:]; uint64(bytes) > uint64(len(rest)) || bytes%StatisticsRecordBytes != 0 {
+		return nil, &StatisticsError{0x24, fmt.Sprintf("%d bytes of records of %d; %d bytes follow", bytes, StatisticsRecordBytes, len(rest))}
+	}
+	s := &Statistics{
+		Time: clock.Nanoseconds(le.Uint64(b[4:])), Program: le.Uint32(b[0xc:]), Faults: le.Uint32(b[0x18:]), Calls: le.Uint32(b[0x1c:]),
+	}
+	for at := StatisticsHeaderBytes; at < StatisticsHeaderBytes+int(bytes); at += StatisticsRecordBytes {
+		r := b[at:]
+		s.Records = append(s.Records, StatisticsRecord{le.Uint32(r), le.Uint64(r[8:]), le.Uint64(r[0x10:]), le.Uint64(r[0x18:])})
+	}
+	return s, nil
+}

@@ -1,0 +1,353 @@
+package anesim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"anesim/firmware/queue"
+	"anesim/hw/clock"
+	"anesim/loader/lower"
+)
+
+// sharedPrograms are programs that share an engine in the tests: the vendor's examples,
+// and layers of several descriptors.
+func sharedPrograms(t *testing.T) []*Model {
+	t.Helper()
+	var list []*Model
+	for _, name := range []string{"identity", "add"} {
+		b, err := lower.Example(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Read(name+".hwx", strings.NewReader(string(b)), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, m)
+	}
+	for _, words := range []string{
+		"softmax c=48 h=1 w=40", "conv cin=24 h=9 w=9 cout=40 k=3 pad=same", "linear m=1 k=96 n=64", "layernorm c=64 h=1 w=8", "matmul m=8 k=32 n=16",
+	} {
+		f := strings.Fields(words)
+		m, err := Layer(f[0], f[1:]...)
+		if err != nil {
+			t.Logf("%s: %v", words, err)
+			continue
+		}
+		list = append(list, m)
+	}
+	return append(list, yamlModel(t, residual), yamlModel(t, observed))
+}
+
+// yamlModel is a network of a text.
+func yamlModel(t *testing.T, text string) *Model {
+	t.Helper()
+	m, err := Read("net.yaml", strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// checksums are those of a result's outputs, by port.
+func checksums(r *Result) string {
+	var b strings.Builder
+	for _, o := range r.Outputs {
+		fmt.Fprintf(&b, "%s %s\n", o.Port.Name, Checksum(o.Data))
+	}
+	return b.String()
+}
+
+// A shared is a program with what it does with the engine to itself.
+type shared struct {
+	*Loaded
+	model   *Model
+	alone   string
+	cycles  uint64
+	longest clock.Nanoseconds // run of descriptors
+	runs    int
+}
+
+// loadShared loads programs into a session and runs each alone.
+func loadShared(t *testing.T, s *Session, models []*Model) []shared {
+	t.Helper()
+	var list []shared
+	for _, m := range models {
+		l, err := s.Load(t.Context(), m)
+		if err != nil {
+			t.Fatalf("%s: %v", m.Name(), err)
+		}
+		res, err := l.Call(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", m.Name(), err)
+		}
+		x := shared{Loaded: l, model: m, alone: checksums(res), cycles: uint64(res.Report.Cycles)}
+		if x.alone == "" {
+			t.Fatalf("%s left nothing", m.Name())
+		}
+		c, err := l.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for more := true; more; x.runs++ {
+			var took clock.Nanoseconds
+			took, more = c.Run()
+			x.longest = max(x.longest, took)
+		}
+		stepped, err := c.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if checksums(stepped) != x.alone || uint64(stepped.Report.Cycles) != x.cycles || stepped.Report.Energy != res.Report.Energy {
+			t.Errorf("%s: run by run it is another program: %d cycles, %d at once", m.Name(), stepped.Report.Cycles, x.cycles)
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// Wherever a run of descriptors ends, what the L2 holds may be overwritten: the values stay.
+func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
+	models := sharedPrograms(t)
+	if files, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx")); len(files) > 0 {
+		for _, file := range programs(t) {
+			m, err := Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			models = append(models, m)
+		}
+	}
+	ends := 0
+	for _, m := range models {
+		s, err := NewSession(Options{Values: true, Budget: 1 << 24})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.Load(t.Context(), m)
+		if err != nil {
+			t.Fatalf("%s: %v", m.Name(), err)
+		}
+		res, err := l.Call(t.Context())
+		if err != nil || len(res.Outputs) == 0 {
+			continue // no values to compare
+		}
+		c, err := l.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, more := c.Run(); more; _, more = c.Run() {
+			ends++
+			c.engine.SwitchOut()
+		}
+		again, err := c.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := checksums(again), checksums(res); got != want {
+			t.Errorf("%s: %s, without a switch %s", m.Name(), got, want)
+		}
+	}
+	t.Logf("%d models, %d ends of runs within them", len(models), ends)
+	if ends == 0 {
+		t.Error("no run ends within a program")
+	}
+}
+
+// residual is a network with a branch, so that a tensor is live past other layers.
+const residual = `
+inputs: {x: {c: 16, h: 12, w: 12}}
+layers:
+  - {name: a, op: conv, cout: 16, k: 3, pad: 1, act: relu, from: x}
+  - {name: b, op: conv, cout: 16, k: 1, from: a}
+  - {name: c, op: conv, cout: 16, k: 3, pad: 1, from: b}
+  - {name: d, op: add, from: [a, c]}
+  - {name: e, op: softmax, from: d}
+`
+
+// observed is a network whose tensors all leave it, so that its chain has several runs.
+const observed = `
+inputs: {x: {c: 16, h: 12, w: 12}}
+layers:
+  - {name: a, op: conv, cout: 16, k: 3, pad: 1, act: relu, from: x}
+  - {name: b, op: conv, cout: 24, k: 1, from: a}
+  - {name: c, op: conv, cout: 16, k: 3, pad: 1, from: b}
+  - {name: d, op: add, from: [a, c]}
+outputs: [a, b, c, d]
+`
+
+// Programs that share the engine at different priorities, preempted wherever a run of
+// descriptors ends, leave the values that each leaves alone; what a call of the highest
+// priority waits for is at most the longest run of the others.
+func TestInterleavedProgramsKeepTheirValues(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 3, 4, 5, 6, 7, 8} {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			if interleave(t, seed, sharedPrograms(t), 40) == 0 {
+				t.Error("nothing was preempted")
+			}
+		})
+	}
+}
+
+// The same of pairs of real programs.
+func TestInterleavedRealPrograms(t *testing.T) {
+	files := programs(t)
+	rounds := 12
+	if testing.Short() {
+		rounds = 2
+	}
+	r := rand.New(rand.NewPCG(77, 1))
+	preempted := 0
+	for done := range rounds {
+		var pair []*Model
+		for len(pair) < 2 {
+			m, err := Open(files[r.IntN(len(files))])
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := m.Run(t.Context(), Options{Values: true, Budget: 1 << 24})
+			if err != nil || len(res.Outputs) == 0 || len(res.Report.Faults) > 0 {
+				continue
+			}
+			if runs, err := res.Programs[0].runTimes(); err != nil || len(pair) == 0 && len(runs) < 2 {
+				continue // the one that is preempted has several runs
+			}
+			pair = append(pair, m)
+		}
+		slices.Reverse(pair)
+		preempted += interleave(t, uint64(100+done), pair, 12)
+	}
+	if preempted == 0 {
+		t.Error("nothing was preempted")
+	}
+}
+
+func interleave(t *testing.T, seed uint64, models []*Model, calls int) (preempted int) {
+	r := rand.New(rand.NewPCG(seed, 9))
+	s, err := NewSession(Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := loadShared(t, s, models)
+	sched := queue.New()
+	if err := sched.Start(); err != nil {
+		t.Fatal(err)
+	}
+	type asked struct {
+		call *Call
+		who  *shared
+		at   clock.Nanoseconds
+		top  bool
+	}
+	open := map[queue.ID]*asked{}
+	longest := clock.Nanoseconds(0)
+	for _, x := range list {
+		longest = max(longest, x.longest)
+	}
+	switched := 0
+	sched.Observe = func(e queue.Event) {
+		a := open[e.ID]
+		switch e.Kind {
+		case queue.Started:
+			// A run that is preempted waits for its results to land, at most as long as it
+			// would at the end of its chain: that is in the longest run's time.
+			if wait := e.At - a.at; a.top && wait > longest {
+				t.Errorf("seed %d: %s waited %v; the longest run takes %v", seed, a.who.model.Name(), wait, longest)
+			}
+		case queue.SwitchedIn:
+			switched++
+		}
+	}
+	finished := func() {
+		for id, a := range open {
+			if !a.call.over {
+				continue
+			}
+			delete(open, id)
+			res, err := a.call.Result()
+			if err != nil {
+				t.Fatalf("seed %d: %s: %v", seed, a.who.model.Name(), err)
+			}
+			if got := checksums(res); got != a.who.alone {
+				t.Errorf("seed %d: %s left\n%salone it leaves\n%s", seed, a.who.model.Name(), got, a.who.alone)
+			}
+		}
+	}
+	for n := 0; n < calls || sched.Waiting() > 0; {
+		if n < calls && (sched.Waiting() == 0 || r.IntN(2) == 0) {
+			k := r.IntN(len(list))
+			if c, err := list[k].Start(t.Context()); err == nil {
+				n++
+				// The first program is the most urgent, the last ones have several runs.
+				id, err := sched.Submit(queue.Request{Priority: queue.Priority(min(7, k)), Network: 1, Work: c})
+				if err != nil {
+					t.Fatal(err)
+				}
+				open[id] = &asked{c, &list[k], sched.Now(), k == 0}
+				continue
+			}
+		}
+		if _, err := sched.Step(); err != nil {
+			t.Fatal(err)
+		}
+		finished()
+	}
+	if len(open) > 0 {
+		t.Errorf("%d calls have not ended", len(open))
+	}
+	if st := sched.Stats(); st.Finished != uint64(calls) {
+		t.Errorf("%+v", st)
+	}
+	t.Logf("seed %d: %d calls, preempted %d times", seed, calls, switched)
+	return switched
+}
+
+// A call ends once, is refused beside another, and leaves nothing behind once aborted.
+func TestCallsUnderWay(t *testing.T) {
+	s := values(t)
+	l, err := s.Load(t.Context(), yamlModel(t, observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := checksums(call(t, l))
+	c, err := l.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Result(); err != ErrOutstanding {
+		t.Errorf("a result before the end: %v", err)
+	}
+	if _, err := l.Start(t.Context()); err != ErrOutstanding {
+		t.Errorf("a second call: %v", err)
+	}
+	if _, err := l.Call(t.Context()); err != ErrOutstanding {
+		t.Errorf("a call at once: %v", err)
+	}
+	if _, more := c.Run(); !more {
+		t.Fatal("the program has one run")
+	}
+	c.Abort()
+	if _, more := c.Run(); more {
+		t.Error("an aborted call goes on")
+	}
+	if _, err := c.Result(); err != ErrAborted {
+		t.Errorf("an aborted call's result: %v", err)
+	}
+	if got := checksums(call(t, l)); got != want {
+		t.Errorf("after an abort:\n%s, before\n%s", got, want)
+	}
+	if c, err = l.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.Unload()
+	if _, err := c.Result(); err != ErrAborted {
+		t.Errorf("the call of an unloaded program: %v", err)
+	}
+	if !slices.Equal(s.spans, nil) {
+		t.Errorf("memory is taken: %v", s.spans)
+	}
+}

@@ -1,0 +1,95 @@
+package lower_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	. "anesim/loader/lower"
+)
+
+// The compiler takes two tasks for a product with constants at 1, 8, 64 and 128 rows and
+// three at 16 and 32, in blocks of eight pixels, with a patch as high as the block.
+func TestProductOfFewRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 32))
+	for rows, want := range map[int]int{1: 2, 8: 2, 16: 3, 17: 2, 24: 3, 32: 3, 64: 2, 128: 2} {
+		for _, bias := range []bool{false, true} {
+			k, n := 1+r.IntN(300), 1+r.IntN(300)
+			l := Product(rows, k, n, Constant)
+			l.Bias = bias
+			if r.IntN(2) == 0 {
+				l.Activation = ReLU
+			}
+			w := Weights{Filter: halves(r, k*n)}
+			if bias {
+				w.Bias = halves(r, n)
+			}
+			c, err := Compile(l, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Tasks != want {
+				t.Errorf("%dx%d by %dx%d: %d tasks, want %d", rows, k, k, n, c.Tasks, want)
+			}
+			x := halves(r, rows*k)
+			got, err := run(l, w, map[string][]float16.Float16{"x": x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, y := range got {
+				sum, size := 0.0, 0.0
+				if bias {
+					sum = float64(w.Bias[i%n].Float32())
+					size = math.Abs(sum)
+				}
+				for j := range k {
+					p := float64(x[i/n*k+j].Float32()) * float64(w.Filter[j*n+i%n].Float32())
+					sum, size = sum+p, size+math.Abs(p)
+				}
+				if l.Activation == ReLU {
+					sum = max(0, sum)
+				}
+				if math.Abs(float64(y.Float32())-sum) > 0x1p-10*math.Abs(sum)+0x1p-15*size+0x1p-24 {
+					t.Fatalf("%+v: element %d is %v, want %v", l, i, y, sum)
+				}
+			}
+		}
+	}
+}
+
+func TestProductBlocks(t *testing.T) {
+	for rows, patch := range map[int]uint32{16: 1, 32: 2} {
+		c, err := Compile(Product(rows, 256, 256, Constant), Weights{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := taskAt(t, c, 1)
+		cfg, in := g.Common.Cfg, g.InShape()
+		if in.Width != 8 || in.Height != rows/8 || cfg.SmallSourceMode() || cfg.ShPref() != patch || cfg.ShMin() != patch || cfg.ShMax() != patch {
+			t.Errorf("%d rows: %dx%d, Cfg %#x; want blocks of 8, patch %d", rows, in.Height, in.Width, uint32(cfg), patch)
+		}
+	}
+}
+
+// taskAt are the registers of a program's task.
+func taskAt(t *testing.T, c *Lowered, index int) *regs.Groups {
+	t.Helper()
+	var bars regs.BARs
+	for i := range bars {
+		bars[i] = uint64(i+1) << 30
+	}
+	s := regs.Stream{Text: c.Text, FirstWords: c.FirstWords, BARs: bars}
+	for task, err := range s.Tasks(new(regs.File)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.Index == index {
+			return &task.Groups
+		}
+	}
+	t.Fatalf("no task %d", index)
+	return nil
+}

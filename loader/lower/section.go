@@ -1,0 +1,59 @@
+package lower
+
+// A section is the constants of a program in the making. Of a program that is only timed
+// it has the size and none of the bytes.
+type section struct {
+	data  []byte
+	bytes int
+	sizes bool // keeps no bytes
+}
+
+// add appends bytes and returns where they stand.
+func (s *section) add(b []byte) int {
+	at := s.bytes
+	s.bytes += len(b)
+	switch {
+	case s.sizes:
+	case s.data == nil:
+		s.data = b[:len(b):len(b)] // what follows is appended to a copy
+	default:
+		s.data = append(s.data, b...)
+	}
+	return at
+}
+
+// addKernel appends coefficients.
+func (s *section) addKernel(k *kernel) int {
+	if !s.sizes {
+		return s.add(k.data)
+	}
+	s.bytes += k.size()
+	return s.bytes - k.size()
+}
+
+// copy appends n bytes of another section.
+func (s *section) copy(from *section, at, n int) {
+	if s.sizes {
+		s.bytes += n
+		return
+	}
+	s.add(from.data[at : at+n])
+}
+
+// pad appends zeros up to a multiple of unit.
+func (s *section) pad(unit int) {
+	if n := roundUp(s.bytes, unit) - s.bytes; n > 0 {
+		s.zeros(n)
+	}
+}
+
+// zeros appends n zeros and returns them for the caller to fill in: bytes of nowhere in a
+// section that keeps none.
+func (s *section) zeros(n int) []byte {
+	s.bytes += n
+	if s.sizes {
+		return make([]byte, n)
+	}
+	s.data = append(s.data, make([]byte, n)...)
+	return s.data[len(s.data)-n:]
+}

@@ -1,0 +1,231 @@
+package anesim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"anesim/firmware/broker"
+	"anesim/firmware/driver"
+	"anesim/hw/clock"
+)
+
+// Every program gives the same values, cycles and energy by way of broker, driver, ring and
+// queue as it does directly, and the stages of its host sum to the host's floor.
+func TestProgramsByWayOfTheDriver(t *testing.T) {
+	models := sharedPrograms(t)
+	own := len(models)
+	if files, _ := sharedFiles(); len(files) > 0 {
+		for _, file := range files {
+			m, err := Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			models = append(models, m)
+		}
+	}
+	h, err := HostByName("macos-air")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, model := range models {
+		o := Options{Values: true, Seed: 5, Host: h, Budget: 1 << 24}
+		want, err := model.Run(t.Context(), o)
+		if err != nil {
+			t.Errorf("%s: %v", model.Name(), err)
+			continue
+		}
+		m, err := NewMachine(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ret := throughDriver(t, m, model)
+		if len(want.Report.Faults) > 0 {
+			if ret == driver.Success {
+				t.Errorf("%s: success; directly it faults", model.Name())
+			}
+			continue
+		}
+		if ret != driver.Success || got == nil {
+			t.Errorf("%s: %v", model.Name(), ret)
+			continue
+		}
+		compared++
+		if a, b := checksums(got), checksums(want); a != b {
+			t.Errorf("%s: values %s, directly %s", model.Name(), a, b)
+		}
+		if got.Report.Cycles != want.Report.Cycles || got.Report.Energy != want.Report.Energy || got.Causes() != want.Causes() {
+			t.Errorf("%s: %v cycles, %v; directly %v, %v", model.Name(), got.Report.Cycles, got.Report.Energy, want.Report.Cycles, want.Report.Energy)
+		}
+		if got.Wall() != want.Wall() {
+			t.Errorf("%s: wall time %v, directly %v", model.Name(), got.Wall(), want.Wall())
+		}
+		sum := clock.Nanoseconds(0)
+		for _, s := range h.Stages() {
+			sum += clock.Nanoseconds(1e3 * s.Time.Value)
+		}
+		if floor := clock.Nanoseconds(1e3 * h.Floor.Value); math.Abs(float64(sum-floor)) > 1e-6 || got.Host() < floor {
+			t.Errorf("%s: stages sum to %v, the floor is %v, the host takes %v", model.Name(), sum, floor, got.Host())
+		}
+		if l := m.Ledger(); !l.Balanced() || l.Refused+l.Dropped > 0 {
+			t.Errorf("%s: %+v", model.Name(), l)
+		}
+	}
+	t.Logf("%d programs, %d of them own", compared, own)
+}
+
+// throughDriver runs a model the whole way, and leaves the machine at rest.
+func throughDriver(t *testing.T, m *Machine, model *Model) (*Result, driver.Return) {
+	t.Helper()
+	address, err := m.Add("model", model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	play := func(line string) {
+		t.Helper()
+		p := &player{w: io.Discard, machine: m}
+		if _, err := p.step(strings.Fields(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	play("send control BOOT")
+	user, ret := m.Driver().NewUserClient(driver.Control, driver.Entitlements{driver.UserAccess}, false)
+	if ret != driver.Success {
+		t.Fatal(ret)
+	}
+	p := &player{w: io.Discard, machine: m, clients: map[string]*scriptClient{"c": {user: user}}}
+	for _, line := range []string{"call c ANE_DeviceOpen", "call c ANE_ProgramCreate model=model", "call c ANE_ProgramPrepare program=1"} {
+		if _, err := p.step(strings.Fields(line)); err != nil || p.outcome.names[0] != "Success" {
+			t.Fatalf("%s at %#x: %v %+v", line, address, err, p.outcome)
+		}
+	}
+	b, err := m.Broker().Connect("c", broker.Identity{}, broker.Unrestricted, broker.Default, broker.Allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ret, err = m.Ask(b, user, 1, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Result(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user.Close()
+	b.Disconnect()
+	if m.session.Used() != 0 || m.Driver().Clients() != 0 || m.Broker().Clients() != 0 {
+		t.Errorf("at rest %d bytes are used, %d and %d clients are there", m.session.Used(), m.Driver().Clients(), m.Broker().Clients())
+	}
+	return res, ret
+}
+
+func play(text string) (string, error) {
+	s, err := ReadMachineScript([]byte(text))
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	_, err = s.Play(context.Background(), &b, noFile)
+	return b.String(), err
+}
+
+// What a run sends can be played back, and expectations that do not hold are found.
+func TestRecordedRunsReplay(t *testing.T) {
+	for _, words := range []string{"add c=8 w=3", "softmax c=16 w=4", "conv cin=8 h=5 w=5 cout=8 k=3 pad=same"} {
+		f := strings.Fields(words)
+		m, err := Layer(f[0], f[1:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := m.Run(t.Context(), Options{Values: true, Seed: 9, Repeat: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var script strings.Builder
+		if err := res.WriteMachineScript(&script, "layer "+words); err != nil {
+			t.Fatal(err)
+		}
+		out, err := play(script.String())
+		if err != nil || !strings.Contains(out, "3 submitted, 3 finished") {
+			t.Errorf("%s: %v\n%s", words, err, out)
+		}
+		for old, changed := range map[string]string{"seed=9": "seed=8", "cycles 0 ": "cycles 0 1"} {
+			_, err := play(strings.Replace(script.String(), old, changed, 1))
+			var e *MachineScriptError
+			if !errors.As(err, &e) || !e.Expected {
+				t.Errorf("%s with %s: %v", words, changed, err)
+			}
+		}
+	}
+}
+
+func TestMachineScriptErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"send control":            "line 1: send takes 2 words or more",
+		"hold\n\nexpekt ok":       `line 3: "expekt" is no step; did you mean expect?`,
+		"hold\noption seed=1":     "line 2: options stand before all else",
+		"option sed=1\nhold":      `line 1: "sed": want chip, host, seed, values`,
+		"send ring BOOT":          `line 1: channel "ring": want control or execution`,
+		"send control BOOTS":      `line 1: command "BOOTS": want a name or a number`,
+		"call app ANE_DeviceOpen": "line 1: no client app",
+		"client a rights=nope":    `line 1: right "nope"`,
+		"model a layer relu q=1":  "line 1: relu: q: no such key",
+		"set 0 x 1":               "line 1: no program in slot 0",
+		"expect finished 1":       "line 1: finished: 0 requests, expected 1",
+		"send control BOOT x=1":   `line 1: "x": want priority`,
+		"model a file gone":       "line 1: file does not exist",
+		"client a kind=direct\nclient a\nclient b rights=user-access\nclient b": "line 4: client b is there already",
+	} {
+		_, err := play(text)
+		var e *MachineScriptError
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Random steps leave the ledger balanced and the memory accounted, and never panic.
+func FuzzMachineScript(f *testing.F) {
+	f.Add([]byte("model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nsend control CREATE_PROCESS program=0 process=0\nhold\nsend execution PROCEDURE_CALL program=0 process=0\nsend control UNLOAD_PROGRAM program=0\ndrain"))
+	f.Add([]byte("client a rights=user-access,broker qos=utility\ncall a 0\ncall a 3 model=\nask a program=1\nclose a\ncall a 0"))
+	f.Add([]byte("send control BOOT\nsend control RESET\nsend control PROCEDURE_CALL bytes=7\nsend 9 9"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			return
+		}
+		s, err := ReadMachineScript(data)
+		if err != nil {
+			return
+		}
+		for _, l := range s.lines {
+			if l.words[0] == "model" && len(l.words) > 3 && strings.Join(l.words[2:], " ") != "layer add c=4" {
+				return // a layer of any size takes any time
+			}
+		}
+		m, err := s.Play(t.Context(), io.Discard, noFile)
+		var e *MachineScriptError
+		if err != nil && !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+		if m == nil {
+			return
+		}
+		if l := m.Ledger(); !l.Balanced() {
+			t.Errorf("%+v", l)
+		}
+		if q := m.Queue().Stats(); q.Submitted != q.Finished+q.Aborted+uint64(m.Queue().Waiting()) {
+			t.Errorf("%+v", q)
+		}
+		used := uint64(0)
+		for _, slot := range m.Slots() {
+			used += m.Program(slot).bytes
+		}
+		if m.session.Used() != used {
+			t.Errorf("%d bytes are used, programs have %d", m.session.Used(), used)
+		}
+	})
+}

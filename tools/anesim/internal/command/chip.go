@@ -1,0 +1,75 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+)
+
+func chipCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "chip [NAME|FILE]",
+		Short: "Write a chip as a file, for chips of your own",
+		Long: `Chip prints a preset as YAML: every constant with its unit, what it rests on, where that
+is from, and the bounds that a value must keep. Change what you like and give the file to
+--chip of any command. Without an argument it lists the presets. Of a FILE it checks every
+constant and prints the chip as it was read.`,
+		Example: `  anesim chip
+  anesim chip m1 > my.yaml
+  anesim layer conv cin=64 h=56 w=56 cout=64 k=3 --chip my.yaml
+  anesim sweep conv cin=64,256 h=28 w=28 cout=64 k=3 chip.Clock=0.8e9,1.2e9 --chip my.yaml`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("%s takes one chip, not %d", c.CommandPath(), len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.FixedCompletions(anesim.ChipNames(), cobra.ShellCompDirectiveDefault),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(anesim.ChipNames(), "\n"))
+				return err
+			}
+			chip, err := readChip(args[0])
+			if err != nil {
+				return err
+			}
+			return anesim.WriteChip(c.OutOrStdout(), &chip)
+		},
+	}
+}
+
+// readChip is the chip that --chip names: a preset, or a file whose name has a dot or a
+// slash.
+func readChip(name string) (anesim.Chip, error) {
+	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(anesim.ChipNames(), name) {
+		c, err := anesim.ChipByName(name)
+		if err != nil {
+			return c, &usageError{err}
+		}
+		return c, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return anesim.Chip{}, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return anesim.Chip{}, inFile(name, errors.New("is a directory"))
+	}
+	c, err := anesim.ReadChip(f)
+	if err != nil {
+		return c, inFile(name, err)
+	}
+	return c, nil
+}
+
+// chipKey is what the name of an axis over a chip's constant starts with.
+const chipKey = "chip."

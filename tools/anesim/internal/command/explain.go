@@ -1,0 +1,176 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+)
+
+// explainFlags are the flags of explain.
+type explainFlags struct {
+	runFlags
+	layer    string
+	dim      string
+	inMemory bool
+	top      int
+}
+
+func explainCommand() *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "explain FILE",
+		Short: "What bounds a program, a network or a layer, and what makes it faster",
+		Long: `Explain runs a compiled program, a network or a layer, says what bounds each descriptor or
+layer and by how much, and tries changes: it runs each, and prints those that take less
+time, what gains most first, with the command that shows the gain and what the change
+costs elsewhere. Changes are ones that a user can make:
+
+  layers     pixels in a row or a column, height and width exchanged, softmax, norms and
+             reductions along another axis, channels filled up to multiples of 16, a batch
+             as groups, a product as a 1x1 convolution or with its sides exchanged
+  networks   those of the layers that take most (--top), and tensors in the L2 or memory
+  programs   register fields that a compiler chooses (--set), on all descriptors at once;
+             those that change the values that come out are left out
+
+A layer of a network is tried by itself, with its tensors in memory: what it gains within
+the network may be less, and is more with the number of layers that are the same.`,
+		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
+  anesim explain model.hwx --json
+  anesim explain --layer "softmax c=64 h=8 w=8"`,
+		ValidArgsFunction: networkFiles,
+		RunE:              f.run,
+	}
+	s := c.Flags()
+	f.registerOnly(s, "chip", "gate-tiles", "seed", "json")
+	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, and no file")
+	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
+	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
+	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
+	completeFlags(c)
+	return c
+}
+
+func (f *explainFlags) run(c *cobra.Command, args []string) error {
+	f.timingOnly, f.repeat = true, 1
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	if f.top < 1 {
+		return usage("--top %d: must be 1 or more", f.top)
+	}
+	how := anesim.Explaining{Top: f.top}
+	var m *anesim.Model
+	switch {
+	case f.layer != "" && len(args) > 0:
+		return usage("--layer and a file are mutually exclusive")
+	case f.layer != "":
+		m, err = parseLayer(strings.Fields(f.layer))
+	default:
+		if err := oneFile(c, args); err != nil {
+			return err
+		}
+		how.File = args[0]
+		open := anesim.OpenOptions{InMemory: f.inMemory}
+		if f.dim != "" {
+			if open.Dims, err = anesim.ParseDims(f.dim); err != nil {
+				return usage("--dim: %v", err)
+			}
+		}
+		m, err = openModelWith(&open, args[0], c.InOrStdin())
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range [...]string{"chip", "gate-tiles", "seed", "dim"} {
+		if x := c.Flags().Lookup(name); x.Changed {
+			how.Flags = append(how.Flags, "--"+name, x.Value.String())
+		}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	doc, err := m.Explain(ctx, o, how)
+	if err != nil {
+		return modelError(m, err)
+	}
+	if f.json {
+		return anesim.WriteDocument(c.OutOrStdout(), doc)
+	}
+	return writeExplanation(c.OutOrStdout(), doc, f.top)
+}
+
+// explainWidth is the width of the text that goes to no terminal. Commands stand on lines
+// of their own, whole, so that they can be copied.
+const explainWidth = 100
+
+func writeExplanation(w io.Writer, d *anesim.Explanation, top int) error {
+	p := newPager(w)
+	if p.width == 0 {
+		p.width = explainWidth
+	}
+	what := "layer"
+	if d.Kind != "network" {
+		what = "td"
+	}
+	p.printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", escaped(d.Model), d.Kind, d.Chip,
+		countText(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, bytesText(d.Now.DMABytes))
+	p.printf("")
+	t := &table{columns: []column{
+		{what, 0, true}, {"op", 3, true}, {"cycles", 0, false}, {"share", 0, false}, {"bound by", 0, true}, {"for", 0, false},
+		{"array needs", 1, false}, {"memory needs", 1, false},
+	}}
+	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
+	for i := range shown {
+		x := &shown[i]
+		t.add(escaped(strings.TrimPrefix(x.Name, "td ")), escaped(x.Op), countText(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), causeText(x.Bound),
+			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), countText(x.ArrayCycles), countText(x.MemoryCycles))
+	}
+	p.table(t, 0)
+	if n := len(d.Parts) - len(shown); n > 0 {
+		p.printf("and %d more, %.1f%% of the cycles", n, 100*shareOf(d.Parts[len(shown):]))
+	}
+	p.printf("")
+	for i := range d.Trials {
+		p.change(i+1, &d.Trials[i])
+	}
+	n := d.Tried
+	p.printf("%s tried: %d faster, %d not, %d with other results, %d that cannot run", plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	return p.err
+}
+
+func shareOf(parts []anesim.PartDocument) (sum float64) {
+	for i := range parts {
+		sum += parts[i].Share
+	}
+	return sum
+}
+
+// change prints one that gains.
+func (p *pager) change(n int, c *anesim.ChangeDocument) {
+	where := ""
+	if c.Part != "" {
+		where = escaped(c.Part) + ": "
+	}
+	if c.Alike > 1 {
+		where = fmt.Sprintf("%s and %d more alike: ", escaped(c.Part), c.Alike-1)
+	}
+	p.printf("%d. %s%s", n, where, c.Change)
+	p.printf("   %v -> %v (-%.1f%%), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, 100*c.Gain,
+		change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+	p.printf("   needs %s", c.Needs)
+	p.printf("   results %s", c.Results)
+	p.whole("   before: " + c.CommandBefore)
+	p.whole("   after:  " + c.Command)
+	p.printf("")
+}
+
+// whole prints a line that is not taken apart.
+func (p *pager) whole(line string) {
+	if _, err := fmt.Fprintln(p.w, line); err != nil && p.err == nil {
+		p.err = err
+	}
+}

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"bufio"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+	"anesim/tools/anesim/internal/outfile"
+)
+
+func fwCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "fw SCRIPT",
+		Short: "Play commands and selectors: driver, firmware, queues",
+		Long: `Fw plays SCRIPT, a step a line, on an engine with its firmware and driver, and prints
+what comes of each step, the events of the task queues, the ledger of messages and
+statistics; - is standard input. An expectation that does not hold ends it with status 1.
+
+  option host=macos-air seed=3 values=on     chip, host, seed, values; before all else
+  model NAME builtin|file FILE|layer OP KEYS a model that load commands can name
+  client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
+                                             qos=CLASS connects it to the broker
+  call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
+                                             gives another
+  ask NAME program=N                         a request by way of the broker
+  raw NAME METHOD                            a method beside the selectors
+  send control|execution COMMAND program=0   a command on the ring, by name or number
+  doorbell N                                 the word that it writes
+  set SLOT PORT VALUES                       an input of the program in a slot
+  hold / step N / drain                      keep requests; run N runs; run all
+  wait DURATION                              let the engine idle
+  close NAME                                 end a client
+  expect NAME|CODE                           what the last step came to: ok, refused,
+                                             dropped, denied, Success, 0xe00002c7, ...
+  expect finished N                          requests so far
+  expect crc32|values SLOT PORT ...          an output of a slot's last call
+  expect cycles SLOT N
+
+anesim run --record FILE writes such a script of a run. docs/firmware.md has transcripts.`,
+		Example: `  anesim fw tools/anesim/examples/preempt.fw
+  anesim run model.hwx --record run.fw && anesim fw run.fw`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error { return playScript(c, args[0]) },
+	}
+	return c
+}
+
+func playScript(c *cobra.Command, file string) error {
+	var script *anesim.MachineScript
+	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
+		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+		if err != nil {
+			return err
+		}
+		script, err = anesim.ReadMachineScript(data)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	out := bufio.NewWriter(c.OutOrStdout())
+	_, err = script.Play(ctx, out, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	if err != nil {
+		return inFile(file, err)
+	}
+	return nil
+}
+
+// besideOf is a file's name as a script of a name means it: relative to the script.
+func besideOf(script, file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		if dir, err := filepath.Abs(filepath.Dir(script)); err == nil {
+			if rel, err := filepath.Rel(dir, abs); err == nil {
+				return rel
+			}
+		}
+	}
+	return file
+}
+
+// recordRun writes what a run sends as a script.
+func recordRun(file string, res *anesim.Result, model string) error {
+	f, err := outfile.Create(file)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := res.WriteMachineScript(f, model); err != nil {
+		return err
+	}
+	return f.Commit()
+}

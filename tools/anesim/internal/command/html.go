@@ -1,0 +1,152 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"strings"
+
+	"anesim"
+	"anesim/loader"
+	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/page"
+	"anesim/tools/anesim/internal/report"
+)
+
+// maxRegisterTexts bounds the descriptors whose registers a page has: at some 2 kB each
+// those of more would be most of the file.
+const maxRegisterTexts = 2000
+
+// writePage writes a report as an HTML page, over none of the files that were read.
+func writePage(file string, r *report.Report, o page.Options, inputs ...string) error {
+	if err := outfile.Avoiding(file, inputs...); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b, r, o); err != nil {
+		return err
+	}
+	return outfile.Write(file, b.Bytes())
+}
+
+// writeRunPage writes the page of the run of a layer, or of the program in a file.
+func (f *runFlags) writeRunPage(res *anesim.Result, doc *anesim.RunDocument, file string) error {
+	r := report.OfRun(doc)
+	o := page.Options{}
+	texts, err := registerTexts(res.Programs[0].Program)
+	if err != nil {
+		return err
+	}
+	if len(doc.Descriptors) > maxRegisterTexts {
+		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
+	} else {
+		for i := range doc.Descriptors {
+			if k := doc.Descriptors[i].Index; k < len(texts) {
+				o.Details = append(o.Details, texts[k])
+			}
+		}
+	}
+	if err := f.compare(res, cmp.Or(file, doc.Program), &o); err != nil {
+		return err
+	}
+	return writePage(f.html, r, o, append(f.inputFiles(), file)...)
+}
+
+// writeNetworkPage writes the page of a network's run. A layer's registers are those of its
+// descriptors.
+func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocument) error {
+	r := report.OfNetwork(doc)
+	o := page.Options{}
+	total := 0
+	for k := range res.Programs {
+		total += res.Programs[k].Program.TaskCount
+	}
+	if total > maxRegisterTexts {
+		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim model --emit and anesim dump", maxRegisterTexts))
+	} else {
+		o.Details = make([]string, len(doc.Layers))
+		for k := range res.Programs {
+			p := &res.Programs[k]
+			texts, err := registerTexts(p.Program)
+			if err != nil {
+				return err
+			}
+			for i, run := range p.Runs {
+				if at := p.First + i; at < len(o.Details) && run.First+run.Tasks <= len(texts) {
+					o.Details[at] = strings.Join(texts[run.First:run.First+run.Tasks], "\n")
+				}
+			}
+		}
+	}
+	if err := f.compare(res, doc.File, &o); err != nil {
+		return err
+	}
+	return writePage(f.html, r, o, append(f.inputFiles(), doc.File)...)
+}
+
+// compare holds a result against the baseline where one is named.
+func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) error {
+	if f.htmlBaseline == "" {
+		return nil
+	}
+	base, err := readBaseline(f.htmlBaseline, false)
+	if err != nil {
+		return inFile(f.htmlBaseline, err)
+	}
+	e, err := res.BaselineEntry(name)
+	if err != nil {
+		return err
+	}
+	v := base.Check(&e, 0)
+	o.Baseline = &page.Baseline{File: f.htmlBaseline, Cause: v.Cause()}
+	if v.Unknown {
+		o.Baseline.Differences = []string{fmt.Sprintf("it has no entry %q", name)}
+	}
+	for i := range v.Differences {
+		d := &v.Differences[i]
+		text := d.String()
+		if len(d.Why) > 0 {
+			text += ": " + strings.Join(d.Why, "; ")
+		}
+		o.Baseline.Differences = append(o.Baseline.Differences, text)
+	}
+	return nil
+}
+
+// registerTexts are the registers that each descriptor of a program writes, a line each.
+func registerTexts(p *loader.Program) ([]string, error) {
+	d := newDumper(bufio.NewWriter(new(bytes.Buffer)), p, false)
+	var list []string
+	for desc, err := range p.Descriptors() {
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "registers of td %d, at byte %#x\n", desc.Index, desc.Offset)
+		for _, w := range d.written(desc) {
+			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, fieldText(w, false))
+		}
+		list = append(list, b.String())
+	}
+	return list, nil
+}
+
+// writeSweepPage writes the page of a sweep's rows.
+func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
+	if f.resume != "" { // the file has the rows of earlier runs as well
+		data, err := os.ReadFile(f.resume)
+		if err != nil {
+			return err
+		}
+		all, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+		if err != nil || len(all) == 0 {
+			return inFile(f.resume, err)
+		}
+		rows = all[1:]
+	}
+	d := &report.Sweep{Header: anesim.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
+	return writePage(f.html, report.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.name)
+}

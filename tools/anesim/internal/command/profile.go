@@ -1,0 +1,54 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"anesim"
+	"anesim/tools/anesim/internal/outfile"
+)
+
+// profilesHelp says what --pprof and --trace write.
+const profilesHelp = `--pprof writes where cycles, time, energy and bytes went, by layer, descriptor and cause,
+for go tool pprof; --trace the run on the wall clock, for ui.perfetto.dev.`
+
+// checkProfiles refuses files that the command reads, before anything runs.
+func (f *runFlags) checkProfiles(read ...string) error {
+	for _, x := range [...]struct{ flag, file string }{{"--pprof", f.pprof}, {"--trace", f.trace}} {
+		if x.file == "" {
+			continue
+		}
+		if err := outfile.Avoiding(x.file, append(f.inputFiles(), read...)...); err != nil {
+			return fmt.Errorf("%s: %w", x.flag, err)
+		}
+	}
+	if f.pprof != "" && f.pprof == f.trace {
+		return usage("--pprof and --trace require a file each")
+	}
+	return nil
+}
+
+// writeProfiles writes the profile and the trace that the flags ask for. File is where the
+// model was read from, "" for nowhere.
+func (f *runFlags) writeProfiles(res *anesim.Result, file string) error {
+	if err := writeTo(f.pprof, func(w io.Writer) error { return res.WriteProfile(w, file) }); err != nil {
+		return err
+	}
+	return writeTo(f.trace, res.WriteTrace)
+}
+
+// writeTo writes a file whose name is not empty.
+func writeTo(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	out, err := outfile.Create(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Commit()
+}

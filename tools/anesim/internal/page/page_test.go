@@ -1,0 +1,197 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anesim"
+	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/report"
+)
+
+func runOf(t testing.TB, words ...string) *anesim.RunDocument {
+	t.Helper()
+	m, err := anesim.Layer(words[0], words[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(context.Background(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.RunDocument()
+}
+
+func pageOf(t testing.TB, r *report.Report, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// embedded is the JSON of a script of the page.
+func embedded(t *testing.T, page, id string, v any) {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, `<script type="application/json" id="`+id+`">`)
+	if !ok {
+		t.Fatalf("the page has no %s", id)
+	}
+	text, _, _ := strings.Cut(rest, "</script>")
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+}
+
+// at is the number at a place of a document, like total.time_ns; a list's is its length.
+func at(t *testing.T, document map[string]any, place string) float64 {
+	t.Helper()
+	var v any = document
+	for name := range strings.SplitSeq(place, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			t.Fatalf("the document has no %s", place)
+		}
+		v = m[name]
+	}
+	switch v := v.(type) {
+	case float64:
+		return v
+	case []any:
+		return float64(len(v))
+	}
+	t.Fatalf("%s of the document is %T", place, v)
+	return 0
+}
+
+// Every number of the headline is the document's, and so are the table's cycles, times and
+// energies.
+func TestNumbersAreTheDocuments(t *testing.T) {
+	doc := runOf(t, "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1")
+	page := pageOf(t, report.OfRun(doc), Options{})
+	var document map[string]any
+	embedded(t, page, "document", &document)
+	facts := regexp.MustCompile(`<data class="value" data-name="([^"]+)" value="([^"]+)">`).FindAllStringSubmatch(page, -1)
+	if len(facts) < 6 {
+		t.Fatalf("%d numbers in the headline", len(facts))
+	}
+	for _, f := range facts {
+		v, err := strconv.ParseFloat(strings.ReplaceAll(f[2], "&#43;", "+"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := at(t, document, f[1]); v != want {
+			t.Errorf("%s: the page has %v, the document %v", f[1], v, want)
+		}
+	}
+	var data struct {
+		Columns []struct{ Title string }
+		Rows    [][]any
+	}
+	embedded(t, page, "data", &data)
+	list := document["descriptors"].([]any)
+	if len(data.Rows) != len(list) || len(list) == 0 {
+		t.Fatalf("%d rows of %d descriptors", len(data.Rows), len(list))
+	}
+	places := map[string]string{"cycles": "cycles.total", "time": "time_ns", "low": "time_ns_low", "high": "time_ns_high", "energy": "energy_nj", "moved": "dma_bytes.total", "engines": "engines"}
+	for i, c := range data.Columns {
+		place, ok := places[c.Title]
+		if !ok {
+			continue
+		}
+		delete(places, c.Title)
+		for k := range list {
+			if got, want := data.Rows[k][i].([]any)[1], at(t, list[k].(map[string]any), place); got != want {
+				t.Errorf("%s of td %d: the page has %v, the document %v", c.Title, k, got, want)
+			}
+		}
+	}
+	if len(places) > 0 {
+		t.Errorf("the table has no columns %v", places)
+	}
+}
+
+// The page loads nothing, and the same report is the same page.
+func TestSelfContained(t *testing.T) {
+	r := report.OfRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
+	page := pageOf(t, r, Options{})
+	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}/|@import|\burl\(|<link [^>]*href="[^d]`).FindString(page); m != "" {
+		t.Errorf("the page refers to %q", m)
+	}
+	if pageOf(t, r, Options{}) != page {
+		t.Error("a report is two pages")
+	}
+	for _, id := range []string{"causes", "roofline", "timeline", "energy"} {
+		if !strings.Contains(page, `<section id="`+id+`">`) {
+			t.Errorf("the page has no picture %s", id)
+		}
+	}
+}
+
+// Text from a file cannot end the script or start an element.
+func TestTextIsEscaped(t *testing.T) {
+	doc := runOf(t, "add", "c=4")
+	const name = `</script><img src=x onerror=alert(1)>`
+	doc.Program, doc.Descriptors[0].Op = name, name
+	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []string{name}}})
+	if strings.Contains(page, "<img") {
+		t.Error("text of the program is an element of the page")
+	}
+	if n := strings.Count(page, "</script>"); n != 3 {
+		t.Errorf("%d scripts end, not 3", n)
+	}
+	var document anesim.RunDocument
+	embedded(t, page, "document", &document)
+	if document.Program != name {
+		t.Errorf("the name comes back as %q", document.Program)
+	}
+}
+
+// A chain of 10,000 descriptors has pictures of bounded size, and averaging its power keeps
+// the energy.
+func TestLongChain(t *testing.T) {
+	doc := runOf(t, "add", "c=4")
+	one := doc.Descriptors[0]
+	doc.Descriptors, doc.Power = nil, nil
+	const n = 10_000
+	at, energy := clock.Nanoseconds(0), clock.Nanojoules(0)
+	for i := range n {
+		one.Index = i
+		doc.Descriptors = append(doc.Descriptors, one)
+		s := anesim.SpanDocument{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3), What: "descriptor"}
+		s.EnergyNJ = clock.Nanojoules(s.Watts * float64(s.ForNs))
+		at, energy = at+s.ForNs, energy+s.EnergyNJ
+		doc.Power = append(doc.Power, s)
+	}
+	page := pageOf(t, report.OfRun(doc), Options{})
+	if n := strings.Count(page, "<rect"); n == 0 || n > 4000 {
+		t.Errorf("%d rectangles", n)
+	}
+	sum := clock.Nanojoules(0)
+	for _, s := range averaged(doc.Power, 0, at) {
+		sum += s.EnergyNJ
+	}
+	if math.Abs(float64(sum/energy)-1) > 1e-9 {
+		t.Errorf("averaged power has %v of %v", sum, energy)
+	}
+}
+
+// A load and a sweep have pages too, with what they know.
+func TestOtherReports(t *testing.T) {
+	load := &anesim.LoadDocument{Header: anesim.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []anesim.LoadClientDocument{{Name: "camera"}}, Timeline: []anesim.LoadBinDocument{{ForNs: 2e6, Watts: 3}}}
+	if page := pageOf(t, report.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
+		t.Error("a load's page has no power, or causes that a load does not have")
+	}
+	sweep := &report.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
+	page := pageOf(t, report.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
+	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
+		t.Error("a sweep's page has no roofline, or does not count what was refused")
+	}
+}

@@ -1,0 +1,123 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"html/template"
+	"math"
+	"strconv"
+)
+
+// A canvas is an SVG in the making, of a fixed width in user units; the page scales it.
+type canvas struct {
+	b             bytes.Buffer
+	width, height float64
+}
+
+const pageWidth = 960
+
+// newCanvas begins a picture. Its name is what a screen reader says of it.
+func newCanvas(height float64, name string) *canvas {
+	c := &canvas{width: pageWidth, height: height}
+	fmt.Fprintf(&c.b, `<svg role="img" aria-label="%s" viewBox="0 0 %s %s">`, html.EscapeString(name), num(c.width), num(c.height))
+	return c
+}
+
+// num is a coordinate with a tenth of a unit, the same on every machine.
+func num(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+
+// rect draws a rectangle with a text that shows when it is pointed at.
+func (c *canvas) rect(x, y, w, h float64, class, title string) {
+	if w <= 0 || h <= 0 {
+		return
+	}
+	fmt.Fprintf(&c.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"><title>%s</title></rect>`,
+		num(x), num(y), num(max(w, 0.1)), num(max(h, 0.1)), class, html.EscapeString(title))
+}
+
+func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
+	fmt.Fprintf(&c.b, `<line x1="%s" y1="%s" x2="%s" y2="%s" class="%s"/>`, num(x1), num(y1), num(x2), num(y2), class)
+}
+
+func (c *canvas) dot(x, y, r float64, class, title string) {
+	fmt.Fprintf(&c.b, `<circle cx="%s" cy="%s" r="%s" class="%s"><title>%s</title></circle>`, num(x), num(y), num(r), class, html.EscapeString(title))
+}
+
+// text writes; anchor is start, middle or end.
+func (c *canvas) text(x, y float64, anchor, s string) {
+	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, num(x), num(y), anchor, html.EscapeString(s))
+}
+
+// path draws points joined by straight lines.
+func (c *canvas) path(points [][2]float64, class string) {
+	for i, p := range points {
+		if i == 0 {
+			c.b.WriteString(`<path class="` + class + `" d="M`)
+		} else {
+			c.b.WriteString("L")
+		}
+		c.b.WriteString(num(p[0]) + " " + num(p[1]))
+	}
+	if len(points) > 0 {
+		c.b.WriteString(`"/>`)
+	}
+}
+
+func (c *canvas) done() template.HTML {
+	c.b.WriteString("</svg>")
+	return template.HTML(c.b.String())
+}
+
+// A scale maps values to places on a canvas.
+type scale struct {
+	low, high float64 // values
+	from, to  float64 // places
+	log       bool
+}
+
+func (s *scale) at(v float64) float64 {
+	a, b := s.low, s.high
+	if s.log {
+		v, a, b = math.Log(v), math.Log(a), math.Log(b)
+	}
+	if a == b {
+		return s.from
+	}
+	return s.from + (v-a)/(b-a)*(s.to-s.from)
+}
+
+// ticks are values worth a label: powers of ten of a logarithmic scale, and round steps of
+// a linear one.
+func (s *scale) ticks() []float64 {
+	var list []float64
+	if s.log {
+		for e := math.Ceil(math.Log10(s.low) - 1e-9); e <= math.Log10(s.high)+1e-9; e++ {
+			list = append(list, math.Pow(10, e))
+		}
+		return list
+	}
+	const most = 6
+	step := niceStep((s.high - s.low) / most)
+	if step <= 0 {
+		return []float64{s.low}
+	}
+	for k := math.Ceil(s.low / step); k*step <= s.high*(1+1e-9); k++ {
+		list = append(list, k*step)
+	}
+	return list
+}
+
+// niceStep is the least of 1, 2 and 5 times a power of ten that is no less than v.
+func niceStep(v float64) float64 {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return 0
+	}
+	p := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range [...]float64{1, 2, 5} {
+		if m*p >= v*(1-1e-9) {
+			return m * p
+		}
+	}
+	return 10 * p
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anesim"
+	"anesim/hw/clock"
+)
+
+// A Report is a result as pictures and pages show it.
+type Report struct {
+	Kind       string // "program", "network", "sweep" or "load"
+	Name       string
+	Chip, Host string
+	Tool       anesim.Tool
+	Peak       anesim.Rates // of the chip; zeros where the document has none
+
+	Facts  []Fact // the headline
+	Of     string // what an item is: "descriptor", "layer", "point" or "client"
+	Items  []Item
+	Table  Table
+	Energy anesim.EnergyDocument // of the whole
+	Power  []anesim.SpanDocument
+
+	Limits  []anesim.LimitDocument
+	Missing []anesim.MissingDocument // layers in no total
+	Faults  []anesim.FaultDocument
+	Notes   []string
+
+	Document any // what the report was made of
+}
+
+// A Fact is a number of the headline. Value is the document's number, Name its place there.
+type Fact struct {
+	Label, Text string
+	Name        string
+	Value       float64
+	Note        string
+}
+
+// An Item is a layer, a descriptor, a point of a sweep or a client of a load.
+type Item struct {
+	Name      string
+	Op        string
+	Bound     string // cause with the most cycles
+	Advice    string
+	Cycles    anesim.CyclesDocument
+	Time      clock.Nanoseconds
+	Low, High clock.Nanoseconds // 0 for no interval
+	Energy    clock.Nanojoules
+	Parts     anesim.EnergyDocument
+	MACs      uint64
+	Bytes     uint64 // between device memory and the engine
+}
+
+// TFLOPS is the rate of the item's multiply-accumulates, each two operations, in 1e12 a
+// second, were its time t.
+func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
+	if t <= 0 {
+		return 0
+	}
+	return 2 * float64(x.MACs) / float64(t) / 1e3
+}
+
+// Intensity is operations for each byte moved; 0 where none is.
+func (x *Item) Intensity() float64 {
+	if x.Bytes == 0 {
+		return 0
+	}
+	return 2 * float64(x.MACs) / float64(x.Bytes)
+}
+
+// Longest are the indices of up to n items with the most cycles, or with the most time
+// where cycles are not known, the longest first.
+func (r *Report) Longest(n int) []int {
+	order := make([]int, len(r.Items))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &r.Items[a], &r.Items[b]
+		return cmp.Or(cmp.Compare(y.Cycles.Total, x.Cycles.Total), cmp.Compare(y.Time, x.Time))
+	})
+	return order[:min(n, len(order))]
+}
+
+// Cause is a cause of cycles in words.
+func Cause(name string) string {
+	name = strings.ReplaceAll(name, "_", " ")
+	if rest, ok := strings.CutPrefix(name, "l2 "); ok {
+		return "L2 " + rest
+	}
+	return name
+}
+
+// EnergyParts are an energy's parts in the order that documents have them.
+func EnergyParts(e *anesim.EnergyDocument) []Part {
+	return []Part{
+		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
+		{"device memory", e.DRAM}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
+	}
+}
+
+// A Part is a part of an energy.
+type Part struct {
+	Name   string
+	Energy clock.Nanojoules
+}
+
+// Size is a number of bytes in a unit a person reads.
+func Size(n uint64) string {
+	v, unit := float64(n), "B"
+	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
+		if v < 999.5 {
+			break
+		}
+		v, unit = v/1e3, u
+	}
+	return fmt.Sprintf("%.4g %s", v, unit)
+}
+
+// Rate is a rate to three digits.
+func Rate(v float64) string { return fmt.Sprintf("%.3g", v) }
+
+// share is a part of a whole in percent.
+func share(part, whole float64) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*part/whole)
+}

@@ -1,0 +1,261 @@
+package anesim
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// The tracks of a trace, in the order in which they are shown.
+const (
+	trackProcess track = iota + 1
+	trackPower
+	trackHost
+	trackDispatches
+	trackLayers
+	trackDescriptors
+	trackMAC
+	trackPlanar
+	trackL2
+	trackTileIn
+	trackTileOut
+	trackKernel
+	trackWatts
+	trackRateIn
+	trackRateOut
+	trackTFLOPS
+	trackEngines
+)
+
+// aboutBytes says how traffic is drawn.
+const aboutBytes = "Bytes of a descriptor, drawn over all of it: the model times the traffic, but when within or before the descriptor each transfer runs is in no report."
+
+var traceTracks = [...]struct {
+	of                      track
+	name, unit, description string
+}{
+	{trackPower, "power rails", "", "On, idling, off or waking."},
+	{trackHost, "host", "", ""},
+	{trackDispatches, "dispatches", "", ""},
+	{trackLayers, "layers", "", "Flows lead from the layer that makes a tensor to those that read it."},
+	{trackDescriptors, "descriptors", "", "Below each, its cycles by cause. How many there are of a cause is the model's; within the descriptor they stand in the order in which causes first come up."},
+	{trackMAC, "MAC array", "", "Cycles that the array computes in."},
+	{trackPlanar, "planar engine", "", "Cycles that the planar engine computes in."},
+	{trackL2, "L2", "", "Cycles in which the L2 is read or written and nothing else is done."},
+	{trackTileIn, "tile DMA in", "", aboutBytes},
+	{trackTileOut, "tile DMA out", "", aboutBytes},
+	{trackKernel, "kernel DMA", "", aboutBytes},
+	{trackWatts, "power", "W", ""},
+	{trackRateIn, "memory to engine", "GB/s", "Of the descriptor as a whole."},
+	{trackRateOut, "engine to memory", "GB/s", "Of the descriptor as a whole."},
+	{trackTFLOPS, "arithmetic", "TFLOP/s", "Of the descriptor as a whole."},
+	{trackEngines, "active MAC engines", "engines", ""},
+}
+
+// WriteTrace writes the run on the wall clock as a trace that Perfetto opens
+// (ui.perfetto.dev), in protocol-buffer TrackEvents. Times are whole ns; exact cycles and
+// bytes are arguments of the slices.
+func (r *Result) WriteTrace(w io.Writer) error {
+	t := &tracer{traceWriter: newTraceWriter(w), result: r, line: Timeline{Waiting: r.Options.Chip.Waiting}}
+	t.process(trackProcess, r.Model.name+" on "+r.Options.Chip.Name)
+	for rank, k := range traceTracks {
+		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
+	}
+	t.flows = r.flows()
+	calls := make(map[*ProgramResult]uint64)
+	for d, p := range r.dispatches() {
+		t.dispatch(d, p, calls[p])
+		calls[p]++
+	}
+	t.idle(whole(t.line.end))
+	return t.w.Flush()
+}
+
+func whole(t clock.Nanoseconds) uint64 { return uint64(math.Round(float64(t))) }
+
+// A tracer draws a result.
+type tracer struct {
+	*traceWriter
+	result *Result
+	line   Timeline
+	flows  flows
+}
+
+// flows are the tensors between layers that have descriptors, as edges, by layer.
+type flows struct {
+	out, in map[*LayerResult][]uint64
+	edges   uint64
+}
+
+// flows finds which layer makes what another reads. A layer without descriptors is done by
+// those of the layer before it.
+func (r *Result) flows() flows {
+	f := flows{out: map[*LayerResult][]uint64{}, in: map[*LayerResult][]uint64{}}
+	if r.Model.kind != KindNetwork {
+		return f
+	}
+	does := make([]*LayerResult, len(r.Layers))
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		for i, run := range p.Runs {
+			switch l := &r.Layers[p.First+i]; {
+			case !l.Modelled():
+			case run.Tasks > 0:
+				does[p.First+i] = l
+			case i > 0:
+				does[p.First+i] = does[p.First+i-1]
+			}
+		}
+	}
+	makes := map[string]*LayerResult{}
+	for i := range r.Layers {
+		to := does[i]
+		for _, name := range r.Layers[i].Layer.Inputs {
+			if from := makes[name]; from != nil && to != nil && from != to {
+				f.out[from] = append(f.out[from], f.edges)
+				f.in[to] = append(f.in[to], f.edges)
+				f.edges++
+			}
+		}
+		makes[r.Layers[i].Layer.Output] = to
+	}
+	return f
+}
+
+// ids are the flows of one call: each call has its own.
+func (f *flows) ids(edges []uint64, call uint64) []uint64 {
+	var list []uint64
+	for _, e := range edges {
+		list = append(list, call*f.edges+e+1)
+	}
+	return list
+}
+
+// dispatch draws one dispatch, with the gap before it.
+func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
+	counted := t.result.counted(p, d)
+	t.line.Spans = t.line.Spans[:0]
+	t.line.Add(&counted, p.Host)
+	waits := t.line.Spans[:len(t.line.Spans)-len(counted.Descriptors)]
+	begun := false
+	for i := range waits {
+		s := &waits[i]
+		from, to := whole(s.At), whole(s.At+s.For)
+		rail := s.What
+		switch s.What {
+		case "host", "dispatch":
+			t.begin(trackDispatches, from, "dispatch", p.Program.Name, nil, nil,
+				argument{"call", call + 1}, argument{"energy nJ", float64(counted.Energy)})
+			begun, rail = true, "on"
+			if s.For > 0 {
+				t.slice(trackHost, from, to, "host", "host")
+			}
+		}
+		if s.For > 0 {
+			t.idle(from)
+			t.count(trackWatts, from, s.Watts())
+			t.slice(trackPower, from, to, "power", rail)
+		}
+	}
+	if !begun { // a timeline of a dispatch always has one of the two
+		return
+	}
+	spans := t.line.Spans[len(waits):]
+	if len(spans) > 0 {
+		t.slice(trackPower, whole(spans[0].At), whole(t.line.end), "power", "on")
+	}
+	var layer *LayerResult
+	for i := range spans {
+		x := &counted.Descriptors[i]
+		from, to := whole(spans[i].At), whole(spans[i].At+spans[i].For)
+		if l := t.result.layer(p, x); l != nil && l != layer {
+			if layer != nil {
+				t.end(trackLayers, from)
+			}
+			layer = l
+			t.begin(trackLayers, from, "layer", l.Layer.Name, t.flows.ids(t.flows.out[l], call), t.flows.ids(t.flows.in[l], call),
+				argument{"op", l.Layer.Op}, argument{"line", uint64(l.Layer.Line)})
+		}
+		t.descriptor(x, &spans[i], from, to)
+	}
+	if layer != nil {
+		t.end(trackLayers, whole(t.line.end))
+	}
+	t.end(trackDispatches, whole(t.line.end))
+}
+
+// idle sets the counters of an engine that does nothing.
+func (t *tracer) idle(at uint64) {
+	for _, k := range [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines} {
+		t.count(k, at, 0)
+	}
+}
+
+// slice draws one that has nothing inside.
+func (t *tracer) slice(on track, from, to uint64, category, name string, args ...argument) {
+	t.begin(on, from, category, name, nil, nil, args...)
+	t.end(on, to)
+}
+
+// causeOrder is the order in which causes come up in a descriptor: it starts, waits for
+// coefficients and source, computes with the L2 beside it, and its results leave.
+var causeOrder = [...]hw.Cause{
+	hw.CauseOverhead, hw.CauseKernelStall, hw.CauseInputStall, hw.CauseCompute, hw.CauseL2ReadStall,
+	hw.CauseL2WriteStall, hw.CauseThrottle, hw.CauseOutputStall, hw.CauseIdle,
+}
+
+// descriptor draws a descriptor on its own track, and what it has the units do on theirs.
+func (t *tracer) descriptor(d *hw.DescriptorReport, s *Span, from, to uint64) {
+	rate := func(n uint64) float64 { return rates(0, n, d.Time).GBPerS }
+	t.count(trackWatts, from, s.Watts())
+	t.count(trackRateIn, from, rate(d.DMA.Read()))
+	t.count(trackRateOut, from, rate(d.DMA.Destination))
+	t.count(trackTFLOPS, from, rates(d.MACs, 0, d.Time).TFLOPS)
+	t.count(trackEngines, from, float64(d.Engines))
+
+	x := &d.Shape
+	t.begin(trackDescriptors, from, "descriptor", fmt.Sprintf("td %d: %v", d.Index, d.Op), nil, nil,
+		argument{"index", uint64(d.Index)}, argument{"offset", uint64(d.Offset)},
+		argument{"in", fmt.Sprintf("%dx%dx%d", x.Cin, x.Hin, x.Win)}, argument{"out", fmt.Sprintf("%dx%dx%d", x.Cout, x.Hout, x.Wout)},
+		argument{"kernel", fmt.Sprintf("%dx%d", x.Kh, x.Kw)}, argument{"groups", uint64(x.Groups)},
+		argument{"engines", uint64(d.Engines)}, argument{"tiles", uint64(d.Tiles)},
+		argument{"cycles", uint64(d.Cycles.Total())}, argument{"bound by", d.Cycles.Bound()},
+		argument{"saved cycles", uint64(d.Saved)}, argument{"multiply-accumulates", d.MACs},
+		argument{"bytes", d.DMA.Total()}, argument{"energy nJ", float64(d.Energy)})
+	at := clock.Cycles(0)
+	hz := clock.Hertz(t.result.Options.Chip.Clock.Value)
+	for _, cause := range causeOrder {
+		n := *d.Cycles.Of(cause)
+		if n == 0 {
+			continue
+		}
+		begin := min(to, whole(s.At+hz.Time(at)))
+		at += n
+		end := min(to, whole(s.At+hz.Time(at)))
+		t.slice(trackDescriptors, begin, end, "cause", cause.String(), argument{"cycles", uint64(n)})
+		unit := track(0)
+		switch {
+		case cause == hw.CauseCompute && d.Planar:
+			unit = trackPlanar
+		case cause == hw.CauseCompute:
+			unit = trackMAC
+		case cause == hw.CauseL2ReadStall, cause == hw.CauseL2WriteStall:
+			unit = trackL2
+		default:
+			continue
+		}
+		t.slice(unit, begin, end, "unit", cause.String(), argument{"cycles", uint64(n)}, argument{"descriptor", uint64(d.Index)})
+	}
+	t.end(trackDescriptors, to)
+	for _, way := range [...]struct {
+		on    track
+		bytes uint64
+	}{{trackTileIn, d.DMA.Source1 + d.DMA.Source2}, {trackTileOut, d.DMA.Destination}, {trackKernel, d.DMA.Kernel}} {
+		if way.bytes > 0 {
+			t.slice(way.on, from, to, "traffic", fmt.Sprintf("%d B", way.bytes), argument{"bytes", way.bytes}, argument{"descriptor", uint64(d.Index)})
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package anesim_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim"
+)
+
+// A message is a decoded protocol-buffer message: numbers and bytes by field.
+type message struct {
+	numbers map[protowire.Number][]uint64
+	bytes   map[protowire.Number][][]byte
+}
+
+func decode(t *testing.T, data []byte) message {
+	t.Helper()
+	m := message{map[protowire.Number][]uint64{}, map[protowire.Number][][]byte{}}
+	for len(data) > 0 {
+		num, wire, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		data = data[n:]
+		var v uint64
+		var b []byte
+		switch wire {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(data)
+		case protowire.Fixed64Type:
+			v, n = protowire.ConsumeFixed64(data)
+		case protowire.BytesType:
+			b, n = protowire.ConsumeBytes(data)
+		default:
+			t.Fatalf("field %d has wire type %d", num, wire)
+		}
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		if wire == protowire.BytesType {
+			m.bytes[num] = append(m.bytes[num], b)
+		} else {
+			m.numbers[num] = append(m.numbers[num], v)
+		}
+		data = data[n:]
+	}
+	return m
+}
+
+func (m message) number(f protowire.Number) uint64 {
+	if v := m.numbers[f]; len(v) > 0 {
+		return v[0]
+	}
+	return 0
+}
+
+func (m message) text(f protowire.Number) string {
+	if v := m.bytes[f]; len(v) > 0 {
+		return string(v[0])
+	}
+	return ""
+}
+
+// A slice is one of a trace's, closed.
+type slice struct {
+	track, category, name string
+	from, to              uint64
+	depth                 int
+	args                  map[string]uint64 // of whole numbers
+	out, in               []uint64
+}
+
+// readTrace decodes a trace and holds it to the rules of track events: a track is described
+// before it is used, times on a track never go back, slices nest and all end.
+func readTrace(t *testing.T, data []byte) (slices []slice, counters map[string][]float64) {
+	t.Helper()
+	tracks, units := map[uint64]string{}, map[uint64]string{}
+	last, open := map[uint64]uint64{}, map[uint64][]slice{}
+	counters = map[string][]float64{}
+	for i, b := range decode(t, data).bytes[1] {
+		p := decode(t, b)
+		if p.number(10) == 0 {
+			t.Fatal("a packet has no sequence")
+		}
+		if i == 0 && p.number(13)&1 == 0 {
+			t.Error("the sequence does not say that its state is clear")
+		}
+		if d := p.bytes[60]; len(d) > 0 {
+			x := decode(t, d[0])
+			uuid := x.number(1)
+			if _, twice := tracks[uuid]; twice || uuid == 0 {
+				t.Errorf("track %d described twice", uuid)
+			}
+			tracks[uuid] = x.text(2)
+			if parent := x.number(5); parent != 0 {
+				if _, ok := tracks[parent]; !ok {
+					t.Errorf("track %s has an unknown parent", tracks[uuid])
+				}
+			}
+			if c := x.bytes[8]; len(c) > 0 {
+				units[uuid] = decode(t, c[0]).text(6)
+			}
+			continue
+		}
+		e, at := decode(t, p.bytes[11][0]), p.number(8)
+		on := e.number(11)
+		name, ok := tracks[on]
+		if !ok {
+			t.Fatalf("event on track %d, which nothing describes", on)
+		}
+		if at < last[on] {
+			t.Fatalf("track %s goes back from %d to %d ns", name, last[on], at)
+		}
+		last[on] = at
+		switch e.number(9) {
+		case 1:
+			s := slice{track: name, category: e.text(22), name: e.text(23), from: at, depth: len(open[on]), args: map[string]uint64{}, out: e.numbers[47], in: e.numbers[48]}
+			for _, b := range e.bytes[4] {
+				a := decode(t, b)
+				if v, ok := a.numbers[3]; ok {
+					s.args[a.text(10)] = v[0]
+				}
+			}
+			open[on] = append(open[on], s)
+		case 2:
+			n := len(open[on]) - 1
+			if n < 0 {
+				t.Fatalf("track %s: an end without a begin", name)
+			}
+			s := open[on][n]
+			s.to = at
+			slices, open[on] = append(slices, s), open[on][:n]
+		case 4:
+			if units[on] == "" {
+				t.Errorf("counter %s has no unit", name)
+			}
+			counters[name] = append(counters[name], math.Float64frombits(e.number(44)))
+		default:
+			t.Fatalf("event of type %d", e.number(9))
+		}
+	}
+	for on, list := range open {
+		if len(list) > 0 {
+			t.Errorf("track %s: %d slices never end", tracks[on], len(list))
+		}
+	}
+	return slices, counters
+}
+
+func trace(t *testing.T, res *anesim.Result) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := res.WriteTrace(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Slices sum to the report, in exact cycles and bytes by their arguments and in time to
+// the ns that a slice's ends are rounded to.
+func TestTraceSumsToTheReport(t *testing.T) {
+	h, err := anesim.HostByName("linux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []anesim.Options{{}, {Host: h, Repeat: 3, Idle: 150 * time.Millisecond}} {
+		res := runModel(t, readNetwork(t, profiledNetwork), o)
+		slices, counters := readTrace(t, trace(t, res))
+		cycles, traffic, causes := map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+		ns, count := map[string]uint64{}, map[string]int{}
+		for _, s := range slices {
+			if s.depth == 0 {
+				ns[s.track] += s.to - s.from
+				count[s.track]++
+			}
+			if s.category == "cause" {
+				causes[s.name] += s.args["cycles"]
+				continue
+			}
+			cycles[s.track] += s.args["cycles"]
+			traffic[s.track] += s.args["bytes"]
+		}
+		r, a := res.Report, res.Causes()
+		for cause, n := range a.All() {
+			if causes[cause.String()] != uint64(n) {
+				t.Errorf("%d cycles of %v, the report has %d", causes[cause.String()], cause, n)
+			}
+		}
+		for _, c := range []struct {
+			what      string
+			got, want uint64
+		}{
+			{"cycles of descriptors", cycles["descriptors"], uint64(r.Cycles)},
+			{"cycles of units", cycles["MAC array"] + cycles["planar engine"], uint64(a.Compute)},
+			{"cycles of the L2", cycles["L2"], uint64(a.L2ReadStall + a.L2WriteStall)},
+			{"bytes in", traffic["tile DMA in"], r.DMA.Source1 + r.DMA.Source2},
+			{"bytes of coefficients", traffic["kernel DMA"], r.DMA.Kernel},
+			{"bytes out", traffic["tile DMA out"], r.DMA.Destination},
+		} {
+			if c.got != c.want {
+				t.Errorf("%s: %d in the trace, %d in the report", c.what, c.got, c.want)
+			}
+		}
+		if count["descriptors"] != len(r.Descriptors) {
+			t.Errorf("%d slices of %d descriptors", count["descriptors"], len(r.Descriptors))
+		}
+		if n := len(counters["power"]); n <= len(r.Descriptors) {
+			t.Errorf("%d values of power for %d descriptors", n, len(r.Descriptors))
+		}
+		for track, want := range map[string]float64{
+			"descriptors": float64(r.Time), "layers": float64(r.Time), "host": float64(res.Host()), "power rails": float64(res.Wall()),
+		} {
+			if got := float64(ns[track]); math.Abs(got-want) > float64(count[track]) {
+				t.Errorf("track %s: %.0f ns, the report has %.3f", track, got, want)
+			}
+		}
+	}
+}
+
+// A tensor's flow leaves the layer that makes it and ends at one that reads it, later.
+func TestTraceFlows(t *testing.T) {
+	res := runModel(t, readNetwork(t, profiledNetwork), anesim.Options{Repeat: 2})
+	slices, _ := readTrace(t, trace(t, res))
+	type end struct {
+		name string
+		at   uint64
+	}
+	from, met := map[uint64]end{}, map[string]int{}
+	for _, s := range slices {
+		for _, id := range s.out {
+			from[id] = end{s.name, s.to}
+		}
+		for _, id := range s.in {
+			a, ok := from[id]
+			if !ok || a.at > s.from {
+				t.Errorf("flow %d ends at %s before it leaves %q", id, s.name, a.name)
+			}
+			met[a.name+" to "+s.name]++
+		}
+	}
+	if len(met) != 2 || met["first to second"] != 2 || met["second to last"] != 2 {
+		t.Errorf("flows %v", met)
+	}
+}
+
+// The same run gives the same bytes.
+func TestTraceIsDeterministic(t *testing.T) {
+	m := readNetwork(t, profiledNetwork)
+	if !bytes.Equal(trace(t, runModel(t, m, anesim.Options{})), trace(t, runModel(t, m, anesim.Options{}))) {
+		t.Error("two traces of one network differ")
+	}
+}
+
+// Field numbers are those of Perfetto's description.
+func TestTraceFieldsArePerfettos(t *testing.T) {
+	f, err := os.Open("../shared/formats/perfetto-fields.csv")
+	if err != nil {
+		t.Skip("no ../shared/formats/perfetto-fields.csv: Perfetto's field numbers are not at hand")
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]map[protowire.Number]string{} // types
+	for _, r := range rows[1:] {
+		n, err := strconv.Atoi(r[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fields[r[0]] == nil {
+			fields[r[0]] = map[protowire.Number]string{}
+		}
+		fields[r[0]][protowire.Number(n)] = r[3]
+	}
+	var check func(kind string, data []byte)
+	check = func(kind string, data []byte) {
+		m := decode(t, data)
+		for n, values := range m.numbers {
+			switch fields[kind][n] {
+			case "uint32", "uint64", "int32", "int64", "fixed64", "double", "Type", "ChildTracksOrdering":
+			default:
+				t.Fatalf("%s has number %d in field %d (%q)", kind, values[0], n, fields[kind][n])
+			}
+		}
+		for n, values := range m.bytes {
+			what := fields[kind][n]
+			for _, b := range values {
+				switch _, known := fields[what]; {
+				case known:
+					check(what, b)
+				case what != "string":
+					t.Fatalf("%s has bytes in field %d (%q)", kind, n, what)
+				}
+			}
+		}
+	}
+	check("Trace", trace(t, runModel(t, readNetwork(t, profiledNetwork), anesim.Options{})))
+}
