@@ -12,25 +12,29 @@ import (
 // A NetworkDocument is the JSON of a network's run.
 type NetworkDocument struct {
 	Header
-	Network     string            `json:"network"`
-	File        string            `json:"file"`
-	Chip        string            `json:"chip"`
-	Host        string            `json:"host"`
-	Peak        Rates             `json:"peak"` // of the chip
-	Coverage    CoverageDocument  `json:"coverage"`
-	Programs    []ProgramDocument `json:"programs"`
-	Layers      []LayerDocument   `json:"layers"`
-	Cycles      CyclesDocument    `json:"cycles"`
-	Total       WallDocument      `json:"total"`
-	Power       []SpanDocument    `json:"power"`
-	NotModelled []MissingDocument `json:"not_modelled"`
-	Outputs     []OutputDocument  `json:"outputs"`
-	State       *StateDocument    `json:"state,omitempty"` // where there is any
-	Calls       []CallDocument    `json:"calls,omitempty"` // of a program with state
-	Faults      []FaultDocument   `json:"faults"`
-	Limits      []LimitDocument   `json:"limits"`
-	Synthetic   []string          `json:"synthetic_inputs,omitempty"`
-	Notes       []string          `json:"notes"`
+	Network     string              `json:"network"`
+	File        string              `json:"file"`
+	Chip        string              `json:"chip"`
+	Host        string              `json:"host"`
+	Peak        Rates               `json:"peak"` // of the chip
+	Coverage    CoverageDocument    `json:"coverage"`
+	Programs    []ProgramDocument   `json:"programs"`
+	Layers      []LayerDocument     `json:"layers"`
+	Cycles      CyclesDocument      `json:"cycles"`
+	Total       WallDocument        `json:"total"`
+	Power       []SpanDocument      `json:"power"`
+	NotModelled []MissingDocument   `json:"not_modelled"`
+	Outputs     []OutputDocument    `json:"outputs"`
+	State       *StateDocument      `json:"state,omitempty"` // where there is any
+	Calls       []CallDocument      `json:"calls,omitempty"` // of a program with state
+	Faults      []FaultDocument     `json:"faults"`
+	Limits      []LimitDocument     `json:"limits"`
+	Synthetic   []string            `json:"synthetic_inputs,omitempty"`
+	Notes       []string            `json:"notes"`
+	L2          []OccupancyDocument `json:"l2"`
+	Spilled     []SpillDocument     `json:"spilled"`
+	// Placement is there where it was asked for.
+	Placement *PlacementDocument `json:"placement,omitempty"`
 }
 
 // A ProgramDocument is one of a network's programs. First and Last name its layers; Why
@@ -82,6 +86,21 @@ type CoverageDocument struct {
 	Lost      []LossDocument `json:"lost_outputs"`
 }
 
+// An OccupancyDocument is how much of the L2 a descriptor has tensors and tiles in.
+type OccupancyDocument struct {
+	Program    int `json:"program"` // from 1
+	Descriptor int `json:"descriptor"`
+	Bytes      int `json:"bytes"`
+}
+
+// A SpillDocument is a tensor between layers of one program that goes through memory.
+type SpillDocument struct {
+	Program int    `json:"program"`
+	Tensor  string `json:"tensor"`
+	Bytes   int    `json:"bytes"`
+	Why     string `json:"why"`
+}
+
 // A LossDocument is an output that no run computes, and the first layer on its way that is
 // not modelled.
 type LossDocument struct {
@@ -104,8 +123,15 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
 		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
+		L2: []OccupancyDocument{}, Spilled: []SpillDocument{},
 	}
 	for k := range r.Programs {
+		for i, n := range r.Programs[k].L2 {
+			d.L2 = append(d.L2, OccupancyDocument{k + 1, i, n})
+		}
+		for _, s := range r.Programs[k].Spilled {
+			d.Spilled = append(d.Spilled, SpillDocument{k + 1, s.Tensor, s.Bytes, s.Why})
+		}
 		d.Programs = append(d.Programs, r.programDocument(&r.Programs[k]))
 	}
 	for i := range r.Layers {

@@ -51,6 +51,10 @@ type ProgramResult struct {
 	First   int         // its first layer, of a network
 	Runs    []lower.Run // descriptors of each layer, from First on; none of a compiled program
 	Why     string      // what ended the program before it, where that was not a layer that is not modelled
+	// L2 is the bytes of the L2 that each descriptor of a network's program has tensors and
+	// tiles in, and Spilled the tensors between layers that go through memory.
+	L2      []int
+	Spilled []lower.Spill
 
 	Err        error             // why it could not be dispatched; the rest is zero then
 	Report     *hw.Report        // of all dispatches

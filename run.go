@@ -116,6 +116,7 @@ func (r *execution) program(ctx context.Context, k int) error {
 		res = &ProgramResult{Err: err}
 	}
 	res.Program, res.First, res.Runs, res.Why = p.Program, p.First, p.Runs, p.Why
+	res.L2, res.Spilled = p.L2, p.Spilled
 	for _, in := range res.Inputs {
 		if name := in.Port.Name; slices.Contains(res.Synthetic, name) {
 			r.tensors[name] = in.Data // the same to every layer that reads it

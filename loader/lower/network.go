@@ -43,6 +43,17 @@ type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node, none of one that another does
 	Into    []int // the node whose descriptors do a node's work: itself, or another
+	// L2 is the bytes of the L2 that each descriptor has tensors and tiles in; nil where
+	// every tensor is kept in memory.
+	L2      []int
+	Spilled []Spill // tensors between layers that go through memory all the same
+}
+
+// A Spill is a tensor between layers that does not stay in the L2, and why.
+type Spill struct {
+	Tensor string
+	Bytes  int
+	Why    string
 }
 
 // A Run is neighbouring descriptors of a chain.
@@ -96,7 +107,7 @@ func (n *Network) Join() (*Joined, error) {
 		ConstantBytes: uint64(j.constants.bytes),
 		Ports:         j.builder,
 		Scratch:       uint64(j.scratch.size),
-	}, runs, into}, nil
+	}, runs, into, j.occupied, j.spilled}, nil
 }
 
 // A joiner is a network on its way to a program.
@@ -111,6 +122,9 @@ type joiner struct {
 	scratch   scratch
 	constants section
 	parts     map[*Part]int // where the constants of each stand
+
+	occupied []int // of the L2, a descriptor
+	spilled  []Spill
 }
 
 // A step is a part at work on tensors, for a node.
@@ -366,18 +380,26 @@ func (j *joiner) place() (chain, []Run, []int) {
 	}
 	var kept map[access]*resident
 	var shift []int
+	var filled []int
 	if !j.net.InMemory {
 		kept, shift = j.reside()
+		filled = j.filled(kept, shift)
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {
 		resident[r.tensor] = r.kept == nil
+	}
+	if !j.net.InMemory {
+		j.spills(resident)
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
 		tasks := s.part.place(j.spots(i, s, resident))
 		if shift != nil {
 			j.settle(i, tasks, kept, shift[i])
+			for range tasks {
+				j.occupied = append(j.occupied, filled[i])
+			}
 		}
 		if f := s.folded; f != nil {
 			for k, n := range f.nodes {

@@ -23,8 +23,11 @@ type Program struct {
 	Runs []lower.Run
 	// Why says what ended the program before this one, where that was not a layer that
 	// cannot be lowered.
-	Why  string
-	into []int // layer of the program that does each one's work
+	Why string
+	// L2 and Spilled are those of [lower.Joined].
+	L2      []int
+	Spilled []lower.Spill
+	into    []int // layer of the program that does each one's work
 }
 
 // Lower makes as few programs of the network as its layers allow: one, or one on each
@@ -178,7 +181,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Program: p, First: at, Runs: j.Nodes, into: j.Into}, nil
+	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, into: j.Into}, nil
 }
 
 // input is a tensor from outside of a program. It has the shape its first reader takes it

@@ -16,10 +16,12 @@ import (
 // modelFlags are the flags of model: those of run's that a network has a use for.
 type modelFlags struct {
 	runFlags
+	placeFlags
 	values   bool
 	dim      string
 	inMemory bool
 	strict   bool
+	l2       bool
 	emit     string
 	reshape  []string
 }
@@ -53,6 +55,16 @@ The first lines say how much of the network the figures are of: nodes, which are
 operators of the file, their multiply-accumulates, and the bytes of their operands and
 results. --strict fails unless that is all.
 
+--compute says where each layer would run as the vendor's framework decides it: by the
+cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
+segment and a transfer at each boundary. The engine's times are the model's; all other
+rates are assumed, and --backends replaces them:
+
+  gpu: {gflops: 2600, gb_per_s: 68, launch_us: 100}
+  cpu: {gflops: 700, gb_per_s: 68, launch_us: 5}
+  engine: {launch_us: 180}
+  transfer: {gb_per_s: 10, switch_us: 10}
+
 ` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
@@ -70,9 +82,11 @@ results. --strict fails unless that is all.
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
+	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
+	f.placeFlags.register(c)
 	completeFlags(c)
 	return c
 }
@@ -84,6 +98,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return usage("--values and --timing-only are mutually exclusive")
 	case !f.values && (f.out != "" || len(f.in) > 0):
 		return usage("--in and --out require --values")
+	}
+	if err := f.placeFlags.check(); err != nil {
+		return err
 	}
 	f.timingOnly = !f.values
 	o, err := f.options()
@@ -133,13 +150,18 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	for k, name := range written {
 		doc.Programs[k].File = name
 	}
+	if doc.Placement, err = f.place(res); err != nil {
+		return inFile(file, err)
+	}
 	switch {
 	case f.json:
 		err = anesim.WriteDocument(c.OutOrStdout(), doc)
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		err = writeNetwork(c.OutOrStdout(), res, doc)
+		if err = writeNetwork(c.OutOrStdout(), res, doc); err == nil && f.l2 {
+			err = writeOccupancy(c.OutOrStdout(), doc)
+		}
 	}
 	if err != nil {
 		return err

@@ -156,7 +156,7 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 			{"layer", "add", "c=4", "--state", "y=z", "--repeat", "3"},
 			{"layer", "conv", "cin=16", "cout=16", "h=8", "w=8", "k=3", "stride=2", "pad=1"},
 		},
-		"`model`":    {{"model", net, "--values", "--emit", filepath.Join(t.TempDir(), "net.hwx")}, {"model", net, "--gate-tiles", "0-31"}},
+		"`model`":    {{"model", net, "--values", "--emit", filepath.Join(t.TempDir(), "net.hwx")}, {"model", net, "--gate-tiles", "0-31"}, {"model", net, "--compute", "all"}},
 		"`explain`":  {{"explain", net}, {"explain", example(t, "add")}, {"explain", "--layer", "softmax c=64 h=8 w=8"}},
 		"`paper`":    {{"paper"}},
 		"`load`":     {{"load", filepath.Join("..", "..", "examples", "load.yaml")}},

@@ -54,6 +54,8 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.programs(d)
+	p.spills(d.Spilled)
+	p.placement(d.Placement)
 	p.printf("note: %s", res.Residency().What)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {

@@ -1,0 +1,132 @@
+package placement
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"go.yaml.in/yaml/v4"
+
+	"anesim/hw/evidence"
+)
+
+// A Backend is a processor and what it costs.
+type Backend struct {
+	Name      string
+	Rate      evidence.Constant // 1e9 fp16 operations a second; of the engine, nothing: its times are given
+	Bandwidth evidence.Constant // 1e9 bytes a second
+	Launch    evidence.Constant // microseconds a segment
+	// Interleaved says that tensors stand in the engine's layout.
+	Interleaved bool
+}
+
+// A Machine is the backends to choose from and what it costs to change between them.
+type Machine struct {
+	Backends []Backend
+	Repack   evidence.Constant // 1e9 bytes a second between the engine's layout and the host's
+	Switch   evidence.Constant // microseconds a boundary, whatever crosses it
+}
+
+// Names of the backends.
+const (
+	Engine = "engine"
+	GPU    = "gpu"
+	CPU    = "cpu"
+)
+
+// Preset is an M1: launch is what a dispatch of the engine costs the host, and repack what
+// the host takes a megabyte of fp16, in microseconds; 0 for what the preset has.
+func Preset(launch, repack evidence.Constant) Machine {
+	assumed := func(v float64, unit, source string) evidence.Constant {
+		return evidence.New(v, unit, evidence.Assumed, source)
+	}
+	const memory = 68.25
+	m := Machine{
+		Backends: []Backend{
+			{Name: Engine, Launch: launch, Interleaved: true},
+			{Name: GPU, Rate: assumed(2600, "GFLOP/s", "eight cores' published peak; no measurement of ours"),
+				Bandwidth: assumed(memory, "GB/s", "LPDDR4X-4266 of 128 bits at its peak"), Launch: assumed(100, "us", "a command buffer and its completion; no measurement of ours")},
+			{Name: CPU, Rate: assumed(700, "GFLOP/s", "matrix code of the vendor's library on four cores; no measurement of ours"),
+				Bandwidth: assumed(memory, "GB/s", "LPDDR4X-4266 of 128 bits at its peak"), Launch: assumed(5, "us", "a call of the library; no measurement of ours")},
+		},
+		Repack: assumed(10, "GB/s", "about what hosts take to copy fp16 tensors"),
+		Switch: assumed(10, "us", "waiting for one processor and waking another; no measurement of ours"),
+	}
+	if repack.Value > 0 { // us/MB
+		m.Repack = evidence.New(1e3/repack.Value, "GB/s", repack.Evidence, repack.Source)
+	}
+	return m
+}
+
+// Only is the machine with some of its backends, in the machine's order.
+func (m Machine) Only(names ...string) Machine {
+	var list []Backend
+	for _, b := range m.Backends {
+		for _, name := range names {
+			if b.Name == name {
+				list = append(list, b)
+			}
+		}
+	}
+	m.Backends = list
+	return m
+}
+
+// maxFile is the most bytes of a file of rates.
+const maxFile = 1 << 16
+
+// With is the machine with the rates of a YAML file in the place of its own, all of them
+// assumed:
+//
+//	engine: {launch_us: 190}
+//	gpu: {gflops: 5200, gb_per_s: 200, launch_us: 60}
+//	cpu: {gflops: 900, gb_per_s: 60, launch_us: 2}
+//	transfer: {gb_per_s: 12, switch_us: 5}
+func (m Machine) With(name string, data []byte) (Machine, error) {
+	type rates struct {
+		GFLOPS   *float64 `yaml:"gflops"`
+		GBPerS   *float64 `yaml:"gb_per_s"`
+		LaunchUs *float64 `yaml:"launch_us"`
+	}
+	var file struct {
+		Engine, GPU, CPU rates
+		Transfer         struct {
+			GBPerS   *float64 `yaml:"gb_per_s"`
+			SwitchUs *float64 `yaml:"switch_us"`
+		}
+	}
+	if len(data) > maxFile {
+		return m, fmt.Errorf("more than %d bytes", maxFile)
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(&file); err != nil {
+		return m, fmt.Errorf("backends: %w", err)
+	}
+	var bad error
+	set := func(c *evidence.Constant, key string, v *float64, least float64, unit string) {
+		if v == nil {
+			return
+		}
+		if bad == nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < least) {
+			bad = fmt.Errorf("backends: %s: %g, want at least %g", key, *v, least)
+		}
+		*c = evidence.New(*v, unit, evidence.Assumed, name)
+	}
+	const slowest = 1e-3 // of rates, which divide
+	list := append([]Backend(nil), m.Backends...)
+	for i := range list {
+		b := &list[i]
+		r := map[string]rates{Engine: file.Engine, GPU: file.GPU, CPU: file.CPU}[b.Name]
+		if b.Name == Engine && (r.GFLOPS != nil || r.GBPerS != nil) {
+			return m, fmt.Errorf("backends: engine: its times are the device's own; launch_us alone is a rate of it")
+		}
+		set(&b.Rate, b.Name+".gflops", r.GFLOPS, slowest, "GFLOP/s")
+		set(&b.Bandwidth, b.Name+".gb_per_s", r.GBPerS, slowest, "GB/s")
+		set(&b.Launch, b.Name+".launch_us", r.LaunchUs, 0, "us")
+	}
+	m.Backends = list
+	set(&m.Repack, "transfer.gb_per_s", file.Transfer.GBPerS, slowest, "GB/s")
+	set(&m.Switch, "transfer.switch_us", file.Transfer.SwitchUs, 0, "us")
+	return m, bad
+}

@@ -1,0 +1,50 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"anesim"
+)
+
+// spills names what goes through memory between layers, the largest first.
+func (p *pager) spills(list []anesim.SpillDocument) {
+	const named = 3
+	if len(list) == 0 {
+		return
+	}
+	sum := 0
+	for _, s := range list {
+		sum += s.Bytes
+	}
+	p.printf("spilled from the L2: %s, %s", plural(len(list), "tensor"), bytesText(uint64(sum)))
+	for _, s := range list[:min(named, len(list))] {
+		p.printf("  %s, %s: %s", escaped(s.Tensor), bytesText(uint64(s.Bytes)), s.Why)
+	}
+	if n := len(list) - named; n > 0 {
+		p.printf("  and %d more (--json: spilled)", n)
+	}
+}
+
+// writeOccupancy draws the L2 over time: a bar is the fullest of a run of descriptors.
+func writeOccupancy(w io.Writer, d *anesim.NetworkDocument) error {
+	const lines, width, whole = 40, 50, 2 << 20
+	p := newPager(w)
+	if len(d.L2) == 0 {
+		p.printf("L2: nothing is kept there between layers")
+		return p.err
+	}
+	each := (len(d.L2) + lines - 1) / lines
+	p.printf("L2 of %s, the fullest of %s a line", bytesText(whole), plural(each, "descriptor"))
+	for from := 0; from < len(d.L2); from += each {
+		to := min(from+each, len(d.L2))
+		most := 0
+		for _, x := range d.L2[from:to] {
+			most = max(most, x.Bytes)
+		}
+		label := fmt.Sprintf("%d:%d", d.L2[from].Program, d.L2[from].Descriptor)
+		p.printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), bytesText(uint64(most)))
+	}
+	return p.err
+}
