@@ -117,8 +117,12 @@ func ReadChip(r io.Reader) (hw.Chip, error) {
 		return none, &ChipError{What: fmt.Sprintf("more than %d bytes", maxChipBytes)}
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(&doc); err != nil && err != io.EOF {
 		return none, &ChipError{What: strings.TrimPrefix(firstLine(err.Error()), "yaml: ")}
+	}
+	if err := d.Decode(new(yaml.Node)); err != io.EOF {
+		return none, &ChipError{What: "a second document; a file has one chip"}
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return none, &ChipError{What: "a chip file has the keys name and constants"}

@@ -25,8 +25,9 @@ type NetworkDocument struct {
 	Power       []SpanDocument      `json:"power"`
 	NotModelled []MissingDocument   `json:"not_modelled"`
 	Outputs     []OutputDocument    `json:"outputs"`
-	State       *StateDocument      `json:"state,omitempty"` // where there is any
-	Calls       []CallDocument      `json:"calls,omitempty"` // of a program with state
+	Repeat      *RepeatDocument     `json:"repeat,omitempty"` // where there are several dispatches
+	State       *StateDocument      `json:"state,omitempty"`  // where there is any
+	Calls       []CallDocument      `json:"calls,omitempty"`  // of a program with state
 	Faults      []FaultDocument     `json:"faults"`
 	Limits      []LimitDocument     `json:"limits"`
 	Synthetic   []string            `json:"synthetic_inputs,omitempty"`
@@ -121,7 +122,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 	d := &NetworkDocument{
 		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: r.coverageDocument(),
 		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
-		NotModelled: []MissingDocument{}, Outputs: r.outputs(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
+		NotModelled: []MissingDocument{}, Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
 		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
 		L2: []OccupancyDocument{}, Spilled: []SpillDocument{},
 	}
@@ -182,7 +183,7 @@ func layerDocument(l *LayerResult) LayerDocument {
 	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()
-		d.Descriptors, d.TFLOPS = len(rep.Descriptors), tflops(rep.MACs, rep.Time)
+		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Time)
 		if d.Descriptors > 0 {
 			d.Bound = a.Bound()
 		}

@@ -23,8 +23,9 @@ type RunDocument struct {
 	Total       WallDocument         `json:"total"`
 	Power       []SpanDocument       `json:"power"`
 	Outputs     []OutputDocument     `json:"outputs"`
-	State       *StateDocument       `json:"state,omitempty"` // where there is any
-	Calls       []CallDocument       `json:"calls,omitempty"` // of a program with state
+	Repeat      *RepeatDocument      `json:"repeat,omitempty"` // where there are several dispatches
+	State       *StateDocument       `json:"state,omitempty"`  // where there is any
+	Calls       []CallDocument       `json:"calls,omitempty"`  // of a program with state
 	Faults      []FaultDocument      `json:"faults"`
 	Limits      []LimitDocument      `json:"limits"`
 	Synthetic   []string             `json:"synthetic_inputs,omitempty"`
@@ -148,7 +149,7 @@ func (r *Result) RunDocument() *RunDocument {
 	d := &RunDocument{
 		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
 		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
-		Outputs: r.outputs(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(), Synthetic: r.Synthetic,
+		Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(), Synthetic: r.Synthetic,
 	}
 	for i := range r.Report.Descriptors {
 		d.Descriptors = append(d.Descriptors, descriptorDocument(&r.Report.Descriptors[i]))

@@ -10,7 +10,7 @@ import (
 // hostTime is what a host adds to each dispatch of a program: its floor and the copies of
 // inputs and outputs, but for state, which stays where it is. Zeros and subnormals are counted in outputs that were computed.
 func hostTime(h *host.Host, res *ProgramResult, state func(*loader.Port) bool) clock.Nanoseconds {
-	n := uint64(max(1, len(res.Dispatches)))
+	listed := uint64(max(1, len(res.Dispatches)))
 	var l host.Load
 	for p := range res.Program.Inputs() {
 		if !state(p) {
@@ -42,7 +42,7 @@ func hostTime(h *host.Host, res *ProgramResult, state func(*loader.Port) bool) c
 			l.Weights += d.DMA.Kernel
 		}
 	}
-	l.Weights /= n // the report has the descriptors of every dispatch
-	l.Moved = res.Report.DMA.Total() / n
+	l.Weights /= listed // the report has the descriptors of every dispatch that is listed
+	l.Moved = res.Report.DMA.Total() / (listed + uint64(res.Again))
 	return h.Time(l)
 }

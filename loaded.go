@@ -250,7 +250,7 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 		return nil, ErrOutstanding
 	}
 	o := l.session.options
-	res, err := l.dispatch(ctx, 1, o.meter(StageRun, l.program.TaskCount))
+	res, err := l.dispatch(ctx, 1, 1, o.meter(StageRun, l.program.TaskCount))
 	if err != nil {
 		return nil, err
 	}
@@ -316,13 +316,33 @@ func clonePort(p *loader.Port) *loader.Port {
 // dispatch; beyond it only the last ones are.
 const maxKept = 1 << 24
 
-// dispatch dispatches the program a number of times.
-func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramResult, error) {
+// maxListed bounds the descriptors that a repeated run lists, and those of a run with state,
+// every dispatch of which computes something else.
+const (
+	maxListed      = 1 << 12
+	maxListedState = 1 << 20
+)
+
+// listed is how many dispatches of tasks a repeated run makes and lists; what follows does
+// what the last of them did and is counted. The first may find the engine in another state
+// than the rest.
+func listed(repeat, tasks int) int {
+	return min(repeat, max(2, maxListed/max(1, tasks)))
+}
+
+// dispatch dispatches the program a number of times, of which the first ones, list, are
+// listed.
+func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*ProgramResult, error) {
 	s := l.session
 	o, ctl := &s.options, s.ctl
 	linked, err := l.link()
 	if err != nil {
 		return nil, err
+	}
+	if len(l.state) > 0 {
+		if list = repeat; repeat > maxListedState/max(1, len(linked.Tasks)) {
+			return nil, &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors with state; together at most %d", repeat, len(linked.Tasks), maxListedState)}
+		}
 	}
 	res := &ProgramResult{Program: l.program}
 	values := o.Values
@@ -345,7 +365,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 	engine := &engine{Device: hw.New(s.mem, s.deviceOptions(values, budget)), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0
-	for n := range repeat {
+	for n := range list {
 		if n > 0 {
 			engine.Dispatch()
 		}
@@ -362,7 +382,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 		}
 		d.Wake = ctl.WakeTime()
 		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
-		last := n == repeat-1 || len(res.Report.Faults) > 0
+		last := n == list-1 || len(res.Report.Faults) > 0
 		if values && res.Report.Complete() && (last || len(l.state) > 0 && kept < maxKept) {
 			if res.Outputs, err = l.read(); err != nil {
 				return nil, err
@@ -386,8 +406,17 @@ func (l *Loaded) dispatch(ctx context.Context, repeat int, m *meter) (*ProgramRe
 			return nil, err
 		}
 	}
+	each := res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
 	for i := range res.Dispatches {
-		res.Dispatches[i].Energy = res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
+		res.Dispatches[i].Energy = each
+	}
+	if again := repeat - list; again > 0 && len(res.Report.Faults) == 0 {
+		res.Again = again
+		l.calls += again
+		res.Report.Repeat(again, len(linked.Tasks))
+		more := clock.Nanojoules(float64(again) * float64(each))
+		res.Report.Dispatch += more
+		res.Report.Energy += more
 	}
 	res.Host = hostTime(&o.Host, res, l.isState)
 	return res, nil

@@ -39,7 +39,10 @@ type Options struct {
 	GateTiles uint32              // tiles to gate after init, bit 2e+h
 	Overrides []firmware.Override // register what-ifs, on every descriptor
 
-	Repeat int           // dispatches of the whole model; 0 is one
+	// Repeat is the dispatches of the whole model; 0 is one. Many of them are counted: the
+	// first are listed, and the rest do what the last of these did. Those of a run with State
+	// are all listed.
+	Repeat int
 	Idle   time.Duration // gap before each of them
 
 	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
@@ -77,7 +80,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Repeat < 0:
 		return bad("Repeat", "%d dispatches; must be 0 (for one) or more", o.Repeat)
 	case o.Repeat > maxRepeat:
-		return bad("Repeat", "%d dispatches; at most %d", o.Repeat, maxRepeat)
+		return bad("Repeat", "%d dispatches; at most %d", o.Repeat, int(maxRepeat))
 	case o.Idle < 0:
 		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
@@ -92,8 +95,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// maxRepeat bounds the report of a run, which has every descriptor of every dispatch.
-const maxRepeat = 1 << 24
+// maxRepeat bounds the sums of a repeated run.
+const maxRepeat = 1e9
 
 // checkChip refuses a chip that leaves out what the device divides by.
 func checkChip(c *hw.Chip) error {

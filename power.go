@@ -98,6 +98,29 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	}
 }
 
+// repeat adds another timeline so many times: the energy of its spans of no time as one,
+// and all else as one.
+func (l *Timeline) repeat(round *Timeline, times int) {
+	n := float64(times)
+	var energy, instant clock.Nanojoules
+	for i := range round.Spans {
+		if s := &round.Spans[i]; s.For > 0 {
+			energy += s.Energy
+		} else {
+			instant += s.Energy
+		}
+	}
+	for _, p := range [...]struct{ to, of *Part }{{&l.Idle, &round.Idle}, {&l.Wake, &round.Wake}, {&l.Host, &round.Host}} {
+		p.to.Time += clock.Nanoseconds(n * float64(p.of.Time))
+		p.to.Energy += clock.Nanojoules(n * float64(p.of.Energy))
+	}
+	what := fmt.Sprintf("%d dispatches like the one before", times)
+	if instant > 0 {
+		l.span(0, clock.Nanojoules(n*float64(instant)), fmt.Sprintf("%d dispatches", times))
+	}
+	l.span(clock.Nanoseconds(n*float64(round.end)), clock.Nanojoules(n*float64(energy)), what)
+}
+
 // part adds a span of a kind, with energy of another source in it.
 func (l *Timeline) part(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {

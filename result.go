@@ -58,7 +58,8 @@ type ProgramResult struct {
 
 	Err        error             // why it could not be dispatched; the rest is zero then
 	Report     *hw.Report        // of all dispatches
-	Dispatches []Dispatch        // those that were begun, with their parts of the report
+	Dispatches []Dispatch        // those that were begun and are listed, with their parts of the report
+	Again      int               // further dispatches, each like the last of Dispatches
 	Host       clock.Nanoseconds // what the host adds to each
 	Inputs     []Output
 	Outputs    []Output
@@ -152,6 +153,7 @@ func (l *LayerResult) record(p *ProgramResult, run lower.Run) {
 			}
 		}
 	}
+	r.Repeat(all.Again, run.Tasks)
 	if len(all.Faults) == 0 {
 		l.Report = r
 		return
@@ -190,6 +192,11 @@ func (r *Result) report() {
 			include(r.Report, &counted.Descriptors[i])
 		}
 	}
+	last := 0
+	for d, p := range r.lastRound() {
+		last += len(r.counted(p, d).Descriptors)
+	}
+	r.Report.Repeat(r.again(), last)
 	for i := range r.Programs {
 		if rep := r.Programs[i].Report; rep != nil {
 			r.Report.Dispatch += rep.Dispatch
@@ -203,12 +210,36 @@ func (r *Result) report() {
 // them again where they are repeated.
 func (r *Result) dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
-		for n := range r.Options.Repeat {
+		rounds := 0
+		for k := range r.Programs {
+			rounds = max(rounds, len(r.Programs[k].Dispatches))
+		}
+		for n := range rounds {
 			for k := range r.Programs {
 				p := &r.Programs[k]
 				if n < len(p.Dispatches) && !yield(&p.Dispatches[n], p) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// again is how many rounds of dispatches followed those that are listed.
+func (r *Result) again() (n int) {
+	for i := range r.Programs {
+		n = max(n, r.Programs[i].Again)
+	}
+	return n
+}
+
+// lastRound yields the dispatches that each of those rounds is like.
+func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
+	return func(yield func(*Dispatch, *ProgramResult) bool) {
+		for k := range r.Programs {
+			p := &r.Programs[k]
+			if p.Again > 0 && !yield(&p.Dispatches[len(p.Dispatches)-1], p) {
+				return
 			}
 		}
 	}
@@ -252,6 +283,14 @@ func (r *Result) Timeline() *Timeline {
 		c := r.counted(p, d)
 		l.Add(&c, p.Host)
 	}
+	if n := r.again(); n > 0 {
+		round := &Timeline{Waiting: l.Waiting}
+		for d, p := range r.lastRound() {
+			c := r.counted(p, d)
+			round.Add(&c, p.Host)
+		}
+		l.repeat(round, n)
+	}
 	return l
 }
 
@@ -259,7 +298,7 @@ func (r *Result) Timeline() *Timeline {
 func (r *Result) Host() (t clock.Nanoseconds) {
 	for i := range r.Programs {
 		p := &r.Programs[i]
-		t += p.Host * clock.Nanoseconds(len(p.Dispatches))
+		t += p.Host * clock.Nanoseconds(len(p.Dispatches)+p.Again)
 	}
 	return t
 }

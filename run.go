@@ -59,6 +59,7 @@ type execution struct {
 	lowered *lowered
 	options Options
 	meter   *meter
+	list    int // dispatches that are listed
 
 	tensors   map[string][]float16.Float16 // of a network, by name
 	programs  []ProgramResult
@@ -72,7 +73,12 @@ func (r *execution) begin() error {
 	for i := range r.lowered.programs {
 		total += r.lowered.programs[i].TaskCount
 	}
-	r.meter = o.meter(StageRun, total*o.Repeat)
+	r.list = listed(o.Repeat, total)
+	steps := r.list
+	if len(o.State) > 0 {
+		steps = o.Repeat
+	}
+	r.meter = o.meter(StageRun, total*steps)
 	if n := len(r.lowered.programs); len(o.State) > 0 && n != 1 {
 		return &OptionError{"State", fmt.Sprintf("requires a single program; %s has %d", r.model.name, n)}
 	}
@@ -107,7 +113,7 @@ func (r *execution) program(ctx context.Context, k int) error {
 			}
 		}
 	}
-	res, err := dispatch(ctx, p.Program, &o, r.meter)
+	res, err := dispatch(ctx, p.Program, &o, r.list, r.meter)
 	switch {
 	case err == nil:
 	case r.model.kind != KindNetwork, ctx.Err() != nil, errors.As(err, new(*AliasError)):
@@ -163,7 +169,7 @@ func (r *execution) networkInputs() error {
 }
 
 // dispatch runs a program in a session of its own.
-func dispatch(ctx context.Context, p *loader.Program, o *Options, m *meter) (*ProgramResult, error) {
+func dispatch(ctx context.Context, p *loader.Program, o *Options, list int, m *meter) (*ProgramResult, error) {
 	s, err := newSession(*o)
 	if err != nil {
 		return nil, err
@@ -178,7 +184,7 @@ func dispatch(ctx context.Context, p *loader.Program, o *Options, m *meter) (*Pr
 		}
 	}
 	l.inputs = o.Inputs
-	return l.dispatch(ctx, o.Repeat, m)
+	return l.dispatch(ctx, o.Repeat, list, m)
 }
 
 // An engine is a device that a context can stop and that tells of its progress.

@@ -59,7 +59,7 @@ func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 		return nil, err
 	}
 	defer l.Unload()
-	res, err := l.dispatch(ctx, 1, t.session.options.meter(StageRun, l.program.TaskCount))
+	res, err := l.dispatch(ctx, 1, 1, t.session.options.meter(StageRun, l.program.TaskCount))
 	if err != nil {
 		return nil, err
 	}

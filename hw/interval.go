@@ -30,7 +30,9 @@ func (r *Report) Bounds() Interval {
 	var sum Interval
 	for i := range r.Descriptors {
 		b := r.Descriptors[i].Bounds()
-		sum.Low, sum.High = sum.Low+b.Low, sum.High+b.High
+		n := float64(r.runs(i))
+		sum.Low += clock.Nanoseconds(n * float64(b.Low))
+		sum.High += clock.Nanoseconds(n * float64(b.High))
 		if sum.Rows == 0 || b.Rows < sum.Rows {
 			sum.Rows = b.Rows
 		}

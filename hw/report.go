@@ -82,13 +82,17 @@ func (f Fault) String() string {
 // A Report is what a chain did.
 type Report struct {
 	Descriptors []DescriptorReport
-	Faults      []Fault
-	Cycles      clock.Cycles
-	Time        clock.Nanoseconds
-	Energy      clock.Nanojoules // the descriptors' and the dispatch's own
-	Dispatch    clock.Nanojoules // of Energy, what a dispatch costs whatever it does
-	MACs        uint64
-	DMA         dma.Traffic
+	// Again is how many more times the last Per of Descriptors ran, with the same figures.
+	// They are in the sums and not listed.
+	Again, Per int
+
+	Faults   []Fault
+	Cycles   clock.Cycles
+	Time     clock.Nanoseconds
+	Energy   clock.Nanojoules // the descriptors' and the dispatch's own
+	Dispatch clock.Nanojoules // of Energy, what a dispatch costs whatever it does
+	MACs     uint64
+	DMA      dma.Traffic
 }
 
 // Add adds a descriptor's numbers to the report's sums. It does not list the descriptor.
@@ -99,6 +103,37 @@ func (r *Report) Add(d *DescriptorReport) {
 	r.MACs += d.MACs
 	r.DMA.Add(&d.DMA)
 }
+
+// Repeat adds the last per descriptors so many more times to the sums, without listing
+// them. A report repeats once, behind its last descriptor.
+func (r *Report) Repeat(times, per int) {
+	if times <= 0 {
+		return
+	}
+	r.Again, r.Per = times, per
+	for i := len(r.Descriptors) - per; i < len(r.Descriptors); i++ {
+		d, n := &r.Descriptors[i], uint64(times)
+		r.Cycles += clock.Cycles(n) * d.Cycles.Total()
+		r.Time += clock.Nanoseconds(float64(times) * float64(d.Time))
+		r.Energy += clock.Nanojoules(float64(times) * float64(d.Energy))
+		r.MACs += n * d.MACs
+		r.DMA.Source1 += n * d.DMA.Source1
+		r.DMA.Source2 += n * d.DMA.Source2
+		r.DMA.Kernel += n * d.DMA.Kernel
+		r.DMA.Destination += n * d.DMA.Destination
+	}
+}
+
+// runs is how often the i-th descriptor ran.
+func (r *Report) runs(i int) int {
+	if i >= len(r.Descriptors)-r.Per {
+		return 1 + r.Again
+	}
+	return 1
+}
+
+// Count is the number of descriptors that ran, those that are not listed among them.
+func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per }
 
 // sums are a report's sums at some time.
 type sums struct {
@@ -118,7 +153,9 @@ func (r *Report) restore(s sums) {
 // Accounting is the chain's cycles by cause.
 func (r *Report) Accounting() (a Accounting) {
 	for i := range r.Descriptors {
-		a.Add(&r.Descriptors[i].Cycles)
+		for c, n := range r.Descriptors[i].Cycles.All() {
+			*a.Of(c) += clock.Cycles(r.runs(i)) * n
+		}
 	}
 	return a
 }
@@ -126,7 +163,12 @@ func (r *Report) Accounting() (a Accounting) {
 // Parts is the descriptors' energy by what takes it.
 func (r *Report) Parts() (e EnergyParts) {
 	for i := range r.Descriptors {
-		e.Add(&r.Descriptors[i].Parts)
+		x, n := &r.Descriptors[i].Parts, float64(r.runs(i))
+		e.MAC += clock.Nanojoules(n * float64(x.MAC))
+		e.Table += clock.Nanojoules(n * float64(x.Table))
+		e.L2 += clock.Nanojoules(n * float64(x.L2))
+		e.DRAM += clock.Nanojoules(n * float64(x.DRAM))
+		e.Active += clock.Nanojoules(n * float64(x.Active))
 	}
 	return e
 }
@@ -134,7 +176,7 @@ func (r *Report) Parts() (e EnergyParts) {
 // Saved is the cycles that running beside each other saves the descriptors.
 func (r *Report) Saved() (n clock.Cycles) {
 	for i := range r.Descriptors {
-		n += r.Descriptors[i].Saved
+		n += clock.Cycles(r.runs(i)) * r.Descriptors[i].Saved
 	}
 	return n
 }

@@ -251,7 +251,11 @@ func (l *layout) placeText(at uint64) {
 	for _, q := range l.parts {
 		text = padTo(text, regs.Alignment)
 		q.text = uint64(len(text))
-		text = append(text, regs.EncodeChain(q.Chain)...)
+		if chain := regs.EncodeChain(q.Chain); text == nil {
+			text = chain
+		} else {
+			text = append(text, chain...)
+		}
 		if q.constants = q.Constants; l.sizes {
 			flags = 0
 			continue

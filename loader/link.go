@@ -63,7 +63,7 @@ func (p *Program) Link() (*Linked, error) {
 	// Room for as many as are declared, which is not checked yet, and no more than the
 	// text can hold.
 	tasks := make([]regs.Task, 0, min(max(0, p.TaskCount), len(text)/regs.Alignment+1))
-	var buf []access
+	buf := make([]access, 0, 3+len(regs.KernelDMASrc{}.CoeffBaseAddr)) // the tensors and the lanes
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
 			return nil, p.streamError(err)

@@ -115,9 +115,12 @@ func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 // EncodeChain writes descriptors at their offsets, zero between them: the text of a
 // chain without what may follow it.
 func EncodeChain(chain []*Descriptor) []byte {
-	var text []byte
+	var text, body []byte
+	if n := len(chain); n > 1 { // room for all at once: each is about as long as the one before
+		text = make([]byte, 0, int(chain[n-1].Offset)/(n-1)*n)
+	}
 	for _, d := range chain {
-		body := d.Append(nil)
+		body = d.Append(body[:0])
 		if n := int(d.Offset) + len(body); n > len(text) {
 			text = append(text, make([]byte, n-len(text))...)
 		}

@@ -142,15 +142,13 @@ func (w *Window) phases() [][]int {
 // fifteen or fewer take a lane each. Groups follow each other, each padded to 64 bytes.
 // (Every section hash on record, the 14 among them.)
 func (f *filter) pack(width int) *kernel {
+	if f.sizes {
+		return f.size(width)
+	}
 	var planes []plane
 	for g := range f.groups {
 		for first := 0; first < f.channels; {
-			rest := f.channels - first
-			w, n := 1, rest
-			if rest >= engines {
-				w = min(width, rest/engines)
-				n = rest / (engines * w) * engines
-			}
+			w, n := f.planes(first, width)
 			for i := range n {
 				planes = append(planes, plane{i % engines, g, first, w})
 				first += w
@@ -158,6 +156,38 @@ func (f *filter) pack(width int) *kernel {
 		}
 	}
 	return f.fill(planes)
+}
+
+// planes is the width and the number of the next planes of a group, from a channel on.
+func (f *filter) planes(first, width int) (w, n int) {
+	rest := f.channels - first
+	if rest < engines {
+		return 1, rest
+	}
+	w = min(width, rest/engines)
+	return w, rest / (engines * w) * engines
+}
+
+// size is the lanes of pack without their bytes.
+func (f *filter) size(width int) *kernel {
+	rows := f.taps + biasRows(f.bias != nil)
+	var group [engines]int // bytes of a group in each lane
+	for first := 0; first < f.channels; {
+		w, n := f.planes(first, width)
+		for i := range min(n, engines) {
+			group[i] += (n + engines - 1 - i) / engines * rows * w * elementBytes
+		}
+		first += n * w
+	}
+	k := &kernel{lanes: make([]lane, 0, engines)}
+	total := 0
+	for _, n := range group {
+		if n = f.groups * roundUp(n, 64); n > 0 {
+			k.lanes = append(k.lanes, lane{total, n})
+			total += n
+		}
+	}
+	return k
 }
 
 // packEach is pack in planes of w each, however many channels there are.

@@ -47,6 +47,9 @@ func ReadYAML(data []byte) (*Network, error) {
 	} else if err != nil {
 		return nil, yamlError(err)
 	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, &FormatError{Line: 1, What: "a second document; a file has one network"}
+	}
 	if len(doc.Content) != 1 {
 		return nil, &FormatError{Line: 1, What: "want one mapping"}
 	}

@@ -37,38 +37,36 @@ constant and prints the chip as it was read.`,
 				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(anesim.ChipNames(), "\n"))
 				return err
 			}
-			chip, err := readChip(args[0])
-			if err != nil {
+			var o anesim.Options
+			if err := readChip(&o, args[0]); err != nil {
 				return err
 			}
-			return anesim.WriteChip(c.OutOrStdout(), &chip)
+			return anesim.WriteChip(c.OutOrStdout(), &o.Chip)
 		},
 	}
 }
 
-// readChip is the chip that --chip names: a preset, or a file whose name has a dot or a
-// slash.
-func readChip(name string) (anesim.Chip, error) {
+// readChip gives a run the chip that --chip names: a preset, or a file whose name has a dot
+// or a slash.
+func readChip(o *anesim.Options, name string) (err error) {
 	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(anesim.ChipNames(), name) {
-		c, err := anesim.ChipByName(name)
-		if err != nil {
-			return c, &usageError{err}
+		if o.Chip, err = anesim.ChipByName(name); err != nil {
+			return &usageError{err}
 		}
-		return c, nil
+		return nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return anesim.Chip{}, err
+		return err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return anesim.Chip{}, inFile(name, errors.New("is a directory"))
+		return inFile(name, errors.New("is a directory"))
 	}
-	c, err := anesim.ReadChip(f)
-	if err != nil {
-		return c, inFile(name, err)
+	if o.Chip, err = anesim.ReadChip(f); err != nil {
+		return inFile(name, err)
 	}
-	return c, nil
+	return nil
 }
 
 // chipKey is what the name of an axis over a chip's constant starts with.

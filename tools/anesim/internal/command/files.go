@@ -12,7 +12,6 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/loader"
 	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/outfile"
@@ -73,7 +72,14 @@ func open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, si
 		return fmt.Errorf("%s: is a directory", file)
 	}
 	if !info.Mode().IsRegular() { // a pipe has no size
-		return open("-", f, func(_ string, r io.ReaderAt, size int64) error { return read(filepath.Base(file), r, size) })
+		data, err := readAll(f)
+		if err == nil {
+			err = read(filepath.Base(file), bytes.NewReader(data), int64(len(data)))
+		}
+		if err != nil {
+			return inFile(file, err)
+		}
+		return nil
 	}
 	if err := read(filepath.Base(file), f, info.Size()); err != nil {
 		return inFile(file, err)
@@ -81,14 +87,21 @@ func open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, si
 	return nil
 }
 
-// readAll reads standard input, no more than a program's file may have.
+// maxPiped bounds what is read from a pipe or a device, which has no size that could be
+// checked first. A file may be larger.
+const maxPiped = 256 << 20
+
+// readAll reads standard input or another pipe.
 func readAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, loader.MaxFile+1))
-	if err == nil && len(data) > loader.MaxFile {
-		err = fmt.Errorf("more than %d bytes", int64(loader.MaxFile))
+	data, err := io.ReadAll(io.LimitReader(r, maxPiped+1))
+	if err == nil && len(data) > maxPiped {
+		return nil, fmt.Errorf("more than %d bytes in a pipe; give a file", maxPiped)
 	}
 	return data, err
 }
+
+// maxRaw bounds the bytes of raw fp16 values: the largest surface a register can stride.
+const maxRaw = 512 << 20
 
 // readTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
 // as .f16, whose shape is not known.
@@ -106,18 +119,31 @@ func readTensor(name string) ([]float16.Float16, []int, error) {
 		if r.Size()%2 != 0 {
 			return nil, nil, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
 		}
-		b := make([]byte, r.Size())
-		if _, err := r.ReadAt(b, 0); err != nil {
-			return nil, nil, err
+		if r.Size() > maxRaw {
+			return nil, nil, fmt.Errorf("%d bytes; a tensor has at most %d", r.Size(), maxRaw)
 		}
-		data := make([]float16.Float16, len(b)/2)
-		for i := range data {
-			data[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
-		}
-		return data, nil, nil
+		data, err := readHalves(r, int(r.Size()/2))
+		return data, nil, err
 	default:
 		return nil, nil, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
 	}
+}
+
+// readHalves reads n fp16 values, little-endian, a piece at a time.
+func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
+	data := make([]float16.Float16, n)
+	piece := make([]byte, min(2*n, 1<<16))
+	for at := 0; at < n; {
+		b := piece[:min(len(piece), 2*(n-at))]
+		if _, err := r.ReadAt(b, 2*int64(at)); err != nil {
+			return nil, err
+		}
+		for ; len(b) > 0; b = b[2:] {
+			data[at] = float16.Float16(binary.LittleEndian.Uint16(b))
+			at++
+		}
+	}
+	return data, nil
 }
 
 // writeOutputs writes each output port to dir as <port>.npy.

@@ -101,7 +101,7 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}
 	o = anesim.Options{Values: !f.timingOnly, Seed: f.seed, Repeat: f.repeat, Idle: f.idle, PowerBudget: f.watts}
-	if o.Chip, err = readChip(f.chip); err != nil {
+	if err = readChip(&o, f.chip); err != nil {
 		return o, err
 	}
 	if o.Host, err = anesim.HostByName(cmp.Or(f.host, "none")); err != nil {

@@ -89,7 +89,17 @@ wait for, the bytes moved and the energy.`,
 			c.Example = "  source <(anesim completion bash)"
 		}
 	}
+	// The command library drops what writing help fails with.
+	help, full := root.HelpFunc(), new(watchedWriter)
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		full.w = c.OutOrStdout()
+		c.SetOut(full)
+		help(c, args)
+	})
 	err := root.Execute()
+	if err == nil {
+		err = full.err
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -99,6 +109,20 @@ wait for, the bytes moved and the energy.`,
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// A watchedWriter remembers the first error of a writer.
+type watchedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (w *watchedWriter) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // printError prints an error on one line, without what a terminal would obey.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 // inOrder computes items first to n-1 on several goroutines and writes them in order. An
@@ -79,6 +80,21 @@ func (o *sweepOutput) write(row []string) error {
 
 // csvLine is a row with the newline that ends it.
 func csvLine(row []string) []byte {
+	var b []byte
+	for i, field := range row {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if strings.ContainsAny(field, "\"\r\n") || strings.HasPrefix(field, " ") || strings.Contains(field, ",") || field == `\.` {
+			return quotedLine(row)
+		}
+		b = append(b, field...)
+	}
+	return append(b, '\n')
+}
+
+// quotedLine is csvLine of a row with fields that have to be quoted.
+func quotedLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
 	c.Write(row)

@@ -1,0 +1,90 @@
+package anesim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"anesim/firmware"
+)
+
+// A list of tiles is read to a mask that prints and reads as itself, or refused.
+func FuzzParseTiles(f *testing.F) {
+	for _, s := range []string{"", "0", "0-31", "0-3,7", "3-0", "32", "-1", "1,,2", "0-", "99999999999999999999", "0x1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		mask, err := ParseTiles(s)
+		if err != nil {
+			return
+		}
+		var list []string
+		for i := range firmware.Tiles {
+			if mask>>i&1 != 0 {
+				list = append(list, fmt.Sprint(i))
+			}
+		}
+		if len(list) == 0 {
+			return
+		}
+		again, err := ParseTiles(strings.Join(list, ","))
+		if err != nil || again != mask {
+			t.Errorf("%q is %#x, its tiles one by one %#x, %v", s, mask, again, err)
+		}
+	})
+}
+
+// Names of chips and hosts are found or refused with the names there are.
+func FuzzPresetNames(f *testing.F) {
+	for _, s := range []string{"", "m1", "M1", "m1max", "none", "linux", "m\x00", "macos-air", strings.Repeat("m", 1000)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if c, err := ChipByName(s); err == nil && c.Name != s {
+			t.Errorf("chip %q found by %q", c.Name, s)
+		}
+		if h, err := HostByName(s); err == nil && h.Name != s {
+			t.Errorf("host %q found by %q", h.Name, s)
+		}
+	})
+}
+
+// Whatever an operation's keys are, the layer is refused or timed: the same twice, with
+// cycles and without a fault of the device, which a layer lowered here has no reason for.
+func FuzzLayerKeys(f *testing.F) {
+	for _, s := range []string{
+		"conv cin=16 h=8 w=8 cout=16 k=3 pad=same", "conv cin=4 h=9 w=7 groups=cin k=3 stride=2 bias=true act=gelu",
+		"conv cin=8 h=32 w=32 cout=24 k=3 dilation=2 pad=1", "deconv cin=4 cout=4 h=5 w=5 k=2 stride=2",
+		"matmul m=4 k=8 n=16 rhs=runtime", "linear m=300 k=64 n=80 bias=true", "softmax c=64 h=8 w=8 axis=c",
+		"slice c=8 axis=c begin=2 size=4", "concat parts=4+12 h=2 w=2", "tile c=2 h=2 w=2 reps=1x2x3x1",
+		"reduce c=4 h=4 w=4 kind=mean axis=hw", "pow c=16 h=4 w=4", "relu w=9999999999999999999", "conv cin=-1", "x", "conv k=1e3",
+	} {
+		f.Add(s)
+	}
+	timer, err := NewTimer(Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		words := strings.Fields(s)
+		if len(words) == 0 || len(s) > 256 {
+			return
+		}
+		m, err := Layer(words[0], words[1:]...)
+		if err != nil {
+			return
+		}
+		r, err := timer.Time(context.Background(), m)
+		if err != nil {
+			return
+		}
+		if len(r.Faults) > 0 || r.Cycles == 0 || len(r.Descriptors) == 0 {
+			t.Errorf("%s: %d descriptors, %d cycles, faults %v", s, len(r.Descriptors), r.Cycles, r.Faults)
+		}
+		again, err := timer.Time(context.Background(), m)
+		if err != nil || again.Cycles != r.Cycles || again.Energy != r.Energy {
+			t.Errorf("%s: %d cycles, then %d, %v", s, r.Cycles, again.Cycles, err)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A chip that is written and given again changes nothing; one with another clock does.
+func TestChipFiles(t *testing.T) {
+	text, errs, code := invoke("chip", "m1")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	file := filepath.Join(t.TempDir(), "my.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time := func(chip string) string {
+		out, errs, code := invoke("layer", "conv", "cin=64", "h=8", "w=8", "cout=64", "k=1", "--timing-only", "--csv", "--chip", chip)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		return out
+	}
+	write(text)
+	if got, want := time(file), time("m1"); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if again, errs, code := invoke("chip", file); code != exitDone || again != text {
+		t.Errorf("exit %d: %s\n%s", code, errs, again)
+	}
+	write(strings.Replace(text, "value: 4e+10", "value: 2e+10", 1))
+	changed := strings.Contains(text, "value: 4e+10")
+	if !changed {
+		i := strings.Index(text, "  Clock:")
+		at := i + strings.Index(text[i:], "value: ")
+		end := at + strings.Index(text[at:], "\n")
+		write(text[:at] + "value: 1e+9" + text[end:])
+	}
+	if time(file) == time("m1") {
+		t.Error("another constant changes no figure")
+	}
+	write("name: x\n")
+	for _, tc := range []struct{ chip, want string }{
+		{file, "my.yaml: the constants are missing"}, {"m3", `chip "m3" is none of`},
+		{filepath.Dir(file), "is a directory"}, {"none.yaml", "no such file"},
+	} {
+		if _, errs, code := invoke("run", "--chip", tc.chip); code == exitDone || !strings.Contains(errs, tc.want) {
+			t.Errorf("%s: exit %d: %s", tc.chip, code, errs)
+		}
+	}
+}
+
+// A chip's constant is an axis like a layer's key, and its figures are those of the chip
+// with that constant.
+func TestSweepChipConstants(t *testing.T) {
+	rows := sweepRows(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "chip.Clock=0.5e9,1.428e9", "k=1", "chip.ReadRate=20e9..60e9+20e9")
+	if len(rows) != 7 || rows[0][7] != "chip.Clock" && !strings.Contains(strings.Join(rows[0], " "), "chip.Clock k chip.ReadRate") {
+		t.Fatalf("%q", rows)
+	}
+	var at int
+	for i, name := range rows[0] {
+		if name == "time_ns" {
+			at = i
+		}
+	}
+	seen := map[string]bool{}
+	for _, row := range rows[1:] {
+		seen[row[at]] = true
+	}
+	if len(seen) < 4 {
+		t.Errorf("times %v", seen)
+	}
+	front := sweepRows(t, "conv", "cin=64", "h=56", "w=56", "cout=64,128", "k=1,3", "chip.ReadRate=20e9..60e9+20e9", "--pareto", "time,chip.ReadRate")
+	if n := len(front); n < 3 || n > 4 {
+		t.Errorf("%q", front)
+	}
+	for _, row := range front[1:] {
+		if row[5] != "64" || row[6] != "1" {
+			t.Errorf("%q is on the front: more work is never faster", row)
+		}
+	}
+	for _, tc := range []struct{ args, want string }{
+		{"conv cin=3 cout=1 chip.Clok=1e9", "Clok: no such constant; did you mean Clock?"},
+		{"conv cin=3 cout=1 chip.Clock=fast", `chip.Clock: "fast" is not a number`},
+		{"conv cin=3 cout=1 chip.Clock=1", "Clock: 1 Hz is not between"},
+		{"conv cin=3 cout=1 chip.Clock=NaN", "is not a number"},
+		{"conv cin=3 cout=1 chip.Clock=1e9..2e9", "requires a step"},
+		{"conv cin=3 cout=1 chip.Clock=1e9..2e9+0", "does not get to its end"},
+		{"conv cin=3 cout=1 --pareto time", "requires two goals"},
+		{"conv cin=3 cout=1 --pareto time,speed", "a goal is time"},
+		{"conv cin=3 cout=1 --pareto time,time", "is given twice"},
+		{"conv cin=3 cout=1 --pareto time,energy --resume x.csv", "mutually exclusive"},
+		{"conv cin=3 cout=1 --workers 4611686018427387904", "must be between 1 and 4096"},
+		{"conv cin=3 cout=1 --workers 0", "must be between 1 and 4096"},
+		{"conv cin=3 cout=1 --shard 1/9223372036854775807", "more than 268435456 parts"},
+		{"conv cin=3 cout=1 --shard 1/92233720368547758070", "want I/N"},
+	} {
+		_, errs, code := invoke(append([]string{"sweep"}, strings.Fields(tc.args)...)...)
+		if code != exitUsage || !strings.Contains(errs, tc.want) {
+			t.Errorf("sweep %s: exit %d\n got %swant %s", tc.args, code, errs, tc.want)
+		}
+	}
+	if _, errs, code := invoke("sweep", "conv", "cin=3", "cout=1", "--resume", "/dev/zero"); code != exitFailed || !strings.Contains(errs, "is not a regular file") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

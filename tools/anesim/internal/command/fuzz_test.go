@@ -1,0 +1,126 @@
+package command
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// The shards of a grid have every point once, whatever the axes and the number of shards.
+func FuzzGridShards(f *testing.F) {
+	f.Add("cin=1..5", "k=1,3,5", "2/3")
+	f.Add("chip.Clock=1e9..2e9+1e8", "h=64..512*2", "1/1")
+	f.Add("w=-3..3", "x=same", "7/7")
+	f.Add("w=0..1000000", "k=..", "0/0")
+	f.Add("chip.A=1e-300..1*1.0000001", "k=5..1", "1/9223372036854775807")
+	f.Fuzz(func(t *testing.T, first, second, part string) {
+		if len(first)+len(second) > 64 {
+			return // every item of a list may be a range of as many values as an axis has
+		}
+		var g grid
+		for _, s := range []string{first, second} {
+			a, err := parseAxis(s)
+			if err != nil {
+				return
+			}
+			if len(a.values) == 0 || len(a.values) > maxValues {
+				t.Fatalf("%q has %d values", s, len(a.values))
+			}
+			g = append(g, a)
+		}
+		n, err := g.points()
+		if err != nil || n > 1<<12 {
+			return
+		}
+		s, err := parseShard(part)
+		if err != nil || s.n > 1<<10 {
+			return
+		}
+		var seen []int
+		for i := 1; i <= s.n; i++ {
+			each := shard{i, s.n}
+			for k := range each.points(n) {
+				seen = append(seen, each.point(k))
+			}
+		}
+		slices.Sort(seen)
+		for i, p := range seen {
+			if p != i {
+				t.Fatalf("point %d stands at %d of %d", p, i, n)
+			}
+		}
+		if len(seen) != n {
+			t.Fatalf("%d points of %d", len(seen), n)
+		}
+	})
+}
+
+// A file that rows are to be written behind is another's and stays as it is, or is left
+// with complete rows of this sweep alone.
+func FuzzResume(f *testing.F) {
+	header := []string{"point", "program", "c", "error"}
+	label := func(row int) []string { return []string{string(rune('0' + row)), "relu", "16"} }
+	whole := append(csvLine(header), csvLine(append(label(0), ""))...)
+	whole = append(whole, csvLine(append(label(1), `a, "b"`))...)
+	for cut := range len(whole) + 1 {
+		f.Add(whole[:cut])
+	}
+	f.Add([]byte("\n"))
+	f.Add([]byte("point,program\n\"\n"))
+	f.Add(bytes.Repeat([]byte("x"), 1<<17))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		name := filepath.Join(t.TempDir(), "rows.csv")
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		file, err := openRows(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		o := &sweepOutput{header: header}
+		err = o.resume(file, 9, label)
+		left, e := os.ReadFile(name)
+		if e != nil {
+			t.Fatal(e)
+		}
+		if err != nil {
+			if !bytes.Equal(left, data) {
+				t.Errorf("refused and changed: %q to %q", data, left)
+			}
+			return
+		}
+		if !bytes.HasPrefix(data, left) || len(left) > 0 && left[len(left)-1] != '\n' || o.rows > 9 {
+			t.Errorf("%d rows in %q of %q", o.rows, left, data)
+		}
+	})
+}
+
+// Raw fp16 values are read whole, in whatever pieces.
+func FuzzRawTensor(f *testing.F) {
+	f.Add([]byte{}, uint16(0))
+	f.Add([]byte{0, 0x3c, 1}, uint16(0))
+	f.Add([]byte{0, 0x3c, 0xff, 0x7b}, uint16(40000))
+	f.Fuzz(func(t *testing.T, data []byte, more uint16) {
+		data = append(data, make([]byte, more)...)
+		name := filepath.Join(t.TempDir(), "x.f16")
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, shape, err := readTensor(name)
+		if odd := len(data)%2 != 0; odd != (err != nil) || shape != nil {
+			t.Fatalf("%d bytes: %v, shape %v", len(data), err, shape)
+		}
+		for i, v := range got {
+			if uint16(v) != binary.LittleEndian.Uint16(data[2*i:]) {
+				t.Fatalf("value %d of %d is %#x", i, len(got), uint16(v))
+			}
+		}
+		if err == nil && len(got) != len(data)/2 {
+			t.Errorf("%d values of %d bytes", len(got), len(data))
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// zeros never end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// A pipe without an end is given up on.
+func TestEndlessPipe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 256 MiB")
+	}
+	if data, err := readAll(zeros{}); err == nil || data != nil || !strings.Contains(err.Error(), "more than 268435456 bytes") {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}
+
+// A raw tensor that no register can stride is refused by its size, before it is read.
+func TestRawTensorTooLarge(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.f16")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(3 << 30); err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+	f.Close()
+	_, errs, code := invoke("layer", "relu", "c=4096", "--in", "x="+file)
+	if code != exitFailed || !strings.Contains(errs, "3221225472 bytes; a tensor has at most 536870912") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// Help that cannot be written is an error like any output.
+func TestHelpToAFullDevice(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here: ", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"--help"}, {"layer", "--help"}, {"help", "run"}, {"sweep", "merge", "-h"}} {
+		var errs strings.Builder
+		if code := Main(args, full, &errs); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: exit %d: %s", args, code, errs.String())
+		}
+		if code := Main(args, io.Discard, &errs); code != exitDone {
+			t.Errorf("%v: exit %d", args, code)
+		}
+	}
+}
+
+// A file has one network or one chip: what stands behind a second mark is not left aside.
+func TestSecondDocument(t *testing.T) {
+	chip, _, _ := invoke("chip", "m1")
+	for name, tc := range map[string]struct {
+		text string
+		args []string
+		want string
+	}{
+		"net.yaml":  {"inputs:\n  x: [1, 4, 4, 4]\nlayers:\n  - {op: relu}\n---\nlayers: []\n", []string{"model"}, "one network"},
+		"chip.yaml": {chip + "---\n" + chip, []string{"run", "--chip"}, "one chip"},
+	} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(tc.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs, code := invoke(append(tc.args, file)...); code == exitDone || !strings.Contains(errs, "a second document; a file has "+tc.want) {
+			t.Errorf("%s: exit %d: %s", name, code, errs)
+		}
+	}
+}
