@@ -48,6 +48,8 @@ type DescriptorDocument struct {
 	Exe        ExeDocument       `json:"exe_cycles"`
 	MACs       uint64            `json:"macs"`
 	Skipped    uint64            `json:"skipped_macs"`
+	Zero       uint64            `json:"zero_macs,omitempty"`
+	ZeroSaves  clock.Nanojoules  `json:"zero_macs_save_nj,omitempty"`
 	Bound      string            `json:"bound"`
 	Advice     string            `json:"advice"`
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
@@ -170,7 +172,7 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		},
 		DMA:  DMADocument{d.DMA.Source1, d.DMA.Source2, d.DMA.Kernel, d.DMA.Destination, d.DMA.Total()},
 		Exe:  ExeDocument(d.Exe),
-		MACs: d.MACs, Skipped: d.Skipped,
+		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
 		Bound: a.Bound(), Advice: d.Advice(),
 		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
 		EnergyNJ: d.Energy,

@@ -162,11 +162,11 @@ type params struct {
 
 	kernelOverlap float64
 
-	mac, table, l2Byte, dram clock.Picojoules
-	active                   float64 // watts
-	step                     float64 // watts an engine
-	dispatch                 clock.Nanojoules
-	budget                   float64 // watts, 0 for none
+	mac, zeroMAC, table, l2Byte, dram clock.Picojoules
+	active                            float64 // watts
+	step                              float64 // watts an engine
+	dispatch                          clock.Nanojoules
+	budget                            float64 // watts, 0 for none
 }
 
 func (c Chip) params() params {
@@ -188,6 +188,7 @@ func (c Chip) params() params {
 		table:         clock.Picojoules(c.TableEnergy.Value),
 		l2Byte:        clock.Picojoules(c.L2Energy.Value),
 		mac:           clock.Picojoules(c.MACEnergy.Value),
+		zeroMAC:       clock.Picojoules(c.ZeroMACEnergy.Value),
 		dram:          clock.Picojoules(c.DRAMEnergy.Value),
 		active:        c.ActivePower.Value,
 		step:          c.EngineStep.Value,

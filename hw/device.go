@@ -33,6 +33,7 @@ type Device struct {
 	mem    *dma.Memory
 	pad    *l2.Scratchpad
 	steps  uint64 // of values so far
+	zeros  uint64 // multiplications of the current descriptor with an operand of zero
 	line   pipeline
 	ops    regs.Operands // of the task that executes
 	held   *held         // a task that waits for the one that reads its ring

@@ -110,3 +110,26 @@ func TestChannelProduct(t *testing.T) {
 		t.Errorf("limits %v", l)
 	}
 }
+
+// Multiplications by zeros are counted where values are computed; energy stays what it is
+// without them, and what they save is said beside it.
+func TestZeroOperandsAreCounted(t *testing.T) {
+	zero, dense := convolved(t, 0), convolved(t, 1)
+	if zero.ZeroMACs != zero.MACs || zero.MACs == 0 || zero.ZeroSaves <= 0 || zero.ZeroSaves > zero.Parts.MAC {
+		t.Errorf("all zeros: %d of %d, saving %v of %v", zero.ZeroMACs, zero.MACs, zero.ZeroSaves, zero.Parts.MAC)
+	}
+	if dense.ZeroMACs != 0 || dense.ZeroSaves != 0 || dense.Energy != zero.Energy {
+		t.Errorf("no zeros: %d, saving %v; %v and %v", dense.ZeroMACs, dense.ZeroSaves, dense.Energy, zero.Energy)
+	}
+}
+
+// convolved is a 1x1 convolution of two channels to two, whose source is one value.
+func convolved(t *testing.T, v float32) *DescriptorReport {
+	t.Helper()
+	m := newMemory(t)
+	for c := range uint64(2) {
+		store(t, m, firstAt+256*c, []float32{v, v, v}, []float32{v, v, v}, []float32{v, v, v}, []float32{v, v, v})
+	}
+	task := newConv(shape{2, 4, 3}, shape{2, 4, 3})
+	return &execute(t, m, task).Report().Descriptors[0]
+}

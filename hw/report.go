@@ -29,19 +29,24 @@ type DescriptorReport struct {
 	Cycles  Accounting // those it adds to the chain
 	// Saved is the cycles that running beside the descriptor before it saves, its last
 	// results' way to memory among them.
-	Saved    clock.Cycles
-	Units    Units
-	DMA      dma.Traffic
-	L2       l2.Traffic
-	Exe      ExeCycles
-	MACs     uint64
-	Skipped  uint64 // of MACs, those by zeros that sparse weights leave out
-	Lookups  uint64 // of the activation table
-	Time     clock.Nanoseconds
-	Energy   clock.Nanojoules
-	Parts    EnergyParts // of Energy
-	Counters Counters
-	Computed bool // values were computed
+	Saved   clock.Cycles
+	Units   Units
+	DMA     dma.Traffic
+	L2      l2.Traffic
+	Exe     ExeCycles
+	MACs    uint64
+	Skipped uint64 // of MACs, those by zeros that sparse weights leave out
+	Lookups uint64 // of the activation table
+	// ZeroMACs are those of MACs with an operand of zero, where values were computed, and
+	// ZeroSaves what they take less than others. Energy leaves that out: it is the same
+	// with and without values.
+	ZeroMACs  uint64
+	ZeroSaves clock.Nanojoules
+	Time      clock.Nanoseconds
+	Energy    clock.Nanojoules
+	Parts     EnergyParts // of Energy
+	Counters  Counters
+	Computed  bool // values were computed
 	// Limits say why values that were asked for were not computed, and what those that
 	// were rest on that is not known of real programs.
 	Limits []evidence.Limit

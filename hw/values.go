@@ -20,6 +20,7 @@ func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
 	if d.steps += stepsOf(g); d.steps > d.opts.Budget {
 		return &Fault{Unit: "device", What: fmt.Sprintf("the values take %d steps or more, beyond the budget of %d", d.steps, d.opts.Budget)}
 	}
+	d.zeros = 0
 	limit := unmodelled(g, &d.ops)
 	if limit == nil {
 		var f *Fault
@@ -35,7 +36,10 @@ func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
 	if d.ops.Result.L2 == regs.Circular {
 		return nil // computed beside the descriptor that reads the ring
 	}
-	r.computed(g)
+	if r.computed(g); r.Skipped == 0 { // what is skipped was taken for zeros already
+		r.ZeroMACs = min(d.zeros, r.MACs)
+		r.ZeroSaves = max(0, d.p.mac.Times(r.ZeroMACs)-d.p.zeroMAC.Times(r.ZeroMACs))
+	}
 	return nil
 }
 
@@ -137,6 +141,9 @@ func (d *Device) part(j *job, group, depth int) (p part, f *Fault) {
 func (d *Device) run(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
 		return j.planar.run(d, j, p, first, last)
+	}
+	if e := &j.engine; e.conv.Kernel != nil && j.ops.Source1.L2 != regs.Circular {
+		d.zeros += e.conv.Zeros(p.src)
 	}
 	j.engine.run(&j.task.Groups, p, first, last, d.opts.Workers)
 	return nil
