@@ -321,7 +321,7 @@ func (s *sweep) header() []string {
 
 // resultColumns are the columns behind those that say which point a row is.
 var resultColumns = [...]string{
-	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "error",
+	"descriptors", "cycles", "bound", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "tflops", "time_ns_low", "time_ns_high", "error",
 }
 
 // label is the columns of a row that say which point it is.
@@ -354,7 +354,8 @@ func (t *pointTimer) row(point int) []string {
 		fault = "device fault: " + r.Faults[0].String()
 	}
 	a := r.Accounting()
+	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
 		strconv.FormatUint(r.DMA.Total(), 10), number(r.Time), number(r.Energy), number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), number(anesim.RatesOf(r).TFLOPS), escaped(fault))
+		strconv.FormatUint(r.MACs, 10), number(anesim.RatesOf(r).TFLOPS), number(low), number(high), escaped(fault))
 }
