@@ -81,8 +81,22 @@ func TestTimingWithoutWeights(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(17, 1))
 	timed := 0
-	for range points {
-		op, keys := randomLayer(r)
+	// Every operation, and rows on both sides of where products change their form.
+	var fixed [][]string
+	for _, m := range []string{"1", "8", "16", "24", "32", "64", "128", "256"} {
+		fixed = append(fixed, []string{"linear", "m=" + m, "k=64", "n=96", "bias=true"}, []string{"matmul", "m=" + m, "k=64", "n=96", "act=gelu"})
+	}
+	for _, op := range OperationNames() {
+		fixed = append(fixed, []string{op, "c=16", "h=8", "w=8"}, []string{op, "cin=16", "cout=32", "h=8", "w=8", "k=3", "act=sigmoid"})
+	}
+	for i := range points + len(fixed) {
+		var op string
+		var keys []string
+		if i < len(fixed) {
+			op, keys = fixed[i][0], fixed[i][1:]
+		} else {
+			op, keys = randomLayer(r)
+		}
 		name := op + " " + strings.Join(keys, " ")
 		m, err := Layer(op, keys...)
 		if err != nil {
