@@ -2,5 +2,5 @@
 // its own, so that what drives a browser is no dependency of the model.
 //
 //	apt-get install chromium
-//	cd bench/browser && go test ./... -shots /tmp/pages
+//	cd bench/browser && go test ./... -shots DIR
 package browser
