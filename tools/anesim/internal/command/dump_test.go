@@ -399,6 +399,9 @@ func TestDumpOtherGeneration(t *testing.T) {
 // TestDumpIsFast holds the dump of the largest program at hand to the time a person does
 // not notice; the bound has room for a busy machine.
 func TestDumpIsFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short runs are those under the race detector and of portable code: their times say nothing")
+	}
 	var chain []*regs.Descriptor
 	p, err := lower.ExampleProgram("concat")
 	if err != nil {
