@@ -1,0 +1,284 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+func (n *nodeReader) gemm() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	if n.int("transA", 0) != 0 {
+		if x, err = n.permuted(x, []int{1, 0}); err != nil {
+			return err
+		}
+	}
+	alpha, beta := float64(n.float("alpha", 1)), float64(n.float("beta", 1))
+	out := n.results[0].dims
+	columns := out[1]
+	var y operand
+	added := false
+	if c := n.constant(1); c != nil {
+		l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
+		if n.int("transB", 0) != 0 {
+			l.Op = lower.Linear
+		}
+		h, err := c.halves()
+		if err != nil {
+			return err
+		}
+		w := lower.Weights{Filter: times(h, alpha)}
+		if b := n.constant(2); b != nil && (b.elements() == columns && b.dims[len(b.dims)-1] == columns || b.elements() == 1) {
+			v, err := b.halves()
+			if err != nil {
+				return err
+			}
+			if len(v) == 1 && columns > 1 {
+				v = slices.Repeat(v, columns)
+			}
+			l.Bias, w.Bias, added = true, times(v, beta), true
+		}
+		if y, err = n.layer(l, w, out, x); err != nil {
+			return err
+		}
+	} else {
+		z, err := n.in(1)
+		if err == nil && n.int("transB", 0) != 0 {
+			z, err = n.permuted(z, []int{1, 0})
+		}
+		if err == nil {
+			y, err = n.multiplied(x, z)
+		}
+		if err == nil {
+			y, err = n.scaled(y, alpha)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if n.given(2) && !added && beta != 0 {
+		if c := n.constant(2); c != nil {
+			v, err := c.values()
+			if err != nil {
+				return err
+			}
+			scaled := &constant{dims: c.dims, elem: c.elem, numbers: make([]float64, len(v))}
+			for i := range v {
+				scaled.numbers[i] = v[i] * beta
+			}
+			return n.finish(n.withConstant(lower.Add, y, scaled))
+		}
+		z, err := n.in(2)
+		if err == nil {
+			z, err = n.scaled(z, beta)
+		}
+		if err == nil {
+			y, err = n.binary(lower.Add, y, z)
+		}
+		return n.finish(y, err)
+	}
+	return n.done(y)
+}
+
+// times multiplies constants, which may be absent.
+func times(v []float16.Float16, by float64) []float16.Float16 {
+	if by == 1 || v == nil {
+		return v
+	}
+	out := make([]float16.Float16, len(v))
+	for i, x := range v {
+		out[i] = float16.Fromfloat32(x.Float32() * float32(by))
+	}
+	return out
+}
+
+func (n *nodeReader) matmul() error {
+	out := n.results[0].dims
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	if len(x.dims) == 1 {
+		x = x.as(1, x.dims[0])
+	}
+	if c := n.constant(1); c != nil {
+		d := c.dims
+		if len(d) == 1 {
+			d = []int{d[0], 1}
+		}
+		if elements(d[:len(d)-2]) == 1 {
+			columns := d[len(d)-1]
+			h, err := c.halves()
+			if err != nil {
+				return err
+			}
+			l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
+			return n.finish(n.layer(l, lower.Weights{Filter: h}, out, x))
+		}
+	}
+	z, err := n.in(1)
+	if err != nil {
+		return err
+	}
+	if len(z.dims) == 1 {
+		z = z.as(z.dims[0], 1)
+	}
+	y, err := n.multiplied(x, z)
+	return n.finish(y.as(out...), err)
+}
+
+// linear is a product with weights [columns][k], and its bias.
+func (n *nodeReader) linear() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	c := n.constant(1)
+	if c == nil {
+		return errors.New("its weights are computed, not constants")
+	}
+	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: c.dims[0]}
+	b, err := n.bias(2, c.dims[0])
+	if err != nil {
+		return err
+	}
+	w := lower.Weights{Bias: b.v}
+	l.Bias = b.given
+	if w.Filter, err = c.halves(); err != nil {
+		return err
+	}
+	return n.finish(n.layer(l, w, n.results[0].dims, x))
+}
+
+// multiplied is the product of two tensors of matrices. Where the right side is one
+// matrix the left's rows are all of one; else the one of fewer matrices repeats.
+func (n *nodeReader) multiplied(x, z operand) (operand, error) {
+	rows, k, columns := x.dims[len(x.dims)-2], x.dims[len(x.dims)-1], z.dims[len(z.dims)-1]
+	batch, err := broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
+	if err != nil {
+		return x, err
+	}
+	out := append(slices.Clone(batch), rows, columns)
+	if elements(z.dims[:len(z.dims)-2]) == 1 {
+		x, z = x.as(elements(batch)*rows, k), z.as(k, columns)
+	} else {
+		if x, err = n.expanded(x, append(slices.Clone(batch), rows, k)); err != nil {
+			return x, err
+		}
+		if z, err = n.expanded(z, append(slices.Clone(batch), k, columns)); err != nil {
+			return x, err
+		}
+	}
+	s := x.shape()
+	l := lower.Layer{Op: lower.MatMul, In: s, Second: lower.Runtime, Columns: columns}
+	return n.layer(l, lower.Weights{}, out, x, z)
+}
+
+// einsumOf sums axes of one tensor and puts those that are left in another order.
+func (n *nodeReader) einsumOf(term, right string) error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	axes, left, dims := make([]bool, len(term)), "", []int{}
+	for i, l := range term {
+		if strings.IndexRune(term, l) != i {
+			return fmt.Errorf("equation %q takes a diagonal", n.text("equation", ""))
+		}
+		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
+			left += string(l)
+			dims = append(dims, x.dims[i])
+		}
+	}
+	if x, err = n.reduced(lower.ReduceSum, x, axes); err != nil {
+		return err
+	}
+	var perm []int
+	for _, l := range right {
+		perm = append(perm, strings.IndexRune(left, l))
+	}
+	return n.finish(n.permuted(x.as(dims...), perm))
+}
+
+// einsums are products of two tensors of matrices: letters of both and the result are
+// batch, of both alone summed.
+func (n *nodeReader) einsums() error {
+	terms, right, err := n.einsum()
+	if err != nil {
+		return err
+	}
+	if len(terms) == 1 {
+		return n.einsumOf(terms[0], right)
+	}
+	if len(terms) != 2 {
+		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.text("equation", ""))
+	}
+	var side [2]operand
+	for i := range side {
+		if side[i], err = n.in(i); err != nil {
+			return err
+		}
+		for k, l := range terms[i] {
+			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
+				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.text("equation", ""))
+			}
+		}
+	}
+	sizes := map[rune]int{}
+	var batch, sum, rows, columns []rune
+	for i, t := range terms {
+		for k, l := range t {
+			sizes[l] = side[i].dims[k]
+			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(right, l)
+			switch {
+			case both && kept && i == 0:
+				batch = append(batch, l)
+			case both && !kept && i == 0:
+				sum = append(sum, l)
+			case !both && i == 0:
+				rows = append(rows, l)
+			case !both:
+				columns = append(columns, l)
+			}
+		}
+	}
+	count := func(letters []rune) int {
+		e := 1
+		for _, l := range letters {
+			e *= sizes[l]
+		}
+		return e
+	}
+	for i, order := range [...][]rune{slices.Concat(batch, rows, sum), slices.Concat(batch, sum, columns)} {
+		var perm []int
+		for _, l := range order {
+			perm = append(perm, strings.IndexRune(terms[i], l))
+		}
+		if side[i], err = n.permuted(side[i], perm); err != nil {
+			return err
+		}
+	}
+	x := side[0].as(count(batch), count(rows), count(sum))
+	z := side[1].as(count(batch), count(sum), count(columns))
+	y, err := n.multiplied(x, z)
+	if err != nil {
+		return err
+	}
+	made := slices.Concat(batch, rows, columns)
+	var dims, perm []int
+	for _, l := range made {
+		dims = append(dims, sizes[l])
+	}
+	for _, l := range right {
+		perm = append(perm, slices.Index(made, l))
+	}
+	return n.finish(n.permuted(y.as(dims...), perm))
+}

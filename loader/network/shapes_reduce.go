@@ -1,0 +1,127 @@
+package network
+
+import (
+	"errors"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// reducedAxes says of each axis whether a reduction goes over it.
+func (n *nodeReader) reducedAxes(rank int) ([]bool, error) {
+	list, given, err := n.list("axes", 1)
+	if err != nil {
+		return nil, err
+	}
+	axes := make([]bool, rank)
+	for _, a := range list {
+		i, err := n.axisOf(rank, a)
+		if err != nil {
+			return nil, err
+		}
+		axes[i] = true
+	}
+	if (!given || len(list) == 0) && n.int("noop_with_empty_axes", 0) == 0 {
+		for i := range axes {
+			axes[i] = true
+		}
+	}
+	return axes, nil
+}
+
+func reduceShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := n.reducedAxes(len(d))
+	if err != nil {
+		return nil, err
+	}
+	out := []int{}
+	for i, e := range d {
+		switch {
+		case !axes[i]:
+			out = append(out, e)
+		case n.int("keepdims", 1) != 0:
+			out = append(out, 1)
+		}
+	}
+	return n.of(out), nil
+}
+
+func globalShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil || len(d) < 3 {
+		return nil, errors.Join(err, errors.New("no picture"))
+	}
+	return n.of(append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
+}
+
+func argShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(d)
+	if out[axis] = 1; n.int("keepdims", 1) == 0 {
+		out = slices.Delete(out, axis, axis+1)
+	}
+	return []result{{out, onnx.Int64}}, nil
+}
+
+func topKShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	k, ok, err := n.list("k", 1)
+	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
+		return nil, errors.Join(err, errors.New("its k is no constant"))
+	}
+	out := slices.Clone(d)
+	out[axis] = k[0]
+	return []result{{out, n.elem(0)}, {out, onnx.Int64}}, nil
+}
+
+// layerNormShape is the norm, its mean and one over its root.
+func layerNormShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	first, err := n.axisOf(len(d), n.int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	ones := append(slices.Clone(d[:first]), slices.Repeat([]int{1}, len(d)-first)...)
+	e := n.elem(0)
+	return []result{{d, e}, {ones, e}, {ones, e}}, nil
+}
+
+func dequantizeShape(n *nodeReader) ([]result, error) {
+	r, err := sameShape(n)
+	if err == nil {
+		r[0].elem = n.elem(1)
+	}
+	return r, err
+}
+
+func quantizeShape(n *nodeReader) ([]result, error) {
+	r, err := sameShape(n)
+	if err == nil {
+		r[0].elem = onnx.Uint8
+		if len(n.Inputs) > 2 {
+			r[0].elem = n.elem(2)
+		}
+	}
+	return r, err
+}
