@@ -2,9 +2,9 @@
 // model computes, whether its two faces and its golden data agree, and how far its times
 // are from those somebody else gives.
 //
-//	Layer --Build--> Workload --Run(workers)-->  halves        MAC/s
+//	Layer --Build--> Workload --Run(workers)-->  fp16 values   MAC/s
 //	                    |
-//	       coefficient lanes, regs.Groups, tiles.Convolution: no program, no device
+//	       descriptors of package lower, tiles.Convolution: no device
 //
 //	golden cases --> hw/mac, hw/planar, the root               equal or not
 //	reports      --> Summary (median, 90th percentile, share)  how far

@@ -7,14 +7,16 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/dma"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/lower"
 )
 
 // A Layer is a convolution of stride 1 whose output has the extent of its source: K odd,
-// with (K-1)/2 zeros around. A matrix multiply is one of K = 1 over a single row.
+// with (K-1)/2 zeros around. A matrix multiply is one of K = 1.
 type Layer struct {
 	Cin, Cout int // Cout a multiple of 16
 	H, W      int
@@ -26,8 +28,15 @@ type Layer struct {
 // multiply-accumulates.
 func Conv3x3() Layer { return Layer{Cin: 256, Cout: 256, H: 28, W: 28, K: 3} }
 
-// Matmul is an n x n matrix times another.
-func Matmul(n int) Layer { return Layer{Cin: n, Cout: n, H: 1, W: n, K: 1} }
+// Matmul is an n x n matrix times another: its columns are pixels, in rows of at most 128
+// where n is even so often, for the engine's scratchpad holds no longer row of many channels.
+func Matmul(n int) Layer {
+	l := Layer{Cin: n, Cout: n, H: 1, W: n, K: 1}
+	for l.W > 128 && l.W%2 == 0 {
+		l.H, l.W = 2*l.H, l.W/2
+	}
+	return l
+}
 
 // Conv1x1 is a 1x1 convolution of 256 to 256 channels over 28x28 pixels.
 func Conv1x1() Layer { return Layer{Cin: 256, Cout: 256, H: 28, W: 28, K: 1} }
@@ -55,7 +64,7 @@ type LayerError struct {
 func (e *LayerError) Error() string { return fmt.Sprintf("layer %+v: %s", e.Layer, e.What) }
 
 func (l Layer) check() error {
-	const extent, channels, halves = 1 << 14, 1 << 16, 1 << 28
+	const extent, channels, elements = 1 << 14, 1 << 16, 1 << 28
 	switch {
 	case min(l.H, l.W) < 1 || max(l.H, l.W) > extent:
 		return &LayerError{l, fmt.Sprintf("extents are 1 to %d", extent)}
@@ -65,31 +74,37 @@ func (l Layer) check() error {
 		return &LayerError{l, "kernels are odd and at most 15 wide"}
 	case l.Depthwise && l.Cin != l.Cout:
 		return &LayerError{l, "a depthwise layer has as many outputs as inputs"}
-	case max(l.Cin, l.Cout)*l.H*l.W > halves || l.Cout*l.Taps() > halves:
-		return &LayerError{l, fmt.Sprintf("a tensor of more than %d halves", halves)}
+	case max(l.Cin, l.Cout)*l.H*l.W > elements || l.Cout*l.Taps() > elements:
+		return &LayerError{l, fmt.Sprintf("a tensor of more than %d fp16 values", elements)}
 	}
 	return nil
 }
 
-// A Workload is a layer with its operands, ready to run on the array's value code alone.
+// A Workload is a layer with its operands, ready to run on the array's value code alone:
+// the descriptors that package lower makes of it, without a device.
 type Workload struct {
 	Layer
-	Groups regs.Groups // the shape and the kernel as registers; no addresses
+	tasks []workloadTask
 
-	conv            tiles.Convolution
 	source, weights []float16.Float16 // C, H, W order; Cout rows of Taps
 	result          []float16.Float16
 }
 
-// Build draws inputs and weights from seed and packs the weights into coefficient lanes.
-// Inputs are normal; weights are scaled so that outputs are too. Errors are *LayerError,
-// or those of the packing.
+// A workloadTask is the share of the output channels that one descriptor has.
+type workloadTask struct {
+	groups regs.Groups
+	conv   tiles.Convolution
+	first  int // of the layer's output channels
+}
+
+// Build draws inputs and weights from seed and lowers the layer. Inputs are normal; weights
+// are scaled so that outputs are too. Errors are *LayerError, or those of lowering.
 func (l Layer) Build(seed uint64) (*Workload, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
 	w := &Workload{
-		Layer: l, Groups: l.groups(),
+		Layer:   l,
 		source:  make([]float16.Float16, l.Cin*l.H*l.W),
 		weights: make([]float16.Float16, l.Cout*l.Taps()),
 		result:  make([]float16.Float16, l.Cout*l.H*l.W),
@@ -97,17 +112,49 @@ func (l Layer) Build(seed uint64) (*Workload, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	normal(w.source, rng, 1)
 	normal(w.weights, rng, 1/math.Sqrt(float64(l.Taps())))
-	lanes, err := w.lanes()
+	in := lower.Shape{N: 1, C: l.Cin, H: l.H, W: l.W}
+	x := lower.Conv(in, l.Cout, lower.Same(l.K, 1, in))
+	if l.Depthwise {
+		x = lower.Depthwise(in, lower.Same(l.K, 1, in))
+	}
+	p, err := lower.Lower(x, lower.Weights{Filter: w.weights})
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := tiles.NewKernel(&w.Groups, lanes)
+	return w, w.take(p)
+}
+
+// take makes tasks of a program's descriptors.
+func (w *Workload) take(p *loader.Program) error {
+	linked, err := p.Link()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w.conv = tiles.NewConvolution(&w.Groups)
-	w.conv.Kernel, w.conv.Post = kernel, mac.Post{Scale: 1, Port: mac.PortCeiling}
-	return w, nil
+	out, ok := p.Port("y", loader.Output)
+	if !ok {
+		return &LayerError{w.Layer, "the program has no output y"}
+	}
+	for _, t := range linked.Tasks {
+		x := workloadTask{groups: t.Groups, conv: tiles.NewConvolution(&t.Groups)}
+		var lanes [tiles.Engines][]byte
+		for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
+			if !l.On {
+				continue
+			}
+			s := linked.Segment(l.Addr, uint64(l.Size))
+			if s == nil {
+				return &LayerError{w.Layer, fmt.Sprintf("descriptor %d: lane %d stands in no segment", t.Index, i)}
+			}
+			lanes[i] = s.Data[l.Addr-s.Addr:][:l.Size]
+		}
+		if x.conv.Kernel, err = tiles.NewKernel(&x.groups, lanes); err != nil {
+			return err
+		}
+		x.conv.Post = mac.Post{Scale: 1, Port: mac.PortCeiling}
+		x.first = int((t.Bases.Destination - out.Address) / out.Strides[1])
+		w.tasks = append(w.tasks, x)
+	}
+	return nil
 }
 
 func normal(dst []float16.Float16, rng *rand.Rand, deviation float64) {
@@ -116,55 +163,13 @@ func normal(dst []float16.Float16, rng *rand.Rand, deviation float64) {
 	}
 }
 
-// planeLog is log2 of the most output channels that a plane of coefficients interleaves.
-const planeLog = 4
-
-// groups are the registers that the array's values and its work depend on.
-func (l Layer) groups() regs.Groups {
-	var g regs.Groups
-	c := &g.Common
-	c.TaskInfo = c.TaskInfo.WithTaskNID(1) // a task of the multiply-accumulate engines
-	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
-	c.InDim = c.InDim.WithWin(uint32(l.W)).WithHin(uint32(l.H))
-	c.OutDim = c.OutDim.WithWout(uint32(l.W)).WithHout(uint32(l.H))
-	c.Cin, c.Cout = c.Cin.WithCin(uint32(l.Cin)), c.Cout.WithCout(uint32(l.Cout))
-	pad := uint32(l.K-1) / 2
-	c.ConvCfg = c.ConvCfg.WithKw(uint32(l.K)).WithKh(uint32(l.K)).
-		WithSx(1).WithSy(1).WithPx(pad).WithPy(pad).WithOx(1).WithOy(1)
-	c.TileCfg = c.TileCfg.WithTileHeight(uint32(l.H))
-	c.Cfg = c.Cfg.WithActiveNE(4)
-	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1)
-	g.NE.KernelCfg = g.NE.KernelCfg.WithKernelFmt(regs.FormatFP16)
-	if l.Depthwise {
-		c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1)
-	} else {
-		c.ConvCfg = c.ConvCfg.WithOCGSize(planeLog)
-	}
-	return g
-}
-
-// lanes are the coefficient buffers of the workload's weights.
-func (w *Workload) lanes() (b [tiles.Engines][]byte, err error) {
-	k := w.Taps()
-	rows := make([][]uint16, w.Cout)
-	for n := range rows {
-		for _, h := range w.weights[n*k:][:k] {
-			rows[n] = append(rows[n], h.Bits())
-		}
-	}
-	packed, err := loader.PackDense(rows, nil, 1<<w.Groups.Common.ConvCfg.OCGSize())
-	if err != nil {
-		return b, err
-	}
-	for i, l := range packed.Lanes {
-		b[i] = packed.Data[l.Base:][:l.Size]
-	}
-	return b, nil
-}
-
 // Run computes the layer with a number of goroutines, at least one.
 func (w *Workload) Run(workers int) {
-	w.conv.Run(&plane{w.result, w.H, w.W}, &plane{w.source, w.H, w.W}, max(1, workers))
+	for i := range w.tasks {
+		t := &w.tasks[i]
+		result := w.result[t.first*w.H*w.W:]
+		t.conv.Run(&plane{result, w.H, w.W}, &plane{w.source, w.H, w.W}, max(1, workers))
+	}
 }
 
 // Output is what the last Run left, in C, H, W order.
