@@ -7,6 +7,9 @@ import (
 	"anesim/hw/regs"
 )
 
+// lanes is the most coefficient lanes a descriptor has, one for each MAC engine.
+const lanes = 16
+
 // knownTypes is the part of the element-type catalogue that is known: ten entries stand
 // in the containers of 2020, e4m3 and int4 are quoted from the 24 of later ones.
 func knownTypes() []ElementType {

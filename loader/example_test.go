@@ -60,17 +60,3 @@ func ExampleFormatError() {
 	fmt.Println(err)
 	// Output: byte 0x14: load commands leave the file of 0x1000 bytes: 0x32d8
 }
-
-// Two channels with a bias: a lane each, the bias ahead of the taps.
-func ExamplePackLanes() {
-	const one = 0x3c00
-	k, err := loader.PackLanes([][]uint16{{one, 0}, {0, one}}, []uint16{one, one})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(k.Lanes)
-	fmt.Printf("% x\n", k.Data[:8])
-	// Output:
-	// [{0 64} {64 64}]
-	// 00 3c 00 3c 00 00 00 00
-}
