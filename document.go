@@ -87,26 +87,20 @@ type EnergyDocument struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
-// A CyclesDocument is cycles by cause. The causes sum to the total.
+// A CyclesDocument is cycles by cause, under the causes' names. They sum to the total.
 type CyclesDocument struct {
-	Total        uint64 `json:"total"`
-	Compute      uint64 `json:"compute"`
-	InputStall   uint64 `json:"input_stall"`
-	OutputStall  uint64 `json:"output_stall"`
-	KernelStall  uint64 `json:"kernel_stall"`
-	Throttle     uint64 `json:"throttle"`
-	L2ReadStall  uint64 `json:"l2_read_stall"`
-	L2WriteStall uint64 `json:"l2_write_stall"`
-	Overhead     uint64 `json:"overhead"`
-	Idle         uint64 `json:"idle"`
+	Total uint64 `json:"total"`
+	hw.Accounting
 }
 
 // All yields the causes by name, without the total.
 func (c *CyclesDocument) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
-		_ = yield("compute", c.Compute) && yield("input_stall", c.InputStall) && yield("output_stall", c.OutputStall) &&
-			yield("kernel_stall", c.KernelStall) && yield("throttle", c.Throttle) && yield("l2_read_stall", c.L2ReadStall) &&
-			yield("l2_write_stall", c.L2WriteStall) && yield("overhead", c.Overhead) && yield("idle", c.Idle)
+		for cause, n := range c.Accounting.All() {
+			if !yield(cause.String(), uint64(n)) {
+				return
+			}
+		}
 	}
 }
 
@@ -194,12 +188,7 @@ func (r *Result) wall(l *Timeline) WallDocument {
 	}
 }
 
-func cycles(a *hw.Accounting) CyclesDocument {
-	return CyclesDocument{
-		uint64(a.Total()), uint64(a.Compute), uint64(a.InputStall), uint64(a.OutputStall), uint64(a.KernelStall),
-		uint64(a.Throttle), uint64(a.L2ReadStall), uint64(a.L2WriteStall), uint64(a.Overhead), uint64(a.Idle),
-	}
-}
+func cycles(a *hw.Accounting) CyclesDocument { return CyclesDocument{uint64(a.Total()), *a} }
 
 func spans(l *Timeline) []SpanDocument {
 	list := make([]SpanDocument, len(l.Spans))

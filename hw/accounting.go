@@ -6,17 +6,18 @@ import (
 	"anesim/hw/clock"
 )
 
-// Accounting gives every engine cycle of a descriptor one cause.
+// Accounting gives every engine cycle of a descriptor one cause. In JSON it has the names
+// of the causes.
 type Accounting struct {
-	Compute      clock.Cycles
-	InputStall   clock.Cycles // waiting for the tile DMA's source
-	OutputStall  clock.Cycles // waiting for the tile DMA to take results
-	KernelStall  clock.Cycles // waiting for coefficients
-	Throttle     clock.Cycles
-	L2ReadStall  clock.Cycles
-	L2WriteStall clock.Cycles
-	Overhead     clock.Cycles // descriptor fetch and start
-	Idle         clock.Cycles
+	Compute      clock.Cycles `json:"compute"`
+	InputStall   clock.Cycles `json:"input_stall"`  // waiting for the tile DMA's source
+	OutputStall  clock.Cycles `json:"output_stall"` // waiting for the tile DMA to take results
+	KernelStall  clock.Cycles `json:"kernel_stall"` // waiting for coefficients
+	Throttle     clock.Cycles `json:"throttle"`
+	L2ReadStall  clock.Cycles `json:"l2_read_stall"`
+	L2WriteStall clock.Cycles `json:"l2_write_stall"`
+	Overhead     clock.Cycles `json:"overhead"` // descriptor fetch and start
+	Idle         clock.Cycles `json:"idle"`
 }
 
 // A Cause is what an engine cycle went to.

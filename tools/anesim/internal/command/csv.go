@@ -10,12 +10,18 @@ import (
 )
 
 // runColumns are those of a descriptor's row.
-var runColumns = [...]string{
-	"index", "offset", "op", "win", "hin", "cin", "wout", "hout", "cout", "kw", "kh", "groups", "engines", "tiles",
-	"cycles", "compute", "input_stall", "output_stall", "kernel_stall", "throttle", "l2_read_stall", "l2_write_stall", "overhead", "idle",
-	"work_units", "mac_cycles_per_wu", "post_cycles_per_wu", "ne_single", "ne_double", "planar", "l2_broadcast", "l2_writeback", "kernel_bytes",
-	"dma_source1", "dma_source2", "dma_kernel", "dma_destination", "dma_total", "exe_stored", "exe_model",
-	"macs", "bound", "time_ns", "energy_nj", "computed", "time_ns_low", "time_ns_high", "saved_cycles", "power_w",
+func runColumns() []string {
+	list := []string{
+		"index", "offset", "op", "win", "hin", "cin", "wout", "hout", "cout", "kw", "kh", "groups", "engines", "tiles", "cycles",
+	}
+	for cause := range new(anesim.CyclesDocument).All() {
+		list = append(list, cause)
+	}
+	return append(list,
+		"work_units", "mac_cycles_per_wu", "post_cycles_per_wu", "ne_single", "ne_double", "planar", "l2_broadcast", "l2_writeback", "kernel_bytes",
+		"dma_source1", "dma_source2", "dma_kernel", "dma_destination", "dma_total", "exe_stored", "exe_model",
+		"macs", "bound", "time_ns", "energy_nj", "computed", "time_ns_low", "time_ns_high", "saved_cycles", "power_w",
+	)
 }
 
 // writeRunCSV writes the descriptors, a row each; with the program's name first where
@@ -27,7 +33,7 @@ func writeRunCSV(w io.Writer, doc *anesim.RunDocument, several, header bool) err
 		name = []string{"program"}
 	}
 	if header {
-		c.Write(append(name, runColumns[:]...))
+		c.Write(append(name, runColumns()...))
 	}
 	if several {
 		name = []string{escaped(doc.Program)}
@@ -38,9 +44,12 @@ func writeRunCSV(w io.Writer, doc *anesim.RunDocument, several, header bool) err
 		for _, n := range [...]int{d.Shape.Win, d.Shape.Hin, d.Shape.Cin, d.Shape.Wout, d.Shape.Hout, d.Shape.Cout, d.Shape.Kw, d.Shape.Kh, d.Shape.Groups, d.Engines, d.Tiles} {
 			row = append(row, strconv.Itoa(n))
 		}
-		y, u, m := d.Cycles, d.Units, d.DMA
+		u, m := d.Units, d.DMA
+		row = append(row, strconv.FormatUint(d.Cycles.Total, 10))
+		for _, n := range d.Cycles.All() {
+			row = append(row, strconv.FormatUint(n, 10))
+		}
 		for _, n := range [...]uint64{
-			y.Total, y.Compute, y.InputStall, y.OutputStall, y.KernelStall, y.Throttle, y.L2ReadStall, y.L2WriteStall, y.Overhead, y.Idle,
 			uint64(u.WorkUnits), uint64(u.MACCycles), uint64(u.PostCycles), u.NESingle, u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback, u.KernelBytes,
 			m.Source1, m.Source2, m.Kernel, m.Destination, m.Total, uint64(d.Exe.Stored), uint64(d.Exe.Model), d.MACs,
 		} {
