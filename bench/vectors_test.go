@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -114,8 +115,15 @@ func special(op string, in []half) (map[string][]half, error) {
 		err := c.Reduce(one, planar.AxisW, planar.Source{Data: in, Shape: planar.Shape{C: 1, H: 1, W: len(in)}})
 		return map[string][]half{"planar": one}, err
 	case "softmax":
-		planar.Softmax(out, in, planar.ExactTables())
-		return map[string][]half{"planar": out}, nil
+		m, err := anesim.Layer("softmax", "w="+strconv.Itoa(len(in)), "axis=w")
+		if err != nil {
+			return nil, err
+		}
+		res, err := m.Run(context.Background(), anesim.Options{Values: true, Inputs: map[string][]half{"x": in}})
+		if err != nil || len(res.Outputs) != 1 {
+			return nil, fmt.Errorf("no result (%v)", err)
+		}
+		return map[string][]half{"device": res.Outputs[0].Data}, nil
 	case "slice":
 		planar.WidthSliceGain(out, in)
 		return map[string][]half{"planar": out}, nil

@@ -418,3 +418,6 @@ func BenchmarkElementwise(b *testing.B) {
 	run("constant", func() { k.ApplyConst(dst, x, half(3)) })
 	run("one", func() { c.ApplyOne(dst, x) })
 }
+
+// log2e is the scale of the subtraction in a softmax: its table is of 2^x.
+const log2e float16.Float16 = 0x3dc5

@@ -15,9 +15,9 @@
 // A task is a [Config]: the four PE words as values. [FromWords] reads them and
 // holds what each bit means and which program says so. The element-wise methods
 // ([Config.Apply] and its neighbours) take flat slices; reductions and
-// broadcasting take a [Source] and its [Shape]. Layer norm and softmax
-// ([LayerNorm], [Softmax]) are the compiler's chains of such tasks, with each
-// task's result rounded to half as L2 keeps it.
+// broadcasting take a [Source] and its [Shape]. Chains of such tasks, a layer norm
+// or a softmax, are the device's to walk: each task's result is rounded to fp16 as
+// the L2 keeps it.
 //
 // # What the numbers do
 //

@@ -41,13 +41,6 @@ func ExampleFromWords() {
 	// Output: add true 1 1 <nil>
 }
 
-func ExampleSoftmax() {
-	x := halves(1000, 1, 2, 3)
-	planar.Softmax(x, x, planar.ExactTables())
-	fmt.Println(x)
-	// Output: [1 0 0 0]
-}
-
 func ExampleConfig_Reduce() {
 	x := planar.Source{Data: halves(1, 2, 3, 4, 10, 20, 30, 40), Shape: planar.Shape{C: 2, H: 2, W: 2}}
 	mean := planar.Mean(4)
@@ -62,12 +55,4 @@ func ExampleWidthSliceGain() {
 	planar.WidthSliceGain(x, x)
 	fmt.Println(x)
 	// Output: [-1 4094 +Inf]
-}
-
-func ExampleLayerNorm() {
-	x := planar.Source{Data: halves(1, 2, 3, 4), Shape: planar.Shape{C: 1, H: 1, W: 4}}
-	scratch := halves(0, 0)
-	err := planar.LayerNorm(x.Data, scratch, planar.AxisW, x, 0x00a8)
-	fmt.Println(x.Data, "mean", scratch[0], err)
-	// Output: [-1.3417969 -0.44726562 0.44726562 1.3417969] mean 2.5 <nil>
 }

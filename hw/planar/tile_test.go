@@ -80,7 +80,6 @@ func TestShapeErrors(t *testing.T) {
 		"planar: destination is 1x2x3 and has 2 elements":                                  c.ApplyTile(d[:2], ok, ok),
 		"planar: destination is 1x2x1 and has 1 elements":                                  c.Reduce(d[:1], AxisW, ok),
 		"planar: factor is 2x1x1, want 1x2x3":                                              c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
-		"planar: scratch is 1x2x1 and has 3 elements":                                      LayerNorm(d, d[:3], AxisW, ok, 0),
 		"planar: source 1 is 1099511627776x1099511627776x1099511627776 and has 6 elements": c.Reduce(d, AxisC, huge),
 	} {
 		var se *ShapeError
