@@ -18,7 +18,7 @@ type rewrite struct {
 // rewrites are the layers that give the values of one, in another place or beside others.
 func rewrites(l *lower.Layer) (list []rewrite) {
 	for _, find := range [...]func(*lower.Layer) []rewrite{
-		flattened, exchanged, otherAxes, wholeGroupsOfChannels, batchAsGroups, productAsConv, otherSide,
+		flattened, swapped, otherAxes, wholeGroupsOfChannels, batchAsGroups, productAsConv, otherSide,
 	} {
 		list = append(list, find(l)...)
 	}
@@ -71,15 +71,15 @@ func flattened(l *lower.Layer) (list []rewrite) {
 	return list
 }
 
-// exchanged walks columns as rows.
-func exchanged(l *lower.Layer) []rewrite {
+// swapped walks columns as rows.
+func swapped(l *lower.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != lower.Convolution && l.Op != lower.Pool {
 		return nil // a row or a column is what flattening tries
 	}
 	x := sized(*l, l.In.W, l.In.H)
 	w := &x.Window
 	w.Kh, w.Kw, w.Sy, w.Sx, w.Py, w.Px, w.Qy, w.Qx = w.Kw, w.Kh, w.Sx, w.Sy, w.Px, w.Py, w.Qx, w.Qy
-	return []rewrite{{change: "exchange height and width, in tensors and kernel", needs: "height and width exchanged in its neighbours too, or a transpose on each side", layer: x}}
+	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbours too, or a transpose on each side", layer: x}}
 }
 
 // extent is the extent of a single axis.
@@ -93,7 +93,7 @@ func extent(s *lower.Shape, axis lower.Axes) *int {
 	return &s.W
 }
 
-// otherAxes works along another axis, with the tensor's axes exchanged.
+// otherAxes works along another axis, with the tensor's axes swapped.
 func otherAxes(l *lower.Layer) (list []rewrite) {
 	switch l.Op {
 	case lower.Softmax, lower.LayerNorm, lower.ReduceSum, lower.ReduceMean, lower.ReduceMax, lower.ReduceMin:
@@ -114,7 +114,7 @@ func otherAxes(l *lower.Layer) (list []rewrite) {
 			*a, *b = *b, *a
 			list = append(list, rewrite{
 				fmt.Sprintf("move the axis from %s to %s: axis=%s", axesText(from), axesText(to), axesText(to)),
-				fmt.Sprintf("%s and %s exchanged in its neighbours too, or a transpose on each side", axesText(from), axesText(to)),
+				fmt.Sprintf("%s and %s swapped in its neighbours too, or a transpose on each side", axesText(from), axesText(to)),
 				x, false,
 			})
 		}
@@ -176,7 +176,7 @@ func productAsConv(l *lower.Layer) []rewrite {
 	}}
 }
 
-// otherSide makes the transposed product: its sides exchanged and transposed.
+// otherSide makes the transposed product: its sides swapped and transposed.
 func otherSide(l *lower.Layer) []rewrite {
 	if l.Op != lower.MatMul || l.Second != lower.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil
@@ -185,7 +185,7 @@ func otherSide(l *lower.Layer) []rewrite {
 	x.In.H, x.Columns = l.Columns, l.In.H
 	x.SecondShape = lower.Shape{}
 	return []rewrite{{
-		fmt.Sprintf("exchange the sides of the product, both transposed: m=%d n=%d", x.In.H, x.Columns),
+		fmt.Sprintf("swap the sides of the product, both transposed: m=%d n=%d", x.In.H, x.Columns),
 		"transposed matrices from and to its neighbours",
 		x, false,
 	}}

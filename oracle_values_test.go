@@ -100,7 +100,7 @@ func normRow(row []float64) []float64 {
 	return out
 }
 
-// transposed exchanges rows and columns of a matrix of n columns.
+// transposed transposes rows and columns of a matrix of n columns.
 func transposed(n int) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		rows := len(in[0]) / n

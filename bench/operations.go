@@ -124,7 +124,7 @@ const maxColumns = 1 << 14
 // rows are a product's rows in the parts that the lowering takes, each part lowered once.
 func (l *Lowerer) rows(m, k, n int) ([]Step, error) {
 	part := m
-	for part > 1 && exchangeBytes(part, k) > lower.MaxTile {
+	for part > 1 && transposeBytes(part, k) > lower.MaxTile {
 		part = (part + 1) / 2
 	}
 	steps, err := l.lowered(lower.Product(part, k, n, lower.Constant))
@@ -142,8 +142,8 @@ func (l *Lowerer) rows(m, k, n int) ([]Step, error) {
 	return c.Steps, nil
 }
 
-// exchangeBytes is the L2 that the two tiles of an exchange of m rows take.
-func exchangeBytes(m, k int) int {
+// transposeBytes is the L2 that the two tiles of a transpose of m rows take.
+func transposeBytes(m, k int) int {
 	align := func(n int) int { return (n + 15) &^ 15 }
 	channel := align(2 * m)
 	if channel == 128 || channel == 256 {
@@ -159,7 +159,7 @@ func (l *Lowerer) products(c *Chain, r *measured.Row) error {
 		return err
 	}
 	c.add(1, layers(max(1, r.Depth), func(first, last bool) []Step {
-		return stacked(one, !first, !last, exchangeBytes(r.M, r.K) <= lower.MaxTile)
+		return stacked(one, !first, !last, transposeBytes(r.M, r.K) <= lower.MaxTile)
 	})...)
 	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.Cols)
 	if r.Op == "linear" {
@@ -171,11 +171,11 @@ func (l *Lowerer) products(c *Chain, r *measured.Row) error {
 // productSlope is what one more layer adds to a stack.
 func (l *Lowerer) productSlope(c *Chain, r *measured.Row) error {
 	one, err := l.product(r.M, r.K, r.Cols)
-	c.add(1, stacked(one, true, true, exchangeBytes(r.M, r.K) <= lower.MaxTile)...)
+	c.add(1, stacked(one, true, true, transposeBytes(r.M, r.K) <= lower.MaxTile)...)
 	return err
 }
 
-// stacked is a product with neighbours: the first of a stack exchanges its input and the
+// stacked is a product with neighbours: the first of a stack transposes its input and the
 // last its result. Between them tiles stay as they are, in the L2 when they fit, else in
 // memory (assumed; no program shows a stack).
 func stacked(steps []Step, before, after, resident bool) []Step {

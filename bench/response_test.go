@@ -185,7 +185,7 @@ func TestNumbersRespond(t *testing.T) {
 		{"slow lanes", func(c *hw.Chip) { scale(&c.LaneRate, 0.25) }, cycles, 1},
 		{"twice the latency", func(c *hw.Chip) { scale(&c.MemoryLatency, 2) }, cycles, 5},
 		{"coefficients that must all be there", func(c *hw.Chip) { c.KernelOverlap.Value = 0 }, cycles, 1},
-		{"a slow exchange", func(c *hw.Chip) { scale(&c.TransposeRate, 0.25) }, cycles, 1},
+		{"a slow transpose", func(c *hw.Chip) { scale(&c.TransposeRate, 0.25) }, cycles, 1},
 		{"half the L2 banks", func(c *hw.Chip) { scale(&c.L2Banks, 0.5) }, reads, 1},
 		{"patches of half the pixels", func(c *hw.Chip) { scale(&c.PatchPixels, 0.5) }, arrayCycles, 1},
 		{"active power", func(c *hw.Chip) { scale(&c.ActivePower, 2) }, energy, descriptors},

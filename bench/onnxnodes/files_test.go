@@ -223,7 +223,7 @@ func rounded(t tensor) tensor {
 	return t
 }
 
-// multiplied is a times b, or times b with its axes exchanged, and a row of addends.
+// multiplied is a times b, or times b with its axes transposed, and a row of addends.
 func multiplied(a, b tensor, turned bool, bias []float64) tensor {
 	m, k := a.dims[0], a.dims[1]
 	n, row, column := b.dims[1], b.dims[1], 1

@@ -10,7 +10,7 @@ import (
 
 // A Layout is how the coefficients of a descriptor stand in the constants: whose weight
 // stands where. It is that of the dense forms, which the compiler's section hashes prove;
-// the weights can be exchanged in place.
+// the weights can be replaced in place.
 type Layout struct {
 	Groups, Channels int // of a group
 	Taps             int // of a channel: input channels times window
@@ -24,7 +24,7 @@ type Layout struct {
 // A laneSpan is a lane's bytes in the constants.
 type laneSpan struct{ base, size uint64 }
 
-// A LayoutError is a descriptor whose coefficients cannot be exchanged.
+// A LayoutError is a descriptor whose coefficients cannot be replaced.
 type LayoutError struct {
 	What string
 }

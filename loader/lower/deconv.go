@@ -4,8 +4,8 @@ import "github.com/x448/float16"
 
 // deconvolution is a transposed convolution as one convolution of stride 1 for each phase
 // of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned. The
-// phases of rows are written by the DMA's strides; those of columns as rows of an exchanged
-// tensor, exchanged again at the end (inferred).
+// phases of rows are written by the DMA's strides; those of columns as rows of a transposed
+// tensor, transposed again at the end (inferred).
 func (p *plan) deconvolution() error {
 	l, w := p.layer, p.layer.Window
 	x, out := p.input("x", l.In), l.Out()

@@ -45,7 +45,7 @@
 // addresses, header words and waits are those of the whole chain. An operation that no
 // program shows is made of pieces, layers joined by scratch memory within one plan:
 //
-//	pool, long strides     maxima or rows by DMA strides, rows and columns exchanged
+//	pool, long strides     maxima or rows by DMA strides, rows and columns transposed
 //	transposed convolution a convolution for each phase
 //	prelu, sin, min ...    what programs show, one after the other
 //

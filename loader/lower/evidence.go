@@ -12,7 +12,7 @@ func (l *Layer) Rests() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool:
-		return "no program shows a pooling window: a maximum over one is maxima of shifted rows, its columns exchanged with rows"
+		return "no program shows a pooling window: a maximum over one is maxima of shifted rows, its columns made rows on the way"
 	case l.Op == Deconvolution:
 		return "no program shows a transposed convolution: it is a convolution for each phase of its strides"
 	case l.Op == Convolution && max(w.Sy, w.Sx) > MaxStride:
@@ -56,7 +56,7 @@ func (o Op) Limits() string {
 	case Convolution, Deconvolution, Pool:
 		return fmt.Sprintf("up to %d taps and %d zeros a side, one window's rows within %d bytes of the L2", MaxKernel, MaxPad, MaxTile)
 	case MatMul, Linear:
-		return fmt.Sprintf("a row and its exchange within %d bytes of the L2", MaxTile)
+		return fmt.Sprintf("a row and its transpose within %d bytes of the L2", MaxTile)
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, LayerNorm:
 		return fmt.Sprintf("what is reduced together within %d bytes of the L2", MaxTile)
 	case Softmax:

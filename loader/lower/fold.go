@@ -173,7 +173,7 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			ends[len(ends)-1] = i + 1
 			continue
 		}
-		if l.exchangesRows() && f.readers[n.Output] == 1 {
+		if l.transposesRows() && f.readers[n.Output] == 1 {
 			turned[n.Output] = n.Inputs[0]
 			pending = append(pending, i)
 			continue
@@ -239,9 +239,9 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	return false
 }
 
-// exchangesRows reports whether a transpose makes the rows of matrices columns: of H and
+// transposesRows reports whether a transpose makes the rows of matrices columns: of H and
 // W, or of C and W of matrices in a batch.
-func (l *Layer) exchangesRows() bool {
+func (l *Layer) transposesRows() bool {
 	if l.Op != Transpose {
 		return false
 	}

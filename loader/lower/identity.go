@@ -104,11 +104,11 @@ func identityProduct(n int) (chain, []byte) {
 	staged := surface(0, Shape{1, n, 1, 1})
 	staged.row = staged.plane
 
-	prep := exchange(in)
+	prep := transposing(in)
 	// The patch of a row of several pieces, as in the compiler's program of 256.
 	prep.g.Common.Cfg = prep.g.Common.Cfg.WithShMax(3).WithShPref(3)
 	tile := packed(out)
-	prep.source1(x, exchangeSource(1, n).moved(tile.row), false)
+	prep.source1(x, transposeSource(1, n).moved(tile.row), false)
 	kept := prep.leavesScratch(tile, tile.row, staged)
 
 	t := engineTask(regs.MultiplyAccumulate, out, out)

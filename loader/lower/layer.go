@@ -201,7 +201,7 @@ type Layer struct {
 	Begin Shape // of Slice, its first element
 	Size  Shape // of Slice
 	// Order is the axis that each of the result's C, H and W is of the input; zero
-	// exchanges C and W.
+	// transposes C and W.
 	Order [3]Axes
 	Reps  Shape // of Tile
 	// OutputFirst has the result's buffer below the input's, as products have it.

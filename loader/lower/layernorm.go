@@ -8,7 +8,7 @@ import "anesim/hw/regs"
 //
 //	HW, CHW, one row   mean (form 5), variance (form 6), affine (form 4), x kept
 //	C of one pixel     channels to columns, the same three, columns to channels
-//	W, C of rows       copy, mean, difference, variance, product; over C the copies exchange
+//	W, C of rows       copy, mean, difference, variance, product; over C the copies transpose
 //
 // (3, 5 and 5 or 6 descriptors: 183/183 rows of a public table.)
 func (p *plan) layerNorm() error {
@@ -108,7 +108,7 @@ func (p *plan) checkStatistics(bytes int) error {
 }
 
 // normalise appends the three tasks of a tile whose channels are normalised each by
-// itself. Several channels' statistics stand in a row, exchanged.
+// itself. Several channels' statistics stand in a row, transposed.
 func (p *plan) normalise(in, out view) error {
 	s := in.s
 	many := s.Channels > 1
@@ -260,7 +260,7 @@ func (p *plan) normaliseParts(in, out view) error {
 }
 
 // normalisePixel normalises the channels of one pixel: as a row of columns between two
-// planar tasks that exchange channel and x.
+// planar tasks that transpose channel and x.
 func (p *plan) normalisePixel(in, out view) error {
 	s := in.s
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
@@ -368,20 +368,20 @@ func (p *plan) normaliseRows(in, out view) error {
 	return nil
 }
 
-// normaliseChannels normalises every pixel's channels: an exchange makes them columns
+// normaliseChannels normalises every pixel's channels: a transpose makes them columns
 // for the mean, another one for the variance.
 func (p *plan) normaliseChannels(in, out view) error {
 	s := in.s
-	exchanged := exchangedTile(s)
-	turnedBytes := exchanged.row * s.Height
+	transposed := transposedTile(s)
+	turnedBytes := transposed.row * s.Height
 	stats := packed(regs.Shape{Channels: 1, Width: s.Width})
 	statBytes := stats.channel * s.Height
 	stats.row, stats.group = statBytes, stats.channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
-	first := exchange(s)
+	first := transposing(s)
 	first.keptPatch(s)
-	// Two tiles' places: what is exchanged and the differences stand in the first, what
-	// is exchanged again in the second.
+	// Two tiles' places: what is transposed and the differences stand in the first, what
+	// is transposed again in the second.
 	at := packed(s)
 	if s.Height > 1 {
 		at = at.skewed(1, planarFetch)
@@ -393,7 +393,7 @@ func (p *plan) normaliseChannels(in, out view) error {
 		return err
 	}
 	x := first.source1(in.m, source, true)
-	turned := first.leaves(exchanged.moved(one), turnedBytes)
+	turned := first.leaves(transposed.moved(one), turnedBytes)
 	p.add(first)
 
 	reduce := func(t *task, from *tile) *tile {
@@ -418,11 +418,11 @@ func (p *plan) normaliseChannels(in, out view) error {
 	differences := sub.leaves(at.moved(one), at.row*s.Height)
 	p.add(sub)
 
-	second := exchange(s)
+	second := transposing(s)
 	second.fixPatch(passedFixed(s))
 	second.aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
 	second.reads(differences, at.moved(one))
-	again := second.leaves(exchanged.moved(two), turnedBytes)
+	again := second.leaves(transposed.moved(two), turnedBytes)
 	p.add(second)
 
 	spreads := reduce(p.squareTask(rows).aside(true, true), again)

@@ -42,8 +42,8 @@ var (
 	// planarFetch: the planar engine reads or writes it, also where the MAC engines read
 	// it too (107/108, 8/8 read afterwards).
 	planarFetch = fetch{4, 2}
-	// exchangeFetch: written with channel and x exchanged (9/10).
-	exchangeFetch = fetch{16, 2}
+	// transposeFetch: written with channel and x transposed (9/10).
+	transposeFetch = fetch{16, 2}
 	// smallFetch: the small source mode of the MAC engines.
 	smallFetch = fetch{4, 3}
 )

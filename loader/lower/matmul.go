@@ -11,9 +11,9 @@ import (
 // become channels, then a 1x1 convolution over one row of pixels writes rows again.
 //
 //	x [m][k] --DMA--> tile: m channels of k pixels
-//	         pass-through, channel and x exchanged
+//	         pass-through, channel and x transposed
 //	                  tile: k channels of m pixels
-//	         16 engines, a share of the n columns each, exchanged again --> y [m][n]
+//	         16 engines, a share of the n columns each, transposed again --> y [m][n]
 //
 // The input is taken in parts of so many rows as both tiles fit the L2 (the examples
 // take one part; more is assumed). Leading axes are more rows.
@@ -33,7 +33,7 @@ func (p *plan) matmul() error {
 	for part > 1 && productTiles(part, k) > MaxTile {
 		part = (part + 1) / 2
 	}
-	if err := within(limit{"bytes of a row exchanged in the L2", productTiles(part, k), MaxTile,
+	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), MaxTile,
 		"split the reduction until they are at most %d and add the parts"}); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (p *plan) matmul() error {
 // four high, and two at 1, 8, 64 and 128 (counts of a public table; 24 is inferred).
 func blockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
 
-// blockProduct lowers the product as a chain of one: an exchange to columns of blocks, the
+// blockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
 // product, and a copy of the rows of blocks to memory. It reports false where that does not
 // fit the L2.
 func (p *plan) blockProduct(rows int, x, y memory) bool {
@@ -81,14 +81,14 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 	return true
 }
 
-// productTiles is the bytes of the two tiles of an exchange.
+// productTiles is the bytes of the two tiles of a transpose.
 func productTiles(m, k int) int {
-	return exchanged(m, k).row + m*exchangeSource(m, k).channel
+	return transposed(m, k).row + m*transposeSource(m, k).channel
 }
 
-// exchanged is the layout of a tile with k channels of m pixels that an exchange writes:
+// transposed is the layout of a tile with k channels of m pixels that a transpose writes:
 // 16 bytes more a channel where it would fill a power of two of banks (5/5).
-func exchanged(m, k int) layout {
+func transposed(m, k int) layout {
 	l := packed(regs.Shape{Channels: k, Width: m})
 	if w := m * elementBytes; w == 128 || w == 256 {
 		l.channel += 16
@@ -98,9 +98,9 @@ func exchanged(m, k int) layout {
 	return l
 }
 
-// exchangeSource is the layout of the tile an exchange reads: pieces of at most 128
+// transposeSource is the layout of the tile a transpose reads: pieces of at most 128
 // pixels (7/7).
-func exchangeSource(m, k int) layout {
+func transposeSource(m, k int) layout {
 	return packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
@@ -108,13 +108,13 @@ func exchangeSource(m, k int) layout {
 func (p *plan) product(m, k, n int, src, dst memory) error {
 	l := p.layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
-	after := exchanged(m, k)
+	after := transposed(m, k)
 	staged := matrix(barScratch, k, m)
 	staged.row, staged.base = staged.plane, p.held
 	p.scratch = max(p.scratch, p.held+staged.depth)
 
-	prep := exchange(before)
-	prep.source1(src, exchangeSource(m, k).moved(after.row), false)
+	prep := transposing(before)
+	prep.source1(src, transposeSource(m, k).moved(after.row), false)
 	kept := prep.leavesScratch(after, after.row, staged)
 	p.add(prep)
 
@@ -153,8 +153,8 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	return nil
 }
 
-// exchange is a pass-through that makes pixels channels and channels pixels.
-func exchange(in regs.Shape) *task {
+// transposing is a pass-through that makes pixels channels and channels pixels.
+func transposing(in regs.Shape) *task {
 	t := engineTask(regs.PassThrough, in, in)
 	t.unicast()
 	t.engines(in.Width) // the channels it writes (16/16)

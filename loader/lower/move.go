@@ -67,11 +67,11 @@ func (p *plan) concat() error {
 }
 
 // transpose orders the axes anew in one task, whatever the order: strides name any axis
-// channel or row, and the engines exchange channel and x where another axis becomes x.
+// channel or row, and the engines transpose channel and x where another axis becomes x.
 //
 //	x stays x           strides alone
-//	channels become x   exchange
-//	rows become x       rows as channels, exchange
+//	channels become x   transpose
+//	rows become x       rows as channels, transpose
 //
 // (The compiler's: C with H, H with W of one channel. The others are the same with
 // other strides: inferred.)
@@ -93,7 +93,7 @@ func (p *plan) transpose() error {
 		out.plane, out.row = y.plane, y.row
 		return p.eachElement(in, view{in.s, out}, p.copyTask)
 	}
-	// The exchange writes its columns as channels.
+	// The transpose writes its columns as channels.
 	rows := AxisH
 	if order[2] == AxisH {
 		rows = AxisC
@@ -109,32 +109,32 @@ func (p *plan) transpose() error {
 				break
 			}
 		}
-		if err := within(limit{"bytes of a row and its exchange in the L2", movedBytes(in.s, most), l2Bytes - unitBytes,
+		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), l2Bytes - unitBytes,
 			"split the channels or the width until they are at most %d"}); err != nil {
 			return err
 		}
 		rows := in.s.Height
 		for first := 0; first < rows; first += most {
-			p.exchanged(in.run(first, min(most, rows-first)), out.run(first, min(most, rows-first)))
+			p.transposed(in.run(first, min(most, rows-first)), out.run(first, min(most, rows-first)))
 		}
 		return nil
 	})
 }
 
-// movedBytes is what so many rows of a shape and their exchange take in the L2.
+// movedBytes is what so many rows of a shape and their transpose take in the L2.
 func movedBytes(s regs.Shape, rows int) int {
 	s.Height = rows
-	from := exchange(s).sourceTile()
-	return rows * (from.row + exchangedTile(s).row)
+	from := transposing(s).sourceTile()
+	return rows * (from.row + transposedTile(s).row)
 }
 
-// exchanged exchanges channel and x on the way to memory, by way of a tile in the L2.
-func (p *plan) exchanged(in, out view) {
+// transposed transposes channel and x on the way to memory, by way of a tile in the L2.
+func (p *plan) transposed(in, out view) {
 	s := in.s
-	t := exchange(s)
+	t := transposing(s)
 	at := t.sourceTile()
 	t.source1(in.m, at, false)
-	result := exchangedTile(s).moved(at.row * s.Height)
+	result := transposedTile(s).moved(at.row * s.Height)
 	p.stages(t, out.m, result)
 }
 
@@ -150,8 +150,8 @@ func (p *plan) stages(t *task, m memory, at layout) {
 }
 
 // slice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
-// is reached in the L2: the tile is exchanged, so that columns become channels, and its
-// channels from there on are exchanged back.
+// is reached in the L2: the tile is transposed, so that columns become channels, and its
+// channels from there on are transposed back.
 func (p *plan) slice() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.Size)
@@ -203,7 +203,7 @@ func (t *task) wholeSlices(s regs.Shape) {
 func (p *plan) shifted(in, out view, columns int) error {
 	s := in.s
 	turned := packed(regs.Shape{Channels: s.Width, Width: s.Channels})
-	prep := exchange(s)
+	prep := transposing(s)
 	from := prep.sourceTile()
 	bytes := turned.row * s.Height
 	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
@@ -214,7 +214,7 @@ func (p *plan) shifted(in, out view, columns int) error {
 	kept := prep.leaves(turned, bytes)
 	p.add(prep)
 
-	back := exchange(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
+	back := transposing(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
 	back.reads(kept, turned.moved(columns*turned.channel))
 	back.writes(out.m, bytes)
 	p.add(back)

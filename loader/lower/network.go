@@ -31,7 +31,7 @@ type Tensor struct {
 
 // A Node is a part and the tensors it works on. A tensor may be read in another shape of
 // as many elements: one of the same width is the same memory, and a row that becomes
-// channels, or channels that become a row, are exchanged by a task ahead of the part.
+// channels, or channels that become a row, are transposed by a task ahead of the part.
 type Node struct {
 	Part   *Part
 	Inputs []string // in the order of the part's
@@ -146,7 +146,7 @@ type inMemory struct {
 	at    spot
 }
 
-// A turn is a tensor with channels and row exchanged.
+// A turn is a tensor with channels and row transposed.
 type turn struct{ tensor, width int }
 
 func (n *Network) wrong(node int, format string, args ...any) error {
@@ -208,7 +208,7 @@ func (j *joiner) wire() error {
 	return nil
 }
 
-// node makes a node a step, behind those that exchange its inputs.
+// node makes a node a step, behind those that transpose its inputs.
 func (j *joiner) node(i int, node *Node) error {
 	shapes := node.Part.Inputs()
 	if len(shapes) != len(node.Inputs) {

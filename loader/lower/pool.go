@@ -2,13 +2,13 @@ package lower
 
 // No program shows a pooling window, a stride above 3 or a transposed convolution. What
 // stands here makes the same values of what programs show: views by DMA strides, planar
-// maxima, exchanges, stride 1 (inferred).
+// maxima, transposes, stride 1 (inferred).
 
 // pool is a maximum over windows: over the rows of each, then over its columns with
 // columns as rows.
 //
-//	x --max of shifted rows--> scratch --exchange--> columns as rows
-//	  --max of shifted rows--> scratch --exchange--> y
+//	x --max of shifted rows--> scratch --transpose--> columns as rows
+//	  --max of shifted rows--> scratch --transpose--> y
 func (p *plan) pool() error {
 	l := p.layer
 	w, out := l.Window, l.Out()
@@ -21,17 +21,17 @@ func (p *plan) pool() error {
 	if w.Kw == 1 && w.Sx == 1 {
 		return p.rowMaxima(l.In, out.H, w.Kh, w.Sy, w.Py, x, y)
 	}
-	high, exchanged, both := x, p.intermediate(turned), p.intermediate(columns)
+	high, transposed, both := x, p.intermediate(turned), p.intermediate(columns)
 	if w.Kh > 1 || w.Sy > 1 {
 		high = p.intermediate(rows)
 		if err := p.rowMaxima(l.In, out.H, w.Kh, w.Sy, w.Py, x, high); err != nil {
 			return err
 		}
 	}
-	if err := p.turnRows(rows, high, exchanged); err != nil {
+	if err := p.turnRows(rows, high, transposed); err != nil {
 		return err
 	}
-	if err := p.rowMaxima(turned, out.W, w.Kw, w.Sx, w.Px, exchanged, both); err != nil {
+	if err := p.rowMaxima(turned, out.W, w.Kw, w.Sx, w.Px, transposed, both); err != nil {
 		return err
 	}
 	return p.turnRows(columns, both, y)
@@ -102,7 +102,7 @@ func (p *plan) rowMaxima(in Shape, n, k, stride, before int, x, y memory) error 
 }
 
 // longStride convolves without the stride, takes every so many rows by the DMA's strides
-// and exchanges rows and columns on the way, twice.
+// and transposes rows and columns on the way, twice.
 func (p *plan) longStride() error {
 	l := *p.layer
 	w := l.Window
@@ -121,15 +121,15 @@ func (p *plan) longStride() error {
 	rows := all
 	rows.H = out.H
 	turned := Shape{all.N, all.C, all.W, out.H}
-	exchanged := p.intermediate(turned)
+	transposed := p.intermediate(turned)
 	if err := p.pieces(piece{l, p.weights, ports{"x": x, "y": dense}}); err != nil {
 		return err
 	}
 	dense.row *= every
-	if err := p.turnRows(rows, dense, exchanged); err != nil {
+	if err := p.turnRows(rows, dense, transposed); err != nil {
 		return err
 	}
-	exchanged.row *= columns
+	transposed.row *= columns
 	turned.H = out.W
-	return p.turnRows(turned, exchanged, y)
+	return p.turnRows(turned, transposed, y)
 }

@@ -20,7 +20,7 @@ func viewOf(m memory, s Shape) view {
 	return view{regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, m}
 }
 
-// swapped exchanges channels and rows.
+// swapped transposes channels and rows.
 func (v view) swapped() view {
 	v.s.Channels, v.s.Height = v.s.Height, v.s.Channels
 	v.m.plane, v.m.row = v.m.row, v.m.plane
@@ -80,9 +80,9 @@ func (v view) element(n int) view {
 //	H W, C H W       planar: the tensor as it is, or its channels as rows and rows as depth
 //	W                planar: every row a group
 //	C, one pixel     planar: channels as rows
-//	sum C            exchange channel and x in the L2, then planar
+//	sum C            transpose channel and x in the L2, then planar
 //	max C            MAC engines
-//	H                exchange, planar, exchange
+//	H                transpose, planar, transpose
 //	C W, C H         planar with channels as rows; C, then H (assumed)
 func (p *plan) reduction() error {
 	l := p.layer
@@ -226,25 +226,25 @@ func (t *task) takesMaximum() {
 	t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
 }
 
-// exchangedTile is the layout of a tile that an exchange of s writes: channels as long as
+// transposedTile is the layout of a tile that a transpose of s writes: channels as long as
 // s has channels, rows that the planar engine reads. Rows of pixels' channels that the
 // planar engine folds have no skew (1/1).
-func exchangedTile(s regs.Shape) layout {
+func transposedTile(s regs.Shape) layout {
 	l := packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	if s.Height == 1 || s.Channels%foldColumns == 0 {
 		return l
 	}
-	return l.skewed(1, exchangeFetch)
+	return l.skewed(1, transposeFetch)
 }
 
-// channelSum exchanges channel and x, so that a row holds a pixel's channels, and adds
+// channelSum transposes channel and x, so that a row holds a pixel's channels, and adds
 // each row up: rows are groups, pixels channels. A single row is described in the scratch
 // buffer on the way (2/2).
 func (p *plan) channelSum(in, out view) error {
 	s := in.s
-	exchanged := exchangedTile(s)
-	bytes := exchanged.row * s.Height
-	prep := exchange(s)
+	transposed := transposedTile(s)
+	bytes := transposed.row * s.Height
+	prep := transposing(s)
 	from := prep.sourceTile()
 	if err := within(
 		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
@@ -257,16 +257,16 @@ func (p *plan) channelSum(in, out view) error {
 	staged := p.stage(s.Width, s.Channels, s.Height == 1)
 	var kept *tile
 	if s.Height == 1 {
-		kept = prep.leavesScratch(exchanged, bytes, staged)
+		kept = prep.leavesScratch(transposed, bytes, staged)
 	} else {
-		kept = prep.leaves(exchanged, bytes)
+		kept = prep.leaves(transposed, bytes)
 	}
 	p.add(prep)
 
 	rows := view{s: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.folded().s
 	t := p.reductionTask(rows)
-	at := exchanged
-	at.row, at.group = at.depth, exchanged.row
+	at := transposed
+	at.row, at.group = at.depth, transposed.row
 	if rows.Height > 1 {
 		at.row = rows.Width * elementBytes
 	}
@@ -296,7 +296,7 @@ func (p *plan) channelSum(in, out view) error {
 	return nil
 }
 
-// stage is room in the scratch buffer for a matrix that an exchange describes there.
+// stage is room in the scratch buffer for a matrix that a transpose describes there.
 func (p *plan) stage(rows, columns int, used bool) memory {
 	m := matrix(barScratch, rows, columns)
 	m.row = m.plane
@@ -307,15 +307,15 @@ func (p *plan) stage(rows, columns int, used bool) memory {
 	return m
 }
 
-// rowReduction reduces rows: with rows as channels, an exchange makes them columns, the
-// planar engine reduces the columns, and another exchange brings the channels back
+// rowReduction reduces rows: with rows as channels, a transpose makes them columns, the
+// planar engine reduces the columns, and another transpose brings the channels back
 // (every reduction over H has these three).
 func (p *plan) rowReduction(in, out view) error {
 	v, w := in.swapped(), out.swapped()
 	s := v.s // rows as channels, channels as rows
-	exchanged := packed(regs.Shape{Channels: s.Width, Width: s.Channels}).skewed(1, exchangeFetch)
-	bytes := exchanged.row * s.Height
-	prep := exchange(s)
+	transposed := packed(regs.Shape{Channels: s.Width, Width: s.Channels}).skewed(1, transposeFetch)
+	bytes := transposed.row * s.Height
+	prep := transposing(s)
 	from := prep.sourceTile()
 	// One value for each column and channel, a column behind the other.
 	each := s.Height * unitBytes
@@ -328,18 +328,18 @@ func (p *plan) rowReduction(in, out view) error {
 		return err
 	}
 	prep.source1(v.m, from.moved(bytes), false)
-	kept := prep.leaves(exchanged, bytes)
+	kept := prep.leaves(transposed, bytes)
 	p.add(prep)
 
 	t := p.reductionTask(regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels})
-	at := layout{channel: exchanged.row, row: exchanged.depth, depth: exchanged.depth, group: exchanged.channel}
+	at := layout{channel: transposed.row, row: transposed.depth, depth: transposed.depth, group: transposed.channel}
 	t.reads(kept, at)
 	t.l2(&t.g.L2.Src1GroupStride, at.group)
 	reduced := t.leaves(means, means.row)
 	t.l2(&t.g.L2.ResultGroupStride, means.group)
 	p.add(t)
 
-	back := exchange(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
+	back := transposing(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
 	back.patchTall()
 	back.reads(reduced, layout{base: means.base, channel: means.group, row: means.channel, depth: means.group})
 	back.writes(w.m, means.base+means.row)

@@ -49,7 +49,7 @@ type resident struct {
 }
 
 // memoryOf is where an operand stands in memory, and its extents in the order of its
-// strides: group, channel (or column of an exchanged result), row.
+// strides: group, channel (or column of a transposed result), row.
 func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plain bool) {
 	g := &t.g
 	d, s := &g.TileDMASrc, g.InShape()
@@ -346,9 +346,9 @@ func (t *task) source(which operand) *tile {
 	return nil
 }
 
-func span(s regs.Shape, channel, row, group int, exchanged bool) int {
+func span(s regs.Shape, channel, row, group int, transposed bool) int {
 	outer, inner := s.Channels, s.Width
-	if exchanged {
+	if transposed {
 		outer, inner = inner, outer
 	}
 	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + roundUp(inner*elementBytes, 16)

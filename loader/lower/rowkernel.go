@@ -99,7 +99,7 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 		}
 		pixels := n
 		if columns {
-			pixels = min(n, patchPixels) // an exchanged result is at most 128 pixels wide (2/2, by count)
+			pixels = min(n, patchPixels) // a transposed result is at most 128 pixels wide (2/2, by count)
 		}
 		each := max(1, left.each) * engines
 		if m < engines {

@@ -6,7 +6,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// product appends a product with constants: columns to columns, or exchanged to rows.
+// product appends a product with constants: columns to columns, or transposed to rows.
 func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	x := c.value(g.inputs[0])
 	cols := c.columnsOf(x, 0, g.block)

@@ -9,7 +9,7 @@ import (
 // A rowChain lowers neighbouring layers over rows of features, as transformers have them,
 // to tasks that hand each other tiles in the L2:
 //
-//	x [row][feature] --exchange--> columns [feature][row] --product--> columns or rows
+//	x [row][feature] --transpose--> columns [feature][row] --product--> columns or rows
 //	                 \--layer norm, softmax, add on rows as they are
 //
 // A product takes columns and writes columns for the next product, rows for everything
@@ -289,7 +289,7 @@ func (c *rowChain) blocks() bool {
 	return false
 }
 
-// columnsOf makes a value stand in the L2 as columns of pixels, one exchange for all that
+// columnsOf makes a value stand in the L2 as columns of pixels, one transpose for all that
 // read it.
 func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 	if v.columns != nil && v.heads == 1 {
@@ -300,7 +300,7 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 		s.Channels, s.Height = blockWidth, v.rows/blockWidth
 	}
 	after := columnLayout(v.width, s.Channels, s.Height, block)
-	t := exchange(s)
+	t := transposing(s)
 	var h *held
 	switch {
 	case v.nat != nil:
@@ -314,7 +314,7 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 	default:
 		m := matrix(v.mem.bar, v.rows, v.width)
 		m.base = v.mem.base + head*v.rows*v.mem.row
-		at := exchangeSource(v.rows, v.width)
+		at := transposeSource(v.rows, v.width)
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
 			at = packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
@@ -362,7 +362,7 @@ func (c *rowChain) runtime() bool {
 // blockWidth is the width of columns in blocks.
 const blockWidth = 8
 
-// columnLayout is a tile of channels that an exchange writes: an odd number of 16-byte
+// columnLayout is a tile of channels that a transpose writes: an odd number of 16-byte
 // units a channel, so that channels stand in different banks (20/20); rows of a block
 // are three units apart, as the small source mode reads them.
 func columnLayout(channels, width, height int, block bool) layout {

@@ -18,7 +18,7 @@ import (
 // What the listing has otherwise: it prints a batch stride of 64 for the output, which has
 // one element and needs none (here 4 channels of 64 bytes); and its last operation is
 // called a matrix product, which for one row is this convolution. As a linear layer it
-// would exchange channels and columns ahead of the product.
+// would transpose channels and columns ahead of the product.
 func TestSecondSample(t *testing.T) {
 	in := Shape{N: 1, C: 8, H: 16, W: 16}
 	conv := Conv(in, 8, Same(3, 1, in))

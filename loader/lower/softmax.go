@@ -11,7 +11,7 @@ import (
 //
 //	over C            max (MAC), difference, 2^d (MAC), 1/sum (MAC), product
 //	   one channel    difference, 2^d, 1/sum, product
-//	over H            the same with C and H exchanged; the product reads them as they are
+//	over H            the same with C and H transposed; the product reads them as they are
 //	over W, one row   max (planar), difference, 2^d (MAC), 1/sum (planar), product
 //	over W            a copy before them; rows are groups, or of one channel channels
 //
@@ -112,7 +112,7 @@ func (p *plan) powerTask(s regs.Shape, from *tile, at layout) *task {
 }
 
 // softmaxChannels reduces channels; s is the result's own shape, with channels and rows
-// exchanged where the rows are reduced.
+// transposed where the rows are reduced.
 func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 	v := in.s
 	if v.Channels == 1 {
@@ -161,7 +161,7 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
 		differences := sub.leavesScratch(diffs, diffs.row, row)
 		p.add(sub)
-		exp = exchange(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
+		exp = transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.readsScratch(differences, row)
 		exp.lookup(p.powers, p.weights.Table)
 		p.add(exp)

@@ -8,7 +8,7 @@ import (
 	"anesim/loader/lower"
 )
 
-// turned exchanges channels and columns of the engine's shape.
+// turned transposes channels and columns of the engine's shape.
 func (n *nodeReader) turned(x operand) (operand, error) {
 	s := x.shape()
 	return n.layer(lower.Unary(lower.Transpose, s), lower.Weights{}, []int{s.N, s.W, s.H, s.C}, x.as(s.N, s.C, s.H, s.W))
@@ -53,7 +53,7 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 	if len(start) > 6 {
 		return x, errAxes
 	}
-	steps, err := exchanges(start, goal, size)
+	steps, err := transposes(start, goal, size)
 	if err != nil {
 		return x, err
 	}
@@ -89,8 +89,8 @@ func movable(s lower.Shape, order [3]lower.Axes) bool {
 	return halfBytes*(other*up(s.W)+s.W*up(other)) <= l2
 }
 
-// exchanges are the fewest transposes from one order of axes to another.
-func exchanges(start, goal []int, size map[int]int) ([]lower.Layer, error) {
+// transposes are the fewest transposes from one order of axes to another.
+func transposes(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 	type state struct {
 		order []int
 		from  int
@@ -138,5 +138,5 @@ func exchanges(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("no exchanges of axes within %d elements", lower.MaxExtent)
+	return nil, fmt.Errorf("no transposes of axes within %d elements", lower.MaxExtent)
 }

@@ -113,9 +113,9 @@ func (p *Program) Bind(name string, value uint64) error {
 	return nil
 }
 
-// Weights exchanges the coefficients of a descriptor. The name is td and its number, or
+// Weights replaces the coefficients of a descriptor. The name is td and its number, or
 // the beginning of the weight's symbol, K and a digest; with .bias behind it the biases
-// are exchanged. Values stand in the order [group][channel][input][row][column].
+// are replaced. Values stand in the order [group][channel][input][row][column].
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.layout(who)
@@ -131,7 +131,7 @@ func (p *Program) Weights(name string, values []float16.Float16) error {
 		set, what = layout.SetBiases, "bias value"
 	}
 	if err := set(constants, values); err != nil {
-		return &Error{What: name, Why: "cannot be exchanged", Err: err}
+		return &Error{What: name, Why: "cannot be replaced", Err: err}
 	}
 	p.Done = append(p.Done, fmt.Sprintf("%s of descriptor %d", count(len(values), what), index))
 	return nil

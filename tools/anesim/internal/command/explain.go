@@ -29,9 +29,9 @@ layer and by how much, and tries changes: it runs each, and prints those that ta
 time, what gains most first, with the command that shows the gain and what the change
 costs elsewhere. Changes are ones that a user can make:
 
-  layers     pixels in a row or a column, height and width exchanged, softmax, norms and
+  layers     pixels in a row or a column, height and width swapped, softmax, norms and
              reductions along another axis, channels filled up to multiples of 16, a batch
-             as groups, a product as a 1x1 convolution or with its sides exchanged
+             as groups, a product as a 1x1 convolution or with its sides swapped
   networks   those of the layers that take most (--top), and tensors in the L2 or memory
   programs   register fields that a compiler chooses (--set), on all descriptors at once;
              those that change the values that come out are left out

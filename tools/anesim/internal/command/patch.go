@@ -23,15 +23,15 @@ func patchCommand() *cobra.Command {
 	var f patchFlags
 	c := &cobra.Command{
 		Use:   "patch FILE -o OUT",
-		Short: "Exchange weights and register fields of a compiled program",
+		Short: "Replace weights and register fields of a compiled program",
 		Long: `Patch writes a copy of a program with other weights, register fields or parameters.
 Everything else of the file stays as it is, byte for byte.
 
---weights exchanges the coefficients of a descriptor in place; no descriptor changes.
+--weights replaces the coefficients of a descriptor in place; no descriptor changes.
 NAME is td and the descriptor's number, as anesim dump counts them, or the beginning of
 the weight's name in the symbol table (K and its digest). The file holds fp16 values in
 the order channel, input, row, column; those of groups behind one another. NAME.bias
-exchanges the biases instead. A layout that is not known is refused: palettes,
+replaces the biases instead. A layout that is not known is refused: palettes,
 zero-skipping, windows of several taps with a stride.
 
 --set writes a field into every descriptor that writes its register, or with a number
@@ -48,7 +48,7 @@ that take it. Containers of the vendor's compiler have no such parameters.`,
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringVarP(&f.out, "output", "o", "", "write the program to `FILE` (required)")
-	s.StringArrayVar(&f.weights, "weights", nil, "exchange coefficients, `NAME=FILE`; may be repeated")
+	s.StringArrayVar(&f.weights, "weights", nil, "replace coefficients, `NAME=FILE`; may be repeated")
 	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; may be repeated")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter a value, `NAME=VALUE`; may be repeated")
 	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")

@@ -13,7 +13,7 @@ import (
 	"anesim/loader/lower"
 )
 
-// TestPatchWeights exchanges the weights and biases of convolutions of every dense layout
+// TestPatchWeights replaces the weights and biases of convolutions of every dense layout
 // and compares with the program that has them from the start.
 func TestPatchWeights(t *testing.T) {
 	values := func(n, seed int) []float16.Float16 {
