@@ -12,6 +12,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/params"
 )
 
 // A Loaded program stands in a session's memory until it is unloaded.
@@ -166,15 +167,49 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	case l.under != nil:
 		return ErrOutstanding
 	}
-	before, linked := l.program.Relocations, l.linked
+	before, linked := *l.program, l.linked
 	bound, err := bind(l.program, name, value)
 	if err != nil {
 		return err
 	}
-	l.program.Relocations, l.linked = bound, make(map[bindings]*loader.Linked)
-	if _, err := l.link(); err != nil {
-		l.program.Relocations, l.linked = before, linked
+	*l.program, l.linked = *bound, make(map[bindings]*loader.Linked)
+	if err := l.fits(); err != nil {
+		*l.program, l.linked = before, linked
 		return err
+	}
+	if !slices.EqualFunc(before.Ports, bound.Ports, func(a, b loader.Port) bool { return a.Shape == b.Shape && a.Strides == b.Strides }) {
+		l.written = false // what inputs hold is laid out for other shapes
+		for port := range l.program.Inputs() {
+			if len(l.inputs[port.Name]) != elements(port) {
+				delete(l.inputs, port.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// fits makes sure that the program links, that its ports stand in their windows, and that
+// state goes on fitting.
+func (l *Loaded) fits() error {
+	if _, err := l.link(); err != nil {
+		return err
+	}
+	for i := range l.program.Ports {
+		if p := &l.program.Ports[i]; len(l.program.LiveAxes) > 0 {
+			if err := checkPort(l.session.mem, p); err != nil {
+				return err
+			}
+			if n := span(p); n > p.Bytes {
+				return &PortError{p, fmt.Sprintf("%d bytes do not fit its window of %d", n, p.Bytes), nil}
+			}
+		}
+	}
+	for _, a := range l.state {
+		out, _ := l.program.Port(a.Output, loader.Output)
+		in, _ := l.program.Port(a.Input, loader.Input)
+		if out.Shape != in.Shape || out.Strides != in.Strides {
+			return &AliasError{a, fmt.Sprintf("shapes %v and %v, strides %v and %v differ", out.Shape, in.Shape, out.Strides, in.Strides)}
+		}
 	}
 	return nil
 }
@@ -192,18 +227,19 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("no run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// bind is a program's relocations with a parameter's value.
-func bind(p *loader.Program, name string, value uint64) ([]loader.Relocation, error) {
-	list := slices.Clone(p.Relocations)
+// bind is a program with a parameter's value.
+func bind(p *loader.Program, name string, value uint64) (*loader.Program, error) {
+	q := *p
+	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
 	found := false
 	var have []string
-	for i := range list {
-		r := &list[i]
+	for i := range q.Relocations {
+		r := &q.Relocations[i]
 		switch {
 		case r.Kind != loader.LiveIn:
 		case r.Name == name:
 			r.Value, found = value, true
-			if _, err := r.Resolve(&p.BARs); err != nil {
+			if _, err := r.Resolve(&q.BARs); err != nil {
 				return nil, err
 			}
 		case !slices.Contains(have, r.Name):
@@ -213,7 +249,7 @@ func bind(p *loader.Program, name string, value uint64) ([]loader.Relocation, er
 	if !found {
 		return nil, &BindError{name, have}
 	}
-	return list, nil
+	return &q, params.Shape(&q, name, value)
 }
 
 // Unload gives the program's memory back.
