@@ -22,7 +22,11 @@ type LoadScript struct {
 	InFlight int           // commands in flight at a time; 0 is one, which macOS allows
 	MaxCalls int           // arrivals stop there; 0 is load.DefaultMaxCalls
 	Clients  []LoadClient
+	Events   int // of the first events, to be kept in Load.Events
 }
+
+// MaxLoadEvents bounds LoadScript.Events.
+const MaxLoadEvents = 1 << 20
 
 // A LoadClient is one source of calls of a program.
 type LoadClient struct {
@@ -68,6 +72,8 @@ type Load struct {
 	Result  *load.Result
 	// Alone are the clients' programs as they run by themselves.
 	Alone []*Result
+	// Events are what happened to calls first, as many as the script asks for.
+	Events []load.Event
 }
 
 // Run times each program once, with the engine to itself, and then simulates the clients
@@ -113,7 +119,16 @@ func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, er
 		l.Alone = append(l.Alone, res)
 		l.Config.Clients = append(l.Config.Clients, x)
 	}
-	if l.Result, err = load.Run(&l.Config); err != nil {
+	if most := min(s.Events, MaxLoadEvents); most > 0 {
+		l.Config.Observe = func(e load.Event) {
+			if len(l.Events) < most {
+				l.Events = append(l.Events, e)
+			}
+		}
+	}
+	l.Result, err = load.Run(&l.Config)
+	l.Config.Observe = nil
+	if err != nil {
 		return nil, &LoadError{What: err.Error(), Err: err}
 	}
 	return l, nil

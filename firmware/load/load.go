@@ -70,6 +70,8 @@ type Config struct {
 	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
 	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
 	Bins int
+	// Observe, where it is not nil, is told every event in the order of time.
+	Observe func(Event)
 	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
 	// is DefaultMaxCalls.
 	MaxCalls int
@@ -137,6 +139,7 @@ type call struct {
 	arrived clock.Nanoseconds
 	queued  clock.Nanoseconds // in the gate
 	run     int
+	number  int // of its client's calls, from 0
 }
 
 // An event is something that happens at a time.
@@ -288,6 +291,7 @@ func (s *simulation) step(e *event) {
 		s.gate[s.Clients[e.call.client].Priority].push(e.call)
 		s.admit()
 	case enters:
+		s.tell(Queued, e.call, s.now, 0)
 		s.queues[s.Clients[e.call.client].Priority].push(e.call)
 		s.dispatch()
 	case runs:
@@ -315,8 +319,10 @@ func (s *simulation) arrive(i int) {
 	} else {
 		c = new(call)
 	}
-	*c = call{client: i, arrived: s.now}
 	x := &s.Clients[i]
+	*c = call{client: i, arrived: s.now, number: s.result.Clients[i].Started}
+	s.result.Clients[i].Started++
+	s.tell(Arrived, c, s.now, 0)
 	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack {
 		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
@@ -332,6 +338,7 @@ func (s *simulation) admit() {
 		}
 		s.inside++
 		s.result.Clients[c.client].waited(s.now - c.queued)
+		s.tell(Admitted, c, s.now, 0)
 		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
 	}
 }
@@ -371,7 +378,11 @@ func (s *simulation) dispatch() {
 		if total := x.EngineTime(); total > 0 {
 			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
 		}
-		s.spread(s.now+wake, took, share, took)
+		if wake > 0 {
+			s.tell(Waking, c, s.now, wake)
+		}
+		s.tell(Running, c, s.now+wake, took)
+		s.spread(c.client, s.now+wake, took, share, took)
 		s.at(s.now+wake+took, event{kind: runs, call: c})
 		return
 	}
@@ -391,12 +402,12 @@ func (s *simulation) wait(from, t clock.Nanoseconds) {
 	}
 	e := s.Waiting(s.engines, t)
 	s.result.WaitEnergy += e
-	s.spread(from, t, e, 0)
+	s.spread(-1, from, t, e, 0)
 }
 
-// spread adds energy and engine time to the intervals that a stretch of time lies in, in
-// proportion.
-func (s *simulation) spread(from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
+// spread adds energy and engine time, a client's or of none, -1, to the intervals that a
+// stretch of time lies in, in proportion.
+func (s *simulation) spread(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
 	if s.Bins == 0 {
 		return
 	}
@@ -419,6 +430,13 @@ func (s *simulation) spread(from, t clock.Nanoseconds, e clock.Nanojoules, busy 
 		}
 		r.Bins[i].Energy += clock.Nanojoules(float64(e) * share)
 		r.Bins[i].Busy += clock.Nanoseconds(float64(busy) * share)
+		if client >= 0 && i < s.Bins {
+			x := &r.Clients[client]
+			if x.Busy == nil {
+				x.Busy = make([]clock.Nanoseconds, s.Bins)
+			}
+			x.Busy[i] += clock.Nanoseconds(float64(busy) * share)
+		}
 	}
 }
 
@@ -427,6 +445,7 @@ func (s *simulation) ran(c *call) {
 	s.active, s.idleAt = nil, s.now
 	x := &s.Clients[c.client]
 	if c.run++; c.run == len(x.Runs) {
+		s.tell(Finished, c, s.now, 0)
 		s.queues[x.Priority].remove(c)
 		s.result.Energy += x.Energy
 		s.at(s.now+x.Host.After, event{kind: leaves, call: c})
@@ -444,6 +463,7 @@ func (f *fifo) remove(c *call) {
 func (s *simulation) done(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
+	s.tell(Returned, c, s.now, 0)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
 		s.at(s.now, event{kind: arrives, from: c.client})

@@ -132,6 +132,76 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// Every call has its events, in order and of the times that its latency has; observing
+// changes nothing.
+func TestEvents(t *testing.T) {
+	c := load.Config{Duration: 1e8, Seed: 4, InFlight: 3, Bins: 7, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 7e4}, Host: load.Host{Outside: 1e3, Before: 2e3, After: 3e3}},
+		{Name: "b", Priority: 1, Arrival: load.Fixed, Rate: 2000, Runs: []clock.Nanoseconds{3e4}},
+	}}
+	plain := run(t, &c)
+	type call struct{ client, number int }
+	seen := map[call][]load.Event{}
+	last := clock.Nanoseconds(0)
+	engine := clock.Nanoseconds(0) // until when it is busy
+	busy := clock.Nanoseconds(0)
+	c.Observe = func(e load.Event) {
+		if e.At < last && e.Kind != load.Running {
+			t.Errorf("%+v comes after %v", e, last)
+		}
+		last = max(last, e.At)
+		if e.Kind == load.Running {
+			if e.At < engine {
+				t.Errorf("%+v runs while the engine is busy until %v", e, engine)
+			}
+			engine = e.At + e.Took
+			busy += e.Took
+		}
+		k := call{e.Client, e.Call}
+		seen[k] = append(seen[k], e)
+	}
+	r := run(t, &c)
+	if d := cmp.Diff(plain, r); d != "" {
+		t.Error(d)
+	}
+	if busy != r.Busy || len(seen) != len(r.Clients[0].Latencies)+len(r.Clients[1].Latencies) {
+		t.Errorf("runs of %v in %d calls, the result has %v", busy, len(seen), r.Busy)
+	}
+	for k, list := range seen {
+		want := []load.EventKind{load.Arrived, load.Admitted, load.Queued}
+		for range c.Clients[k.client].Runs {
+			want = append(want, load.Running)
+		}
+		want = append(want, load.Finished, load.Returned)
+		var got []load.EventKind
+		for i, e := range list {
+			if e.Kind != load.Waking {
+				got = append(got, e.Kind)
+			}
+			if i > 0 && e.At < list[i-1].At {
+				t.Errorf("call %+v: %+v comes before %+v", k, e, list[i-1])
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("call %+v: %s", k, d)
+		}
+		if h := c.Clients[k.client].Host; math.Abs(float64(list[len(list)-1].At-list[len(list)-2].At-h.After)) > 1e-3 {
+			t.Errorf("call %+v takes other than %v behind the engine", k, h.After)
+		}
+	}
+	sum := clock.Nanoseconds(0)
+	for i := range r.Clients {
+		for _, b := range r.Clients[i].Busy {
+			sum += b
+		}
+	}
+	all := clock.Nanoseconds(0)
+	for _, b := range r.Bins[:c.Bins] {
+		all += b.Busy
+	}
+	near(t, "the clients' shares", float64(sum), float64(all), 1e-9)
+}
+
 func TestRefusals(t *testing.T) {
 	good := load.Client{Name: "a", Arrival: load.Poisson, Rate: 1, Runs: []clock.Nanoseconds{1}}
 	for name, change := range map[string]func(*load.Config){
