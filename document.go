@@ -12,8 +12,8 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/host"
 	"anesim/hw/evidence"
+	"anesim/hw/host"
 )
 
 // Schema is the version of the JSON documents: their names change only with it.

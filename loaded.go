@@ -31,6 +31,10 @@ type Loaded struct {
 	calls   int
 	under   *Call // the one under way
 
+	own  []loader.Segment           // of the program, in memory
+	lent map[portKey]loader.Segment // that ports stand in elsewhere
+	home map[portKey]uint64         // a port's own buffer
+
 	statistics addressRange // where calls leave theirs
 }
 
@@ -101,6 +105,9 @@ func (l *Loaded) Alias(output, input string) error {
 		return bad("strides %v and %v differ", out.Strides, in.Strides)
 	}
 	for _, p := range [...]*loader.Port{out, in} {
+		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.stays(p) {
+			return bad("another program has the buffer of %s", p.Name)
+		}
 		if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
 			return bad("no buffer of its own holds %s", p.Name)
 		}
@@ -114,6 +121,9 @@ func (l *Loaded) Alias(output, input string) error {
 	for i := range l.program.Segments {
 		if s := &l.program.Segments[i]; s.Addr <= in.Address && in.Address < s.End() || s.Addr <= out.Address && out.Address < s.End() {
 			s.Prot |= loader.ProtRead | loader.ProtWrite
+			if i < len(l.own) {
+				l.own[i].Prot = s.Prot
+			}
 		}
 	}
 	clear(l.linked)
@@ -260,7 +270,9 @@ func (l *Loaded) Unload() {
 	if l.under != nil {
 		l.under.Abort()
 	}
-	l.remove(len(l.program.Segments))
+	l.session.loaded = slices.DeleteFunc(l.session.loaded, func(x *Loaded) bool { return x == l })
+	l.session.takeBack(l.span)
+	l.remove(len(l.own))
 	l.session.give(l.span)
 	l.session.used -= l.bytes
 	l.session = nil
@@ -268,7 +280,7 @@ func (l *Loaded) Unload() {
 
 // remove takes the first n segments out of the session's memory.
 func (l *Loaded) remove(n int) {
-	for i := range l.program.Segments[:n] {
+	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)
 	}
 }
@@ -284,6 +296,9 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	}
 	if l.under != nil {
 		return nil, ErrOutstanding
+	}
+	if len(l.session.hazards(l)) > 0 {
+		return nil, ErrWaiting
 	}
 	o := l.session.options
 	res, err := l.dispatch(ctx, 1, 1, o.meter(StageRun, l.program.TaskCount))
@@ -305,6 +320,9 @@ func (l *Loaded) write(res *ProgramResult) error {
 	s := l.session
 	for port := range l.program.Inputs() {
 		data, given := l.inputs[port.Name]
+		if _, lent := l.lent[portKey{port.Name, loader.Input}]; lent && !given {
+			continue // what another program or the host left there
+		}
 		if !given && l.written {
 			continue // what the call before found there
 		}
@@ -432,6 +450,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		}
 		res.Dispatches = append(res.Dispatches, d)
 		l.calls++
+		l.save()
 		if err := l.complete(d.Descriptors, len(res.Report.Faults)); err != nil {
 			return nil, err
 		}
@@ -454,7 +473,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		res.Report.Dispatch += more
 		res.Report.Energy += more
 	}
-	res.Host = hostTime(&o.Host, res, l.isState)
+	res.Host = hostTime(&o.Host, res, l.stays)
 	return res, nil
 }
 
