@@ -62,6 +62,8 @@ type LoadClientDocument struct {
 	MeanWaitNs clock.Nanoseconds    `json:"mean_wait_ns"`
 	Latency    []PercentileDocument `json:"latency"`
 	Stuck      int                  `json:"stuck"`
+	After      string               `json:"after,omitempty"`
+	SavedBytes uint64               `json:"saved_host_copy_bytes"` // of all its calls
 }
 
 // A LoadAloneDocument is a call of a client with the engine to itself.
@@ -145,6 +147,7 @@ func (l *Load) client(i int) LoadClientDocument {
 		Alone: LoadAloneDocument{LatencyNs: c.Host.Total() + c.EngineTime(), EngineNs: c.EngineTime(), Runs: len(c.Runs), EnergyNJ: c.Energy},
 		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []PercentileDocument{},
 	}
+	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
 	if c.Arrival == load.BackToBack {
 		d.Rate = 0
 	}

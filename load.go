@@ -38,7 +38,13 @@ type LoadClient struct {
 	Rate     float64
 	Threads  int // that call back to back; 0 is one
 	Streams  int // overlapped in one process; 0 is one
-	Line     int // of the script, for errors; 0 is none
+
+	// After is a client before it, whose calls' returns are this one's arrivals. Reads are
+	// inputs that stand where that one's outputs do, and go through no host: own input to
+	// output.
+	After string
+	Reads map[string]string
+	Line  int // of the script, for errors; 0 is none
 }
 
 // A LoadError is a script that no load can be made of.
@@ -72,6 +78,9 @@ type Load struct {
 	Result  *load.Result
 	// Alone are the clients' programs as they run by themselves.
 	Alone []*Result
+	// Saved are the bytes that each call of a client does not copy between host and device,
+	// for another client has its buffers.
+	Saved []uint64
 	// Events are what happened to calls first, as many as the script asks for.
 	Events []load.Event
 }
@@ -116,8 +125,17 @@ func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, er
 		if err != nil {
 			return nil, fail(err)
 		}
+		if c.After != "" {
+			if x.After = s.before(i, c.After); x.After < 0 {
+				return nil, fail(fmt.Errorf("no client %q before it%s", c.After, hint(Nearest(c.After, s.names(i)))))
+			}
+		}
 		l.Alone = append(l.Alone, res)
 		l.Config.Clients = append(l.Config.Clients, x)
+	}
+	l.Saved = make([]uint64, len(s.Clients))
+	if err := l.join(ctx); err != nil {
+		return nil, err
 	}
 	if most := min(s.Events, MaxLoadEvents); most > 0 {
 		l.Config.Observe = func(e load.Event) {
@@ -190,14 +208,19 @@ func loadClient(c *LoadClient, res *Result) (load.Client, error) {
 	}
 	split := res.Options.Host.Split()
 	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
-	floor := us(res.Options.Host.Floor.Value)
 	return load.Client{
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: load.Arrival(orElse(c.Arrival, string(load.BackToBack))),
-		Rate: c.Rate, Threads: c.Threads, Streams: c.Streams,
+		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
 		Runs: runs, Energy: energy, Engines: hw.Engines(d.Descriptors),
-		// Copies of inputs and outputs are the calling thread's own (assumed).
-		Host: load.Host{Outside: us(split.Beside.Value) + max(0, p.Host-floor), Before: us(split.Before.Value), After: us(split.After.Value)},
+		Host: load.Host{Outside: outside(&res.Options, p.Host), Before: us(split.Before.Value), After: us(split.After.Value)},
 	}, nil
+}
+
+// outside is the part of a call's host time that runs beside other calls: what of the floor
+// does, and the copies of inputs and outputs, which are the calling thread's own (assumed).
+func outside(o *Options, host clock.Nanoseconds) clock.Nanoseconds {
+	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
+	return us(o.Host.Split().Beside.Value) + max(0, host-us(o.Host.Floor.Value))
 }
 
 // runTimes are the times of the runs of descriptors in the program's first dispatch: where

@@ -19,6 +19,7 @@ const (
 	BackToBack Arrival = "back-to-back" // each thread calls again when its call returns
 	Fixed      Arrival = "fixed"        // at a fixed rate
 	Poisson    Arrival = "poisson"      // at random, at a mean rate
+	After      Arrival = "after"        // when a call of another client returns
 )
 
 // A Client is one source of calls.
@@ -28,6 +29,7 @@ type Client struct {
 	Arrival  Arrival
 	Rate     float64 // calls a second of fixed and Poisson arrivals
 	Threads  int     // of back-to-back calls; 0 is one
+	After    int     // the client, one before it, that an After arrival follows
 	// Streams overlapped in one process: the documents' completion of a second one never
 	// fires on the M1. Its first call is counted in Result.Stuck. 0 is one.
 	Streams int
@@ -112,9 +114,11 @@ func (c *Config) Check() error {
 			return fail("priority %d exceeds %d", x.Priority, queue.Queues-1)
 		case len(x.Runs) == 0:
 			return fail("the program has no descriptors")
-		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson:
-			return fail("arrival %q is none of %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson)
-		case x.Arrival != BackToBack && !(x.Rate > 0 && x.Rate < 1e9):
+		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
+			return fail("arrival %q is none of %s, %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson, After)
+		case x.Arrival == After && (x.After < 0 || x.After >= i):
+			return fail("it follows client %d, which is not before it", x.After)
+		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
 			return fail("%d threads, %d streams: at most 1024 of each", x.Threads, x.Streams)
@@ -208,12 +212,14 @@ type simulation struct {
 	seq    uint64
 	events events
 	random []*rand.Rand
-	gate   [queue.Queues]fifo // waiting for it, by priority
-	queues [queue.Queues]fifo // behind it
-	inside int                // behind the gate
-	active *call              // on the engine
-	calls  int
-	free   []*call
+	// followers are the clients that call when one's call returns.
+	followers [][]int
+	gate      [queue.Queues]fifo // waiting for it, by priority
+	queues    [queue.Queues]fifo // behind it
+	inside    int                // behind the gate
+	active    *call              // on the engine
+	calls     int
+	free      []*call
 
 	power  firmware.Power
 	idleAt clock.Nanoseconds // since when the engine has nothing to do
@@ -232,6 +238,7 @@ func Run(c *Config) (*Result, error) {
 	s.power.Times = c.Power
 	s.power.Wake(firmware.AllDomains) // a call before the load, which has just ended
 	s.result.Clients = make([]ClientResult, len(c.Clients))
+	s.followers = make([][]int, len(c.Clients))
 	for i := range c.Clients {
 		x := &c.Clients[i]
 		s.result.Clients[i].Name = x.Name
@@ -247,6 +254,8 @@ func Run(c *Config) (*Result, error) {
 			}
 		case Fixed:
 			s.at(0, event{kind: arrives, from: i})
+		case After:
+			s.followers[x.After] = append(s.followers[x.After], i)
 		default:
 			s.at(s.gap(i), event{kind: arrives, from: i})
 		}
@@ -268,11 +277,10 @@ func (s *simulation) at(t clock.Nanoseconds, e event) {
 
 // gap is the time to a client's next arrival.
 func (s *simulation) gap(i int) clock.Nanoseconds {
-	mean := 1e9 / s.Clients[i].Rate
-	if s.Clients[i].Arrival == Fixed {
-		return clock.Nanoseconds(mean)
+	if s.Clients[i].Arrival == Fixed { // by number, for sums of rounded gaps drift
+		return clock.Nanoseconds(1e9*float64(s.result.Clients[i].Started)/s.Clients[i].Rate) - s.now
 	}
-	return clock.Nanoseconds(mean * s.random[i].ExpFloat64())
+	return clock.Nanoseconds(1e9 / s.Clients[i].Rate * s.random[i].ExpFloat64())
 }
 
 func (s *simulation) maxCalls() int {
@@ -305,7 +313,8 @@ func (s *simulation) step(e *event) {
 
 // arrive starts a call of a client, and draws its next.
 func (s *simulation) arrive(i int) {
-	if s.now >= s.Duration {
+	follows := s.Clients[i].Arrival == After
+	if s.now >= s.Duration && !follows { // what follows a call that has arrived is worked off
 		return
 	}
 	if s.calls >= s.maxCalls() {
@@ -324,7 +333,7 @@ func (s *simulation) arrive(i int) {
 	s.result.Clients[i].Started++
 	s.tell(Arrived, c, s.now, 0)
 	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
-	if x.Arrival != BackToBack {
+	if x.Arrival != BackToBack && !follows {
 		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
 	}
 }
@@ -467,6 +476,9 @@ func (s *simulation) done(c *call) {
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
 		s.at(s.now, event{kind: arrives, from: c.client})
+	}
+	for _, i := range s.followers[c.client] {
+		s.at(s.now, event{kind: arrives, from: i})
 	}
 	s.free = append(s.free, c)
 }

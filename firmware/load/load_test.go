@@ -132,6 +132,35 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// A client that follows another calls as often, and when that one's calls return.
+func TestFollowers(t *testing.T) {
+	c := load.Config{Duration: 1e7, Seed: 2, Clients: []load.Client{
+		{Name: "camera", Priority: 2, Arrival: load.Fixed, Rate: 1000, Runs: []clock.Nanoseconds{1e5}},
+		{Name: "detect", Priority: 3, Arrival: load.After, After: 0, Runs: []clock.Nanoseconds{2e5}},
+		{Name: "draw", Priority: 3, Arrival: load.After, After: 1, Runs: []clock.Nanoseconds{1e4}},
+	}}
+	returned := map[[2]int]clock.Nanoseconds{}
+	c.Observe = func(e load.Event) {
+		switch {
+		case e.Kind == load.Returned:
+			returned[[2]int{e.Client, e.Call}] = e.At
+		case e.Kind == load.Arrived && e.Client > 0 && returned[[2]int{e.Client - 1, e.Call}] != e.At:
+			t.Errorf("%+v arrives; the call before it returned at %v", e, returned[[2]int{e.Client - 1, e.Call}])
+		}
+	}
+	r := run(t, &c)
+	for i := range r.Clients {
+		if n := len(r.Clients[i].Latencies); n != 10 {
+			t.Errorf("%s: %d calls", r.Clients[i].Name, n)
+		}
+	}
+	c.Clients[1].After = 1
+	var e *load.ConfigError
+	if _, err := load.Run(&c); !errors.As(err, &e) {
+		t.Errorf("a client that follows itself: %v", err)
+	}
+}
+
 // Every call has its events, in order and of the times that its latency has; observing
 // changes nothing.
 func TestEvents(t *testing.T) {

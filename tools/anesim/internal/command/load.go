@@ -49,6 +49,10 @@ engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input
       priority: 6
       arrival: back-to-back
       threads: 2           # that call again when their call returns
+    - name: detect
+      layer: sigmoid c=64 h=56 w=56
+      after: camera        # calls when a call of that one returns
+      reads: {x: y}        # its input x stands where camera's y does: no copy
 
 A call of higher priority has the engine where a run of descriptors ends, once it is let
 in: with one command in flight it waits for whole programs. A second overlapped stream of
@@ -161,6 +165,11 @@ func writeLoad(w io.Writer, d *anesim.LoadDocument) error {
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
 			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", escaped(x.Name), plural(x.Stuck, "call"))
+		}
+	}
+	for i := range d.Clients {
+		if x := &d.Clients[i]; x.SavedBytes > 0 {
+			p.printf("client %s: %s not copied between host and device, for another client has the buffer", escaped(x.Name), bytesText(x.SavedBytes))
 		}
 	}
 	if d.Cut {
