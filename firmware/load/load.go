@@ -1,7 +1,6 @@
 package load
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -165,19 +164,47 @@ const (
 	leaves              // it is done and the gate opens
 )
 
+// before reports whether an event happens before another.
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// events are a binary heap: the first is the next to happen.
 type events []event
 
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+func (e *events) push(x event) {
+	h := append(*e, x)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(&h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	*e = h
 }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	old := *e
-	x := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return x
+
+func (e *events) pop() event {
+	h := *e
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h[last] = event{}
+	h = h[:last]
+	for i := 0; ; {
+		next := 2*i + 1
+		if next >= last {
+			break
+		}
+		if next+1 < last && h[next+1].before(&h[next]) {
+			next++
+		}
+		if !h[next].before(&h[i]) {
+			break
+		}
+		h[i], h[next] = h[next], h[i]
+		i = next
+	}
+	*e = h
+	return first
 }
 
 // A fifo is calls in order, without moving them for each that leaves.
@@ -261,7 +288,7 @@ func Run(c *Config) (*Result, error) {
 		}
 	}
 	for len(s.events) > 0 {
-		e := heap.Pop(&s.events).(event)
+		e := s.events.pop()
 		s.now = e.at
 		s.step(&e)
 	}
@@ -272,7 +299,7 @@ func Run(c *Config) (*Result, error) {
 func (s *simulation) at(t clock.Nanoseconds, e event) {
 	s.seq++
 	e.at, e.seq = t, s.seq
-	heap.Push(&s.events, e)
+	s.events.push(e)
 }
 
 // gap is the time to a client's next arrival.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -256,13 +257,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A million dispatches of two clients take seconds, here some tens at the most on a machine
+// that does much else.
+func TestAMillionDispatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million dispatches")
+	}
+	start := time.Now()
+	r := run(t, million(1))
+	n := len(r.Clients[0].Latencies) + len(r.Clients[1].Latencies)
+	took := time.Since(start)
+	if n < 990_000 || r.Cut || took > time.Minute {
+		t.Errorf("%d dispatches in %v", n, took)
+	}
+	t.Logf("%d dispatches in %v", n, took)
+}
+
+// million is a load of a million dispatches.
+func million(seed uint64) *load.Config {
+	return &load.Config{Duration: 100e9, Seed: seed, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
+		{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
+	}}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for range b.N {
-		c := load.Config{Duration: 100e9, Seed: 1, Clients: []load.Client{
-			{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
-			{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
-		}}
-		r, err := load.Run(&c)
+		r, err := load.Run(million(1))
 		if err != nil {
 			b.Fatal(err)
 		}
