@@ -22,6 +22,7 @@ type LoadScript struct {
 	InFlight int           // commands in flight at a time; 0 is one, which macOS allows
 	MaxCalls int           // arrivals stop there; 0 is load.DefaultMaxCalls
 	Clients  []LoadClient
+	Power    firmware.PowerPolicy
 	Events   int // of the first events, to be kept in Load.Events
 }
 
@@ -98,10 +99,10 @@ func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, er
 	if l.Options.Host, err = HostByName(orElse(s.Host, "none")); err != nil {
 		return nil, &LoadError{What: err.Error(), Err: err}
 	}
-	chip := l.Options.Chip
+	l.Options.Power = s.Power
 	l.Config = load.Config{
 		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls,
-		Power: powerTimes(&chip), Waiting: chip.Waiting, Bins: loadBins,
+		Power: l.Options.powerTimes(), Waiting: l.Options.waiting(), Bins: loadBins,
 	}
 	timed := map[string]*Result{}
 	for i := range s.Clients {

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"anesim/firmware"
 	"anesim/firmware/load"
 	"anesim/firmware/queue"
 )
@@ -33,7 +34,7 @@ const (
 //	  - {name: batch, model: net.onnx, priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Keys beside those are chip, seed, in_flight and max_calls, and of a client streams.
+// Keys beside those are chip, seed, in_flight, max_calls and power, and of a client streams.
 // Errors are a *[LoadError].
 func ReadLoadScript(data []byte) (*LoadScript, error) {
 	if len(data) > maxLoadText {
@@ -57,7 +58,16 @@ func ReadLoadScript(data []byte) (*LoadScript, error) {
 		"seed":      func(n *yaml.Node) error { return loadSeed(n, &s.Seed) },
 		"in_flight": func(n *yaml.Node) error { return loadCount(n, &s.InFlight, 1, 1<<16) },
 		"max_calls": func(n *yaml.Node) error { return loadCount(n, &s.MaxCalls, 1, 1<<30) },
-		"clients":   s.readClients,
+		"power": func(n *yaml.Node) (err error) {
+			var list string
+			if err = loadText(n, &list); err == nil {
+				if s.Power, err = firmware.ParsePowerPolicy(list); err != nil {
+					return loadAt(n, "%v", err)
+				}
+			}
+			return err
+		},
+		"clients": s.readClients,
 	})
 	switch {
 	case err != nil:

@@ -74,7 +74,7 @@ func newSession(o Options) (*Session, error) {
 			return nil, err
 		}
 	}
-	ctl.PowerTimes = powerTimes(&o.Chip)
+	ctl.PowerTimes, ctl.Ungated = o.powerTimes(), o.Power.Ungated
 	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
 	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
 }

@@ -37,6 +37,7 @@ engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input
   host: macos-air          # what a call costs outside the engine; none without it
   duration: 2s             # of arrivals; what has arrived is worked off
   seed: 1                  # of random arrivals
+  power: hysteresis=50ms   # also management=off and gating=off; the chip's own without it
   in_flight: 1             # commands let in at a time; 1 as on macOS
   clients:
     - name: camera

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,8 +122,12 @@ func (p *pager) wall(res *anesim.Result, t *anesim.WallDocument, preset string) 
 		p.printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
 	if t.IdleNs > 0 {
-		p.printf("idle: %v, %v (rails off after %v of a gap); wake: %v, %v; in all %v over the wall time",
-			t.IdleNs, t.IdleNJ, res.RailsOff(), t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
+		if math.IsInf(float64(res.RailsOff()), 1) {
+			off = "the rails stay on"
+		}
+		p.printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
+			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
 	}
 }
 
