@@ -146,7 +146,7 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
 		from, to := whole(s.At), whole(s.At+s.For)
 		rail := s.What
 		switch s.What {
-		case "host", "dispatch":
+		case spanHost, spanDispatch:
 			t.begin(trackDispatches, from, "dispatch", p.Program.Name, nil, nil,
 				argument{"call", call + 1}, argument{"energy nJ", float64(counted.Energy)})
 			begun, rail = true, "on"
