@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/report"
 )
 
 // explainFlags are the flags of explain.
@@ -161,7 +162,7 @@ func (p *pager) change(n int, c *anesim.ChangeDocument) {
 	}
 	p.printf("%d. %s%s", n, where, c.Change)
 	p.printf("   %v -> %v (-%.1f%%), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, 100*c.Gain,
-		change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+		report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), report.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 	p.printf("   needs %s", c.Needs)
 	p.printf("   results %s", c.Results)
 	p.whole("   before: " + c.CommandBefore)
