@@ -70,6 +70,9 @@ type Config struct {
 	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
 	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
 	Bins int
+	// Observe is told what happens to each call, in order of time but for the engine's wake;
+	// nil for nobody.
+	Observe func(Event)
 	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
 	// is DefaultMaxCalls.
 	MaxCalls int
@@ -131,8 +134,39 @@ func (c *Config) Check() error {
 	return nil
 }
 
+// An Event is something that happens to a call.
+type Event struct {
+	What   What
+	At     clock.Nanoseconds
+	Client int
+	Call   int // from 0, in order of arrival
+	Run    int // of Began and Ran, the run of descriptors
+}
+
+// A What is a kind of event.
+type What uint8
+
+// The events of a call, in order; Began and Ran once for each run of its descriptors.
+const (
+	Arrived  What = iota // it is made
+	Gated                // it waits for the gate
+	Admitted             // it is behind the gate, with the host
+	Queued               // it is in its task queue
+	Woke                 // the power domains wake for it
+	Began                // the engine runs it
+	Ran                  // the engine has run it
+	Left                 // it is done
+)
+
+func (s *simulation) observe(what What, at clock.Nanoseconds, c *call) {
+	if s.Observe != nil {
+		s.Observe(Event{what, at, c.client, c.number, c.run})
+	}
+}
+
 // A call is one on its way.
 type call struct {
+	number  int
 	client  int
 	arrived clock.Nanoseconds
 	queued  clock.Nanoseconds // in the gate
@@ -285,10 +319,12 @@ func (s *simulation) step(e *event) {
 		s.arrive(e.from)
 	case gates:
 		e.call.queued = s.now
+		s.observe(Gated, s.now, e.call)
 		s.gate[s.Clients[e.call.client].Priority].push(e.call)
 		s.admit()
 	case enters:
 		s.queues[s.Clients[e.call.client].Priority].push(e.call)
+		s.observe(Queued, s.now, e.call)
 		s.dispatch()
 	case runs:
 		s.ran(e.call)
@@ -315,7 +351,8 @@ func (s *simulation) arrive(i int) {
 	} else {
 		c = new(call)
 	}
-	*c = call{client: i, arrived: s.now}
+	*c = call{number: s.calls - 1, client: i, arrived: s.now}
+	s.observe(Arrived, s.now, c)
 	x := &s.Clients[i]
 	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack {
@@ -331,6 +368,7 @@ func (s *simulation) admit() {
 			return
 		}
 		s.inside++
+		s.observe(Admitted, s.now, c)
 		s.result.Clients[c.client].waited(s.now - c.queued)
 		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
 	}
@@ -362,6 +400,10 @@ func (s *simulation) dispatch() {
 		wake := s.power.Wake(firmware.AllDomains)
 		s.result.Wake += wake
 		s.wait(s.now, wake)
+		if wake > 0 {
+			s.observe(Woke, s.now, c)
+		}
+		s.observe(Began, s.now+wake, c)
 		x := &s.Clients[c.client]
 		took := x.Runs[c.run]
 		s.result.Busy += took
@@ -425,6 +467,7 @@ func (s *simulation) spread(from, t clock.Nanoseconds, e clock.Nanojoules, busy 
 // ran ends a run. The call keeps its place at the head of its queue until its last.
 func (s *simulation) ran(c *call) {
 	s.active, s.idleAt = nil, s.now
+	s.observe(Ran, s.now, c)
 	x := &s.Clients[c.client]
 	if c.run++; c.run == len(x.Runs) {
 		s.queues[x.Priority].remove(c)
@@ -444,6 +487,7 @@ func (f *fifo) remove(c *call) {
 func (s *simulation) done(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
+	s.observe(Left, s.now, c)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
 		s.at(s.now, event{kind: arrives, from: c.client})

@@ -14,8 +14,7 @@ import (
 )
 
 func loadCommand() *cobra.Command {
-	var asJSON bool
-	var html string
+	var f loadFlags
 	c := &cobra.Command{
 		Use:   "load SCRIPT",
 		Short: "Clients that share the engine: latencies, utilisation, power",
@@ -48,15 +47,20 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			return runLoad(c, args[0], asJSON, html)
+			return f.run(c, args[0])
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
-	c.Flags().StringVar(&html, "html", "", "write the report as a page to `FILE` as well")
+	f.registerOnly(c.Flags(), "json", "pprof", "trace", "html")
 	return c
 }
 
-func runLoad(c *cobra.Command, file string, asJSON bool, html string) error {
+// loadFlags are those of run's that say what is written.
+type loadFlags struct{ runFlags }
+
+func (f *loadFlags) run(c *cobra.Command, file string) error {
+	if err := f.checkProfiles(file); err != nil {
+		return err
+	}
 	var script *anesim.LoadScript
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
@@ -75,13 +79,19 @@ func runLoad(c *cobra.Command, file string, asJSON bool, html string) error {
 	if err != nil {
 		return inFile(file, err)
 	}
+	if err := writeTo(f.pprof, func(w io.Writer) error { return l.WriteProfile(w, file) }); err != nil {
+		return err
+	}
+	if err := writeTo(f.trace, l.WriteTrace); err != nil {
+		return err
+	}
 	d := l.Document()
-	if html != "" {
-		if err := writePage(html, report.OfLoad(d), page.Options{}, file); err != nil {
+	if f.html != "" {
+		if err := writePage(f.html, report.OfLoad(d), page.Options{}, file); err != nil {
 			return err
 		}
 	}
-	if asJSON {
+	if f.json {
 		return anesim.WriteDocument(c.OutOrStdout(), d)
 	}
 	return writeLoad(c.OutOrStdout(), d)
