@@ -6,8 +6,13 @@ import (
 	"anesim"
 )
 
-// Gain is what a change that was tried brings, like "-23.7 %".
-func Gain(c *anesim.ChangeDocument) string { return fmt.Sprintf("-%.1f %%", 100*c.Gain) }
+// Gain is what a change that was tried brings, like "-23.7 %" of the time.
+func Gain(c *anesim.ChangeDocument) string {
+	if c.Kind == "gating" {
+		return fmt.Sprintf("%+.1f %% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
+	}
+	return fmt.Sprintf("%+.1f %%", -100*c.Gain)
+}
 
 // Effects are a change's time, energy and bytes before and after.
 func Effects(c *anesim.ChangeDocument) string {
