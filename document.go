@@ -155,6 +155,8 @@ type SpanDocument struct {
 	Watts    float64           `json:"watts"`
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 	What     string            `json:"what"`
+	Bound    string            `json:"bound,omitempty"` // of a descriptor, the cause with the most cycles
+	L2Bytes  int               `json:"l2_bytes"`        // of the L2, that a descriptor has tensors and tiles in
 }
 
 // An OutputDocument is a tensor that came out: its shape (N, C, H, W) and the CRC-32
@@ -234,15 +236,6 @@ func (r *Result) wall(l *Timeline) WallDocument {
 }
 
 func cycles(a *hw.Accounting) CyclesDocument { return CyclesDocument{uint64(a.Total()), *a} }
-
-func spans(l *Timeline) []SpanDocument {
-	list := make([]SpanDocument, len(l.Spans))
-	for i := range l.Spans {
-		s := &l.Spans[i]
-		list[i] = SpanDocument{s.At, s.For, s.Watts(), s.Energy, s.What}
-	}
-	return list
-}
 
 func (r *Result) outputs() []OutputDocument { return outputDocuments(r.Outputs) }
 

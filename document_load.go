@@ -130,14 +130,32 @@ func (l *Load) Document() *LoadDocument {
 		}
 		d.Timeline = append(d.Timeline, bin)
 	}
-	for _, e := range l.Events {
-		x := LoadEventDocument{AtNs: e.At, Client: r.Clients[e.Client].Name, Call: e.Call + 1, What: e.Kind.String(), ForNs: e.Took}
-		if e.Kind == load.Running {
-			x.Run = e.Run + 1
-		}
-		d.Events = append(d.Events, x)
-	}
+	d.Events = l.eventDocuments()
 	return d
+}
+
+// eventDocuments are the events with calls counted by client, and the end of a run with its
+// beginning.
+func (l *Load) eventDocuments() (list []LoadEventDocument) {
+	started := make([]int, len(l.Config.Clients))
+	number, began := map[int]int{}, map[int]int{}
+	for _, e := range l.Events {
+		if e.What == load.Arrived {
+			started[e.Client]++
+			number[e.Call] = started[e.Client]
+		}
+		x := LoadEventDocument{AtNs: e.At, Client: l.Result.Clients[e.Client].Name, Call: number[e.Call], What: e.What.String()}
+		switch e.What {
+		case load.Began:
+			x.Run, x.What = e.Run+1, "run"
+			began[e.Call] = len(list)
+		case load.Ran:
+			list[began[e.Call]].ForNs = e.At - list[began[e.Call]].AtNs
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
 }
 
 func (l *Load) client(i int) LoadClientDocument {

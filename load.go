@@ -139,9 +139,18 @@ func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, er
 		return nil, err
 	}
 	if most := min(s.Events, MaxLoadEvents); most > 0 {
+		kept, runs := 0, map[int]bool{} // calls whose run has begun among what is kept
 		l.Config.Observe = func(e load.Event) {
-			if len(l.Events) < most {
+			switch {
+			case e.What == load.Ran: // told with where it began
+				if runs[e.Call] {
+					l.Events = append(l.Events, e)
+				}
+				delete(runs, e.Call)
+			case kept < most:
+				kept++
 				l.Events = append(l.Events, e)
+				runs[e.Call] = e.What == load.Began
 			}
 		}
 	}

@@ -69,6 +69,12 @@ type Span struct {
 	What    string
 }
 
+// The span that a dispatch begins with: the host's, or none without a host.
+const (
+	spanHost     = "host"
+	spanDispatch = "dispatch"
+)
+
 // Watts is the span's power. A span of no time has none, only energy.
 func (s *Span) Watts() float64 {
 	if s.For <= 0 {
@@ -115,9 +121,9 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
 	l.part(&l.Wake, d.Wake, waiting(d.Wake), 0, "wake")
 	if host > 0 {
-		l.part(&l.Host, host, waiting(host), d.Energy, "host")
+		l.part(&l.Host, host, waiting(host), d.Energy, spanHost)
 	} else {
-		l.span(0, d.Energy, "dispatch")
+		l.span(0, d.Energy, spanDispatch)
 	}
 	for i := range d.Descriptors {
 		t := &d.Descriptors[i]

@@ -6,41 +6,40 @@ import (
 	"anesim/hw/clock"
 )
 
-// An EventKind is what happens to a call.
-type EventKind uint8
+// An Event is something that happens to a call.
+type Event struct {
+	What   What
+	At     clock.Nanoseconds
+	Client int
+	Call   int // from 0, in order of arrival
+	Run    int // of Began and Ran, the run of descriptors
+}
 
-// The kinds, in the order in which a call has them.
+// A What is a kind of event.
+type What uint8
+
+// The events of a call, in order; Began and Ran once for each run of its descriptors.
 const (
-	Arrived  EventKind = iota // the client calls
-	Admitted                  // the gate lets it in
-	Queued                    // the host's part ahead of the engine is done
-	Waking                    // the engine's domains come up for it
-	Running                   // a run of descriptors begins
-	Finished                  // its last run has ended
-	Returned                  // the host's part behind the engine is done
+	Arrived  What = iota // it is made
+	Gated                // it waits for the gate
+	Admitted             // it is behind the gate, with the host
+	Queued               // it is in its task queue
+	Woke                 // the power domains wake for it
+	Began                // the engine runs it
+	Ran                  // the engine has run it
+	Left                 // it is done
 )
 
-// String names the kind.
-func (k EventKind) String() string {
-	if names := [...]string{"arrives", "let in", "queued", "wakes the engine", "runs", "finished", "returns"}; int(k) < len(names) {
-		return names[k]
+// String says what happens to the call.
+func (w What) String() string {
+	if names := [...]string{"arrives", "at the gate", "let in", "queued", "wakes the engine", "run begins", "run ends", "returns"}; int(w) < len(names) {
+		return names[w]
 	}
-	return fmt.Sprintf("event %d", uint8(k))
+	return fmt.Sprintf("event %d", uint8(w))
 }
 
-// An Event is what happens to a call at a time.
-type Event struct {
-	At     clock.Nanoseconds
-	Took   clock.Nanoseconds // of a wake or a run, from At on
-	Kind   EventKind
-	Client int
-	Call   int // of the client, from 0
-	Run    int // of a run, from 0
-}
-
-// tell tells the observer, if there is one.
-func (s *simulation) tell(k EventKind, c *call, at, took clock.Nanoseconds) {
+func (s *simulation) observe(what What, at clock.Nanoseconds, c *call) {
 	if s.Observe != nil {
-		s.Observe(Event{At: at, Took: took, Kind: k, Client: c.client, Call: c.number, Run: c.run})
+		s.Observe(Event{what, at, c.client, c.number, c.run})
 	}
 }

@@ -71,7 +71,8 @@ type Config struct {
 	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
 	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
 	Bins int
-	// Observe, where it is not nil, is told every event in the order of time.
+	// Observe is told what happens to each call, in order of time but for the engine's wake;
+	// nil for nobody.
 	Observe func(Event)
 	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
 	// is DefaultMaxCalls.
@@ -142,7 +143,7 @@ type call struct {
 	arrived clock.Nanoseconds
 	queued  clock.Nanoseconds // in the gate
 	run     int
-	number  int // of its client's calls, from 0
+	number  int
 }
 
 // An event is something that happens at a time.
@@ -323,10 +324,11 @@ func (s *simulation) step(e *event) {
 		s.arrive(e.from)
 	case gates:
 		e.call.queued = s.now
+		s.observe(Gated, s.now, e.call)
 		s.gate[s.Clients[e.call.client].Priority].push(e.call)
 		s.admit()
 	case enters:
-		s.tell(Queued, e.call, s.now, 0)
+		s.observe(Queued, s.now, e.call)
 		s.queues[s.Clients[e.call.client].Priority].push(e.call)
 		s.dispatch()
 	case runs:
@@ -356,9 +358,9 @@ func (s *simulation) arrive(i int) {
 		c = new(call)
 	}
 	x := &s.Clients[i]
-	*c = call{client: i, arrived: s.now, number: s.result.Clients[i].Started}
+	*c = call{client: i, arrived: s.now, number: s.calls - 1}
 	s.result.Clients[i].Started++
-	s.tell(Arrived, c, s.now, 0)
+	s.observe(Arrived, s.now, c)
 	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack && !follows {
 		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
@@ -374,7 +376,7 @@ func (s *simulation) admit() {
 		}
 		s.inside++
 		s.result.Clients[c.client].waited(s.now - c.queued)
-		s.tell(Admitted, c, s.now, 0)
+		s.observe(Admitted, s.now, c)
 		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
 	}
 }
@@ -415,9 +417,9 @@ func (s *simulation) dispatch() {
 			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
 		}
 		if wake > 0 {
-			s.tell(Waking, c, s.now, wake)
+			s.observe(Woke, s.now, c)
 		}
-		s.tell(Running, c, s.now+wake, took)
+		s.observe(Began, s.now+wake, c)
 		s.spread(c.client, s.now+wake, took, share, took)
 		s.at(s.now+wake+took, event{kind: runs, call: c})
 		return
@@ -479,9 +481,9 @@ func (s *simulation) spread(client int, from, t clock.Nanoseconds, e clock.Nanoj
 // ran ends a run. The call keeps its place at the head of its queue until its last.
 func (s *simulation) ran(c *call) {
 	s.active, s.idleAt = nil, s.now
+	s.observe(Ran, s.now, c)
 	x := &s.Clients[c.client]
 	if c.run++; c.run == len(x.Runs) {
-		s.tell(Finished, c, s.now, 0)
 		s.queues[x.Priority].remove(c)
 		s.result.Energy += x.Energy
 		s.at(s.now+x.Host.After, event{kind: leaves, call: c})
@@ -499,7 +501,7 @@ func (f *fifo) remove(c *call) {
 func (s *simulation) done(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
-	s.tell(Returned, c, s.now, 0)
+	s.observe(Left, s.now, c)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
 		s.at(s.now, event{kind: arrives, from: c.client})

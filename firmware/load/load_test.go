@@ -140,13 +140,13 @@ func TestFollowers(t *testing.T) {
 		{Name: "detect", Priority: 3, Arrival: load.After, After: 0, Runs: []clock.Nanoseconds{2e5}},
 		{Name: "draw", Priority: 3, Arrival: load.After, After: 1, Runs: []clock.Nanoseconds{1e4}},
 	}}
-	returned := map[[2]int]clock.Nanoseconds{}
+	var returned [3]clock.Nanoseconds // the last call of each
 	c.Observe = func(e load.Event) {
 		switch {
-		case e.Kind == load.Returned:
-			returned[[2]int{e.Client, e.Call}] = e.At
-		case e.Kind == load.Arrived && e.Client > 0 && returned[[2]int{e.Client - 1, e.Call}] != e.At:
-			t.Errorf("%+v arrives; the call before it returned at %v", e, returned[[2]int{e.Client - 1, e.Call}])
+		case e.What == load.Left:
+			returned[e.Client] = e.At
+		case e.What == load.Arrived && e.Client > 0 && returned[e.Client-1] != e.At:
+			t.Errorf("%+v arrives; the call before it returned at %v", e, returned[e.Client-1])
 		}
 	}
 	r := run(t, &c)
@@ -170,62 +170,66 @@ func TestEvents(t *testing.T) {
 		{Name: "b", Priority: 1, Arrival: load.Fixed, Rate: 2000, Runs: []clock.Nanoseconds{3e4}},
 	}}
 	plain := run(t, &c)
-	type call struct{ client, number int }
-	seen := map[call][]load.Event{}
-	last := clock.Nanoseconds(0)
-	engine := clock.Nanoseconds(0) // until when it is busy
-	busy := clock.Nanoseconds(0)
+	seen := map[int][]load.Event{}
+	last, began, busy := clock.Nanoseconds(0), clock.Nanoseconds(0), clock.Nanoseconds(0)
+	running := -1
 	c.Observe = func(e load.Event) {
-		if e.At < last && e.Kind != load.Running {
+		if e.At < last && e.What != load.Began {
 			t.Errorf("%+v comes after %v", e, last)
 		}
 		last = max(last, e.At)
-		if e.Kind == load.Running {
-			if e.At < engine {
-				t.Errorf("%+v runs while the engine is busy until %v", e, engine)
+		switch e.What {
+		case load.Began:
+			if running >= 0 {
+				t.Errorf("%+v begins while call %d runs", e, running)
 			}
-			engine = e.At + e.Took
-			busy += e.Took
+			running, began = e.Call, e.At
+		case load.Ran:
+			if running != e.Call {
+				t.Errorf("%+v ends while call %d runs", e, running)
+			}
+			running = -1
+			busy += e.At - began
 		}
-		k := call{e.Client, e.Call}
-		seen[k] = append(seen[k], e)
+		seen[e.Call] = append(seen[e.Call], e)
 	}
 	r := run(t, &c)
 	if d := cmp.Diff(plain, r); d != "" {
 		t.Error(d)
 	}
-	if busy != r.Busy || len(seen) != len(r.Clients[0].Latencies)+len(r.Clients[1].Latencies) {
-		t.Errorf("runs of %v in %d calls, the result has %v", busy, len(seen), r.Busy)
+	near(t, "the runs", float64(busy), float64(r.Busy), 1e-9)
+	if n := len(r.Clients[0].Latencies) + len(r.Clients[1].Latencies); len(seen) != n {
+		t.Errorf("%d calls, the result has %d", len(seen), n)
 	}
 	for k, list := range seen {
-		want := []load.EventKind{load.Arrived, load.Admitted, load.Queued}
-		for range c.Clients[k.client].Runs {
-			want = append(want, load.Running)
+		client := &c.Clients[list[0].Client]
+		want := []load.What{load.Arrived, load.Gated, load.Admitted, load.Queued}
+		for range client.Runs {
+			want = append(want, load.Began, load.Ran)
 		}
-		want = append(want, load.Finished, load.Returned)
-		var got []load.EventKind
+		want = append(want, load.Left)
+		var got []load.What
 		for i, e := range list {
-			if e.Kind != load.Waking {
-				got = append(got, e.Kind)
+			if e.What != load.Woke {
+				got = append(got, e.What)
 			}
 			if i > 0 && e.At < list[i-1].At {
-				t.Errorf("call %+v: %+v comes before %+v", k, e, list[i-1])
+				t.Errorf("call %d: %+v comes before %+v", k, e, list[i-1])
 			}
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			t.Fatalf("call %+v: %s", k, d)
+			t.Fatalf("call %d: %s", k, d)
 		}
-		if h := c.Clients[k.client].Host; math.Abs(float64(list[len(list)-1].At-list[len(list)-2].At-h.After)) > 1e-3 {
-			t.Errorf("call %+v takes other than %v behind the engine", k, h.After)
+		if behind := list[len(list)-1].At - list[len(list)-2].At; math.Abs(float64(behind-client.Host.After)) > 1e-3 {
+			t.Errorf("call %d takes %v behind the engine", k, behind)
 		}
 	}
-	sum := clock.Nanoseconds(0)
+	sum, all := clock.Nanoseconds(0), clock.Nanoseconds(0)
 	for i := range r.Clients {
 		for _, b := range r.Clients[i].Busy {
 			sum += b
 		}
 	}
-	all := clock.Nanoseconds(0)
 	for _, b := range r.Bins[:c.Bins] {
 		all += b.Busy
 	}

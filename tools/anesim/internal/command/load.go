@@ -11,16 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/report"
 )
 
-// loadFlags are the flags of load.
+// loadFlags are those of run's that say what is written, and how many events are listed.
 type loadFlags struct {
-	json   bool
-	html   string
-	trace  string
+	runFlags
 	events int
 }
 
@@ -68,25 +65,17 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 			return f.run(c, args[0])
 		},
 	}
-	c.Flags().SortFlags = false
-	c.Flags().BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
-	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to each call")
-	c.Flags().StringVar(&f.trace, "trace", "", "write the first events, 100000 or --events, as a trace to `FILE`, for ui.perfetto.dev")
-	c.Flags().StringVar(&f.html, "html", "", "write the report as a page to `FILE` as well")
+	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to calls")
+	f.registerOnly(c.Flags(), "json", "pprof", "trace", "html")
 	return c
 }
-
-// tracedEvents are those of a trace where --events does not say.
-const tracedEvents = 100_000
 
 func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if f.events < 0 || f.events > anesim.MaxLoadEvents {
 		return usage("--events %d: 0 to %d", f.events, anesim.MaxLoadEvents)
 	}
-	if f.trace != "" {
-		if err := outfile.Avoiding(f.trace, file); err != nil {
-			return err
-		}
+	if err := f.checkProfiles(file); err != nil {
+		return err
 	}
 	var script *anesim.LoadScript
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
@@ -100,20 +89,18 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	if script.Events = f.events; f.trace != "" && f.events == 0 {
-		script.Events = tracedEvents
-	}
+	script.Events = f.events
 	ctx, stop := interruptible()
 	defer stop()
 	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
 	if err != nil {
 		return inFile(file, err)
 	}
-	if err := writeTo(f.trace, l.WriteTrace); err != nil {
+	if err := writeTo(f.pprof, func(w io.Writer) error { return l.WriteProfile(w, file) }); err != nil {
 		return err
 	}
-	if f.events == 0 {
-		l.Events = nil // the trace has them
+	if err := writeTo(f.trace, l.WriteTrace); err != nil {
+		return err
 	}
 	d := l.Document()
 	if f.html != "" {

@@ -175,7 +175,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		return err
 	}
 	if f.html != "" {
-		if err := f.writeRunPage(res, doc, how.file); err != nil {
+		if err := f.writeRunPage(ctx, res, doc, how.file); err != nil {
 			return err
 		}
 	}
