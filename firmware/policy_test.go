@@ -74,6 +74,34 @@ func TestUngated(t *testing.T) {
 	}
 }
 
+// A power cycle takes the status words down, and the call behind it wakes as after a gap.
+func TestPowerDown(t *testing.T) {
+	c := New(Known())
+	if err := c.Boot(); err != nil {
+		t.Fatal(err)
+	}
+	c.PowerTimes = m1
+	c.Wake(AllDomains)
+	if !c.PowerOn(Cluster2) {
+		t.Fatal("a cluster is down")
+	}
+	c.PowerDown()
+	for d := range Domain(domains) {
+		if c.PowerOn(d) {
+			t.Errorf("%v is on", d)
+		}
+	}
+	if took := c.Wake(DomainsOf(Cluster2)); took != m1.WakeTime || !c.PowerOn(Cluster2) || c.PowerOn(Cluster0) {
+		t.Errorf("the wake takes %v", took)
+	}
+	always := Power{Times: m1.With(PowerPolicy{AlwaysOn: true})}
+	always.Wake(AllDomains)
+	always.Down()
+	if took := always.Wake(0); took != 0 || always.Up() != DomainsOf(Base) {
+		t.Errorf("without management: %v, %v up", took, always.Up())
+	}
+}
+
 func FuzzParsePowerPolicy(f *testing.F) {
 	for _, s := range []string{"", "management=off", "gating=off,hysteresis=50ms", "hysteresis=1h,,gating=on"} {
 		f.Add(s)

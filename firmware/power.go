@@ -2,6 +2,7 @@ package firmware
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -149,6 +150,15 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
+// Down takes every domain down at once, as the boundary of secure mode does. The next wake
+// is as after the idle gap in which the rails go off (assumed).
+func (p *Power) Down() {
+	p.up = 0
+	if off := p.Times.RailsOff; !math.IsInf(float64(off), 1) {
+		p.gap = max(p.gap, off)
+	}
+}
+
 // clustersOf is the clusters of the engines that a task's work goes to: as many as it
 // names, of those with an open tile; engines with both open are taken first, then lower
 // ones (assumed). A planar task needs no cluster (assumed: the planar engine is the
@@ -192,6 +202,13 @@ func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	waiting = c.power.Idle(t)
 	c.writePower()
 	return waiting
+}
+
+// PowerDown takes every domain down at once: see Power.Down. Run and Wake bring them up.
+func (c *Controller) PowerDown() {
+	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
+	c.power.Down()
+	c.writePower()
 }
 
 // WakeTime is how long the last Run waited for the domains it needed.
