@@ -15,6 +15,7 @@ import (
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
+	t.Logf("%s: %.6g, expected %.6g (%+.2f %%)", what, got, want, 100*(got-want)/want)
 	if math.Abs(got-want) > tolerance*want {
 		t.Errorf("%s: %.4g, want %.4g within %g", what, got, want, tolerance)
 	}

@@ -120,6 +120,20 @@ func TestRunShowsTheStages(t *testing.T) {
 	}
 }
 
+// Paper prints what is asked for alone.
+func TestPaperAreas(t *testing.T) {
+	out, errs, code := invoke("paper", "state", "sharing")
+	if code != exitDone || !strings.Contains(out, "resident accumulator, call 4") || strings.Contains(out, "enumerations") || !strings.Contains(out, "two submitting threads") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if out, _, _ = invoke("paper", "--differs"); strings.Contains(out, "agrees") || !strings.Contains(out, "sum of the stages") {
+		t.Error(out)
+	}
+	if _, errs, code = invoke("paper", "latncy"); code != exitUsage || !strings.Contains(errs, "did you mean latency?") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
 func TestLoadErrors(t *testing.T) {
 	bad := writeFile(t, "bad.yaml", []byte("duration: 1s\nclients:\n  - {layer: relu c=1, prio: 3}"))
 	missing := writeFile(t, "missing.yaml", []byte("duration: 1s\nclients:\n  - {model: gone.hwx}"))
