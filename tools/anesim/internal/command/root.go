@@ -33,6 +33,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	addCompletion(root, args)
 	// The command library drops what writing help fails with.
 	help, full := root.HelpFunc(), new(watchedWriter)
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -102,20 +103,37 @@ wait for, the bytes moved and the energy.`,
 		accuracyCommand(),
 	)
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(args...)
+	addCompletion(root, args)
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
 			c.Short, c.Long = "Help about a command", "Help prints what a command does, its flags and examples."
 			c.Example = "  anesim help run"
 			c.RunE, c.Run = helpOn, nil
 		}
-		if c.Name() == "completion" {
-			c.Hidden = false
-			c.Short = "Write a shell's completion script"
-			c.Example = "  source <(anesim completion bash)"
-		}
 	}
 	return root
+}
+
+// addCompletion adds the command that writes completion scripts, instead of one that is
+// there: it writes to what the root's output is when it is made.
+func addCompletion(root *cobra.Command, args []string) {
+	named := func() *cobra.Command {
+		for _, c := range root.Commands() {
+			if c.Name() == "completion" {
+				return c
+			}
+		}
+		return nil
+	}
+	if c := named(); c != nil {
+		root.RemoveCommand(c)
+	}
+	root.InitDefaultCompletionCmd(args...)
+	if c := named(); c != nil {
+		c.Hidden = false
+		c.Short = "Write a shell's completion script"
+		c.Example = "  source <(anesim completion bash)"
+	}
 }
 
 // A watchedWriter remembers the first error of a writer.
