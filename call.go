@@ -9,8 +9,10 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/firmware"
+	"anesim/firmware/queue"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/regs"
 	"anesim/loader/network"
 )
 
@@ -22,7 +24,7 @@ var ErrAborted = errors.New("the call was aborted")
 
 // A Call is one call of a loaded program, a run of descriptors at a time, so that other
 // programs of its session can have the engine in between. It is the work of a request in a
-// task queue: a [queue.Work].
+// task queue: a [queue.Work] that waits and tells of its descriptors.
 type Call struct {
 	loaded  *Loaded
 	ctx     context.Context
@@ -33,6 +35,7 @@ type Call struct {
 
 	engine *engine
 	pass   *firmware.Pass
+	tell   func(queue.TaskEvent)
 	res    *ProgramResult
 	err    error
 	over   bool
@@ -83,6 +86,12 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		took += wake
 	}
 	at := c.engine.Elapsed()
+	c.pass.Observe = nil
+	if told := took; c.tell != nil {
+		c.pass.Observe = func(t *regs.Task, finish bool, at clock.Nanoseconds) {
+			c.tell(queue.TaskEvent{Finish: finish, TID: t.Header.Task.TID(), NID: t.Header.Task.NID(), At: told + at})
+		}
+	}
 	_, more = c.pass.Run()
 	switch {
 	case c.pass.Err != nil:
@@ -96,6 +105,19 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		c.end(c.finish())
 	}
 	return took + c.engine.Elapsed() - at, more
+}
+
+// Tell makes the call's next runs tell of their descriptors, nil for nobody.
+func (c *Call) Tell(f func(queue.TaskEvent)) { c.tell = f }
+
+// Next is the task and network id of the descriptor that goes next; ok is false before the
+// first run and once the call is over.
+func (c *Call) Next() (tid, nid uint32, ok bool) {
+	if c.pass == nil || c.over || c.pass.Next() == nil {
+		return 0, 0, false
+	}
+	h := c.pass.Next().Header.Task
+	return h.TID(), h.NID(), true
 }
 
 // begin writes the inputs and makes the engine.

@@ -87,6 +87,8 @@ const depth = MaxNetworkID
 type Scheduler struct {
 	// Observe, where it is not nil, is told every event as it happens.
 	Observe func(Event)
+	// Descriptors makes Observe be told of every descriptor too.
+	Descriptors bool
 
 	now     clock.Nanoseconds
 	next    ID
@@ -193,6 +195,7 @@ func (s *Scheduler) Step() (bool, error) {
 		s.stats.Switches++
 		s.event(SwitchedIn, q, p)
 	}
+	s.tell(q, p)
 	took, more := p.Work.Run()
 	s.now += took
 	s.stats.Busy += took
