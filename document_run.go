@@ -150,7 +150,7 @@ func (r *Result) RunDocument() *RunDocument {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &RunDocument{
 		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
-		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
+		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
 		Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(), Synthetic: r.Synthetic,
 	}
 	for i := range r.Report.Descriptors {

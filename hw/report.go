@@ -7,6 +7,7 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
+	"anesim/hw/tiles"
 )
 
 // Shape is a descriptor's work in whole tensors: channels over all groups.
@@ -26,7 +27,11 @@ type DescriptorReport struct {
 	Planar  bool // on the planar engine alone
 	Engines int
 	Tiles   int
-	Cycles  Accounting // those it adds to the chain
+	// Crew says in how many rounds the engines do the work, and HalfEngine is the first
+	// that has one tile open, -1 where none has.
+	Crew       tiles.Crew
+	HalfEngine int
+	Cycles     Accounting // those it adds to the chain
 	// Saved is the cycles that running beside the descriptor before it saves, its last
 	// results' way to memory among them.
 	Saved   clock.Cycles
