@@ -105,6 +105,6 @@ func TestMalformedANEC(t *testing.T) {
 }
 
 func isAnec(file []byte) bool {
-	_, ok := readAnecHeader(file)
+	_, ok := readAnecHeader(file, int64(len(file)))
 	return ok
 }

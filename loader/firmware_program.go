@@ -116,7 +116,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 	if p.FirstWords == 0 || p.Text == nil {
 		return nil, fail(from.off, p.Procedure, "no procedure section, or no text section, in the program")
 	}
-	if _, err := p.walk(); err != nil {
+	if err := p.walk(); err != nil {
 		return nil, err
 	}
 	return p, nil
