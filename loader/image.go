@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
+	"anesim/loader/enums"
 )
 
 // An imager turns a container's load commands into a Program.
@@ -347,7 +348,11 @@ func (p *Program) elementType(code int) ElementType {
 	if f := Float16(); f.Code == code {
 		return f
 	}
-	return ElementType{Code: code}
+	t := ElementType{Code: code}
+	if c := enums.CatalogueType(code); int(c) == code && c.Known() {
+		t.Name = c.String()
+	}
+	return t
 }
 
 // span is the number of bytes to the end of the port's last element.

@@ -152,9 +152,11 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
 		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
 	}
-	d, err := regs.Decode(head, 0, 0, o.FirstWords)
-	if err := notChain(d, err); err != nil {
-		return nil, err
+	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
+	case err != nil:
+		return nil, notChain(err)
+	case len(d.Records) == 0:
+		return nil, noRecords(d.Index, d.Offset)
 	}
 	return func(file []byte) (*Program, error) { return o.readText(name, file) }, nil
 }
@@ -171,16 +173,18 @@ func (o *Options) readContainer(name string, file []byte) (*Program, error) {
 	return c.program(name, o.Procedure)
 }
 
-// notChain is why no chain begins with a descriptor, nil when one may.
-func notChain(d *regs.Descriptor, err error) error {
+// notChain is the error of a file whose first bytes are no descriptor.
+func notChain(err error) error {
 	var broken *regs.StreamError
-	if errors.As(err, &broken) {
-		return wrap(broken.Off, err, "no program: neither a container, captured registers nor a chain")
+	if !errors.As(err, &broken) {
+		return err
 	}
-	if err == nil && len(d.Records) == 0 {
-		err = fail(uint64(d.Offset), nil, "no program: descriptor %d has no register records", d.Index)
-	}
-	return err
+	return wrap(broken.Off, err, "no program: neither a container, captured registers nor a chain")
+}
+
+// noRecords is the error of a descriptor that writes nothing, as zeros are read.
+func noRecords(index int, off uint32) error {
+	return fail(uint64(off), nil, "no program: descriptor %d has no register records", index)
 }
 
 // foreign names a form the package knows and does not read, or is empty.

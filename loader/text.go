@@ -50,28 +50,23 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 func (p *Program) buffers() ([]*buffer, error) {
 	var (
 		byBAR [len(regs.BARs{})]*buffer
-		file  regs.File
-		g     regs.Groups
 		list  []access
 	)
-	for d, err := range p.Descriptors() {
+	for d, err := range p.States() {
 		var broken *regs.StreamError
-		if err == nil || errors.As(err, &broken) && broken.Index == 0 {
-			if err := notChain(d, err); err != nil {
-				return nil, err
-			}
+		if errors.As(err, &broken) && broken.Index == 0 {
+			return nil, notChain(err)
 		}
 		if err != nil {
 			return nil, p.streamError(err)
 		}
+		if d.Records == 0 {
+			return nil, noRecords(d.Index, d.Offset)
+		}
 		if d.Index == 0 {
 			p.FirstWords = d.Words
 		}
-		if err := d.Apply(&file); err != nil {
-			return nil, wrap(uint64(d.Offset), err, "descriptor %d", d.Index)
-		}
-		file.Snapshot(&g)
-		list = accesses(list, &d.Header, &g)
+		list = accesses(list, &d.Header, &d.Groups)
 		lanes := uint64(0)
 		for i := range list {
 			a := list[i]

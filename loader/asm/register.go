@@ -193,7 +193,14 @@ func (a *assembler) field(l line, f regs.Field, t token) (uint32, error) {
 	v, err := parseValue(f, text)
 	if err != nil {
 		e := l.fail(t, "%v", err)
-		e.Nearest = nearest(t.text, enums(f))
+		e.Nearest = nearest(t.text, func(yield func(string) bool) {
+			values, _ := f.Enum()
+			for _, name := range values.Values() {
+				if !yield(name) {
+					return
+				}
+			}
+		})
 		return 0, e
 	}
 	return v, nil

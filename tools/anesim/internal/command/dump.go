@@ -2,10 +2,12 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -143,6 +145,26 @@ func newDumper(w *bufio.Writer, p *loader.Program, all bool) *dumper {
 		d.registers[r.Addr()] = r
 	}
 	return d
+}
+
+// A dumpDescriptor is a descriptor with what it computes in words.
+type dumpDescriptor struct {
+	*regs.Descriptor
+	words *loader.Description
+}
+
+// descriptors walks the program's descriptors.
+func (d *dumper) descriptors() iter.Seq2[dumpDescriptor, error] {
+	return func(yield func(dumpDescriptor, error) bool) {
+		words, stop := iter.Pull2(d.p.Describe())
+		defer stop()
+		for desc, err := range d.p.Descriptors() {
+			w, broken, _ := words()
+			if !yield(dumpDescriptor{desc, w}, cmp.Or(broken, err)) {
+				return
+			}
+		}
+	}
 }
 
 // A dumpWord is a register with the word a descriptor writes to it.

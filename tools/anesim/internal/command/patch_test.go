@@ -100,9 +100,10 @@ func TestPatchSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, err := p.Describe()
-	if err != nil || words[0].Operation != "product of two sources" {
-		t.Errorf("%v, %v", words, err)
+	for words, err := range p.Describe() {
+		if err != nil || words.Operation != "product of two sources" {
+			t.Errorf("%v, %v", words, err)
+		}
 	}
 	before, err := os.ReadFile(in)
 	if err != nil {
