@@ -11,6 +11,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/internal/cost"
 	"anesim/loader/lower"
 )
 
@@ -262,6 +263,10 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// rule is what a text may cost: the program it may ask for, which is larger than the text
+// by its zeros, twice, for the file and the chain in it; and what a line costs to read.
+var rule = cost.Rule{Bytes: 4 * limitBase, PerByte: 4*limitPerByte + 1<<10}
+
 // FuzzAssemble: no text makes the assembler panic or ask for memory without bound, and
 // what assembles comes apart and together again.
 func FuzzAssemble(f *testing.F) {
@@ -278,7 +283,11 @@ func FuzzAssemble(f *testing.F) {
 	}
 	f.Add([]byte(".bind n 3 1 8 1\n.port input x b4 1x1x1x16\n.values 1 2\n.align\n.td\nCommon.Cin $n\n.record\n.td @0x100\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		u, err := Assemble("fuzz", text, nil)
+		var u *Unit
+		var err error
+		if broken := rule.Check(len(text), func() { u, err = Assemble("fuzz", text, nil) }); broken != nil {
+			t.Error(broken)
+		}
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) || e.Line < 1 || e.Col < 1 {

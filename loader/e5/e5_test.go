@@ -14,6 +14,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/enums"
+	"anesim/loader/internal/cost"
 	"anesim/loader/lower"
 )
 
@@ -185,10 +186,24 @@ func TestMutations(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(dispatch(f, part(f, product(64))))
+	one := part(f, product(64))
+	f.Add(dispatch(f, one))
+	three, err := New(seven(), one, one, one)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(three.Bytes())
 	f.Fuzz(func(t *testing.T, file []byte) {
-		p, err := Read(file)
+		var p *Program
+		var err error
+		if rule := cost.Reader.Check(len(file), func() { p, err = Read(file) }); rule != nil {
+			t.Error(rule)
+		}
+		var broken *FormatError
 		if err != nil {
+			if !errors.As(err, &broken) || p != nil || broken.Off < 0 || broken.Off > len(file) {
+				t.Errorf("program %v, error %T %v", p != nil, err, err)
+			}
 			return
 		}
 		again, err := Read(p.Bytes())

@@ -111,12 +111,10 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
 	}
 	if f.text {
-		text, err := asm.Disassemble(p)
-		if err != nil {
+		if err := asm.Write(w, p); err != nil {
 			return inFile(name, err)
 		}
-		_, err = w.Write(text)
-		return err
+		return nil
 	}
 	b := bufio.NewWriter(w)
 	d := newDumper(b, p, f.all)
