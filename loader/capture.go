@@ -2,7 +2,6 @@ package loader
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -54,31 +53,20 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }
 
-// isCaptureBinary reports whether the file is a run of pairs that nothing else can be.
-func isCaptureBinary(file []byte) bool {
+// captureBinary reads a run of pairs that nothing else can be; nil is something else.
+func captureBinary(file []byte) *regs.V10 {
 	const pair = 8
 	if len(file) < 2*pair || len(file)%pair != 0 {
-		return false
+		return nil
 	}
 	seen := make(map[uint32]bool)
-	var v regs.V10
+	v := new(regs.V10)
 	for b := file; len(b) > 0; b = b[pair:] {
 		addr := le.Uint32(b)
-		var outside *regs.AddressError
-		if seen[addr] || errors.As(v.Store(addr, 0), &outside) {
-			return false
+		if seen[addr] || v.Store(addr, le.Uint32(b[4:])) != nil {
+			return nil
 		}
 		seen[addr] = true
 	}
-	return true
-}
-
-func readCaptureBinary(name string, file []byte) (*Program, error) {
-	v := new(regs.V10)
-	for at := 0; at < len(file); at += 8 {
-		if err := v.Store(le.Uint32(file[at:]), le.Uint32(file[at+4:])); err != nil {
-			return nil, wrap(uint64(at), err, "captured register")
-		}
-	}
-	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
+	return v
 }

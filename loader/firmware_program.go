@@ -193,7 +193,7 @@ func (p *Program) packagePort(s *PackageSection) error {
 	case name != uint64(len(b)-packagePort) || name > maxName:
 		return fail(s.off+12, name, "port's name has not the %d bytes behind the entry", len(b)-packagePort)
 	case len(p.Ports) == maxPorts:
-		return fail(s.off, nil, "more than %d ports", maxPorts)
+		return fail(s.off, nil, "program has more than %d ports", maxPorts)
 	}
 	q := Port{
 		Name: printable(string(b[packagePort:])), Direction: d, BAR: int(bar), Type: p.elementType(int(le.Uint32(b[8:]))),

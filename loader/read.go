@@ -137,14 +137,16 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 	case MagicContainer:
 		return func(file []byte) (*Program, error) { return o.readContainer(name, file) }, nil
 	}
-	switch {
-	case isCaptureText(head):
+	if isCaptureText(head) {
 		if size > maxCapture {
 			return nil, fail(0, nil, "captured registers of %d bytes, want at most %d", size, maxCapture)
 		}
 		return func(file []byte) (*Program, error) { return readCaptureText(name, file) }, nil
-	case int64(len(head)) == size && isCaptureBinary(head):
-		return func(file []byte) (*Program, error) { return readCaptureBinary(name, file) }, nil
+	}
+	if int64(len(head)) == size {
+		if v := captureBinary(head); v != nil {
+			return func([]byte) (*Program, error) { return &Program{Name: name, Form: FormRegisters, Registers: v}, nil }, nil
+		}
 	}
 	if h, ok := readAnecHeader(head, size); ok {
 		return func(file []byte) (*Program, error) { return readAnec(name, file, h) }, nil
