@@ -3,6 +3,7 @@ package asm
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/internal/cost"
+	"anesim/loader/internal/rules"
 	"anesim/loader/lower"
 )
 
@@ -136,8 +138,17 @@ func TestOddChains(t *testing.T) {
 
 // TestErrors has a text for every rule, and the place and the name that its error gives.
 func TestErrors(t *testing.T) {
+	var messages []string
 	const td = ".td\n"
 	long := strings.Repeat("Common.InDim 1\n", 300)
+	// far is a chain with a descriptor at every so many bytes.
+	far := func(n, step int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, ".td @%#x\n", i*step)
+		}
+		return b.String()
+	}
 	for _, tt := range []struct {
 		text          string
 		line, col     int
@@ -208,6 +219,10 @@ func TestErrors(t *testing.T) {
 		{".values 1 x", 1, 11, "no number", ""},
 		{".values 1\n" + td, 2, 1, "need a .port", ""},
 		{td + "Common.Cin \"5", 2, 12, "no closing quote", ""},
+		{td + "Header.Extra 1 2", 2, 1, "takes one number", ""},
+		{".bind n 0x100000000\n" + td + "Common.InDim $n", 3, 14, "exceeds a word", ""},
+		{far(80, 1<<20), 80, 1, "may ask for", ""},
+		{far(2048, 1<<20-0x100) + strings.Repeat(".td\n"+strings.Repeat("0x0 1\n", 250), 800), 194817, 1, "chain exceeds", ""},
 	} {
 		u, err := Assemble("f.td", []byte(tt.text), nil)
 		var e *Error
@@ -215,13 +230,36 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q: unit %v, error %v", tt.text, u != nil, err)
 			continue
 		}
+		messages = append(messages, err.Error())
 		if e.File != "f.td" || e.Line != tt.line || e.Col != tt.col || !strings.Contains(err.Error(), tt.what) || e.Nearest != tt.nearest {
 			t.Errorf("%q: %v (nearest %q); want %d:%d, %q, nearest %q", tt.text, err, e.Nearest, tt.line, tt.col, tt.what, tt.nearest)
 		}
 	}
-	if _, err := Assemble("f.td", []byte(td), &Options{Bind: map[string]uint64{"n": 1}}); err == nil {
-		t.Error("a value for a parameter that is not there was taken")
+	for _, text := range []string{"Common.Cin", "Common.Cin=", "Common.Cin[0-1]=3", "KernelDMASrc.CoeffBaseAddr[0-3]=1", "L2.Nothing=1", "Common.InDim.Win=x"} {
+		_, _, _, err := ParseAssignment(text)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("assignment %q: %v", text, err)
+			continue
+		}
+		messages = append(messages, err.Error())
 	}
+	_, err := Assemble("f.td", []byte(td), &Options{Bind: map[string]uint64{"n": 1}})
+	if err == nil {
+		t.Fatal("a value for a parameter that is not there was taken")
+	}
+	messages = append(messages, err.Error())
+	// Every rule in the source is broken above.
+	list, err := rules.Of([]string{"fail", "Errorf"}, "assemble.go", "directive.go", "register.go", "value.go", "lex.go", "assignment.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if !r.Broken(messages) {
+			t.Errorf("%s: no text breaks the rule %q", r.Place, r.Format)
+		}
+	}
+	t.Logf("%d rules, %d messages", len(list), len(messages))
 }
 
 // TestSpellings has several ways to say the same word.
