@@ -189,6 +189,9 @@ func noRecords(index int, off uint32) error {
 	return fail(uint64(off), nil, "no program: descriptor %d has no register records", index)
 }
 
+// DispatchDescriptor is what an UnsupportedError calls the form of package e5.
+const DispatchDescriptor = "dispatch descriptor (.e5, FlatBuffer)"
+
 // foreign names a form the package knows and does not read, or is empty.
 func foreign(file []byte) string {
 	switch le.Uint32(file) {
@@ -202,7 +205,7 @@ func foreign(file []byte) string {
 		return "Mach-O file, big-endian"
 	}
 	if isDispatch(file) {
-		return "dispatch descriptor (.e5, FlatBuffer)"
+		return DispatchDescriptor
 	}
 	text := bytes.TrimLeft(file[:min(len(file), 4096)], " \t\r\n\ufeff")
 	switch {
@@ -222,8 +225,8 @@ func foreignAdvice(form string) string {
 	switch form {
 	case "descriptor text":
 		return "anesim asm makes a program of it"
-	case "dispatch descriptor (.e5, FlatBuffer)":
-		return "it names a program and holds none; anesim dump prints it"
+	case DispatchDescriptor:
+		return "it names containers and holds none; anesim dump prints it and finds them"
 	case "network description (property list)":
 		return "it is what the compiler reads; no reader of it is here"
 	case "intermediate text of a network (MIL)":

@@ -90,7 +90,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	err := open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
 		p, err = options.Read(name, r, size)
 		var u *loader.UnsupportedError
-		if errors.As(err, &u) && !f.text && !f.json {
+		if errors.As(err, &u) && u.Form == loader.DispatchDescriptor && !f.text {
 			file, readErr := io.ReadAll(io.NewSectionReader(r, 0, size))
 			if readErr != nil {
 				return readErr
@@ -105,7 +105,14 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return err
 	}
 	if dispatch != nil {
-		return dumpDispatch(w, filepath.Base(name), dispatch)
+		d, err := newDispatchDumper(w, name, dispatch)
+		if err != nil {
+			return inFile(name, err)
+		}
+		if f.json {
+			return d.writeJSON()
+		}
+		return d.writeText(filepath.Base(name))
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)

@@ -455,3 +455,44 @@ func TestDumpIsFast(t *testing.T) {
 	}
 	t.Logf("dump of %d descriptors: %v", len(chain), best)
 }
+
+// TestDumpDispatch prints the chain of a dispatch descriptor and finds its container by
+// hash, as words and as JSON.
+func TestDumpDispatch(t *testing.T) {
+	dir := t.TempDir()
+	program, err := lower.Example("relu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hwx, net := filepath.Join(dir, "relu.hwx"), filepath.Join(dir, "net.e5")
+	if err := os.WriteFile(hwx, program, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := invoke("convert", hwx, "-o", net); code != exitDone {
+		t.Fatal(stderr)
+	}
+	if out := dumped(t, net); !strings.Contains(out, "of relu.hwx\n") || !strings.Contains(out, "Op1_AneInference") {
+		t.Error(out)
+	}
+	var got struct {
+		Form       string
+		Operations []struct {
+			Type      string
+			Inputs    []struct{ Shape [4]int }
+			Inference *struct{ Container string }
+		}
+	}
+	if err := json.Unmarshal([]byte(dumped(t, "--json", net)), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Operations) != 3 || got.Form != "dispatch" || got.Operations[0].Type != "Cast" || got.Operations[1].Inference == nil ||
+		got.Operations[1].Inference.Container != "relu.hwx" || got.Operations[1].Inputs[0].Shape[0] != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Remove(hwx); err != nil {
+		t.Fatal(err)
+	}
+	if out := dumped(t, net); !strings.Contains(out, "not beside this file") {
+		t.Error(out)
+	}
+}
