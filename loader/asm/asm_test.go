@@ -212,6 +212,7 @@ func TestErrors(t *testing.T) {
 		{".port input x b4 1x1x1x1 stride=1,1,1,1", 1, 26, "no such word", "strides"},
 		{".port input x b4 1x1x1x1 strides=1,1,1", 1, 34, "four numbers", ""},
 		{".port input x b4 1x1x1x1 bytes=x", 1, 26, "no number of bytes", ""},
+		{".port input x b4 1x1x1x1 strides", 1, 26, "has no value", ""},
 		{".port input x b4 1x1x1x1\n.port output x b5 1x1x1x1", 2, 14, "a second port", ""},
 		{".port input x b4 1x1x1x1\n" + td + ".at 0 00", 3, 1, "without .port", ""},
 		{".scratch 0", 1, 10, "not between", ""},

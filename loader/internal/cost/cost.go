@@ -12,8 +12,9 @@ type Rule struct {
 }
 
 // Reader is the rule of a program's reader. A chain's states and the places of its
-// descriptors are many times the few words that a descriptor may have.
-var Reader = Rule{Bytes: 1 << 20, PerByte: 64}
+// descriptors are many times the few words that a descriptor may have. Some of the bytes
+// are the fuzzing engine's, which allocates in the same process.
+var Reader = Rule{Bytes: 8 << 20, PerByte: 64}
 
 // Check runs a reader on a file of n bytes; the error says by how much it breaks the rule.
 func (r Rule) Check(n int, read func()) error {

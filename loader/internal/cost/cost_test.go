@@ -10,7 +10,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		bytes int
 		ok    bool
-	}{{1 << 10, true}, {1 << 24, false}} {
+	}{{1 << 10, true}, {1 << 26, false}} {
 		if err := r.Check(100, func() { kept = make([]byte, tt.bytes) }); (err == nil) != tt.ok {
 			t.Errorf("%d bytes: %v", tt.bytes, err)
 		}
