@@ -95,6 +95,9 @@ func (a *assembler) lookup(l line, t token) ([]regs.Register, error) {
 			}
 		}
 	}
+	if e := regs.Absent(t.text); e != nil {
+		return nil, l.fail(t, "no register %q: %v", t.text, e)
+	}
 	e := l.fail(t, "no register %q", t.text)
 	e.Nearest = nearest(t.text, func(yield func(string) bool) {
 		for r := range regs.HeaderRegisters() {

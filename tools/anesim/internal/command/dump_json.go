@@ -65,7 +65,8 @@ type jsonDump struct {
 	Descriptors []jsonDumpDescriptor `json:"descriptors"`
 	Relocations []jsonRelocation     `json:"relocations"`
 	Symbols     []jsonSymbol         `json:"symbols"`
-	V10         orderedObject        `json:"v10,omitempty"` // of captured registers, which have no descriptors
+	V10         orderedObject        `json:"v10,omitempty"`       // of captured registers, which have no descriptors
+	Transfers   []jsonTransfer       `json:"transfers,omitempty"` // of captured registers
 }
 
 type jsonBanner struct {
@@ -125,6 +126,16 @@ type jsonV10Register struct {
 	Relocation string `json:"relocation,omitempty"`
 }
 
+// A jsonTransfer is a tensor that captured registers place; a shape of zeros is not placed.
+type jsonTransfer struct {
+	Role    string   `json:"role"`
+	Address uint64   `json:"address"`
+	Shape   [4]int   `json:"shape"`   // groups, channels, height, width
+	Strides [4]int64 `json:"strides"` // of group, depth, plane, row
+	Low     uint64   `json:"low"`
+	High    uint64   `json:"high"`
+}
+
 type jsonRelocation struct {
 	Kind       string     `json:"kind"`
 	Descriptor int        `json:"descriptor"`
@@ -159,7 +170,11 @@ func (d *dumper) writeJSON() error {
 	var whole bytes.Buffer
 	e := json.NewEncoder(&whole)
 	e.SetIndent("", " ")
-	if err := e.Encode(d.jsonDocument()); err != nil {
+	document, err := d.jsonDocument()
+	if err != nil {
+		return err
+	}
+	if err := e.Encode(document); err != nil {
 		return err
 	}
 	const list = "\n \"descriptors\": ["
@@ -198,7 +213,7 @@ func (d *dumper) writeJSON() error {
 }
 
 // jsonDocument is the document without its descriptors.
-func (d *dumper) jsonDocument() *jsonDump {
+func (d *dumper) jsonDocument() (*jsonDump, error) {
 	p := d.p
 	out := &jsonDump{
 		Header:      anesim.NewHeader(),
@@ -227,6 +242,18 @@ func (d *dumper) jsonDocument() *jsonDump {
 	}
 	if p.Form == loader.FormRegisters {
 		out.V10 = d.jsonV10()
+		transfers, err := p.Transfers()
+		if err != nil {
+			return nil, err
+		}
+		for i := range transfers {
+			t := &transfers[i]
+			s := &t.Surface
+			out.Transfers = append(out.Transfers, jsonTransfer{
+				t.Role.String(), t.Address, [4]int{s.Groups, s.Channels, s.Height, s.Width},
+				[4]int64{s.Group, s.DepthStride, s.Plane, s.Row}, t.Low, t.High,
+			})
+		}
 	}
 	for i := range p.Relocations {
 		out.Relocations = append(out.Relocations, d.jsonRelocation(&p.Relocations[i]))
@@ -234,7 +261,7 @@ func (d *dumper) jsonDocument() *jsonDump {
 	for _, s := range p.Symbols {
 		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
 	}
-	return out
+	return out, nil
 }
 
 func (d *dumper) jsonDescriptor(desc dumpDescriptor) *jsonDumpDescriptor {

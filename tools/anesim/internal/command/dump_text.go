@@ -262,16 +262,24 @@ func (d *dumper) captured() {
 		rows = append(rows, fmt.Sprintf("0x%03x\t0x%04x\t%s\t%s", w.Image, w.Addr, w.Name(), value))
 	}
 	d.table(rows...)
-	addresses, err := d.p.Addresses()
-	if err != nil {
+	if addresses, err := d.p.Addresses(); err != nil {
 		d.printf("\naddresses: %v\n", err)
-		return
-	}
-	if len(addresses) > 0 {
+	} else if len(addresses) > 0 {
 		d.printf("\naddresses\n")
+		for _, a := range addresses {
+			d.printf("  %v\n", a)
+		}
 	}
-	for _, a := range addresses {
-		d.printf("  %v\n", a)
+	if transfers, err := d.p.Transfers(); err != nil {
+		d.printf("\nmoves: %v\n", err)
+	} else if len(transfers) > 0 {
+		d.printf("\nmoves\n")
+		for _, t := range transfers {
+			d.printf("  %v\n", t)
+		}
+	}
+	if _, err := d.p.Link(); err != nil {
+		d.printf("\n%v\n", err)
 	}
 }
 
