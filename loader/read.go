@@ -189,8 +189,11 @@ func noRecords(index int, off uint32) error {
 	return fail(uint64(off), nil, "no program: descriptor %d has no register records", index)
 }
 
-// DispatchDescriptor is what an UnsupportedError calls the form of package e5.
-const DispatchDescriptor = "dispatch descriptor (.e5, FlatBuffer)"
+// What an UnsupportedError calls forms that other packages read.
+const (
+	DispatchDescriptor = "dispatch descriptor (.e5, FlatBuffer)" // package e5
+	DescriptorText     = "descriptor text"                       // package asm
+)
 
 // foreign names a form the package knows and does not read, or is empty.
 func foreign(file []byte) string {
@@ -215,7 +218,7 @@ func foreign(file []byte) string {
 	case bytes.HasPrefix(text, []byte("program(")), bytes.HasPrefix(text, []byte("program (")):
 		return "intermediate text of a network (MIL)"
 	case bytes.IndexByte(text, 0) < 0 && bytes.Contains(text, []byte("\n.td")), bytes.HasPrefix(text, []byte(".td")):
-		return "descriptor text"
+		return DescriptorText
 	}
 	return ""
 }
@@ -223,7 +226,7 @@ func foreign(file []byte) string {
 // foreignAdvice says what to do with a file of a form that is not a program.
 func foreignAdvice(form string) string {
 	switch form {
-	case "descriptor text":
+	case DescriptorText:
 		return "anesim asm makes a program of it"
 	case DispatchDescriptor:
 		return "it names containers and holds none; anesim dump prints it and finds them"

@@ -220,7 +220,7 @@ func checkDump(t *testing.T, file string) {
 				t.Fatalf("%s: no register %s", p.Name, name)
 			}
 			words[reg.Addr()] = r.Value
-			if w, unknown := assemble(reg, r.Fields), reg.Unknown(r.Value); w|r.Unknown != r.Value || r.Unknown != unknown {
+			if w, unknown := fieldsWord(reg, r.Fields), reg.Unknown(r.Value); w|r.Unknown != r.Value || r.Unknown != unknown {
 				t.Errorf("%s: %s is %#x, its fields %#x and %#x unknown", p.Name, name, r.Value, w, r.Unknown)
 			}
 		}
@@ -254,13 +254,13 @@ func checkHeader(t *testing.T, name string, d *regs.Descriptor, fields map[strin
 	encoded := d.Append(nil)
 	for r := range regs.HeaderRegisters() {
 		want := binary.LittleEndian.Uint32(encoded[4*r.Word:])
-		if w := assemble(r, fields); w != want {
+		if w := fieldsWord(r, fields); w != want {
 			t.Errorf("%s: descriptor %d, header %s is %#x, want %#x", name, d.Index, r.Name, w, want)
 		}
 	}
 }
 
-func assemble(r regs.Register, fields map[string]uint32) uint32 {
+func fieldsWord(r regs.Register, fields map[string]uint32) uint32 {
 	w := uint32(0)
 	for _, f := range r.Fields {
 		w = f.With(w, fields[f.Name])

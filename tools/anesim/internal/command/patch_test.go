@@ -156,3 +156,44 @@ func TestPatchErrors(t *testing.T) {
 		t.Error("an output stands although nothing was patched")
 	}
 }
+
+// TestPatchText binds a parameter of a descriptor text and sets a field in one step; the
+// text is written as the program that asm makes of it.
+func TestPatchText(t *testing.T) {
+	const text = `.port input x b4 1x1x1x16
+.port output y b5 1x1x1x16
+.bind rows 1 1 64 1
+.td
+Common.InDim Win=16 Hin=$rows
+Common.Cin 1
+`
+	in, dir := writeFile(t, "rows.td", []byte(text)), t.TempDir()
+	assembled, patched := filepath.Join(dir, "asm.hwx"), filepath.Join(dir, "patch.hwx")
+	if _, stderr, code := invoke("asm", in, "--bind", "rows=8", "-o", assembled); code != exitDone {
+		t.Fatal(stderr)
+	}
+	stdout, stderr, code := invoke("patch", in, "--bind", "rows=8", "--set", "Common.Cin=3", "-o", patched)
+	if code != exitDone || !strings.Contains(stdout, "rows=8, Common.Cin=3 in 1 place") {
+		t.Fatal(stdout, stderr)
+	}
+	a, err := os.ReadFile(assembled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(patched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	if len(a) != len(b) || n != 1 {
+		t.Errorf("%d of %d bytes differ, want 1", n, len(a))
+	}
+	if _, stderr, code := invoke("patch", in, "--bind", "rows=65", "-o", patched); code != exitFailed || !strings.Contains(stderr, "want 1 to 64 by 1") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+}
