@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim/loader"
+	"anesim/loader/params"
 	"anesim/loader/patch"
 	"anesim/tools/anesim/internal/outfile"
 )
@@ -21,6 +22,7 @@ type patchFlags struct {
 	out                string
 	weights, set, bind []string
 	procedure          string
+	params             string
 }
 
 func patchCommand() *cobra.Command {
@@ -42,8 +44,9 @@ zero-skipping, windows of several taps with a stride.
 and a colon ahead (1:NE.MACCfg.BiasMode=1) into that descriptor alone.
 
 --bind gives a run-time parameter of the program a value and writes it into the fields
-that take it. Descriptor text has parameters (.bind); FILE may be one, and is assembled
-with the values. Containers of the vendor's compiler have none.`,
+that take it. A container has no place for parameters: --params names the text that has
+them. Descriptor text has parameters of its own (.bind); FILE may be one, and is assembled
+with the values.`,
 		Example: "  anesim patch conv.hwx --weights td0=w.npy -o out.hwx\n  anesim patch add.hwx --set PE.Cfg.OpMode=1 -o mul.hwx",
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -56,6 +59,7 @@ with the values. Containers of the vendor's compiler have none.`,
 	s.StringArrayVar(&f.weights, "weights", nil, "replace coefficients, `NAME=FILE`; may be repeated")
 	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; may be repeated")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter a value, `NAME=VALUE`; may be repeated")
+	s.StringVar(&f.params, "params", "", "read the program's run-time parameters from `FILE`")
 	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")
 	return c
 }
@@ -119,6 +123,21 @@ func (f *patchFlags) open(name string, bind map[string]uint64) (p *patch.Program
 	if err != nil {
 		return nil, nil, inFile(name, err)
 	}
+	read = []string{name}
+	if f.params != "" {
+		text, err := readFile(f.params)
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := params.Parse(text)
+		if err != nil {
+			return nil, nil, inFile(f.params, err)
+		}
+		if opened, err = set.Apply(opened); err != nil {
+			return nil, nil, inFile(f.params, err)
+		}
+		read = append(read, f.params)
+	}
 	p = &patch.Program{Program: opened}
 	for _, s := range f.bind {
 		parameter, _, _ := strings.Cut(s, "=")
@@ -126,10 +145,13 @@ func (f *patchFlags) open(name string, bind map[string]uint64) (p *patch.Program
 			return nil, nil, fmt.Errorf("--bind %w", err)
 		}
 	}
-	return p, []string{name}, nil
+	return p, read, nil
 }
 
 func (f *patchFlags) assembled(name string, bind map[string]uint64) (*patch.Program, []string, error) {
+	if f.params != "" {
+		return nil, nil, usage("--params: descriptor text has parameters of its own")
+	}
 	unit, read, err := assemble(name, bind)
 	if err != nil {
 		return nil, nil, err

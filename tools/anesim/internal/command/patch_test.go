@@ -236,3 +236,24 @@ func TestPatchZeroSkipping(t *testing.T) {
 		t.Error(stderr)
 	}
 }
+
+// TestPatchParams binds a parameter that stands in a text beside the container.
+func TestPatchParams(t *testing.T) {
+	in, out := example(t, "add"), filepath.Join(t.TempDir(), "out.hwx")
+	text := writeFile(t, "add.params", []byte("param n 1 1 64 1\nlive-in 0 Common.InDim.Hin n\nlive-in 0 Common.OutDim.Hout n\n"))
+	stdout, stderr, code := invoke("patch", in, "--params", text, "--bind", "n=1", "--set", "Common.InDim.Win=1", "-o", out)
+	if code != exitDone || !strings.Contains(stdout, "n=1 in 2 places") {
+		t.Fatal(stdout, stderr)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--bind", "n=65"}, "want 1 to 64 by 1"},
+		{[]string{"--bind", "m=2"}, "no such run-time parameter"},
+	} {
+		if _, stderr, code := invoke(append([]string{"patch", in, "--params", text, "-o", out}, tt.args...)...); code != exitFailed || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%q: status %d, %s", tt.args, code, stderr)
+		}
+	}
+}
