@@ -136,9 +136,15 @@ func (c chain) linked(i int) bool {
 		return false // products of blocks wait for the whole tile (2/2)
 	}
 	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
-		a.GroupCount() == b.GroupCount() && !a.ResultTransposed() && !t.describesSource &&
+		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == sourceTransposed(b) && !t.describesSource && !b.Source2On() &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
 		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
+}
+
+// sourceTransposed reports whether a planar task reads its first source with channel and x
+// transposed, as the task before wrote it.
+func sourceTransposed(g *regs.Groups) bool {
+	return g.Planar() && g.Common.PlanarOperands.Src1Transpose()
 }
 
 // control writes header word 6. Tasks that pass tiles on to each other form a run; a

@@ -177,7 +177,7 @@ func (p *plan) quotient(in regs.Shape, x memory) error {
 	y := p.output("y", l.Out())
 	z := p.port("z", loader.Input, bar6, l.SecondShape, surface(bar6, l.SecondShape))
 	if l.SecondShape.N == l.In.N {
-		return p.eachElement(view{in, x}, view{in, y}, func(a, b view) error {
+		return p.eachElement(view{s: in, m: x}, view{s: in, m: y}, func(a, b view) error {
 			n := (a.m.base - x.base) / max(1, x.depth)
 			return p.repeat(a.s, l.SecondShape, a.m, b.m, z.element(n))
 		})

@@ -247,7 +247,8 @@ func (p *plan) normaliseParts(in, out view) error {
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(true)
 		t.reads(means[i], stats.moved(offset(i)))
 		t.source2(parts[i].m, at)
-		t.g.TileDMASrc.Src1DMAConfig = t.g.TileDMASrc.Src1DMAConfig.WithEn(true)
+		t.inL2()
+		t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 		last = t.leaves(stats.moved(stats.row+offset(i)), parts[i].s.Channels*unitBytes)
 		p.add(t)
 	}

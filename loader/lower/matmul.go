@@ -121,7 +121,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, k+biasRows(l.Bias)); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
 			return err
 		}
 	}
@@ -157,14 +157,15 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 func transposing(in regs.Shape) *task {
 	t := engineTask(regs.PassThrough, in, in)
 	t.unicast()
-	t.engines(in.Width) // the channels it writes (16/16)
+	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
+	t.engines(max(in.Width, unitBytes/elementBytes))
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithTranspose(true)
 	t.patch(in, true, nil)
-	if in.Height == 1 && in.Channels <= 8 && in.Width > 128 {
-		// Few enough pixels for the 16 bytes of a channel, and several pieces: a patch
-		// 8 high is preferred (5/5).
-		c.Cfg = c.Cfg.WithShMax(3).WithShPref(3)
+	if in.Height == 1 && in.Channels <= unitBytes/elementBytes {
+		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
+		// high is preferred, and the lowest is as high as the columns leave room for (7/7).
+		c.Cfg = c.Cfg.WithShMax(3).WithShPref(3).WithShMin(min(3, 7-min(7, log2Ceil(in.Width))))
 	}
 	return t
 }
