@@ -135,7 +135,7 @@ func TestConvPrograms(t *testing.T) {
 		if m["depthwise"] == "1" {
 			l.Groups = in.C
 		}
-		c, err := Compile(l, Weights{Filter: blob(l.Cout * in.C / max(1,l.Groups) * k * k)})
+		c, err := Compile(l, Weights{Filter: blob(l.Cout * in.C / max(1, l.Groups) * k * k)})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -40,6 +40,9 @@ func (p *plan) softmax() error {
 		if l.In.H > 1 {
 			each = p.softmaxRows
 		}
+		if p.passes() {
+			return p.softmaxStreams(in, out)
+		}
 	default:
 		return l.unsupported("softmax goes over one axis; C, H or W")
 	}

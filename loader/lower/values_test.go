@@ -12,6 +12,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/mac"
 	. "anesim/loader/lower"
+	"anesim/loader/network"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -478,4 +479,46 @@ func TestTableValues(t *testing.T) {
 	}
 	check(t, r, Reduction(Softmax, Shape{1, 64, 1, 1}, AxisC), tables, 0.01)
 	check(t, r, Reduction(Softmax, Shape{1, 8, 500, 40}, AxisW), tables, 0.01)
+}
+
+// TestStreams compares tensors beyond the L2 in the form of 2023, whose tasks pass them on
+// through rings and scratch memory, with the definition.
+func TestStreams(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 23))
+	s := Shape{1, 1, 900, 1120}
+	for op, tolerance := range map[Op]float64{SiLU: 0.016, Log: 0.02, Ceil: 0, Softmax: 0.004} {
+		if testing.Short() && op != Log {
+			continue // a million values take a while
+		}
+		l := Unary(op, s)
+		l.Release = Release2023
+		if op == Softmax {
+			l.Axes = AxisW
+		}
+		x := &network.Layer{Lower: l}
+		w, err := x.Complete(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := within(r, s.Elements(), 0.01, 3)
+		got, err := run(l, w, map[string][]float16.Float16{"x": in})
+		if err != nil {
+			t.Errorf("%v: %v", op, err)
+			continue
+		}
+		v := tensor{s, floats(in)}
+		f := unaries[op].f
+		want := each(s, func(n, c, h, w int) float64 {
+			if op != Softmax {
+				return f(l, v.at(n, c, h, w))
+			}
+			return 0
+		})
+		if op == Softmax {
+			want = gathered(l, v)
+		}
+		if err := near(got, want, tolerance); err != nil {
+			t.Errorf("%v: %v", op, err)
+		}
+	}
 }
