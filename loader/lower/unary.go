@@ -217,7 +217,7 @@ func (p *plan) tablePieces(then Layer, constant uint16) error {
 	x, y, between := p.input("x", s), p.output("y", s), p.intermediate(s)
 	then.In = s
 	return p.pieces(
-		piece{Layer{Op: Sigmoid, In: s}, &Weights{Table: p.weights.Table}, ports{"x": x, "y": between}},
+		p.lookedUp(p.weights.Table, s, x, between),
 		piece{then, &Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
@@ -235,7 +235,7 @@ func (p *plan) sigmoidProduct() error {
 	x, y, sigmoid := p.input("x", s), p.output("y", s), p.intermediate(s)
 	odd := p.intermediate(s)
 	return p.pieces(
-		piece{Layer{Op: Sigmoid, In: s}, &Weights{Table: p.weights.Table}, ports{"x": x, "y": odd}},
+		p.lookedUp(p.weights.Table, s, x, odd),
 		piece{Layer{Op: Add, In: s, Second: Scalar}, &Weights{Second: []float16.Float16{halfHalf}}, ports{"x": odd, "y": sigmoid}},
 		piece{Binary(Mul, s, s), &Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
@@ -315,9 +315,7 @@ func (p *plan) sumOfTables() error {
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	first, second := p.intermediate(l.In), p.intermediate(l.In)
-	lookup := func(t []byte, from, to memory) piece {
-		return piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: t}, ports{"x": from, "y": to}}
-	}
+	lookup := func(t []byte, from, to memory) piece { return p.lookedUp(t, l.In, from, to) }
 	sum := piece{Binary(Add, l.In, l.In), &Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == Atan {
 		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
@@ -346,8 +344,8 @@ func (p *plan) wave() error {
 		from = shifted
 	}
 	return p.pieces(append(list,
-		piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: w.Table}, ports{"x": from, "y": fraction}},
-		piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: w.Tables[0]}, ports{"x": fraction, "y": y}},
+		p.lookedUp(w.Table, l.In, from, fraction),
+		p.lookedUp(w.Tables[0], l.In, fraction, y),
 	)...)
 }
 
