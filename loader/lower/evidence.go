@@ -27,6 +27,10 @@ func (l *Layer) Rests() string {
 		return "no program shows a minimum over axes: it is the maximum of negatives"
 	case l.Op <= ReduceMin && l.Op >= ReduceSum && (l.Axes == AxisC|AxisH || l.Axes == AxisC|AxisW):
 		return "no program shows a reduction over C and one of H and W: strides and two reductions make it"
+	case l.Op == Softmax && l.Axes&(l.Axes-1) != 0:
+		return "no program shows a softmax over several axes: a maximum, a difference, powers, a sum and a quotient make it"
+	case l.Op == LayerNorm && (l.Axes == AxisH || l.Axes == AxisC|AxisH || l.Axes == AxisC|AxisW):
+		return "no program shows a layer norm over these axes: they change places before it and after it"
 	case l.Op == PReLU, l.Op == Sin, l.Op == Cos, l.Op == Cube, l.Op == HardSwish, l.Op == Floor, l.Op == Average:
 		return "no program shows this operation: tasks that programs show make it together"
 	case l.Op == Mul && l.Bias:
@@ -44,7 +48,7 @@ func (l *Layer) Rests() string {
 func (o Op) Evidence() evidence.Kind {
 	switch o {
 	case Pool, Deconvolution, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
-		ELU, HardSigmoid, Softplus, Softsign, Frac, Erf, Ceil, Atan, Log:
+		ELU, HardSigmoid, Softplus, Softsign, Frac, Erf:
 		return evidence.Inferred
 	}
 	return evidence.Bytes
@@ -60,7 +64,7 @@ func (o Op) Limits() string {
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, LayerNorm:
 		return fmt.Sprintf("what is reduced together within %d bytes of the L2", MaxTile)
 	case Softmax:
-		return fmt.Sprintf("one axis, three tiles of a row within %d bytes of the L2", MaxTile)
+		return fmt.Sprintf("three tiles of a row within %d bytes of the L2", MaxTile)
 	case Concat:
 		return "up to 27 inputs"
 	case LogicalNot:

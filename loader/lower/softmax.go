@@ -21,6 +21,9 @@ func (p *plan) softmax() error {
 	if len(p.weights.Table) != tableBytes || len(p.weights.Reciprocal) != tableBytes {
 		return l.wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", tableBytes)
 	}
+	if l.Axes&(l.Axes-1) != 0 {
+		return p.softmaxAxes()
+	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
 	var each func(in, out view) error
@@ -43,11 +46,27 @@ func (p *plan) softmax() error {
 		if p.passes() {
 			return p.softmaxStreams(in, out)
 		}
-	default:
-		return l.unsupported("softmax goes over one axis; C, H or W")
 	}
 	p.powers = p.constants.add(slices.Concat(p.weights.Table, p.weights.Reciprocal))
 	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
+}
+
+// softmaxAxes is softmax over several axes, step by step through the scratch buffer: no
+// program shows one (inferred).
+func (p *plan) softmaxAxes() error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	reduced := Reduction(ReduceMax, l.In, l.Axes)
+	one := reduced.Out()
+	largest, differences, powers, sum := p.intermediate(one), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(one)
+	power := Unary(Exp, l.In)
+	return p.pieces(
+		piece{reduced, &Weights{}, ports{"x": x, "y": largest}},
+		piece{Binary(Sub, l.In, one), &Weights{}, ports{"x": x, "z": largest, "y": differences}},
+		piece{power, &Weights{Table: p.weights.Table}, ports{"x": differences, "y": powers}},
+		piece{Reduction(ReduceSum, l.In, l.Axes), &Weights{}, ports{"x": powers, "y": sum}},
+		piece{Binary(RealDiv, l.In, one), &Weights{Table: p.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+	)
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.

@@ -366,6 +366,8 @@ func TestProductValues(t *testing.T) {
 		}
 		check(t, r, l, w, 0.02)
 	}
+	// The left side goes through memory, or stands there as columns.
+	check(t, r, Product(300, 3300, 24, Constant), Weights{Filter: halves(r, 3300*24)}, 0.1)
 	check(t, r, Product(200, 600, 1000, Constant), Weights{Filter: halves(r, 600*1000)}, 0.05)
 	for range rounds(60) {
 		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
