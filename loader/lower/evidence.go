@@ -13,6 +13,8 @@ func (l *Layer) Rests() string {
 	switch {
 	case l.Op == Pool:
 		return "no program shows a pooling window: a maximum over one is maxima of shifted rows, its columns made rows on the way"
+	case l.Op == Pad:
+		return "no program shows padding by itself: rows are copied and broadcast to their places, and columns as rows"
 	case l.Op == Deconvolution:
 		return "no program shows a transposed convolution: it is a convolution for each phase of its strides"
 	case l.Op == Convolution && max(w.Sy, w.Sx) > MaxStride:
@@ -47,7 +49,7 @@ func (l *Layer) Rests() string {
 // texts of the vendor's compiler come out the same (testdata/identity.md), else inferred.
 func (o Op) Evidence() evidence.Kind {
 	switch o {
-	case Pool, Deconvolution, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
+	case Pool, Deconvolution, Pad, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
 		ELU, HardSigmoid, Softplus, Softsign, Frac, Erf:
 		return evidence.Inferred
 	}

@@ -168,6 +168,8 @@ func (p *plan) lower() error {
 		return p.deconvolution()
 	case Tile:
 		return p.tile()
+	case Pad:
+		return p.pad()
 	case Pow:
 		return p.pow()
 	case Add, Sub, Mul, Max, Min, RealDiv, Average:

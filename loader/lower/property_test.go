@@ -99,7 +99,7 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 	in = map[string][]float16.Float16{}
 	tolerance = 0.004
 	x := func() tensor { return tensor{s, floats(in["x"])} }
-	switch r.IntN(12) {
+	switch r.IntN(13) {
 	case 9:
 		l, w = randomConv(r)
 		in["x"] = halves(r, l.In.Elements())
@@ -111,6 +111,42 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 		return moved(r, s)
 	case 11:
 		return joined(r, s)
+	case 12:
+		l = Unary(Pad, s)
+		l.Fill, l.Value = Fill(r.IntN(3)), -2.5
+		side := func(n int) int {
+			if l.Fill == FillReflect {
+				return r.IntN(min(n, 9))
+			}
+			return r.IntN(9)
+		}
+		win := &l.Window
+		win.Py, win.Qy, win.Px, win.Qx = side(s.H), side(s.H), side(s.W), side(s.W)
+		in["x"] = halves(r, s.Elements())
+		place := func(i, n int) (int, bool) {
+			switch {
+			case i >= 0 && i < n:
+				return i, true
+			case l.Fill == FillEdge:
+				return max(0, min(n-1, i)), true
+			case l.Fill == FillReflect && i < 0:
+				return -i, true
+			case l.Fill == FillReflect:
+				return 2*n - 2 - i, true
+			}
+			return 0, false
+		}
+		return l, w, in, func(Weights) []float64 {
+			a := x()
+			return each(l.Out(), func(n, c, h, w int) float64 {
+				y, inside := place(h-win.Py, s.H)
+				z, beside := place(w-win.Px, s.W)
+				if !inside || !beside {
+					return float64(l.Value)
+				}
+				return a.at(n, c, y, z)
+			})
+		}, 0
 	case 0, 1:
 		var ops []Op
 		for op := Op(1); op.String() != fmt.Sprintf("Op(%d)", uint8(op)); op++ {

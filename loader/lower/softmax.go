@@ -216,7 +216,7 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 	mul := productTask(s)
 	c = &mul.g.Common
 	second := exps
-	if s != v {
+	if p.layer.Axes == AxisH { // C and H may be as long as each other
 		single.channel, single.row, single.depth = single.row, single.channel, single.row
 		second.channel, second.row, second.depth = exps.row, exps.channel, exps.row
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)

@@ -464,6 +464,8 @@ func TestTableValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	tables := Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
 	sigmoid, tanh := Fitted(mac.Sigmoid), Fitted(mac.Tanh)
+	// As many rows as channels.
+	check(t, r, Reduction(Softmax, Shape{2, 8, 8, 5}, AxisH), tables, 0.01)
 	for range rounds(60) {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)
