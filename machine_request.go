@@ -1,38 +1,185 @@
 package anesim
 
-import "anesim/hw/clock"
+import (
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/firmware/command"
+	"anesim/hw/clock"
+	"anesim/loader"
+)
 
 // A request is a call in a task queue: it begins with its first run, so that several calls
-// of a program can wait.
+// of a program can wait. While it is under way the program's ports are bound to the
+// buffers, and its run-time parameters to the values, that the call gives.
 type request struct {
-	machine *Machine
-	program *resident
-	call    *Call
+	machine   *Machine
+	program   *resident
+	procedure *procedure
+	header    command.Header
+	call      command.Call
+
+	pass   *Call
+	unbind func()
+	done   bool
+	err    error
+	faults int
+}
+
+// check holds what the call names to what is there.
+func (q *request) check() command.Status {
+	p := q.procedure.loaded.program
+	for _, b := range q.call.Buffers {
+		size, ok := q.machine.buffers[b.Address]
+		if !ok || int64(b.Port) >= int64(len(p.Ports)) {
+			return command.NotFound
+		}
+		port := &p.Ports[b.Port]
+		if port.BAR < 0 || p.BARs[port.BAR] != port.Address {
+			return command.Unsupported // no buffer of its own holds it
+		}
+		if size < port.Bytes {
+			return command.NoRoom
+		}
+	}
+	return command.OK
+}
+
+// status is what the call came to.
+func (q *request) status() command.Status {
+	if q.err != nil || q.faults > 0 {
+		return command.Failed
+	}
+	return command.OK
 }
 
 // Run executes the call's next run of descriptors.
 func (q *request) Run() (took clock.Nanoseconds, more bool) {
-	r := q.program
-	if q.call == nil {
-		if q.call, r.err = r.loaded.Start(q.machine.ctx); r.err != nil {
+	if q.pass == nil {
+		if q.err = q.begin(); q.err != nil {
+			q.end()
 			return 0, false
 		}
 	}
-	took, more = q.call.Run()
+	took, more = q.pass.Run()
 	if !more {
-		r.calls++
-		if res, err := q.call.Result(); err != nil {
-			r.err = err
-		} else {
-			r.last, r.err = res, nil
+		var res *Result
+		if res, q.err = q.pass.Result(); q.err == nil {
+			q.program.last, q.faults = res, len(res.Report.Faults)
 		}
+		q.end()
 	}
 	return took, more
 }
 
+// begin binds the call's buffers and values, and starts it.
+func (q *request) begin() error {
+	l := q.procedure.loaded
+	if l.session == nil {
+		return ErrUnloaded
+	}
+	if l.under != nil {
+		return ErrOutstanding
+	}
+	if err := q.bind(l); err != nil {
+		return err
+	}
+	var err error
+	if q.pass, err = l.Start(q.machine.ctx); err != nil {
+		q.unbind()
+	}
+	return err
+}
+
+// bind makes the program one whose ports stand in the call's buffers.
+func (q *request) bind(l *Loaded) error {
+	q.unbind = func() {}
+	if len(q.call.Buffers)+len(q.call.Bars) == 0 {
+		return nil
+	}
+	program, linked, written := l.program, l.linked, l.written
+	p := *program
+	p.Ports, p.Segments = slices.Clone(p.Ports), slices.Clone(p.Segments)
+	for _, b := range q.call.Buffers {
+		port := &p.Ports[b.Port]
+		p.BARs[port.BAR], port.Address = b.Address, b.Address
+		if !slices.ContainsFunc(p.Segments, func(s loader.Segment) bool { return s.Addr == b.Address }) {
+			p.Segments = append(p.Segments, loader.Segment{
+				Name: "buffer", Addr: b.Address, Size: q.machine.buffers[b.Address], Prot: loader.ProtRead | loader.ProtWrite,
+			})
+		}
+	}
+	for _, b := range q.call.Bars {
+		if int64(b.Parameter) >= int64(len(q.procedure.bars)) {
+			continue // no relocation takes it
+		}
+		bound, err := bind(&p, q.procedure.bars[b.Parameter], b.Value)
+		if err != nil {
+			return err
+		}
+		p.Relocations = bound
+	}
+	l.program, l.linked = &p, make(map[bindings]*loader.Linked)
+	q.unbind = func() {
+		l.program, l.linked, l.written = program, linked, written || l.written && len(q.call.Buffers) == 0
+		q.unbind = func() {}
+	}
+	_, err := l.link()
+	if err == nil && l.session.options.Values {
+		err = q.keep(l)
+	}
+	if err != nil {
+		q.unbind()
+	}
+	return err
+}
+
+// keep takes what stands in the buffers of inputs as their values, where nobody has set
+// others: a client's buffer is never made up.
+func (q *request) keep(l *Loaded) error {
+	for _, b := range q.call.Buffers {
+		port := &l.program.Ports[b.Port]
+		if _, given := l.inputs[port.Name]; given || port.Direction != loader.Input {
+			continue
+		}
+		data := make([]float16.Float16, elements(port))
+		if err := transfer(l.session.mem, port, data, false); err != nil {
+			return err
+		}
+		if l.inputs == nil {
+			l.inputs = map[string][]float16.Float16{}
+		}
+		l.inputs[port.Name] = data
+	}
+	return nil
+}
+
+// end is the end of the call: what it signals is signalled, and the host is told.
+func (q *request) end() {
+	q.done = true
+	if q.unbind != nil {
+		q.unbind()
+	}
+	q.program.calls++
+	q.program.err = q.err
+	for _, e := range q.call.Signal {
+		q.machine.events.Signal(e)
+	}
+	for _, e := range q.call.Shared {
+		q.machine.events.Signal(e)
+	}
+	q.machine.controller.Ended(q.header, q.status())
+	q.machine.notices()
+}
+
 // Abort drops what has not run.
 func (q *request) Abort() {
-	if q.call != nil {
-		q.call.Abort()
+	if q.pass != nil {
+		q.pass.Abort()
 	}
+	if q.unbind != nil {
+		q.unbind()
+	}
+	q.done, q.err = true, ErrAborted
 }
