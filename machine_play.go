@@ -230,12 +230,14 @@ func (p *player) model(words []string) (err error) {
 	switch what := words[1]; {
 	case what == "layer" && len(words) > 2:
 		m, err = Layer(words[2], words[3:]...)
+	case what == "layers" && len(words) > 2:
+		m, err = Procedures(p.options.Seed, strings.Split(strings.Join(words[2:], " "), " / ")...)
 	case what == "file" && len(words) > 2:
 		m, err = p.open(strings.Join(words[2:], " "))
 	case what == "builtin":
 		m = Identity()
 	default:
-		err = fmt.Errorf("model %s: want file NAME, layer OP KEYS or builtin", words[0])
+		err = fmt.Errorf("model %s: want file NAME, layer OP KEYS, layers OP KEYS / OP KEYS or builtin", words[0])
 	}
 	if err != nil {
 		return err
