@@ -3,6 +3,7 @@ package anesim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/x448/float16"
@@ -27,6 +28,8 @@ type Call struct {
 	ctx     context.Context
 	inputs  map[string][]float16.Float16
 	options Options // the session's
+	uses    []use
+	after   []hazard // calls that began before, until they end
 
 	engine *engine
 	pass   *firmware.Pass
@@ -37,7 +40,8 @@ type Call struct {
 
 // Start begins a call, on the inputs that were set. Nothing is written or run before the
 // call's first Run. A program has one call under way at a time; until that ends or is
-// aborted the error of another is ErrOutstanding.
+// aborted the error of another is ErrOutstanding. A call that shares a buffer with one
+// that is under way, and one of both writes it, waits for that one: see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
 	case l.session == nil:
@@ -45,7 +49,7 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	case l.under != nil:
 		return nil, ErrOutstanding
 	}
-	c := &Call{loaded: l, ctx: ctx, inputs: l.inputs, options: l.session.options}
+	c := &Call{loaded: l, ctx: ctx, inputs: l.inputs, options: l.session.options, uses: l.uses(), after: l.session.hazards(l)}
 	l.inputs, l.under = nil, c
 	return c, nil
 }
@@ -55,6 +59,14 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 // that one left on its way to memory.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.over {
+		return 0, false
+	}
+	if c.Waiting() {
+		c.end(ErrWaiting)
+		return 0, false
+	}
+	for _, h := range c.after {
+		c.end(fmt.Errorf("%s, whose output it reads: %w", h.call.loaded.program.Name, h.call.err))
 		return 0, false
 	}
 	s := c.loaded.session
@@ -134,10 +146,11 @@ func (c *Call) finish() error {
 		}
 	}
 	l.calls++
+	l.save()
 	if err := l.complete(d.Descriptors, len(c.res.Report.Faults)); err != nil {
 		return err
 	}
-	c.res.Host = hostTime(&s.options.Host, c.res, l.isState)
+	c.res.Host = hostTime(&s.options.Host, c.res, l.stays)
 	if len(c.res.Report.Faults) > 0 {
 		return nil
 	}

@@ -118,7 +118,7 @@ func (q *request) bind(l *Loaded) error {
 		if err != nil {
 			return err
 		}
-		p.Relocations = bound
+		p = *bound
 	}
 	l.program, l.linked = &p, make(map[bindings]*loader.Linked)
 	q.unbind = func() {

@@ -59,7 +59,7 @@ var traceTracks = [...]struct {
 // (ui.perfetto.dev), in protocol-buffer TrackEvents. Times are whole ns; exact cycles and
 // bytes are arguments of the slices.
 func (r *Result) WriteTrace(w io.Writer) error {
-	t := &tracer{traceWriter: newTraceWriter(w), result: r, line: Timeline{Waiting: r.Options.Chip.Waiting}}
+	t := &tracer{traceWriter: newTraceWriter(w), result: r, line: Timeline{Waiting: r.Options.waiting()}}
 	t.process(trackProcess, r.Model.name+" on "+r.Options.Chip.Name)
 	for rank, k := range traceTracks {
 		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)

@@ -103,6 +103,8 @@ func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 // tells a start from a gap.
 type Power struct {
 	Times PowerTimes
+	// Ungated brings every cluster up with the base: dynamic gating is off.
+	Ungated bool
 
 	up  Domains
 	gap clock.Nanoseconds // since the last dispatch, or since the start
@@ -139,6 +141,9 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 // what a cluster adds was never measured, and is nothing here.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
+	if p.Ungated {
+		need = AllDomains
+	}
 	p.up |= (need | DomainsOf(Base)) & AllDomains
 	p.gap = 0
 	return took
@@ -174,7 +179,7 @@ func (c *Controller) PowerOn(d Domain) bool {
 // Wake brings up the base and the domains of need, as Power.Wake does, and the status
 // words with them. Run does it for the work it finds.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
-	c.power.Times = c.PowerTimes
+	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
 	c.writePower()
 	return took
@@ -183,7 +188,7 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 // Idle lets time pass without a dispatch, and returns the part of it with the rails on:
 // see Power.Idle. Time before the boot does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
-	c.power.Times = c.PowerTimes
+	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)
 	c.writePower()
 	return waiting

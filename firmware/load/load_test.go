@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -132,6 +133,105 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// A client that follows another calls as often, and when that one's calls return.
+func TestFollowers(t *testing.T) {
+	c := load.Config{Duration: 1e7, Seed: 2, Clients: []load.Client{
+		{Name: "camera", Priority: 2, Arrival: load.Fixed, Rate: 1000, Runs: []clock.Nanoseconds{1e5}},
+		{Name: "detect", Priority: 3, Arrival: load.After, After: 0, Runs: []clock.Nanoseconds{2e5}},
+		{Name: "draw", Priority: 3, Arrival: load.After, After: 1, Runs: []clock.Nanoseconds{1e4}},
+	}}
+	returned := map[[2]int]clock.Nanoseconds{}
+	c.Observe = func(e load.Event) {
+		switch {
+		case e.Kind == load.Returned:
+			returned[[2]int{e.Client, e.Call}] = e.At
+		case e.Kind == load.Arrived && e.Client > 0 && returned[[2]int{e.Client - 1, e.Call}] != e.At:
+			t.Errorf("%+v arrives; the call before it returned at %v", e, returned[[2]int{e.Client - 1, e.Call}])
+		}
+	}
+	r := run(t, &c)
+	for i := range r.Clients {
+		if n := len(r.Clients[i].Latencies); n != 10 {
+			t.Errorf("%s: %d calls", r.Clients[i].Name, n)
+		}
+	}
+	c.Clients[1].After = 1
+	var e *load.ConfigError
+	if _, err := load.Run(&c); !errors.As(err, &e) {
+		t.Errorf("a client that follows itself: %v", err)
+	}
+}
+
+// Every call has its events, in order and of the times that its latency has; observing
+// changes nothing.
+func TestEvents(t *testing.T) {
+	c := load.Config{Duration: 1e8, Seed: 4, InFlight: 3, Bins: 7, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 7e4}, Host: load.Host{Outside: 1e3, Before: 2e3, After: 3e3}},
+		{Name: "b", Priority: 1, Arrival: load.Fixed, Rate: 2000, Runs: []clock.Nanoseconds{3e4}},
+	}}
+	plain := run(t, &c)
+	type call struct{ client, number int }
+	seen := map[call][]load.Event{}
+	last := clock.Nanoseconds(0)
+	engine := clock.Nanoseconds(0) // until when it is busy
+	busy := clock.Nanoseconds(0)
+	c.Observe = func(e load.Event) {
+		if e.At < last && e.Kind != load.Running {
+			t.Errorf("%+v comes after %v", e, last)
+		}
+		last = max(last, e.At)
+		if e.Kind == load.Running {
+			if e.At < engine {
+				t.Errorf("%+v runs while the engine is busy until %v", e, engine)
+			}
+			engine = e.At + e.Took
+			busy += e.Took
+		}
+		k := call{e.Client, e.Call}
+		seen[k] = append(seen[k], e)
+	}
+	r := run(t, &c)
+	if d := cmp.Diff(plain, r); d != "" {
+		t.Error(d)
+	}
+	if busy != r.Busy || len(seen) != len(r.Clients[0].Latencies)+len(r.Clients[1].Latencies) {
+		t.Errorf("runs of %v in %d calls, the result has %v", busy, len(seen), r.Busy)
+	}
+	for k, list := range seen {
+		want := []load.EventKind{load.Arrived, load.Admitted, load.Queued}
+		for range c.Clients[k.client].Runs {
+			want = append(want, load.Running)
+		}
+		want = append(want, load.Finished, load.Returned)
+		var got []load.EventKind
+		for i, e := range list {
+			if e.Kind != load.Waking {
+				got = append(got, e.Kind)
+			}
+			if i > 0 && e.At < list[i-1].At {
+				t.Errorf("call %+v: %+v comes before %+v", k, e, list[i-1])
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("call %+v: %s", k, d)
+		}
+		if h := c.Clients[k.client].Host; math.Abs(float64(list[len(list)-1].At-list[len(list)-2].At-h.After)) > 1e-3 {
+			t.Errorf("call %+v takes other than %v behind the engine", k, h.After)
+		}
+	}
+	sum := clock.Nanoseconds(0)
+	for i := range r.Clients {
+		for _, b := range r.Clients[i].Busy {
+			sum += b
+		}
+	}
+	all := clock.Nanoseconds(0)
+	for _, b := range r.Bins[:c.Bins] {
+		all += b.Busy
+	}
+	near(t, "the clients' shares", float64(sum), float64(all), 1e-9)
+}
+
 func TestRefusals(t *testing.T) {
 	good := load.Client{Name: "a", Arrival: load.Poisson, Rate: 1, Runs: []clock.Nanoseconds{1}}
 	for name, change := range map[string]func(*load.Config){
@@ -157,13 +257,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A million dispatches of two clients take seconds, here some tens at the most on a machine
+// that does much else.
+func TestAMillionDispatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million dispatches")
+	}
+	start := time.Now()
+	r := run(t, million(1))
+	n := len(r.Clients[0].Latencies) + len(r.Clients[1].Latencies)
+	took := time.Since(start)
+	if n < 990_000 || r.Cut || took > time.Minute {
+		t.Errorf("%d dispatches in %v", n, took)
+	}
+	t.Logf("%d dispatches in %v", n, took)
+}
+
+// million is a load of a million dispatches.
+func million(seed uint64) *load.Config {
+	return &load.Config{Duration: 100e9, Seed: seed, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
+		{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
+	}}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for range b.N {
-		c := load.Config{Duration: 100e9, Seed: 1, Clients: []load.Client{
-			{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
-			{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
-		}}
-		r, err := load.Run(&c)
+		r, err := load.Run(million(1))
 		if err != nil {
 			b.Fatal(err)
 		}

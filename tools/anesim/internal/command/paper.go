@@ -39,8 +39,11 @@ without such a number follow.`,
 					agree++
 				}
 				text := func(v float64) string {
-					if r.Unit == "" {
+					switch r.Unit {
+					case "":
 						return fmt.Sprintf("%.6g", v)
+					case "hex":
+						return fmt.Sprintf("%#x", uint64(v))
 					}
 					return fmt.Sprintf("%.4g %s", v, r.Unit)
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,10 +118,27 @@ func (p *pager) wall(res *anesim.Result, t *anesim.WallDocument, preset string) 
 	case t.IdleNs > 0:
 		p.printf("wall: %v", t.WallNs)
 	}
-	if t.IdleNs > 0 {
-		p.printf("idle: %v, %v (rails off after %v of a gap); wake: %v, %v; in all %v over the wall time",
-			t.IdleNs, t.IdleNJ, res.RailsOff(), t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	if h := t.HostParts; h != nil {
+		p.printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
+	if t.IdleNs > 0 {
+		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
+		if math.IsInf(float64(res.RailsOff()), 1) {
+			off = "the rails stay on"
+		}
+		p.printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
+			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	}
+}
+
+// stagesText is a host's stages in words, and what they rest on.
+func stagesText(list []anesim.StageDocument) string {
+	var parts []string
+	for _, s := range list {
+		parts = append(parts, fmt.Sprintf("%s %v", s.Name, s.TimeNs))
+	}
+	why, _, _ := strings.Cut(list[0].Source, ":")
+	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
 }
 
 // causes says where all the cycles went.
