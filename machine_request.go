@@ -1,7 +1,7 @@
 package anesim
 
 import (
-	"slices"
+	"maps"
 
 	"github.com/x448/float16"
 
@@ -92,47 +92,49 @@ func (q *request) begin() error {
 	return err
 }
 
-// bind makes the program one whose ports stand in the call's buffers.
+// bind gives the program's ports the call's buffers and its parameters the call's values,
+// for as long as the call takes.
 func (q *request) bind(l *Loaded) error {
-	q.unbind = func() {}
-	if len(q.call.Buffers)+len(q.call.Bars) == 0 {
-		return nil
-	}
-	program, linked, written := l.program, l.linked, l.written
-	p := *program
-	p.Ports, p.Segments = slices.Clone(p.Ports), slices.Clone(p.Segments)
-	for _, b := range q.call.Buffers {
-		port := &p.Ports[b.Port]
-		p.BARs[port.BAR], port.Address = b.Address, b.Address
-		if !slices.ContainsFunc(p.Segments, func(s loader.Segment) bool { return s.Addr == b.Address }) {
-			p.Segments = append(p.Segments, loader.Segment{
-				Name: "buffer", Addr: b.Address, Size: q.machine.buffers[b.Address], Prot: loader.ProtRead | loader.ProtWrite,
-			})
+	program, linked, written := *l.program, l.linked, l.written
+	q.unbind = func() {
+		q.unbind = func() {}
+		for _, b := range q.call.Buffers {
+			port := &program.Ports[b.Port]
+			l.BindBuffer(port.Name, port.Direction, 0) // its own has been linked before
+		}
+		if len(q.call.Buffers) > 0 {
+			l.written = written // what was written went to the buffers
+		}
+		if len(q.call.Bars) > 0 && l.session != nil {
+			*l.program, l.linked = program, linked
 		}
 	}
+	given := maps.Clone(l.inputs) // a port's values go with it to another buffer
+	for _, b := range q.call.Buffers {
+		port := &program.Ports[b.Port]
+		if err := l.BindBuffer(port.Name, port.Direction, b.Address); err != nil {
+			q.unbind()
+			return err
+		}
+	}
+	l.inputs = given
 	for _, b := range q.call.Bars {
 		if int64(b.Parameter) >= int64(len(q.procedure.bars)) {
 			continue // no relocation takes it
 		}
-		bound, err := bind(&p, q.procedure.bars[b.Parameter], b.Value)
-		if err != nil {
+		if err := l.Bind(q.procedure.bars[b.Parameter], b.Value); err != nil {
+			q.unbind()
 			return err
 		}
-		p = *bound
 	}
-	l.program, l.linked = &p, make(map[bindings]*loader.Linked)
-	q.unbind = func() {
-		l.program, l.linked, l.written = program, linked, written || l.written && len(q.call.Buffers) == 0
-		q.unbind = func() {}
+	if !l.session.options.Values {
+		return nil
 	}
-	_, err := l.link()
-	if err == nil && l.session.options.Values {
-		err = q.keep(l)
-	}
-	if err != nil {
+	if err := q.keep(l); err != nil {
 		q.unbind()
+		return err
 	}
-	return err
+	return nil
 }
 
 // keep takes what stands in the buffers of inputs as their values, where nobody has set
