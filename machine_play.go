@@ -190,12 +190,32 @@ func (p *player) step(words []string) (expected bool, err error) {
 			return false, fmt.Errorf("wait %q: want a duration", rest[0])
 		}
 		m.pass(clock.Nanoseconds(d.Nanoseconds()))
+	case "until":
+		return false, p.until(rest[0])
 	case "set":
 		return false, p.set(rest)
 	case "expect":
 		return true, p.expect(rest)
 	}
 	return false, nil
+}
+
+// until runs what the queues hold up to a time of their timebase, and lets pass what is
+// left of it: until 1.5ms. A run that is under way then ends first.
+func (p *player) until(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("until %q: want a time since the start", text)
+	}
+	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
+	for m.queue.Now() < at {
+		if more, err := m.Step(); err != nil {
+			return err
+		} else if !more {
+			m.pass(at - m.queue.Now())
+		}
+	}
+	return nil
 }
 
 func (p *player) option(words []string) error {

@@ -1,10 +1,13 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"anesim/firmware/driver"
 )
 
 // The transcripts of docs/firmware.md are what the command prints.
@@ -26,8 +29,65 @@ func TestFirmwareTranscripts(t *testing.T) {
 		}
 		n++
 	}
-	if n != 2 {
-		t.Errorf("%d transcripts", n)
+	scripts, err := filepath.Glob(exampleLoad("*.fw"))
+	if err != nil || n != len(scripts) || n < 5 {
+		t.Errorf("%d transcripts of %d scripts, %v", n, len(scripts), err)
+	}
+}
+
+// The page has every conflict of the documents, both readings.
+func TestConflictsAreOnThePage(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "firmware.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range driver.Conflicts() {
+		if row := fmt.Sprintf("| %s | %s (%s) | %s (%s) | %s |\n", c.What, c.One, c.OneAt, c.Other, c.OtherAt, c.Taken); !strings.Contains(string(b), row) {
+			t.Errorf("the page lacks %s", row)
+		}
+	}
+}
+
+// What load records, fw plays: as many calls as the load has.
+func TestRecordALoad(t *testing.T) {
+	for _, script := range []string{"two-threads.yaml", "load.yaml"} {
+		file := filepath.Join(t.TempDir(), "load.fw")
+		text, err := os.ReadFile(exampleLoad(script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Three milliseconds of it, from a copy beside the models.
+		short := filepath.Join(t.TempDir(), "short.yaml")
+		var b strings.Builder
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "duration:") {
+				line = "duration: 3ms\n"
+			}
+			if before, name, ok := strings.Cut(line, "model: "); ok {
+				name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+				path, err := filepath.Abs(exampleLoad(strings.TrimSpace(name)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				line = before + "model: " + path + "\n"
+			}
+			b.WriteString(line)
+		}
+		if err := os.WriteFile(short, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		plain, _, _ := invoke("load", short, "--json")
+		out, errs, code := invoke("load", short, "--record", file, "--json")
+		if code != exitDone || out != plain {
+			t.Fatalf("%s: exit %d: %s\n%s\nwithout --record:\n%s", script, code, errs, out, plain)
+		}
+		out, errs, code = invoke("fw", file)
+		if code != exitDone || !strings.Contains(out, "expect finished ") || strings.Contains(out, "expect finished 0\n") {
+			t.Errorf("%s: exit %d: %s\n%s", script, code, errs, out)
+		}
+	}
+	if _, errs, code := invoke("load", exampleLoad("load.yaml"), "--record", exampleLoad("load.yaml")); code == exitDone {
+		t.Errorf("a record over its script: %s", errs)
 	}
 }
 

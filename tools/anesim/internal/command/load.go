@@ -21,6 +21,7 @@ type loadFlags struct {
 	json   bool
 	html   string
 	trace  string
+	record string
 	events int
 }
 
@@ -72,6 +73,7 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 	c.Flags().BoolVar(&f.json, "json", false, "report as JSON (see docs/json.md)")
 	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to each call")
 	c.Flags().StringVar(&f.trace, "trace", "", "write the first events, 100000 or --events, as a trace to `FILE`, for ui.perfetto.dev")
+	c.Flags().StringVar(&f.record, "record", "", "write the commands that the load sends to `FILE`, for anesim fw")
 	c.Flags().StringVar(&f.html, "html", "", "write the report as a page to `FILE` as well")
 	return c
 }
@@ -103,11 +105,24 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if script.Events = f.events; f.trace != "" && f.events == 0 {
 		script.Events = tracedEvents
 	}
+	kept := script.Events
+	if f.record != "" {
+		if err := outfile.Avoiding(f.record, file); err != nil {
+			return err
+		}
+		script.Events = anesim.MaxLoadEvents
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
 	if err != nil {
 		return inFile(file, err)
+	}
+	if f.record != "" {
+		if err := recordLoad(f.record, file, l); err != nil {
+			return inFile(file, err)
+		}
+		l.Events = l.Events[:min(len(l.Events), kept)]
 	}
 	if err := writeTo(f.trace, l.WriteTrace); err != nil {
 		return err
