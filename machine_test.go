@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"anesim/firmware/broker"
 	"anesim/firmware/driver"
 	"anesim/hw/clock"
@@ -31,7 +33,7 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared := 0
+	compared, faulted := 0, 0
 	for _, model := range models {
 		o := Options{Values: true, Seed: 5, Host: h, Budget: 1 << 24}
 		want, err := model.Run(t.Context(), o)
@@ -45,8 +47,13 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 		}
 		got, ret := throughDriver(t, m, model)
 		if len(want.Report.Faults) > 0 {
-			if ret == driver.Success {
-				t.Errorf("%s: success; directly it faults", model.Name())
+			faulted++
+			if ret == driver.Success || got == nil {
+				t.Errorf("%s: %v; directly it faults", model.Name(), ret)
+				continue
+			}
+			if diff := cmp.Diff(want.Report.Faults, got.Report.Faults); diff != "" || got.Report.Cycles != want.Report.Cycles || got.Report.Energy != want.Report.Energy {
+				t.Errorf("%s: %d cycles, directly %d; %s", model.Name(), got.Report.Cycles, want.Report.Cycles, diff)
 			}
 			continue
 		}
@@ -75,7 +82,10 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 			t.Errorf("%s: %+v", model.Name(), l)
 		}
 	}
-	t.Logf("%d programs, %d of them own", compared, own)
+	t.Logf("%d programs of which %d own; %d faulting ones", compared, own, faulted)
+	if compared+faulted != len(models) {
+		t.Errorf("%d of %d programs", compared+faulted, len(models))
+	}
 }
 
 // throughDriver runs a model the whole way, and leaves the machine at rest.
