@@ -350,6 +350,49 @@ expect unsupported
 `)
 }
 
+// A call that is more urgent than one of its own program under way waits for that one, whose
+// buffers it has: both end, and neither fails.
+func TestCallsOfOneProgramDoNotMix(t *testing.T) {
+	m, err := NewMachine(t.Context(), Options{Values: true, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := m.Add("net", yamlModel(t, observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(ch command.Channel, id command.ID, priority uint32, body []byte) {
+		t.Helper()
+		if r := m.Send(ch, &command.Message{Header: command.Header{ID: id, Priority: priority}, Body: body}); r.Status != command.OK {
+			t.Fatalf("%v: %v (%s)", id, r.Status, r.Why)
+		}
+	}
+	call := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
+	send(command.Control, command.Boot, 5, nil)
+	send(command.Control, command.LoadProgram, 5, (&command.Program{Address: at}).Append(nil))
+	send(command.Control, command.CreateProcess, 5, call.Append(nil))
+	send(command.Execution, command.ProcedureCall, 6, call.Append(nil))
+	alone := checksums(m.programs[0].last)
+	failed := 0
+	m.Notified = func(n command.Message) {
+		if x, err := command.ReadNotice(n.Body); err != nil || x.Status != command.OK {
+			failed++
+		}
+	}
+	m.Hold(true)
+	send(command.Execution, command.ProcedureCall, 6, call.Append(nil))
+	if more, err := m.Step(); !more || err != nil {
+		t.Fatal(err)
+	}
+	send(command.Execution, command.ProcedureCall, 0, call.Append(nil))
+	if err := m.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	if m.finished != 3 || failed != 0 || m.programs[0].calls != 3 || checksums(m.programs[0].last) != alone {
+		t.Errorf("%d finished, %d calls, %d failed, %s; alone %s", m.finished, m.programs[0].calls, failed, checksums(m.programs[0].last), alone)
+	}
+}
+
 // Handles pass between clients of the broker by identity.
 func TestLendingByIdentity(t *testing.T) {
 	for _, x := range []struct{ team, rights, want string }{

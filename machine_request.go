@@ -1,7 +1,9 @@
 package anesim
 
 import (
+	"errors"
 	"maps"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -54,10 +56,21 @@ func (q *request) status() command.Status {
 	return command.OK
 }
 
-// Run executes the call's next run of descriptors.
+// Run executes the call's next run of descriptors. A program has its buffers once: a call
+// that finds another under way which uses them lets that one run instead, whatever its
+// priority, until it ends.
 func (q *request) Run() (took clock.Nanoseconds, more bool) {
+	if q.done { // another call was waiting for this one
+		return 0, false
+	}
 	if q.pass == nil {
 		if q.err = q.begin(); q.err != nil {
+			if errors.Is(q.err, ErrOutstanding) || errors.Is(q.err, ErrWaiting) {
+				if o := q.machine.underWay(q); o != nil {
+					took, _ = o.Run()
+					return took, true
+				}
+			}
 			q.end()
 			return 0, false
 		}
@@ -71,6 +84,22 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 		q.end()
 	}
 	return took, more
+}
+
+// underWay is the request that has begun and that one which has not waits for: of its own
+// program where there is one, else the first.
+func (m *Machine) underWay(q *request) (first *request) {
+	for _, id := range slices.Sorted(maps.Keys(m.pending)) {
+		o := m.pending[id]
+		switch {
+		case o == q || o.pass == nil || o.done:
+		case o.procedure == q.procedure:
+			return o
+		case first == nil:
+			first = o
+		}
+	}
+	return first
 }
 
 // begin binds the call's buffers and values, and starts it.
