@@ -57,7 +57,7 @@ func NewMachine(ctx context.Context, o Options) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{
-		session: s, broker: broker.New(), queue: queue.New(), mailbox: command.NewMailbox(0), ctx: ctx,
+		session: s, broker: broker.New(), queue: queue.New(), mailbox: command.NewMailbox(o.RingDepth), ctx: ctx,
 		programs: map[int32]*resident{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
 	m.queue.Observe = func(e queue.Event) {
@@ -161,6 +161,34 @@ func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
 		return command.Reply{Header: msg.Header, Status: command.NoRoom, Why: err.Error()}
 	}
 	return m.deliver(ch & 1)
+}
+
+// Post puts a message on a channel's ring and leaves its doorbell alone. Errors are those of
+// [command.Ring.Push].
+func (m *Machine) Post(ch command.Channel, msg *command.Message) error {
+	return m.mailbox.Submit(ch, msg)
+}
+
+// Ring writes the doorbell of an index; of a channel's, the controller takes what is in its
+// ring. The replies are in the order of the messages. An error is an index past the last.
+func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
+	if err := m.mailbox.Ring(index); err != nil {
+		return nil, err
+	}
+	var replies []command.Reply
+	for {
+		served := m.mailbox.Serve(m.controller)
+		for ch := range command.Execution + 1 {
+			for ok := true; ok; {
+				_, ok = m.mailbox.Take(ch)
+			}
+		}
+		replies = append(replies, served...)
+		if len(served) == 0 {
+			m.notices()
+			return replies, nil
+		}
+	}
 }
 
 // SendBytes is Send for bytes that need not be a message.

@@ -326,6 +326,33 @@ expect Success
 `)
 }
 
+// Commands wait in their ring for the doorbell, as many as it holds.
+func TestDoorbellsFromAScript(t *testing.T) {
+	out := script(t, `
+option depth=2
+model a layer add c=4
+post control BOOT
+expect posted
+post control PING
+post control PING
+expect refused
+doorbell 32
+expect refused
+doorbell 31
+expect 0x80000000
+post execution PROCEDURE_CALL program=0 process=0
+doorbell 0
+expect ok
+doorbell 1
+expect dropped
+`)
+	for _, want := range []string{"the ring is full", "3 received = 2 answered + 0 refused + 1 dropped"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
 // The properties, AFPP and checksum commands from a script.
 func TestOtherCommandsFromAScript(t *testing.T) {
 	script(t, `

@@ -129,8 +129,8 @@ func (p *player) step(words []string) (expected bool, err error) {
 		return false, p.model(rest)
 	case "client":
 		return false, p.client(rest)
-	case "send":
-		return false, p.send(rest)
+	case "send", "post":
+		return false, p.send(rest, words[0] == "post")
 	case "call":
 		return false, p.call(rest)
 	case "ask":
@@ -162,11 +162,7 @@ func (p *player) step(words []string) (expected bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("doorbell %q: want an index", rest[0])
 		}
-		if word, err := command.Doorbell(uint32(n)); err != nil {
-			p.came(err.Error(), "refused")
-		} else {
-			p.came(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
-		}
+		return false, p.doorbell(uint32(n))
 	case "hold":
 		m.Hold(true)
 	case "drain":
@@ -219,7 +215,7 @@ func (p *player) until(text string) error {
 }
 
 func (p *player) option(words []string) error {
-	kv, err := pairsOf(words, "chip", "host", "seed", "values")
+	kv, err := pairsOf(words, "chip", "host", "seed", "values", "depth")
 	if err != nil {
 		return err
 	}
@@ -233,6 +229,12 @@ func (p *player) option(words []string) error {
 			o.Host, err = HostByName(v)
 		case "seed":
 			o.Seed, err = strconv.ParseUint(v, 10, 64)
+		case "depth":
+			var n uint64
+			if n, err = strconv.ParseUint(v, 10, 12); err == nil && n == 0 {
+				err = fmt.Errorf("depth=0: want 1 or more")
+			}
+			o.RingDepth = int(n)
 		default:
 			if o.Values = v == "on"; v != "on" && v != "off" {
 				err = fmt.Errorf("values=%s: want on or off", v)

@@ -12,8 +12,9 @@ import (
 	"anesim/firmware/driver"
 )
 
-// send puts a command on the ring: send CHANNEL COMMAND key=value...
-func (p *player) send(words []string) error {
+// send puts a command on the ring: send CHANNEL COMMAND key=value... With post its doorbell
+// is left alone.
+func (p *player) send(words []string, post bool) error {
 	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
 	ch, ok := channels[words[0]]
 	if !ok {
@@ -82,13 +83,42 @@ func (p *player) send(words []string) error {
 		}
 		m.Body = body.Append(nil)
 	}
+	if post {
+		if err := p.machine.Post(ch, &m); err != nil {
+			p.came(err.Error(), "refused")
+		} else {
+			p.came("in the ring", "posted")
+		}
+		return nil
+	}
 	r := p.machine.Send(ch, &m)
+	p.replied(&r, m.Program, m.Process)
+	return nil
+}
+
+// doorbell rings one, and notes what was answered behind it.
+func (p *player) doorbell(index uint32) error {
+	word, err := command.Doorbell(index)
+	if err != nil {
+		p.came(err.Error(), "refused")
+		return nil
+	}
+	p.came(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
+	replies, err := p.machine.Ring(index)
+	for i := range replies {
+		p.replied(&replies[i], replies[i].Program, replies[i].Process)
+	}
+	return err
+}
+
+// replied notes a reply to a command that named a program and a process.
+func (p *player) replied(r *command.Reply, program, process int32) {
 	switch {
 	case r.Dropped:
 		p.came("dropped: "+r.Why, "dropped")
 	case r.Status != command.OK:
 		p.came(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
-	case r.Program != m.Program || r.Process != m.Process:
+	case r.Program != program || r.Process != process:
 		p.came(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
 	case len(r.Body) == 8:
 		v := binary.LittleEndian.Uint64(r.Body)
@@ -96,7 +126,6 @@ func (p *player) send(words []string) error {
 	default:
 		p.came("ok", "ok")
 	}
-	return nil
 }
 
 func commandNames() (names []string) {

@@ -180,7 +180,7 @@ func TestMachineScriptErrors(t *testing.T) {
 		"send control":                 "line 1: send takes 2 words or more",
 		"hold\n\nexpekt ok":            `line 3: "expekt" is no step; did you mean expect?`,
 		"hold\noption seed=1":          "line 2: options stand before all else",
-		"option sed=1\nhold":           `line 1: "sed": want chip, host, seed, values`,
+		"option sed=1\nhold":           `line 1: "sed": want chip, host, seed, values, depth`,
 		"send ring BOOT":               `line 1: channel "ring": want control or execution`,
 		"send control BOOTS":           `line 1: command "BOOTS": want a name or a number`,
 		"call app ANE_DeviceOpen":      "line 1: no client app",

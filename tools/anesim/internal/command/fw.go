@@ -19,7 +19,8 @@ func fwCommand() *cobra.Command {
 what comes of each step, the events of the task queues, the ledger of messages and
 statistics; - is standard input. An expectation that does not hold ends it with status 1.
 
-  option host=macos-air seed=3 values=on     chip, host, seed, values; before all else
+  option host=macos-air seed=3 values=on     chip, host, seed, values, and depth= of the
+                                             rings; before all else
   model NAME builtin|file FILE|layer OP KEYS a model that load commands can name; layers
                                              OP KEYS / OP KEYS has a procedure for each
   client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
@@ -35,8 +36,9 @@ statistics; - is standard input. An expectation that does not hold ends it with 
                                              shared=, bars=PARAMETER:VALUE, buffers=
                                              PORT:BUFFER; a list may be a number of
                                              empty entries
+  post control|execution COMMAND ...         the same without the doorbell
+  doorbell N                                 the word that it writes, and what is answered
   signal EVENT VALUE                         an event, from the host
-  doorbell N                                 the word that it writes
   set SLOT PORT VALUES                       an input of the program in a slot, or of
                                              SLOT:PROCEDURE
   hold / step N / drain                      keep requests; run N runs; run all
