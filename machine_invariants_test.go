@@ -86,5 +86,5 @@ func (w *walk) end() {
 		w.t.Errorf("%d requests, %d ended", q.Submitted, len(w.ended))
 	}
 	w.counts.answered, w.counts.refused, w.counts.dropped, w.counts.notified = l.Answered, l.Refused, l.Dropped, l.Notified
-	w.counts.finished, w.counts.aborted = q.Finished, q.Aborted
+	w.counts.finished, w.counts.aborted, w.counts.runs, w.counts.switches = q.Finished, q.Aborted, q.Runs, q.Switches
 }

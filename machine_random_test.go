@@ -43,7 +43,8 @@ func TestRandomCommands(t *testing.T) {
 	n := total.commands + total.calls
 	t.Logf("%d commands and %d calls in %v, %.0f a second: %d answered, %d refused, %d dropped; %d requests finished, %d aborted; %d notifications",
 		total.commands, total.calls, took.Round(time.Millisecond), float64(n)/took.Seconds(), total.answered, total.refused, total.dropped, total.finished, total.aborted, total.notified)
-	if total.answered == 0 || total.refused == 0 || total.dropped == 0 || total.finished == 0 || total.aborted == 0 || total.notified == 0 {
+	t.Logf("%d runs of descriptors, %d switches between queues", total.runs, total.switches)
+	if total.answered == 0 || total.refused == 0 || total.dropped == 0 || total.finished == 0 || total.aborted == 0 || total.notified == 0 || total.runs <= total.finished {
 		t.Errorf("something never happened: %+v", total)
 	}
 }
@@ -52,7 +53,7 @@ func TestRandomCommands(t *testing.T) {
 type walkCounts struct {
 	commands, calls                      int
 	answered, refused, dropped, notified uint64
-	finished, aborted                    uint64
+	finished, aborted, runs, switches    uint64
 }
 
 func (c *walkCounts) add(o *walkCounts) {
@@ -64,6 +65,8 @@ func (c *walkCounts) add(o *walkCounts) {
 	c.notified += o.notified
 	c.finished += o.finished
 	c.aborted += o.aborted
+	c.runs += o.runs
+	c.switches += o.switches
 }
 
 // randomModels are a layer, a chain of several runs, a container of several procedures and
@@ -86,7 +89,9 @@ func randomModels(t *testing.T) []*Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(list, twoProcedures(t), FromProgram(rows))
+	// Every tensor of this one is an output, so that its runs of descriptors are several.
+	several := yamlModel(t, "inputs: {x: {c: 4, h: 1, w: 2}}\nlayers:\n  - {name: a, op: relu, from: x}\n  - {name: b, op: sigmoid, from: a}\n  - {name: c, op: add, from: [a, b]}\noutputs: [a, b, c]\n")
+	return append(list, twoProcedures(t), FromProgram(rows), several)
 }
 
 // A walk is a machine with clients that do anything.
