@@ -131,3 +131,27 @@ func TestReplies(t *testing.T) {
 		t.Error("words behind the answer")
 	}
 }
+
+// Whatever comes back, reading it ends in a reply that encodes to the same or in an error.
+func FuzzReadReply(f *testing.F) {
+	r := command.Reply{Header: command.Header{ID: command.CHPropertyRead}, Status: command.NoRoom, Body: []byte{1, 2, 3}}
+	m := r.Message()
+	f.Add(m.Append(nil))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := command.ReadReply(data)
+		var e *command.FormatError
+		if err != nil {
+			if !errors.As(err, &e) {
+				t.Fatal(err)
+			}
+			return
+		}
+		m := r.Message()
+		again, err := command.ReadReply(m.Append(nil))
+		r.Size, again.Size = 0, 0
+		if err != nil || again.Header != r.Header || again.Status != r.Status || string(again.Body) != string(r.Body) {
+			t.Errorf("%+v reads back as %+v, %v", r, again, err)
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 )
 
 func fwCommand() *cobra.Command {
+	var tables bool
 	c := &cobra.Command{
 		Use:   "fw SCRIPT",
 		Short: "Play commands and selectors: driver, firmware, queues",
@@ -56,9 +57,23 @@ statistics; - is standard input. An expectation that does not hold ends it with 
 anesim run --record FILE and anesim load --record FILE write such scripts. docs/firmware.md has transcripts.`,
 		Example: `  anesim fw tools/anesim/examples/preempt.fw
   anesim run model.hwx --record run.fw && anesim fw run.fw`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error { return playScript(c, args[0]) },
+		Args: func(c *cobra.Command, args []string) error {
+			if tables && len(args) == 0 {
+				return nil
+			}
+			return oneFile(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if tables {
+				if len(args) > 0 {
+					return usage("--tables takes no SCRIPT")
+				}
+				return anesim.WriteFirmwareTables(c.OutOrStdout())
+			}
+			return playScript(c, args[0])
+		},
 	}
+	c.Flags().BoolVar(&tables, "tables", false, "print the commands, selectors, methods and returns that a script can name")
 	return c
 }
 

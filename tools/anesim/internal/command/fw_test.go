@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,44 @@ func TestRecordAndPlay(t *testing.T) {
 	}
 	if _, errs, code := invoke("run", "--record", "x", "--idle", "1s"); code != exitUsage {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// The tables have every command and where its body comes from, every selector with its
+// sizes, and every gate.
+func TestFirmwareTables(t *testing.T) {
+	out, errs, code := invoke("fw", "--tables")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var rows [][]string
+	for line := range strings.Lines(out) {
+		rows = append(rows, strings.Fields(line))
+	}
+	for _, want := range []string{
+		"0x5c DEBUG_COMMAND_DATA_CHECK H->FW stats layout ours (assumed)", "0x41 PROCEDURE_CALL H->FW execution layout ours (assumed)",
+		"0x24 DSID_SET H->FW cache unknown", "0x5b BACK_CHANNEL_RPC FW<->H property unknown", "0x0f BOOT H->FW lifecycle none",
+		"2 ANE_ProgramSendRequest 1 2376 0 40", "8 ANE_ProgramChainingSetActiveProcedure 0 32 0 0",
+		"ANE_SendCommand raw firmware command privileged virtual-machine access", "Error 0xe0000001 0xe00002bc",
+	} {
+		if !slices.ContainsFunc(rows, func(r []string) bool { return strings.Join(r, " ") == want }) {
+			t.Errorf("no row %q", want)
+		}
+	}
+	n := 0
+	for _, r := range rows {
+		if len(r) > 0 && len(r[0]) == 4 && strings.HasPrefix(r[0], "0x") {
+			n++
+		}
+	}
+	if n != 93 {
+		t.Errorf("%d commands", n)
+	}
+	if _, _, code := invoke("fw", "--tables", "x.fw"); code != exitUsage {
+		t.Errorf("tables and a script: exit %d", code)
+	}
+	if _, _, code := invoke("fw"); code != exitUsage {
+		t.Errorf("no script: exit %d", code)
 	}
 }
 
