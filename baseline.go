@@ -69,6 +69,13 @@ type Cost struct {
 	Counters   *Counters         `json:"counters,omitempty"`
 }
 
+// Names of measures.
+const (
+	measuredCycles = "cycles"
+	measuredEnergy = "energy without dispatch"
+	measuredBytes  = "DMA bytes"
+)
+
 // measures yields what a cost is compared by.
 func (c *Cost) measures() [7]struct {
 	name string
@@ -80,9 +87,9 @@ func (c *Cost) measures() [7]struct {
 		unit string
 		v    float64
 	}{
-		{"cycles", "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
-		{"energy without dispatch", "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
-		{"DMA bytes", "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
+		{measuredCycles, "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
+		{measuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{measuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
 		{"ExeCycles", "us", float64(c.ExeCycles)},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/hw"
 	"anesim/hw/regs"
 )
 
@@ -139,6 +140,7 @@ func (v *Verdict) gone(where, what string) {
 func (v *Verdict) compare(where string, want, got *Cost, most float64, registers []string) {
 	a, b := want.measures(), got.measures()
 	var terms []string
+	missed := map[string]bool{}
 	for i := range a {
 		d := Difference{Where: where, What: a[i].name, Unit: a[i].unit, Want: a[i].v, Got: b[i].v}
 		if math.Abs(d.Relative()) <= most {
@@ -147,11 +149,15 @@ func (v *Verdict) compare(where string, want, got *Cost, most float64, registers
 		if terms == nil {
 			terms = termChanges(want, got)
 		}
+		missed[d.What] = true
 		d.Why = append(d.Why, registers...)
 		d.Why = append(d.Why, terms...)
 		v.Differences = append(v.Differences, d)
 	}
-	if text := counterChanges(want.Counters, got.Counters, most); text != "" {
+	if text := counterChanges(want.Counters, got.Counters, most, missed); text != "" {
+		if terms == nil {
+			terms = termChanges(want, got)
+		}
 		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms)})
 	}
 }
@@ -194,8 +200,9 @@ func termChanges(want, got *Cost) []string {
 	return text
 }
 
-// counterChanges are the counters that differ too much, in one line.
-func counterChanges(want, got *Counters, most float64) string {
+// counterChanges are the counters that differ too much, in one line, without those that say
+// again what a measure that was missed says: cycles by cause, bytes of memory, energy.
+func counterChanges(want, got *Counters, most float64, missed map[string]bool) string {
 	if want == nil || got == nil {
 		return ""
 	}
@@ -204,7 +211,14 @@ func counterChanges(want, got *Counters, most float64) string {
 		before[name] = n
 	}
 	var list []string
+	at := -1
 	for name, n := range got.All() {
+		at++
+		switch {
+		case at < hw.DMAReadBytes && missed[measuredCycles], at == hw.DPEEnergy && missed[measuredEnergy],
+			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[measuredBytes]:
+			continue
+		}
 		d := Difference{Want: float64(before[name]), Got: float64(n)}
 		if math.Abs(d.Relative()) > most {
 			list = append(list, fmt.Sprintf("%s %d -> %d", name, before[name], n))
@@ -301,9 +315,9 @@ func (v *Verdict) outputs(want, got []OutputDocument) {
 		case at < 0:
 			v.gone("output "+w.Name, "gone")
 		case got[at].Shape != w.Shape:
-			v.gone("output "+w.Name, fmt.Sprintf("shape %v, want %v", got[at].Shape, w.Shape))
+			v.gone("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
-			v.gone("output "+w.Name, fmt.Sprintf("checksum %s, want %s", got[at].CRC32, w.CRC32))
+			v.gone("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
 		}
 	}
 	for _, g := range got {

@@ -69,7 +69,8 @@ func run(m *testing.M) int {
 		if err != nil {
 			continue
 		}
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1300, 900), chromedp.WSURLReadTimeout(2*time.Minute))
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1300, 900), chromedp.WSURLReadTimeout(2*time.Minute),
+			chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-backgrounding-occluded-windows", true))
 		if os.Getuid() == 0 {
 			options = append(options, chromedp.NoSandbox) // Chromium has none for root
 		}
@@ -128,7 +129,8 @@ func browse(t *testing.T) context.Context {
 			}
 		}
 	})
-	do(t, ctx, log.Enable(), network.Enable(), scheme("light"))
+	// A tab behind another draws no frames.
+	do(t, ctx, log.Enable(), network.Enable(), page.BringToFront(), emulation.SetFocusEmulationEnabled(true), scheme("light"))
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
 //	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md"}
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md"}
 
 // A shell runs the commands of a page in a directory.
 type shell struct{ dir string }
@@ -173,6 +174,15 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 		var out bytes.Buffer
 		code := Main(words[1:], &out, errs)
 		return out.String(), code
+	case "go":
+		c := exec.Command("go", words[1:]...)
+		c.Dir, c.Stderr = s.dir, errs
+		out, err := c.Output()
+		if err != nil {
+			return string(out), 1
+		}
+		errs.Reset() // what it says of its progress
+		return string(out), 0
 	case "mv":
 		if err := os.Rename(words[1], words[2]); err != nil {
 			t.Fatal(err)
