@@ -157,7 +157,7 @@ func (p *pager) machines(list []anesim.ChangeDocument) {
 		return
 	}
 	p.printf("")
-	p.printf("What the machine limits, re-timed on others (--chip); no change to the program gains this:")
+	p.printf("What the machine limits, by timing the same work on others (--chip):")
 	var none []string
 	for i := range list {
 		c := &list[i]
