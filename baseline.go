@@ -45,6 +45,7 @@ type BaselineLayer struct {
 // name: "Common.InDim=0x10040 Common.ChCfg=0x22".
 type BaselineDescriptor struct {
 	Op        string `json:"op"`
+	Layer     string `json:"layer,omitempty"` // of a network
 	Registers string `json:"registers"`
 	Cost
 }
@@ -191,7 +192,11 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 			}
 			c.TimeLowNs, c.TimeHighNs = d.Interval()
 			c.made(d.Parts, &d.DMA, &d.Counters)
-			e.Descriptors = append(e.Descriptors, BaselineDescriptor{d.Op.String(), texts[d.Index], c})
+			x := BaselineDescriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: c}
+			if l := r.layer(p, d); l != nil && r.Model.kind == KindNetwork {
+				x.Layer = l.Layer.Name
+			}
+			e.Descriptors = append(e.Descriptors, x)
 		}
 	}
 	return e, nil

@@ -111,13 +111,14 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 			v.ProgramChanged = true
 		}
 	}
-	v.compare("total", &want.Total, &got.Total, most, nil)
+	everywhere, byLayer := registersOf(pairs)
+	v.compare("total", &want.Total, &got.Total, most, everywhere)
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
 	}
 	v.outputs(want.Outputs, got.Outputs)
-	v.layers(want.Layers, got.Layers, most)
+	v.layers(want.Layers, got.Layers, most, byLayer)
 	for _, p := range pairs {
 		switch {
 		case p.got == nil:
@@ -130,6 +131,49 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 		}
 	}
 	return v
+}
+
+// mostRegisters is how many registers explain a whole.
+const mostRegisters = 5
+
+// registersOf are the register changes of a whole, those of most descriptors first, and of
+// each layer.
+func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string) {
+	type change struct {
+		text string
+		n    int
+	}
+	var list []change
+	at := map[string]int{}
+	byLayer = map[string][]string{}
+	for _, p := range pairs {
+		if p.want == nil || p.got == nil {
+			continue
+		}
+		for _, text := range RegisterChanges(p.want.Registers, p.got.Registers) {
+			k, ok := at[text]
+			if !ok {
+				k = len(list)
+				at[text], list = k, append(list, change{text, 0})
+			}
+			list[k].n++
+			if l := p.got.Layer; l != "" && !slices.Contains(byLayer[l], text) {
+				byLayer[l] = append(byLayer[l], text)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(b.n, a.n) })
+	for i, c := range list {
+		if i == mostRegisters {
+			everywhere = append(everywhere, fmt.Sprintf("and %d more register changes", len(list)-i))
+			break
+		}
+		if len(pairs) > 1 {
+			c.text += fmt.Sprintf(" in %d of %d descriptors", c.n, len(pairs))
+		}
+		everywhere = append(everywhere, c.text)
+	}
+	return everywhere, byLayer
 }
 
 func (v *Verdict) gone(where, what string) {
@@ -327,7 +371,7 @@ func (v *Verdict) outputs(want, got []OutputDocument) {
 	}
 }
 
-func (v *Verdict) layers(want, got []BaselineLayer, most float64) {
+func (v *Verdict) layers(want, got []BaselineLayer, most float64, registers map[string][]string) {
 	named := map[string]*BaselineLayer{}
 	for i := range got {
 		named[got[i].Name] = &got[i]
@@ -335,7 +379,7 @@ func (v *Verdict) layers(want, got []BaselineLayer, most float64) {
 	for i := range want {
 		w := &want[i]
 		if g := named[w.Name]; g != nil {
-			v.compare("layer "+w.Name, &w.Cost, &g.Cost, most, nil)
+			v.compare("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
 			delete(named, w.Name)
 		} else {
 			v.gone("layer "+w.Name, "gone")
