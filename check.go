@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anesim/hw"
-	"anesim/hw/regs"
 )
 
 // A Difference is a measure that is not what the baseline has.
@@ -133,49 +131,6 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 	return v
 }
 
-// mostRegisters is how many registers explain a whole.
-const mostRegisters = 5
-
-// registersOf are the register changes of a whole, those of most descriptors first, and of
-// each layer.
-func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string) {
-	type change struct {
-		text string
-		n    int
-	}
-	var list []change
-	at := map[string]int{}
-	byLayer = map[string][]string{}
-	for _, p := range pairs {
-		if p.want == nil || p.got == nil {
-			continue
-		}
-		for _, text := range RegisterChanges(p.want.Registers, p.got.Registers) {
-			k, ok := at[text]
-			if !ok {
-				k = len(list)
-				at[text], list = k, append(list, change{text, 0})
-			}
-			list[k].n++
-			if l := p.got.Layer; l != "" && !slices.Contains(byLayer[l], text) {
-				byLayer[l] = append(byLayer[l], text)
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(b.n, a.n) })
-	for i, c := range list {
-		if i == mostRegisters {
-			everywhere = append(everywhere, fmt.Sprintf("and %d more register changes", len(list)-i))
-			break
-		}
-		if len(pairs) > 1 {
-			c.text += fmt.Sprintf(" in %d of %d descriptors", c.n, len(pairs))
-		}
-		everywhere = append(everywhere, c.text)
-	}
-	return everywhere, byLayer
-}
-
 func (v *Verdict) gone(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
@@ -274,81 +229,6 @@ func counterChanges(want, got *Counters, most float64, missed map[string]bool) s
 	return "counters: " + strings.Join(list, ", ")
 }
 
-// RegisterChanges lists the fields that differ between two descriptors' registers, as
-// [BaselineDescriptor] has them: "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an
-// array of registers share a line.
-func RegisterChanges(want, got string) []string {
-	if want == got {
-		return nil
-	}
-	a, b := registers(want), registers(got)
-	var list fieldChanges
-	for r := range regs.Registers() {
-		x, y := a[r.Block+"."+r.Name], b[r.Block+"."+r.Name]
-		rest := x ^ y
-		if rest == 0 {
-			continue
-		}
-		for _, f := range r.Fields {
-			if f.Of(x) != f.Of(y) {
-				list.add(&r, "."+f.Name, f.Of(x), f.Of(y))
-				rest = f.With(rest, 0)
-			}
-		}
-		if rest != 0 {
-			list.add(&r, "", x, y)
-		}
-	}
-	return list.text()
-}
-
-// fieldChanges are changed fields, those of neighbours in an array joined.
-type fieldChanges []fieldChange
-
-type fieldChange struct {
-	array, field string // of one register, array is its name
-	first, last  int    // indices in the array, -1 for none
-	from, to     uint32
-	alike        bool // all go from the one value to the other
-}
-
-func (c *fieldChanges) add(r *regs.Register, field string, from, to uint32) {
-	name, index := r.Block+"."+r.Name, -1
-	if base, number, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
-		if n, err := strconv.Atoi(number); err == nil {
-			name, index = base, n
-		}
-	}
-	for i := range *c {
-		x := &(*c)[i]
-		if index >= 0 && x.array == name && x.field == field && x.last == index-1 {
-			x.last, x.alike = index, x.alike && x.from == from && x.to == to
-			return
-		}
-	}
-	*c = append(*c, fieldChange{name, field, index, index, from, to, true})
-}
-
-func (c fieldChanges) text() []string {
-	var list []string
-	for _, x := range c {
-		name := x.array
-		switch {
-		case x.first < 0:
-		case x.first == x.last:
-			name = fmt.Sprintf("%s[%d]", name, x.first)
-		default:
-			name = fmt.Sprintf("%s[%d-%d]", name, x.first, x.last)
-		}
-		if x.alike {
-			list = append(list, fmt.Sprintf("%s%s %#x -> %#x", name, x.field, x.from, x.to))
-		} else {
-			list = append(list, fmt.Sprintf("%s%s differ", name, x.field))
-		}
-	}
-	return list
-}
-
 func (v *Verdict) outputs(want, got []OutputDocument) {
 	if len(want) == 0 || len(got) == 0 {
 		return // one of the two computed no values
@@ -390,95 +270,4 @@ func (v *Verdict) layers(want, got []BaselineLayer, most float64, registers map[
 			v.gone("layer "+got[i].Name, "new")
 		}
 	}
-}
-
-// A pair is two descriptors that stand for each other; one of them is nil where there is
-// no such.
-type pair struct {
-	want, got     *BaselineDescriptor
-	wantAt, gotAt int
-}
-
-// maxAligned bounds what is aligned by content: longer chains are paired by place.
-const maxAligned = 4096
-
-// align pairs descriptors by what they do: equal registers first, then the same operation
-// between two such pairs, in order.
-func align(want, got []BaselineDescriptor) []pair {
-	head := 0
-	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
-		head++
-	}
-	tail := 0
-	for tail < len(want)-head && tail < len(got)-head && want[len(want)-1-tail].Registers == got[len(got)-1-tail].Registers {
-		tail++
-	}
-	var list []pair
-	for i := range head {
-		list = append(list, pair{&want[i], &got[i], i, i})
-	}
-	list = append(list, between(want, got, head, tail)...)
-	for i := tail; i > 0; i-- {
-		a, b := len(want)-i, len(got)-i
-		list = append(list, pair{&want[a], &got[b], a, b})
-	}
-	return list
-}
-
-// between aligns what lies between the ends that are the same: the most descriptors of one
-// operation in order, equal registers before others.
-func between(want, got []BaselineDescriptor, head, tail int) []pair {
-	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
-	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {
-		var list []pair
-		for i := range max(len(a), len(b)) {
-			p := pair{wantAt: head + i, gotAt: head + i}
-			if i < len(a) {
-				p.want = &a[i]
-			}
-			if i < len(b) {
-				p.got = &b[i]
-			}
-			list = append(list, p)
-		}
-		return list
-	}
-	// best[i][j] is the score of a[i:] with b[j:].
-	best := make([][]int32, len(a)+1)
-	for i := range best {
-		best[i] = make([]int32, len(b)+1)
-	}
-	score := func(i, j int) int32 {
-		switch {
-		case a[i].Registers == b[j].Registers:
-			return 4
-		case a[i].Op == b[j].Op:
-			return 1
-		}
-		return 0
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			best[i][j] = max(best[i+1][j], best[i][j+1])
-			if s := score(i, j); s > 0 {
-				best[i][j] = max(best[i][j], s+best[i+1][j+1])
-			}
-		}
-	}
-	var list []pair
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && score(i, j) > 0 && best[i][j] == score(i, j)+best[i+1][j+1]:
-			list = append(list, pair{&a[i], &b[j], head + i, head + j})
-			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || best[i][j] == best[i+1][j]):
-			list = append(list, pair{want: &a[i], wantAt: head + i})
-			i++
-		default:
-			list = append(list, pair{got: &b[j], gotAt: head + j})
-			j++
-		}
-	}
-	return list
 }
