@@ -29,9 +29,8 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 
 // Main runs the command line and returns its exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
-	root := Root(args...)
+	root := Root(stdout, args...)
 	root.SetArgs(args)
-	root.SetOut(stdout)
 	root.SetErr(stderr)
 	// The command library drops what writing help fails with.
 	help, full := root.HelpFunc(), new(watchedWriter)
@@ -55,9 +54,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// Root is the command with all commands below it. Some are made for the arguments that it is
-// to run with.
-func Root(args ...string) *cobra.Command {
+// Root is the command with all commands below it, which write to stdout. Some are made for
+// the arguments that it is to run with.
+func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
@@ -101,6 +100,7 @@ wait for, the bytes moved and the energy.`,
 		enumCommand(),
 		accuracyCommand(),
 	)
+	root.SetOut(stdout) // which the completion command takes as it is made
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
