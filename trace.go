@@ -82,7 +82,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *Result]) e
 		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
 	}
 	for name, r := range results {
-		t.result, t.line.Waiting, t.flows = r, r.Options.Chip.Waiting, r.flows()
+		t.result, t.line.Waiting, t.flows = r, r.Options.waiting(), r.flows()
 		if name != "" {
 			t.begin(trackPoints, whole(t.line.end), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
 		}

@@ -17,7 +17,7 @@ import (
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
 //	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md"}
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md", "sharing.md"}
 
 // The page on CSV has every column that is written, in order, and no other.
 func TestCSVPage(t *testing.T) {
@@ -221,6 +221,12 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 			t.Fatal(err)
 		}
 		return "", 0
+	case "cat":
+		b, err := os.ReadFile(filepath.Join(s.dir, words[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b), 0
 	case "grep":
 		var b strings.Builder
 		for l := range strings.Lines(in) {
