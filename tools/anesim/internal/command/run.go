@@ -30,6 +30,9 @@ FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
 
+Of more than 65,536 descriptors that are only timed, the table and --json list the first
+4,096; the rest are in every total. --csv and the profiles have all of them.
+
 ` + idleHelp + `
 
 With --json, "power" lists the engine's power from start to end of the wall time, in
@@ -52,6 +55,7 @@ many JSON documents, one after the other.
 			if err != nil {
 				return err
 			}
+			o.Brief = !f.csv && f.html == "" && f.pprof == "" && f.trace == "" && f.record == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
