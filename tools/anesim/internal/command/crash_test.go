@@ -112,7 +112,7 @@ func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
-	tries := 24
+	tries := 12
 	if testing.Short() {
 		tries = 4
 	}

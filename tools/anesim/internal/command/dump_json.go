@@ -1,9 +1,9 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"anesim"
 	"anesim/hw/regs"
@@ -20,27 +20,46 @@ type orderedMember struct {
 
 func (o *orderedObject) add(name string, value any) { *o = append(*o, orderedMember{name, value}) }
 
-func (o orderedObject) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+func (o orderedObject) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
+
+// appendJSON appends the object. Numbers, objects and registers are most of a dump: they are
+// written here, where each level through the library would read all below it again.
+func (o orderedObject) appendJSON(b []byte) ([]byte, error) {
+	b = append(b, '{')
 	for i, m := range o {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
 		name, err := json.Marshal(m.name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(m.value)
+		b = append(append(b, name...), ':')
+		switch v := m.value.(type) {
+		case uint32:
+			b = strconv.AppendUint(b, uint64(v), 10)
+		case orderedObject:
+			b, err = v.appendJSON(b)
+		case jsonRegister:
+			b, err = v.appendJSON(b)
+		default:
+			var value []byte
+			value, err = json.Marshal(v)
+			b = append(b, value...)
+		}
 		if err != nil {
 			return nil, err
 		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
+}
+
+func (r jsonRegister) appendJSON(b []byte) ([]byte, error) {
+	o := orderedObject{{"value", r.Value}, {"fields", r.Fields}}
+	if r.Unknown != 0 {
+		o.add("unknown", r.Unknown)
+	}
+	return o.appendJSON(b)
 }
 
 type jsonDump struct {
@@ -123,6 +142,7 @@ func (d *dumper) writeJSON() error {
 		Relocations: make([]jsonRelocation, 0, len(d.p.Relocations)),
 		Symbols:     make([]jsonSymbol, 0, len(d.p.Symbols)),
 	}
+	descriptors := func(func(any, error) bool) {}
 	for i := range d.p.Ports {
 		p := &d.p.Ports[i]
 		out.Ports = append(out.Ports, jsonPort{p.Name, p.Direction.String(), p.Shape, p.Strides, p.Address, p.Bytes})
@@ -130,11 +150,21 @@ func (d *dumper) writeJSON() error {
 	if d.p.Form == loader.FormRegisters {
 		out.V10 = d.jsonV10()
 	} else if d.p.Subtype == loader.SubtypeM1 {
-		for desc, err := range d.p.Descriptors() {
+		for _, err := range d.p.Descriptors() {
 			if err != nil {
-				return err
+				return err // before anything is written
 			}
-			out.Descriptors = append(out.Descriptors, d.jsonDescriptor(desc))
+		}
+		descriptors = func(yield func(any, error) bool) {
+			for desc, err := range d.p.Descriptors() {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if !yield(d.jsonDescriptor(desc), nil) {
+					return
+				}
+			}
 		}
 	}
 	for i := range d.p.Relocations {
@@ -143,9 +173,7 @@ func (d *dumper) writeJSON() error {
 	for _, s := range d.p.Symbols {
 		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
 	}
-	e := json.NewEncoder(d.w)
-	e.SetIndent("", " ")
-	return e.Encode(&out)
+	return anesim.WriteDocument(d.w, &out, anesim.DocumentList{Key: "descriptors", Elements: descriptors})
 }
 
 func (d *dumper) jsonDescriptor(desc *regs.Descriptor) jsonDumpDescriptor {
