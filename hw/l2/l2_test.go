@@ -144,10 +144,7 @@ func TestReadConflicts(t *testing.T) {
 func TestViewsOfATile(t *testing.T) {
 	s := regs.Shape{Groups: 2, Channels: 2, Depth: 2, Height: 2, Width: 4}
 	l := regs.Tile{Base: 0x20, Row: 8, Channel: 0x10, Depth: 0x40, Group: 0x100}
-	p := New(0x1000)
-	if err := p.Reserve(l.Span(s)); err != nil {
-		t.Fatal(err)
-	}
+	p := New(int(l.Span(s))) // a tile that fills the scratchpad
 	a, err := p.View(l, s, 1, 1)
 	if err != nil {
 		t.Fatal(err)
