@@ -12,6 +12,7 @@ import (
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -58,6 +59,14 @@ type Cost struct {
 	MACs       uint64            `json:"macs"`
 	ExeCycles  uint64            `json:"exe_cycles"` // the vendor's estimate by its rule, microseconds
 	Causes     CyclesDocument    `json:"causes"`
+
+	// What the time's interval is, and what energy and bytes are made of. Baselines from
+	// before have none of it.
+	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
+	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
+	EnergyOf   *EnergyDocument   `json:"energy_parts_nj,omitempty"`
+	DMA        *DMADocument      `json:"dma,omitempty"`
+	Counters   *Counters         `json:"counters,omitempty"`
 }
 
 // measures yields what a cost is compared by.
@@ -78,6 +87,38 @@ func (c *Cost) measures() [7]struct {
 	}
 }
 
+// A term is a part of a measure, in its unit.
+type term struct {
+	of   string // cycles, energy or bytes
+	name string
+	unit string
+	v    float64
+}
+
+// terms are what cycles, energy and bytes are made of, as far as the cost has them.
+func (c *Cost) terms() (list []term) {
+	for name, n := range c.Causes.All() {
+		list = append(list, term{"cycles", strings.ReplaceAll(name, "_", " "), "", float64(n)})
+	}
+	if e := c.EnergyOf; e != nil {
+		for _, x := range [...]struct {
+			name string
+			v    clock.Nanojoules
+		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"powered engines", e.Active}} {
+			list = append(list, term{"energy", x.name, "nJ", float64(x.v)})
+		}
+	}
+	if d := c.DMA; d != nil {
+		for _, x := range [...]struct {
+			name string
+			v    uint64
+		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"coefficients", d.Kernel}, {"result", d.Destination}} {
+			list = append(list, term{"bytes", x.name, "B", float64(x.v)})
+		}
+	}
+	return list
+}
+
 func costOf(r *hw.Report) Cost {
 	a := r.Accounting()
 	c := Cost{
@@ -85,9 +126,29 @@ func costOf(r *hw.Report) Cost {
 		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: cycles(&a),
 	}
 	for i := range r.Descriptors {
-		c.ExeCycles += uint64(r.Descriptors[i].Exe.Model)
+		d := &r.Descriptors[i]
+		c.ExeCycles += uint64(d.Exe.Model)
+		c.made(d.Parts, &d.DMA, &d.Counters)
 	}
+	if c.EnergyOf != nil {
+		c.EnergyOf.Dispatch = r.Dispatch
+	}
+	c.TimeLowNs, c.TimeHighNs = r.Interval()
 	return c
+}
+
+// made adds what a descriptor's energy and bytes are made of, and its counters.
+func (c *Cost) made(e hw.EnergyParts, t *dma.Traffic, n *hw.Counters) {
+	if c.EnergyOf == nil {
+		c.EnergyOf, c.DMA, c.Counters = new(EnergyDocument), new(DMADocument), new(Counters)
+	}
+	of := c.EnergyOf
+	of.MAC, of.Table, of.L2, of.DRAM, of.Active = of.MAC+e.MAC, of.Table+e.Table, of.L2+e.L2, of.DRAM+e.DRAM, of.Active+e.Active
+	b := c.DMA
+	*b = DMADocument{b.Source1 + t.Source1, b.Source2 + t.Source2, b.Kernel + t.Kernel, b.Destination + t.Destination, b.Total + t.Total()}
+	for i := range n {
+		c.Counters[i] += n[i]
+	}
 }
 
 // BaselineEntry is what the result's model cost, under a name of the caller's.
@@ -117,13 +178,13 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 			if d.Index >= len(texts) {
 				continue
 			}
-			e.Descriptors = append(e.Descriptors, BaselineDescriptor{
-				Op: d.Op.String(), Registers: texts[d.Index],
-				Cost: Cost{
-					Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
-					MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
-				},
-			})
+			c := Cost{
+				Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
+				MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
+			}
+			c.TimeLowNs, c.TimeHighNs = d.Interval()
+			c.made(d.Parts, &d.DMA, &d.Counters)
+			e.Descriptors = append(e.Descriptors, BaselineDescriptor{d.Op.String(), texts[d.Index], c})
 		}
 	}
 	return e, nil

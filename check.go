@@ -60,6 +60,10 @@ type Verdict struct {
 	// ProgramChanged says that registers differ.
 	ProgramChanged bool
 	Differences    []Difference // those beyond what is allowed
+	// Low and High are the interval of the total time in shares of it, and Within says that
+	// the times differ by less.
+	Low, High float64
+	Within    bool
 }
 
 // Passed reports whether nothing is beyond what is allowed.
@@ -72,8 +76,10 @@ func (v *Verdict) Cause() string {
 		return "the baseline does not have it"
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did the model: constants or version are not the baseline's"
+	case v.ProgramChanged && v.Within:
+		return fmt.Sprintf("the program changed; its time differs by less than the model's interval (%+.0f %+.0f %%), but both times are the same model's, so the difference is the program's", 100*v.Low, 100*v.High)
 	case v.ProgramChanged:
-		return "the program changed; the model is the baseline's, so a difference within the model's interval is one of the program all the same"
+		return "the program changed; the model did not"
 	case v.ModelChanged:
 		return "the model changed, the program did not: constants or version are not the baseline's"
 	case len(v.Differences) > 0:
@@ -105,6 +111,10 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 		}
 	}
 	v.compare("total", &want.Total, &got.Total, most, nil)
+	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
+		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
+		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
+	}
 	v.outputs(want.Outputs, got.Outputs)
 	v.layers(want.Layers, got.Layers, most)
 	for _, p := range pairs {
@@ -128,39 +138,82 @@ func (v *Verdict) gone(where, what string) {
 // compare adds the measures of a place that differ too much.
 func (v *Verdict) compare(where string, want, got *Cost, most float64, registers []string) {
 	a, b := want.measures(), got.measures()
+	var terms []string
 	for i := range a {
 		d := Difference{Where: where, What: a[i].name, Unit: a[i].unit, Want: a[i].v, Got: b[i].v}
 		if math.Abs(d.Relative()) <= most {
 			continue
 		}
+		if terms == nil {
+			terms = termChanges(want, got)
+		}
 		d.Why = append(d.Why, registers...)
-		d.Why = append(d.Why, causeChanges(&want.Causes, &got.Causes)...)
+		d.Why = append(d.Why, terms...)
 		v.Differences = append(v.Differences, d)
+	}
+	if text := counterChanges(want.Counters, got.Counters, most); text != "" {
+		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms)})
 	}
 }
 
-// causeChanges are the causes whose cycles differ, those that differ most first.
-func causeChanges(want, got *CyclesDocument) []string {
+// termChanges are the terms that differ, cycles before energy before bytes, and of each
+// those that differ most first.
+func termChanges(want, got *Cost) []string {
 	type change struct {
-		name string
-		by   int64
+		term
+		by float64
+	}
+	before := map[[2]string]float64{}
+	has := map[string]bool{} // what the baseline knows the terms of
+	for _, t := range want.terms() {
+		before[[2]string{t.of, t.name}], has[t.of] = t.v, true
 	}
 	var list []change
+	for _, t := range got.terms() {
+		if by := t.v - before[[2]string{t.of, t.name}]; by != 0 && has[t.of] {
+			list = append(list, change{t, by})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b change) int {
+		if a.of != b.of {
+			return 0 // they stand in order
+		}
+		return cmp.Compare(math.Abs(b.by), math.Abs(a.by))
+	})
+	var text []string
+	for _, c := range list {
+		switch c.of {
+		case "cycles":
+			text = append(text, fmt.Sprintf("%s %+.0f cycles", c.name, c.by))
+		case "energy":
+			text = append(text, fmt.Sprintf("energy of %s %+.6g nJ", c.name, c.by))
+		default:
+			text = append(text, fmt.Sprintf("%s %+.0f bytes", c.name, c.by))
+		}
+	}
+	return text
+}
+
+// counterChanges are the counters that differ too much, in one line.
+func counterChanges(want, got *Counters, most float64) string {
+	if want == nil || got == nil {
+		return ""
+	}
 	before := map[string]uint64{}
 	for name, n := range want.All() {
 		before[name] = n
 	}
+	var list []string
 	for name, n := range got.All() {
-		if by := int64(n) - int64(before[name]); by != 0 {
-			list = append(list, change{name, by})
+		d := Difference{Want: float64(before[name]), Got: float64(n)}
+		if math.Abs(d.Relative()) > most {
+			list = append(list, fmt.Sprintf("%s %d -> %d", name, before[name], n))
 		}
 	}
-	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(max(b.by, -b.by), max(a.by, -a.by)) })
-	var text []string
-	for _, c := range list {
-		text = append(text, fmt.Sprintf("%s %+d cycles", strings.ReplaceAll(c.name, "_", " "), c.by))
+	if len(list) == 0 {
+		return ""
 	}
-	return text
+	return "counters: " + strings.Join(list, ", ")
 }
 
 // RegisterChanges lists the fields that differ between two descriptors' registers, as

@@ -121,7 +121,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 	line, a := r.Timeline(), r.Causes()
 	d := &NetworkDocument{
 		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: r.coverageDocument(),
-		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
+		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
 		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
 		L2: []OccupancyDocument{}, Spilled: []SpillDocument{},

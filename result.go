@@ -281,7 +281,7 @@ func (r *Result) counted(p *ProgramResult, d *Dispatch) Dispatch {
 
 // Timeline lays the run out on the wall clock.
 func (r *Result) Timeline() *Timeline {
-	l := &Timeline{Waiting: r.Options.Chip.Waiting}
+	l := &Timeline{Waiting: r.Options.waiting()}
 	for d, p := range r.dispatches() {
 		if r.Model.kind == KindNetwork {
 			l.Label = func(d *hw.DescriptorReport) string {

@@ -215,7 +215,7 @@ func TestTraceSumsToTheReport(t *testing.T) {
 			t.Errorf("%d values of power for %d descriptors", n, len(r.Descriptors))
 		}
 		for track, want := range map[string]float64{
-			"descriptors": float64(r.Time), "layers": float64(r.Time), "host": float64(res.Host()), "power rails": float64(res.Wall()),
+			"descriptors": float64(r.Time), "layers": float64(r.Time), "host": float64(res.Host()), "power domains": float64(res.Wall()),
 		} {
 			if got := float64(ns[track]); math.Abs(got-want) > float64(count[track]) {
 				t.Errorf("track %s: %.0f ns, the report has %.3f", track, got, want)
@@ -303,4 +303,109 @@ func TestTraceFieldsArePerfettos(t *testing.T) {
 		}
 	}
 	check("Trace", trace(t, runModel(t, readNetwork(t, profiledNetwork), anesim.Options{})))
+	var b bytes.Buffer
+	if err := runLoad(t).WriteTrace(&b); err != nil {
+		t.Fatal(err)
+	}
+	check("Trace", b.Bytes())
+}
+
+const tracedLoad = `
+duration: 20ms
+clients:
+  - {name: fast, layer: conv cin=64 h=56 w=56 cout=64 k=3 pad=same, priority: 1, arrival: poisson, rate: 3000}
+  - {name: slow, layer: matmul m=128 k=768 n=768 rhs=runtime, priority: 5, threads: 3}
+`
+
+func runLoad(t *testing.T) *anesim.Load {
+	t.Helper()
+	script, err := anesim.ReadLoadScript([]byte(tracedLoad))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := script.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// A load's trace has each call and each run once: the engine's slices sum to the time that it
+// is busy, the calls' to their latencies, and no queue ends with a call in it.
+func TestTraceOfALoad(t *testing.T) {
+	l := runLoad(t)
+	var b bytes.Buffer
+	if err := l.WriteTrace(&b); err != nil {
+		t.Fatal(err)
+	}
+	slices, counters := readTrace(t, b.Bytes())
+	d := l.Document()
+	var busy, runs, calls, latency uint64
+	for _, s := range slices {
+		switch {
+		case s.track == "engine":
+			busy, runs = busy+s.to-s.from, runs+1
+		case s.depth == 0:
+			calls, latency = calls+1, latency+s.to-s.from
+		}
+	}
+	want, n := 0.0, uint64(0)
+	for i := range d.Clients {
+		want += float64(d.Clients[i].MeanNs) * float64(d.Clients[i].Calls)
+		n += uint64(d.Clients[i].Calls)
+	}
+	if calls != n || runs != d.Runs {
+		t.Errorf("%d calls and %d runs, the report has %d and %d", calls, runs, n, d.Runs)
+	}
+	if math.Abs(float64(busy)-float64(d.BusyNs)) > float64(runs) || math.Abs(float64(latency)-want) > float64(calls) {
+		t.Errorf("busy for %d ns, the report has %.1f; latencies %d ns, the report has %.1f", busy, d.BusyNs, latency, want)
+	}
+	for _, name := range []string{"calls in queue 1", "calls in queue 5", "calls at the gate"} {
+		if list := counters[name]; len(list) == 0 || list[len(list)-1] != 0 {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+	if n := len(counters["power"]); n != len(d.Timeline) {
+		t.Errorf("%d values of power of %d intervals", n, len(d.Timeline))
+	}
+}
+
+// Several results stand one behind the other, each with its name.
+func TestTracesOfSeveral(t *testing.T) {
+	results := map[string]*anesim.Result{}
+	names := []string{"small", "large"}
+	for i, name := range names {
+		m, err := anesim.Layer("conv", "cin=16", "cout=16", "k=3", "h="+strconv.Itoa(8<<i), "w=8")
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[name] = runModel(t, m, anesim.Options{})
+	}
+	var b bytes.Buffer
+	if err := anesim.WriteTraces(&b, "two", func(yield func(string, *anesim.Result) bool) {
+		_ = yield(names[0], results[names[0]]) && yield(names[1], results[names[1]])
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices, counters := readTrace(t, b.Bytes())
+	found, end := 0, uint64(0)
+	for _, s := range slices {
+		if s.track != "points" {
+			continue
+		}
+		r := results[s.name].Report
+		if s.name != names[found] || s.args["cycles"] != uint64(r.Cycles) || s.from < end || math.Abs(float64(s.to-s.from)-float64(r.Time)) > 1 {
+			t.Errorf("point %d is %+v, its report has %d cycles and %v", found, s, r.Cycles, r.Time)
+		}
+		end = s.to
+		found++
+	}
+	if found != len(names) {
+		t.Errorf("%d points", found)
+	}
+	for _, name := range []string{"L2 fill", "kernel memory fill"} {
+		if list := counters[name]; len(list) < 3 || list[0] <= 0 || list[len(list)-1] != 0 {
+			t.Errorf("%s is %v", name, list)
+		}
+	}
 }

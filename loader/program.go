@@ -38,8 +38,9 @@ type Program struct {
 	Types       []ElementType // element-type catalogue, from Symbols
 	Shapes      []Shape       // of tensors, from Symbols
 	Relocations []Relocation
-	Procedures  []string // of the container
-	Procedure   string   // the one that was read
+	LiveAxes    []LiveAxis // of Ports
+	Procedures  []string   // of the container
+	Procedure   string     // the one that was read
 	Banner      Banner
 
 	Registers *regs.V10 // of FormRegisters, nil otherwise
@@ -142,6 +143,18 @@ func (d Direction) String() string {
 		return "output"
 	}
 	return "input"
+}
+
+// A LiveAxis is a size or a stride of a port that follows a run-time parameter: Scale times
+// its value and Plus.
+type LiveAxis struct {
+	Port      string
+	Direction Direction
+	Axis      int  // of Shape or Strides
+	Stride    bool // of Strides
+	Name      string
+	Scale     int64
+	Plus      int64
 }
 
 // A Port is a tensor the program takes or gives.

@@ -15,7 +15,7 @@ import (
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
 //	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md"}
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "sharing.md"}
 
 // A shell runs the commands of a page in a directory.
 type shell struct{ dir string }
@@ -178,6 +178,12 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 			t.Fatal(err)
 		}
 		return "", 0
+	case "cat":
+		b, err := os.ReadFile(filepath.Join(s.dir, words[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b), 0
 	case "grep":
 		var b strings.Builder
 		for l := range strings.Lines(in) {

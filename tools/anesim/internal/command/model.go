@@ -167,7 +167,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if f.html != "" {
-		if err := f.writeNetworkPage(res, doc); err != nil {
+		if err := f.writeNetworkPage(ctx, res, doc); err != nil {
 			return err
 		}
 	}

@@ -29,6 +29,36 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 
 // Main runs the command line and returns its exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
+	root := Root(args...)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	addCompletion(root, args)
+	// The command library drops what writing help fails with.
+	help, full := root.HelpFunc(), new(watchedWriter)
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		full.w = c.OutOrStdout()
+		c.SetOut(full)
+		help(c, args)
+	})
+	err := root.Execute()
+	if err == nil {
+		err = full.err
+	}
+	if err == nil {
+		return exitDone
+	}
+	printError(stderr, err)
+	var u *usageError
+	if errors.As(err, &u) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// Root is the command with all commands below it. Some are made for the arguments that it is
+// to run with.
+func Root(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
@@ -51,9 +81,6 @@ wait for, the bytes moved and the energy.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{flagError(c, err)} })
 	root.AddCommand(
 		runCommand(),
@@ -76,39 +103,37 @@ wait for, the bytes moved and the energy.`,
 		accuracyCommand(),
 	)
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(args...)
+	addCompletion(root, args)
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
 			c.Short, c.Long = "Help about a command", "Help prints what a command does, its flags and examples."
 			c.Example = "  anesim help run"
 			c.RunE, c.Run = helpOn, nil
 		}
-		if c.Name() == "completion" {
-			c.Hidden = false
-			c.Short = "Write a shell's completion script"
-			c.Example = "  source <(anesim completion bash)"
+	}
+	return root
+}
+
+// addCompletion adds the command that writes completion scripts, instead of one that is
+// there: it writes to what the root's output is when it is made.
+func addCompletion(root *cobra.Command, args []string) {
+	named := func() *cobra.Command {
+		for _, c := range root.Commands() {
+			if c.Name() == "completion" {
+				return c
+			}
 		}
+		return nil
 	}
-	// The command library drops what writing help fails with.
-	help, full := root.HelpFunc(), new(watchedWriter)
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		full.w = c.OutOrStdout()
-		c.SetOut(full)
-		help(c, args)
-	})
-	err := root.Execute()
-	if err == nil {
-		err = full.err
+	if c := named(); c != nil {
+		root.RemoveCommand(c)
 	}
-	if err == nil {
-		return exitDone
+	root.InitDefaultCompletionCmd(args...)
+	if c := named(); c != nil {
+		c.Hidden = false
+		c.Short = "Write a shell's completion script"
+		c.Example = "  source <(anesim completion bash)"
 	}
-	printError(stderr, err)
-	var u *usageError
-	if errors.As(err, &u) {
-		return exitUsage
-	}
-	return exitFailed
 }
 
 // A watchedWriter remembers the first error of a writer.

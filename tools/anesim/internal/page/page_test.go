@@ -128,7 +128,7 @@ func TestSelfContained(t *testing.T) {
 	if pageOf(t, r, Options{}) != page {
 		t.Error("a report is two pages")
 	}
-	for _, id := range []string{"causes", "roofline", "timeline", "energy"} {
+	for _, id := range []string{"causes", "roofline", "timeline", "energy", "bottlenecks", "table-section"} {
 		if !strings.Contains(page, `<section id="`+id+`">`) {
 			t.Errorf("the page has no picture %s", id)
 		}
@@ -140,12 +140,12 @@ func TestTextIsEscaped(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	const name = `</script><img src=x onerror=alert(1)>`
 	doc.Program, doc.Descriptors[0].Op = name, name
-	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []string{name}}})
+	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
 	if strings.Contains(page, "<img") {
 		t.Error("text of the program is an element of the page")
 	}
-	if n := strings.Count(page, "</script>"); n != 3 {
-		t.Errorf("%d scripts end, not 3", n)
+	if n := strings.Count(page, "</script>"); n != 4 {
+		t.Errorf("%d scripts end, not 4", n)
 	}
 	var document anesim.RunDocument
 	embedded(t, page, "document", &document)
@@ -175,7 +175,7 @@ func TestLongChain(t *testing.T) {
 		t.Errorf("%d rectangles", n)
 	}
 	sum := clock.Nanojoules(0)
-	for _, s := range averaged(doc.Power, 0, at) {
+	for _, s := range averaged(doc.Power, 0, at, 480) {
 		sum += s.EnergyNJ
 	}
 	if math.Abs(float64(sum/energy)-1) > 1e-9 {

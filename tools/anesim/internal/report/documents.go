@@ -25,8 +25,8 @@ func OfRun(d *anesim.RunDocument) *Report {
 		})
 	}
 	r.Facts = append(r.Facts, Fact{
-		Label: "Coverage", Text: fmt.Sprintf("%d of %d descriptors timed", len(d.Descriptors), len(d.Descriptors)),
-		Name: "descriptors", Value: float64(len(d.Descriptors)), Note: fmt.Sprintf("values computed by %d", computed),
+		Label: "Coverage", Text: fmt.Sprintf("%d of %d", len(d.Descriptors), len(d.Descriptors)),
+		Name: "descriptors", Value: float64(len(d.Descriptors)), Note: fmt.Sprintf("descriptors timed; values of %d computed", computed),
 	})
 	r.descriptorTable(d.Descriptors, d.Total.Cycles)
 	return r
@@ -52,8 +52,8 @@ func OfNetwork(d *anesim.NetworkDocument) *Report {
 		})
 	}
 	r.Facts = append(r.Facts, Fact{
-		Label: "Coverage", Text: fmt.Sprintf("%d of %d layers modelled", modelled, len(d.Layers)),
-		Name: "layers", Value: float64(len(d.Layers)), Note: fmt.Sprintf("%d in no total", len(d.NotModelled)),
+		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
+		Name: "layers", Value: float64(len(d.Layers)), Note: "layers modelled; the others are in no total",
 	})
 	r.layerTable(d.Layers, d.Total.Cycles)
 	return r
@@ -92,6 +92,7 @@ func OfLoad(d *anesim.LoadDocument) *Report {
 	for i := range d.Timeline {
 		b := &d.Timeline[i]
 		r.Power = append(r.Power, anesim.SpanDocument{AtNs: b.AtNs, ForNs: b.ForNs, Watts: b.Watts, EnergyNJ: b.EnergyNJ, What: "busy " + share(b.Utilisation, 1)})
+		r.Busy = append(r.Busy, b.Utilisation)
 	}
 	r.Table.Columns = []Column{
 		{"client", "name in the script", false}, {"program", "what it calls", false}, {"priority", "0 is the most urgent", true}, {"arrival", "how its calls come", false},
