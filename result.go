@@ -68,6 +68,8 @@ type ProgramResult struct {
 	Outputs    []Output
 	Synthetic  []string
 	Limits     []evidence.Limit // of its ports; those of descriptors are in the report
+
+	owner []int // of each descriptor, the index in Runs of the layer it is of; -1 for none
 }
 
 // A LayerResult is what a layer's descriptors did.
@@ -112,6 +114,14 @@ func (r *execution) end() *Result {
 // layers gives the layers of the k-th program what their descriptors did.
 func (r *Result) layers(k int) {
 	p := &r.Programs[k]
+	for i, run := range p.Runs {
+		if more := run.First + run.Tasks - len(p.owner); more > 0 {
+			p.owner = append(p.owner, slices.Repeat([]int{-1}, more)...)
+		}
+		for at := range run.Tasks {
+			p.owner[run.First+at] = i
+		}
+	}
 	for i := range p.Runs {
 		l := &r.Layers[p.First+i]
 		l.Program = k + 1
@@ -250,12 +260,10 @@ func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 
 // layer is the layer that a descriptor of a program is of, nil where it is none's.
 func (r *Result) layer(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
-	for i, run := range p.Runs {
-		if d.Index >= run.First && d.Index < run.First+run.Tasks {
-			return &r.Layers[p.First+i]
-		}
+	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
+		return nil
 	}
-	return nil
+	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
 // counted is a dispatch with those of its descriptors that are in the totals: of a
