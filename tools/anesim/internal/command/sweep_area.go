@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/hw"
 )
 
 // An expression is a sum of products of numbers and a chip's constants, as a proxy of its
@@ -70,7 +69,10 @@ func parseProduct(text string) (p product, rest string, err error) {
 			}
 			p.factor = float64(p.factor * v)
 		default:
-			c := hw.M1()
+			c, err := anesim.ChipByName("m1") // constants have the same names on all
+			if err != nil {
+				return p, "", err
+			}
 			if _, ok := constantOf(&c, word); !ok {
 				return p, "", anesim.SetConstant(&c, word, 0) // which says what may have been meant
 			}
@@ -105,7 +107,7 @@ func factorLength(text string) int {
 }
 
 // constantOf is a chip's constant by its name.
-func constantOf(c *hw.Chip, name string) (float64, bool) {
+func constantOf(c *anesim.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value, true
@@ -115,7 +117,7 @@ func constantOf(c *hw.Chip, name string) (float64, bool) {
 }
 
 // value is the expression of a chip's constants.
-func (e *expression) value(c *hw.Chip) float64 {
+func (e *expression) value(c *anesim.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {
 		v := p.factor

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/hw"
 )
 
 // A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
@@ -303,7 +302,7 @@ func (t *pointTimer) row(point int) []string {
 }
 
 // time is the account of a workload, and why it is not that of the whole.
-func (t *pointTimer) time(w *workload, values []string) (r *hw.Report, problem string, err error) {
+func (t *pointTimer) time(w *workload, values []string) (r *anesim.Report, problem string, err error) {
 	m := w.model
 	if m == nil {
 		if m, err = t.layer(values); err != nil {
