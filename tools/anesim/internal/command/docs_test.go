@@ -15,7 +15,7 @@ import (
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
 //	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md"}
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "explore.md", "cluster.md"}
 
 // A shell runs the commands of a page in a directory.
 type shell struct{ dir string }
