@@ -54,16 +54,17 @@ in the last column; so is a network of which a part is not modelled.
 all are timed. A goal is time, energy, power (the mean, with the dispatch's energy), dma,
 area or a chip. key, and less of it is better; of several programs it is their sum. --area
 gives a proxy of the chip's area, a sum of products of its constants, which is a column.
---plot draws the first two goals.
+--plot draws the first two goals. For the best constants within a budget, without a grid,
+see anesim sweep optimise.
 
 --resume FILE writes to FILE and goes on behind the last complete row in it, whatever
-stopped it; --shard 2/8 takes points 2, 10, 18, ... of the grid. Anesim sweep status says
-how far the shards' files are, and anesim sweep merge puts them together again. --parquet
-FILE writes a Parquet file instead of CSV; one of shards is made by merge.`,
+stopped it; --shard 2/8 takes points 2, 10, 18, ... of the grid. The shards' files say how
+far they are (anesim sweep status), and anesim sweep merge puts them together again.
+--parquet FILE writes a Parquet file instead of CSV; one of shards is made by merge.`,
 		Example: `  anesim sweep conv cin=64,128,256 h=14,28 w=14,28 cout=64..512*2 k=1,3 pad=same
   anesim sweep add.hwx --set PE.Cfg.OpMode=0..3
   anesim sweep conv cin=64 h=56 w=56 cout=64 k=3 chip.ReadRate=20e9..60e9+10e9 --pareto time,chip.ReadRate
-  anesim sweep resnet50.yaml 'matmul m=512 k=512 n=512' chip.Engines=8,16,32 chip.MACs=128,256 \\
+  anesim sweep resnet50.yaml 'matmul m=512 k=512 n=512' chip.Engines=8,16,32 chip.MACs=128,256 \
       --area '2 + 0.003*Engines*MACs' --pareto time,energy,area --plot front.svg`,
 		ValidArgsFunction: operationWords,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -89,6 +90,9 @@ FILE writes a Parquet file instead of CSV; one of shards is made by merge.`,
 // maxWorkers bounds the points at a time: more than any machine has processors.
 const maxWorkers = 1 << 12
 
+// maxPagePoints bounds the points of a page, which are all in memory and in the file.
+const maxPagePoints = 1 << 16
+
 func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	s, err := f.sweep(args)
 	if err != nil {
@@ -108,6 +112,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	total, err := s.points()
 	if err != nil {
 		return err
+	}
+	if f.html != "" && total > maxPagePoints {
+		return usage("--html: a page of %d points; it has at most %d", total, maxPagePoints)
 	}
 	if err := s.try(); err != nil {
 		return err
