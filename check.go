@@ -247,7 +247,7 @@ func (v *Verdict) outputs(want, got []OutputDocument) {
 		switch {
 		case at < 0:
 			v.gone("output "+w.Name, "gone")
-		case got[at].Shape != w.Shape:
+		case !slices.Equal(got[at].Shape, w.Shape):
 			v.gone("output "+w.Name, fmt.Sprintf("shape %v, want %v", got[at].Shape, w.Shape))
 		case got[at].CRC32 != w.CRC32:
 			v.gone("output "+w.Name, fmt.Sprintf("checksum %s, want %s", got[at].CRC32, w.CRC32))

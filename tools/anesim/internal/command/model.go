@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -44,8 +45,8 @@ where it fits beside what its layers need, as the vendor's compiler keeps it in 
 matrix products; that convolutions do the same is inferred. --in-memory sends all of them
 to memory and back. Layers that one descriptor does together are listed with the first.
 
-Without --values, time, bytes and energy alone are computed. With --values, a tensor that
-no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
+Without --values, time, bytes and energy alone are computed. With --values, inputs that
+are not given are pseudo-random. --emit writes the program, or programs numbered
 from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 
 ` + idleHelp + `
@@ -53,7 +54,8 @@ The gap stands before the network's first program; its programs follow without o
 
 The first lines say how much of the network the figures are of: nodes, which are the
 operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all.
+results. --strict fails unless that is all. An output that rests on a layer that is not modelled is
+named with that layer, and has no values.
 
 --compute says where each layer would run as the vendor's framework decides it: by the
 cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
@@ -76,8 +78,8 @@ rates are assumed, and --backends replaces them:
 	}
 	s := c.Flags()
 	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
-	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
-	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
+	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; <f4 and <f8 are rounded) or raw .f16; repeatable"
+	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
@@ -102,7 +104,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err := f.placeFlags.check(); err != nil {
 		return err
 	}
-	f.timingOnly = !f.values
+	f.timingOnly, f.rounds = !f.values, true
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -134,14 +136,6 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return inFile(file, err)
 	}
 	bar.end()
-	if f.out != "" {
-		if len(res.Outputs) == 0 {
-			return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", f.out)
-		}
-		if err := writeOutputs(f.out, res); err != nil {
-			return err
-		}
-	}
 	if err := f.writeProfiles(res, file); err != nil {
 		return err
 	}
@@ -176,8 +170,32 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return inFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
 		}
 	}
+	if f.out != "" { // the report stands whatever becomes of the values
+		if err := writeResults(f.out, res, doc); err != nil {
+			return err
+		}
+	}
 	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
 		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, plural(doc.Coverage.Nodes, "node")))
+	}
+	return nil
+}
+
+// writeResults writes a network's outputs, and says which it has not.
+func writeResults(dir string, res *anesim.Result, doc *anesim.NetworkDocument) error {
+	var lost []string
+	for _, x := range doc.Coverage.Lost {
+		lost = append(lost, fmt.Sprintf("%s needs %s, which is not modelled", escaped(x.Output), escaped(x.Layer)))
+	}
+	why := strings.Join(lost, "; ")
+	if len(res.Outputs) == 0 {
+		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(why, "no layer that makes one was computed"))
+	}
+	if err := writeOutputs(dir, res); err != nil {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("--out %s: not all outputs are written: %s", dir, why)
 	}
 	return nil
 }
