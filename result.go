@@ -3,6 +3,7 @@ package anesim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -145,8 +146,17 @@ func (r *execution) results(res *Result) {
 			res.Layers[i].Data = nil
 		}
 	}
+	tensors := maps.Clone(r.tensors)
+	if tensors == nil {
+		tensors = map[string][]float16.Float16{}
+	}
+	for k := range res.Programs {
+		for _, out := range res.Programs[k].Outputs {
+			tensors[out.Port.Name] = out.Data
+		}
+	}
 	for _, out := range n.Given() {
-		data := r.tensors[out.Tensor]
+		data := tensors[out.Tensor]
 		if madeUp[out.Tensor] || data == nil {
 			continue
 		}
