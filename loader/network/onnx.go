@@ -380,11 +380,11 @@ func (n *nodeReader) read() error {
 	return f(n)
 }
 
-// branch reads the nodes of the side that a constant condition takes.
+// branch reads the nodes of the side that a constant condition takes, or of both.
 func (n *nodeReader) branch() error {
 	c := n.constant(0)
 	if c == nil {
-		return errors.New("its condition is computed, not a constant; the host decides")
+		return n.both()
 	}
 	v, err := c.scalar()
 	if err != nil {

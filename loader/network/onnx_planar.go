@@ -30,6 +30,8 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Sign": unaryOp(lower.Sign), "Abs": unaryOp(lower.Abs), "Reciprocal": unaryOp(lower.Inverse), "Softsign": (*nodeReader).softsign, "Sin": unaryOp(lower.Sin), "Cos": unaryOp(lower.Cos),
 		"Relu": unaryOp(lower.ReLU), "Sigmoid": unaryOp(lower.Sigmoid), "Tanh": unaryOp(lower.Tanh), "Exp": unaryOp(lower.Exp),
 		"Sqrt": unaryOp(lower.Sqrt), "Gelu": unaryOp(lower.GELU), "FastGelu": unaryOp(lower.GELU), "Swish": unaryOp(lower.SiLU), "SiLU": unaryOp(lower.SiLU),
+		"Greater": compare(false, false), "Less": compare(true, false), "GreaterOrEqual": compare(true, true), "LessOrEqual": compare(false, true),
+		"Equal": (*nodeReader).equal, "Not": (*nodeReader).not, "And": logic(lower.Mul), "Or": logic(lower.Max), "Xor": logic(lower.Sub),
 		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
 		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
 		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
@@ -256,12 +258,12 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 	return y, nil
 }
 
-// where takes elements of two tensors by a constant condition: sums of products with ones
+// where takes elements of two tensors, by a constant condition as sums of products with ones
 // and zeros.
 func (n *nodeReader) where() error {
 	c := n.constant(0)
 	if c == nil {
-		return errors.New("its condition is computed; the engine has no task that selects")
+		return n.selected()
 	}
 	v, err := c.values()
 	if err != nil {
@@ -316,15 +318,6 @@ func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, er
 		}
 	})
 	return n.numbers(fmt.Sprintf("%s side %d", n.name, side), dims, chosen)
-}
-
-// cast changes nothing between types with a fraction: all are fp16 to the engine.
-func (n *nodeReader) cast() error {
-	from, to := n.elem(0), n.results[0].elem
-	if from != 0 && !from.IsFloat() || to != 0 && !to.IsFloat() {
-		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
-	}
-	return n.view()
 }
 
 // dropout passes its input on, as it does in use.

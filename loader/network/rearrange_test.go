@@ -17,19 +17,25 @@ import (
 // returns both it and the result.
 func computed(t *testing.T, n *Network, scale float32) (in, out []float16.Float16) {
 	t.Helper()
-	programs, reasons := n.Lower(1, nil)
-	if len(programs) != 1 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
-		t.Fatalf("%d programs, %q, %s\n%+v", len(programs), reasons, programs[len(programs)-1].Why, n.Layers)
-	}
 	in = make([]float16.Float16, n.Inputs[0].Shape.Elements())
 	for i := range in {
 		in[i] = float16.Fromfloat32(float32(i+1) * scale)
+	}
+	return in, results(t, n, in)
+}
+
+// results are those of a network of one program on an input.
+func results(t *testing.T, n *Network, in []float16.Float16) []float16.Float16 {
+	t.Helper()
+	programs, reasons := n.Lower(1, nil)
+	if len(programs) != 1 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
+		t.Fatalf("%d programs, %q, %s\n%+v", len(programs), reasons, programs[len(programs)-1].Why, n.Layers)
 	}
 	res, err := anesim.Run(programs[0].Program, anesim.Options{Chip: hw.M1(), Values: true, Inputs: map[string][]float16.Float16{n.Inputs[0].Name: in}})
 	if err != nil || len(res.Outputs) != 1 {
 		t.Fatalf("%v: %+v", err, res)
 	}
-	return in, res.Outputs[0].Data
+	return res.Outputs[0].Data
 }
 
 // Views and transposes between two layers, whatever they are, are one program, and every
