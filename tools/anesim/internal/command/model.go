@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -54,7 +55,8 @@ The gap stands before the network's first program; its programs follow without o
 
 The first lines say how much of the network the figures are of: nodes, which are the
 operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all. An output that rests on a layer that is not modelled is
+results. Then they say how long it takes, where, why, and what of the changes that anesim
+explain tries makes it faster. --strict fails unless that is all. An output that rests on a layer that is not modelled is
 named with that layer, and has no values.
 
 --compute says where each layer would run as the vendor's framework decides it: by the
@@ -153,7 +155,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		if err = writeNetwork(c.OutOrStdout(), res, doc); err == nil && f.l2 {
+		var x *anesim.Explanation
+		if x, err = f.advice(ctx, m, o, file); err != nil {
+			return inFile(file, err)
+		}
+		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file)); err == nil && f.l2 {
 			err = writeOccupancy(c.OutOrStdout(), doc)
 		}
 	}
@@ -179,6 +185,39 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, plural(doc.Coverage.Nodes, "node")))
 	}
 	return nil
+}
+
+// explaining is the network for explain, with the flags of both commands.
+func (f *modelFlags) explaining(file string) anesim.Explaining {
+	how := anesim.Explaining{File: file}
+	if f.dim != "" {
+		how.Flags = append(how.Flags, "--dim", f.dim)
+	}
+	if f.chip != "m1" {
+		how.Flags = append(how.Flags, "--chip", f.chip)
+	}
+	if f.gateTiles != "" {
+		how.Flags = append(how.Flags, "--gate-tiles", f.gateTiles)
+	}
+	return how
+}
+
+// explainCommand tells more of what to change.
+func (f *modelFlags) explainCommand(file string) string {
+	how := f.explaining(file)
+	var flags []string
+	if f.inMemory {
+		flags = append(flags, "--in-memory")
+	}
+	return how.Command("explain", flags...)
+}
+
+// advice is what makes the network faster, of what can be tried on a network by itself.
+func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*anesim.Explanation, error) {
+	if len(o.State)+len(o.Overrides)+len(f.reshape) > 0 {
+		return nil, nil // what explain would say is of the network without them
+	}
+	return m.Explain(ctx, o, f.explaining(file))
 }
 
 // writeResults writes a network's outputs, and says which it has not.
