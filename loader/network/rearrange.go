@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"anesim/loader/lower"
@@ -156,6 +157,16 @@ func (n *Network) rearrange() {
 		r.add(l)
 	}
 	n.Layers = slices.Clip(r.layers)
+}
+
+// Arranged is the network with its transposes found anew, for layers that read tensors in
+// other shapes than when it was read.
+func (n *Network) Arranged() *Network {
+	c := *n
+	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
+	c.rearrange()
+	c.drop()
+	return &c
 }
 
 // transposes reports whether a layer does no more than to change the order of axes.
