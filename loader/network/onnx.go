@@ -48,7 +48,7 @@ func formatError(err error) error {
 func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, files: map[string]*os.File{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -84,6 +84,7 @@ type graphReader struct {
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
 	files     map[string]*os.File   // that values stand in, by path
+	told      map[string]bool       // inputs that a note is about
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.

@@ -30,6 +30,10 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, ok := n.tensors[name]; !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
+	if n.types[name] != onnx.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
+		n.told[name] = true
+		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
+	}
 	return operand{name, d}, nil
 }
 

@@ -40,11 +40,12 @@ model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without on
 
 Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
 that cannot be lowered is listed with the reason and is in no total; the layers before
-and behind it are programs of their own, with a dispatch each. So are those on both sides
-of a tensor whose rows have to be laid out anew. A tensor between layers stays in the L2
-where it fits beside what its layers need, as the vendor's compiler keeps it in chains of
-matrix products; that convolutions do the same is inferred. --in-memory sends all of them
-to memory and back. Layers that one descriptor does together are listed with the first.
+and behind it are programs of their own, with a dispatch each. A tensor that is read in
+rows of another length than it was made in is laid out anew by tasks that are listed as
+layers. A tensor between layers stays in the L2 where it fits beside what its layers need,
+as the vendor's compiler keeps it in chains of matrix products; that convolutions do the
+same is inferred. --in-memory sends all of them to memory and back. Layers that one
+descriptor does together are listed with the first.
 
 Without --values, time, bytes and energy alone are computed. With --values, inputs that
 are not given are pseudo-random. --emit writes the program, or programs numbered
@@ -55,9 +56,9 @@ The gap stands before the network's first program; its programs follow without o
 
 The first lines say how much of the network the figures are of: nodes, which are the
 operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. Then they say how long it takes, where, why, and what of the changes that anesim
-explain tries makes it faster. --strict fails unless that is all. An output that rests on a layer that is not modelled is
-named with that layer, and has no values.
+results. --strict fails unless that is all. An output that rests on a layer that is not
+modelled is named with that layer, and has no values. Then they say how long the network
+takes, where, why, and which of the changes that anesim explain tries make it faster.
 
 --compute says where each layer would run as the vendor's framework decides it: by the
 cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
