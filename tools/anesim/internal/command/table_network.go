@@ -60,6 +60,9 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
 	p.printf("note: %s", res.Residency().What)
+	for _, note := range res.Model.Network().Notes {
+		p.printf("note: %s", escaped(note))
+	}
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
 		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))
