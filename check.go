@@ -238,7 +238,7 @@ func (v *Verdict) outputs(want, got []OutputDocument) {
 		switch {
 		case at < 0:
 			v.gone("output "+w.Name, "gone")
-		case got[at].Shape != w.Shape:
+		case !slices.Equal(got[at].Shape, w.Shape):
 			v.gone("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
 			v.gone("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))

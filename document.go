@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -151,12 +152,16 @@ type SpanDocument struct {
 	L2Bytes  int               `json:"l2_bytes"`        // of the L2, that a descriptor has tensors and tiles in
 }
 
-// An OutputDocument is a tensor that came out: its shape (N, C, H, W) and the CRC-32
-// (IEEE) of its fp16 values in that order, little-endian.
+// An OutputDocument is a tensor that came out: its shape (N, C, H, W, or what a network's
+// file says) and the CRC-32 (IEEE) of its fp16 values in that order, little-endian.
 type OutputDocument struct {
 	Name  string `json:"name"`
-	Shape [4]int `json:"shape"`
+	Shape []int  `json:"shape"`
 	CRC32 string `json:"crc32"`
+}
+
+func (o OutputDocument) equal(other OutputDocument) bool {
+	return o.Name == other.Name && slices.Equal(o.Shape, other.Shape) && o.CRC32 == other.CRC32
 }
 
 // A FaultDocument is what the modelled device would not survive.
@@ -234,7 +239,7 @@ func (r *Result) outputs() []OutputDocument { return outputDocuments(r.Outputs) 
 func outputDocuments(outputs []Output) []OutputDocument {
 	list := []OutputDocument{}
 	for _, o := range outputs {
-		list = append(list, OutputDocument{o.Port.Name, o.Port.Shape, Checksum(o.Data)})
+		list = append(list, OutputDocument{o.Port.Name, o.Shape(), Checksum(o.Data)})
 	}
 	return list
 }

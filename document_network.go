@@ -143,7 +143,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: r.coverageDocument(),
 		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
-		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
+		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.net.Notes...),
 		L2: []OccupancyDocument{}, Spilled: []SpillDocument{}, Cache: cacheDocument(r.Cache),
 	}
 	for k := range r.Programs {

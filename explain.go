@@ -392,7 +392,12 @@ func (x *explainer) layerFlags() (list []string) {
 }
 
 func (x *explainer) fileCommand(command string, flags ...string) string {
-	return shellWords(append(append([]string{"anesim", command, x.how.File}, x.how.Flags...), flags...))
+	return x.how.Command(command, flags...)
+}
+
+// Command is a line that runs a command on the model, with the flags and further ones.
+func (h *Explaining) Command(command string, flags ...string) string {
+	return shellWords(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }
 
 // shellWords is a command line that a shell takes apart into the words.

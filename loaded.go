@@ -342,7 +342,7 @@ func (l *Loaded) write(res *ProgramResult) error {
 		if err := transfer(s.mem, port, data, true); err != nil {
 			return err
 		}
-		res.Inputs = append(res.Inputs, Output{clonePort(port), data})
+		res.Inputs = append(res.Inputs, Output{Port: clonePort(port), Data: data})
 	}
 	l.written, l.inputs = true, nil
 	return nil
@@ -355,7 +355,7 @@ func (l *Loaded) read() (list []Output, err error) {
 		if err := transfer(l.session.mem, port, data, false); err != nil {
 			return nil, err
 		}
-		list = append(list, Output{clonePort(port), data})
+		list = append(list, Output{Port: clonePort(port), Data: data})
 	}
 	return list, nil
 }

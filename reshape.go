@@ -7,9 +7,9 @@ import (
 )
 
 // Reshaped is the network with a reshape before and behind a layer that looks at single
-// pixels: it has them in h rows of w. Values and their order in memory stay. What the
-// rows' new layout costs, such as programs of their own for the layers on both sides, is
-// in the result of a run. The error is an *[OptionError].
+// pixels: it has them in h rows of w. Values and their order in memory stay. What it costs
+// to lay the rows out anew for the layers on both sides is in the result of a run. The error
+// is an *[OptionError].
 func (m *Model) Reshaped(layer string, h, w int) (*Model, error) {
 	bad := func(format string, args ...any) (*Model, error) {
 		return nil, &OptionError{"Reshape", fmt.Sprintf(format, args...)}
@@ -35,7 +35,7 @@ func (m *Model) Reshaped(layer string, h, w int) (*Model, error) {
 		}
 		l.Lower = sized(l.Lower, h, w)
 		l.Out = l.Lower.Out()
-		return &Model{name: m.name, kind: KindNetwork, net: &n}, nil
+		return &Model{name: m.name, kind: KindNetwork, net: n.Arranged()}, nil
 	}
 	return bad("network %s has no layer %q", m.name, layer)
 }

@@ -3,6 +3,7 @@ package anesim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -18,10 +19,21 @@ import (
 	"anesim/loader/network"
 )
 
-// An Output is a tensor that went in or came out: a port and its values.
+// An Output is a tensor that went in or came out: a port and its values. One of a network
+// has the rank and the elements' type that the network's file says.
 type Output struct {
 	Port *loader.Port
 	Data []float16.Float16 // N, C, H, W order
+	Dims []int             // of a network's file; nil where it has the port's shape
+	Type string            // of the file's elements, as numpy spells it; "" for float16
+}
+
+// Shape is the tensor's extents.
+func (o *Output) Shape() []int {
+	if o.Dims != nil {
+		return o.Dims
+	}
+	return o.Port.Shape[:]
 }
 
 // A Result is what a run did.
@@ -108,7 +120,57 @@ func (r *execution) end() *Result {
 		return res
 	}
 	res.report()
+	r.results(res)
 	return res
+}
+
+// results gives a network's result its outputs: those that rest on nothing that was made up
+// in the place of what no program computes. Layers that do have no values to show.
+func (r *execution) results(res *Result) {
+	if !r.options.Values {
+		return
+	}
+	n := r.model.net
+	madeUp := map[string]bool{}
+	for _, name := range r.synthetic {
+		madeUp[name] = true
+	}
+	made := map[string]lower.Shape{}
+	for _, in := range n.Inputs {
+		madeUp[in.Name], made[in.Name] = false, in.Shape
+	}
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		lost := !res.Layers[i].Modelled()
+		for _, in := range l.Inputs {
+			lost = lost || madeUp[in]
+		}
+		made[l.Output] = l.Out
+		if lost {
+			madeUp[l.Output] = true
+			res.Layers[i].Data = nil
+		}
+	}
+	tensors := maps.Clone(r.tensors)
+	if tensors == nil {
+		tensors = map[string][]float16.Float16{}
+	}
+	for k := range res.Programs {
+		for _, out := range res.Programs[k].Outputs {
+			tensors[out.Port.Name] = out.Data
+		}
+	}
+	for _, out := range n.Given() {
+		data := tensors[out.Tensor]
+		if madeUp[out.Tensor] || data == nil {
+			continue
+		}
+		port := &loader.Port{Name: out.Name, Direction: loader.Output, Shape: [4]int{1, 1, 1, len(data)}}
+		if s, ok := made[out.Tensor]; ok {
+			port.Shape = [4]int{s.N, s.C, s.H, s.W}
+		}
+		res.Outputs = append(res.Outputs, Output{port, data, out.Dims, out.Type})
+	}
 }
 
 // layers gives the layers of the k-th program what their descriptors did.
@@ -142,11 +204,6 @@ func (r *Result) layers(k int) {
 			if out.Port.Name == l.Layer.Output {
 				l.Data = out.Data
 			}
-		}
-		if l.Data != nil && r.Model.kind == KindNetwork && slices.Contains(r.Model.net.Outputs, l.Layer.Output) {
-			s := l.Layer.Out
-			port := &loader.Port{Name: l.Layer.Output, Direction: loader.Output, Shape: [4]int{s.N, s.C, s.H, s.W}}
-			r.Outputs = append(r.Outputs, Output{port, l.Data})
 		}
 	}
 }

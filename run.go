@@ -158,7 +158,11 @@ func (r *execution) networkInputs() error {
 			return &InputError{in.Name, fmt.Sprintf("%d elements, the network takes %d", len(data), want)}
 		}
 		s := in.Shape
-		if err := checkShape(in.Name, o.Shapes[in.Name], [4]int{s.N, s.C, s.H, s.W}); err != nil {
+		want := in.Dims
+		if want == nil {
+			want = []int{s.N, s.C, s.H, s.W}
+		}
+		if err := checkShape(in.Name, o.Shapes[in.Name], want); err != nil {
 			return err
 		}
 		r.tensors[in.Name] = data
@@ -250,7 +254,7 @@ func checkInputs(p *loader.Program, o *Options) error {
 		if n := elements(port); n != len(o.Inputs[name]) {
 			return &InputError{name, fmt.Sprintf("%d elements, the port takes %d (%v)", len(o.Inputs[name]), n, port.Shape)}
 		}
-		if err := checkShape(name, o.Shapes[name], port.Shape); err != nil {
+		if err := checkShape(name, o.Shapes[name], port.Shape[:]); err != nil {
 			return err
 		}
 	}
@@ -258,7 +262,7 @@ func checkInputs(p *loader.Program, o *Options) error {
 }
 
 // checkShape holds a shape that is known against the one wanted, up to leading ones.
-func checkShape(name string, got []int, want [4]int) error {
+func checkShape(name string, got, want []int) error {
 	if got == nil {
 		return nil
 	}
@@ -268,7 +272,7 @@ func checkShape(name string, got []int, want [4]int) error {
 		}
 		return s
 	}
-	if !slices.Equal(trim(got), trim(want[:])) {
+	if !slices.Equal(trim(got), trim(want)) {
 		return &InputError{name, fmt.Sprintf("shape %v, the input has %v", got, want)}
 	}
 	return nil

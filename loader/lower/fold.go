@@ -174,6 +174,9 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			continue
 		}
 		if l.transposesRows() && f.readers[n.Output] == 1 {
+			if _, twice := turned[n.Inputs[0]]; twice { // a product reads what one transpose made
+				break
+			}
 			turned[n.Output] = n.Inputs[0]
 			pending = append(pending, i)
 			continue
@@ -264,8 +267,8 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 		if _, ok := turned[in]; !ok && f.shapes[in].W != shapeOf(&n.Part.inputs[k]).W {
 			return nil, false
 		}
-		if _, ok := turned[in]; ok && (l.Op != MatMul || k != 1) {
-			return nil, false
+		if _, ok := turned[in]; ok && (l.Op != MatMul || k != 1 || f.shapes[in] != shapeOf(&n.Part.inputs[k])) {
+			return nil, false // the rows of other matrices
 		}
 	}
 	if l.In.N != 1 || g.rows > MaxChannels {

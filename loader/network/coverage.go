@@ -70,7 +70,7 @@ func (n *Network) Coverage(reasons []string) Coverage {
 			c.Unsized++
 		}
 	}
-	for _, r := range n.outputs() {
+	for _, r := range n.Given() {
 		if layer, ok := behind[r.Tensor]; ok {
 			c.Lost = append(c.Lost, Loss{r.Name, layer})
 		}
@@ -87,8 +87,8 @@ func (c *Coverage) add(macs, bytes uint64, done bool) {
 	}
 }
 
-// outputs are the network's results under their names.
-func (n *Network) outputs() []Output {
+// Given are the network's results: those of its file, or the tensors that it ends in.
+func (n *Network) Given() []Output {
 	if n.Results != nil {
 		return n.Results
 	}

@@ -19,8 +19,8 @@
 // the layer before them, since the engines add and clamp a result before it leaves. The
 // same folding is done here, and [Network.Lower] makes one chain of the layers. Around a
 // layer that the engine has no form for the network is cut, as the vendor's framework
-// hands such a layer to another device, and so it is where a tensor is read in a shape
-// whose rows stand elsewhere in memory. A tensor between layers stays in the L2 where it
+// hands such a layer to another device. Where a tensor is read in rows of another length
+// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2 where it
 // fits beside what its layers need, and layers that one descriptor does together are one
 // in the list of descriptors (see package lower); [Network.InMemory] keeps all of them in
 // memory, with the same values.
@@ -37,12 +37,15 @@
 // is left is read as layers: one where the engine has the operation, several where it is
 // composed of them. Some rules of composition:
 //
-//	transposes     the fewest tasks that put N, C, H, W in another order, found by breadth
+//	transposes     between a layer and its reader all count as one change of order and of
+//	               rows; what is left are the tasks that move the least (heads of attention)
 //	Resize, Gather products with constant matrices along an axis, whatever the interpolation
 //	ConvTranspose  a convolution to as many channels a result as a step has places
-//	Conv           taps apart are zeros between; long steps take blocks of the picture as channels
-//	LSTM, GRU      unrolled, the input's products of all steps in one task
-//	Where          by a constant condition, sums of products with ones and zeros
+//	Conv           taps apart are zeros between; long steps take blocks of the picture as channels;
+//	               three axes are the sum of the pictures that each tap of depth meets
+//	LSTM, GRU, RNN unrolled, the input's products of all steps in one task
+//	comparisons    the sign of a difference, as ones and zeros
+//	Where, If      sums of products with ones and zeros; If by a constant is one of its sides
 //
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
 // those that are needed. [Network.Coverage] says which outputs are not computed and why.
@@ -64,7 +67,7 @@
 //	  - {op: reshape, c: 1, h: 64, w: 12544}
 //
 // reshape gives a tensor other extents. It is no work where the width stays, a task where
-// a pixel's channels become a row or a row channels, and else the end of a program.
+// a pixel's channels become a row or a row channels, and else two transposes.
 //
 // # JSON of anesim model
 //
@@ -96,5 +99,5 @@
 // programs in order, then all of them again where they are repeated. With values, outputs are there, and crc32 of a layer
 // whose result leaves its program; note where a modelled layer's values could not be
 // computed. What nothing computed is pseudo-random to its readers and among
-// synthetic_inputs.
+// synthetic_inputs; outputs that rest on it are among coverage's lost_outputs alone.
 package network

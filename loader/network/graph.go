@@ -99,6 +99,7 @@ func (b *builder) finish(outputs []string) *Network {
 	}
 	n.fold()
 	n.store()
+	n.rearrange()
 	n.drop()
 	return n
 }
@@ -120,6 +121,7 @@ func (b *builder) whole() *Network {
 	n.Outputs = outputs
 	n.fold()
 	n.store()
+	n.rearrange()
 	n.drop()
 	return n
 }

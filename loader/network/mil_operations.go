@@ -26,6 +26,7 @@ func milTable() map[string]func(x *milOperation) {
 		"sigmoid_hard": func(x *milOperation) {
 			x.node("HardSigmoid", []string{x.in("x")}, decimal("alpha", x.number("alpha", 0.2)), decimal("beta", x.number("beta", 0.5)))
 		},
+		"cumsum": milCumsum, "band_part": milBand, "local_response_norm": milLocalNorm, "crop": milCrop, "not_equal": milNotEqual,
 		"gelu": milGelu, "linear_activation": milLinearActivation, "scaled_tanh": milScaledTanh,
 		"square": func(x *milOperation) { x.node("Mul", []string{x.in("x"), x.in("x")}) },
 		"rsqrt": func(x *milOperation) {

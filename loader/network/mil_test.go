@@ -230,3 +230,25 @@ func checkRead(t *testing.T, read func([]byte, Options) (*Network, error), data 
 		t.Fatalf("%+q", err.Error())
 	}
 }
+
+// Bands, windows and edges of Core ML are operators with constant matrices or views.
+func TestBandsOfMIL(t *testing.T) {
+	for op, want := range map[string]string{
+		`cumsum(x = x, axis = int32(-1), exclusive = bool(false), reverse = bool(false))`:                "y linear(x)",
+		`band_part(x = x, lower = int32(-1), upper = int32(0))`:                                          "mul(x,",
+		`local_response_norm(x = x, size = int32(3))`:                                                    "mul(x,",
+		`crop(x = x, crop_height = tensor<int32, [2]>([0, 0]), crop_width = tensor<int32, [2]>([0, 0]))`: "",
+	} {
+		n, err := ReadMIL([]byte(`program(1.3) { func main<ios18>(tensor<fp16, [1, 4, 6, 6]> x) {
+			tensor<fp16, [1, 4, 6, 6]> y = `+op+`;
+		} -> (y); }`), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", op, err)
+			continue
+		}
+		list := text(n)
+		if programs, _ := n.Lower(1, nil); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
+			t.Errorf("%s: %q", op, list)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,23 +20,38 @@ import (
 func ReadONNX(data []byte, o Options) (*Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
-		f := &FormatError{What: err.Error(), Err: err}
-		var e *onnx.FormatError
-		if errors.As(err, &e) {
-			f.Off, f.What = e.Off, e.What
-		}
-		return nil, f
+		return nil, formatError(err)
 	}
 	return readModel(m, len(data), o)
+}
+
+// openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
+func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
+	m, err := onnx.ReadFrom(r, size)
+	if err != nil {
+		return nil, formatError(err)
+	}
+	return readModel(m, int(size), o)
+}
+
+// formatError gives an error of a file's form its place.
+func formatError(err error) error {
+	f := &FormatError{What: err.Error(), Err: err}
+	var e *onnx.FormatError
+	if errors.As(err, &e) {
+		f.Off, f.What = e.Off, e.What
+	}
+	return f
 }
 
 // readModel builds a network of a model that was read from a file of size bytes.
 func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
 	}
 	r.net.Name = m.Name
+	defer r.close()
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
 		return nil, err
 	}
@@ -66,6 +83,8 @@ type graphReader struct {
 	ranges    map[string][2]float64 // the least and the largest value of some tensors
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
+	files     map[string]*os.File   // that values stand in, by path
+	told      map[string]bool       // inputs that a note is about
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -380,11 +399,11 @@ func (n *nodeReader) read() error {
 	return f(n)
 }
 
-// branch reads the nodes of the side that a constant condition takes.
+// branch reads the nodes of the side that a constant condition takes, or of both.
 func (n *nodeReader) branch() error {
 	c := n.constant(0)
 	if c == nil {
-		return errors.New("its condition is computed, not a constant; the host decides")
+		return n.both()
 	}
 	v, err := c.scalar()
 	if err != nil {

@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -81,6 +82,9 @@ func (n *nodeReader) conv() error {
 	x, err := n.in(0)
 	if err != nil {
 		return err
+	}
+	if len(x.dims) == 5 {
+		return n.volumetric(x)
 	}
 	k, err := n.weights(1)
 	if err != nil {
@@ -334,10 +338,9 @@ func (n *nodeReader) pool() error {
 		return err
 	}
 	average := n.Op == "AveragePool"
-	for _, d := range w.dilations {
-		if d != 1 {
-			return errors.New("a pool of taps apart (dilations)")
-		}
+	if len(w.taps) == 3 || slices.Max(w.dilations) > 1 {
+		y, err := n.separated(x, w, average)
+		return n.finish(y.as(n.results[0].dims...), err)
 	}
 	x, lw, err := n.plane(x, w)
 	if err != nil {

@@ -3,7 +3,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"anesim/loader/lower"
@@ -24,12 +23,16 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Div": (*nodeReader).divide, "Pow": (*nodeReader).power, "Where": (*nodeReader).where,
 		"Clip": (*nodeReader).clip, "LeakyRelu": (*nodeReader).leakyRelu, "PRelu": (*nodeReader).prelu,
 		"Elu": (*nodeReader).elu, "Selu": (*nodeReader).elu, "Celu": (*nodeReader).elu,
-		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": unaryOp(lower.HardSwish), "ThresholdedRelu": refuseWith("a step at a threshold"),
+		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": unaryOp(lower.HardSwish), "ThresholdedRelu": (*nodeReader).thresholdedRelu,
+		"Shrink": (*nodeReader).shrink, "Mish": (*nodeReader).mish, "CumSum": (*nodeReader).cumulated, "Trilu": (*nodeReader).triangle,
+		"LRN": (*nodeReader).localNorm, "MeanVarianceNormalization": (*nodeReader).meanVariance, "LpNormalization": (*nodeReader).lengthNorm, "RNN": recurrent(1),
 		"Neg": (*nodeReader).negate,
 		"Erf": unaryOp(lower.Erf), "Softplus": unaryOp(lower.Softplus), "Log": unaryOp(lower.Log), "Floor": unaryOp(lower.Floor), "Ceil": unaryOp(lower.Ceil),
 		"Sign": unaryOp(lower.Sign), "Abs": unaryOp(lower.Abs), "Reciprocal": unaryOp(lower.Inverse), "Softsign": (*nodeReader).softsign, "Sin": unaryOp(lower.Sin), "Cos": unaryOp(lower.Cos),
 		"Relu": unaryOp(lower.ReLU), "Sigmoid": unaryOp(lower.Sigmoid), "Tanh": unaryOp(lower.Tanh), "Exp": unaryOp(lower.Exp),
 		"Sqrt": unaryOp(lower.Sqrt), "Gelu": unaryOp(lower.GELU), "FastGelu": unaryOp(lower.GELU), "Swish": unaryOp(lower.SiLU), "SiLU": unaryOp(lower.SiLU),
+		"Greater": compare(false, false), "Less": compare(true, false), "GreaterOrEqual": compare(true, true), "LessOrEqual": compare(false, true),
+		"Equal": (*nodeReader).equal, "Not": (*nodeReader).not, "And": logic(lower.Mul), "Or": logic(lower.Max), "Xor": logic(lower.Sub),
 		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
 		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
 		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
@@ -59,7 +62,6 @@ func operatorTable() map[string]func(n *nodeReader) error {
 
 // refusals say why an operator is no layer, where more is to be said than that.
 var refusals = map[string]string{
-	"RNN":     "a recurrent layer (RNN); unroll it into matrix products",
 	"Atan":    "the engine's tables of it are off by up to 2e-2",
 	"ArgMax":  "it gives places, not fp16 values; the host does it",
 	"ArgMin":  "it gives places, not fp16 values; the host does it",
@@ -67,10 +69,6 @@ var refusals = map[string]string{
 	"NonZero": "the shape of its result depends on values; the host does it",
 	"Loop":    "a loop; the host runs it",
 	"Scan":    "a loop; the host runs it",
-}
-
-func refuseWith(why string) func(n *nodeReader) error {
-	return func(n *nodeReader) error { return errors.New(why) }
 }
 
 // finish makes a tensor the node's output, where there was no error.
@@ -200,68 +198,12 @@ func (n *nodeReader) divide() error {
 	return n.finish(n.binary(lower.Mul, x, b))
 }
 
-// power takes constant exponents that products and roots give.
-func (n *nodeReader) power() error {
-	c := n.constant(1)
-	if c == nil {
-		return errors.New("its exponent is computed, not a constant")
-	}
-	if c.absent() {
-		return errors.New("its exponent stands in a file that is not there")
-	}
-	v, err := c.values()
-	if err != nil {
-		return err
-	}
-	for _, e := range v {
-		if e != v[0] {
-			return errors.New("exponents that differ")
-		}
-	}
-	x, err := n.in(0)
-	if err != nil {
-		return err
-	}
-	if x, err = n.raised(x, v[0]); err != nil {
-		return err
-	}
-	if out := n.results[0].dims; !slices.Equal(x.dims, out) {
-		return n.finish(n.expanded(x, out))
-	}
-	return n.done(x)
-}
-
-func (n *nodeReader) raised(x operand, e float64) (operand, error) {
-	switch e {
-	case 1:
-		return x, nil
-	case 0.5:
-		return n.unary(lower.Sqrt, x)
-	case -0.5:
-		return n.unary(lower.Rsqrt, x)
-	case -1:
-		return n.unary(lower.Inverse, x)
-	}
-	const most = 8
-	if e != math.Trunc(e) || e < 1 || e > most {
-		return x, fmt.Errorf("an exponent of %g; products and roots give 1 to %d, 1/2, -1/2 and -1", e, most)
-	}
-	y := x
-	for range int(e) - 1 {
-		var err error
-		if y, err = n.binary(lower.Mul, y, x); err != nil {
-			return x, err
-		}
-	}
-	return y, nil
-}
-
-// where takes elements of two tensors by a constant condition: sums of products with ones
+// where takes elements of two tensors, by a constant condition as sums of products with ones
 // and zeros.
 func (n *nodeReader) where() error {
 	c := n.constant(0)
 	if c == nil {
-		return errors.New("its condition is computed; the engine has no task that selects")
+		return n.selected()
 	}
 	v, err := c.values()
 	if err != nil {
@@ -316,15 +258,6 @@ func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, er
 		}
 	})
 	return n.numbers(fmt.Sprintf("%s side %d", n.name, side), dims, chosen)
-}
-
-// cast changes nothing between types with a fraction: all are fp16 to the engine.
-func (n *nodeReader) cast() error {
-	from, to := n.elem(0), n.results[0].elem
-	if from != 0 && !from.IsFloat() || to != 0 && !to.IsFloat() {
-		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
-	}
-	return n.view()
 }
 
 // dropout passes its input on, as it does in use.

@@ -97,10 +97,7 @@ func (n *nodeReader) unrolled(gates int) error {
 
 // usual reports whether the activations that are named are those without names.
 func (n *nodeReader) usual(gates int) bool {
-	want := []string{"Sigmoid", "Tanh"}
-	if gates == 4 {
-		want = append(want, "Tanh")
-	}
+	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
 	names := n.Attributes["activations"].Strings
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
@@ -205,10 +202,13 @@ func (n *nodeReader) steps(q *recurrence, x operand, back bool) (operand, error)
 			now[g] = s.as(q.batch, q.hidden)
 		}
 		var err error
-		if q.gates == 4 {
+		switch q.gates {
+		case 4:
 			err = n.lstmStep(q, now)
-		} else {
+		case 3:
 			err = n.gruStep(q, now)
+		default:
+			err = n.plainStep(q, now[0])
 		}
 		if err != nil {
 			return x, err
@@ -244,6 +244,15 @@ func numbersOf(v []float16.Float16) *constant {
 		c.numbers = append(c.numbers, float64(h.Float32()))
 	}
 	return c
+}
+
+// plainStep is h = tanh(x + h).
+func (n *nodeReader) plainStep(q *recurrence, sum operand) error {
+	sum, err := n.withState(q, sum, q.h, 0)
+	if err == nil {
+		q.h, err = n.unary(lower.Tanh, sum)
+	}
+	return err
 }
 
 // lstmStep is c = f*c + i*tanh(g), h = o*tanh(c); gates stand in the order i, o, f, g.

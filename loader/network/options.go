@@ -188,6 +188,13 @@ func Open(path string, o Options) (*Network, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if strings.EqualFold(filepath.Ext(path), ".onnx") {
+		size, err := regularSize(f, onnx.MaxBytes)
+		if err != nil {
+			return nil, err
+		}
+		return openONNX(f, size, o)
+	}
 	data, err := readAtMost(f, onnx.MaxBytes)
 	if err != nil {
 		return nil, err
@@ -197,21 +204,30 @@ func Open(path string, o Options) (*Network, error) {
 
 // readAtMost reads a file of at most a number of bytes.
 func readAtMost(f fs.File, most int64) ([]byte, error) {
-	info, err := f.Stat()
+	size, err := regularSize(f, most)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	if info.Size() > most {
-		return nil, fmt.Errorf("%d bytes, want at most %d", info.Size(), most)
-	}
-	data := make([]byte, info.Size())
+	data := make([]byte, size)
 	if _, err := io.ReadFull(f, data); err != nil {
 		return nil, err
 	}
 	return data, nil
+}
+
+// regularSize is the size of a file of at most a number of bytes.
+func regularSize(f fs.File, most int64) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, errors.New("not a regular file")
+	}
+	if info.Size() > most {
+		return 0, fmt.Errorf("%d bytes, want at most %d", info.Size(), most)
+	}
+	return info.Size(), nil
 }
 
 // attach reads the values that stand in other files of dir. The path is the file's own:
@@ -238,7 +254,7 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 	defer root.Close()
 	absent, room := map[string]bool{}, map[string]int64{}
 	for _, t := range external {
-		switch err := attachOne(root, t, room); {
+		switch err := r.attachOne(root, t, room); {
 		case errors.Is(err, fs.ErrNotExist):
 			absent[t.File.Location] = true
 		case err != nil:
@@ -256,9 +272,10 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 	return nil
 }
 
-// attachOne reads a tensor's values. room is what may still be read of each file: tensors
-// may share values, but not so often that they come to more than a few times the file.
-func attachOne(root *os.Root, t *onnx.Tensor, room map[string]int64) error {
+// attachOne finds a tensor's values, which are read when they are asked for. room is what
+// may still be read of each file: tensors may share values, but not so often that they come
+// to more than a few times the file.
+func (r *graphReader) attachOne(root *os.Root, t *onnx.Tensor, room map[string]int64) error {
 	want := t.Bytes()
 	switch {
 	case t.Type.Width() == 0:
@@ -282,17 +299,22 @@ func attachOne(root *os.Root, t *onnx.Tensor, room map[string]int64) error {
 	if !info.Mode().IsRegular() || t.File.Offset > info.Size()-want {
 		return fmt.Errorf("%d bytes from %d on, of %d", want, t.File.Offset, info.Size())
 	}
-	f, err := root.Open(path)
-	if err != nil {
-		return err
+	f := r.files[path]
+	if f == nil {
+		if f, err = root.Open(path); err != nil {
+			return err
+		}
+		r.files[path] = f
 	}
-	defer f.Close()
-	raw := make([]byte, want)
-	if _, err := f.ReadAt(raw, t.File.Offset); err != nil {
-		return err
-	}
-	t.Attach(raw)
+	t.Leave(f, t.File.Offset, want)
 	return nil
+}
+
+// close closes the files that values stand in.
+func (r *graphReader) close() {
+	for _, f := range r.files {
+		f.Close()
+	}
 }
 
 // note adds a line about the file that its reader should know.

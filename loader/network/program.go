@@ -57,7 +57,7 @@ func (n *Network) programs(ctx context.Context, seed uint64, sizes bool, done fu
 	if done == nil {
 		done = func(int) {}
 	}
-	c := cutter{n: n, sizes: sizes, last: map[string]int{}, inputs: map[string]lower.Shape{}}
+	c := cutter{n: n, seed: seed, sizes: sizes, last: map[string]int{}, inputs: map[string]lower.Shape{}}
 	var reasons []string
 	c.parts, reasons = n.parts(ctx, seed, sizes, done)
 	for _, in := range n.Inputs {
@@ -101,6 +101,7 @@ func (n *Network) programs(ctx context.Context, seed uint64, sizes bool, done fu
 // A cutter cuts a network into programs.
 type cutter struct {
 	n     *Network
+	seed  uint64
 	sizes bool // programs are only timed
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
@@ -180,12 +181,17 @@ func (c *cutter) program(at, end int) (*Program, error) {
 }
 
 // input is a tensor from outside of a program. It has the shape its first reader takes it
-// in: the host lays out its rows, those of the network's inputs too.
+// in: the host lays out its rows, those of the network's inputs too. A constant that the
+// file does not have is pseudo-random, as all weights are.
 func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
 	if whole, ok := c.inputs[name]; ok && whole.W == s.W {
 		s = whole
 	}
-	return lower.Tensor{Name: name, Shape: s, Values: c.n.Constants[name]}
+	v, constant := c.n.Constants[name]
+	if constant && v == nil {
+		v = random(s.Elements(), 0, c.seed, "second")
+	}
+	return lower.Tensor{Name: name, Shape: s, Values: v}
 }
 
 // parts lowers every layer, layers that are alike once, until the context is done.

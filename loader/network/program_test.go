@@ -13,7 +13,6 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/loader"
 	"anesim/loader/lower"
 	. "anesim/loader/network"
 )
@@ -207,8 +206,8 @@ func resident(t *testing.T, n *Network, o anesim.Options, tensors map[string][]f
 	}
 }
 
-// A tensor whose rows have to be laid out anew ends a program, and the next says why.
-func TestLowerCutsAtViews(t *testing.T) {
+// A tensor whose rows are laid out anew for its reader, by tasks, ends no program.
+func TestViewsCutNothing(t *testing.T) {
 	n, err := ReadYAML([]byte(`
 inputs: {x: {c: 4, h: 6, w: 10}}
 layers:
@@ -221,15 +220,15 @@ layers:
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, reasons := n.Lower(1, func(int) {})
-	if len(programs) != 2 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
-		t.Fatalf("%d programs, %q", len(programs), reasons)
+	var names []string
+	for i := range n.Layers {
+		names = append(names, n.Layers[i].Name)
 	}
-	if p := programs[1]; p.First != 1 || len(p.Runs) != 2 || p.Why == "" || programs[0].Why != "" {
-		t.Errorf("second program from layer %d on, %q", p.First, p.Why)
+	if want := []string{"a", "b/rows", "b/rows/2", "b", "c"}; !slices.Equal(names, want) {
+		t.Errorf("layers %q, want %q: flat has rows as long", names, want)
 	}
-	if _, ok := programs[1].Port("a", loader.Input); !ok {
-		t.Errorf("ports %+v", programs[1].Ports)
+	if programs, _ := n.Lower(1, nil); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
+		t.Errorf("%d programs", len(programs))
 	}
 }
 

@@ -1,7 +1,10 @@
 package onnx_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,5 +86,62 @@ func TestErrorsNameTheByte(t *testing.T) {
 	}
 	if _, err := m.Constants["t"].Floats(); err == nil || !strings.Contains(err.Error(), `tensor "t": 2 bytes and 0 integers for shape [3]`) {
 		t.Error(err)
+	}
+}
+
+// A counted file says how many of its bytes were read.
+type counted struct {
+	bytes.Reader
+	read int
+}
+
+func (c *counted) ReadAt(b []byte, at int64) (int, error) {
+	c.read += len(b)
+	return c.Reader.ReadAt(b, at)
+}
+
+// A file that is left where it is says what one in memory does, and so does a part of it.
+func TestReadFrom(t *testing.T) {
+	values := make([]float32, 3*8192)
+	for i := range values {
+		values[i] = float32(i%2000) / 8
+	}
+	data := ox.Model(
+		ox.Input("x", 1, 3), ox.Constant("w", []int{3, len(values) / 3}, values...), ox.Constant("b", []int{1}, 7),
+		ox.Node("MatMul", "y", []string{"x", "w"}),
+	)
+	want, err := onnx.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := &counted{Reader: *bytes.NewReader(data)}
+	got, err := onnx.ReadFrom(file, int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file.read > 1000 {
+		t.Errorf("%d bytes were read, of %d", file.read, len(data))
+	}
+	for name := range want.Constants {
+		a, err1 := want.Constants[name].Halves()
+		b, err2 := got.Constants[name].Halves()
+		c, err3 := got.Constants[name].Numbers()
+		if err := errors.Join(err1, err2, err3); err != nil || !slices.Equal(a, b) || c[len(c)-1] != float64(a[len(a)-1].Float32()) {
+			t.Errorf("%s differs: %v", name, err)
+		}
+	}
+	for n := 0; n < len(data); n += 1 + n/9 {
+		_, err1 := onnx.Read(data[:n])
+		_, err2 := onnx.ReadFrom(bytes.NewReader(data[:n]), int64(n))
+		if fmt.Sprint(err1) != fmt.Sprint(err2) {
+			t.Errorf("%d bytes: %v, in memory %v", n, err2, err1)
+		}
+	}
+	if _, err := onnx.ReadFrom(bytes.NewReader(data[:100]), int64(len(data))); err == nil {
+		t.Error("a file that ends before its size is read")
+	}
+	file.Reset(nil)
+	if _, err := got.Constants["w"].Halves(); err == nil {
+		t.Error("values that are gone are read")
 	}
 }

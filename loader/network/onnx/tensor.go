@@ -69,6 +69,8 @@ type Tensor struct {
 	File *External
 
 	raw     []byte // raw_data, or the fixed-width values
+	rawAt   int64  // byte of the file that raw_data begins at
+	source  *source
 	varints []byte // int32_data, int64_data and uint64_data as they stand in the file
 	count   int    // of varints
 }
@@ -94,7 +96,7 @@ func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
 }
 
 // Attach gives a tensor whose values stand in another file their bytes.
-func (t *Tensor) Attach(raw []byte) { t.raw, t.File = raw, nil }
+func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 
 // Bytes is the size of the values in another file.
 func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
@@ -131,7 +133,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 			err = f.Text(&t.Name)
 		case 9:
 			if err = f.Want(protowire.BytesType); err == nil {
-				t.raw = f.Body.Data
+				t.raw, t.rawAt = f.Body.Data, int64(f.Body.Off)
 			}
 		case 10:
 			err = f.Fixed(8, &t.raw)
@@ -250,6 +252,11 @@ func (t *Tensor) Valid() error {
 		return t.errorf("elements of %v", t.Type)
 	case t.External():
 		return t.errorf("its values stand in another file")
+	case t.source != nil:
+		if t.source.bytes == int64(n*w) {
+			return nil
+		}
+		return t.errorf("%d bytes for shape %v", t.source.bytes, t.Dims)
 	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
 		return nil
 	}
@@ -262,12 +269,13 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 		return err
 	}
 	n := t.Elements()
-	if len(t.raw) > 0 || n == 0 {
+	if len(t.raw) > 0 || n == 0 || t.source != nil {
 		w := t.Type.Width()
-		for i := range n {
-			set(i, t.Type.value(t.raw[i*w:]))
-		}
-		return nil
+		return t.runs(func(first int, b []byte) {
+			for i := range len(b) / w {
+				set(first+i, t.Type.value(b[i*w:]))
+			}
+		})
 	}
 	rest := t.varints
 	for i := range n {
@@ -373,18 +381,20 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 		return nil, err
 	}
 	out := make([]float16.Float16, t.Elements())
-	if len(t.raw) > 0 {
+	if len(t.raw) > 0 || t.source != nil {
 		switch t.Type { // without float64 between, which large weights notice
 		case Float:
-			for i := range out {
-				out[i] = float16.Fromfloat32(float32Of(binary.LittleEndian.Uint32(t.raw[4*i:])))
-			}
-			return out, nil
+			return out, t.runs(func(first int, b []byte) {
+				for i := range len(b) / 4 {
+					out[first+i] = float16.Fromfloat32(float32Of(binary.LittleEndian.Uint32(b[4*i:])))
+				}
+			})
 		case Float16:
-			for i := range out {
-				out[i] = float16.Frombits(binary.LittleEndian.Uint16(t.raw[2*i:]))
-			}
-			return out, nil
+			return out, t.runs(func(first int, b []byte) {
+				for i := range len(b) / 2 {
+					out[first+i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:]))
+				}
+			})
 		}
 	}
 	return out, t.Each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })

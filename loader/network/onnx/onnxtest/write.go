@@ -3,6 +3,7 @@ package onnxtest
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -103,6 +104,11 @@ func List(name string, values ...int) Message {
 		a = a.Int(8, v)
 	}
 	return a
+}
+
+// Graph is an attribute: the side of a branch.
+func Graph(name string, parts ...Message) Message {
+	return Message{}.Text(1, name).Int(20, 5).Bytes(6, slices.Concat(parts...))
 }
 
 // Float is an attribute.

@@ -105,7 +105,9 @@ const maxRaw = 512 << 20
 
 // readTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
 // as .f16, whose shape is not known.
-func readTensor(name string) ([]float16.Float16, []int, error) {
+func readTensor(name string) ([]float16.Float16, []int, error) { return readTensorAs(name, npy.Read) }
+
+func readTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) ([]float16.Float16, []int, error) {
 	r, err := infile.Open(name)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +115,7 @@ func readTensor(name string) ([]float16.Float16, []int, error) {
 	defer r.Close()
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".npy":
-		a, err := npy.Read(r, r.Size())
+		a, err := read(r, r.Size())
 		return a.Data, append([]int{}, a.Shape...), err
 	case ".f16":
 		if r.Size()%2 != 0 {
@@ -165,7 +167,7 @@ func writeOutputs(dir string, res *anesim.Result) error {
 			return err
 		}
 		defer f.Abort()
-		if err := npy.Write(f, out.Port.Shape[:], out.Data); err != nil {
+		if err := npy.WriteAs(f, out.Type, out.Shape(), out.Data); err != nil {
 			return err
 		}
 		if err := f.Commit(); err != nil {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -39,14 +41,15 @@ model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without on
 
 Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
 that cannot be lowered is listed with the reason and is in no total; the layers before
-and behind it are programs of their own, with a dispatch each. So are those on both sides
-of a tensor whose rows have to be laid out anew. A tensor between layers stays in the L2
-where it fits beside what its layers need, as the vendor's compiler keeps it in chains of
-matrix products; that convolutions do the same is inferred. --in-memory sends all of them
-to memory and back. Layers that one descriptor does together are listed with the first.
+and behind it are programs of their own, with a dispatch each. A tensor that is read in
+rows of another length than it was made in is laid out anew by tasks that are listed as
+layers. A tensor between layers stays in the L2 where it fits beside what its layers need,
+as the vendor's compiler keeps it in chains of matrix products; that convolutions do the
+same is inferred. --in-memory sends all of them to memory and back. Layers that one
+descriptor does together are listed with the first.
 
-Without --values, time, bytes and energy alone are computed. With --values, a tensor that
-no modelled layer makes is pseudo-random. --emit writes the program, or programs numbered
+Without --values, time, bytes and energy alone are computed. With --values, inputs that
+are not given are pseudo-random. --emit writes the program, or programs numbered
 from 1 (OUT-1.hwx); layers that are alike share weights that FILE does not have.
 
 ` + idleHelp + `
@@ -54,7 +57,9 @@ The gap stands before the network's first program; its programs follow without o
 
 The first lines say how much of the network the figures are of: nodes, which are the
 operators of the file, their multiply-accumulates, and the bytes of their operands and
-results. --strict fails unless that is all.
+results. --strict fails unless that is all. An output that rests on a layer that is not
+modelled is named with that layer, and has no values. Then they say how long the network
+takes, where, why, and which of the changes that anesim explain tries make it faster.
 
 --cache DIR keeps the lowered programs in DIR, whose last line of the table and "cache" in
 JSON say whether they were fetched or made. The key is the network's structure, weights and
@@ -81,8 +86,8 @@ rates are assumed, and --backends replaces them:
 	}
 	s := c.Flags()
 	f.registerOnly(s, "chip", "host", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
-	s.Lookup("in").Usage = "input tensor `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable"
-	s.Lookup("out").Usage = "write each output tensor to `DIR`/<tensor>.npy"
+	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; <f4 and <f8 are rounded) or raw .f16; repeatable"
+	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
@@ -108,7 +113,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err := f.placeFlags.check(); err != nil {
 		return err
 	}
-	f.timingOnly = !f.values
+	f.timingOnly, f.rounds = !f.values, true
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -143,14 +148,6 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return inFile(file, err)
 	}
 	bar.end()
-	if f.out != "" {
-		if len(res.Outputs) == 0 {
-			return fmt.Errorf("--out %s: no outputs to write: no layer that makes one was computed", f.out)
-		}
-		if err := writeOutputs(f.out, res); err != nil {
-			return err
-		}
-	}
 	if err := f.writeProfiles(res, file); err != nil {
 		return err
 	}
@@ -168,7 +165,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		if err = writeNetwork(c.OutOrStdout(), res, doc); err == nil && f.l2 {
+		var x *anesim.Explanation
+		if x, err = f.advice(ctx, m, o, file); err != nil {
+			return inFile(file, err)
+		}
+		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file)); err == nil && f.l2 {
 			err = writeOccupancy(c.OutOrStdout(), doc)
 		}
 		if err == nil {
@@ -188,8 +189,65 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return inFile(file, fmt.Errorf("layer %s: device fault: %v", doc.Layers[i].Name, *x))
 		}
 	}
+	if f.out != "" { // the report stands whatever becomes of the values
+		if err := writeResults(f.out, res, doc); err != nil {
+			return err
+		}
+	}
 	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
 		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, plural(doc.Coverage.Nodes, "node")))
+	}
+	return nil
+}
+
+// explaining is the network for explain, with the flags of both commands.
+func (f *modelFlags) explaining(file string) anesim.Explaining {
+	how := anesim.Explaining{File: file}
+	if f.dim != "" {
+		how.Flags = append(how.Flags, "--dim", f.dim)
+	}
+	if f.chip != "m1" {
+		how.Flags = append(how.Flags, "--chip", f.chip)
+	}
+	if f.gateTiles != "" {
+		how.Flags = append(how.Flags, "--gate-tiles", f.gateTiles)
+	}
+	return how
+}
+
+// explainCommand tells more of what to change.
+func (f *modelFlags) explainCommand(file string) string {
+	how := f.explaining(file)
+	var flags []string
+	if f.inMemory {
+		flags = append(flags, "--in-memory")
+	}
+	return how.Command("explain", flags...)
+}
+
+// advice is what makes the network faster, of what can be tried on a network by itself.
+func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*anesim.Explanation, error) {
+	if len(o.State)+len(o.Overrides)+len(f.reshape) > 0 {
+		return nil, nil // what explain would say is of the network without them
+	}
+	return m.Explain(ctx, o, f.explaining(file))
+}
+
+// writeResults writes a network's outputs, and says which it has not.
+func writeResults(dir string, res *anesim.Result, doc *anesim.NetworkDocument) error {
+	var lost []string
+	for _, x := range doc.Coverage.Lost {
+		lost = append(lost, fmt.Sprintf("%s needs %s, which is not modelled", escaped(x.Output), escaped(x.Layer)))
+	}
+	why := strings.Join(lost, "; ")
+	if len(res.Outputs) == 0 {
+		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(why, "no layer that makes one was computed"))
+	}
+	if err := writeOutputs(dir, res); err != nil {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("--out %s: not all outputs are written: %s", dir, why)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/tools/anesim/internal/npy"
 )
 
 // runFlags are the flags of every command that runs a model.
@@ -19,6 +20,7 @@ type runFlags struct {
 	chip       string
 	host       string
 	in         []string
+	rounds     bool // floats of other widths in .npy files to fp16
 	out        string
 	state      []string
 	seed       uint64
@@ -140,6 +142,10 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
 	o.Inputs, o.Shapes = make(map[string][]float16.Float16), make(map[string][]int)
+	read := npy.Read
+	if f.rounds {
+		read = npy.ReadRounded
+	}
 	for _, s := range f.in {
 		name, file, ok := strings.Cut(s, "=")
 		if !ok || name == "" || file == "" {
@@ -148,7 +154,7 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		if _, twice := o.Inputs[name]; twice {
 			return o, usage("--in %s is given twice", name)
 		}
-		if o.Inputs[name], o.Shapes[name], err = readTensor(file); err != nil {
+		if o.Inputs[name], o.Shapes[name], err = readTensorAs(file, read); err != nil {
 			return o, inFile(file, err)
 		}
 	}

@@ -158,7 +158,7 @@ func TestIdle(t *testing.T) {
 // A network of several programs idles before the first of them alone.
 func TestModelIdlesOnceARepeat(t *testing.T) {
 	cut := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: relu}\n"+
-		"- {name: flat, op: reshape, h: 16, w: 16}\n- {name: d, op: relu}\n"))
+		"- {name: b, op: conv, cout: 4, k: 33, pad: same}\n- {name: d, op: relu}\n"))
 	r := wall(t, exitDone, "model", cut, "--repeat", "2", "--idle", "1s", "--host", "linux")
 	var got []string
 	for _, s := range r.Power {

@@ -7,18 +7,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"anesim"
+	"anesim/hw/clock"
 )
 
-// writeNetwork is the report of a network for people.
-func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) error {
+// writeNetwork is the report of a network for people. The explanation is what was tried to
+// make it faster, nil where nothing was.
+func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x *anesim.Explanation, explain string) error {
 	p := newPager(w)
 	p.uncovered(d)
 	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Network), plural(len(d.Layers), "layer"),
 		plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.coverage(&d.Coverage)
-	p.bottlenecks(d)
+	p.bottlenecks(d, x, explain)
 	p.printf("")
 	t := &table{columns: []column{
 		{"layer", 0, true}, {"op", 0, true}, {"in", 4, false}, {"out", 2, false}, {"kernel", 5, false}, {"tds", 6, false},
@@ -57,6 +60,9 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
 	p.printf("note: %s", res.Residency().What)
+	for _, note := range res.Model.Network().Notes {
+		p.printf("note: %s", escaped(note))
+	}
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
 		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))
@@ -67,43 +73,113 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument) er
 	return p.err
 }
 
-// bottlenecks says how long a network takes, where, why, and how to find out what to
-// change, on lines that fit headWidth columns.
-func (p *pager) bottlenecks(d *anesim.NetworkDocument) {
-	const most = 5
-	var list []*anesim.LayerDocument
+// A kind is layers of a network that are alike.
+type kind struct {
+	first  *anesim.LayerDocument
+	count  int
+	cycles uint64
+	bound  uint64 // of the cause that bounds the first
+	time   clock.Nanoseconds
+}
+
+// kinds are a network's layers by kind, those that take most first.
+func kinds(d *anesim.NetworkDocument) (list []*kind) {
+	type key struct {
+		op, activation, kernel, bound string
+		in, out                       [4]int
+	}
+	found := map[key]*kind{}
 	for i := range d.Layers {
-		if l := &d.Layers[i]; l.Modelled && l.Total.Cycles > 0 {
-			list = append(list, l)
+		l := &d.Layers[i]
+		if !l.Modelled || l.Total.Cycles == 0 {
+			continue
+		}
+		at := key{l.Op, l.Activation, l.Kernel, l.Bound, l.In, l.Out}
+		k := found[at]
+		if k == nil {
+			k = &kind{first: l}
+			found[at], list = k, append(list, k)
+		}
+		k.count++
+		k.cycles += l.Total.Cycles
+		k.time += l.Total.TimeNs
+		for name, n := range l.Cycles.All() {
+			if name == l.Bound {
+				k.bound += n
+			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b *kind) int { return cmp.Compare(b.cycles, a.cycles) })
+	return list
+}
+
+// bottlenecks says how long a network takes, where, why, and what to change, on lines that
+// fit headWidth columns.
+func (p *pager) bottlenecks(d *anesim.NetworkDocument, x *anesim.Explanation, explain string) {
+	const most = 5
+	list := kinds(d)
 	if len(list) == 0 {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b *anesim.LayerDocument) int { return cmp.Compare(b.Total.Cycles, a.Total.Cycles) })
 	list = list[:min(most, len(list))]
-	sum := uint64(0)
-	for _, l := range list {
-		sum += l.Total.Cycles
+	sum, layers := uint64(0), 0
+	for _, k := range list {
+		sum += k.cycles
+		layers += k.count
 	}
 	t := &d.Total
 	p.printf("%v of engine time (%v to %v), %v; %.0f%% of it in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
-		percent(sum, t.Cycles), plural(len(list), "layer"))
-	rows := &table{columns: []column{{"layer", 0, true}, {"op", 1, true}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false}}}
-	for _, l := range list {
-		of := uint64(0)
-		for name, n := range l.Cycles.All() {
-			if name == l.Bound {
-				of = n
-			}
-		}
-		rows.add(escaped(l.Name), escaped(l.Op), fmt.Sprintf("%.1f%%", percent(l.Total.Cycles, t.Cycles)), l.Total.TimeNs.String(),
-			causeText(l.Bound), fmt.Sprintf("%.0f%%", percent(of, l.Total.Cycles)))
+		percent(sum, t.Cycles), plural(layers, "layer"))
+	rows := &table{columns: []column{
+		{"layer", 0, true}, {"op", 1, true}, {"alike", 2, false}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false},
+	}}
+	for _, k := range list {
+		rows.add(escaped(k.first.Name), escaped(k.first.Op), strconv.Itoa(k.count), fmt.Sprintf("%.1f%%", percent(k.cycles, t.Cycles)), k.time.String(),
+			causeText(k.first.Bound), fmt.Sprintf("%.0f%%", percent(k.bound, k.cycles)))
 	}
 	if err := rows.write(p.w, min(cmp.Or(p.width, headWidth), headWidth), 2); err != nil && p.err == nil {
 		p.err = err
 	}
-	p.printf("what to change: anesim explain %s", escaped(d.File))
+	p.changes(x, explain)
+}
+
+// changes are those that were tried on the layers that take most, with what they gain, and
+// the command that tells more.
+func (p *pager) changes(x *anesim.Explanation, explain string) {
+	const most = 5
+	switch {
+	case x == nil:
+		p.whole("what to change: " + explain)
+		return
+	case len(x.Trials) == 0:
+		p.printf("what to change: nothing of %s that explain tries on these; more layers:", plural(x.Tried.All, "change"))
+		p.whole("  " + explain + " --top 20")
+		return
+	}
+	p.printf("what to change, of %s tried on such layers by themselves:", plural(x.Tried.All, "change"))
+	for i := range x.Trials[:min(len(x.Trials), most)] {
+		c := &x.Trials[i]
+		where := "all layers"
+		if c.Part != "" {
+			where = escaped(c.Part)
+		}
+		if c.Alike > 1 {
+			where += fmt.Sprintf(" and %d more", c.Alike-1)
+		}
+		gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.Gain, clock.Nanoseconds(c.SavedNs))
+		p.printf("%s%s", elided(fmt.Sprintf("  %s: %s", where, c.Change), headWidth-utf8.RuneCountInString(gain)), gain)
+	}
+	p.printf("how, and what each needs:")
+	p.whole("  " + explain)
+}
+
+// elided cuts a text to so many columns.
+func elided(text string, columns int) string {
+	r := []rune(text)
+	if len(r) <= columns {
+		return text
+	}
+	return string(r[:max(0, columns-3)]) + "..."
 }
 
 // headWidth is the width of the lines that a report begins with.
@@ -177,7 +253,7 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {
-		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Port.Shape, anesim.Checksum(o.Data), o.Summary())
+		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Shape(), anesim.Checksum(o.Data), o.Summary())
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Caveat != "" {

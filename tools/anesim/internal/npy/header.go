@@ -13,8 +13,8 @@ import (
 const growthDigits = 21
 
 // appendHeader appends the magic, version 1.0 and the header.
-func appendHeader(dst []byte, shape []int) []byte {
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", dtype, tuple(shape))
+func appendHeader(dst []byte, descr string, shape []int) []byte {
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, tuple(shape))
 	if len(shape) > 0 {
 		text += strings.Repeat(" ", growthDigits-len(strconv.Itoa(shape[0])))
 	}

@@ -47,7 +47,9 @@ func malformed(off int64, format string, args ...any) error {
 
 // Read reads the array in a file of size bytes, which it must fill. Errors are a
 // *FormatError, a *DTypeError, or that of r.
-func Read(r io.ReaderAt, size int64) (Array, error) {
+func Read(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, halvesAlone) }
+
+func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) {
 	text, off, err := readHeader(r, size)
 	if err != nil {
 		return Array{}, err
@@ -57,7 +59,8 @@ func Read(r io.ReaderAt, size int64) (Array, error) {
 	if err != nil {
 		return Array{}, err
 	}
-	if h.descr != dtype {
+	e, ok := types[h.descr]
+	if !ok {
 		return Array{}, &DTypeError{h.descr}
 	}
 	off += int64(len(text))
@@ -65,14 +68,14 @@ func Read(r io.ReaderAt, size int64) (Array, error) {
 	if err != nil {
 		return Array{}, malformed(h.shapeOff, "%v", err)
 	}
-	switch got, want := size-off, elementBytes*int64(n); {
+	switch got, want := size-off, int64(e.bytes)*int64(n); {
 	case got < want:
 		return Array{}, malformed(off, "%d bytes of data, want %d for shape %v", got, want, h.shape)
 	case got > want:
 		return Array{}, malformed(off+want, "%d bytes behind the data of shape %v", got-want, h.shape)
 	}
 	a := Array{h.shape, make([]float16.Float16, n)}
-	if err := readData(io.NewSectionReader(r, off, size-off), a.Data); err != nil {
+	if err := readData(io.NewSectionReader(r, off, size-off), a.Data, e); err != nil {
 		return Array{}, err
 	}
 	if h.fortran {
@@ -129,18 +132,18 @@ func readAt(r io.ReaderAt, b []byte, off int64) error {
 
 const chunk = 32 << 10 // bytes
 
-func readData(r io.Reader, dst []float16.Float16) error {
+func readData(r io.Reader, dst []float16.Float16, e element) error {
 	var b [chunk]byte
 	for len(dst) > 0 {
-		n := min(len(dst), chunk/elementBytes)
-		if _, err := io.ReadFull(r, b[:elementBytes*n]); err != nil {
+		n := min(len(dst), chunk/e.bytes)
+		if _, err := io.ReadFull(r, b[:e.bytes*n]); err != nil {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}
 			return err
 		}
 		for i := range n {
-			dst[i] = float16.Frombits(binary.LittleEndian.Uint16(b[elementBytes*i:]))
+			dst[i] = e.read(b[e.bytes*i:])
 		}
 		dst = dst[n:]
 	}
@@ -159,7 +162,7 @@ func elements(shape []int) (int, error) {
 		}
 	}
 	for _, d := range shape {
-		if n > math.MaxInt/elementBytes/d {
+		if n > math.MaxInt/widest/d {
 			return 0, fmt.Errorf("shape %v has more elements than memory has", shape)
 		}
 		n *= d
@@ -190,6 +193,10 @@ func fromFortran(shape []int, src []float16.Float16) []float16.Float16 {
 
 // Write writes an array in C order. The shape must have as many elements as data.
 func Write(w io.Writer, shape []int, data []float16.Float16) error {
+	return writeAs(w, dtype, halvesAlone[dtype], shape, data)
+}
+
+func writeAs(w io.Writer, descr string, e element, shape []int, data []float16.Float16) error {
 	n, err := elements(shape)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -200,15 +207,15 @@ func Write(w io.Writer, shape []int, data []float16.Float16) error {
 	if n != len(data) {
 		return fmt.Errorf("npy: %d elements for shape %v of %d", len(data), shape, n)
 	}
-	if _, err := w.Write(appendHeader(nil, shape)); err != nil {
+	if _, err := w.Write(appendHeader(nil, descr, shape)); err != nil {
 		return err
 	}
-	b := make([]byte, 0, min(chunk, elementBytes*n))
+	b := make([]byte, 0, min(chunk, e.bytes*n))
 	for len(data) > 0 {
 		b = b[:0]
-		part := data[:min(len(data), chunk/elementBytes)]
+		part := data[:min(len(data), chunk/e.bytes)]
 		for _, v := range part {
-			b = binary.LittleEndian.AppendUint16(b, v.Bits())
+			b = e.append(b, v)
 		}
 		if _, err := w.Write(b); err != nil {
 			return err

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +77,7 @@ func TestHeaderAlignment(t *testing.T) {
 	var shape []int
 	for range maxAxes {
 		shape = append(shape, 1)
-		h := appendHeader(nil, shape)
+		h := appendHeader(nil, dtype, shape)
 		if len(h)%alignment != 0 || h[len(h)-1] != '\n' {
 			t.Fatalf("%d axes: header of %d bytes", len(shape), len(h))
 		}
@@ -241,4 +243,37 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("-first +second:\n%s", diff)
 		}
 	})
+}
+
+// Floats of other widths are rounded once, and written as they were.
+func TestRounded(t *testing.T) {
+	for _, tc := range []struct {
+		in   float64
+		want float32
+	}{
+		{1, 1}, {-2.5, -2.5}, {1 + 1.0/2048, 1}, {1 + 3.0/2048, 1 + 2.0/1024}, // ties go to even
+		{1 + 1.0/2048 + 1e-12, 1 + 1.0/1024}, {1 + 1.0/2048 - 1e-12, 1}, // float32 alone would have ties of both
+		{1e300, float32(math.Inf(1))}, {-1e-300, 0}, {3 * math.Pow(2, -26), float32(math.Pow(2, -24))},
+	} {
+		var b bytes.Buffer
+		b.Write(appendHeader(nil, "<f8", []int{1, 1}))
+		b.Write(little.AppendUint64(nil, math.Float64bits(tc.in)))
+		a, err := ReadRounded(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		if err != nil || len(a.Data) != 1 || a.Data[0].Float32() != tc.want {
+			t.Errorf("%g: %v, %v, want %g", tc.in, a, err, tc.want)
+		}
+	}
+	for _, typ := range []string{"float16", "float32", "float64"} {
+		var b bytes.Buffer
+		data := halves(1, -2, 0.1)
+		if err := WriteAs(&b, typ, []int{3}, data); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), map[string]string{"float16": "<f2", "float32": "<f4", "float64": "<f8"}[typ]) {
+			t.Errorf("%s: header %q", typ, b.String()[:80])
+		}
+		if a, err := ReadRounded(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil || !slices.Equal(a.Data, data) {
+			t.Errorf("%s: %v, %v", typ, a, err)
+		}
+	}
 }

@@ -1,0 +1,114 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+
+	"anesim/loader/lower"
+)
+
+// localNorm divides by a power of the squares of a window of channels: sums over the window
+// are a product with a band of ones.
+func (n *nodeReader) localNorm() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	size := n.int("size", 0)
+	alpha, beta, bias := float64(n.float("alpha", 1e-4)), float64(n.float("beta", 0.75)), float64(n.float("bias", 1))
+	if size < 1 || len(x.dims) < 3 {
+		return fmt.Errorf("a window of %d channels of %v", size, x.dims)
+	}
+	y, err := n.binary(lower.Mul, x, x)
+	if err != nil {
+		return err
+	}
+	before, after := (size-1)/2, size-1-(size-1)/2
+	if y, err = n.along(y, 1, x.dims[1], func(o, i int) float64 { return truth(i >= o-before && i <= o+after) }); err != nil {
+		return err
+	}
+	if y, err = n.scaled(y, alpha/float64(size)); err == nil {
+		y, err = n.shifted(y, bias)
+	}
+	if err == nil {
+		y, err = n.raised(y, -beta)
+	}
+	if err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	return n.finish(y, err)
+}
+
+// meanVariance normalises over axes.
+func (n *nodeReader) meanVariance() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	list, given, err := n.list("axes", -1)
+	if err != nil {
+		return err
+	}
+	if !given {
+		list = []int{0, 2, 3}
+	}
+	axes := make([]bool, len(x.dims))
+	for _, a := range list {
+		if a, err = n.axisOf(len(x.dims), a); err != nil {
+			return err
+		}
+		axes[a] = true
+	}
+	mean, err := n.reduced(lower.ReduceMean, x, axes)
+	if err != nil {
+		return err
+	}
+	d, err := n.binary(lower.Sub, x, mean)
+	if err != nil {
+		return err
+	}
+	v, err := n.binary(lower.Mul, d, d)
+	if err == nil {
+		v, err = n.reduced(lower.ReduceMean, v, axes)
+	}
+	if err == nil {
+		v, err = n.unary(lower.Rsqrt, v)
+	}
+	if err == nil {
+		d, err = n.binary(lower.Mul, d, v)
+	}
+	return n.finish(d, err)
+}
+
+// lengthNorm divides by a vector's length: the sum of sizes, or the root of squares.
+func (n *nodeReader) lengthNorm() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	axis, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	if err != nil {
+		return err
+	}
+	axes := slices.Repeat([]bool{false}, len(x.dims))
+	axes[axis] = true
+	var y operand
+	squares := n.int("p", 2) == 2
+	if squares {
+		y, err = n.binary(lower.Mul, x, x)
+	} else {
+		y, err = n.unary(lower.Abs, x)
+	}
+	if err == nil {
+		y, err = n.reduced(lower.ReduceSum, y, axes)
+	}
+	if err == nil && squares {
+		y, err = n.unary(lower.Rsqrt, y)
+	} else if err == nil {
+		y, err = n.unary(lower.Inverse, y)
+	}
+	if err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	return n.finish(y, err)
+}

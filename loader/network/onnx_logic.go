@@ -1,0 +1,328 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/loader/lower"
+	"anesim/loader/network/onnx"
+)
+
+// Truth values are ones and zeros in fp16. A comparison is the sign of a difference, which
+// the table has exactly and which is zero for equal values alone.
+
+// whole is an input as a tensor whose elements may be truth values or whole numbers: those
+// of the network's inputs are given as fp16, exact up to 2048, and all others are made by
+// what is here or are views.
+func (n *nodeReader) whole(i int) (operand, error) {
+	d, err := n.operandDims(i)
+	if err != nil {
+		return operand{}, err
+	}
+	name := n.Inputs[i]
+	if t := n.types[name]; n.constants[name] != nil || t == 0 || t.IsFloat() {
+		return n.in(i)
+	}
+	if _, err := shapeOf(d); err != nil {
+		return operand{}, err
+	}
+	if _, ok := n.tensors[name]; !ok {
+		return operand{}, fmt.Errorf("%q is not computed", name)
+	}
+	if n.types[name] != onnx.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
+		n.told[name] = true
+		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
+	}
+	return operand{name, d}, nil
+}
+
+// finite is an input's constant with infinities, and what fp16 has no number for, at its
+// ends: where it is not chosen it is multiplied by zero.
+func (n *nodeReader) finite(i int) *constant {
+	c := n.constant(i)
+	if c == nil {
+		return nil
+	}
+	v, err := c.values()
+	if err != nil {
+		return c
+	}
+	const largest = 65504
+	out := &constant{dims: c.dims, elem: onnx.Float, numbers: make([]float64, len(v))}
+	for k := range v {
+		out.numbers[k] = max(-largest, min(largest, v[k]))
+	}
+	return out
+}
+
+// oneWhere is 1 where x is above 0, else 0.
+func (n *nodeReader) oneWhere(x operand) (operand, error) {
+	x, err := n.unary(lower.Sign, x)
+	if err != nil {
+		return x, err
+	}
+	return n.unary(lower.ReLU, x)
+}
+
+// negated is 1 - x.
+func (n *nodeReader) negated(x operand) (operand, error) {
+	x, err := n.scaled(x, -1)
+	if err != nil {
+		return x, err
+	}
+	return n.shifted(x, 1)
+}
+
+// difference is the first input less the second, or the other way round.
+func (n *nodeReader) difference(swapped bool) (operand, error) {
+	var side [2]operand
+	for i := range side {
+		if n.constant(i) == nil {
+			var err error
+			if side[i], err = n.whole(i); err != nil {
+				return operand{}, err
+			}
+		}
+	}
+	a, b := 0, 1
+	if swapped {
+		a, b = 1, 0
+	}
+	switch ca, cb := n.constant(a), n.constant(b); {
+	case ca != nil && cb != nil:
+		return operand{}, errBudget
+	case cb != nil:
+		return n.withConstant(lower.Sub, side[a], n.repeatable(cb))
+	case ca != nil: // a - b as -b + a
+		x, err := n.scaled(side[b], -1)
+		if err != nil {
+			return x, err
+		}
+		return n.withConstant(lower.Add, x, n.repeatable(ca))
+	}
+	return n.binary(lower.Sub, side[a], side[b])
+}
+
+// compare is a comparison of the first input with the second: whether their difference,
+// one way or the other, is above 0, or whether it is not.
+func compare(swapped, not bool) func(*nodeReader) error {
+	return func(n *nodeReader) error {
+		x, err := n.difference(swapped)
+		if err == nil {
+			x, err = n.oneWhere(x)
+		}
+		if err == nil && not {
+			x, err = n.negated(x)
+		}
+		return n.finish(x, err)
+	}
+}
+
+// equal is 1 less the size of the difference's sign.
+func (n *nodeReader) equal() error {
+	x, err := n.difference(false)
+	if err == nil {
+		x, err = n.differs(x)
+	}
+	if err == nil {
+		x, err = n.negated(x)
+	}
+	return n.finish(x, err)
+}
+
+// differs is 1 where x is not 0.
+func (n *nodeReader) differs(x operand) (operand, error) {
+	x, err := n.unary(lower.Sign, x)
+	if err != nil {
+		return x, err
+	}
+	return n.unary(lower.Abs, x)
+}
+
+// logic joins two truth values by an operation on their ones and zeros.
+func logic(op lower.Op) func(*nodeReader) error {
+	return func(n *nodeReader) error {
+		if op == lower.Sub { // exclusive or: they differ
+			x, err := n.difference(false)
+			if err == nil {
+				x, err = n.unary(lower.Abs, x)
+			}
+			return n.finish(x, err)
+		}
+		a, b := 0, 1
+		if n.constant(0) != nil {
+			a, b = 1, 0
+		}
+		x, err := n.whole(a)
+		if err != nil {
+			return err
+		}
+		if c := n.constant(b); c != nil {
+			return n.finish(n.withConstant(op, x, n.repeatable(c)))
+		}
+		z, err := n.whole(b)
+		if err == nil {
+			x, err = n.binary(op, x, z)
+		}
+		return n.finish(x, err)
+	}
+}
+
+func (n *nodeReader) not() error {
+	x, err := n.whole(0)
+	if err == nil {
+		x, err = n.negated(x)
+	}
+	return n.finish(x, err)
+}
+
+// selected takes elements of two tensors by computed truth values: one times them, the other
+// times what they are not. Values that are infinite, or no numbers, where they are not
+// chosen spoil the sum, as zero times them is no number.
+func (n *nodeReader) selected() error {
+	c, err := n.whole(0)
+	if err != nil {
+		return err
+	}
+	not, err := n.negated(c)
+	if err != nil {
+		return err
+	}
+	var sides [2]operand
+	for i, mask := range [...]operand{c, not} {
+		if k := n.finite(1 + i); k != nil {
+			sides[i], err = n.withConstant(lower.Mul, mask, n.repeatable(k))
+		} else if sides[i], err = n.in(1 + i); err == nil {
+			sides[i], err = n.binary(lower.Mul, sides[i], mask)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	x, err := n.binary(lower.Add, sides[0], sides[1])
+	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
+		x, err = n.expanded(x, out)
+	}
+	return n.finish(x, err)
+}
+
+// cast changes nothing between types with a fraction, all of which are fp16 to the engine,
+// and nothing of truth values. A truth value of a number is whether it is not 0.
+func (n *nodeReader) cast() error {
+	from, to := n.elem(0), n.results[0].elem
+	whole := from != 0 && !from.IsFloat()
+	switch {
+	case !whole && to != 0 && !to.IsFloat() && to != onnx.Bool:
+		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
+	case to == onnx.Bool && from != onnx.Bool:
+		x, err := n.whole(0)
+		if err == nil {
+			x, err = n.differs(x)
+		}
+		return n.finish(x, err)
+	case whole:
+		x, err := n.whole(0)
+		return n.finish(x.as(n.results[0].dims...), err)
+	}
+	return n.view()
+}
+
+// both reads the nodes of both sides of a computed condition, and selects.
+func (n *nodeReader) both() error {
+	c, err := n.whole(0)
+	if err != nil {
+		return errors.New(n.undecided())
+	}
+	if elements(c.dims) != 1 {
+		return errors.New("its condition is more than one value")
+	}
+	layers, nodes := len(n.net.Layers), len(n.net.Nodes)
+	why := n.bothSides(c)
+	if why != nil {
+		n.net.Layers, n.net.Nodes = n.net.Layers[:layers], n.net.Nodes[:nodes]
+		n.first = layers
+		return fmt.Errorf("%s; both sides and a choice do not go either: %v", n.undecided(), why)
+	}
+	return nil
+}
+
+// undecided says why a branch is open, and what may decide it.
+func (n *nodeReader) undecided() string {
+	for _, in := range n.net.Inputs {
+		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
+			return fmt.Sprintf("its condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
+		}
+	}
+	return "its condition is computed, not a constant; the host decides"
+}
+
+func (n *nodeReader) bothSides(c operand) error {
+	var graphs [2]*onnx.Graph
+	names := map[string]bool{}
+	for i, side := range [...]string{"then_branch", "else_branch"} {
+		a := n.Attributes[side]
+		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
+			return errors.New("it has no such branch")
+		}
+		graphs[i] = a.Graph
+		var own []string
+		for _, x := range a.Graph.Nodes {
+			own = append(own, x.Outputs...)
+		}
+		for name := range a.Graph.Constants {
+			own = append(own, name)
+		}
+		for _, name := range own {
+			if name != "" && names[name] {
+				return fmt.Errorf("%q is made on both sides", name)
+			}
+			names[name] = true
+		}
+	}
+	first := len(n.net.Layers)
+	n.depth++
+	for _, g := range graphs {
+		n.declare(g)
+		n.nodes(g.Nodes)
+	}
+	n.depth--
+	for _, l := range n.net.Layers[first:] {
+		if l.Reason != "" {
+			return fmt.Errorf("%s: %s", l.Name, l.Reason)
+		}
+	}
+	n.first = len(n.net.Layers)
+	not, err := n.negated(operand{c.name, nil}.as(slices.Repeat([]int{1}, 4)...))
+	if err != nil {
+		return err
+	}
+	n.results = nil
+	for i := range n.Outputs {
+		var sides [2]operand
+		for k, g := range graphs {
+			name := g.Outputs[i].Name
+			if t := n.types[name]; n.constants[name] != nil || t != 0 && !t.IsFloat() || n.dims[name] == nil {
+				return fmt.Errorf("%q is a constant or no fp16", name)
+			}
+			sides[k] = operand{n.values(name), n.dims[name]}
+		}
+		if !slices.Equal(sides[0].dims, sides[1].dims) {
+			return fmt.Errorf("%v on one side, %v on the other", sides[0].dims, sides[1].dims)
+		}
+		n.results = append(n.results, result{sides[0].dims, n.types[graphs[0].Outputs[i].Name]})
+		for k, mask := range [...]operand{{c.name, []int{1}}, {not.name, []int{1}}} {
+			if sides[k], err = n.binary(lower.Mul, sides[k], mask); err != nil {
+				return err
+			}
+		}
+		x, err := n.binary(lower.Add, sides[0], sides[1])
+		if err == nil {
+			err = n.result(i, x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/lower"
+	"anesim/loader/network/onnx"
+)
+
+// power raises elements to constant exponents, of which there may be a few.
+func (n *nodeReader) power() error {
+	c := n.constant(1)
+	if c == nil {
+		return errors.New("its exponent is computed, not a constant")
+	}
+	if c.absent() {
+		return errors.New("its exponent stands in a file that is not there")
+	}
+	v, err := c.values()
+	if err != nil {
+		return err
+	}
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	distinct := slices.Clone(v)
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	const most = 8
+	switch {
+	case len(distinct) == 1:
+		x, err = n.raised(x, v[0])
+	case len(distinct) > most:
+		err = fmt.Errorf("%d different exponents, at most %d are worked out one by one", len(distinct), most)
+	default:
+		x, err = n.raisedApart(x, c.dims, v, distinct)
+	}
+	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
+		x, err = n.expanded(x, out)
+	}
+	return n.finish(x, err)
+}
+
+// raisedApart raises elements to one exponent after the other. Those that have another are 1
+// meanwhile, which no power makes infinite, and are left out of the sum.
+func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (operand, error) {
+	var sum operand
+	for i, e := range distinct {
+		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
+		for k := range v {
+			has[k] = truth(v[k] == e)
+			hasNot[k] = 1 - has[k]
+		}
+		mask, rest := &constant{dims: dims, elem: onnx.Float, numbers: has}, &constant{dims: dims, elem: onnx.Float, numbers: hasNot}
+		y, err := n.withConstant(lower.Mul, x, mask)
+		if err == nil {
+			y, err = n.withConstant(lower.Add, y, rest)
+		}
+		if err == nil {
+			y, err = n.raised(y, e)
+		}
+		if err == nil {
+			y, err = n.withConstant(lower.Mul, y, mask)
+		}
+		if err == nil && i > 0 {
+			y, err = n.binary(lower.Add, sum, y)
+		}
+		if err != nil {
+			return x, err
+		}
+		sum = y
+	}
+	return sum, nil
+}
+
+// raised is x to a power: products for the whole part of an exponent, square roots for halves
+// and quarters of it, the reciprocal for one below 0.
+func (n *nodeReader) raised(x operand, e float64) (operand, error) {
+	switch e {
+	case -0.5:
+		return n.unary(lower.Rsqrt, x)
+	case 0:
+		y, err := n.scaled(x, 0)
+		if err != nil {
+			return x, err
+		}
+		return n.shifted(y, 1)
+	}
+	const most = 8
+	if e != math.Trunc(4*e)/4 || math.Abs(e) > most {
+		return x, fmt.Errorf("an exponent of %g; products and roots give quarters from -%d to %[2]d", e, most)
+	}
+	if e < 0 {
+		y, err := n.raised(x, -e)
+		if err != nil {
+			return x, err
+		}
+		return n.unary(lower.Inverse, y)
+	}
+	var y operand
+	times := func(z operand) (err error) {
+		if y.name == "" {
+			y = z
+			return nil
+		}
+		y, err = n.binary(lower.Mul, y, z)
+		return err
+	}
+	for range int(e) {
+		if err := times(x); err != nil {
+			return x, err
+		}
+	}
+	root := x
+	for part := e - math.Trunc(e); part > 0; part = 2*part - math.Trunc(2*part) {
+		var err error
+		if root, err = n.unary(lower.Sqrt, root); err == nil && part >= 0.5 {
+			err = times(root)
+		}
+		if err != nil {
+			return x, err
+		}
+	}
+	return y, nil
+}
+
+// thresholdedRelu is x above a threshold, and 0 elsewhere.
+func (n *nodeReader) thresholdedRelu() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	return n.finish(n.beyond(x, 1, float64(n.float("alpha", 1)), 0))
+}
+
+// shrink is what a value is beyond a band around 0, moved towards it.
+func (n *nodeReader) shrink() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	limit, bias := float64(n.float("lambd", 0.5)), float64(n.float("bias", 0))
+	above, err := n.beyond(x, 1, limit, -bias)
+	if err != nil {
+		return err
+	}
+	below, err := n.beyond(x, -1, limit, bias)
+	if err != nil {
+		return err
+	}
+	return n.finish(n.binary(lower.Add, above, below))
+}
+
+// beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
+func (n *nodeReader) beyond(x operand, sign, limit, shift float64) (operand, error) {
+	y, err := n.scaled(x, sign)
+	if err == nil {
+		y, err = n.shifted(y, -limit)
+	}
+	if err == nil {
+		y, err = n.oneWhere(y)
+	}
+	if err != nil {
+		return x, err
+	}
+	if x, err = n.shifted(x, shift); err != nil {
+		return x, err
+	}
+	return n.binary(lower.Mul, x, y)
+}
+
+// mish is x times the tangent of its softplus.
+func (n *nodeReader) mish() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	y, err := n.unary(lower.Softplus, x)
+	if err == nil {
+		y, err = n.unary(lower.Tanh, y)
+	}
+	if err == nil {
+		y, err = n.binary(lower.Mul, x, y)
+	}
+	return n.finish(y, err)
+}
+
+// cumulated is the sum of what stands before along an axis: a product with a triangle of
+// ones.
+func (n *nodeReader) cumulated() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	c := n.constant(1)
+	if c == nil {
+		return errors.New("its axis is computed, not a constant")
+	}
+	v, err := c.ints()
+	if err != nil || len(v) != 1 {
+		return errors.Join(err, fmt.Errorf("%d axes", len(v)))
+	}
+	axis, err := n.axisOf(len(x.dims), v[0])
+	if err != nil {
+		return err
+	}
+	own, back := n.int("exclusive", 0) == 0, n.int("reverse", 0) != 0
+	return n.finish(n.along(x, axis, x.dims[axis], func(o, i int) float64 {
+		if back {
+			o, i = i, o
+		}
+		return truth(i < o || own && i == o)
+	}))
+}
+
+// triangle keeps one side of matrices: a product with a triangle of ones.
+func (n *nodeReader) triangle() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	k, rank := 0, len(x.dims)
+	if n.given(1) {
+		c := n.constant(1)
+		if c == nil {
+			return errors.New("its diagonal is computed, not a constant")
+		}
+		v, err := c.scalar()
+		if err != nil {
+			return err
+		}
+		k = int(max(-maxExtent, min(maxExtent, v)))
+	}
+	if rank < 2 {
+		return fmt.Errorf("a triangle of %v", x.dims)
+	}
+	rows, columns := x.dims[rank-2], x.dims[rank-1]
+	if n.budget -= 2 * numberBytes * rows * columns; n.budget < 0 {
+		return errBudget
+	}
+	upper := n.int("upper", 1) != 0
+	mask := &constant{dims: []int{rows, columns}, elem: onnx.Float, numbers: make([]float64, rows*columns)}
+	for i := range rows {
+		for j := range columns {
+			mask.numbers[i*columns+j] = truth(upper && j-i >= k || !upper && j-i <= k)
+		}
+	}
+	return n.finish(n.withConstant(lower.Mul, x, mask))
+}

@@ -1,0 +1,130 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/lower"
+)
+
+// Windows of three axes, and pools whose taps stand apart, are more than the engine has. A
+// pool is one along each axis, and a convolution the sum of those of pictures at each depth.
+
+// separated is a pool along one axis after the other, each the largest, or the sum, of as
+// many parts of the tensor as it has taps.
+func (n *nodeReader) separated(x operand, w window, average bool) (operand, error) {
+	op, outside, all := lower.Max, -65504.0, 1
+	if average {
+		op, outside = lower.Add, 0
+		if n.int("ceil_mode", 0) != 0 || n.int("count_include_pad", 0) == 0 && slices.Max(slices.Concat(w.before, w.after)) > 0 {
+			return x, fmt.Errorf("an average over windows of %d axes that reach beyond the tensor", len(w.taps))
+		}
+	}
+	const most = 32 // taps of an axis
+	for i, taps := range w.taps {
+		all *= taps
+		if taps > most {
+			return x, fmt.Errorf("%d taps along an axis, at most %d are joined one by one", taps, most)
+		}
+		var err error
+		need := (w.out[i]-1)*w.strides[i] + (taps-1)*w.dilations[i] + 1
+		if x, err = n.surrounded(x, 2+i, w.before[i], max(0, need-w.before[i]-x.dims[2+i]), outside); err != nil {
+			return x, err
+		}
+		var y operand
+		for t := range taps {
+			part, err := n.picked(x, 2+i, everyOther(w.out[i], w.strides[i], t*w.dilations[i]))
+			if err == nil && t > 0 {
+				part, err = n.binary(op, y, part)
+			}
+			if err != nil {
+				return x, err
+			}
+			y = part
+		}
+		x = y
+	}
+	if average {
+		return n.scaled(x, 1/float64(all))
+	}
+	return x, nil
+}
+
+// surrounded has a number before and behind an axis.
+func (n *nodeReader) surrounded(x operand, axis, before, after int, value float64) (operand, error) {
+	if before == 0 && after == 0 {
+		return x, nil
+	}
+	return n.bordered(x, axis, before, after, value)
+}
+
+// everyOther are count places from one on, each so many behind the other.
+func everyOther(count, step, first int) []int {
+	list := make([]int, count)
+	for i := range list {
+		list[i] = first + i*step
+	}
+	return list
+}
+
+// volumetric is a convolution over depth, height and width: of the picture that each tap of
+// depth meets, and their sum.
+func (n *nodeReader) volumetric(x operand) error {
+	c := n.constant(1)
+	if c == nil {
+		return errors.New("its weights are computed, not constants")
+	}
+	w, err := n.window(x.dims[2:], c.dims[2:])
+	if err != nil {
+		return err
+	}
+	v, err := c.halves()
+	if err != nil {
+		return err
+	}
+	cout, deep := c.dims[0], c.dims[2]
+	bias, err := n.bias(2, cout)
+	if err != nil {
+		return err
+	}
+	d := x.dims
+	if x, err = n.permuted(x, []int{0, 2, 1, 3, 4}); err != nil {
+		return err
+	}
+	need := (w.out[0]-1)*w.strides[0] + (deep-1)*w.dilations[0] + 1
+	if x, err = n.surrounded(x, 1, w.before[0], max(0, need-w.before[0]-d[2]), 0); err != nil {
+		return err
+	}
+	lw := lower.Window{
+		Kh: (w.taps[1]-1)*w.dilations[1] + 1, Kw: (w.taps[2]-1)*w.dilations[2] + 1, Sy: w.strides[1], Sx: w.strides[2],
+		Py: w.before[1], Px: w.before[2], Qy: w.after[1], Qx: w.after[2],
+	}
+	var sum operand
+	for t := range deep {
+		part, err := n.picked(x, 1, everyOther(w.out[0], w.strides[0], t*w.dilations[0]))
+		if err != nil {
+			return err
+		}
+		k := kernel{cout: cout, cin: c.dims[1], kh: w.taps[1], kw: w.taps[2]}
+		if v != nil {
+			each := k.kh * k.kw
+			k.v = make([]float16.Float16, 0, cout*k.cin*each)
+			for p := range cout * k.cin {
+				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
+			}
+		}
+		y, err := n.convolved(part.as(d[0]*w.out[0], d[1], d[3], d[4]), k.spread(w.dilations[1], w.dilations[2]), lw, n.int("group", 1), bias)
+		if err == nil && t > 0 {
+			y, err = n.binary(lower.Add, sum, y)
+		}
+		if err != nil {
+			return err
+		}
+		sum, bias = y, biasOf{}
+	}
+	y, err := n.permuted(sum.as(d[0], w.out[0], cout, w.out[1], w.out[2]), []int{0, 2, 1, 3, 4})
+	return n.finish(y.as(n.results[0].dims...), err)
+}
