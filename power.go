@@ -39,7 +39,7 @@ func (o *Options) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojou
 		idle := chip.Waiting(0, t)
 		steps := chip.Waiting(engines, t) - idle
 		if held {
-			idle = clock.Nanojoules(chip.WaitPower.Value * float64(t))
+			idle = clock.Nanojoules(chip.ActivePower.Value * float64(t))
 		}
 		if policy.Ungated {
 			all := chip.Waiting(tiles.Engines, t) - chip.Waiting(0, t)
