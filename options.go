@@ -49,9 +49,21 @@ type Options struct {
 	Repeat int
 	Idle   time.Duration // gap before each of them
 
+	// Brief leaves most descriptors of a long program off the result's list: of more than
+	// 65,536, which is as many as have a number of their own, the first 4,096 are listed and
+	// the rest are in the sums alone. A run of several dispatches or with values lists all.
+	Brief bool
+
 	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
+
+	// RingDepth is the messages that each ring of a [Machine] holds, 0 for
+	// [command.DefaultDepth].
+	RingDepth int
+
+	// Cache keeps the programs that layers and networks are lowered to. nil is none.
+	Cache *ProgramCache
 
 	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
 	// nil is for none.
