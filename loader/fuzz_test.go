@@ -44,6 +44,9 @@ func try(file []byte) error {
 	if _, err := p.Addresses(); err != nil && !typed(err) {
 		return fmt.Errorf("addresses with error %T %w", err, err)
 	}
+	if _, err := p.Transfers(); err != nil && !typed(err) {
+		return fmt.Errorf("transfers with error %T %w", err, err)
+	}
 	for _, err := range p.Describe() {
 		if err != nil && !typed(err) {
 			return fmt.Errorf("description with error %T %w", err, err)

@@ -108,11 +108,21 @@ func planarOperation(g *regs.Groups, o *regs.Operands) []string {
 	if what == "" {
 		return []string{fmt.Sprintf("operation %v of the planar engine in form %v, whose meaning is not known", pe.Cfg.OpMode(), form)}
 	}
-	if bias != 0 {
-		what += fmt.Sprintf(", plus %v", bias)
-	}
-	if scale != one {
-		what += fmt.Sprintf(", times %v", scale)
+	constant := form == regs.FormConstant && !pe.Cfg.Absolute()
+	switch {
+	case constant && bias != 0 && scale != one:
+		what = fmt.Sprintf("addition of %v, then multiplication by %v", bias, scale)
+	case constant && bias != 0:
+		what = fmt.Sprintf("addition of %v", bias)
+	case constant && scale != one:
+		what = fmt.Sprintf("multiplication by %v", scale)
+	default:
+		if bias != 0 {
+			what += fmt.Sprintf(", plus %v", bias)
+		}
+		if scale != one {
+			what += fmt.Sprintf(", times %v", scale)
+		}
 	}
 	switch {
 	case form.Reduces():

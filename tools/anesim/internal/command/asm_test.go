@@ -70,6 +70,29 @@ func TestDocumentedText(t *testing.T) {
 	}
 }
 
+// TestDocumentedDump: the documentation shows what dump says of its chain.
+func TestDocumentedDump(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "assembler.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, ok := strings.Cut(string(doc), "```\ndescriptor 0:")
+	shown, _, ok2 := strings.Cut(shown, "```")
+	if !ok || !ok2 {
+		t.Fatal("docs/assembler.md shows no dump")
+	}
+	source, program := writeFile(t, "relu.td", []byte(documentedText(t))), filepath.Join(t.TempDir(), "relu.hwx")
+	if _, stderr, code := invoke("asm", source, "-o", program); code != exitDone {
+		t.Fatal(stderr)
+	}
+	out := dumped(t, program)
+	for block := range strings.SplitSeq("descriptor 0:"+shown, "\n\n") {
+		if block = strings.TrimSpace(block); !strings.Contains(out, "\n"+block+"\n") {
+			t.Errorf("dump does not print\n%s\nbut\n%s", block, out)
+		}
+	}
+}
+
 // TestAsmDump takes a program apart and puts it together again with the commands.
 func TestAsmDump(t *testing.T) {
 	dir := t.TempDir()
