@@ -125,11 +125,12 @@ func checkChip(c *hw.Chip) error {
 		value float64
 		most  float64
 	}{
-		{"Clock", c.Clock.Value, 1e12}, {"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
+		{"Clock", c.Clock.Value, 1e12}, {"Engines", c.Engines.Value, maxEngines}, {"MACs", c.MACs.Value, 1 << 30},
+		{"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
 		{"L2Bytes", c.L2Bytes.Value, 1 << 40}, {"L2Banks", c.L2Banks.Value, 1 << 20}, {"L2Granule", c.L2Granule.Value, 1 << 30},
 	} {
-		if !(k.value > 0 && k.value <= k.most) {
-			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be positive, %g at most", k.name, c.Name, k.value, k.most)}
+		if !(k.value >= 1 && k.value <= k.most) {
+			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be 1 to %g", k.name, c.Name, k.value, k.most)}
 		}
 	}
 	return nil

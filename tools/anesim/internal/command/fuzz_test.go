@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/hw"
 	"anesim/loader/lower"
 )
 
@@ -99,6 +100,65 @@ func FuzzResume(f *testing.F) {
 		}
 		if !bytes.HasPrefix(data, left) || len(left) > 0 && left[len(left)-1] != '\n' || o.rows > 9 {
 			t.Errorf("%d rows in %q of %q", o.rows, left, data)
+		}
+	})
+}
+
+// Files of rows are merged to a sweep's whole, in the order of the points, or refused with
+// nothing written; whatever they are, status and front say so and do not fall over.
+func FuzzMerge(f *testing.F) {
+	header := "point,program,c," + strings.Join(resultColumns[:], ",") + "\n"
+	row := func(point, value string) string {
+		return point + ",relu," + value + ",1,100,compute,64,70,40000,40000,0,0,60,80,\n"
+	}
+	f.Add(header+row("0", "4")+row("2", "6"), header+row("1", "5"))
+	f.Add(header+row("0", "4"), header)
+	f.Add(header+row("0", "4")+"1,relu", header+row("1", "5"))
+	f.Add(header+row("1", "4")+row("0", "5"), "")
+	f.Add(header+row("0", "4")+row("1", "\"a\nb\""), header+row("3", "5"))
+	f.Add(strings.Replace(header, "c,", "c,area,", 1), header)
+	f.Fuzz(func(t *testing.T, first, second string) {
+		dir := t.TempDir()
+		names := []string{filepath.Join(dir, "1.csv"), filepath.Join(dir, "2.csv")}
+		for i, text := range []string{first, second} {
+			if err := os.WriteFile(names[i], []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out bytes.Buffer
+		if err := merge(&out, names, 0); err != nil {
+			if out.Len() > 0 {
+				t.Errorf("%v, and %q is written", err, out.String())
+			}
+		} else if lines := strings.Count(out.String(), "\n"); lines < 2 || !strings.Contains(first, out.String()[:strings.Index(out.String(), "\n")]) {
+			t.Errorf("%q of %q and %q", out.String(), first, second)
+		}
+		table := filepath.Join(dir, "x.parquet")
+		if err := mergeTable(table, names, 0); err != nil {
+			if _, e := os.Stat(table); e == nil {
+				t.Errorf("%v, and the file is there", err)
+			}
+		}
+		status := statusFlags{points: 3}
+		status.run(io.Discard, names)
+		front := frontFlags{programs: 1}
+		front.run(io.Discard, "time,energy", names)
+	})
+}
+
+// An expression has a value or is refused.
+func FuzzExpression(f *testing.F) {
+	for _, s := range []string{"2 + 0.003*Engines*MACs", "-1e-3*Clock", "1e+2", "3*", "MACs Engines", ".", "e", "2--1", "L2Bytes*L2Bytes*L2Bytes*L2Bytes"} {
+		f.Add(s)
+	}
+	c := hw.M1()
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := parseExpression(text)
+		if err == nil && (len(*e) == 0 || len(*e) > maxTerms) {
+			t.Errorf("%q has %d terms", text, len(*e))
+		}
+		if err == nil {
+			e.value(&c)
 		}
 	})
 }
