@@ -150,7 +150,7 @@ func (r *Result) RunDocument() *RunDocument {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &RunDocument{
 		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
-		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
+		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
 		Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(), Synthetic: r.Synthetic,
 	}
 	for i := range r.Report.Descriptors {
@@ -176,7 +176,7 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		Bound: a.Bound(), Advice: d.Advice(),
 		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
 		EnergyNJ: d.Energy,
-		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Active: e.Active},
+		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Planar: e.Planar, Active: e.Active},
 		PowerW:   watts(d), Counters: Counters(d.Counters),
 		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
 	}

@@ -7,6 +7,7 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
+	"anesim/hw/tiles"
 )
 
 // Shape is a descriptor's work in whole tensors: channels over all groups.
@@ -26,7 +27,11 @@ type DescriptorReport struct {
 	Planar  bool // on the planar engine alone
 	Engines int
 	Tiles   int
-	Cycles  Accounting // those it adds to the chain
+	// Crew says in how many rounds the engines do the work, and HalfEngine is the first
+	// that has one tile open, -1 where none has.
+	Crew       tiles.Crew
+	HalfEngine int
+	Cycles     Accounting // those it adds to the chain
 	// Saved is the cycles that running beside the descriptor before it saves, its last
 	// results' way to memory among them.
 	Saved   clock.Cycles
@@ -37,6 +42,8 @@ type DescriptorReport struct {
 	MACs    uint64
 	Skipped uint64 // of MACs, those by zeros that sparse weights leave out
 	Lookups uint64 // of the activation table
+	// PlanarElements are those of the source that go through the planar engine.
+	PlanarElements uint64
 	// ZeroMACs are those of MACs with an operand of zero, where values were computed, and
 	// ZeroSaves what they take less than others. Energy leaves that out: it is the same
 	// with and without values.
@@ -173,6 +180,7 @@ func (r *Report) Parts() (e EnergyParts) {
 		e.Table += clock.Nanojoules(n * float64(x.Table))
 		e.L2 += clock.Nanojoules(n * float64(x.L2))
 		e.DRAM += clock.Nanojoules(n * float64(x.DRAM))
+		e.Planar += clock.Nanojoules(n * float64(x.Planar))
 		e.Active += clock.Nanojoules(n * float64(x.Active))
 	}
 	return e
