@@ -397,8 +397,9 @@ func ofRows(groups []rowGroup) bool {
 
 // plan chooses which products work on blocks: those of up to 32 rows, see blockRows, and
 // those of up to 64, in eights, where one of the products that share columns has more than
-// 256 results, so that the engines take 32 channels a pass (4/4: 256 stay a row of pixels,
-// 1024 do not).
+// 256 results, so that the engines take 32 channels a pass, and another product takes them
+// (5/5: 256 stay a row of pixels, 1024 do not; a product by itself is two tasks at 64 rows,
+// and five behind a layer norm).
 func (c *rowChain) plan() {
 	set := make([]int, len(c.groups))
 	for i := range set {
@@ -412,7 +413,7 @@ func (c *rowChain) plan() {
 			}
 		}
 	}
-	mixed := map[int]bool{}
+	mixed, multiplied := map[int]bool{}, c.multiplied()
 	for i := range c.groups {
 		for k := range c.groups {
 			a, b := &c.groups[i], &c.groups[k]
@@ -433,15 +434,33 @@ func (c *rowChain) plan() {
 		if g.kind != rowProduct || g.rows <= blockWidth || g.rows > 64 || g.rows%blockWidth != 0 {
 			continue
 		}
-		wide, row := blockRows(g.rows), false
+		wide, row, behind := false, false, false
 		for k := range c.groups {
 			if set[k] == set[i] {
 				wide = wide || c.groups[k].width > 256
 				row = row || mixed[k]
+				behind = behind || multiplied[c.groups[k].output]
 			}
 		}
-		g.block = wide && !row
+		g.block = (blockRows(g.rows) || wide && behind) && !row
 	}
+}
+
+// multiplied are the tensors that are the left side of a product by constants, as they are
+// or behind elementwise operations.
+func (c *rowChain) multiplied() map[string]bool {
+	names := map[string]bool{}
+	for i := len(c.groups) - 1; i >= 0; i-- {
+		switch g := &c.groups[i]; g.kind {
+		case rowProduct:
+			names[g.inputs[0]] = true
+		case rowBinary, rowScalar, rowActivation:
+			for _, in := range g.inputs {
+				names[in] = names[in] || names[g.output]
+			}
+		}
+	}
+	return names
 }
 
 // ready brings what several groups read, and the first of them cannot keep, into the L2.

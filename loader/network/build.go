@@ -282,12 +282,11 @@ func buildSlice(a *args, in []lower.Shape) Layer {
 
 func buildPad(a *args, in []lower.Shape) Layer {
 	l := lower.Unary(lower.Pad, a.one(in))
-	if !a.has("pad") {
-		a.fail("pad", "missing")
-		return Layer{Lower: l}
-	}
 	w := &l.Window
-	w.Py, w.Qy, w.Px, w.Qx = a.padding(a.values["pad"])
+	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
+	if a.has("pad") {
+		w.Py, w.Qy, w.Px, w.Qx = a.padding(a.values["pad"])
+	}
 	l.Fill = map[string]lower.Fill{"value": lower.FillValue, "edge": lower.FillEdge, "reflect": lower.FillReflect}[a.word("fill", "value", "edge", "reflect")]
 	l.Value = float32(a.number("value", 0))
 	return Layer{Lower: l}

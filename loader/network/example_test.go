@@ -48,5 +48,5 @@ func ExampleFind() {
 	// w width (1)
 	// release newest or 2023, whose compiler's form the program has (newest)
 	// first input or output, whose buffer comes first (input)
-	// axis c, h or w (c)
+	// axis axes, like c or hw (c)
 }

@@ -104,7 +104,7 @@ var (
 	transposeKeys = []Key{{"perm", "where the result's axes come from, like whc or 0,3,2,1 (whc)"}}
 	tileKeys      = []Key{{"reps", "how often along each axis, like 1x1x375x1"}, actKey}
 	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
-	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right"}, {"fill", "value, edge or reflect (value)"}, {"value", "of fill=value (0)"}}
+	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right (1)"}, {"fill", "value, edge or reflect (value)"}, {"value", "of fill=value (0)"}}
 	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
 )
 
