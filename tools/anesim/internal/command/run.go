@@ -30,9 +30,9 @@ FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
 
---bind gives a run-time parameter a value. FILE.params beside FILE says which there are,
-what they may be, and the register fields and port sizes that follow them; anesim layer
---over writes both.
+--bind gives a run-time parameter a value. FILE.params, which is read where it stands beside
+FILE, says which there are, what they may be, and the register fields and port sizes that
+follow them; anesim layer --over writes both.
 
 ` + idleHelp + `
 
@@ -92,10 +92,8 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if m.Kind() == anesim.KindNetwork {
 			return usage("%s is a network: anesim model %[1]s", escaped(file))
 		}
-		if len(f.bind) > 0 {
-			if m, err = withParameters(m, file); err != nil {
-				return err
-			}
+		if m, err = withParameters(m, file); err != nil {
+			return err
 		}
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
