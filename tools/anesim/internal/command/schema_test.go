@@ -19,6 +19,7 @@ var schemaSections = map[string]reflect.Type{
 	"`run`, `layer`": reflect.TypeFor[anesim.RunDocument](),
 	"`model`":        reflect.TypeFor[anesim.NetworkDocument](),
 	"`explain`":      reflect.TypeFor[anesim.Explanation](),
+	"`check`":        reflect.TypeFor[anesim.Baseline](),
 	"`paper`":        reflect.TypeFor[anesim.PaperDocument](),
 	"`load`":         reflect.TypeFor[anesim.LoadDocument](),
 	"`dump`":         reflect.TypeFor[jsonDump](),

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"anesim"
 )
@@ -36,7 +37,12 @@ func OfRun(d *anesim.RunDocument) *Report {
 func OfNetwork(d *anesim.NetworkDocument) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
-		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Notes: d.Notes, Document: d,
+		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Document: d,
+	}
+	for _, note := range d.Notes {
+		if !slices.ContainsFunc(d.Limits, func(l anesim.LimitDocument) bool { return l.What == note }) {
+			r.Notes = append(r.Notes, note)
+		}
 	}
 	r.wall(&d.Total, d.Peak)
 	modelled := 0
