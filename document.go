@@ -127,6 +127,7 @@ type EnergyDocument struct {
 	Table    clock.Nanojoules `json:"table"`
 	L2       clock.Nanojoules `json:"l2"`
 	DRAM     clock.Nanojoules `json:"dram"`
+	Planar   clock.Nanojoules `json:"planar"`
 	Active   clock.Nanojoules `json:"active"`
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
@@ -215,7 +216,7 @@ func total(r *hw.Report) TotalDocument {
 	return TotalDocument{
 		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
-		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Active, r.Dispatch},
+		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, r.Dispatch},
 		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: rates(r.MACs, r.DMA.Total(), r.Time),
 	}
 }

@@ -176,7 +176,7 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		Bound: a.Bound(), Advice: d.Advice(),
 		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
 		EnergyNJ: d.Energy,
-		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Active: e.Active},
+		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Planar: e.Planar, Active: e.Active},
 		PowerW:   watts(d), Counters: Counters(d.Counters),
 		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
 	}

@@ -39,7 +39,7 @@ func (o *Options) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojou
 		idle := chip.Waiting(0, t)
 		steps := chip.Waiting(engines, t) - idle
 		if held {
-			idle = clock.Nanojoules(chip.WaitPower.Value * float64(t))
+			idle = clock.Nanojoules(chip.ActivePower.Value * float64(t))
 		}
 		if policy.Ungated {
 			all := chip.Waiting(tiles.Engines, t) - chip.Waiting(0, t)
@@ -95,8 +95,8 @@ type Part struct {
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
 // where those that take no time are left out. The engine draws Waiting while it idles
-// with the rails on, while it wakes and while the host works, less and less the longer each
-// takes; nothing with the rails off.
+// with the rails on, while it wakes and while the host works: as much as at work for as long
+// as the rail holds, then nothing.
 // The host's time is taken to be all before the descriptors, and has the dispatch's own
 // energy too. Without a host nothing on the wall clock holds that: it is then a span
 // of no time, "dispatch", so that the spans' energies are still all there is.

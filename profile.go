@@ -157,7 +157,7 @@ func (b *profileBuilder) descriptor(d *descriptorSum) {
 		nJ   float64
 	}{
 		{"multiply-accumulates", float64(e.MAC)}, {"table look-ups", float64(e.Table)}, {"L2", float64(e.L2)},
-		{"memory", float64(e.DRAM)}, {"powered engines", float64(e.Active)},
+		{"memory", float64(e.DRAM)}, {"planar engine", float64(e.Planar)}, {"powered engines", float64(e.Active)},
 	} {
 		if part.nJ > 0 {
 			b.sample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.whole(part.nJ*b.times), 0)

@@ -42,6 +42,8 @@ type DescriptorReport struct {
 	MACs    uint64
 	Skipped uint64 // of MACs, those by zeros that sparse weights leave out
 	Lookups uint64 // of the activation table
+	// PlanarElements are those of the source that go through the planar engine.
+	PlanarElements uint64
 	// ZeroMACs are those of MACs with an operand of zero, where values were computed, and
 	// ZeroSaves what they take less than others. Energy leaves that out: it is the same
 	// with and without values.
@@ -178,6 +180,7 @@ func (r *Report) Parts() (e EnergyParts) {
 		e.Table += clock.Nanojoules(n * float64(x.Table))
 		e.L2 += clock.Nanojoules(n * float64(x.L2))
 		e.DRAM += clock.Nanojoules(n * float64(x.DRAM))
+		e.Planar += clock.Nanojoules(n * float64(x.Planar))
 		e.Active += clock.Nanojoules(n * float64(x.Active))
 	}
 	return e

@@ -35,6 +35,7 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	if need.planar {
 		d.Units, d.L2 = p.planarUnits(g, o)
 		array = d.Units.Planar
+		d.PlanarElements = uint64(o.In.Elements())
 		need.fills = clock.CeilDiv(o.In.Elements(), p.tiles.PatchPixels)
 		need.drains = need.fills
 	} else {

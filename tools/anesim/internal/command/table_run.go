@@ -163,7 +163,7 @@ func (p *pager) causes(c *anesim.CyclesDocument, saved uint64) {
 func (p *pager) energies(t *anesim.WallDocument) {
 	var parts []string
 	e := &t.EnergyOf
-	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Active + e.Dispatch
+	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
 	add := func(name string, n fmt.Stringer, share float64) {
 		if share > 0 {
 			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
@@ -173,6 +173,7 @@ func (p *pager) energies(t *anesim.WallDocument) {
 	add("table look-ups", e.Table, percent(e.Table, all))
 	add("L2", e.L2, percent(e.L2, all))
 	add("memory", e.DRAM, percent(e.DRAM, all))
+	add("planar engine", e.Planar, percent(e.Planar, all))
 	add("powered engines", e.Active, percent(e.Active, all))
 	add("dispatch", e.Dispatch, percent(e.Dispatch, all))
 	if len(parts) > 0 {

@@ -128,7 +128,7 @@ func Cause(name string) string {
 func EnergyParts(e *anesim.EnergyDocument) []Part {
 	return []Part{
 		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
-		{"device memory", e.DRAM}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
+		{"device memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
 	}
 }
 
