@@ -47,8 +47,9 @@ func (k Kind) String() string {
 type Model struct {
 	name    string
 	kind    Kind
-	program *loader.Program  // of KindProgram
-	net     *network.Network // of the other kinds; a layer is a network of one
+	program *loader.Program   // of KindProgram
+	net     *network.Network  // of the other kinds; a layer is a network of one
+	keys    map[string]string // of KindLayer
 
 	mu      sync.Mutex
 	lowered *lowered // the last one made, so that a model that runs again need not be lowered again
@@ -236,12 +237,12 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, layerError(op, err)
+		return nil, refusal(op, values, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
 	n := &network.Network{Name: l.Name, Layers: []network.Layer{*l}, Outputs: []string{"y"}}
-	return &Model{name: l.Name, kind: KindLayer, net: n}, nil
+	return &Model{name: l.Name, kind: KindLayer, net: n, keys: values}, nil
 }
 
 // Name is the model's: that of its file or network, or a layer's operation and keys.
@@ -321,11 +322,11 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	}
 	w, err := complete(o.Seed)
 	if err != nil {
-		return layerError(l.Op, err)
+		return refusal(l.Op, m.keys, err)
 	}
 	p, err := make(l.Lower, w)
 	if err != nil {
-		return layerError(l.Op, err)
+		return refusal(l.Op, m.keys, err)
 	}
 	p.Name = m.name
 	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}

@@ -23,7 +23,9 @@ var schemaSections = map[string]reflect.Type{
 	"`paper`":        reflect.TypeFor[anesim.PaperDocument](),
 	"`load`":         reflect.TypeFor[anesim.LoadDocument](),
 	"`dump`":         reflect.TypeFor[jsonDump](),
-	"`accuracy`":     reflect.TypeFor[jsonAccuracy](),
+
+	"`dump` of a dispatch descriptor": reflect.TypeFor[jsonDispatch](),
+	"`accuracy`":                      reflect.TypeFor[jsonAccuracy](),
 }
 
 // documentedKeys are the names of a section's table, braces taken apart, and those of
