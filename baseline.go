@@ -112,7 +112,7 @@ func (c *Cost) terms() (list []term) {
 		for _, x := range [...]struct {
 			name string
 			v    clock.Nanojoules
-		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"powered engines", e.Active}} {
+		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}} {
 			list = append(list, term{"energy", x.name, "nJ", float64(x.v)})
 		}
 	}
@@ -151,7 +151,8 @@ func (c *Cost) made(e hw.EnergyParts, t *dma.Traffic, n *hw.Counters) {
 		c.EnergyOf, c.DMA, c.Counters = new(EnergyDocument), new(DMADocument), new(Counters)
 	}
 	of := c.EnergyOf
-	of.MAC, of.Table, of.L2, of.DRAM, of.Active = of.MAC+e.MAC, of.Table+e.Table, of.L2+e.L2, of.DRAM+e.DRAM, of.Active+e.Active
+	of.MAC, of.Table, of.L2 = of.MAC+e.MAC, of.Table+e.Table, of.L2+e.L2
+	of.DRAM, of.Planar, of.Active = of.DRAM+e.DRAM, of.Planar+e.Planar, of.Active+e.Active
 	b := c.DMA
 	*b = DMADocument{b.Source1 + t.Source1, b.Source2 + t.Source2, b.Kernel + t.Kernel, b.Destination + t.Destination, b.Total + t.Total()}
 	for i := range n {

@@ -131,7 +131,7 @@ func (c *Call) begin() (wake clock.Nanoseconds, err error) {
 	}
 	c.res = &ProgramResult{Program: l.program}
 	if o.Values {
-		if err := settle(s.mem, linked.Tasks, l.program); err != nil {
+		if err := settle(s.mem, linked); err != nil {
 			return 0, err
 		}
 		l.inputs, c.inputs = c.inputs, l.inputs

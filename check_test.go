@@ -3,6 +3,7 @@ package anesim_test
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -319,5 +320,28 @@ func TestCheckNamesRegistersOfANetwork(t *testing.T) {
 	}
 	if !whole || !layer {
 		t.Errorf("named for the whole: %v, for a layer: %v, in %+v", whole, layer, v.Differences)
+	}
+}
+
+// What cycles, energy and bytes are made of sums to them, of a network with every unit at
+// work.
+func TestTermsSumToTheMeasures(t *testing.T) {
+	e := entry(t, readNetwork(t, profiledNetwork), anesim.Options{})
+	costs := []anesim.Cost{e.Total}
+	for i := range e.Layers {
+		costs = append(costs, e.Layers[i].Cost)
+	}
+	for i := range e.Descriptors {
+		costs = append(costs, e.Descriptors[i].Cost)
+	}
+	for i := range costs {
+		c := &costs[i]
+		sum := map[string]float64{}
+		for _, x := range anesim.CostChanges(c, c) {
+			sum[x.Of] += x.A
+		}
+		if sum["cycles"] != float64(c.Cycles) || sum["bytes"] != float64(c.DMABytes) || math.Abs(sum["energy"]-float64(c.EnergyNJ)) > 1e-6*float64(c.EnergyNJ) {
+			t.Errorf("terms sum to %v, the cost is %d cycles, %v and %d bytes", sum, c.Cycles, c.EnergyNJ, c.DMABytes)
+		}
 	}
 }

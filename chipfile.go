@@ -37,34 +37,6 @@ func (e *ChipError) Error() string {
 // maxChipBytes bounds a chip file: the presets take 8 KiB.
 const maxChipBytes = 1 << 20
 
-// bounds are the least and the most that a constant of a unit may be. They keep nonsense
-// out, not machines that nobody has built.
-func bounds(name, unit string) (least, most float64) {
-	switch name {
-	case "KernelOverlap":
-		return 0, 1
-	case "L2Banks":
-		return 1, 1 << 16
-	case "L2Bytes":
-		return 1 << 10, 1 << 17 << 4 // what a 17-bit count of 16-byte units in an L2 register reaches
-	case "L2Granule", "PatchPixels", "MaxPack":
-		return 1, 1 << 16
-	}
-	switch unit {
-	case "Hz":
-		return 1e6, 1e11
-	case "B/s", "elements/s":
-		return 1e6, 1e15
-	case "elements/cycle":
-		return 1e-3, 1 << 16
-	case "ns":
-		return 0, 1e12
-	case "W", "W/engine":
-		return 0, 1e4
-	}
-	return 0, 1e12
-}
-
 // chipConstant is a constant as a chip file has it.
 type chipConstant struct {
 	Value    float64       `yaml:"value"`
@@ -85,9 +57,10 @@ func WriteChip(w io.Writer, c *hw.Chip) error {
 		if err := v.Encode(chipConstant(k)); err != nil {
 			return err
 		}
-		least, most := bounds(name, k.Unit)
 		key := text(name)
-		key.HeadComment = fmt.Sprintf("%g to %g", least, most)
+		if rule, ok := ruleOf(name); ok {
+			key.HeadComment = rule.comment()
+		}
 		constants.Content = append(constants.Content, key, &v)
 	}
 	root.Content = append(root.Content, text("constants"), constants)
@@ -169,9 +142,9 @@ func SetConstant(c *hw.Chip, name string, value float64) error {
 		}
 		return &ChipError{Constant: name, What: "no such constant" + hint(Nearest(name, names))}
 	}
-	least, most := bounds(name, k.Unit)
-	if !(value >= least && value <= most) {
-		return &ChipError{Constant: name, What: fmt.Sprintf("%g %s is not between %g and %g", value, k.Unit, least, most)}
+	rule, _ := ruleOf(name)
+	if what := rule.refuse(value, k); what != "" {
+		return &ChipError{Constant: name, What: what}
 	}
 	if value != k.Value {
 		k.Value, k.Evidence, k.Source = value, evidence.Assumed, "given"
@@ -198,6 +171,9 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		}
 		unit, known := units[name]
 		if !known {
+			if near := Nearest(name, names); len(near) > 0 {
+				return fail(key.Line, "no such constant%s", hint(near))
+			}
 			return fail(key.Line, "no such constant; a chip has %s", strings.Join(names, ", "))
 		}
 		if seen[name] {
@@ -205,15 +181,16 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		}
 		seen[name] = true
 		var k chipConstant
-		if err := v.Decode(&k); err != nil {
-			return fail(v.Line, "want value, unit, evidence and source")
+		if err := readConstant(&k, v, fail); err != nil {
+			return err
 		}
-		least, most := bounds(name, unit)
+		rule, _ := ruleOf(name)
+		what := rule.refuse(k.Value, evidence.Constant(k))
 		switch {
 		case k.Unit != unit:
 			return fail(v.Line, "unit %q, want %q", k.Unit, unit)
-		case !(k.Value >= least && k.Value <= most):
-			return fail(v.Line, "%g %s is not between %g and %g", k.Value, unit, least, most)
+		case what != "":
+			return fail(v.Line, "%s", what)
 		case !slices.Contains(kinds[:], k.Evidence):
 			return fail(v.Line, "evidence %q is none of %v", k.Evidence, kinds)
 		case k.Source == "":
@@ -225,6 +202,37 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		if !seen[name] {
 			return &ChipError{Constant: name, What: "missing"}
 		}
+	}
+	return nil
+}
+
+// constantKeys are the keys that a constant has.
+var constantKeys = []string{"value", "unit", "evidence", "source"}
+
+// readConstant reads what a chip file says of a constant: each key once and no other.
+func readConstant(k *chipConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
+	if v.Kind != yaml.MappingNode {
+		return fail(v.Line, "want value, unit, evidence and source")
+	}
+	seen := map[string]bool{}
+	for key, item := range pairs(v) {
+		switch {
+		case !slices.Contains(constantKeys, key.Value):
+			return fail(key.Line, "unknown key %q%s", key.Value, hint(Nearest(key.Value, constantKeys)))
+		case seen[key.Value]:
+			return fail(key.Line, "%s is given twice", key.Value)
+		case key.Value == "value" && item.Decode(new(float64)) != nil:
+			return fail(item.Line, "value %q is not a number", item.Value)
+		}
+		seen[key.Value] = true
+	}
+	for _, key := range constantKeys {
+		if !seen[key] {
+			return fail(v.Line, "the %s is missing", key)
+		}
+	}
+	if err := v.Decode(k); err != nil {
+		return fail(v.Line, "want value, unit, evidence and source")
 	}
 	return nil
 }

@@ -43,22 +43,57 @@ func TestChipFileErrors(t *testing.T) {
 		return strings.Replace(good, from, to, 1)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":            {"", "name and constants"},
-		"no name":          {change("name: m1", "name: ''"), "name requires a word"},
-		"unknown key":      {good + "tiles: 3\n", `unknown key "tiles"`},
-		"unknown constant": {change("  Clock:", "  Clocks:"), "Clocks: no such constant"},
-		"negative clock":   {change("1.428e+09", "-1"), "Clock: -1 Hz is not between"},
-		"not a number":     {change("1.428e+09", ".nan"), "Clock: NaN Hz"},
-		"unit":             {change("unit: Hz", "unit: MHz"), `unit "MHz", want "Hz"`},
-		"evidence":         {change("evidence: decompiled", "evidence: guessed"), `evidence "guessed"`},
-		"missing":          {change("  Clock:", "  x:"), "no such constant"},
-		"syntax":           {"name: [", "did not find"},
-		"too long":         {strings.Repeat("#", 2<<20), "more than"},
+		"empty":             {"", "name and constants"},
+		"no name":           {change("name: m1", "name: ''"), "name requires a word"},
+		"unknown key":       {good + "tiles: 3\n", `unknown key "tiles"`},
+		"unknown constant":  {change("  Clock:", "  Clocks:"), "Clocks: no such constant"},
+		"negative clock":    {change("1.428e+09", "-1"), "Clock: -1 Hz is not between"},
+		"not a number":      {change("1.428e+09", ".nan"), "Clock: NaN Hz"},
+		"unit":              {change("unit: Hz", "unit: MHz"), `unit "MHz", want "Hz"`},
+		"evidence":          {change("evidence: decompiled", "evidence: guessed"), `evidence "guessed"`},
+		"missing":           {change("  Clock:", "  x:"), "no such constant"},
+		"misspelt":          {change("  Clock:", "  Clokc:"), "line 4: Clokc: no such constant; did you mean Clock?"},
+		"misspelt key":      {change("    unit: Hz", "    units: Hz"), `line 6: Clock: unknown key "units"; did you mean unit?`},
+		"given twice":       {change("    unit: Hz", "    value: 1e9\n    unit: Hz"), "Clock: value is given twice"},
+		"no value":          {change("    value: 1.428e+09\n", ""), "line 5: Clock: the value is missing"},
+		"a word":            {change("1.428e+09", "fast"), `line 5: Clock: value "fast" is not a number`},
+		"a list":            {change("1.428e+09", "[1, 2]"), "line 5: Clock: value"},
+		"odd engines":       {change("value: 16\n    unit: engines", "value: 24\n    unit: engines"), "neither at most 16 nor a multiple"},
+		"part of an engine": {change("value: 16\n    unit: engines", "value: 1.5\n    unit: engines"), "1.5 engines is not a whole number"},
+		"large L2":          {change("2.097152e+06\n    unit: B\n", "4194304\n    unit: B\n"), "an L2 register counts 16-byte units in 17 bits"},
+		"syntax":            {"name: [", "did not find"},
+		"too long":          {strings.Repeat("#", 2<<20), "more than"},
 	} {
 		_, err := anesim.ReadChip(strings.NewReader(c.text))
 		var e *anesim.ChipError
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// Every constant has a rule, in the chip's order, that its presets keep.
+func TestConstantComments(t *testing.T) {
+	for _, c := range hw.Chips() {
+		text := chipText(t, c)
+		for name, k := range c.Constants() {
+			if !strings.Contains(text, "\n  "+name+":\n") {
+				t.Errorf("%s is not in the file", name)
+			}
+			d := c
+			if err := anesim.SetConstant(&d, name, k.Value); err != nil || d != c {
+				t.Errorf("%s: its own value: %v", name, err)
+			}
+			if err := anesim.SetConstant(&d, name, -1); err == nil {
+				t.Errorf("%s: takes -1", name)
+			}
+		}
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			name, _, ok := strings.Cut(strings.TrimPrefix(line, "  "), ":")
+			if ok && strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") && !strings.HasPrefix(name, "#") && !strings.HasPrefix(lines[i-1], "  # ") {
+				t.Errorf("%s has no comment", name)
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package anesim
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -35,14 +34,6 @@ func (r *Result) WriteJSON(w io.Writer) error {
 		return WriteDocument(w, r.NetworkDocument())
 	}
 	return WriteDocument(w, r.RunDocument())
-}
-
-// WriteDocument writes a document as indented JSON.
-func WriteDocument(w io.Writer, document any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(document)
 }
 
 // A TotalDocument is what a layer or a run takes. Times are the engine's but for WallNs,

@@ -19,6 +19,7 @@ type RunDocument struct {
 	Host        string               `json:"host"`
 	Peak        Rates                `json:"peak"` // of the chip
 	Descriptors []DescriptorDocument `json:"descriptors"`
+	Rest        *RestDocument        `json:"rest,omitempty"` // where there are others
 	Cycles      CyclesDocument       `json:"cycles"`
 	Total       WallDocument         `json:"total"`
 	Power       []SpanDocument       `json:"power"`
@@ -63,6 +64,14 @@ type DescriptorDocument struct {
 	Computed   bool              `json:"computed"`
 	Note       string            `json:"note,omitempty"`
 	Caveat     string            `json:"caveat,omitempty"`
+}
+
+// A RestDocument is what the descriptors behind those that are listed did. They are in
+// every total.
+type RestDocument struct {
+	Descriptors int               `json:"descriptors"`
+	TimeNs      clock.Nanoseconds `json:"time_ns"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
 }
 
 // A ShapeDocument is a descriptor's work in whole tensors.
@@ -155,6 +164,9 @@ func (r *Result) RunDocument() *RunDocument {
 	}
 	for i := range r.Report.Descriptors {
 		d.Descriptors = append(d.Descriptors, descriptorDocument(&r.Report.Descriptors[i]))
+	}
+	if x := &r.Report.Rest; x.Count > 0 {
+		d.Rest = &RestDocument{x.Count, x.Time, x.Energy}
 	}
 	return d
 }

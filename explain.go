@@ -9,7 +9,6 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/tiles"
 	"anesim/loader/lower"
 )
 
@@ -164,7 +163,7 @@ func (x *explainer) part(p PartDocument, a *hw.Accounting, r *hw.Report) {
 		}
 	}
 	chip := &x.base.Options.Chip
-	perCycle := uint64(tiles.Engines * max(1, int(chip.PatchPixels.Value)))
+	perCycle := uint64(max(1, chip.Engines.Value*chip.MACs.Value))
 	p.ArrayCycles = (r.MACs + perCycle - 1) / perCycle
 	p.MemoryCycles = uint64(clock.PerSecond(chip.TotalRate.Value, clock.Hertz(chip.Clock.Value)).Cycles(r.DMA.Total()))
 	x.doc.Parts = append(x.doc.Parts, p)

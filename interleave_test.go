@@ -316,7 +316,7 @@ func TestEventsOfDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	high := loadLayer(t, s, "softmax", "c=48", "h=1", "w=40")
-	linked, err := low.link()
+	linked, err := low.program.Link()
 	if err != nil {
 		t.Fatal(err)
 	}

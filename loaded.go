@@ -159,7 +159,7 @@ func (l *Loaded) link() (*loader.Linked, error) {
 	}
 	p := *l.program // the link keeps it, and bindings change
 	p.Ports = slices.Clone(p.Ports)
-	k, err := p.Link()
+	k, err := p.LinkStream()
 	if err == nil {
 		l.linked[p.BARs] = k
 	}
@@ -370,9 +370,11 @@ func clonePort(p *loader.Port) *loader.Port {
 // dispatch; beyond it only the last ones are.
 const maxKept = 1 << 24
 
-// maxListed bounds the descriptors that a repeated run lists, and those of a run with state,
-// every dispatch of which computes something else.
+// maxListed bounds the descriptors that a repeated run lists, and a brief one of more than
+// maxBrief; maxListedState those of a run with state, every dispatch of which computes
+// something else.
 const (
+	maxBrief       = 1 << 16
 	maxListed      = 1 << 12
 	maxListedState = 1 << 20
 )
@@ -394,8 +396,8 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		return nil, err
 	}
 	if len(l.state) > 0 {
-		if list = repeat; repeat > maxListedState/max(1, len(linked.Tasks)) {
-			return nil, &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors with state; together at most %d", repeat, len(linked.Tasks), maxListedState)}
+		if list = repeat; repeat > maxListedState/max(1, linked.Count) {
+			return nil, &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors with state; together at most %d", repeat, linked.Count, maxListedState)}
 		}
 	}
 	res := &ProgramResult{Program: l.program}
@@ -405,7 +407,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		values = len(res.Limits) == 0
 	}
 	if values {
-		if err := settle(s.mem, linked.Tasks, l.program); err != nil {
+		if err := settle(s.mem, linked); err != nil {
 			return nil, err
 		}
 		if err := l.write(res); err != nil {
@@ -416,7 +418,11 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 	if n := uint64(max(1, repeat)); len(l.state) > 0 && budget > 0 && budget < ^uint64(0)/n {
 		budget *= n // every call computes something else
 	}
-	engine := &engine{Device: hw.New(s.mem, s.deviceOptions(values, budget)), ctx: ctx, meter: m}
+	device := s.deviceOptions(values, budget)
+	if o.Brief && repeat == 1 && !values && linked.Count > maxBrief && l.statistics == (addressRange{}) {
+		device.List = maxListed
+	}
+	engine := &engine{Device: hw.New(s.mem, device), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0
 	for n := range list {
@@ -424,7 +430,9 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 			engine.Dispatch()
 		}
 		rep := engine.Report()
-		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
+		if device.List == 0 {
+			rep.Descriptors = slices.Grow(rep.Descriptors, linked.Count)
+		}
 		gap := clock.Nanoseconds(o.Idle.Nanoseconds())
 		d := Dispatch{Idle: gap, Waiting: ctl.Idle(gap)}
 		first := len(res.Report.Descriptors)
@@ -435,7 +443,8 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 			return nil, err
 		}
 		d.Wake = ctl.WakeTime()
-		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
+		rep = engine.Report() // the chain has ended
+		d.Descriptors, d.Rest = rep.Descriptors[first:], rep.Rest
 		last := n == list-1 || len(res.Report.Faults) > 0
 		if values && res.Report.Complete() && (last || len(l.state) > 0 && kept < maxKept) {
 			if res.Outputs, err = l.read(); err != nil {
@@ -468,7 +477,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 	if again := repeat - list; again > 0 && len(res.Report.Faults) == 0 {
 		res.Again = again
 		l.calls += again
-		res.Report.Repeat(again, len(linked.Tasks))
+		res.Report.Repeat(again, linked.Count)
 		more := clock.Nanojoules(float64(again) * float64(each))
 		res.Report.Dispatch += more
 		res.Report.Energy += more
@@ -488,5 +497,5 @@ func (l *Loaded) turn(values bool) (*loader.Linked, error) {
 	if err != nil || !values || len(l.state) == 0 {
 		return linked, err
 	}
-	return linked, settle(l.session.mem, linked.Tasks, l.program)
+	return linked, settle(l.session.mem, linked)
 }

@@ -276,7 +276,8 @@ type lowered struct {
 	sizes    bool // programs that are only timed
 	given    bool // with weights that the options gave
 	programs []network.Program
-	reasons  []string // why a layer is in no program, "" where it is in one
+	reasons  []string    // why a layer is in no program, "" where it is in one
+	entry    *CacheEntry // that they are from or went to, nil without a cache
 }
 
 // lower makes the model's programs, or takes those of the run before: with sizes those
@@ -291,23 +292,32 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 		return l, nil
 	}
 	low := &lowered{seed: o.Seed, sizes: sizes, given: o.givesWeights()}
-	if m.kind == KindLayer {
-		if err := m.lowerLayer(low, o); err != nil {
-			return nil, err
-		}
+	make := func() error { return m.lowerAnew(ctx, low, o) }
+	var err error
+	if o.Cache != nil && !low.given {
+		err = m.lowerCached(low, o, make)
 	} else {
-		var err error
-		meter := o.meter(StageLower, len(m.net.Layers))
-		lower := m.net.LowerContext
-		if sizes {
-			lower = m.net.SizesContext
-		}
-		if low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add); err != nil {
-			return nil, err
-		}
+		err = make()
+	}
+	if err != nil {
+		return nil, err
 	}
 	m.lowered = low
 	return low, nil
+}
+
+// lowerAnew makes the programs of a layer or a network.
+func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err error) {
+	if m.kind == KindLayer {
+		return m.lowerLayer(low, o)
+	}
+	meter := o.meter(StageLower, len(m.net.Layers))
+	lower := m.net.LowerContext
+	if low.sizes {
+		lower = m.net.SizesContext
+	}
+	low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add)
+	return err
 }
 
 // lowerLayer makes the program of a single layer.

@@ -49,9 +49,21 @@ type Options struct {
 	Repeat int
 	Idle   time.Duration // gap before each of them
 
+	// Brief leaves most descriptors of a long program off the result's list: of more than
+	// 65,536, which is as many as have a number of their own, the first 4,096 are listed and
+	// the rest are in the sums alone. A run of several dispatches or with values lists all.
+	Brief bool
+
 	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
+
+	// RingDepth is the messages that each ring of a [Machine] holds, 0 for
+	// [command.DefaultDepth].
+	RingDepth int
+
+	// Cache keeps the programs that layers and networks are lowered to. nil is none.
+	Cache *ProgramCache
 
 	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
 	// nil is for none.
@@ -113,11 +125,12 @@ func checkChip(c *hw.Chip) error {
 		value float64
 		most  float64
 	}{
-		{"Clock", c.Clock.Value, 1e12}, {"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
+		{"Clock", c.Clock.Value, 1e12}, {"Engines", c.Engines.Value, maxEngines}, {"MACs", c.MACs.Value, 1 << 30},
+		{"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
 		{"L2Bytes", c.L2Bytes.Value, 1 << 40}, {"L2Banks", c.L2Banks.Value, 1 << 20}, {"L2Granule", c.L2Granule.Value, 1 << 30},
 	} {
-		if !(k.value > 0 && k.value <= k.most) {
-			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be positive, %g at most", k.name, c.Name, k.value, k.most)}
+		if !(k.value >= 1 && k.value <= k.most) {
+			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be 1 to %g", k.name, c.Name, k.value, k.most)}
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package anesim
 import (
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/tiles"
 )
 
 // Rates are what a chip can do at most, or what a run came to.
@@ -12,10 +11,10 @@ type Rates struct {
 	GBPerS float64 `json:"gb_per_s"` // 1e9 bytes a second between device memory and the engine
 }
 
-// Peak are a chip's rates: every MAC engine at work on a pixel of its patch in each cycle,
+// Peak are a chip's rates: every multiplier of every MAC engine at work in each cycle,
 // and all traffic that memory takes.
 func Peak(c *hw.Chip) Rates {
-	macs := float64(tiles.Engines * c.PatchPixels.Value)
+	macs := float64(c.Engines.Value * c.MACs.Value)
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
 }
 

@@ -59,6 +59,7 @@ type Dispatch struct {
 	Wake        clock.Nanoseconds     // what the gap made it wait
 	Energy      clock.Nanojoules      // its own, whatever it does
 	Descriptors []hw.DescriptorReport // what it ran, up to a fault
+	Rest        hw.Rest               // what it ran behind those; see Options.Brief
 	Outputs     []Output              // of a program with state, where values are computed
 }
 
@@ -115,7 +116,7 @@ type Timeline struct {
 
 // Add adds a dispatch and the host's part of it.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
-	engines := hw.Engines(d.Descriptors)
+	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
 	l.part(&l.Idle, d.Waiting, waiting(d.Waiting), 0, "idle")
 	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
@@ -134,6 +135,9 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 			what = fmt.Sprintf("descriptor %d: %v", t.Index, t.Op)
 		}
 		l.span(t.Time, t.Energy, what)
+	}
+	if r := &d.Rest; r.Count > 0 {
+		l.span(r.Time, r.Energy, fmt.Sprintf("%d descriptors that are not listed", r.Count))
 	}
 }
 

@@ -89,7 +89,7 @@ func TestMACsAreThePlan(t *testing.T) {
 	for _, l := range append(small(), Conv3x3(), Matmul(1024), Conv1x1(), Depthwise3x3()) {
 		planned := uint64(0)
 		for _, x := range build(t, l).tasks {
-			work := tiles.Plan(&x.groups, tiles.AllTiles, tiles.Params{PatchPixels: 256, MaxPack: 8})
+			work := tiles.Plan(&x.groups, tiles.AllTiles, tiles.Params{Engines: 16, MACs: 256, PatchPixels: 256, MaxPack: 8})
 			planned += work.MACs
 		}
 		if planned != l.MACs() {

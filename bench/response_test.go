@@ -188,7 +188,9 @@ func TestNumbersRespond(t *testing.T) {
 		{"coefficients that must all be there", func(c *hw.Chip) { c.KernelOverlap.Value = 0 }, cycles, 1},
 		{"a slow transpose", func(c *hw.Chip) { scale(&c.TransposeRate, 0.25) }, cycles, 1},
 		{"half the L2 banks", func(c *hw.Chip) { scale(&c.L2Banks, 0.5) }, reads, 1},
-		{"patches of half the pixels", func(c *hw.Chip) { scale(&c.PatchPixels, 0.5) }, arrayCycles, 1},
+		{"patches of half the pixels", func(c *hw.Chip) { scale(&c.PatchPixels, 0.5); scale(&c.MACs, 0.5) }, arrayCycles, 1},
+		{"half the multipliers", func(c *hw.Chip) { scale(&c.MACs, 0.5) }, arrayCycles, 1},
+		{"half the engines", func(c *hw.Chip) { scale(&c.Engines, 0.5) }, arrayCycles, 5},
 		{"active power", func(c *hw.Chip) { scale(&c.ActivePower, 2) }, energy, descriptors},
 	} {
 		if n := respond(t, tt.name, tt.change, tt.measure); n < tt.least {

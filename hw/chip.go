@@ -17,6 +17,8 @@ type Chip struct {
 	Name string
 
 	Clock         evidence.Constant
+	Engines       evidence.Constant
+	MACs          evidence.Constant
 	PatchPixels   evidence.Constant
 	MaxPack       evidence.Constant
 	L2Bytes       evidence.Constant
@@ -92,6 +94,8 @@ func M1Max() Chip {
 
 func h13() Chip {
 	return Chip{
+		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "coefficient buffers of a descriptor; 32 tile enables, two an engine"),
+		MACs:          evidence.New(256, "MACs/engine", evidence.Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC"),
 		PatchPixels:   evidence.New(256, "pixels", evidence.Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC; ExeCycles of real programs step by 256 pixels"),
 		MaxPack:       evidence.New(8, "channels", evidence.Decompiled, "accumulators per MAC; used as the small-source packing limit"),
 		L2Bytes:       evidence.New(2<<20, "B", evidence.Decompiled, "hardware table; latency step measured at 2.28-2.34 MB"),
@@ -171,9 +175,9 @@ type params struct {
 
 func (c Chip) params() params {
 	hz := clock.Hertz(c.Clock.Value)
-	return params{
+	p := params{
 		clock: hz,
-		tiles: tiles.Params{PatchPixels: int(c.PatchPixels.Value), MaxPack: int(c.MaxPack.Value)},
+		tiles: tiles.Params{Engines: int(c.Engines.Value), MACs: int(c.MACs.Value), PatchPixels: int(c.PatchPixels.Value), MaxPack: int(c.MaxPack.Value)},
 		l2:    l2.Params{Bytes: int(c.L2Bytes.Value), Banks: int(c.L2Banks.Value), Granule: int(c.L2Granule.Value)},
 		dma: dma.Params{
 			Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz),
@@ -195,4 +199,6 @@ func (c Chip) params() params {
 		step:          c.EngineStep.Value,
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 	}
+	p.kernelMemory *= uint64(p.tiles.PerLane()) // what the engines of a lane hold of it
+	return p
 }

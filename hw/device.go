@@ -20,6 +20,9 @@ type Options struct {
 	Values  bool   // compute values, not timing alone
 	Workers int    // goroutines for values; 0 is one for each processor
 	Budget  uint64 // steps of values; 0 is DefaultBudget
+	// List is how many descriptors the report lists, 0 for all; the others are counted in
+	// its Rest. With Values all are listed.
+	List int
 	// PowerBudget is the watts that no descriptor exceeds on average, 0 for any: it runs
 	// slower where it would. It must be more than the chip's ActivePower.
 	PowerBudget float64
@@ -51,7 +54,8 @@ func New(mem *dma.Memory, opts Options) *Device {
 	if opts.Budget == 0 {
 		opts.Budget = DefaultBudget
 	}
-	d := &Device{p: opts.Chip.params(), opts: opts, open: tiles.AllTiles, mem: mem, broken: -1}
+	d := &Device{p: opts.Chip.params(), opts: opts, mem: mem, broken: -1}
+	d.open = d.p.tiles.Present()
 	d.p.budget = opts.PowerBudget
 	d.Dispatch()
 	return d
@@ -68,7 +72,9 @@ func (d *Device) Dispatch() {
 }
 
 // SetTileEnables opens and gates tiles: bit 2e+h is half h of engine e.
-func (d *Device) SetTileEnables(mask uint32) { d.open = tiles.Enables(mask) }
+func (d *Device) SetTileEnables(mask uint32) {
+	d.open = tiles.Enables(mask) & d.p.tiles.Present()
+}
 
 // Execute runs one task. It returns true after a fault, which the report keeps.
 func (d *Device) Execute(t *regs.Task) (halt bool) {
@@ -90,7 +96,16 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	}
 	d.sums = rep.sums()
 	rep.Add(r)
+	d.shorten(1)
 	return false
+}
+
+// shorten takes the descriptors that are not to be listed off the report, but for the last
+// so many: what the last one takes is known when the chain goes on or ends.
+func (d *Device) shorten(open int) {
+	if d.opts.List > 0 && !d.opts.Values {
+		d.report.shorten(d.opts.List, open)
+	}
 }
 
 // check holds a timed task against what the silicon needs, and computes its values when
@@ -121,22 +136,24 @@ func (d *Device) finish() {
 		d.report.restore(d.sums)
 		d.report.Add(r)
 	}
+	d.shorten(0)
 }
 
 // A Timer times tasks one by one without values or allocation: the same numbers as
 // Device.Execute's.
 type Timer struct {
 	p    params
-	open tiles.Enables
 	line pipeline
 	ops  regs.Operands
 }
 
 // NewTimer returns a timer of a chip with every tile open.
-func NewTimer(c Chip) *Timer { return &Timer{p: c.params(), open: tiles.AllTiles} }
+func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
 
 // Time fills d in with everything about t but its values, as the next of a chain.
-func (m *Timer) Time(d *DescriptorReport, t *regs.Task) { m.p.time(d, t, &m.ops, m.open, &m.line) }
+func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {
+	m.p.time(d, t, &m.ops, m.p.tiles.Present(), &m.line)
+}
 
 // Frequency is the engine's clock.
 func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
@@ -144,7 +161,7 @@ func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
 // Finish ends a chain: it adds to its last descriptor what memory still takes of the
 // results. A task after it starts a new chain.
 func (m *Timer) Finish(d *DescriptorReport) {
-	m.p.finish(d, m.open, &m.line)
+	m.p.finish(d, m.p.tiles.Present(), &m.line)
 	m.line = pipeline{}
 }
 

@@ -30,12 +30,12 @@ func (e *EnergyParts) Total() clock.Nanojoules {
 	return e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active
 }
 
-// energy is the descriptor's events times what each costs. Engines burn the active power
-// for as long as it runs; those that it leaves alone a step less each, gated tiles
-// nothing.
+// energy is the descriptor's events times what each costs. Engines burn the active power,
+// which is that of all the chip has, for as long as it runs; those that it leaves alone a
+// step less each, gated tiles nothing.
 func (p *params) energy(d *DescriptorReport, open tiles.Enables) EnergyParts {
-	alone := float64(open.Tiles())/tiles.TilesPerEngine - float64(d.Engines)
-	active := float64(p.active*float64(open.Tiles())/tiles.Tiles) - float64(p.step*max(0, alone))
+	alone := float64(open.Tiles()*p.tiles.PerLane())/tiles.TilesPerEngine - float64(d.Engines)
+	active := float64(p.active*float64(open.Tiles())/float64(p.tiles.Present().Tiles())) - float64(p.step*max(0, alone))
 	return EnergyParts{
 		MAC: p.mac.Times(d.MACs - d.Skipped), Table: p.table.Times(d.Lookups),
 		L2: p.l2Byte.Times(d.L2.Read + d.L2.Written), DRAM: p.dram.Times(d.DMA.Total()), Planar: p.planarElement.Times(d.PlanarElements),

@@ -97,6 +97,8 @@ type Report struct {
 	// Again is how many more times the last Per of Descriptors ran, with the same figures.
 	// They are in the sums and not listed.
 	Again, Per int
+	// Rest is what descriptors behind those did that are not listed, in the sums too.
+	Rest Rest
 
 	Faults   []Fault
 	Cycles   clock.Cycles
@@ -145,7 +147,7 @@ func (r *Report) runs(i int) int {
 }
 
 // Count is the number of descriptors that ran, those that are not listed among them.
-func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per }
+func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per + r.Rest.Count }
 
 // sums are a report's sums at some time.
 type sums struct {
@@ -164,6 +166,9 @@ func (r *Report) restore(s sums) {
 
 // Accounting is the chain's cycles by cause.
 func (r *Report) Accounting() (a Accounting) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Cycles
+	}
 	for i := range r.Descriptors {
 		for c, n := range r.Descriptors[i].Cycles.All() {
 			*a.Of(c) += clock.Cycles(r.runs(i)) * n
@@ -174,6 +179,9 @@ func (r *Report) Accounting() (a Accounting) {
 
 // Parts is the descriptors' energy by what takes it.
 func (r *Report) Parts() (e EnergyParts) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Parts
+	}
 	for i := range r.Descriptors {
 		x, n := &r.Descriptors[i].Parts, float64(r.runs(i))
 		e.MAC += clock.Nanojoules(n * float64(x.MAC))
@@ -188,6 +196,9 @@ func (r *Report) Parts() (e EnergyParts) {
 
 // Saved is the cycles that running beside each other saves the descriptors.
 func (r *Report) Saved() (n clock.Cycles) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Saved
+	}
 	for i := range r.Descriptors {
 		n += clock.Cycles(r.runs(i)) * r.Descriptors[i].Saved
 	}
@@ -204,6 +215,9 @@ func Engines(list []DescriptorReport) (n int) {
 
 // Complete reports whether every descriptor's values were computed without a fault.
 func (r *Report) Complete() bool {
+	if r.Rest.Count > 0 {
+		return false // only a chain that is timed leaves descriptors off its list
+	}
 	for i := range r.Descriptors {
 		if !r.Descriptors[i].Computed {
 			return false

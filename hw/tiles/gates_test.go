@@ -86,7 +86,7 @@ func TestGatingIsSpreadOverRounds(t *testing.T) {
 	}
 }
 
-var m1 = Params{PatchPixels: 256, MaxPack: 8}
+var m1 = Params{Engines: 16, MACs: 256, PatchPixels: 256, MaxPack: 8}
 
 // The cost dump of the vendor's compiler for a 1x1 convolution of 3 to 2 channels with a
 // bias over one pixel: one work unit of 4 and 1 cycles, 5 in a row and 4 overlapped.
@@ -184,7 +184,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 
 // Eight accumulators hold two units of up to eight channels an engine, else one.
 func TestAccumulatorsBuffer(t *testing.T) {
-	p := Params{PatchPixels: 256, MaxPack: 8}
+	p := Params{Engines: 16, MACs: 256, PatchPixels: 256, MaxPack: 8}
 	for post, double := range map[int]bool{1: true, 8: true, 9: false, 16: false} {
 		w := Work{WorkUnits: 3, MACCycles: 100, PostCycles: post}
 		want := w.Single()
@@ -194,5 +194,31 @@ func TestAccumulatorsBuffer(t *testing.T) {
 		if got := w.Buffered(p); got != want {
 			t.Errorf("%d channels: %d cycles, want %d", post, got, want)
 		}
+	}
+}
+
+// Twice the engines take half the passes over the output channels, half the multipliers
+// twice the cycles of a step, and eight engines the passes of an array with eight gated.
+func TestOtherArrays(t *testing.T) {
+	l := inner(256, 256, 3)
+	l.hin, l.win, l.hout, l.wout = 32, 32, 32, 32
+	g := l.registers()
+	base := Plan(g, AllTiles, m1)
+	with := func(change func(*Params)) Work {
+		p := m1
+		change(&p)
+		return Plan(g, p.Present(), p)
+	}
+	if w := with(func(p *Params) { p.Engines = 32 }); 2*w.Buffered(m1) != base.Buffered(m1) || w.Engines != 32 || w.Tiles != 64 || w.MACs != base.MACs {
+		t.Errorf("32 engines: %+v of %+v", w, base)
+	}
+	if w := with(func(p *Params) { p.MACs = 128 }); w.MACCycles != 2*base.MACCycles {
+		t.Errorf("128 multipliers: %+v of %+v", w, base)
+	}
+	if w := with(func(p *Params) { p.MACs = 512 }); 2*w.MACCycles != base.MACCycles || 2*w.PostCycles != base.PostCycles {
+		t.Errorf("512 multipliers: %+v of %+v", w, base)
+	}
+	if w, gated := with(func(p *Params) { p.Engines = 8 }), Plan(g, 1<<16-1, m1); w != gated || w.Rounds != 2*base.Rounds {
+		t.Errorf("8 engines: %+v, gated %+v", w, gated)
 	}
 }

@@ -7,12 +7,24 @@ import (
 	"anesim/hw/regs"
 )
 
-// Params are a chip's array: pixels an engine covers in a step and channels it can pack
-// into a step when the source is small.
+// Params are a chip's array: its engines, their multipliers, the pixels an engine covers
+// in a step and the channels it can pack into a step when the source is small.
 type Params struct {
+	Engines     int // 16, or fewer; of a chip that nobody built, a multiple of 16
+	MACs        int // 256: multipliers of an engine (inferred from the measured peak)
 	PatchPixels int // 256: one multiply-accumulate a pixel (inferred from the measured peak)
 	MaxPack     int // 8: accumulators of a MAC (decompiled)
 }
+
+// Present is the tiles that the array has. A descriptor names sixteen lanes and their gates
+// at most, so that the engines of a larger array share lanes.
+func (p *Params) Present() Enables {
+	return AllTiles >> (Tiles - TilesPerEngine*min(p.Engines, Engines))
+}
+
+// PerLane is the engines that serve the output channels of a lane: one, but for arrays of
+// more than sixteen (a what-if: no such chip is known).
+func (p *Params) PerLane() int { return max(1, p.Engines/Engines) }
 
 // Work is a descriptor's demand on the array.
 type Work struct {
@@ -73,7 +85,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	want := 1 << min(4, g.Common.Cfg.ActiveNE())
 	w.Patches = out.Groups * clock.CeilDiv(w.Pixels, p.PatchPixels)
 
-	perEngine := clock.CeilDiv(out.Channels, want)
+	perEngine := clock.CeilDiv(out.Channels, want*p.PerLane())
 	group := min(perEngine, 1<<g.Common.ConvCfg.OCGSize())
 	if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
 		group = perEngine // OCGSize is 0 on tasks without a kernel, whatever their channels
@@ -81,13 +93,17 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	rounds := clock.CeilDiv(perEngine, max(1, group))
 	w.Channels = group
 	w.Crew = open.Assign(want, rounds)
+	w.Engines *= p.PerLane()
+	w.Tiles *= p.PerLane()
 	w.WorkUnits = w.Patches * max(rounds, w.Rounds)
 
-	// Below a patch's pixels the idle lanes take further output channels.
-	pack := 1
+	// Multipliers that a patch's pixels leave idle take further output channels; a patch of
+	// more pixels than multipliers takes several cycles a step.
+	covered := p.PatchPixels
 	if w.Pixels > 0 && w.Pixels < p.PatchPixels {
-		pack = min(max(p.PatchPixels>>bits.Len(uint(w.Pixels-1)), 1), p.MaxPack)
+		covered = min(covered, 1<<bits.Len(uint(w.Pixels-1)))
 	}
+	pack := min(max(p.MACs/covered, 1), p.MaxPack)
 	taps := Taps(g)
 	steps := taps
 	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
@@ -100,7 +116,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		w.Skipped = min(w.MACs, uint64(zeros)*uint64(g.Common.OutDim.Hout())*uint64(g.Common.OutDim.Wout()))
 	}
 	w.PostCycles = clock.CeilDiv(group, pack)
-	w.MACCycles = w.PostCycles * steps
+	w.MACCycles = w.PostCycles * steps * clock.CeilDiv(covered, p.MACs)
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
 		w.Lookups = uint64(out.Elements())
 	}

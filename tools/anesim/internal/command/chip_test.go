@@ -109,3 +109,19 @@ func TestSweepChipConstants(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// Programs are lowered for the M1's scratchpad. On a chip with a smaller one what does not
+// fit is a fault with its place; one that descriptors cannot address is refused.
+func TestChipScratchpad(t *testing.T) {
+	grid := []string{"conv", "cin=256", "cout=512", "h=56", "w=56", "k=3", "pad=same"}
+	rows := sweepRows(t, append(grid, "chip.L2Bytes=1048576,2097152")...)
+	if why := rows[1][len(rows[1])-1]; !strings.Contains(why, "device fault: descriptor 0, l2") || !strings.Contains(why, "the scratchpad has 0x100000 bytes") {
+		t.Errorf("%q", why)
+	}
+	if why := rows[2][len(rows[2])-1]; why != "" {
+		t.Errorf("%q", why)
+	}
+	if _, errs, code := invoke(append(append([]string{"sweep"}, grid...), "chip.L2Bytes=4194304")...); code != exitUsage || !strings.Contains(errs, "an L2 register counts 16-byte units in 17 bits") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

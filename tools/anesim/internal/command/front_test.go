@@ -81,7 +81,7 @@ func TestDidYouMean(t *testing.T) {
 		{[]string{"run", "--chip", "M1Max"}, "; did you mean m1max?"}, {[]string{"run", "--host", "macosair"}, "; did you mean macos-air"},
 		{[]string{"run", "--timing"}, "; did you mean --timing-only?"}, {[]string{"sweep", "Relu", "c=4"}, "; did you mean relu?"},
 		{[]string{"run", net}, net + " is a network: anesim model " + net}, {[]string{"run", bare}, "is a network"},
-		{[]string{"sweep", net}, "is a network"}, {[]string{"model", program}, program + " is a compiled program: anesim run " + program},
+		{[]string{"model", program}, program + " is a compiled program: anesim run " + program},
 	} {
 		_, errs, code := invoke(tc.args...)
 		if code != exitUsage || !strings.Contains(errs, tc.want) || strings.Count(errs, "\n") != 1 {

@@ -176,5 +176,5 @@ func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
 		rows = all[1:]
 	}
 	d := &report.Sweep{Header: anesim.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
-	return writePage(f.html, report.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.name)
+	return writePage(f.html, report.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.files()...)
 }

@@ -30,6 +30,9 @@ FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
 
+Of more than 65,536 descriptors that are only timed, the table and --json list the first
+4,096; the rest are in every total. --csv and the profiles have all of them.
+
 --bind gives a run-time parameter a value. FILE.params, which is read where it stands beside
 FILE, says which there are, what they may be, and the register fields and port sizes that
 follow them; anesim layer --over writes both.
@@ -57,6 +60,7 @@ many JSON documents, one after the other.
 			if err != nil {
 				return err
 			}
+			o.Brief = !f.csv && f.html == "" && f.pprof == "" && f.trace == "" && f.record == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}

@@ -4,25 +4,28 @@ import (
 	"bufio"
 	"bytes"
 	"container/heap"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"anesim/tools/anesim/internal/outfile"
 )
 
 func mergeCommand() *cobra.Command {
-	points := 0
+	points, table := 0, ""
 	c := &cobra.Command{
 		Use:   "merge FILE...",
 		Short: "Put the files of a sweep's shards together",
 		Long: `Merge writes the rows of a sweep's shards in the order of its points, byte for byte what
 the sweep writes without --shard. The files may be in any order; nothing is written unless
 every point is there once. --points says how many there are; without it there must be as
-many as the values that the rows have make combinations.`,
+many as the values that the rows have make combinations. --parquet FILE
+writes the rows there, as a Parquet file with the types of the values, instead of CSV.`,
 		Example: `  anesim sweep conv cin=16..256+16 cout=64 --shard 1/2 --resume 1.csv
   anesim sweep conv cin=16..256+16 cout=64 --shard 2/2 --resume 2.csv
   anesim sweep merge 1.csv 2.csv > all.csv`,
@@ -31,10 +34,14 @@ many as the values that the rows have make combinations.`,
 			if c.Flags().Changed("points") && (points < 1 || points > maxPoints) {
 				return usage("--points %d: must be between 1 and %d", points, maxPoints)
 			}
+			if table != "" {
+				return mergeTable(table, args, points)
+			}
 			return merge(c.OutOrStdout(), args, points)
 		},
 	}
 	c.Flags().IntVar(&points, "points", 0, "how many `POINTS` the sweep has")
+	c.Flags().StringVar(&table, "parquet", "", "write the rows to `FILE` as Parquet instead of CSV")
 	return c
 }
 
@@ -47,6 +54,9 @@ type mergeFile struct {
 	at     int // point of the row that stands in rows.line; -1 at the end
 	row    []string
 	header []byte
+
+	columns []string // of the header
+	torn    bool     // the file ends inside a row
 }
 
 // maxMergeFiles bounds the files that are open at a time.
@@ -54,53 +64,17 @@ const maxMergeFiles = 1 << 10
 
 // merge checks the files and then writes their rows.
 func merge(w io.Writer, names []string, points int) error {
-	if len(names) > maxMergeFiles {
-		return usage("%d files; merge takes at most %d at a time", len(names), maxMergeFiles)
-	}
-	files := make([]*mergeFile, len(names))
-	for i, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return inFile(name, errors.Join(err, errors.New("is not a regular file")))
-		}
-		files[i] = &mergeFile{name: name, file: f}
-	}
-	var values []map[string]bool // of each axis
-	if err := mergeRows(files, func(f *mergeFile) error {
-		for i, v := range f.row[2 : len(f.row)-len(resultColumns)] {
-			if len(values) <= i {
-				values = append(values, map[string]bool{})
-			}
-			if values[i][v] = true; len(values[i]) > maxValues {
-				return f.fail("more than %d values of an axis", maxValues)
-			}
-		}
-		return nil
-	}, func(total int) error {
-		want := points
-		if want == 0 {
-			want = 1
-			for _, v := range values {
-				want *= len(v)
-			}
-		}
-		if total < want {
-			return fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, want)
-		}
-		if points > 0 && total > points {
-			return fmt.Errorf("the files have %d points, more than --points %d", total, points)
-		}
-		return nil
-	}); err != nil {
+	files, closing, err := openShards(names)
+	defer closing()
+	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
+	if _, err := checkShards(files, points); err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, flushBytes)
 	begun := false
-	err := mergeRows(files, func(f *mergeFile) error {
+	err = mergeRows(files, func(f *mergeFile) error {
 		if !begun {
 			begun = true
 			out.Write(f.header)
@@ -112,6 +86,107 @@ func merge(w io.Writer, names []string, points int) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// mergeTable checks the files and then writes their rows as a Parquet file.
+func mergeTable(name string, names []string, points int) error {
+	if err := outfile.Avoiding(name, names...); err != nil {
+		return fmt.Errorf("--parquet: %w", err)
+	}
+	files, closing, err := openShards(names)
+	defer closing()
+	if err != nil {
+		return err
+	}
+	c, err := checkShards(files, points)
+	if err != nil {
+		return err
+	}
+	header := files[0].columns
+	t, err := newTable(name, header, columnKinds(header, func(i int) columnKind { return kindOf(maps.Keys(c.values[1+i])) }))
+	if err != nil {
+		return err
+	}
+	defer t.abort()
+	err = mergeRows(files, func(f *mergeFile) error {
+		if err := t.add(f.row); err != nil {
+			return f.fail("%v", err)
+		}
+		return nil
+	}, func(int) error { return nil })
+	if err != nil {
+		return err
+	}
+	return t.finish()
+}
+
+// A census is the values that each label of a sweep's rows has: of the program and the axes.
+type census struct {
+	names  []string
+	values []map[string]bool
+}
+
+// newCensus starts one of a header.
+func newCensus(header []string) *census {
+	labels := header[1 : len(header)-len(resultColumns)]
+	if n := len(labels); labels[n-1] == areaColumn {
+		labels = labels[:n-1]
+	}
+	c := &census{names: labels}
+	for range labels {
+		c.values = append(c.values, map[string]bool{})
+	}
+	return c
+}
+
+// add counts a row.
+func (c *census) add(row []string) error {
+	for i, v := range c.values {
+		if w := row[1+i]; !v[w] {
+			if v[w] = true; len(v) > maxValues {
+				return fmt.Errorf("more than %d values of %s", maxValues, escaped(c.names[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// points is how many combinations the values have.
+func (c *census) points() int {
+	n := 1
+	for _, v := range c.values {
+		if n *= len(v); n > maxPoints {
+			return maxPoints + 1
+		}
+	}
+	return n
+}
+
+// checkShards reads all files and reports what is there, where every point is there once.
+func checkShards(files []*mergeFile, points int) (*census, error) {
+	var c *census
+	err := mergeRows(files, func(f *mergeFile) error {
+		if c == nil {
+			c = newCensus(f.columns)
+		}
+		if err := c.add(f.row); err != nil {
+			return f.fail("%v", err)
+		}
+		return nil
+	}, func(total int) error {
+		want := points
+		if want == 0 && c != nil {
+			want = c.points()
+		}
+		if total < max(want, 1) {
+			return fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, max(want, 1))
+		}
+		if points > 0 && total > points {
+			return fmt.Errorf("the files have %d points, more than --points %d", total, points)
+		}
+		return nil
+	})
+	return c, err
 }
 
 // mergeRows reads the files side by side and gives each row to do in the order of the
@@ -169,18 +244,19 @@ func (f *mergeFile) start() error {
 	}
 	f.rows, f.line, f.at = newRowReader(f.file), 1, -1
 	row, err := f.rows.next()
+	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
 		return f.fail("it is not the output of a sweep")
 	}
 	f.header = bytes.Clone(f.rows.line)
-	f.row = row
+	f.row, f.columns = row, row
 	return nil
 }
 
 // next reads a row; at is -1 behind the last.
 func (f *mergeFile) next() error {
-	columns, before := len(f.row), f.at
+	before := f.at
 	row, err := f.rows.next()
 	f.line++
 	if err == io.EOF {
@@ -188,6 +264,7 @@ func (f *mergeFile) next() error {
 		return nil
 	}
 	if err == io.ErrUnexpectedEOF {
+		f.torn = true
 		return f.fail("the file ends in the middle of a row: finish its shard with --resume")
 	}
 	if err != nil {
@@ -195,7 +272,7 @@ func (f *mergeFile) next() error {
 	}
 	at, err := strconv.Atoi(row[0])
 	switch {
-	case err != nil || at < 0 || at >= maxPoints || len(row) != columns:
+	case err != nil || at < 0 || at >= maxPoints || len(row) != len(f.columns):
 		return f.fail("it is not the output of a sweep")
 	case at <= before:
 		return f.fail("point %d stands behind point %d", at, before)

@@ -19,7 +19,7 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	total, err := s.grid.points()
+	total, err := s.points()
 	if err != nil {
 		return err
 	}
@@ -48,20 +48,22 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 	})
 }
 
-// file is what the points were read from.
+// file is what the points were read from, where that is one file.
 func (s *sweep) file() string {
-	if s.program == nil {
-		return ""
+	if files := s.files(); len(files) == 1 && len(s.workloads) == 1 {
+		return files[0]
 	}
-	return s.name
+	return ""
 }
 
 // run runs a point and names it by what is particular about it.
 func (s *sweep) run(ctx context.Context, point int) (anesim.ProfilePart, error) {
-	values := s.grid.at(point)
-	m, err := s.model(values)
-	if err != nil {
-		return anesim.ProfilePart{}, err
+	w, values := s.at(point)
+	m, err := w.model, error(nil)
+	if m == nil {
+		if m, err = s.layer(values); err != nil {
+			return anesim.ProfilePart{}, err
+		}
 	}
 	o := s.options
 	o.Repeat = 1 // as of the rows
@@ -69,6 +71,9 @@ func (s *sweep) run(ctx context.Context, point int) (anesim.ProfilePart, error) 
 		return anesim.ProfilePart{}, err
 	}
 	name := []string{fmt.Sprintf("point %d:", point)}
+	if len(s.workloads) > 1 {
+		name = append(name, w.name)
+	}
 	for i, a := range s.grid {
 		if len(a.values) > 1 {
 			name = append(name, a.name+"="+values[i])

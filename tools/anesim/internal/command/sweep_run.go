@@ -10,14 +10,18 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
-// inOrder computes items first to n-1 on several goroutines and writes them in order. An
-// error of write ends it.
+// idlePeriod is how often rows are flushed that are written and not yet in the file.
+const idlePeriod = 100 * time.Millisecond
+
+// inOrder computes items first to n-1 on several goroutines and writes them in order. Idle
+// is called every now and then, on the goroutine that writes. An error of either ends it.
 //
 //	feed --> workers --> done flags
 //	   \--> queue, in order --> write
-func inOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error) error {
+func inOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
 	type item struct {
 		index int
 		row   []string
@@ -49,8 +53,19 @@ func inOrder(first, n, workers int, compute func(worker, i int) []string, write 
 			}
 		}()
 	}
+	tick := time.NewTicker(idlePeriod)
+	defer tick.Stop()
 	for x := range queue {
-		<-x.done
+		for waiting := true; waiting; {
+			select {
+			case <-x.done:
+				waiting = false
+			case <-tick.C:
+				if err := idle(); err != nil {
+					return err
+				}
+			}
+		}
 		if err := write(x.row); err != nil {
 			return err
 		}
@@ -58,23 +73,39 @@ func inOrder(first, n, workers int, compute func(worker, i int) []string, write 
 	return nil
 }
 
-// A sweepOutput is where rows go.
+// A sweepOutput is where rows go: whole ones, some at a time. What is there whenever the
+// command is stopped ends with a complete row, or with one that resume does again.
 type sweepOutput struct {
-	w      io.Writer
-	header []string
-	rows   int // that are there already
-	begun  bool
+	w       io.Writer
+	header  []string
+	rows    int // that are there already
+	begun   bool
+	pending []byte
 }
 
-// write writes a row as a whole, so that what is there ends with a complete row whenever
-// the command is stopped.
+// flushBytes is how much is pending at most.
+const flushBytes = 32 << 10
+
+// write takes in a row.
 func (o *sweepOutput) write(row []string) error {
-	line := csvLine(row)
 	if !o.begun {
-		line = append(csvLine(o.header), line...)
+		o.pending = append(o.pending, csvLine(o.header)...)
 		o.begun = true
 	}
-	_, err := o.w.Write(line)
+	o.pending = append(o.pending, csvLine(row)...)
+	if len(o.pending) < flushBytes {
+		return nil
+	}
+	return o.flush()
+}
+
+// flush writes what is pending.
+func (o *sweepOutput) flush() error {
+	if len(o.pending) == 0 {
+		return nil
+	}
+	_, err := o.w.Write(o.pending)
+	o.pending = o.pending[:0]
 	return err
 }
 
@@ -102,13 +133,44 @@ func quotedLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// openRows opens a file of rows to go on with. It is made where there is none.
-func openRows(name string) (*os.File, error) {
+// finish writes what is pending, and the header where there was no row. A file's rows then
+// last.
+func (o *sweepOutput) finish() error {
+	if !o.begun {
+		o.pending, o.begun = append(o.pending, csvLine(o.header)...), true
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	if f, ok := o.w.(*rowFile); ok {
+		return f.Sync()
+	}
+	return nil
+}
+
+// openRows opens a file of rows to go on with. It is made where there is none, and locked
+// as long as it is open: of a task that runs twice, since its node was taken for dead, one
+// ends.
+func openRows(name string) (*rowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, inFile(name, errors.New("is not a regular file"))
 	}
-	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		return nil, inFile(name, err)
+	}
+	return &rowFile{f}, nil
 }
+
+// A rowFile is a file of rows that no other process writes.
+type rowFile struct{ *os.File }
+
+// errLocked is a file of rows that another process writes.
+var errLocked = errors.New("another process writes it")
 
 // maxRow bounds a line of a file of rows: as many columns as axes fit a command line.
 const maxRow = 1 << 20
@@ -142,12 +204,21 @@ func (r *rowReader) next() ([]string, error) {
 		break
 	}
 	r.end += int64(len(r.line))
+	if bytes.IndexByte(r.line, '"') < 0 && bytes.IndexByte(r.line, '\r') < 0 && len(r.line) > 1 {
+		return strings.Split(string(r.line[:len(r.line)-1]), ","), nil
+	}
 	return csv.NewReader(bytes.NewReader(r.line)).Read()
+}
+
+// rows is a file of rows.
+type rows interface {
+	io.ReadWriteSeeker
+	Truncate(size int64) error
 }
 
 // resume makes the output go on behind the last complete row of a file, whose rows must
 // be those that label says, no more than most.
-func (o *sweepOutput) resume(f *os.File, most int, label func(row int) []string) error {
+func (o *sweepOutput) resume(f rows, most int, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
 		row, err := r.next()

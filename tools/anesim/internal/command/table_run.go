@@ -15,7 +15,7 @@ import (
 // writeRun is the report of a program or a layer for people.
 func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlags) error {
 	p := newPager(w)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(d.Descriptors), "descriptor"),
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(res.Report.Descriptors)+res.Report.Rest.Count, "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printf("")
 	t := &table{columns: []column{
@@ -31,6 +31,9 @@ func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlag
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
 	p.table(t, 0)
+	if r := d.Rest; r != nil {
+		p.printf("and %s more, %v and %v, in the totals; --csv lists all", countText(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+	}
 	p.printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
 	p.wall(res, &d.Total, d.Host)

@@ -59,10 +59,18 @@ func OfNetwork(d *anesim.NetworkDocument) *Report {
 	}
 	r.Facts = append(r.Facts, Fact{
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
-		Name: "layers", Value: float64(len(d.Layers)), Note: "layers modelled; the others are in no total",
+		Name: "layers", Value: float64(len(d.Layers)), Note: coverageNote(len(d.Layers) - modelled),
 	})
 	r.layerTable(d.Layers, d.Total.Cycles)
 	return r
+}
+
+// coverageNote says what became of the layers that are not modelled.
+func coverageNote(others int) string {
+	if others == 0 {
+		return "layers modelled"
+	}
+	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
 // wall is the headline of a total.
