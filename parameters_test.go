@@ -29,7 +29,7 @@ var ranges = []struct {
 	{"relu c=8 h=4 w=32", "n", loader.Range{Start: 1, Stop: 4, Step: 1}, []string{"Common.GroupConvCfg.NumGroups"}},
 	{"conv cin=8 w=32 cout=16 k=3 pad=same", "h", loader.Range{Start: 4, Stop: 16, Step: 1},
 		[]string{"Common.InDim.Hin", "Common.OutDim.Hout", "Common.TileCfg.TileHeight", "TileDMASrc.Src1PlaneStride", "TileDMADst.DstPlaneStride"}},
-	{"linear k=64 n=32", "m", loader.Range{Start: 1, Stop: 4, Step: 1}, []string{"TileDMASrc.Src1RowStride", "Common.InDim.Win", "TileDMADst.DstRowStride"}},
+	{"linear k=64 n=32", "m", loader.Range{Start: 5, Stop: 8, Step: 1}, []string{"TileDMASrc.Src1RowStride", "Common.InDim.Win", "TileDMADst.DstRowStride"}},
 }
 
 // One program serves a range of shapes: at every size it leaves what the layer of that size

@@ -98,7 +98,13 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
+	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) {
+		m, err := openModel(beside(file, name), nil)
+		if err != nil {
+			return nil, err
+		}
+		return withParameters(m, beside(file, name))
+	})
 	if err != nil {
 		return inFile(file, err)
 	}

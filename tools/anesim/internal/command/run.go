@@ -33,9 +33,9 @@ weights are an input like any other ("weights"). Networks are run by anesim mode
 Of more than 65,536 descriptors that are only timed, the table and --json list the first
 4,096; the rest are in every total. --csv and the profiles have all of them.
 
---bind gives a run-time parameter a value. FILE.params beside FILE says which there are,
-what they may be, and the register fields and port sizes that follow them; anesim layer
---over writes both.
+--bind gives a run-time parameter a value. FILE.params, which is read where it stands beside
+FILE, says which there are, what they may be, and the register fields and port sizes that
+follow them; anesim layer --over writes both.
 
 ` + idleHelp + `
 
@@ -96,10 +96,8 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if m.Kind() == anesim.KindNetwork {
 			return usage("%s is a network: anesim model %[1]s", escaped(file))
 		}
-		if len(f.bind) > 0 {
-			if m, err = withParameters(m, file); err != nil {
-				return err
-			}
+		if m, err = withParameters(m, file); err != nil {
+			return err
 		}
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
