@@ -59,7 +59,7 @@ a chip. key, and less of it is better.`,
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init", "html")
+	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "repeat", "init", "pprof", "trace", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
@@ -110,6 +110,12 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	}
 	if err := s.try(); err != nil {
 		return err
+	}
+	if err := f.checkProfiles(s.name); err != nil {
+		return err
+	}
+	if n := part.points(total); (f.pprof != "" || f.trace != "") && n > maxProfiled {
+		return usage("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
 	}
 	out := &sweepOutput{w: stdout, header: s.header()}
 	if f.resume != "" {
@@ -163,6 +169,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 				return err
 			}
 		}
+	}
+	if err := f.profilePoints(s, part); err != nil {
+		return err
 	}
 	if f.html == "" {
 		return nil
@@ -277,38 +286,45 @@ func (s *sweep) timer() (*pointTimer, error) {
 
 // set gives the engine the point's constants and register values.
 func (t *pointTimer) set(values []string) error {
+	c, overrides, err := t.settings(values)
+	if err != nil {
+		return err
+	}
 	if t.chip {
-		c := t.options.Chip
-		for i := range t.keys {
-			name, ok := strings.CutPrefix(t.grid[i].name, chipKey)
-			if !ok {
-				continue
-			}
-			v, err := strconv.ParseFloat(values[i], 64)
-			if err != nil {
-				return fmt.Errorf("%s=%s: not a number", t.grid[i].name, values[i])
-			}
-			if err := anesim.SetConstant(&c, name, v); err != nil {
-				return err
-			}
-		}
 		if err := t.engine.Chip(c); err != nil {
 			return err
 		}
 	}
-	if t.keys == len(t.grid) {
-		return nil
+	if t.keys < len(t.grid) {
+		t.engine.Override(overrides)
 	}
-	var o anesim.Options
-	for i := t.keys; i < len(t.grid); i++ {
-		v, err := anesim.ParseOverride(t.grid[i].name + "=" + values[i])
-		if err != nil {
-			return err
-		}
-		o.Overrides = append(o.Overrides, v)
-	}
-	t.engine.Override(o.Overrides)
 	return nil
+}
+
+// settings are the chip and the register values of a point.
+func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Override, err error) {
+	c = s.options.Chip
+	for i := range s.keys {
+		name, ok := strings.CutPrefix(s.grid[i].name, chipKey)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(values[i], 64)
+		if err != nil {
+			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
+		}
+		if err := anesim.SetConstant(&c, name, v); err != nil {
+			return c, nil, err
+		}
+	}
+	for i := s.keys; i < len(s.grid); i++ {
+		v, err := anesim.ParseOverride(s.grid[i].name + "=" + values[i])
+		if err != nil {
+			return c, nil, err
+		}
+		overrides = append(overrides, v)
+	}
+	return c, overrides, nil
 }
 
 func (s *sweep) header() []string {
