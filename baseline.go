@@ -45,6 +45,7 @@ type BaselineLayer struct {
 // name: "Common.InDim=0x10040 Common.ChCfg=0x22".
 type BaselineDescriptor struct {
 	Op        string `json:"op"`
+	Layer     string `json:"layer,omitempty"` // of a network
 	Registers string `json:"registers"`
 	Cost
 }
@@ -69,6 +70,13 @@ type Cost struct {
 	Counters   *Counters         `json:"counters,omitempty"`
 }
 
+// Names of measures.
+const (
+	measuredCycles = "cycles"
+	measuredEnergy = "energy without dispatch"
+	measuredBytes  = "DMA bytes"
+)
+
 // measures yields what a cost is compared by.
 func (c *Cost) measures() [7]struct {
 	name string
@@ -80,9 +88,9 @@ func (c *Cost) measures() [7]struct {
 		unit string
 		v    float64
 	}{
-		{"cycles", "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
-		{"energy without dispatch", "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
-		{"DMA bytes", "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
+		{measuredCycles, "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
+		{measuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{measuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
 		{"ExeCycles", "us", float64(c.ExeCycles)},
 	}
 }
@@ -184,7 +192,11 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 			}
 			c.TimeLowNs, c.TimeHighNs = d.Interval()
 			c.made(d.Parts, &d.DMA, &d.Counters)
-			e.Descriptors = append(e.Descriptors, BaselineDescriptor{d.Op.String(), texts[d.Index], c})
+			x := BaselineDescriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: c}
+			if l := r.layer(p, d); l != nil && r.Model.kind == KindNetwork {
+				x.Layer = l.Layer.Name
+			}
+			e.Descriptors = append(e.Descriptors, x)
 		}
 	}
 	return e, nil

@@ -298,3 +298,26 @@ func FuzzReadBaseline(f *testing.F) {
 		}
 	})
 }
+
+// A register that a compiler writes otherwise throughout a network is named for the whole
+// and for each layer, not only behind everything else.
+func TestCheckNamesRegistersOfANetwork(t *testing.T) {
+	m := readNetwork(t, profiledNetwork)
+	b := baseline(t, entry(t, m, anesim.Options{}))
+	o, err := anesim.ParseOverride("Common.ConvCfg.OCGSize=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := entry(t, m, anesim.Options{Overrides: []firmware.Override{o}})
+	v := b.Check(&got, 0)
+	whole, layer := false, false
+	for _, d := range v.Differences {
+		for _, why := range d.Why {
+			whole = whole || d.Where == "total" && strings.HasPrefix(why, "Common.ConvCfg.OCGSize 0x") && strings.Contains(why, " descriptors")
+			layer = layer || d.Where == "layer first" && strings.HasPrefix(why, "Common.ConvCfg.OCGSize 0x")
+		}
+	}
+	if !whole || !layer {
+		t.Errorf("named for the whole: %v, for a layer: %v, in %+v", whole, layer, v.Differences)
+	}
+}

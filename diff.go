@@ -96,6 +96,7 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 		}
 		e := &BaselineEntry{Input: d.Program, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, &d.Cycles), Outputs: d.Outputs}
 		var streams DMADocument
+		var counters Counters
 		for i := range d.Descriptors {
 			x := &d.Descriptors[i]
 			e.Descriptors = append(e.Descriptors, BaselineDescriptor{Op: x.Op, Cost: Cost{
@@ -104,11 +105,14 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 				TimeLowNs: x.TimeLowNs, TimeHighNs: x.TimeHighNs, EnergyOf: &x.EnergyOf, DMA: &x.DMA, Counters: &x.Counters,
 			}})
 			e.Total.ExeCycles += uint64(x.Exe.Model)
+			for k, n := range x.Counters {
+				counters[k] += n
+			}
 			b := &streams
 			*b = DMADocument{b.Source1 + x.DMA.Source1, b.Source2 + x.DMA.Source2, b.Kernel + x.DMA.Kernel, b.Destination + x.DMA.Destination, b.Total + x.DMA.Total}
 		}
 		if streams.Total == d.Total.DMABytes { // every dispatch is listed
-			e.Total.DMA = &streams
+			e.Total.DMA, e.Total.Counters = &streams, &counters
 		}
 		return e, nil
 	}

@@ -58,6 +58,13 @@ type Options struct {
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
 
+	// RingDepth is the messages that each ring of a [Machine] holds, 0 for
+	// [command.DefaultDepth].
+	RingDepth int
+
+	// Cache keeps the programs that layers and networks are lowered to. nil is none.
+	Cache *ProgramCache
+
 	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
 	// nil is for none.
 	Progress func(Progress)

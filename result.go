@@ -43,6 +43,9 @@ type Result struct {
 	Outputs []Output // none unless every value they rest on was computed
 	// Synthetic names the inputs that nobody gave: they are pseudo-random from the seed.
 	Synthetic []string
+	// Cache is the entry of Options.Cache that the programs are from or went to, nil
+	// without a cache.
+	Cache *CacheEntry
 }
 
 // A ProgramResult is what the dispatches of one program did.
@@ -86,7 +89,7 @@ func (l *LayerResult) Modelled() bool { return l.Report != nil }
 
 // end makes the result of what the programs did.
 func (r *execution) end() *Result {
-	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic}
+	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
 		p := &r.programs[0]
 		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"anesim/hw/regs"
 )
@@ -41,7 +42,7 @@ func find(m []Segment, addr uint64) *Segment {
 // Link resolves every base of every descriptor to a device address and checks the
 // result. Errors are a *FormatError for a chain or a count that is wrong, a
 // *SurfaceError for bytes outside the program's memory, a *RelocError, a *MemoryError,
-// and an *UnsupportedError for captured registers, which have no addresses.
+// and an *UnsupportedError for captured registers; see Transfers for what they tell.
 func (p *Program) Link() (*Linked, error) {
 	var tasks []regs.Task
 	l, err := p.link(func(t *regs.Task, most int) {
@@ -68,7 +69,7 @@ func (p *Program) LinkStream() (*Linked, error) { return p.link(func(*regs.Task,
 // good until the next.
 func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
-		return nil, &UnsupportedError{"captured registers", "version 10 words can be printed; the model runs version 7 streams"}
+		return nil, &UnsupportedError{"captured registers", "they do not run: no document says where version 10 has " + strings.Join(capturedGaps(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
 		return nil, p.Container.unsupported()

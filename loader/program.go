@@ -56,6 +56,12 @@ func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return regs.Chain(p.Text, p.FirstWords)
 }
 
+// States walks the chain and yields the registers as each descriptor finds them; see
+// regs.States.
+func (p *Program) States() iter.Seq2[*regs.State, error] {
+	return regs.States(p.Text, p.FirstWords)
+}
+
 // TextOffset is where Text stands in the program's file.
 func (p *Program) TextOffset() uint64 { return p.textOff }
 

@@ -69,7 +69,8 @@ func run(m *testing.M) int {
 		if err != nil {
 			continue
 		}
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1300, 900), chromedp.WSURLReadTimeout(2*time.Minute))
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1300, 900), chromedp.WSURLReadTimeout(2*time.Minute),
+			chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-renderer-backgrounding", true), chromedp.Flag("disable-backgrounding-occluded-windows", true))
 		if os.Getuid() == 0 {
 			options = append(options, chromedp.NoSandbox) // Chromium has none for root
 		}
@@ -128,7 +129,8 @@ func browse(t *testing.T) context.Context {
 			}
 		}
 	})
-	do(t, ctx, log.Enable(), network.Enable(), scheme("light"))
+	// A tab behind another draws no frames.
+	do(t, ctx, log.Enable(), network.Enable(), page.BringToFront(), emulation.SetFocusEmulationEnabled(true), scheme("light"))
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -494,6 +496,9 @@ func TestTenThousand(t *testing.T) {
 				do(t, ctx, chromedp.Sleep(200*time.Millisecond))
 				drawn, left := eval[int](t, ctx, rows+`.length`), eval[int](t, ctx, rowCount)
 				t.Logf("%s: %.0f ms, %d rows drawn of %d", step.what, ms, drawn, left)
+				if ms > 500 {
+					t.Errorf("%s takes %.0f ms", step.what, ms)
+				}
 				if drawn == 0 || drawn > 200 {
 					t.Errorf("%s: %d rows are drawn", step.what, drawn)
 				}
@@ -504,16 +509,16 @@ func TestTenThousand(t *testing.T) {
 					do(t, ctx, chromedp.Poll(rows+`.at(-1).dataset.at === "9999"`, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(10*time.Second)))
 				}
 			}
-			printed(t, ctx, x.list)
 			most := 0.0
 			for _, v := range eval[[]float64](t, ctx, `window.long`) {
 				most = max(most, v)
 			}
 			t.Logf("the longest task: %.0f ms", most)
-			const limit = 1000 // of a loaded machine; the print is no part of it
+			const limit = 3000 // at twenty times as many processes as processors; some 50 ms without
 			if most > limit {
 				t.Errorf("the page does not answer for %.0f ms", most)
 			}
+			printed(t, ctx, x.list)
 		})
 	}
 }

@@ -14,6 +14,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -48,7 +49,7 @@ func date() time.Time {
 
 // write writes the manual below a directory.
 func write(dir string, date time.Time) error {
-	root := command.Root()
+	root := command.Root(io.Discard)
 	root.DisableAutoGenTag = true
 	man := filepath.Join(dir, "man", "man1")
 	if err := os.MkdirAll(man, 0o755); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +61,7 @@ func TestEveryCommandHasAPage(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(command.Root())
+	visit(command.Root(io.Discard))
 	if pages < 15 {
 		t.Errorf("%d pages", pages)
 	}

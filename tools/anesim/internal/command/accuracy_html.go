@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/bench/figure"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/report"
 )
 
 // writeHTML writes the accuracy as a page.
 func (r *accuracyReport) writeHTML(file string, inputs ...string) error {
-	return writePage(file, r.report(), page.Options{}, inputs...)
+	p := r.report()
+	if len(p.Points) == 0 {
+		return figure.ErrNoRows
+	}
+	return writePage(file, p, page.Options{}, inputs...)
 }
 
 // report is the accuracy as pages show it.
@@ -27,7 +32,7 @@ func (r *accuracyReport) report() *report.Report {
 		}
 	}
 	slices.SortStableFunc(p.Points, func(a, b report.Point) int { return cmp.Compare(a.Group, b.Group) })
-	p.Table = accuracyRows(doc)
+	p.Table = r.rowTable(doc)
 	for _, x := range accuracyTables() {
 		if len(x.groups(r.Accuracy)) > 0 {
 			p.Tables = append(p.Tables, namedTable(r.pageTable(&x)))
@@ -79,14 +84,16 @@ func namedTable(t pageTable) report.NamedTable {
 	return n
 }
 
-// accuracyRows is every row, with the document's numbers.
-func accuracyRows(doc *jsonAccuracy) (t report.Table) {
+// rowTable is every row, with the document's numbers.
+func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t report.Table) {
 	t.Columns = []report.Column{
 		{Title: "row", Help: "its number in the published tables"}, {Title: "tier", Help: "how much of the time is the engine's, as published"}, {Title: "op", Help: "operation"},
 		{Title: "chip", Help: "chip"}, {Title: "session", Help: "a machine with its software"},
-		{Title: "measured us", Help: "latency of a call", Number: true}, {Title: "model us", Help: "latency of a call", Number: true}, {Title: "error", Help: "of the model", Number: true},
+		{Title: "state", Help: "a cold call took longer than the mean of a sustained loop"},
+		{Title: "measured us", Help: "latency of a call", Number: true}, {Title: "sustained us", Help: "mean of a sustained loop", Number: true}, {Title: "model us", Help: "latency of a call", Number: true}, {Title: "error", Help: "of the model", Number: true},
 		{Title: "low us", Help: "lower end of the 80 % interval", Number: true}, {Title: "high us", Help: "upper end of the 80 % interval", Number: true},
 		{Title: "measured mJ", Help: "energy of a call", Number: true}, {Title: "model mJ", Help: "energy of a call", Number: true}, {Title: "energy error", Help: "of the model", Number: true},
+		{Title: "source", Help: "where the row was published"},
 	}
 	number := func(form string, v *float64) report.Cell {
 		if v == nil {
@@ -96,14 +103,21 @@ func accuracyRows(doc *jsonAccuracy) (t report.Table) {
 	}
 	for i := range doc.Rows {
 		x := &doc.Rows[i]
+		state := "warm"
+		switch {
+		case x.Cold:
+			state = "cold call"
+		case x.SustainedUs == nil:
+			state = ""
+		}
 		energy := new(x.ModelMJ)
 		if x.MeasuredMJ == nil {
 			energy = nil
 		}
 		t.Rows = append(t.Rows, []report.Cell{
-			{Text: x.ID}, {Text: x.Tier}, {Text: x.Op}, {Text: x.Chip}, {Text: x.Session},
-			number("%.4g", x.MeasuredUs), number("%.4g", &x.ModelUs), number("%+.1f %%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
-			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f %%", x.EnergyError),
+			{Text: x.ID}, {Text: x.Tier}, {Text: x.Op}, {Text: x.Chip}, {Text: x.Session}, {Text: state},
+			number("%.4g", x.MeasuredUs), number("%.4g", x.SustainedUs), number("%.4g", &x.ModelUs), number("%+.1f %%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
+			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f %%", x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},
 		})
 	}
 	return t

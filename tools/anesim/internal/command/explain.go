@@ -157,7 +157,7 @@ func (p *pager) machines(list []anesim.ChangeDocument) {
 		return
 	}
 	p.printf("")
-	p.printf("On other machines, which no change to the model makes of this one (--chip):")
+	p.printf("What the machine limits, by timing the same work on others (--chip):")
 	var none []string
 	for i := range list {
 		c := &list[i]

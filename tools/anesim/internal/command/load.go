@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/report"
 )
@@ -66,7 +67,7 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 		},
 	}
 	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to calls")
-	f.registerOnly(c.Flags(), "json", "pprof", "trace", "html")
+	f.registerOnly(c.Flags(), "json", "pprof", "trace", "record", "html")
 	return c
 }
 
@@ -89,12 +90,23 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	script.Events = f.events
+	if script.Events = f.events; f.record != "" {
+		if err := outfile.Avoiding(f.record, file); err != nil {
+			return err
+		}
+		script.Events = anesim.MaxLoadEvents
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
 	if err != nil {
 		return inFile(file, err)
+	}
+	if f.record != "" {
+		if err := recordLoad(f.record, file, l); err != nil {
+			return inFile(file, err)
+		}
+		l.Events = l.Events[:min(len(l.Events), f.events)]
 	}
 	if err := writeTo(f.pprof, func(w io.Writer) error { return l.WriteProfile(w, file) }); err != nil {
 		return err

@@ -29,11 +29,9 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 
 // Main runs the command line and returns its exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
-	root := Root(args...)
+	root := Root(stdout, args...)
 	root.SetArgs(args)
-	root.SetOut(stdout)
 	root.SetErr(stderr)
-	addCompletion(root, args)
 	// The command library drops what writing help fails with.
 	help, full := root.HelpFunc(), new(watchedWriter)
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -56,9 +54,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// Root is the command with all commands below it. Some are made for the arguments that it is
-// to run with.
-func Root(args ...string) *cobra.Command {
+// Root is the command with all commands below it, which write to stdout. Some are made for
+// the arguments that it is to run with.
+func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
@@ -102,38 +100,22 @@ wait for, the bytes moved and the energy.`,
 		enumCommand(),
 		accuracyCommand(),
 	)
+	root.SetOut(stdout) // which the completion command takes as it is made
 	root.InitDefaultHelpCmd()
-	addCompletion(root, args)
+	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
 		if c.Name() == "help" {
 			c.Short, c.Long = "Help about a command", "Help prints what a command does, its flags and examples."
 			c.Example = "  anesim help run"
 			c.RunE, c.Run = helpOn, nil
 		}
+		if c.Name() == "completion" {
+			c.Hidden = false
+			c.Short = "Write a shell's completion script"
+			c.Example = "  source <(anesim completion bash)"
+		}
 	}
 	return root
-}
-
-// addCompletion adds the command that writes completion scripts, instead of one that is
-// there: it writes to what the root's output is when it is made.
-func addCompletion(root *cobra.Command, args []string) {
-	named := func() *cobra.Command {
-		for _, c := range root.Commands() {
-			if c.Name() == "completion" {
-				return c
-			}
-		}
-		return nil
-	}
-	if c := named(); c != nil {
-		root.RemoveCommand(c)
-	}
-	root.InitDefaultCompletionCmd(args...)
-	if c := named(); c != nil {
-		c.Hidden = false
-		c.Short = "Write a shell's completion script"
-		c.Example = "  source <(anesim completion bash)"
-	}
 }
 
 // A watchedWriter remembers the first error of a writer.

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 
 	"anesim"
 	"anesim/tools/anesim/internal/report"
@@ -42,6 +43,14 @@ type Baseline struct {
 	File        string
 	Cause       string // in a sentence
 	Differences []Difference
+}
+
+// Sentence is the cause as one.
+func (b *Baseline) Sentence() string {
+	if b.Cause == "" {
+		return ""
+	}
+	return strings.ToUpper(b.Cause[:1]) + b.Cause[1:] + "."
 }
 
 // A Difference is a measure that is not the baseline's.
@@ -79,6 +88,7 @@ type pageData struct {
 	Bottlenecks []bottleneck
 	Tried       []tried
 	TriedCount  string
+	Machines    []tried // that gain
 	Pictures    []picture
 	Legend      []legend // of the table's bars
 	MoreDiffers int      // differences that are not listed
@@ -155,6 +165,7 @@ func (d *pageData) explain() {
 	if d.Explained == nil {
 		return
 	}
+	d.machines()
 	n := &d.Explained.Tried
 	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	for i := range d.Explained.Trials {
@@ -168,6 +179,18 @@ func (d *pageData) explain() {
 		}
 		if k := slices.IndexFunc(d.Bottlenecks, func(b bottleneck) bool { return c.Part != "" && b.Name == c.Part }); k >= 0 {
 			d.Bottlenecks[k].Tried = append(d.Bottlenecks[k].Tried, x)
+		}
+	}
+}
+
+// leastGain is the share of the time from which another machine is said to gain.
+const leastGain = 0.0005
+
+// machines are those on which the whole is faster.
+func (d *pageData) machines() {
+	for i := range d.Explained.Machines {
+		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
+			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: report.Gain(c), Effects: report.Effects(c)})
 		}
 	}
 }

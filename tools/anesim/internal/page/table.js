@@ -11,7 +11,7 @@
   const barAt = data.bars ? data.columns.findIndex(c => c.title === "share") + 1 : -1; // before that column
   const longestBar = data.bars ? Math.max(1, ...data.bars.map(b => b.reduce((s, n) => s + n, 0))) : 1;
   const spare = 12; // rows drawn above and below those in view
-  const printable = 1000; // rows on paper
+  const printable = 300; // rows on paper
   let order = data.rows.map((_, i) => i), found = order, sorted = -1, down = false;
   let rowHeight = 0, from = -1, to = -1, current = 0, printing = false;
   let haystack = null;
@@ -77,7 +77,7 @@
     const terms = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     haystack ??= data.rows.map(row => row.map(word).join(" ").toLowerCase());
     found = terms.length ? order.filter(i => terms.every(t => haystack[i].includes(t))) : order;
-    count.textContent = found.length === data.rows.length ? found.length + " rows" : found.length + " of " + data.rows.length + " rows";
+    count.textContent = (found.length === data.rows.length ? "" : found.length + " of ") + data.rows.length + (data.rows.length === 1 ? " row" : " rows");
     table.setAttribute("aria-rowcount", String(found.length + 1));
     current = 0;
     scroll.scrollTop = 0;

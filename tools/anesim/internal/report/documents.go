@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"anesim"
 )
@@ -36,7 +37,12 @@ func OfRun(d *anesim.RunDocument) *Report {
 func OfNetwork(d *anesim.NetworkDocument) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
-		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Notes: d.Notes, Document: d,
+		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Document: d,
+	}
+	for _, note := range d.Notes {
+		if !slices.ContainsFunc(d.Limits, func(l anesim.LimitDocument) bool { return l.What == note }) {
+			r.Notes = append(r.Notes, note)
+		}
 	}
 	r.wall(&d.Total, d.Peak)
 	modelled := 0
@@ -53,10 +59,18 @@ func OfNetwork(d *anesim.NetworkDocument) *Report {
 	}
 	r.Facts = append(r.Facts, Fact{
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
-		Name: "layers", Value: float64(len(d.Layers)), Note: "layers modelled; the others are in no total",
+		Name: "layers", Value: float64(len(d.Layers)), Note: coverageNote(len(d.Layers) - modelled),
 	})
 	r.layerTable(d.Layers, d.Total.Cycles)
 	return r
+}
+
+// coverageNote says what became of the layers that are not modelled.
+func coverageNote(others int) string {
+	if others == 0 {
+		return "layers modelled"
+	}
+	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
 // wall is the headline of a total.
