@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -167,49 +166,24 @@ type jsonSymbol struct {
 // writeJSON writes the document with one descriptor at a time, so that a chain of a
 // million takes no more memory than one of ten.
 func (d *dumper) writeJSON() error {
-	var whole bytes.Buffer
-	e := json.NewEncoder(&whole)
-	e.SetIndent("", " ")
 	document, err := d.jsonDocument()
 	if err != nil {
 		return err
 	}
-	if err := e.Encode(document); err != nil {
-		return err
-	}
-	const list = "\n \"descriptors\": ["
-	before, after, _ := bytes.Cut(whole.Bytes(), []byte(list+"]"))
-	d.w.Write(before) // an error of the writer shows when it is flushed
-	d.w.WriteString(list)
-	n := 0
-	if d.p.Form != loader.FormRegisters && d.p.Subtype == loader.SubtypeM1 {
-		var text bytes.Buffer
+	return anesim.WriteDocument(d.w, document, anesim.DocumentList{Key: "descriptors", Elements: func(yield func(any, error) bool) {
+		if d.p.Form == loader.FormRegisters || d.p.Subtype != loader.SubtypeM1 {
+			return
+		}
 		for desc, err := range d.descriptors() {
 			if err != nil {
-				return err
+				yield(nil, err)
+				return
 			}
-			compact, err := json.Marshal(d.jsonDescriptor(desc))
-			if err != nil {
-				return err
+			if !yield(d.jsonDescriptor(desc), nil) {
+				return
 			}
-			text.Reset()
-			if err := json.Indent(&text, compact, "  ", " "); err != nil {
-				return err
-			}
-			if n > 0 {
-				d.w.WriteByte(',')
-			}
-			d.w.WriteString("\n  ")
-			d.w.Write(text.Bytes())
-			n++
 		}
-	}
-	if n > 0 {
-		d.w.WriteString("\n ")
-	}
-	d.w.WriteByte(']')
-	d.w.Write(after)
-	return nil
+	}})
 }
 
 // jsonDocument is the document without its descriptors.
