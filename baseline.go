@@ -12,6 +12,7 @@ import (
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -44,6 +45,7 @@ type BaselineLayer struct {
 // name: "Common.InDim=0x10040 Common.ChCfg=0x22".
 type BaselineDescriptor struct {
 	Op        string `json:"op"`
+	Layer     string `json:"layer,omitempty"` // of a network
 	Registers string `json:"registers"`
 	Cost
 }
@@ -58,7 +60,22 @@ type Cost struct {
 	MACs       uint64            `json:"macs"`
 	ExeCycles  uint64            `json:"exe_cycles"` // the vendor's estimate by its rule, microseconds
 	Causes     CyclesDocument    `json:"causes"`
+
+	// What the time's interval is, and what energy and bytes are made of. Baselines from
+	// before have none of it.
+	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
+	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
+	EnergyOf   *EnergyDocument   `json:"energy_parts_nj,omitempty"`
+	DMA        *DMADocument      `json:"dma,omitempty"`
+	Counters   *Counters         `json:"counters,omitempty"`
 }
+
+// Names of measures.
+const (
+	measuredCycles = "cycles"
+	measuredEnergy = "energy without dispatch"
+	measuredBytes  = "DMA bytes"
+)
 
 // measures yields what a cost is compared by.
 func (c *Cost) measures() [7]struct {
@@ -71,11 +88,43 @@ func (c *Cost) measures() [7]struct {
 		unit string
 		v    float64
 	}{
-		{"cycles", "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
-		{"energy without dispatch", "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
-		{"DMA bytes", "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
+		{measuredCycles, "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
+		{measuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{measuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
 		{"ExeCycles", "us", float64(c.ExeCycles)},
 	}
+}
+
+// A term is a part of a measure, in its unit.
+type term struct {
+	of   string // cycles, energy or bytes
+	name string
+	unit string
+	v    float64
+}
+
+// terms are what cycles, energy and bytes are made of, as far as the cost has them.
+func (c *Cost) terms() (list []term) {
+	for name, n := range c.Causes.All() {
+		list = append(list, term{"cycles", strings.ReplaceAll(name, "_", " "), "", float64(n)})
+	}
+	if e := c.EnergyOf; e != nil {
+		for _, x := range [...]struct {
+			name string
+			v    clock.Nanojoules
+		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"powered engines", e.Active}} {
+			list = append(list, term{"energy", x.name, "nJ", float64(x.v)})
+		}
+	}
+	if d := c.DMA; d != nil {
+		for _, x := range [...]struct {
+			name string
+			v    uint64
+		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"coefficients", d.Kernel}, {"result", d.Destination}} {
+			list = append(list, term{"bytes", x.name, "B", float64(x.v)})
+		}
+	}
+	return list
 }
 
 func costOf(r *hw.Report) Cost {
@@ -85,9 +134,29 @@ func costOf(r *hw.Report) Cost {
 		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: cycles(&a),
 	}
 	for i := range r.Descriptors {
-		c.ExeCycles += uint64(r.Descriptors[i].Exe.Model)
+		d := &r.Descriptors[i]
+		c.ExeCycles += uint64(d.Exe.Model)
+		c.made(d.Parts, &d.DMA, &d.Counters)
 	}
+	if c.EnergyOf != nil {
+		c.EnergyOf.Dispatch = r.Dispatch
+	}
+	c.TimeLowNs, c.TimeHighNs = r.Interval()
 	return c
+}
+
+// made adds what a descriptor's energy and bytes are made of, and its counters.
+func (c *Cost) made(e hw.EnergyParts, t *dma.Traffic, n *hw.Counters) {
+	if c.EnergyOf == nil {
+		c.EnergyOf, c.DMA, c.Counters = new(EnergyDocument), new(DMADocument), new(Counters)
+	}
+	of := c.EnergyOf
+	of.MAC, of.Table, of.L2, of.DRAM, of.Active = of.MAC+e.MAC, of.Table+e.Table, of.L2+e.L2, of.DRAM+e.DRAM, of.Active+e.Active
+	b := c.DMA
+	*b = DMADocument{b.Source1 + t.Source1, b.Source2 + t.Source2, b.Kernel + t.Kernel, b.Destination + t.Destination, b.Total + t.Total()}
+	for i := range n {
+		c.Counters[i] += n[i]
+	}
 }
 
 // BaselineEntry is what the result's model cost, under a name of the caller's.
@@ -117,13 +186,17 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 			if d.Index >= len(texts) {
 				continue
 			}
-			e.Descriptors = append(e.Descriptors, BaselineDescriptor{
-				Op: d.Op.String(), Registers: texts[d.Index],
-				Cost: Cost{
-					Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
-					MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
-				},
-			})
+			c := Cost{
+				Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
+				MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
+			}
+			c.TimeLowNs, c.TimeHighNs = d.Interval()
+			c.made(d.Parts, &d.DMA, &d.Counters)
+			x := BaselineDescriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: c}
+			if l := r.layer(p, d); l != nil && r.Model.kind == KindNetwork {
+				x.Layer = l.Layer.Name
+			}
+			e.Descriptors = append(e.Descriptors, x)
 		}
 	}
 	return e, nil

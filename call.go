@@ -3,13 +3,16 @@ package anesim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/x448/float16"
 
 	"anesim/firmware"
+	"anesim/firmware/queue"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/regs"
 	"anesim/loader/network"
 )
 
@@ -21,15 +24,18 @@ var ErrAborted = errors.New("the call was aborted")
 
 // A Call is one call of a loaded program, a run of descriptors at a time, so that other
 // programs of its session can have the engine in between. It is the work of a request in a
-// task queue: a [queue.Work].
+// task queue: a [queue.Work] that waits and tells of its descriptors.
 type Call struct {
 	loaded  *Loaded
 	ctx     context.Context
 	inputs  map[string][]float16.Float16
 	options Options // the session's
+	uses    []use
+	after   []hazard // calls that began before, until they end
 
 	engine *engine
 	pass   *firmware.Pass
+	tell   func(queue.TaskEvent)
 	res    *ProgramResult
 	err    error
 	over   bool
@@ -37,7 +43,8 @@ type Call struct {
 
 // Start begins a call, on the inputs that were set. Nothing is written or run before the
 // call's first Run. A program has one call under way at a time; until that ends or is
-// aborted the error of another is ErrOutstanding.
+// aborted the error of another is ErrOutstanding. A call that shares a buffer with one
+// that is under way, and one of both writes it, waits for that one: see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
 	case l.session == nil:
@@ -45,7 +52,7 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	case l.under != nil:
 		return nil, ErrOutstanding
 	}
-	c := &Call{loaded: l, ctx: ctx, inputs: l.inputs, options: l.session.options}
+	c := &Call{loaded: l, ctx: ctx, inputs: l.inputs, options: l.session.options, uses: l.uses(), after: l.session.hazards(l)}
 	l.inputs, l.under = nil, c
 	return c, nil
 }
@@ -55,6 +62,14 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 // that one left on its way to memory.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.over {
+		return 0, false
+	}
+	if c.Waiting() {
+		c.end(ErrWaiting)
+		return 0, false
+	}
+	for _, h := range c.after {
+		c.end(fmt.Errorf("%s, whose output it reads: %w", h.call.loaded.program.Name, h.call.err))
 		return 0, false
 	}
 	s := c.loaded.session
@@ -71,6 +86,12 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		took += wake
 	}
 	at := c.engine.Elapsed()
+	c.pass.Observe = nil
+	if told := took; c.tell != nil {
+		c.pass.Observe = func(t *regs.Task, finish bool, at clock.Nanoseconds) {
+			c.tell(queue.TaskEvent{Finish: finish, TID: t.Header.Task.TID(), NID: t.Header.Task.NID(), At: told + at})
+		}
+	}
 	_, more = c.pass.Run()
 	switch {
 	case c.pass.Err != nil:
@@ -86,6 +107,19 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	return took + c.engine.Elapsed() - at, more
 }
 
+// Tell makes the call's next runs tell of their descriptors, nil for nobody.
+func (c *Call) Tell(f func(queue.TaskEvent)) { c.tell = f }
+
+// Next is the task and network id of the descriptor that goes next; ok is false before the
+// first run and once the call is over.
+func (c *Call) Next() (tid, nid uint32, ok bool) {
+	if c.pass == nil || c.over || c.pass.Next() == nil {
+		return 0, 0, false
+	}
+	h := c.pass.Next().Header.Task
+	return h.TID(), h.NID(), true
+}
+
 // begin writes the inputs and makes the engine.
 func (c *Call) begin() (wake clock.Nanoseconds, err error) {
 	l := c.loaded
@@ -97,7 +131,7 @@ func (c *Call) begin() (wake clock.Nanoseconds, err error) {
 	}
 	c.res = &ProgramResult{Program: l.program}
 	if o.Values {
-		if err := settle(s.mem, linked.Tasks, l.program); err != nil {
+		if err := settle(s.mem, linked); err != nil {
 			return 0, err
 		}
 		l.inputs, c.inputs = c.inputs, l.inputs
@@ -134,10 +168,11 @@ func (c *Call) finish() error {
 		}
 	}
 	l.calls++
+	l.save()
 	if err := l.complete(d.Descriptors, len(c.res.Report.Faults)); err != nil {
 		return err
 	}
-	c.res.Host = hostTime(&s.options.Host, c.res, l.isState)
+	c.res.Host = hostTime(&s.options.Host, c.res, l.stays)
 	if len(c.res.Report.Faults) > 0 {
 		return nil
 	}

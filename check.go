@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"anesim/hw/regs"
+	"anesim/hw"
 )
 
 // A Difference is a measure that is not what the baseline has.
@@ -60,6 +59,10 @@ type Verdict struct {
 	// ProgramChanged says that registers differ.
 	ProgramChanged bool
 	Differences    []Difference // those beyond what is allowed
+	// Low and High are the interval of the total time in shares of it, and Within says that
+	// the times differ by less.
+	Low, High float64
+	Within    bool
 }
 
 // Passed reports whether nothing is beyond what is allowed.
@@ -72,8 +75,10 @@ func (v *Verdict) Cause() string {
 		return "the baseline does not have it"
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did the model: constants or version are not the baseline's"
+	case v.ProgramChanged && v.Within:
+		return fmt.Sprintf("the program changed; its time differs by less than the model's interval (%+.0f %+.0f %%), but both times are the same model's, so the difference is the program's", 100*v.Low, 100*v.High)
 	case v.ProgramChanged:
-		return "the program changed; the model is the baseline's, so a difference within the model's interval is one of the program all the same"
+		return "the program changed; the model did not"
 	case v.ModelChanged:
 		return "the model changed, the program did not: constants or version are not the baseline's"
 	case len(v.Differences) > 0:
@@ -104,9 +109,14 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 			v.ProgramChanged = true
 		}
 	}
-	v.compare("total", &want.Total, &got.Total, most, nil)
+	everywhere, byLayer := registersOf(pairs)
+	v.compare("total", &want.Total, &got.Total, most, everywhere)
+	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
+		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
+		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
+	}
 	v.outputs(want.Outputs, got.Outputs)
-	v.layers(want.Layers, got.Layers, most)
+	v.layers(want.Layers, got.Layers, most, byLayer)
 	for _, p := range pairs {
 		switch {
 		case p.got == nil:
@@ -128,114 +138,95 @@ func (v *Verdict) gone(where, what string) {
 // compare adds the measures of a place that differ too much.
 func (v *Verdict) compare(where string, want, got *Cost, most float64, registers []string) {
 	a, b := want.measures(), got.measures()
+	var terms []string
+	missed := map[string]bool{}
 	for i := range a {
 		d := Difference{Where: where, What: a[i].name, Unit: a[i].unit, Want: a[i].v, Got: b[i].v}
 		if math.Abs(d.Relative()) <= most {
 			continue
 		}
+		if terms == nil {
+			terms = termChanges(want, got)
+		}
+		missed[d.What] = true
 		d.Why = append(d.Why, registers...)
-		d.Why = append(d.Why, causeChanges(&want.Causes, &got.Causes)...)
+		d.Why = append(d.Why, terms...)
 		v.Differences = append(v.Differences, d)
+	}
+	if text := counterChanges(want.Counters, got.Counters, most, missed); text != "" {
+		if terms == nil {
+			terms = termChanges(want, got)
+		}
+		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms)})
 	}
 }
 
-// causeChanges are the causes whose cycles differ, those that differ most first.
-func causeChanges(want, got *CyclesDocument) []string {
+// termChanges are the terms that differ, cycles before energy before bytes, and of each
+// those that differ most first.
+func termChanges(want, got *Cost) []string {
 	type change struct {
-		name string
-		by   int64
+		term
+		by float64
+	}
+	before := map[[2]string]float64{}
+	has := map[string]bool{} // what the baseline knows the terms of
+	for _, t := range want.terms() {
+		before[[2]string{t.of, t.name}], has[t.of] = t.v, true
 	}
 	var list []change
-	before := map[string]uint64{}
-	for name, n := range want.All() {
-		before[name] = n
-	}
-	for name, n := range got.All() {
-		if by := int64(n) - int64(before[name]); by != 0 {
-			list = append(list, change{name, by})
+	for _, t := range got.terms() {
+		if by := t.v - before[[2]string{t.of, t.name}]; by != 0 && has[t.of] {
+			list = append(list, change{t, by})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(max(b.by, -b.by), max(a.by, -a.by)) })
+	slices.SortStableFunc(list, func(a, b change) int {
+		if a.of != b.of {
+			return 0 // they stand in order
+		}
+		return cmp.Compare(math.Abs(b.by), math.Abs(a.by))
+	})
 	var text []string
 	for _, c := range list {
-		text = append(text, fmt.Sprintf("%s %+d cycles", strings.ReplaceAll(c.name, "_", " "), c.by))
+		switch c.of {
+		case "cycles":
+			text = append(text, fmt.Sprintf("%s %+.0f cycles", c.name, c.by))
+		case "energy":
+			text = append(text, fmt.Sprintf("energy of %s %+.6g nJ", c.name, c.by))
+		default:
+			text = append(text, fmt.Sprintf("%s %+.0f bytes", c.name, c.by))
+		}
 	}
 	return text
 }
 
-// RegisterChanges lists the fields that differ between two descriptors' registers, as
-// [BaselineDescriptor] has them: "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an
-// array of registers share a line.
-func RegisterChanges(want, got string) []string {
-	if want == got {
-		return nil
+// counterChanges are the counters that differ too much, in one line, without those that say
+// again what a measure that was missed says: cycles by cause, bytes of memory, energy.
+func counterChanges(want, got *Counters, most float64, missed map[string]bool) string {
+	if want == nil || got == nil {
+		return ""
 	}
-	a, b := registers(want), registers(got)
-	var list fieldChanges
-	for r := range regs.Registers() {
-		x, y := a[r.Block+"."+r.Name], b[r.Block+"."+r.Name]
-		rest := x ^ y
-		if rest == 0 {
+	before := map[string]uint64{}
+	for name, n := range want.All() {
+		before[name] = n
+	}
+	var list []string
+	at := -1
+	for name, n := range got.All() {
+		at++
+		switch {
+		case at < hw.DMAReadBytes && missed[measuredCycles], at == hw.DPEEnergy && missed[measuredEnergy],
+			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[measuredBytes]:
 			continue
 		}
-		for _, f := range r.Fields {
-			if f.Of(x) != f.Of(y) {
-				list.add(&r, "."+f.Name, f.Of(x), f.Of(y))
-				rest = f.With(rest, 0)
-			}
-		}
-		if rest != 0 {
-			list.add(&r, "", x, y)
+		d := Difference{Want: float64(before[name]), Got: float64(n)}
+		if math.Abs(d.Relative()) > most {
+			list = append(list, fmt.Sprintf("%s %d -> %d", name, before[name], n))
 		}
 	}
-	return list.text()
-}
-
-// fieldChanges are changed fields, those of neighbours in an array joined.
-type fieldChanges []fieldChange
-
-type fieldChange struct {
-	array, field string // of one register, array is its name
-	first, last  int    // indices in the array, -1 for none
-	from, to     uint32
-	alike        bool // all go from the one value to the other
-}
-
-func (c *fieldChanges) add(r *regs.Register, field string, from, to uint32) {
-	name, index := r.Block+"."+r.Name, -1
-	if base, number, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
-		if n, err := strconv.Atoi(number); err == nil {
-			name, index = base, n
-		}
+	if len(list) == 0 {
+		return ""
 	}
-	for i := range *c {
-		x := &(*c)[i]
-		if index >= 0 && x.array == name && x.field == field && x.last == index-1 {
-			x.last, x.alike = index, x.alike && x.from == from && x.to == to
-			return
-		}
-	}
-	*c = append(*c, fieldChange{name, field, index, index, from, to, true})
-}
-
-func (c fieldChanges) text() []string {
-	var list []string
-	for _, x := range c {
-		name := x.array
-		switch {
-		case x.first < 0:
-		case x.first == x.last:
-			name = fmt.Sprintf("%s[%d]", name, x.first)
-		default:
-			name = fmt.Sprintf("%s[%d-%d]", name, x.first, x.last)
-		}
-		if x.alike {
-			list = append(list, fmt.Sprintf("%s%s %#x -> %#x", name, x.field, x.from, x.to))
-		} else {
-			list = append(list, fmt.Sprintf("%s%s differ", name, x.field))
-		}
-	}
-	return list
+	return "counters: " + strings.Join(list, ", ")
 }
 
 func (v *Verdict) outputs(want, got []OutputDocument) {
@@ -248,9 +239,9 @@ func (v *Verdict) outputs(want, got []OutputDocument) {
 		case at < 0:
 			v.gone("output "+w.Name, "gone")
 		case got[at].Shape != w.Shape:
-			v.gone("output "+w.Name, fmt.Sprintf("shape %v, want %v", got[at].Shape, w.Shape))
+			v.gone("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
-			v.gone("output "+w.Name, fmt.Sprintf("checksum %s, want %s", got[at].CRC32, w.CRC32))
+			v.gone("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
 		}
 	}
 	for _, g := range got {
@@ -260,7 +251,7 @@ func (v *Verdict) outputs(want, got []OutputDocument) {
 	}
 }
 
-func (v *Verdict) layers(want, got []BaselineLayer, most float64) {
+func (v *Verdict) layers(want, got []BaselineLayer, most float64, registers map[string][]string) {
 	named := map[string]*BaselineLayer{}
 	for i := range got {
 		named[got[i].Name] = &got[i]
@@ -268,7 +259,7 @@ func (v *Verdict) layers(want, got []BaselineLayer, most float64) {
 	for i := range want {
 		w := &want[i]
 		if g := named[w.Name]; g != nil {
-			v.compare("layer "+w.Name, &w.Cost, &g.Cost, most, nil)
+			v.compare("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
 			delete(named, w.Name)
 		} else {
 			v.gone("layer "+w.Name, "gone")
@@ -279,95 +270,4 @@ func (v *Verdict) layers(want, got []BaselineLayer, most float64) {
 			v.gone("layer "+got[i].Name, "new")
 		}
 	}
-}
-
-// A pair is two descriptors that stand for each other; one of them is nil where there is
-// no such.
-type pair struct {
-	want, got     *BaselineDescriptor
-	wantAt, gotAt int
-}
-
-// maxAligned bounds what is aligned by content: longer chains are paired by place.
-const maxAligned = 4096
-
-// align pairs descriptors by what they do: equal registers first, then the same operation
-// between two such pairs, in order.
-func align(want, got []BaselineDescriptor) []pair {
-	head := 0
-	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
-		head++
-	}
-	tail := 0
-	for tail < len(want)-head && tail < len(got)-head && want[len(want)-1-tail].Registers == got[len(got)-1-tail].Registers {
-		tail++
-	}
-	var list []pair
-	for i := range head {
-		list = append(list, pair{&want[i], &got[i], i, i})
-	}
-	list = append(list, between(want, got, head, tail)...)
-	for i := tail; i > 0; i-- {
-		a, b := len(want)-i, len(got)-i
-		list = append(list, pair{&want[a], &got[b], a, b})
-	}
-	return list
-}
-
-// between aligns what lies between the ends that are the same: the most descriptors of one
-// operation in order, equal registers before others.
-func between(want, got []BaselineDescriptor, head, tail int) []pair {
-	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
-	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {
-		var list []pair
-		for i := range max(len(a), len(b)) {
-			p := pair{wantAt: head + i, gotAt: head + i}
-			if i < len(a) {
-				p.want = &a[i]
-			}
-			if i < len(b) {
-				p.got = &b[i]
-			}
-			list = append(list, p)
-		}
-		return list
-	}
-	// best[i][j] is the score of a[i:] with b[j:].
-	best := make([][]int32, len(a)+1)
-	for i := range best {
-		best[i] = make([]int32, len(b)+1)
-	}
-	score := func(i, j int) int32 {
-		switch {
-		case a[i].Registers == b[j].Registers:
-			return 4
-		case a[i].Op == b[j].Op:
-			return 1
-		}
-		return 0
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			best[i][j] = max(best[i+1][j], best[i][j+1])
-			if s := score(i, j); s > 0 {
-				best[i][j] = max(best[i][j], s+best[i+1][j+1])
-			}
-		}
-	}
-	var list []pair
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && score(i, j) > 0 && best[i][j] == score(i, j)+best[i+1][j+1]:
-			list = append(list, pair{&a[i], &b[j], head + i, head + j})
-			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || best[i][j] == best[i+1][j]):
-			list = append(list, pair{want: &a[i], wantAt: head + i})
-			i++
-		default:
-			list = append(list, pair{got: &b[j], gotAt: head + j})
-			j++
-		}
-	}
-	return list
 }

@@ -1,7 +1,6 @@
 package anesim_test
 
 import (
-	"anesim/firmware"
 	"bytes"
 	"context"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/firmware"
+	"anesim/hw"
 )
 
 // entry runs a model and returns what it cost.
@@ -87,6 +88,86 @@ func TestCheckNamesTheRegister(t *testing.T) {
 	})
 	if !named {
 		t.Errorf("no difference names the register: %+v", v.Differences)
+	}
+}
+
+// So is one of a real program of the vendor's compiler, with what its energy is made of.
+func TestCheckNamesTheRegisterOfARealProgram(t *testing.T) {
+	const file = "../shared/programs/gemm_64x64.hwx"
+	m, err := anesim.Open(file)
+	if err != nil {
+		t.Skipf("no %s: the vendor's programs are not at hand", file)
+	}
+	b := baseline(t, entry(t, m, anesim.Options{}))
+	o, err := anesim.ParseOverride("Common.Cfg.ActiveNE=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := entry(t, m, anesim.Options{Overrides: []firmware.Override{o}})
+	v := b.Check(&got, 0)
+	if v.Passed() || !v.ProgramChanged || v.ModelChanged {
+		t.Fatalf("%+v", v)
+	}
+	for _, d := range v.Differences {
+		if !strings.HasPrefix(d.Where, "descriptor") {
+			continue
+		}
+		if !slices.ContainsFunc(d.Why, func(s string) bool {
+			return strings.HasPrefix(s, "Common.Cfg.ActiveNE 0x") && strings.HasSuffix(s, "-> 0x1")
+		}) ||
+			!slices.ContainsFunc(d.Why, func(s string) bool { return strings.HasPrefix(s, "energy of powered engines ") }) {
+			t.Errorf("%v is explained by %q", &d, d.Why)
+		}
+	}
+}
+
+// Counters are compared, and a difference within the model's interval is said to be one of
+// the program all the same.
+func TestCheckComparesCounters(t *testing.T) {
+	e := entry(t, layerModel(t, convolution...), anesim.Options{})
+	b := baseline(t, e)
+	got := entry(t, layerModel(t, convolution...), anesim.Options{})
+	got.Descriptors[0].Registers += " Common.TaskType=0x1"
+	got.Total.TimeNs *= 1.01
+	got.Descriptors[0].Counters[hw.L2ToNEBytes] *= 2
+	v := b.Check(&got, 0)
+	if !v.Within || !strings.Contains(v.Cause(), "less than the model's interval (-") {
+		t.Errorf("%+v: %s", v, v.Cause())
+	}
+	if !slices.ContainsFunc(v.Differences, func(d anesim.Difference) bool { return strings.HasPrefix(d.What, "counters: l2_to_ne_bytes ") }) {
+		t.Errorf("%+v", v.Differences)
+	}
+	got.Total.TimeNs, got.Total.TimeLowNs, got.Total.TimeHighNs = 3*got.Total.TimeNs, 3*got.Total.TimeLowNs, 3*got.Total.TimeHighNs
+	if v := b.Check(&got, 0); v.Within || strings.Contains(v.Cause(), "interval") {
+		t.Errorf("three times the time: %s", v.Cause())
+	}
+}
+
+// A result's JSON has the terms that a run has.
+func TestDiffOfResults(t *testing.T) {
+	m := layerModel(t, convolution...)
+	res, err := m.Run(t.Context(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc bytes.Buffer
+	if err := res.WriteJSON(&doc); err != nil {
+		t.Fatal(err)
+	}
+	got, err := anesim.EntryOf(doc.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := entry(t, m, anesim.Options{})
+	for _, x := range anesim.CostChanges(&want.Total, &got.Total) {
+		if x.A != x.B {
+			t.Errorf("%s %s is %v in the JSON, %v of the run", x.Of, x.Name, x.B, x.A)
+		}
+	}
+	for _, d := range anesim.Diff(&want, got) {
+		if d.Changed() {
+			t.Errorf("descriptor %d differs", d.AAt)
+		}
 	}
 }
 
@@ -216,4 +297,27 @@ func FuzzReadBaseline(f *testing.F) {
 			t.Errorf("what was written is not read: %v", err)
 		}
 	})
+}
+
+// A register that a compiler writes otherwise throughout a network is named for the whole
+// and for each layer, not only behind everything else.
+func TestCheckNamesRegistersOfANetwork(t *testing.T) {
+	m := readNetwork(t, profiledNetwork)
+	b := baseline(t, entry(t, m, anesim.Options{}))
+	o, err := anesim.ParseOverride("Common.ConvCfg.OCGSize=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := entry(t, m, anesim.Options{Overrides: []firmware.Override{o}})
+	v := b.Check(&got, 0)
+	whole, layer := false, false
+	for _, d := range v.Differences {
+		for _, why := range d.Why {
+			whole = whole || d.Where == "total" && strings.HasPrefix(why, "Common.ConvCfg.OCGSize 0x") && strings.Contains(why, " descriptors")
+			layer = layer || d.Where == "layer first" && strings.HasPrefix(why, "Common.ConvCfg.OCGSize 0x")
+		}
+	}
+	if !whole || !layer {
+		t.Errorf("named for the whole: %v, for a layer: %v, in %+v", whole, layer, v.Differences)
+	}
 }

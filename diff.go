@@ -3,6 +3,7 @@ package anesim
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // A Delta is what became of one descriptor between two entries. One side is nil where the
@@ -15,7 +16,7 @@ type Delta struct {
 
 // Changed reports whether anything about the descriptor differs.
 func (d *Delta) Changed() bool {
-	return d.A == nil || d.B == nil || len(d.Changes) > 0 || d.A.Cost != d.B.Cost
+	return d.A == nil || d.B == nil || len(d.Changes) > 0 || !reflect.DeepEqual(&d.A.Cost, &d.B.Cost)
 }
 
 // Diff pairs the descriptors of two entries by what they do, in order.
@@ -31,29 +32,32 @@ func Diff(a, b *BaselineEntry) []Delta {
 	return list
 }
 
-// A CostChange is one measure on both sides.
+// A CostChange is one measure, or one term of a measure, on both sides.
 type CostChange struct {
+	Of         string // of a term, what it is of: cycles, energy or bytes
 	Name, Unit string
 	A, B       float64
 }
 
-// CostChanges lists the measures of two costs, causes of cycles behind them; those that
-// are zero on both sides are left out.
+// CostChanges lists the measures of two costs, and behind them what cycles, energy and bytes
+// are made of; those that are zero on both sides are left out, and so are terms that one
+// side does not have.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.measures(), b.measures()
 	for i := range x {
 		if x[i].v != 0 || y[i].v != 0 {
-			list = append(list, CostChange{x[i].name, x[i].unit, x[i].v, y[i].v})
+			list = append(list, CostChange{"", x[i].name, x[i].unit, x[i].v, y[i].v})
 		}
 	}
-	before := map[string]uint64{}
-	for name, n := range a.Causes.All() {
-		before[name] = n
+	before := map[[2]string]float64{}
+	has := map[string]bool{}
+	for _, t := range a.terms() {
+		before[[2]string{t.of, t.name}], has[t.of] = t.v, true
 	}
-	for name, n := range b.Causes.All() {
-		if before[name] != 0 || n != 0 {
-			list = append(list, CostChange{"cycles of " + name, "", float64(before[name]), float64(n)})
+	for _, t := range b.terms() {
+		if v := before[[2]string{t.of, t.name}]; has[t.of] && (v != 0 || t.v != 0) {
+			list = append(list, CostChange{t.of, t.name, t.unit, v, t.v})
 		}
 	}
 	return list
@@ -77,7 +81,7 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 		if err := json.Unmarshal(document, &d); err != nil {
 			return nil, err
 		}
-		e := &BaselineEntry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, nil), Outputs: d.Outputs}
+		e := &BaselineEntry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, &d.Cycles), Outputs: d.Outputs}
 		for i := range d.Layers {
 			l := &d.Layers[i]
 			c := costOfTotal(&l.Total, &l.Cycles)
@@ -91,13 +95,24 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 			return nil, err
 		}
 		e := &BaselineEntry{Input: d.Program, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, &d.Cycles), Outputs: d.Outputs}
+		var streams DMADocument
+		var counters Counters
 		for i := range d.Descriptors {
 			x := &d.Descriptors[i]
 			e.Descriptors = append(e.Descriptors, BaselineDescriptor{Op: x.Op, Cost: Cost{
 				Cycles: x.Cycles.Total, TimeNs: x.TimeNs, EnergyNJ: x.EnergyNJ, DMABytes: x.DMA.Total, MACs: x.MACs,
 				ExeCycles: uint64(x.Exe.Model), Causes: x.Cycles,
+				TimeLowNs: x.TimeLowNs, TimeHighNs: x.TimeHighNs, EnergyOf: &x.EnergyOf, DMA: &x.DMA, Counters: &x.Counters,
 			}})
 			e.Total.ExeCycles += uint64(x.Exe.Model)
+			for k, n := range x.Counters {
+				counters[k] += n
+			}
+			b := &streams
+			*b = DMADocument{b.Source1 + x.DMA.Source1, b.Source2 + x.DMA.Source2, b.Kernel + x.DMA.Kernel, b.Destination + x.DMA.Destination, b.Total + x.DMA.Total}
+		}
+		if streams.Total == d.Total.DMABytes { // every dispatch is listed
+			e.Total.DMA, e.Total.Counters = &streams, &counters
 		}
 		return e, nil
 	}
@@ -106,6 +121,7 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 
 func costOfTotal(t *TotalDocument, causes *CyclesDocument) Cost {
 	c := Cost{
+		TimeLowNs: t.TimeLowNs, TimeHighNs: t.TimeHighNs, EnergyOf: &t.EnergyOf,
 		Cycles: t.Cycles, TimeNs: t.TimeNs, EnergyNJ: t.EnergyNJ - t.DispatchNJ, DispatchNJ: t.DispatchNJ,
 		DMABytes: t.DMABytes, MACs: t.MACs,
 	}

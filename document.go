@@ -2,7 +2,6 @@ package anesim
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
+	"anesim/hw/host"
 )
 
 // Schema is the version of the JSON documents: their names change only with it.
@@ -34,14 +34,6 @@ func (r *Result) WriteJSON(w io.Writer) error {
 		return WriteDocument(w, r.NetworkDocument())
 	}
 	return WriteDocument(w, r.RunDocument())
-}
-
-// WriteDocument writes a document as indented JSON.
-func WriteDocument(w io.Writer, document any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(document)
 }
 
 // A TotalDocument is what a layer or a run takes. Times are the engine's but for WallNs,
@@ -75,6 +67,49 @@ type WallDocument struct {
 	HostNJ       clock.Nanojoules  `json:"host_energy_nj"`
 	WallEnergyNJ clock.Nanojoules  `json:"wall_energy_nj"`
 	PeakW        float64           `json:"peak_w"`
+
+	HostParts *HostPartsDocument `json:"host_parts,omitempty"`
+}
+
+// A HostPartsDocument is the host's part of a run: each dispatch takes the stages, which sum
+// to the host's floor, and DataNs is what is left, copies and conversions of the tensors.
+type HostPartsDocument struct {
+	Stages     []StageDocument   `json:"stages"`
+	Dispatches int               `json:"dispatches"`
+	DataNs     clock.Nanoseconds `json:"data_ns"`
+	Interrupts float64           `json:"interrupts_per_dispatch"`
+}
+
+// A StageDocument is a stage of what each dispatch costs outside the engine.
+type StageDocument struct {
+	Name     string            `json:"name"`
+	TimeNs   clock.Nanoseconds `json:"time_ns"`
+	Evidence string            `json:"evidence"`
+	Source   string            `json:"source"`
+}
+
+// stages are those of a host, nil for one without a floor.
+func stages(h *host.Host) []StageDocument {
+	var list []StageDocument
+	for _, s := range h.Stages() {
+		list = append(list, StageDocument{s.Name, clock.Nanoseconds(1e3 * s.Time.Value), string(s.Time.Evidence), s.Time.Source})
+	}
+	return list
+}
+
+// hostParts are those of the run, nil without a host that has stages.
+func (r *Result) hostParts() *HostPartsDocument {
+	list := stages(&r.Options.Host)
+	if list == nil {
+		return nil
+	}
+	d := &HostPartsDocument{Stages: list, Interrupts: host.Interrupts().Value}
+	for i := range r.Programs {
+		p := &r.Programs[i]
+		d.Dispatches += len(p.Dispatches) + p.Again
+	}
+	d.DataNs = max(0, r.Host()-clock.Nanoseconds(1e3*float64(d.Dispatches)*r.Options.Host.Floor.Value))
+	return d
 }
 
 // An EnergyDocument is an energy by what takes it, the dispatch in totals alone.
@@ -83,6 +118,7 @@ type EnergyDocument struct {
 	Table    clock.Nanojoules `json:"table"`
 	L2       clock.Nanojoules `json:"l2"`
 	DRAM     clock.Nanojoules `json:"dram"`
+	Planar   clock.Nanojoules `json:"planar"`
 	Active   clock.Nanojoules `json:"active"`
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
@@ -111,6 +147,8 @@ type SpanDocument struct {
 	Watts    float64           `json:"watts"`
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 	What     string            `json:"what"`
+	Bound    string            `json:"bound,omitempty"` // of a descriptor, the cause with the most cycles
+	L2Bytes  int               `json:"l2_bytes"`        // of the L2, that a descriptor has tensors and tiles in
 }
 
 // An OutputDocument is a tensor that came out: its shape (N, C, H, W) and the CRC-32
@@ -169,7 +207,7 @@ func total(r *hw.Report) TotalDocument {
 	return TotalDocument{
 		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
-		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Active, r.Dispatch},
+		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, r.Dispatch},
 		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: rates(r.MACs, r.DMA.Total(), r.Time),
 	}
 }
@@ -185,19 +223,11 @@ func (r *Result) wall(l *Timeline) WallDocument {
 		HostNJ:       l.Host.Energy,
 		WallEnergyNJ: t.EnergyNJ + l.Idle.Energy + l.Wake.Energy + l.Host.Energy,
 		PeakW:        l.Peak(),
+		HostParts:    r.hostParts(),
 	}
 }
 
 func cycles(a *hw.Accounting) CyclesDocument { return CyclesDocument{uint64(a.Total()), *a} }
-
-func spans(l *Timeline) []SpanDocument {
-	list := make([]SpanDocument, len(l.Spans))
-	for i := range l.Spans {
-		s := &l.Spans[i]
-		list[i] = SpanDocument{s.At, s.For, s.Watts(), s.Energy, s.What}
-	}
-	return list
-}
 
 func (r *Result) outputs() []OutputDocument { return outputDocuments(r.Outputs) }
 

@@ -10,6 +10,7 @@ type LoadDocument struct {
 	Header
 	Chip        string               `json:"chip"`
 	Host        string               `json:"host"`
+	HostStages  []StageDocument      `json:"host_stages,omitempty"` // of a call, to its floor
 	HostSplit   HostSplitDocument    `json:"host_split"`
 	DurationNs  clock.Nanoseconds    `json:"duration_ns"`
 	Seed        uint64               `json:"seed"`
@@ -25,6 +26,17 @@ type LoadDocument struct {
 	Cut         bool                 `json:"cut"`
 	Clients     []LoadClientDocument `json:"clients"`
 	Timeline    []LoadBinDocument    `json:"timeline"`
+	Events      []LoadEventDocument  `json:"events,omitempty"` // the first of them, as many as were asked for
+}
+
+// A LoadEventDocument is what happens to a call of a client.
+type LoadEventDocument struct {
+	AtNs   clock.Nanoseconds `json:"at_ns"`
+	Client string            `json:"client"`
+	Call   int               `json:"call"` // from 1
+	What   string            `json:"what"`
+	Run    int               `json:"run,omitempty"` // of a run of descriptors, from 1
+	ForNs  clock.Nanoseconds `json:"for_ns,omitempty"`
 }
 
 // A HostSplitDocument is how a host's floor lies around the gate that lets commands in.
@@ -50,6 +62,8 @@ type LoadClientDocument struct {
 	MeanWaitNs clock.Nanoseconds    `json:"mean_wait_ns"`
 	Latency    []PercentileDocument `json:"latency"`
 	Stuck      int                  `json:"stuck"`
+	After      string               `json:"after,omitempty"`
+	SavedBytes uint64               `json:"saved_host_copy_bytes"` // of all its calls
 }
 
 // A LoadAloneDocument is a call of a client with the engine to itself.
@@ -77,6 +91,9 @@ type LoadBinDocument struct {
 	Watts       float64           `json:"watts"`
 	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
 	Utilisation float64           `json:"utilisation"`
+	// Clients are the clients' shares of Utilisation, in the clients' order; none in the
+	// intervals behind the duration, in which what is left is worked off.
+	Clients []float64 `json:"clients,omitempty"`
 }
 
 // percentiles are those that reports have.
@@ -89,6 +106,7 @@ func (l *Load) Document() *LoadDocument {
 	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
 	d := &LoadDocument{
 		Header: NewHeader(), Chip: l.Options.Chip.Name, Host: l.Options.Host.Name,
+		HostStages: stages(&l.Options.Host),
 		HostSplit:  HostSplitDocument{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
 		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight),
 		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
@@ -101,9 +119,43 @@ func (l *Load) Document() *LoadDocument {
 	for i, b := range r.Bins {
 		bin := LoadBinDocument{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
 		bin.Watts = float64(b.Energy) / float64(r.BinTime)
+		for k := range r.Clients {
+			if busy := r.Clients[k].Busy; i < l.Config.Bins {
+				share := 0.0
+				if busy != nil {
+					share = float64(busy[i] / r.BinTime)
+				}
+				bin.Clients = append(bin.Clients, share)
+			}
+		}
 		d.Timeline = append(d.Timeline, bin)
 	}
+	d.Events = l.eventDocuments()
 	return d
+}
+
+// eventDocuments are the events with calls counted by client, and the end of a run with its
+// beginning.
+func (l *Load) eventDocuments() (list []LoadEventDocument) {
+	started := make([]int, len(l.Config.Clients))
+	number, began := map[int]int{}, map[int]int{}
+	for _, e := range l.Events {
+		if e.What == load.Arrived {
+			started[e.Client]++
+			number[e.Call] = started[e.Client]
+		}
+		x := LoadEventDocument{AtNs: e.At, Client: l.Result.Clients[e.Client].Name, Call: number[e.Call], What: e.What.String()}
+		switch e.What {
+		case load.Began:
+			x.Run, x.What = e.Run+1, "run"
+			began[e.Call] = len(list)
+		case load.Ran:
+			list[began[e.Call]].ForNs = e.At - list[began[e.Call]].AtNs
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
 }
 
 func (l *Load) client(i int) LoadClientDocument {
@@ -113,6 +165,7 @@ func (l *Load) client(i int) LoadClientDocument {
 		Alone: LoadAloneDocument{LatencyNs: c.Host.Total() + c.EngineTime(), EngineNs: c.EngineTime(), Runs: len(c.Runs), EnergyNJ: c.Energy},
 		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []PercentileDocument{},
 	}
+	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
 	if c.Arrival == load.BackToBack {
 		d.Rate = 0
 	}

@@ -34,8 +34,28 @@ type NetworkDocument struct {
 	Notes       []string            `json:"notes"`
 	L2          []OccupancyDocument `json:"l2"`
 	Spilled     []SpillDocument     `json:"spilled"`
-	// Placement is there where it was asked for.
+	// Placement is there where it was asked for, Cache where there is one.
 	Placement *PlacementDocument `json:"placement,omitempty"`
+	Cache     *CacheDocument     `json:"cache,omitempty"`
+}
+
+// A CacheDocument is the entry of the program cache: Outcome is fetched, made, or remade
+// where there was a damaged one, of which Why says what was wrong with it. Key is what it is
+// found by, Hash the double SHA-256 that it ends with.
+type CacheDocument struct {
+	Outcome string `json:"outcome"`
+	Path    string `json:"path"`
+	Key     string `json:"key"`
+	Hash    string `json:"hash"`
+	Bytes   int    `json:"bytes"`
+	Why     string `json:"why,omitempty"`
+}
+
+func cacheDocument(e *CacheEntry) *CacheDocument {
+	if e == nil {
+		return nil
+	}
+	return &CacheDocument{e.Outcome.String(), e.Path, e.Key.String(), e.Hash.String(), e.Bytes, e.Why}
 }
 
 // A ProgramDocument is one of a network's programs. First and Last name its layers; Why
@@ -121,10 +141,10 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 	line, a := r.Timeline(), r.Causes()
 	d := &NetworkDocument{
 		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: r.coverageDocument(),
-		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
+		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
 		Synthetic: r.Synthetic, Notes: []string{r.Residency().What},
-		L2: []OccupancyDocument{}, Spilled: []SpillDocument{},
+		L2: []OccupancyDocument{}, Spilled: []SpillDocument{}, Cache: cacheDocument(r.Cache),
 	}
 	for k := range r.Programs {
 		for i, n := range r.Programs[k].L2 {

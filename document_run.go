@@ -19,6 +19,7 @@ type RunDocument struct {
 	Host        string               `json:"host"`
 	Peak        Rates                `json:"peak"` // of the chip
 	Descriptors []DescriptorDocument `json:"descriptors"`
+	Rest        *RestDocument        `json:"rest,omitempty"` // where there are others
 	Cycles      CyclesDocument       `json:"cycles"`
 	Total       WallDocument         `json:"total"`
 	Power       []SpanDocument       `json:"power"`
@@ -63,6 +64,14 @@ type DescriptorDocument struct {
 	Computed   bool              `json:"computed"`
 	Note       string            `json:"note,omitempty"`
 	Caveat     string            `json:"caveat,omitempty"`
+}
+
+// A RestDocument is what the descriptors behind those that are listed did. They are in
+// every total.
+type RestDocument struct {
+	Descriptors int               `json:"descriptors"`
+	TimeNs      clock.Nanoseconds `json:"time_ns"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
 }
 
 // A ShapeDocument is a descriptor's work in whole tensors.
@@ -150,11 +159,14 @@ func (r *Result) RunDocument() *RunDocument {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &RunDocument{
 		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
-		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: spans(line),
+		Descriptors: []DescriptorDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
 		Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(), Synthetic: r.Synthetic,
 	}
 	for i := range r.Report.Descriptors {
 		d.Descriptors = append(d.Descriptors, descriptorDocument(&r.Report.Descriptors[i]))
+	}
+	if x := &r.Report.Rest; x.Count > 0 {
+		d.Rest = &RestDocument{x.Count, x.Time, x.Energy}
 	}
 	return d
 }
@@ -176,7 +188,7 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		Bound: a.Bound(), Advice: d.Advice(),
 		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
 		EnergyNJ: d.Energy,
-		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Active: e.Active},
+		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Planar: e.Planar, Active: e.Active},
 		PowerW:   watts(d), Counters: Counters(d.Counters),
 		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
 	}

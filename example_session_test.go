@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/loader"
 )
 
 // An output bound as the next call's input stays in the device's memory.
@@ -106,4 +107,90 @@ func ExampleSession_decode() {
 	}
 	fmt.Println(tokens, "tokens,", filled, "positions of the cache filled")
 	// Output: 64 tokens, 64 positions of the cache filled
+}
+
+// Two programs form a pipeline: what the first leaves is the second's input where it stands.
+func ExampleLoaded_Connect() {
+	ctx := context.Background()
+	s, err := anesim.NewSession(anesim.Options{Values: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	load := func(op string, keys ...string) *anesim.Loaded {
+		m, err := anesim.Layer(op, keys...)
+		if err != nil {
+			log.Fatal(err)
+		}
+		l, err := s.Load(ctx, m)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return l
+	}
+	square, sum := load("square", "c=4"), load("add", "c=4", "second=scalar", "value=1")
+	if err := sum.Connect("x", square, "y"); err != nil {
+		log.Fatal(err)
+	}
+	in := make([]float16.Float16, 4)
+	for i := range in {
+		in[i] = float16.Fromfloat32(float32(i))
+	}
+	if err := square.Set("x", in); err != nil {
+		log.Fatal(err)
+	}
+	for _, l := range []*anesim.Loaded{square, sum} {
+		res, err := l.Call(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(res.Outputs[0].Data)
+	}
+	fmt.Println(s.Saved().HostCopyBytes, "bytes between host and device saved")
+	// Output:
+	// [0 1 4 9]
+	// [1 2 5 10]
+	// 16 bytes between host and device saved
+}
+
+// One program serves a matrix product of every length: the length is a run-time parameter of
+// the extents, the tile DMA and the kernel DMA.
+func ExampleLayerOver() {
+	ctx := context.Background()
+	m, params, err := anesim.LayerOver(ctx, "k", loader.Range{Start: 32, Stop: 128, Step: 32}, "matmul", "m=16", "n=32", "rhs=runtime")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(params.Relocations), "register fields follow k")
+	s, err := anesim.NewSession(anesim.Options{Values: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	product, err := s.Load(ctx, m)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, k := range []uint64{32, 96} {
+		if err := product.Bind("k", k); err != nil {
+			log.Fatal(err)
+		}
+		res, err := product.Call(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		one, err := anesim.Layer("matmul", "m=16", "n=32", "rhs=runtime", fmt.Sprint("k=", k))
+		if err != nil {
+			log.Fatal(err)
+		}
+		alone, err := one.Run(ctx, anesim.Options{Values: true})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(k, res.Report.MACs, "MACs, as by itself:", anesim.Checksum(res.Outputs[0].Data) == anesim.Checksum(alone.Outputs[0].Data))
+	}
+	fmt.Println(product.Bind("k", 40))
+	// Output:
+	// 39 register fields follow k
+	// 32 16384 MACs, as by itself: true
+	// 96 49152 MACs, as by itself: true
+	// live-in relocation of descriptor 0, register 0x1f84c bits 6-31: k is 40, want 32 to 128 by 32
 }

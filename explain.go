@@ -29,6 +29,9 @@ type Explanation struct {
 	Parts  []PartDocument   `json:"parts"`  // those that take most first
 	Trials []ChangeDocument `json:"trials"` // those that gain most first, and no other
 	Tried  TriedDocument    `json:"tried"`
+	// Machines are other machines that the whole was timed on, those that gain most first:
+	// what limits it that no change to the model moves.
+	Machines []ChangeDocument `json:"machines"`
 }
 
 // A CostDocument is what a run takes of the engine, without a dispatch's own energy.
@@ -60,7 +63,7 @@ type PartDocument struct {
 type ChangeDocument struct {
 	Part    string       `json:"part,omitempty"` // the layer that it is to; none of all
 	Alike   int          `json:"alike"`          // layers that it fits
-	Kind    string       `json:"kind"`           // rewrite, register or residency
+	Kind    string       `json:"kind"`           // rewrite, register, residency, sparsity, gating or chip
 	Change  string       `json:"change"`
 	Needs   string       `json:"needs"`
 	Results string       `json:"results"` // what is known of the values that come out
@@ -69,6 +72,7 @@ type ChangeDocument struct {
 	Gain    float64      `json:"gain"`     // share of the time before
 	SavedNs float64      `json:"saved_ns"` // by all that are alike
 	// Commands print both; of a layer of a network they run the layer by itself.
+	// Command is empty where it needs weights that are not at hand.
 	CommandBefore string `json:"command_before"`
 	Command       string `json:"command"`
 }
@@ -76,7 +80,7 @@ type ChangeDocument struct {
 // A TriedDocument counts the changes that were tried.
 type TriedDocument struct {
 	All          int `json:"all"`
-	Faster       int `json:"faster"`
+	Faster       int `json:"faster"` // or no slower, for less energy
 	NotFaster    int `json:"not_faster"`
 	OtherResults int `json:"other_results"` // values came out that are not those from before
 	Failed       int `json:"failed"`        // could not be lowered or run
@@ -98,7 +102,7 @@ func (m *Model) Explain(ctx context.Context, o Options, how Explaining) (*Explan
 		model: m, options: o, how: how, base: res,
 		doc: &Explanation{
 			Header: NewHeader(), Model: m.name, Kind: m.kind.String(), Chip: res.Options.Chip.Name, Now: costOfReport(res.Report),
-			Parts: []PartDocument{}, Trials: []ChangeDocument{},
+			Parts: []PartDocument{}, Trials: []ChangeDocument{}, Machines: []ChangeDocument{},
 		},
 	}
 	switch m.kind {
@@ -112,6 +116,12 @@ func (m *Model) Explain(ctx context.Context, o Options, how Explaining) (*Explan
 		err = x.network(ctx)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := x.gating(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.machines(ctx); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(x.doc.Trials, func(a, b ChangeDocument) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
@@ -223,12 +233,15 @@ func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) e
 	}
 	from := layerWords(l)
 	list := rewrites(l)
-	if from == nil || len(list) == 0 {
+	if from == nil {
 		return nil
 	}
 	before, err := x.runLayer(ctx, from)
 	if err != nil {
 		return x.failed(ctx, err)
+	}
+	if err := x.pruned(ctx, l, from, names, before); err != nil {
+		return err
 	}
 	for i := range list {
 		to := layerWords(&list[i].layer)

@@ -42,6 +42,7 @@ func hostTime(h *host.Host, res *ProgramResult, state func(*loader.Port) bool) c
 			l.Weights += d.DMA.Kernel
 		}
 	}
+	l.Weights += res.Report.Rest.Weights
 	l.Weights /= listed // the report has the descriptors of every dispatch that is listed
 	l.Moved = res.Report.DMA.Total() / (listed + uint64(res.Again))
 	return h.Time(l)

@@ -306,6 +306,78 @@ func interleave(t *testing.T, seed uint64, models []*Model, calls int) (preempte
 	return switched
 }
 
+// Every descriptor has its start and its finish, in the order of the chain, with its ids and
+// the time of the timebase, whoever has the engine in between; a context switch names the
+// descriptor that goes next.
+func TestEventsOfDescriptors(t *testing.T) {
+	s := values(t)
+	low, err := s.Load(t.Context(), yamlModel(t, observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	high := loadLayer(t, s, "softmax", "c=48", "h=1", "w=40")
+	linked, err := low.program.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sched := queue.New()
+	if err := sched.Start(); err != nil {
+		t.Fatal(err)
+	}
+	sched.Descriptors = true
+	var events []queue.Event
+	sched.Observe = func(e queue.Event) {
+		if n := len(events); n > 0 && e.At < events[n-1].At {
+			t.Errorf("%+v comes after %+v", e, events[n-1])
+		}
+		events = append(events, e)
+	}
+	submit := func(l *Loaded, p queue.Priority, program int32) {
+		c, err := l.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sched.Submit(queue.Request{Priority: p, Network: uint8(program + 1), Program: program, Process: 7, Work: c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(low, 6, 0)
+	if _, err := sched.Step(); err != nil {
+		t.Fatal(err)
+	}
+	submit(high, 0, 1)
+	if err := sched.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	var ids []uint32
+	open, switched := false, false
+	for _, e := range events {
+		switch {
+		case e.Kind == queue.TaskStarted && open, e.Kind == queue.TaskFinished && !open:
+			t.Errorf("%+v", e)
+		case e.Kind == queue.TaskStarted:
+			open = true
+			if e.Program == 0 {
+				want := linked.Tasks[len(ids)].Header.Task
+				if e.TID != want.TID() || e.NID != want.NID() || e.Process != 7 || e.Network != 1 || e.Queue != queue.Priority(6).Queue() {
+					t.Errorf("descriptor %d: %+v, want %d and %d", len(ids), e, want.TID(), want.NID())
+				}
+				ids = append(ids, e.TID)
+			}
+		case e.Kind == queue.TaskFinished:
+			open = false
+		case e.Kind == queue.SwitchedIn:
+			switched = true
+			if e.TID != linked.Tasks[len(ids)].Header.Task.TID() {
+				t.Errorf("%+v: descriptor %d goes next", e, len(ids))
+			}
+		}
+	}
+	if len(ids) != len(linked.Tasks) || !switched || open {
+		t.Errorf("%d of %d descriptors, switched %t", len(ids), len(linked.Tasks), switched)
+	}
+}
+
 // A call ends once, is refused beside another, and leaves nothing behind once aborted.
 func TestCallsUnderWay(t *testing.T) {
 	s := values(t)

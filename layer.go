@@ -8,7 +8,6 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
 	"anesim/loader/network"
 )
 
@@ -48,14 +47,19 @@ func hint(nearest []string) string {
 	return "; did you mean " + strings.Join(nearest, " or ") + "?"
 }
 
-// layerError names the operation in an error of the engine's limits, and tells mistakes in
-// keys apart.
+// refusal says which layer works near one that the engine does not take.
+func refusal(op string, keys map[string]string, err error) error {
+	o, ok := network.Find(op)
+	if !ok || !network.Refused(err) {
+		return layerError(op, err)
+	}
+	return &network.RefusalError{Op: op, Err: err, Nearest: o.Nearest(keys)}
+}
+
+// layerError tells mistakes in keys apart.
 func layerError(op string, err error) error {
-	var limit *lower.LimitError
 	var key *network.KeyError
 	switch {
-	case errors.As(err, &limit):
-		return fmt.Errorf("%s: %w", op, err)
 	case errors.As(err, &key):
 		var near []string
 		if !slices.Contains(key.Known, key.Key) {

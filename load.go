@@ -22,7 +22,12 @@ type LoadScript struct {
 	InFlight int           // commands in flight at a time; 0 is one, which macOS allows
 	MaxCalls int           // arrivals stop there; 0 is load.DefaultMaxCalls
 	Clients  []LoadClient
+	Power    firmware.PowerPolicy
+	Events   int // of the first events, to be kept in Load.Events
 }
+
+// MaxLoadEvents bounds LoadScript.Events.
+const MaxLoadEvents = 1 << 20
 
 // A LoadClient is one source of calls of a program.
 type LoadClient struct {
@@ -34,7 +39,13 @@ type LoadClient struct {
 	Rate     float64
 	Threads  int // that call back to back; 0 is one
 	Streams  int // overlapped in one process; 0 is one
-	Line     int // of the script, for errors; 0 is none
+
+	// After is a client before it, whose calls' returns are this one's arrivals. Reads are
+	// inputs that stand where that one's outputs do, and go through no host: own input to
+	// output.
+	After string
+	Reads map[string]string
+	Line  int // of the script, for errors; 0 is none
 }
 
 // A LoadError is a script that no load can be made of.
@@ -68,6 +79,11 @@ type Load struct {
 	Result  *load.Result
 	// Alone are the clients' programs as they run by themselves.
 	Alone []*Result
+	// Saved are the bytes that each call of a client does not copy between host and device,
+	// for another client has its buffers.
+	Saved []uint64
+	// Events are what happened to calls first, as many as the script asks for.
+	Events []load.Event
 }
 
 // Run times each program once, with the engine to itself, and then simulates the clients
@@ -83,10 +99,10 @@ func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, er
 	if l.Options.Host, err = HostByName(orElse(s.Host, "none")); err != nil {
 		return nil, &LoadError{What: err.Error(), Err: err}
 	}
-	chip := l.Options.Chip
+	l.Options.Power = s.Power
 	l.Config = load.Config{
 		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls,
-		Power: powerTimes(&chip), Waiting: chip.Waiting, Bins: loadBins,
+		Power: l.Options.powerTimes(), Waiting: l.Options.waiting(), Bins: loadBins,
 	}
 	timed := map[string]*Result{}
 	for i := range s.Clients {
@@ -110,10 +126,37 @@ func (s *LoadScript) Run(ctx context.Context, open func(name string) (*Model, er
 		if err != nil {
 			return nil, fail(err)
 		}
+		if c.After != "" {
+			if x.After = s.before(i, c.After); x.After < 0 {
+				return nil, fail(fmt.Errorf("no client %q before it%s", c.After, hint(Nearest(c.After, s.names(i)))))
+			}
+		}
 		l.Alone = append(l.Alone, res)
 		l.Config.Clients = append(l.Config.Clients, x)
 	}
-	if l.Result, err = load.Run(&l.Config); err != nil {
+	l.Saved = make([]uint64, len(s.Clients))
+	if err := l.join(ctx); err != nil {
+		return nil, err
+	}
+	if most := min(s.Events, MaxLoadEvents); most > 0 {
+		kept, runs := 0, map[int]bool{} // calls whose run has begun among what is kept
+		l.Config.Observe = func(e load.Event) {
+			switch {
+			case e.What == load.Ran: // told with where it began
+				if runs[e.Call] {
+					l.Events = append(l.Events, e)
+				}
+				delete(runs, e.Call)
+			case kept < most:
+				kept++
+				l.Events = append(l.Events, e)
+				runs[e.Call] = e.What == load.Began
+			}
+		}
+	}
+	l.Result, err = load.Run(&l.Config)
+	l.Config.Observe = nil
+	if err != nil {
 		return nil, &LoadError{What: err.Error(), Err: err}
 	}
 	return l, nil
@@ -175,14 +218,19 @@ func loadClient(c *LoadClient, res *Result) (load.Client, error) {
 	}
 	split := res.Options.Host.Split()
 	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
-	floor := us(res.Options.Host.Floor.Value)
 	return load.Client{
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: load.Arrival(orElse(c.Arrival, string(load.BackToBack))),
-		Rate: c.Rate, Threads: c.Threads, Streams: c.Streams,
+		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
 		Runs: runs, Energy: energy, Engines: hw.Engines(d.Descriptors),
-		// Copies of inputs and outputs are the calling thread's own (assumed).
-		Host: load.Host{Outside: us(split.Beside.Value) + max(0, p.Host-floor), Before: us(split.Before.Value), After: us(split.After.Value)},
+		Host: load.Host{Outside: outside(&res.Options, p.Host), Before: us(split.Before.Value), After: us(split.After.Value)},
 	}, nil
+}
+
+// outside is the part of a call's host time that runs beside other calls: what of the floor
+// does, and the copies of inputs and outputs, which are the calling thread's own (assumed).
+func outside(o *Options, host clock.Nanoseconds) clock.Nanoseconds {
+	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
+	return us(o.Host.Split().Beside.Value) + max(0, host-us(o.Host.Floor.Value))
 }
 
 // runTimes are the times of the runs of descriptors in the program's first dispatch: where

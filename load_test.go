@@ -3,6 +3,7 @@ package anesim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -99,6 +100,57 @@ clients:
 	}
 }
 
+// A client that reads where another writes saves the copies of both, and calls when it
+// returns.
+func TestPipelineUnderLoad(t *testing.T) {
+	const text = "host: macos-air\nduration: 100ms\nclients:\n- {name: a, layer: relu c=32 h=56 w=56, arrival: fixed, rate: 100}\n- {name: b, layer: sigmoid c=32 h=56 w=56, after: a%s}"
+	apart, joined := runLoad(t, fmt.Sprintf(text, "")), runLoad(t, fmt.Sprintf(text, ", reads: {x: y}"))
+	const tensor = 2 * 32 * 56 * 56
+	for i := range 2 {
+		a, b := &apart.Result.Clients[i], &joined.Result.Clients[i]
+		if len(a.Latencies) != 10 || len(b.Latencies) != 10 {
+			t.Errorf("%s: %d and %d calls", a.Name, len(a.Latencies), len(b.Latencies))
+		}
+		if apart.Saved[i] != 0 || joined.Saved[i] != tensor {
+			t.Errorf("%s saves %d and %d bytes a call", a.Name, apart.Saved[i], joined.Saved[i])
+		}
+		// 96 and 197 us a megabyte.
+		less := apart.Config.Clients[i].Host.Total() - joined.Config.Clients[i].Host.Total()
+		rate := joined.Options.Host.Out.Value
+		if i == 1 {
+			rate = joined.Options.Host.In.Value
+		}
+		if want := 1e3 * rate * tensor / 1e6; math.Abs(float64(less)-want) > 1e-6*want {
+			t.Errorf("%s: the host takes %v less, want %v ns", a.Name, less, want)
+		}
+		if b.Percentile(1).Value >= a.Percentile(1).Value {
+			t.Errorf("%s: a call takes %v, with copies %v", a.Name, b.Percentile(1).Value, a.Percentile(1).Value)
+		}
+	}
+	if d := joined.Document(); d.Clients[1].After != "a" || d.Clients[1].SavedBytes != 10*tensor || d.Clients[0].SavedBytes != 10*tensor {
+		t.Errorf("%+v", d.Clients)
+	}
+	for tail, want := range map[string]string{
+		", reads: {x: q}":                  `line 5: client "b": port q at 0x0: the program has no such output`,
+		", reads: {q: y}":                  `line 5: client "b": port q`,
+		", reads: 3":                       "line 5: want INPUT: OUTPUT",
+		", reads: {}":                      "line 5: want INPUT: OUTPUT",
+		", rate: 3":                        `line 5: client "b": calls that follow another have no rate`,
+		", arrival: fixed":                 `line 5: client "b": after and arrival`,
+		", reads: {x: y}, after: b":        "line 5: ",
+		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": no client "bb" before it; did you mean b?`,
+		"}\n- {layer: relu, reads: {x: y}": `line 6: client "client 3": reads: want after`,
+	} {
+		s, err := ReadLoadScript([]byte(fmt.Sprintf(text, tail)))
+		if err == nil {
+			_, err = s.Run(t.Context(), noFile)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", tail, err, want)
+		}
+	}
+}
+
 func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "line 1: the file is empty",
@@ -106,7 +158,8 @@ func TestLoadRefusals(t *testing.T) {
 		"duration: 1s":                         "line 1: clients are missing",
 		"clients: [{layer: relu}]":             "line 1: duration is missing",
 		"duration: 1s\nclients: []":            "line 2: clients: want a list",
-		"duration: 1s\n\nclient: 3":            `line 3: key "client": a load has chip, clients, duration, host, in_flight, max_calls, seed; did you mean clients?`,
+		"duration: 1s\n\nclient: 3":            `line 3: key "client": a load has chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
+		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": want a positive duration like 50ms`,
 		"duration: -1s\nclients: [{layer: x}]": `line 1: "-1s": want a positive duration like 500ms`,
 		"duration: 1s\nhost: macos-ai":         `line 2: "macos-ai" is none of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
 		"duration: 1s\nduration: 1s":           "line 2: ",

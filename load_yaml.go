@@ -14,6 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"anesim/firmware"
+	"anesim/firmware/load"
 	"anesim/firmware/queue"
 )
 
@@ -30,8 +32,9 @@ const (
 //	clients:
 //	  - {name: camera, layer: conv cin=64 h=56 w=56 cout=64 k=3, priority: 2, arrival: fixed, rate: 30}
 //	  - {name: batch, model: net.onnx, priority: 6, arrival: back-to-back, threads: 2}
+//	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Keys beside those are chip, seed, in_flight and max_calls, and of a client streams.
+// Keys beside those are chip, seed, in_flight, max_calls and power, and of a client streams.
 // Errors are a *[LoadError].
 func ReadLoadScript(data []byte) (*LoadScript, error) {
 	if len(data) > maxLoadText {
@@ -55,7 +58,16 @@ func ReadLoadScript(data []byte) (*LoadScript, error) {
 		"seed":      func(n *yaml.Node) error { return loadSeed(n, &s.Seed) },
 		"in_flight": func(n *yaml.Node) error { return loadCount(n, &s.InFlight, 1, 1<<16) },
 		"max_calls": func(n *yaml.Node) error { return loadCount(n, &s.MaxCalls, 1, 1<<30) },
-		"clients":   s.readClients,
+		"power": func(n *yaml.Node) (err error) {
+			var list string
+			if err = loadText(n, &list); err == nil {
+				if s.Power, err = firmware.ParsePowerPolicy(list); err != nil {
+					return loadAt(n, "%v", err)
+				}
+			}
+			return err
+		},
+		"clients": s.readClients,
 	})
 	switch {
 	case err != nil:
@@ -124,6 +136,8 @@ func (s *LoadScript) readClients(n *yaml.Node) error {
 			"arrival": func(n *yaml.Node) error {
 				return loadName(n, &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
 			},
+			"after":   func(n *yaml.Node) error { return loadText(n, &c.After) },
+			"reads":   func(n *yaml.Node) error { return loadReads(n, &c.Reads) },
 			"rate":    func(n *yaml.Node) error { return loadRate(n, &c.Rate) },
 			"threads": func(n *yaml.Node) error { return loadCount(n, &c.Threads, 1, 1<<10) },
 			"streams": func(n *yaml.Node) error { return loadCount(n, &c.Streams, 1, 1<<10) },
@@ -135,15 +149,23 @@ func (s *LoadScript) readClients(n *yaml.Node) error {
 		if c.Name == "" {
 			c.Name = fmt.Sprintf("client %d", len(s.Clients)+1)
 		}
+		if c.After != "" && c.Arrival != "" {
+			return loadAt(item, "client %q: after and arrival are mutually exclusive", c.Name)
+		}
+		if c.After != "" {
+			c.Arrival = string(load.After)
+		}
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
 			return loadAt(item, "client %q: want either model or layer", c.Name)
 		case timed && c.Rate == 0:
 			return loadAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
+		case c.After != "" && c.Rate != 0:
+			return loadAt(item, "client %q: calls that follow another have no rate", c.Name)
 		case !timed && c.Rate != 0:
 			return loadAt(item, "client %q: back-to-back calls have no rate", c.Name)
-		case timed && c.Threads != 0:
+		case (timed || c.After != "") && c.Threads != 0:
 			return loadAt(item, "client %q: threads are of back-to-back calls", c.Name)
 		}
 		s.Clients = append(s.Clients, c)
@@ -156,6 +178,25 @@ func loadText(n *yaml.Node, to *string) error {
 		return loadAt(n, "want one value")
 	}
 	*to = n.Value
+	return nil
+}
+
+// loadReads reads own inputs and the outputs they are, INPUT: OUTPUT.
+func loadReads(n *yaml.Node, to *map[string]string) error {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		return loadAt(n, "want INPUT: OUTPUT, an input of this client and an output of the one it follows")
+	}
+	*to = map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		var in, out string
+		if err := loadText(n.Content[i], &in); err != nil {
+			return err
+		}
+		if err := loadText(n.Content[i+1], &out); err != nil {
+			return err
+		}
+		(*to)[in] = out
+	}
 	return nil
 }
 

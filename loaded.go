@@ -12,6 +12,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/params"
 )
 
 // A Loaded program stands in a session's memory until it is unloaded.
@@ -29,6 +30,10 @@ type Loaded struct {
 	state   []StateAlias
 	calls   int
 	under   *Call // the one under way
+
+	own  []loader.Segment           // of the program, in memory
+	lent map[portKey]loader.Segment // that ports stand in elsewhere
+	home map[portKey]uint64         // a port's own buffer
 
 	statistics addressRange // where calls leave theirs
 }
@@ -100,6 +105,9 @@ func (l *Loaded) Alias(output, input string) error {
 		return bad("strides %v and %v differ", out.Strides, in.Strides)
 	}
 	for _, p := range [...]*loader.Port{out, in} {
+		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.stays(p) {
+			return bad("another program has the buffer of %s", p.Name)
+		}
 		if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
 			return bad("no buffer of its own holds %s", p.Name)
 		}
@@ -113,6 +121,9 @@ func (l *Loaded) Alias(output, input string) error {
 	for i := range l.program.Segments {
 		if s := &l.program.Segments[i]; s.Addr <= in.Address && in.Address < s.End() || s.Addr <= out.Address && out.Address < s.End() {
 			s.Prot |= loader.ProtRead | loader.ProtWrite
+			if i < len(l.own) {
+				l.own[i].Prot = s.Prot
+			}
 		}
 	}
 	clear(l.linked)
@@ -148,7 +159,7 @@ func (l *Loaded) link() (*loader.Linked, error) {
 	}
 	p := *l.program // the link keeps it, and bindings change
 	p.Ports = slices.Clone(p.Ports)
-	k, err := p.Link()
+	k, err := p.LinkStream()
 	if err == nil {
 		l.linked[p.BARs] = k
 	}
@@ -166,15 +177,49 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	case l.under != nil:
 		return ErrOutstanding
 	}
-	before, linked := l.program.Relocations, l.linked
+	before, linked := *l.program, l.linked
 	bound, err := bind(l.program, name, value)
 	if err != nil {
 		return err
 	}
-	l.program.Relocations, l.linked = bound, make(map[bindings]*loader.Linked)
-	if _, err := l.link(); err != nil {
-		l.program.Relocations, l.linked = before, linked
+	*l.program, l.linked = *bound, make(map[bindings]*loader.Linked)
+	if err := l.fits(); err != nil {
+		*l.program, l.linked = before, linked
 		return err
+	}
+	if !slices.EqualFunc(before.Ports, bound.Ports, func(a, b loader.Port) bool { return a.Shape == b.Shape && a.Strides == b.Strides }) {
+		l.written = false // what inputs hold is laid out for other shapes
+		for port := range l.program.Inputs() {
+			if len(l.inputs[port.Name]) != elements(port) {
+				delete(l.inputs, port.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// fits makes sure that the program links, that its ports stand in their windows, and that
+// state goes on fitting.
+func (l *Loaded) fits() error {
+	if _, err := l.link(); err != nil {
+		return err
+	}
+	for i := range l.program.Ports {
+		if p := &l.program.Ports[i]; len(l.program.LiveAxes) > 0 {
+			if err := checkPort(l.session.mem, p); err != nil {
+				return err
+			}
+			if n := span(p); n > p.Bytes {
+				return &PortError{p, fmt.Sprintf("%d bytes do not fit its window of %d", n, p.Bytes), nil}
+			}
+		}
+	}
+	for _, a := range l.state {
+		out, _ := l.program.Port(a.Output, loader.Output)
+		in, _ := l.program.Port(a.Input, loader.Input)
+		if out.Shape != in.Shape || out.Strides != in.Strides {
+			return &AliasError{a, fmt.Sprintf("shapes %v and %v, strides %v and %v differ", out.Shape, in.Shape, out.Strides, in.Strides)}
+		}
 	}
 	return nil
 }
@@ -192,18 +237,19 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("no run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// bind is a program's relocations with a parameter's value.
-func bind(p *loader.Program, name string, value uint64) ([]loader.Relocation, error) {
-	list := slices.Clone(p.Relocations)
+// bind is a program with a parameter's value.
+func bind(p *loader.Program, name string, value uint64) (*loader.Program, error) {
+	q := *p
+	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
 	found := false
 	var have []string
-	for i := range list {
-		r := &list[i]
+	for i := range q.Relocations {
+		r := &q.Relocations[i]
 		switch {
 		case r.Kind != loader.LiveIn:
 		case r.Name == name:
 			r.Value, found = value, true
-			if _, err := r.Resolve(&p.BARs); err != nil {
+			if _, err := r.Resolve(&q.BARs); err != nil {
 				return nil, err
 			}
 		case !slices.Contains(have, r.Name):
@@ -213,7 +259,7 @@ func bind(p *loader.Program, name string, value uint64) ([]loader.Relocation, er
 	if !found {
 		return nil, &BindError{name, have}
 	}
-	return list, nil
+	return &q, params.Shape(&q, name, value)
 }
 
 // Unload gives the program's memory back.
@@ -224,7 +270,9 @@ func (l *Loaded) Unload() {
 	if l.under != nil {
 		l.under.Abort()
 	}
-	l.remove(len(l.program.Segments))
+	l.session.loaded = slices.DeleteFunc(l.session.loaded, func(x *Loaded) bool { return x == l })
+	l.session.takeBack(l.span)
+	l.remove(len(l.own))
 	l.session.give(l.span)
 	l.session.used -= l.bytes
 	l.session = nil
@@ -232,7 +280,7 @@ func (l *Loaded) Unload() {
 
 // remove takes the first n segments out of the session's memory.
 func (l *Loaded) remove(n int) {
-	for i := range l.program.Segments[:n] {
+	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)
 	}
 }
@@ -248,6 +296,9 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	}
 	if l.under != nil {
 		return nil, ErrOutstanding
+	}
+	if len(l.session.hazards(l)) > 0 {
+		return nil, ErrWaiting
 	}
 	o := l.session.options
 	res, err := l.dispatch(ctx, 1, 1, o.meter(StageRun, l.program.TaskCount))
@@ -269,6 +320,9 @@ func (l *Loaded) write(res *ProgramResult) error {
 	s := l.session
 	for port := range l.program.Inputs() {
 		data, given := l.inputs[port.Name]
+		if _, lent := l.lent[portKey{port.Name, loader.Input}]; lent && !given {
+			continue // what another program or the host left there
+		}
 		if !given && l.written {
 			continue // what the call before found there
 		}
@@ -316,9 +370,11 @@ func clonePort(p *loader.Port) *loader.Port {
 // dispatch; beyond it only the last ones are.
 const maxKept = 1 << 24
 
-// maxListed bounds the descriptors that a repeated run lists, and those of a run with state,
-// every dispatch of which computes something else.
+// maxListed bounds the descriptors that a repeated run lists, and a brief one of more than
+// maxBrief; maxListedState those of a run with state, every dispatch of which computes
+// something else.
 const (
+	maxBrief       = 1 << 16
 	maxListed      = 1 << 12
 	maxListedState = 1 << 20
 )
@@ -340,8 +396,8 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		return nil, err
 	}
 	if len(l.state) > 0 {
-		if list = repeat; repeat > maxListedState/max(1, len(linked.Tasks)) {
-			return nil, &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors with state; together at most %d", repeat, len(linked.Tasks), maxListedState)}
+		if list = repeat; repeat > maxListedState/max(1, linked.Count) {
+			return nil, &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors with state; together at most %d", repeat, linked.Count, maxListedState)}
 		}
 	}
 	res := &ProgramResult{Program: l.program}
@@ -351,7 +407,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		values = len(res.Limits) == 0
 	}
 	if values {
-		if err := settle(s.mem, linked.Tasks, l.program); err != nil {
+		if err := settle(s.mem, linked); err != nil {
 			return nil, err
 		}
 		if err := l.write(res); err != nil {
@@ -362,7 +418,11 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 	if n := uint64(max(1, repeat)); len(l.state) > 0 && budget > 0 && budget < ^uint64(0)/n {
 		budget *= n // every call computes something else
 	}
-	engine := &engine{Device: hw.New(s.mem, s.deviceOptions(values, budget)), ctx: ctx, meter: m}
+	device := s.deviceOptions(values, budget)
+	if o.Brief && repeat == 1 && !values && linked.Count > maxBrief && l.statistics == (addressRange{}) {
+		device.List = maxListed
+	}
+	engine := &engine{Device: hw.New(s.mem, device), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0
 	for n := range list {
@@ -370,7 +430,9 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 			engine.Dispatch()
 		}
 		rep := engine.Report()
-		rep.Descriptors = slices.Grow(rep.Descriptors, len(linked.Tasks))
+		if device.List == 0 {
+			rep.Descriptors = slices.Grow(rep.Descriptors, linked.Count)
+		}
 		gap := clock.Nanoseconds(o.Idle.Nanoseconds())
 		d := Dispatch{Idle: gap, Waiting: ctl.Idle(gap)}
 		first := len(res.Report.Descriptors)
@@ -381,7 +443,8 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 			return nil, err
 		}
 		d.Wake = ctl.WakeTime()
-		d.Descriptors = engine.Report().Descriptors[first:] // the chain has ended
+		rep = engine.Report() // the chain has ended
+		d.Descriptors, d.Rest = rep.Descriptors[first:], rep.Rest
 		last := n == list-1 || len(res.Report.Faults) > 0
 		if values && res.Report.Complete() && (last || len(l.state) > 0 && kept < maxKept) {
 			if res.Outputs, err = l.read(); err != nil {
@@ -396,6 +459,7 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 		}
 		res.Dispatches = append(res.Dispatches, d)
 		l.calls++
+		l.save()
 		if err := l.complete(d.Descriptors, len(res.Report.Faults)); err != nil {
 			return nil, err
 		}
@@ -413,12 +477,12 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 	if again := repeat - list; again > 0 && len(res.Report.Faults) == 0 {
 		res.Again = again
 		l.calls += again
-		res.Report.Repeat(again, len(linked.Tasks))
+		res.Report.Repeat(again, linked.Count)
 		more := clock.Nanojoules(float64(again) * float64(each))
 		res.Report.Dispatch += more
 		res.Report.Energy += more
 	}
-	res.Host = hostTime(&o.Host, res, l.isState)
+	res.Host = hostTime(&o.Host, res, l.stays)
 	return res, nil
 }
 
@@ -433,5 +497,5 @@ func (l *Loaded) turn(values bool) (*loader.Linked, error) {
 	if err != nil || !values || len(l.state) == 0 {
 		return linked, err
 	}
-	return linked, settle(l.session.mem, linked.Tasks, l.program)
+	return linked, settle(l.session.mem, linked)
 }

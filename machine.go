@@ -22,42 +22,31 @@ import (
 type Machine struct {
 	// Observe, where it is not nil, is told what happens to requests in the task queues.
 	Observe func(queue.Event)
+	// Notified, where it is not nil, is told the controller's own messages.
+	Notified func(command.Message)
 
 	session    *Session
-	models     []image
+	models     []*image
+	mailbox    *command.Mailbox
 	controller *command.Controller
 	driver     *driver.Driver
 	broker     *broker.Broker
 	queue      *queue.Scheduler
-	rings      [2]*command.Ring
 	programs   map[int32]*resident
 	buffers    map[uint64]uint64 // sizes of mapped host buffers, by device address
-	next       uint64
+	events     command.Events
+	parked     []*request // that wait for events
+	pending    map[queue.ID]*request
+	dropped    uint64 // requests whose program or process went while they waited for events
 	held       bool
 	finished   int
 	ctx        context.Context
 }
 
-// An image is a model that load commands can name.
-type image struct {
-	name  string
-	model *Model
-}
-
-// A resident is a program in one of the controller's slots.
-type resident struct {
-	image  image
-	loaded *Loaded
-	last   *Result
-	err    error
-	calls  int
-}
-
-// Where images and mapped buffers stand for the host (ours: no address is documented).
+// Where images stand for the host (ours: no address is documented).
 const (
-	imageBase  = 0x1_0000_0000
-	imageSize  = 0x1000_0000
-	bufferBase = 0x8_0000_0000
+	imageBase = 0x1_0000_0000
+	imageSize = 0x1000_0000
 )
 
 // NewMachine starts an engine; the controller has not booted. Of the options, State and
@@ -68,13 +57,15 @@ func NewMachine(ctx context.Context, o Options) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{
-		session: s, broker: broker.New(), queue: queue.New(), ctx: ctx,
-		rings:    [2]*command.Ring{command.NewRing(0), command.NewRing(0)},
-		programs: map[int32]*resident{}, buffers: map[uint64]uint64{}, next: bufferBase,
+		session: s, broker: broker.New(), queue: queue.New(), mailbox: command.NewMailbox(o.RingDepth), ctx: ctx,
+		programs: map[int32]*resident{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
 	m.queue.Observe = func(e queue.Event) {
 		if e.Kind == queue.Finished {
 			m.finished++
+		}
+		if e.Kind == queue.Finished || e.Kind == queue.Aborted {
+			delete(m.pending, e.ID)
 		}
 		if m.Observe != nil {
 			m.Observe(e)
@@ -82,6 +73,7 @@ func NewMachine(ctx context.Context, o Options) (*Machine, error) {
 	}
 	m.controller = command.NewController(m)
 	m.driver = driver.New(m)
+	m.mailbox.Attach(m.controller)
 	return m, nil
 }
 
@@ -90,13 +82,13 @@ func (m *Machine) Add(name string, model *Model) (address uint64, err error) {
 	if _, ok := m.Image(name); ok {
 		return 0, fmt.Errorf("model %s is there already", name)
 	}
-	m.models = append(m.models, image{name, model})
+	m.models = append(m.models, &image{name: name, model: model})
 	return imageBase + uint64(len(m.models)-1)*imageSize, nil
 }
 
 // Image is the address of a model that was added.
 func (m *Machine) Image(name string) (address uint64, ok bool) {
-	i := slices.IndexFunc(m.models, func(x image) bool { return x.name == name })
+	i := slices.IndexFunc(m.models, func(x *image) bool { return x.name == name })
 	return imageBase + uint64(i)*imageSize, i >= 0
 }
 
@@ -106,26 +98,46 @@ func (m *Machine) Queue() *queue.Scheduler { return m.queue }
 // Ledger is what became of the messages on the rings.
 func (m *Machine) Ledger() command.Ledger { return m.controller.Ledger() }
 
+// Mailbox is the rings and doorbells between host and controller.
+func (m *Machine) Mailbox() *command.Mailbox { return m.mailbox }
+
 // Driver is the driver, Broker the broker above it.
 func (m *Machine) Driver() *driver.Driver { return m.driver }
 
 // Broker is what divides the engine's time between clients.
 func (m *Machine) Broker() *broker.Broker { return m.broker }
 
+// Waiting is how many requests wait for events, before any queue.
+func (m *Machine) Waiting() int { return len(m.parked) }
+
 // Hold keeps requests in the queues until Step or Drain runs them; without it each call
 // runs to its end before its reply.
 func (m *Machine) Hold(on bool) { m.held = on }
 
 // Step executes one run of descriptors, and reports whether there was one.
-func (m *Machine) Step() (bool, error) { return m.queue.Step() }
+func (m *Machine) Step() (bool, error) {
+	more, err := m.queue.Step()
+	m.wake()
+	return more, err
+}
 
-// Drain executes all that the queues hold.
-func (m *Machine) Drain() error { return m.queue.Drain() }
+// Drain executes all that the queues hold, and what that lets go on.
+func (m *Machine) Drain() error {
+	for {
+		if more, err := m.Step(); !more || err != nil {
+			return err
+		}
+	}
+}
 
-// Program is what runs in a slot of the controller, nil where it is empty.
-func (m *Machine) Program(slot int32) *Loaded {
-	if r := m.programs[slot]; r != nil {
-		return r.loaded
+// Program is the first procedure of the program in a slot of the controller, nil where it
+// is empty.
+func (m *Machine) Program(slot int32) *Loaded { return m.Procedure(slot, 0) }
+
+// Procedure is a procedure of the program in a slot, nil where there is none.
+func (m *Machine) Procedure(slot int32, procedure uint32) *Loaded {
+	if r := m.programs[slot]; r != nil && int64(procedure) < int64(len(r.procedures)) {
+		return r.procedures[procedure].loaded
 	}
 	return nil
 }
@@ -145,82 +157,126 @@ func (m *Machine) Slots() []int32 { return slices.Sorted(maps.Keys(m.programs)) 
 // Send puts a message on a channel's ring, rings its doorbell and returns the controller's
 // reply. It is what the driver stands on.
 func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
-	ring := m.rings[ch&1]
-	if err := ring.Push(msg); err != nil {
+	if err := m.mailbox.Submit(ch, msg); err != nil {
 		return command.Reply{Header: msg.Header, Status: command.NoRoom, Why: err.Error()}
 	}
-	r := m.controller.Handle(ch, ring.Pop())
-	if r.Status == command.OK && msg.ID == command.Boot && m.queue.State() == queue.Init {
-		if err := m.queue.Start(); err != nil {
-			return command.Reply{Header: msg.Header, Status: command.WrongState, Why: err.Error()}
+	return m.deliver(ch & 1)
+}
+
+// Post puts a message on a channel's ring and leaves its doorbell alone. Errors are those of
+// [command.Ring.Push].
+func (m *Machine) Post(ch command.Channel, msg *command.Message) error {
+	return m.mailbox.Submit(ch, msg)
+}
+
+// Ring writes the doorbell of an index; of a channel's, the controller takes what is in its
+// ring. The replies are in the order of the messages. An error is an index past the last.
+func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
+	if err := m.mailbox.Ring(index); err != nil {
+		return nil, err
+	}
+	var replies []command.Reply
+	for {
+		served := m.mailbox.Serve(m.controller)
+		for ch := range command.Execution + 1 {
+			for ok := true; ok; {
+				_, ok = m.mailbox.Take(ch)
+			}
+		}
+		replies = append(replies, served...)
+		if len(served) == 0 {
+			m.notices()
+			return replies, nil
 		}
 	}
-	return r
+}
+
+// SendBytes is Send for bytes that need not be a message.
+func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
+	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
+		return command.Reply{Status: command.NoRoom, Why: err.Error()}
+	}
+	return m.deliver(ch & 1)
+}
+
+// deliver rings a channel's doorbell and takes the completion of what was sent on it.
+func (m *Machine) deliver(ch command.Channel) command.Reply {
+	if err := m.mailbox.Ring(uint32(ch)); err != nil {
+		return command.Reply{Status: command.Failed, Why: err.Error()}
+	}
+	var reply command.Reply
+	for _, r := range m.mailbox.Serve(m.controller) {
+		reply = r
+		if done, ok := m.mailbox.Take(ch); ok {
+			done.Why = r.Why // the words are the model's, and are not on the ring
+			reply = done
+		}
+	}
+	m.notices()
+	return reply
+}
+
+// notices takes the controller's own messages.
+func (m *Machine) notices() {
+	for {
+		n, ok := m.mailbox.Notification()
+		if !ok {
+			return
+		}
+		if n.ID == command.CHResetNotification {
+			m.driver.Reset()
+			m.events.Reset()
+		}
+		if m.Notified != nil {
+			m.Notified(n)
+		}
+	}
 }
 
 // Map gives a host buffer a device address.
 func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
-	if size == 0 || size > m.session.options.Memory {
+	if size == 0 {
 		return 0, false
 	}
-	address = m.next
-	m.next += (size + pageSize - 1) / pageSize * pageSize
+	address, err := m.session.Reserve("host buffer", size)
+	if err != nil {
+		return 0, false
+	}
 	m.buffers[address] = size
 	return address, true
 }
 
-// Unmap takes a buffer's address away.
+// Unmap takes a buffer's address away. Requests that are to use it are dropped.
 func (m *Machine) Unmap(address uint64) bool {
-	_, ok := m.buffers[address]
-	delete(m.buffers, address)
-	return ok
-}
-
-// Load loads the model that a load command names.
-func (m *Machine) Load(slot int32, p command.Program) command.Status {
-	i := int((p.Address - imageBase) / imageSize)
-	if p.Address < imageBase || i >= len(m.models) || p.Address != imageBase+uint64(i)*imageSize {
-		return command.NotFound
+	if _, ok := m.buffers[address]; !ok {
+		return false
 	}
-	l, err := m.session.Load(m.ctx, m.models[i].model)
-	if err != nil {
-		return command.Failed
-	}
-	m.programs[slot] = &resident{image: m.models[i], loaded: l}
-	return command.OK
-}
-
-// Unload takes a slot's program out of memory.
-func (m *Machine) Unload(slot int32) {
-	if r := m.programs[slot]; r != nil {
-		r.loaded.Unload()
-		delete(m.programs, slot)
-	}
-}
-
-// Call puts a call into the queue of its priority, and runs it unless calls are held.
-func (m *Machine) Call(h command.Header, c command.Call) command.Status {
-	r := m.programs[h.Program]
-	if r == nil {
-		return command.NotFound
-	}
-	for _, b := range c.Buffers {
-		if _, ok := m.buffers[b.Address]; !ok {
-			return command.NotFound
-		}
-	}
-	_, err := m.queue.Submit(queue.Request{
-		Priority: queue.Priority(h.Priority), Network: uint8(h.Program + 1), Program: h.Program, Process: h.Process,
-		Work: &request{machine: m, program: r},
+	m.abort(func(q *request) bool {
+		return slices.ContainsFunc(q.call.Buffers, func(b command.Buffer) bool { return b.Address == address })
 	})
-	if err != nil {
-		return command.NoRoom
+	delete(m.buffers, address)
+	return m.session.Release(address)
+}
+
+// Signal moves an event up, and lets the requests go on that waited for it.
+func (m *Machine) Signal(e command.Event) {
+	m.events.Signal(e)
+	m.wake()
+	if !m.held {
+		m.Drain()
 	}
-	if m.held {
-		return command.OK
-	}
-	if err := m.queue.Drain(); err != nil || r.err != nil || r.last != nil && len(r.last.Report.Faults) > 0 {
-		return command.Failed
-	}
-	return command.OK
+}
+
+// Event is what an event stands at.
+func (m *Machine) Event(id uint32) uint64 { return m.events.Value(id) }
+
+// ReadRegister reads a word of the engine's register space.
+func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
+	v, err := m.session.ctl.MMIO().Load(address)
+	return v, err == nil
+}
+
+// WriteRegister writes a word of the engine's register space.
+func (m *Machine) WriteRegister(address uint64, v uint32) bool {
+	return m.session.ctl.MMIO().MaskedWrite(address, ^uint32(0), v) == nil
 }

@@ -29,7 +29,11 @@ type player struct {
 	options Options
 	machine *Machine
 	clients map[string]*scriptClient
-	outcome outcome
+	buffers map[string]uint64 // device addresses of those that map lines named
+	// notified counts the controller's own messages by their name.
+	notified map[string]int
+	mapped   uint64 // scalar that the last selector gave back
+	outcome  outcome
 }
 
 // A scriptClient is a client of a script with its ways in.
@@ -52,7 +56,7 @@ type outcome struct {
 //
 // Errors are a *[MachineScriptError] or that of w.
 func (s *MachineScript) Play(ctx context.Context, w io.Writer, open func(string) (*Model, error)) (*Machine, error) {
-	p := &player{w: w, open: open, options: Options{Values: true, Seed: 1}, clients: map[string]*scriptClient{}}
+	p := &player{w: w, open: open, options: Options{Values: true, Seed: 1}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 	for _, l := range s.lines {
 		if p.machine == nil && l.words[0] != "option" {
 			if err := p.begin(ctx); err != nil {
@@ -82,9 +86,30 @@ func (p *player) begin(ctx context.Context) (err error) {
 		return err
 	}
 	p.machine.Observe = func(e queue.Event) {
-		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process)
+		secure := ""
+		if p.machine.queue.State() == queue.ExecSecure {
+			secure = ", " + queue.ExecSecure.String()
+		}
+		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
 	}
+	p.machine.Notified = p.note
 	return nil
+}
+
+// note counts a message of the controller's own, and writes it where it says more than that
+// a call has ended well.
+func (p *player) note(m command.Message) {
+	p.notified[m.ID.String()]++
+	n, err := command.ReadNotice(m.Body)
+	switch {
+	case err != nil || len(m.Body) == 0:
+		fmt.Fprintf(p.w, "  <- %v\n", m.ID)
+	case m.ID == command.ProgramEvent && n.Status == command.OK:
+	case n.Status != command.OK:
+		fmt.Fprintf(p.w, "  <- %v: program %d, process %d: %v\n", m.ID, m.Program, m.Process, n.Status)
+	default:
+		fmt.Fprintf(p.w, "  <- %v: %d\n", m.ID, n.Value)
+	}
 }
 
 // came notes what a step came to.
@@ -104,8 +129,8 @@ func (p *player) step(words []string) (expected bool, err error) {
 		return false, p.model(rest)
 	case "client":
 		return false, p.client(rest)
-	case "send":
-		return false, p.send(rest)
+	case "send", "post":
+		return false, p.send(rest, words[0] == "post")
 	case "call":
 		return false, p.call(rest)
 	case "ask":
@@ -115,7 +140,13 @@ func (p *player) step(words []string) (expected bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		p.returned(c.user.Raw(rest[1]))
+		return false, p.method(c, rest[1:])
+	case "map":
+		return false, p.mapBuffer(rest)
+	case "lend":
+		return false, p.lend(rest)
+	case "signal":
+		return false, p.signal(rest)
 	case "close":
 		c, err := p.named(rest[0])
 		if err != nil {
@@ -131,11 +162,7 @@ func (p *player) step(words []string) (expected bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("doorbell %q: want an index", rest[0])
 		}
-		if word, err := command.Doorbell(uint32(n)); err != nil {
-			p.came(err.Error(), "refused")
-		} else {
-			p.came(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
-		}
+		return false, p.doorbell(uint32(n))
 	case "hold":
 		m.Hold(true)
 	case "drain":
@@ -158,8 +185,9 @@ func (p *player) step(words []string) (expected bool, err error) {
 		if err != nil || d < 0 {
 			return false, fmt.Errorf("wait %q: want a duration", rest[0])
 		}
-		m.queue.Wait(m.queue.Now() + clock.Nanoseconds(d.Nanoseconds()))
-		m.session.ctl.Idle(clock.Nanoseconds(d.Nanoseconds()))
+		m.pass(clock.Nanoseconds(d.Nanoseconds()))
+	case "until":
+		return false, p.until(rest[0])
 	case "set":
 		return false, p.set(rest)
 	case "expect":
@@ -168,8 +196,26 @@ func (p *player) step(words []string) (expected bool, err error) {
 	return false, nil
 }
 
+// until runs what the queues hold up to a time of their timebase, and lets pass what is
+// left of it: until 1.5ms. A run that is under way then ends first.
+func (p *player) until(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("until %q: want a time since the start", text)
+	}
+	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
+	for m.queue.Now() < at {
+		if more, err := m.Step(); err != nil {
+			return err
+		} else if !more {
+			m.pass(at - m.queue.Now())
+		}
+	}
+	return nil
+}
+
 func (p *player) option(words []string) error {
-	kv, err := pairsOf(words, "chip", "host", "seed", "values")
+	kv, err := pairsOf(words, "chip", "host", "seed", "values", "depth")
 	if err != nil {
 		return err
 	}
@@ -183,6 +229,12 @@ func (p *player) option(words []string) error {
 			o.Host, err = HostByName(v)
 		case "seed":
 			o.Seed, err = strconv.ParseUint(v, 10, 64)
+		case "depth":
+			var n uint64
+			if n, err = strconv.ParseUint(v, 10, 12); err == nil && n == 0 {
+				err = fmt.Errorf("depth=0: want 1 or more")
+			}
+			o.RingDepth = int(n)
 		default:
 			if o.Values = v == "on"; v != "on" && v != "off" {
 				err = fmt.Errorf("values=%s: want on or off", v)
@@ -200,12 +252,14 @@ func (p *player) model(words []string) (err error) {
 	switch what := words[1]; {
 	case what == "layer" && len(words) > 2:
 		m, err = Layer(words[2], words[3:]...)
+	case what == "layers" && len(words) > 2:
+		m, err = Procedures(p.options.Seed, strings.Split(strings.Join(words[2:], " "), " / ")...)
 	case what == "file" && len(words) > 2:
 		m, err = p.open(strings.Join(words[2:], " "))
 	case what == "builtin":
 		m = Identity()
 	default:
-		err = fmt.Errorf("model %s: want file NAME, layer OP KEYS or builtin", words[0])
+		err = fmt.Errorf("model %s: want file NAME, layer OP KEYS, layers OP KEYS / OP KEYS or builtin", words[0])
 	}
 	if err != nil {
 		return err
@@ -238,14 +292,14 @@ func (p *player) client(words []string) error {
 		if full, ok := entitlements[r]; ok {
 			r = full
 		} else if !strings.Contains(r, ".") {
-			return fmt.Errorf("right %q: want %s or an entitlement's full name", r, strings.Join(sortedKeys(entitlements), ", "))
+			return fmt.Errorf("right %q: want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), hint(Nearest(r, sortedKeys(entitlements))))
 		}
 		rights = append(rights, r)
 	}
 	kinds := map[string]driver.Kind{"": driver.Control, "control": driver.Control, "direct": driver.DirectPath, "hints": driver.Hints}
 	kind, ok := kinds[kv["kind"]]
 	if !ok {
-		return fmt.Errorf("kind=%s: want control, direct or hints", kv["kind"])
+		return fmt.Errorf("kind=%s: want control, direct or hints%s", kv["kind"], hint(Nearest(kv["kind"], []string{"control", "direct", "hints"})))
 	}
 	_, privileged := kv["privileged"]
 	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
@@ -253,7 +307,7 @@ func (p *player) client(words []string) error {
 		classes := []string{"realtime", "interactive", "initiated", "default", "utility", "background"}
 		at := slices.Index(classes, q)
 		if at < 0 {
-			return fmt.Errorf("qos=%s: want %s", q, strings.Join(classes, ", "))
+			return fmt.Errorf("qos=%s: want %s%s", q, strings.Join(classes, ", "), hint(Nearest(q, classes)))
 		}
 		c.priority = broker.QoS(at).Priority()
 		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
@@ -273,7 +327,7 @@ func (p *player) named(name string) (*scriptClient, error) {
 	if c := p.clients[name]; c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("no client %s", name)
+	return nil, fmt.Errorf("no client %s%s", name, hint(Nearest(name, sortedKeys(p.clients))))
 }
 
 // returned notes a return of the driver.
@@ -297,17 +351,27 @@ func number(kv map[string]string, key string, other, most int64) (int64, error) 
 }
 
 func (p *player) port(slot, name string, d loader.Direction) (*Loaded, *loader.Port, error) {
-	n, err := strconv.ParseInt(slot, 0, 32)
+	number, chain, several := strings.Cut(slot, ":")
+	n, err := strconv.ParseInt(number, 0, 32)
 	if err != nil {
-		return nil, nil, fmt.Errorf("slot %q: want a number", slot)
+		return nil, nil, fmt.Errorf("slot %q: want a number, or SLOT:PROCEDURE", slot)
 	}
-	l := p.machine.Program(int32(n))
-	if l == nil {
+	at := uint64(0)
+	if several {
+		if at, err = strconv.ParseUint(chain, 0, 32); err != nil {
+			return nil, nil, fmt.Errorf("procedure %q: want a number", chain)
+		}
+	}
+	l := p.machine.Procedure(int32(n), uint32(at))
+	switch {
+	case p.machine.Program(int32(n)) == nil:
 		return nil, nil, fmt.Errorf("no program in slot %d", n)
+	case l == nil:
+		return nil, nil, fmt.Errorf("the program in slot %d has no procedure %d", n, at)
 	}
 	port, ok := l.program.Port(name, d)
 	if !ok {
-		return nil, nil, fmt.Errorf("the program in slot %d has no %v %q", n, d, name)
+		return nil, nil, fmt.Errorf("the program in slot %d has no %v %q; it has %s", n, d, name, portsOf(l.program, d))
 	}
 	return l, port, nil
 }

@@ -1,38 +1,216 @@
 package anesim
 
-import "anesim/hw/clock"
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/firmware/command"
+	"anesim/hw/clock"
+	"anesim/loader"
+)
 
 // A request is a call in a task queue: it begins with its first run, so that several calls
-// of a program can wait.
+// of a program can wait. While it is under way the program's ports are bound to the
+// buffers, and its run-time parameters to the values, that the call gives.
 type request struct {
-	machine *Machine
-	program *resident
-	call    *Call
+	machine   *Machine
+	program   *resident
+	procedure *procedure
+	header    command.Header
+	call      command.Call
+
+	pass   *Call
+	unbind func()
+	done   bool
+	err    error
+	faults int
 }
 
-// Run executes the call's next run of descriptors.
+// check holds what the call names to what is there.
+func (q *request) check() command.Status {
+	p := q.procedure.loaded.program
+	for _, b := range q.call.Buffers {
+		size, ok := q.machine.buffers[b.Address]
+		if !ok || int64(b.Port) >= int64(len(p.Ports)) {
+			return command.NotFound
+		}
+		port := &p.Ports[b.Port]
+		if port.BAR < 0 || p.BARs[port.BAR] != port.Address {
+			return command.Unsupported // no buffer of its own holds it
+		}
+		if size < port.Bytes {
+			return command.NoRoom
+		}
+	}
+	return command.OK
+}
+
+// status is what the call came to.
+func (q *request) status() command.Status {
+	if q.err != nil || q.faults > 0 {
+		return command.Failed
+	}
+	return command.OK
+}
+
+// Run executes the call's next run of descriptors. A program has its buffers once: a call
+// that finds another under way which uses them lets that one run instead, whatever its
+// priority, until it ends.
 func (q *request) Run() (took clock.Nanoseconds, more bool) {
-	r := q.program
-	if q.call == nil {
-		if q.call, r.err = r.loaded.Start(q.machine.ctx); r.err != nil {
+	if q.done { // another call was waiting for this one
+		return 0, false
+	}
+	if q.pass == nil {
+		if q.err = q.begin(); q.err != nil {
+			if errors.Is(q.err, ErrOutstanding) || errors.Is(q.err, ErrWaiting) {
+				if o := q.machine.underWay(q); o != nil {
+					took, _ = o.Run()
+					return took, true
+				}
+			}
+			q.end()
 			return 0, false
 		}
 	}
-	took, more = q.call.Run()
+	took, more = q.pass.Run()
 	if !more {
-		r.calls++
-		if res, err := q.call.Result(); err != nil {
-			r.err = err
-		} else {
-			r.last, r.err = res, nil
+		var res *Result
+		if res, q.err = q.pass.Result(); q.err == nil {
+			q.program.last, q.faults = res, len(res.Report.Faults)
 		}
+		q.end()
 	}
 	return took, more
 }
 
+// underWay is the request that has begun and that one which has not waits for: of its own
+// program where there is one, else the first.
+func (m *Machine) underWay(q *request) (first *request) {
+	for _, id := range slices.Sorted(maps.Keys(m.pending)) {
+		o := m.pending[id]
+		switch {
+		case o == q || o.pass == nil || o.done:
+		case o.procedure == q.procedure:
+			return o
+		case first == nil:
+			first = o
+		}
+	}
+	return first
+}
+
+// begin binds the call's buffers and values, and starts it.
+func (q *request) begin() error {
+	l := q.procedure.loaded
+	if l.session == nil {
+		return ErrUnloaded
+	}
+	if l.under != nil {
+		return ErrOutstanding
+	}
+	if err := q.bind(l); err != nil {
+		return err
+	}
+	var err error
+	if q.pass, err = l.Start(q.machine.ctx); err != nil {
+		q.unbind()
+	}
+	return err
+}
+
+// bind gives the program's ports the call's buffers and its parameters the call's values,
+// for as long as the call takes.
+func (q *request) bind(l *Loaded) error {
+	program, linked, written := *l.program, l.linked, l.written
+	q.unbind = func() {
+		q.unbind = func() {}
+		for _, b := range q.call.Buffers {
+			port := &program.Ports[b.Port]
+			l.BindBuffer(port.Name, port.Direction, 0) // its own has been linked before
+		}
+		if len(q.call.Buffers) > 0 {
+			l.written = written // what was written went to the buffers
+		}
+		if len(q.call.Bars) > 0 && l.session != nil {
+			*l.program, l.linked = program, linked
+		}
+	}
+	given := maps.Clone(l.inputs) // a port's values go with it to another buffer
+	for _, b := range q.call.Buffers {
+		port := &program.Ports[b.Port]
+		if err := l.BindBuffer(port.Name, port.Direction, b.Address); err != nil {
+			q.unbind()
+			return err
+		}
+	}
+	l.inputs = given
+	for _, b := range q.call.Bars {
+		if int64(b.Parameter) >= int64(len(q.procedure.bars)) {
+			continue // no relocation takes it
+		}
+		if err := l.Bind(q.procedure.bars[b.Parameter], b.Value); err != nil {
+			q.unbind()
+			return err
+		}
+	}
+	if !l.session.options.Values {
+		return nil
+	}
+	if err := q.keep(l); err != nil {
+		q.unbind()
+		return err
+	}
+	return nil
+}
+
+// keep takes what stands in the buffers of inputs as their values, where nobody has set
+// others: a client's buffer is never made up.
+func (q *request) keep(l *Loaded) error {
+	for _, b := range q.call.Buffers {
+		port := &l.program.Ports[b.Port]
+		if _, given := l.inputs[port.Name]; given || port.Direction != loader.Input {
+			continue
+		}
+		data := make([]float16.Float16, elements(port))
+		if err := transfer(l.session.mem, port, data, false); err != nil {
+			return err
+		}
+		if l.inputs == nil {
+			l.inputs = map[string][]float16.Float16{}
+		}
+		l.inputs[port.Name] = data
+	}
+	return nil
+}
+
+// end is the end of the call: what it signals is signalled, and the host is told.
+func (q *request) end() {
+	q.done = true
+	if q.unbind != nil {
+		q.unbind()
+	}
+	q.program.calls++
+	q.program.err = q.err
+	for _, e := range q.call.Signal {
+		q.machine.events.Signal(e)
+	}
+	for _, e := range q.call.Shared {
+		q.machine.events.Signal(e)
+	}
+	q.machine.controller.Ended(q.header, q.status())
+	q.machine.notices()
+}
+
 // Abort drops what has not run.
 func (q *request) Abort() {
-	if q.call != nil {
-		q.call.Abort()
+	if q.pass != nil {
+		q.pass.Abort()
 	}
+	if q.unbind != nil {
+		q.unbind()
+	}
+	q.done, q.err = true, ErrAborted
 }

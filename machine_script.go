@@ -54,6 +54,7 @@ const (
 var scriptSteps = map[string]int{
 	"option": 2, "model": 3, "client": 2, "send": 3, "call": 3, "ask": 3, "raw": 3, "close": 2,
 	"hold": 1, "step": 1, "drain": 1, "set": 4, "expect": 2, "doorbell": 2, "wait": 2,
+	"until": 2, "post": 3, "map": 3, "lend": 4, "signal": 3,
 }
 
 // ReadMachineScript reads a script's lines. Errors are a *[MachineScriptError].

@@ -1,42 +1,47 @@
 package anesim
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
-	"anesim/loader"
 )
 
-// send puts a command on the ring: send CHANNEL COMMAND key=value...
-func (p *player) send(words []string) error {
+// send puts a command on the ring: send CHANNEL COMMAND key=value... With post its doorbell
+// is left alone.
+func (p *player) send(words []string, post bool) error {
 	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
 	ch, ok := channels[words[0]]
 	if !ok {
-		return fmt.Errorf("channel %q: want control or execution", words[0])
+		return fmt.Errorf("channel %q: want control or execution%s", words[0], hint(Nearest(words[0], sortedKeys(channels))))
 	}
 	id, ok := command.Parse(words[1])
 	if !ok {
 		n, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
-			return fmt.Errorf("command %q: want a name or a number", words[1])
+			return fmt.Errorf("command %q: want a name or a number%s", words[1], hint(Nearest(words[1], commandNames())))
 		}
 		id = command.ID(n)
 	}
-	kv, err := pairsOf(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "sets", "bytes")
+	kv, err := pairsOf(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
 	if err != nil {
 		return err
 	}
-	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "procedures": 1, "sets": 1, "bytes": -1}
+	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
 	const most = 1 << 20
 	for k := range kv {
-		if k != "model" {
+		switch k {
+		case "model", "bars", "wait", "signal", "shared", "buffers":
+		case "value", "checksum":
+			if n[k], err = number(kv, k, 0, 1<<40); err != nil {
+				return err
+			}
+		default:
 			if n[k], err = number(kv, k, 0, most); err != nil {
 				return err
 			}
@@ -52,31 +57,175 @@ func (p *player) send(words []string) error {
 	case id == command.LoadProgram:
 		at, ok := p.machine.Image(kv["model"])
 		if !ok {
-			return fmt.Errorf("no model %q", kv["model"])
+			return p.noModel(kv["model"])
 		}
-		body := command.Program{Address: at, Procedures: uint32(n["procedures"]), Bars: uint32(n["bars"])}
+		bars, err := number(kv, "bars", 0, most)
+		if err != nil {
+			return err
+		}
+		body := command.Program{Address: at, Procedures: uint32(n["procedures"]), Bars: uint32(bars)}
 		m.Body = body.Append(nil)
-	case info.Body == command.BodyOurs && (id == command.CreateProcess || strings.HasPrefix(info.Name, command.ProcedureCall.String())):
+	case id == command.LoadAFPP:
+		m.Body = new(command.AFPP).Append(nil)
+	case id == command.CHPropertyWrite:
+		m.Body = (&command.Property{Number: uint32(n["property"]), Value: uint64(n["value"])}).Append(nil)
+	case id == command.CHPropertyRead:
+		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["property"]))
+	case id == command.DebugCommandDataCheck:
+		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"]))
+	case info.Body == command.BodyOurs && takesCall(id):
 		body := command.Call{
 			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
-			Buffers: make([]command.Buffer, max(0, n["inputs"])), Bars: make([]command.Bar, max(0, n["bars"])),
-			Wait: make([]command.Event, max(0, n["wait"])), Signal: make([]command.Event, max(0, n["signal"])),
-			Shared: make([]command.Event, max(0, n["shared"])), Order: make([]uint32, max(0, n["order"])),
+			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
+		}
+		if err := p.lists(kv, &body); err != nil {
+			return err
 		}
 		m.Body = body.Append(nil)
 	}
+	if post {
+		if err := p.machine.Post(ch, &m); err != nil {
+			p.came(err.Error(), "refused")
+		} else {
+			p.came("in the ring", "posted")
+		}
+		return nil
+	}
 	r := p.machine.Send(ch, &m)
+	p.replied(&r, m.Program, m.Process)
+	return nil
+}
+
+// doorbell rings one, and notes what was answered behind it.
+func (p *player) doorbell(index uint32) error {
+	word, err := command.Doorbell(index)
+	if err != nil {
+		p.came(err.Error(), "refused")
+		return nil
+	}
+	p.came(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
+	replies, err := p.machine.Ring(index)
+	for i := range replies {
+		p.replied(&replies[i], replies[i].Program, replies[i].Process)
+	}
+	return err
+}
+
+// replied notes a reply to a command that named a program and a process.
+func (p *player) replied(r *command.Reply, program, process int32) {
 	switch {
 	case r.Dropped:
 		p.came("dropped: "+r.Why, "dropped")
 	case r.Status != command.OK:
 		p.came(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
-	case r.Program != m.Program || r.Process != m.Process:
+	case r.Program != program || r.Process != process:
 		p.came(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
+	case len(r.Body) == 8:
+		v := binary.LittleEndian.Uint64(r.Body)
+		p.came(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
 	default:
 		p.came("ok", "ok")
 	}
-	return nil
+}
+
+func commandNames() (names []string) {
+	for id := range command.ID(command.Commands) {
+		names = append(names, id.String())
+	}
+	return names
+}
+
+func selectorNames(table []driver.Selector) (names []string) {
+	for i := range table {
+		names = append(names, table[i].Name)
+	}
+	return names
+}
+
+// noModel is the error of a model that no line has named.
+func (p *player) noModel(name string) error {
+	var names []string
+	for _, x := range p.machine.models {
+		names = append(names, x.name)
+	}
+	return fmt.Errorf("no model %q%s", name, hint(Nearest(name, names)))
+}
+
+// takesCall reports whether a command's body is a call's.
+func takesCall(id command.ID) bool {
+	switch id {
+	case command.CreateProcess, command.ProcedureCall, command.ProcedureCallWithCustomBars, command.ProcedureCallWithSignalEvents,
+		command.ProcedureCallCacheRequest, command.ProcedureCallTriggerCacheRequest,
+		command.ProcedureCallCacheRequestWithCustomBars, command.ProcedureCallCacheRequestWithSharedEvents:
+		return true
+	}
+	return false
+}
+
+// lists fills the lists of a call. Each is a number of empty entries, or entries of two
+// numbers apart by a colon: an event or a parameter and its value, a port and its buffer.
+func (p *player) lists(kv map[string]string, c *command.Call) error {
+	const most = 1 << 12
+	pairs := func(key string, add func(k uint32, v string) error) error {
+		text, ok := kv[key]
+		if !ok {
+			return nil
+		}
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			if n > most {
+				return fmt.Errorf("%s=%s: want up to %d entries", key, text, most)
+			}
+			for range n {
+				if err := add(0, "0"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for _, entry := range strings.Split(text, ",") {
+			k, v, ok := strings.Cut(entry, ":")
+			n, err := strconv.ParseUint(k, 0, 32)
+			if !ok || err != nil {
+				return fmt.Errorf("%s=%s: want a number of entries, or entries as in 1:7,2:9", key, text)
+			}
+			if err := add(uint32(n), v); err != nil {
+				return fmt.Errorf("%s=%s: %w", key, text, err)
+			}
+		}
+		return nil
+	}
+	events := func(list *[]command.Event) func(uint32, string) error {
+		return func(k uint32, v string) error {
+			n, err := strconv.ParseUint(v, 0, 64)
+			*list = append(*list, command.Event{ID: k, Value: n})
+			return err
+		}
+	}
+	return cmp.Or(
+		pairs("bars", func(k uint32, v string) error {
+			n, err := strconv.ParseUint(v, 0, 64)
+			c.Bars = append(c.Bars, command.Bar{Parameter: k, Value: n})
+			return err
+		}),
+		pairs("wait", events(&c.Wait)), pairs("signal", events(&c.Signal)), pairs("shared", events(&c.Shared)),
+		pairs("buffers", func(k uint32, v string) error {
+			at, err := p.address(v)
+			c.Buffers = append(c.Buffers, command.Buffer{Port: k, Address: at})
+			return err
+		}),
+	)
+}
+
+// address is that of a buffer that a map line named, or a number.
+func (p *player) address(name string) (uint64, error) {
+	if at, ok := p.buffers[name]; ok {
+		return at, nil
+	}
+	at, err := strconv.ParseUint(name, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("no buffer %q%s", name, hint(Nearest(name, sortedKeys(p.buffers))))
+	}
+	return at, nil
 }
 
 // call calls a selector with a struct of its size: call CLIENT SELECTOR key=value...
@@ -96,16 +245,33 @@ func (p *player) call(words []string) error {
 			sel = table[n]
 		}
 	} else {
-		return fmt.Errorf("the %v client has no selector %s", c.user.Kind(), words[1])
+		return fmt.Errorf("the %v client has no selector %s%s", c.user.Kind(), words[1], hint(Nearest(words[1], selectorNames(table))))
 	}
-	kv, err := pairsOf(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "bytes")
+	kv, err := pairsOf(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
 	if err != nil {
 		return err
 	}
 	const most = 1 << 40
 	n := map[string]int64{"priority": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
-	for k := range kv {
-		if k != "model" {
+	var surfaces []uint64
+	for k, v := range kv {
+		switch k {
+		case "model":
+		case "surfaces":
+			for _, name := range strings.Split(v, ",") {
+				at, err := p.address(name)
+				if err != nil {
+					return err
+				}
+				surfaces = append(surfaces, at)
+			}
+		case "address":
+			at, err := p.address(v)
+			if err != nil {
+				return err
+			}
+			n[k] = int64(at)
+		default:
 			if n[k], err = number(kv, k, 0, most); err != nil {
 				return err
 			}
@@ -128,15 +294,22 @@ func (p *player) call(words []string) error {
 		if len(in) > 0 {
 			in[0] = byte(n["usage"])
 		}
-	case "ANE_ProgramCreate", "ANE_ProgramCreateInstance":
+	case "ANE_ProgramCreate":
 		address, ok := p.machine.Image(kv["model"])
 		if !ok {
-			return fmt.Errorf("no model %q", kv["model"])
+			return p.noModel(kv["model"])
 		}
 		word(0, address)
+		word(8, uint64(n["procedures"])<<32)
 	case "ANE_ProgramSendRequest":
-		q := driver.Request{Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["priority"])}
+		q := driver.Request{Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["priority"]), Surfaces: surfaces}
 		copy(in, q.Append(nil))
+	case "ANE_ProgramInputsReady":
+		word(0, uint64(n["program"]))
+		word(8, uint64(len(surfaces)))
+		for i, at := range surfaces {
+			word(16+8*i, at)
+		}
 	case "ANE_MemoryMapRequest":
 		word(8, uint64(n["bytes"]))
 	case "ANE_MemoryUnMapRequest":
@@ -149,178 +322,10 @@ func (p *player) call(words []string) error {
 		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
 	})
 	p.returned(r.Return)
+	p.mapped = 0
 	if r.Return == driver.Success && len(r.Scalars) > 0 {
+		p.mapped = r.Scalars[0]
 		fmt.Fprintf(p.w, "  %s %#x\n", sel.Name, r.Scalars)
 	}
 	return nil
-}
-
-// ask sends a request by way of the broker, which says whose turn it is: ask CLIENT program=N.
-func (p *player) ask(words []string) error {
-	c, err := p.named(words[0])
-	if err != nil {
-		return err
-	}
-	if c.broker == nil {
-		return fmt.Errorf("client %s has no broker: give it a qos", words[0])
-	}
-	kv, err := pairsOf(words[1:], "program", "sequence")
-	if err != nil {
-		return err
-	}
-	token, err := number(kv, "program", 0, 1<<30)
-	if err != nil {
-		return err
-	}
-	sequence, err := number(kv, "sequence", 0, 1<<30)
-	if err != nil {
-		return err
-	}
-	ret, err := p.machine.Ask(c.broker, c.user, uint64(token), uint64(sequence))
-	switch {
-	case err != nil:
-		p.came(err.Error(), "denied")
-	default:
-		p.returned(ret)
-	}
-	return nil
-}
-
-// Ask sends a request for a program that a user client made through the broker's queue:
-// the broker gives it its turn, the driver sends the command. The model's bytes count as
-// resident while the request lasts.
-func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64) (ret driver.Return, err error) {
-	l := m.Program(int32(token) - 1)
-	if l == nil {
-		return driver.NotFound, nil
-	}
-	inst, err := b.Open(fmt.Sprintf("%s at %#x", l.model.name, l.Address()), l.bytes, broker.InstanceOptions{})
-	if err != nil {
-		return driver.NotPrivileged, err
-	}
-	defer inst.Release()
-	ret = driver.Busy
-	inst.Submit(func() {
-		q := driver.Request{Token: token, Sequence: sequence, QoS: uint32(b.QoS.Priority())}
-		ret = c.Call(2, driver.Arguments{Scalars: make([]uint64, 1), Struct: q.Append(nil), StructOut: driver.ReplyBytes}).Return
-	})
-	for m.broker.Turn() {
-	}
-	return ret, nil
-}
-
-// expect holds what came against a line: of the last step a name or number, or "finished
-// N", "crc32 SLOT PORT SUM", "values SLOT PORT V...", "cycles SLOT N".
-func (p *player) expect(words []string) error {
-	switch words[0] {
-	case "finished":
-		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.finished) {
-			return fmt.Errorf("finished: %d requests, expected %s", p.machine.finished, strings.Join(words[1:], " "))
-		}
-		return nil
-	case "cycles":
-		if len(words) != 3 {
-			return fmt.Errorf("expect cycles takes a slot and a number")
-		}
-		slot, err := strconv.ParseInt(words[1], 0, 32)
-		if err != nil {
-			return fmt.Errorf("slot %q: want a number", words[1])
-		}
-		res, err := p.machine.Result(int32(slot))
-		switch {
-		case err != nil:
-			return err
-		case res == nil:
-			return fmt.Errorf("the program in slot %d has not run", slot)
-		case words[2] != strconv.FormatUint(uint64(res.Report.Cycles), 10):
-			return fmt.Errorf("%d cycles, expected %s", res.Report.Cycles, words[2])
-		}
-		return nil
-	case "crc32", "values":
-		return p.expectOutput(words)
-	}
-	want := strings.Join(words, " ")
-	for _, name := range p.outcome.names {
-		if strings.EqualFold(name, want) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s, expected %s", p.outcome.text, want)
-}
-
-func (p *player) expectOutput(words []string) error {
-	if len(words) < 4 {
-		return fmt.Errorf("expect %s takes a slot, an output and what it holds", words[0])
-	}
-	l, port, err := p.port(words[1], words[2], loader.Output)
-	if err != nil {
-		return err
-	}
-	slot, _ := strconv.ParseInt(words[1], 0, 32)
-	res, err := p.machine.Result(int32(slot))
-	if err != nil {
-		return err
-	}
-	if res == nil {
-		return fmt.Errorf("%s has not run", l.model.Name())
-	}
-	for _, out := range res.Outputs {
-		if out.Port.Name != port.Name {
-			continue
-		}
-		if words[0] == "crc32" {
-			if got := Checksum(out.Data); got != words[3] {
-				return fmt.Errorf("output %s has crc32 %s, expected %s", port.Name, got, words[3])
-			}
-			return nil
-		}
-		want, err := fp16Words(words[3:], len(out.Data))
-		if err != nil {
-			return err
-		}
-		for i := range want {
-			if want[i] != out.Data[i] {
-				return fmt.Errorf("element %d of output %s is %v, expected %v", i, port.Name, out.Data[i], want[i])
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("output %s has no values", port.Name)
-}
-
-// WriteStatistics writes the ledger, the queues' counts and what each program did.
-func (m *Machine) WriteStatistics(w io.Writer) error {
-	l, q := m.Ledger(), m.queue.Stats()
-	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped\n", l.Received, l.Answered, l.Refused, l.Dropped)
-	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %d runs of descriptors, %d switches; busy %v of %v\n",
-		q.Submitted, q.Finished, q.Aborted, m.queue.Waiting(), q.Runs, q.Switches, q.Busy, m.queue.Now())
-	for _, slot := range m.Slots() {
-		r := m.programs[slot]
-		fmt.Fprintf(w, "program %d: %s at %#x, called %d times", slot, r.image.name, r.loaded.Address(), r.calls)
-		if r.last != nil {
-			fmt.Fprintf(w, "; last %d cycles, %v", r.last.Report.Cycles, r.last.Report.Energy)
-			for _, o := range r.last.Outputs {
-				fmt.Fprintf(w, ", %s crc32 %s", o.Port.Name, Checksum(o.Data))
-			}
-		}
-		fmt.Fprintln(w)
-	}
-	if stages := m.session.options.Host.Stages(); stages != nil {
-		fmt.Fprint(w, "host, each call:")
-		for i, s := range stages {
-			sep := ","
-			if i == 0 {
-				sep = ""
-			}
-			fmt.Fprintf(w, "%s %s %.1f us", sep, s.Name, s.Time.Value)
-		}
-		fmt.Fprintln(w)
-	}
-	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.session.Used(), m.driver.Clients(), residents(m.broker))
-	return err
-}
-
-func residents(b *broker.Broker) int {
-	n, _ := b.Resident()
-	return n
 }

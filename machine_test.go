@@ -5,8 +5,12 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"anesim/firmware/broker"
 	"anesim/firmware/driver"
@@ -31,7 +35,7 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compared := 0
+	compared, faulted := 0, 0
 	for _, model := range models {
 		o := Options{Values: true, Seed: 5, Host: h, Budget: 1 << 24}
 		want, err := model.Run(t.Context(), o)
@@ -45,8 +49,13 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 		}
 		got, ret := throughDriver(t, m, model)
 		if len(want.Report.Faults) > 0 {
-			if ret == driver.Success {
-				t.Errorf("%s: success; directly it faults", model.Name())
+			faulted++
+			if ret == driver.Success || got == nil {
+				t.Errorf("%s: %v; directly it faults", model.Name(), ret)
+				continue
+			}
+			if diff := cmp.Diff(want.Report.Faults, got.Report.Faults); diff != "" || got.Report.Cycles != want.Report.Cycles || got.Report.Energy != want.Report.Energy {
+				t.Errorf("%s: %d cycles, directly %d; %s", model.Name(), got.Report.Cycles, want.Report.Cycles, diff)
 			}
 			continue
 		}
@@ -75,7 +84,10 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 			t.Errorf("%s: %+v", model.Name(), l)
 		}
 	}
-	t.Logf("%d programs, %d of them own", compared, own)
+	t.Logf("%d programs of which %d own; %d faulting ones", compared, own, faulted)
+	if compared+faulted != len(models) {
+		t.Errorf("%d of %d programs", compared+faulted, len(models))
+	}
 }
 
 // throughDriver runs a model the whole way, and leaves the machine at rest.
@@ -165,20 +177,41 @@ func TestRecordedRunsReplay(t *testing.T) {
 
 func TestMachineScriptErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"send control":            "line 1: send takes 2 words or more",
-		"hold\n\nexpekt ok":       `line 3: "expekt" is no step; did you mean expect?`,
-		"hold\noption seed=1":     "line 2: options stand before all else",
-		"option sed=1\nhold":      `line 1: "sed": want chip, host, seed, values`,
-		"send ring BOOT":          `line 1: channel "ring": want control or execution`,
-		"send control BOOTS":      `line 1: command "BOOTS": want a name or a number`,
-		"call app ANE_DeviceOpen": "line 1: no client app",
-		"client a rights=nope":    `line 1: right "nope"`,
-		"model a layer relu q=1":  "line 1: relu: q: no such key",
-		"set 0 x 1":               "line 1: no program in slot 0",
-		"expect finished 1":       "line 1: finished: 0 requests, expected 1",
-		"send control BOOT x=1":   `line 1: "x": want priority`,
-		"model a file gone":       "line 1: file does not exist",
-		"client a kind=direct\nclient a\nclient b rights=user-access\nclient b": "line 4: client b is there already",
+		"send control":                 "line 1: send takes 2 words or more",
+		"hold\n\nexpekt ok":            `line 3: "expekt" is no step; did you mean expect?`,
+		"hold\noption seed=1":          "line 2: options stand before all else",
+		"option sed=1\nhold":           `line 1: "sed": want chip, host, seed, values, depth`,
+		"send ring BOOT":               `line 1: channel "ring": want control or execution`,
+		"send control BOOTS":           `line 1: command "BOOTS": want a name or a number`,
+		"call app ANE_DeviceOpen":      "line 1: no client app",
+		"client a rights=nope":         `line 1: right "nope"`,
+		"model a layer relu q=1":       "line 1: relu: q: no such key",
+		"set 0 x 1":                    "line 1: no program in slot 0",
+		"expect finished 1":            "line 1: finished: 0 requests, expected 1",
+		"send control BOOT x=1":        `line 1: "x": want priority`,
+		"model a file gone":            "line 1: file does not exist",
+		"send control BOOTT":           `line 1: command "BOOTT": want a name or a number; did you mean BOOT?`,
+		"send controll BOOT":           `line 1: channel "controll": want control or execution; did you mean control?`,
+		"client app rights=user-acess": "line 1: right \"user-acess\": want adapter-weights",
+		"client app rights=user-access\ncall ap ANE_DeviceOpen":           "line 2: no client ap; did you mean app?",
+		"client app rights=user-access\ncall app ANE_DeviceOpn":           "line 2: the control client has no selector ANE_DeviceOpn; did you mean ANE_DeviceOpen or ANE_DeviceClose?",
+		"client app rights=user-access\nraw app ANE_PowerOnn":             "line 2: no method ANE_PowerOnn; did you mean ANE_PowerOn or ANE_PowerOff?",
+		"client app rights=user-access\ncall app ANE_DeviceOpen siz=4":    `line 2: "siz": want`,
+		"client app rights=user-access\ncall app 2 surfaces=x":            `line 2: no buffer "x"`,
+		"client app rights=user-access\nmap app b bytes=4":                "line 2: the control client has no selector ANE_MemoryMapRequest",
+		"model net layer add c=4\nsend control LOAD_PROGRAM model=nett":   `line 2: no model "nett"; did you mean net?`,
+		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=1:x":     "line 1: signal=1:x:",
+		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=-":       "line 1: signal=-: want a number of entries",
+		"send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS signal=9999999": "line 1: signal=9999999: want up to",
+		"expect notified PROGRAM_EVEN 1":                                  `line 1: "PROGRAM_EVEN" is no notification; did you mean PROGRAM_EVENT?`,
+		"expect event x 1":                                                `line 1: event "x": want a number`,
+		"expect ok":                                                       "line 1: no step before this one came to anything, expected ok",
+		"until never":                                                     `line 1: until "never": want a time`,
+		"signal 1":                                                        "line 1: signal takes 2 words or more",
+		"model a layers add c=4 / reluu c=4":                              `line 1: unknown operation "reluu"`,
+		"model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nset 0 xx 1":  `line 4: the program in slot 0 has no input "xx"; it has x, z`,
+		"model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nset 0:1 x 1": "line 4: the program in slot 0 has no procedure 1",
+		"client a kind=direct\nclient a\nclient b rights=user-access\nclient b":                              "line 4: client b is there already",
 	} {
 		_, err := play(text)
 		var e *MachineScriptError
@@ -192,7 +225,13 @@ func TestMachineScriptErrors(t *testing.T) {
 func FuzzMachineScript(f *testing.F) {
 	f.Add([]byte("model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nsend control CREATE_PROCESS program=0 process=0\nhold\nsend execution PROCEDURE_CALL program=0 process=0\nsend control UNLOAD_PROGRAM program=0\ndrain"))
 	f.Add([]byte("client a rights=user-access,broker qos=utility\ncall a 0\ncall a 3 model=\nask a program=1\nclose a\ncall a 0"))
+	for _, name := range []string{"events", "gates", "resident", "secure"} {
+		if text, err := os.ReadFile(filepath.Join("tools", "anesim", "examples", name+".fw")); err == nil {
+			f.Add(text)
+		}
+	}
 	f.Add([]byte("send control BOOT\nsend control RESET\nsend control PROCEDURE_CALL bytes=7\nsend 9 9"))
+	small := map[string]bool{"layer add c=4": true, "layer relu c=4": true, "layer add c=64": true, "layers add c=4 w=8 / relu c=4 w=8": true}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<12 {
 			return
@@ -202,7 +241,7 @@ func FuzzMachineScript(f *testing.F) {
 			return
 		}
 		for _, l := range s.lines {
-			if l.words[0] == "model" && len(l.words) > 3 && strings.Join(l.words[2:], " ") != "layer add c=4" {
+			if text := strings.Join(l.words[1:], " "); l.words[0] == "model" && len(l.words) > 3 && !small[text[strings.Index(text, " ")+1:]] {
 				return // a layer of any size takes any time
 			}
 		}
@@ -222,10 +261,15 @@ func FuzzMachineScript(f *testing.F) {
 		}
 		used := uint64(0)
 		for _, slot := range m.Slots() {
-			used += m.Program(slot).bytes
+			for _, p := range m.programs[slot].procedures {
+				used += p.loaded.bytes
+			}
+		}
+		for _, size := range m.buffers {
+			used += size
 		}
 		if m.session.Used() != used {
-			t.Errorf("%d bytes are used, programs have %d", m.session.Used(), used)
+			t.Errorf("%d bytes are used, programs and buffers have %d", m.session.Used(), used)
 		}
 	})
 }

@@ -47,8 +47,9 @@ func (k Kind) String() string {
 type Model struct {
 	name    string
 	kind    Kind
-	program *loader.Program  // of KindProgram
-	net     *network.Network // of the other kinds; a layer is a network of one
+	program *loader.Program   // of KindProgram
+	net     *network.Network  // of the other kinds; a layer is a network of one
+	keys    map[string]string // of KindLayer
 
 	mu      sync.Mutex
 	lowered *lowered // the last one made, so that a model that runs again need not be lowered again
@@ -236,12 +237,12 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, layerError(op, err)
+		return nil, refusal(op, values, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
 	n := &network.Network{Name: l.Name, Layers: []network.Layer{*l}, Outputs: []string{"y"}}
-	return &Model{name: l.Name, kind: KindLayer, net: n}, nil
+	return &Model{name: l.Name, kind: KindLayer, net: n, keys: values}, nil
 }
 
 // Name is the model's: that of its file or network, or a layer's operation and keys.
@@ -275,7 +276,8 @@ type lowered struct {
 	sizes    bool // programs that are only timed
 	given    bool // with weights that the options gave
 	programs []network.Program
-	reasons  []string // why a layer is in no program, "" where it is in one
+	reasons  []string    // why a layer is in no program, "" where it is in one
+	entry    *CacheEntry // that they are from or went to, nil without a cache
 }
 
 // lower makes the model's programs, or takes those of the run before: with sizes those
@@ -290,23 +292,32 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 		return l, nil
 	}
 	low := &lowered{seed: o.Seed, sizes: sizes, given: o.givesWeights()}
-	if m.kind == KindLayer {
-		if err := m.lowerLayer(low, o); err != nil {
-			return nil, err
-		}
+	make := func() error { return m.lowerAnew(ctx, low, o) }
+	var err error
+	if o.Cache != nil && !low.given {
+		err = m.lowerCached(low, o, make)
 	} else {
-		var err error
-		meter := o.meter(StageLower, len(m.net.Layers))
-		lower := m.net.LowerContext
-		if sizes {
-			lower = m.net.SizesContext
-		}
-		if low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add); err != nil {
-			return nil, err
-		}
+		err = make()
+	}
+	if err != nil {
+		return nil, err
 	}
 	m.lowered = low
 	return low, nil
+}
+
+// lowerAnew makes the programs of a layer or a network.
+func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err error) {
+	if m.kind == KindLayer {
+		return m.lowerLayer(low, o)
+	}
+	meter := o.meter(StageLower, len(m.net.Layers))
+	lower := m.net.LowerContext
+	if low.sizes {
+		lower = m.net.SizesContext
+	}
+	low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add)
+	return err
 }
 
 // lowerLayer makes the program of a single layer.
@@ -321,11 +332,11 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	}
 	w, err := complete(o.Seed)
 	if err != nil {
-		return layerError(l.Op, err)
+		return refusal(l.Op, m.keys, err)
 	}
 	p, err := make(l.Lower, w)
 	if err != nil {
-		return layerError(l.Op, err)
+		return refusal(l.Op, m.keys, err)
 	}
 	p.Name = m.name
 	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}

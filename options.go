@@ -36,6 +36,10 @@ type Options struct {
 	// for which it is throttled. 0 is off; else it must be more than the chip's ActivePower.
 	PowerBudget float64
 
+	// Power is what the host sets of the engine's power management; the zero value is what
+	// the chip does by itself.
+	Power firmware.PowerPolicy
+
 	GateTiles uint32              // tiles to gate after init, bit 2e+h
 	Overrides []firmware.Override // register what-ifs, on every descriptor
 
@@ -45,9 +49,21 @@ type Options struct {
 	Repeat int
 	Idle   time.Duration // gap before each of them
 
+	// Brief leaves most descriptors of a long program off the result's list: of more than
+	// 65,536, which is as many as have a number of their own, the first 4,096 are listed and
+	// the rest are in the sums alone. A run of several dispatches or with values lists all.
+	Brief bool
+
 	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
+
+	// RingDepth is the messages that each ring of a [Machine] holds, 0 for
+	// [command.DefaultDepth].
+	RingDepth int
+
+	// Cache keeps the programs that layers and networks are lowered to. nil is none.
+	Cache *ProgramCache
 
 	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
 	// nil is for none.
@@ -85,6 +101,10 @@ func (o Options) withDefaults() (Options, error) {
 		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
 		return bad("PowerBudget", "%g W; must be more than the %g W that powered engines take on chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
+	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
+		return bad("Power", "a hysteresis of %v; must be 0 (for the chip's) or more", o.Power.Hysteresis)
+	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
+		return bad("Power", "without management nothing goes off, whatever the hysteresis")
 	case o.Workers < 0:
 		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
 	}
@@ -163,6 +183,9 @@ func unknownName(what, name string, known []string) error {
 
 // ParseTiles reads a list of tiles like "0-3,7" for Options.GateTiles.
 func ParseTiles(list string) (uint32, error) { return firmware.ParseTiles(list) }
+
+// ParsePower reads settings like "gating=off,hysteresis=50ms" for Options.Power.
+func ParsePower(list string) (firmware.PowerPolicy, error) { return firmware.ParsePowerPolicy(list) }
 
 // ParseOverride reads a register what-if "GROUP.REGISTER.FIELD=VALUE" for
 // Options.Overrides.

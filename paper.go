@@ -57,7 +57,10 @@ type paper struct {
 // Paper runs what shows the documents' figures and holds the model's beside them.
 func Paper(ctx context.Context) (*PaperDocument, error) {
 	p := &paper{ctx: ctx}
-	for _, part := range [...]func() error{p.latency, p.sharing, p.power, p.state, p.structure, p.words, p.limits} {
+	for _, part := range [...]func() error{
+		p.latency, p.sharing, p.power, p.state, p.structure, p.booted, p.words, p.limits, p.commands, p.driverABI,
+		p.registers, p.programs, p.descriptors, p.enumerations,
+	} {
 		if err := part(); err != nil {
 			return nil, err
 		}
@@ -142,6 +145,7 @@ func (p *paper) latency() error {
 	p.add(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
 	p.add(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
 	p.add(area, "sum of the stages against the model's data", "us", sum, host.BudgetSum(), 0, "", "")
+	p.add(area, "interrupts of a call, about", "", 2, host.Interrupts().Value, 0, "", "")
 	linux, err := HostByName("linux")
 	if err != nil {
 		return err

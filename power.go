@@ -6,6 +6,7 @@ import (
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/tiles"
 )
 
 // powerTimes are a chip's constants in the form the firmware counts idle gaps with.
@@ -19,6 +20,38 @@ func powerTimes(c *hw.Chip) firmware.PowerTimes {
 	}
 }
 
+// powerTimes are those of the chip under the policy.
+func (o *Options) powerTimes() firmware.PowerTimes { return powerTimes(&o.Chip).With(o.Power) }
+
+// waiting is the energy of a wait with the rails on, after work on a number of engines.
+// Where the policy keeps them on the rail does not let go on its own, and where it does not
+// gate no engine does; else it is what the chip does by itself.
+func (o *Options) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
+	chip, policy := o.Chip, o.Power
+	if policy == (firmware.PowerPolicy{}) {
+		return chip.Waiting
+	}
+	held := policy.AlwaysOn || policy.Hysteresis > 0
+	return func(engines int, t clock.Nanoseconds) clock.Nanojoules {
+		if t <= 0 {
+			return 0
+		}
+		idle := chip.Waiting(0, t)
+		steps := chip.Waiting(engines, t) - idle
+		if held {
+			idle = clock.Nanojoules(chip.ActivePower.Value * float64(t))
+		}
+		if policy.Ungated {
+			all := chip.Waiting(tiles.Engines, t) - chip.Waiting(0, t)
+			if held {
+				all = clock.Nanojoules(float64(tiles.Engines) * chip.EngineStep.Value * float64(t))
+			}
+			steps = all
+		}
+		return idle + steps
+	}
+}
+
 // A Dispatch is one dispatch of a run, with the idle gap before it.
 type Dispatch struct {
 	Idle        clock.Nanoseconds     // since the dispatch before it
@@ -26,6 +59,7 @@ type Dispatch struct {
 	Wake        clock.Nanoseconds     // what the gap made it wait
 	Energy      clock.Nanojoules      // its own, whatever it does
 	Descriptors []hw.DescriptorReport // what it ran, up to a fault
+	Rest        hw.Rest               // what it ran behind those; see Options.Brief
 	Outputs     []Output              // of a program with state, where values are computed
 }
 
@@ -35,6 +69,12 @@ type Span struct {
 	Energy  clock.Nanojoules
 	What    string
 }
+
+// The span that a dispatch begins with: the host's, or none without a host.
+const (
+	spanHost     = "host"
+	spanDispatch = "dispatch"
+)
 
 // Watts is the span's power. A span of no time has none, only energy.
 func (s *Span) Watts() float64 {
@@ -56,8 +96,8 @@ type Part struct {
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
 // where those that take no time are left out. The engine draws Waiting while it idles
-// with the rails on, while it wakes and while the host works, less and less the longer each
-// takes; nothing with the rails off.
+// with the rails on, while it wakes and while the host works: as much as at work for as long
+// as the rail holds, then nothing.
 // The host's time is taken to be all before the descriptors, and has the dispatch's own
 // energy too. Without a host nothing on the wall clock holds that: it is then a span
 // of no time, "dispatch", so that the spans' energies are still all there is.
@@ -76,15 +116,15 @@ type Timeline struct {
 
 // Add adds a dispatch and the host's part of it.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
-	engines := hw.Engines(d.Descriptors)
+	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
 	l.part(&l.Idle, d.Waiting, waiting(d.Waiting), 0, "idle")
 	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
 	l.part(&l.Wake, d.Wake, waiting(d.Wake), 0, "wake")
 	if host > 0 {
-		l.part(&l.Host, host, waiting(host), d.Energy, "host")
+		l.part(&l.Host, host, waiting(host), d.Energy, spanHost)
 	} else {
-		l.span(0, d.Energy, "dispatch")
+		l.span(0, d.Energy, spanDispatch)
 	}
 	for i := range d.Descriptors {
 		t := &d.Descriptors[i]
@@ -95,6 +135,9 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 			what = fmt.Sprintf("descriptor %d: %v", t.Index, t.Op)
 		}
 		l.span(t.Time, t.Energy, what)
+	}
+	if r := &d.Rest; r.Count > 0 {
+		l.span(r.Time, r.Energy, fmt.Sprintf("%d descriptors that are not listed", r.Count))
 	}
 }
 
@@ -144,7 +187,8 @@ func (l *Timeline) Peak() (watts float64) {
 	return watts
 }
 
-// RailsOff is how long into an idle gap of the run's chip the rails go off.
+// RailsOff is how long into an idle gap the rails go off, infinitely long where the power
+// policy keeps them on.
 func (r *Result) RailsOff() clock.Nanoseconds {
-	return clock.Nanoseconds(r.Options.Chip.RailsOff.Value)
+	return r.Options.powerTimes().RailsOff
 }

@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
@@ -141,5 +143,42 @@ func TestDispatchesEndWithAFault(t *testing.T) {
 	}
 	if len(res.Report.Faults) != 1 || len(res.Programs[0].Dispatches) != 1 || res.Programs[0].Dispatches[0].Energy != res.Report.Dispatch {
 		t.Errorf("%d faults, dispatches %+v", len(res.Report.Faults), res.Programs[0].Dispatches)
+	}
+}
+
+// Settings of power management are wall time and idle energy, never the engine's.
+func TestPowerPolicy(t *testing.T) {
+	run := func(p firmware.PowerPolicy) *WallDocument {
+		t.Helper()
+		res, err := Identity().Run(t.Context(), Options{Power: p, Idle: 60 * time.Millisecond, Repeat: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := res.RunDocument()
+		return &d.Total
+	}
+	own := run(firmware.PowerPolicy{})
+	last := clock.Nanoseconds(1e18)
+	energy := clock.Nanojoules(0)
+	for _, h := range []time.Duration{time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond, time.Second} {
+		x := run(firmware.PowerPolicy{Hysteresis: clock.Nanoseconds(h)})
+		if x.Cycles != own.Cycles || x.EnergyNJ != own.EnergyNJ {
+			t.Errorf("hysteresis %v changes the engine's part: %d cycles, %v", h, x.Cycles, x.EnergyNJ)
+		}
+		if x.WakeNs > last || x.IdleNJ < energy {
+			t.Errorf("hysteresis %v: %v of waking and %v idle, with less %v and %v", h, x.WakeNs, x.IdleNJ, last, energy)
+		}
+		last, energy = x.WakeNs, x.IdleNJ
+	}
+	on := run(firmware.PowerPolicy{AlwaysOn: true})
+	if on.WakeNs != 0 || on.IdleNJ < energy {
+		t.Errorf("always on: %v of waking, %v idle", on.WakeNs, on.IdleNJ)
+	}
+	if open := run(firmware.PowerPolicy{AlwaysOn: true, Ungated: true}); open.IdleNJ <= on.IdleNJ {
+		t.Errorf("without gating %v idle, with it %v", open.IdleNJ, on.IdleNJ)
+	}
+	var e *OptionError
+	if _, err := Identity().Run(t.Context(), Options{Power: firmware.PowerPolicy{Hysteresis: -1}}); !errors.As(err, &e) {
+		t.Errorf("a negative hysteresis: %v", err)
 	}
 }

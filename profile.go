@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"anesim/hw"
+	"anesim/hw/clock"
 )
 
 // WriteProfile writes what the engine did as a profile that go tool pprof reads, gzipped.
@@ -21,13 +22,40 @@ import (
 // samples sum to the report's totals: those of the engine, and a dispatch's own energy, but
 // nothing of the host, of idling or of waking.
 func (r *Result) WriteProfile(w io.Writer, file string) error {
-	b := newProfileBuilder(r, file)
-	for _, d := range r.descriptorSums() {
-		b.descriptor(&d)
+	return WriteProfiles(w, r.Model.name, file, []ProfilePart{{Result: r, Times: 1}}, 0)
+}
+
+// A ProfilePart is a result among others in one profile: a client of a load or a point of a
+// sweep, and how often its model ran.
+type ProfilePart struct {
+	Name   string // a frame between the profile's root and what the model has; "" for none
+	Result *Result
+	Times  int // each as the result's
+}
+
+// WriteProfiles writes several results as one profile, whose stacks begin at name. Waiting
+// is energy of the engine that is none's.
+func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
+	b := newProfileBuilder(name, file)
+	for i := range parts {
+		p := &parts[i]
+		b.part, b.result, b.times = p.Name, p.Result, float64(p.Times)
+		for _, d := range p.Result.descriptorSums() {
+			b.descriptor(&d)
+		}
+		if n := p.Result.Report.Dispatch; n > 0 {
+			b.sample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.whole(float64(n)*b.times), 0)
+		}
+		b.time += p.Result.Report.Time * clock.Nanoseconds(p.Times)
+		if i == 0 {
+			b.profile.Comments = []string{fmt.Sprintf("%s on chip %s, modelled by anesim with constants %s", name, p.Result.Options.Chip.Name, ThisTool().Constants)}
+		}
 	}
-	if n := r.Report.Dispatch; n > 0 {
-		b.sample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.whole(float64(n)), 0)
+	if waiting > 0 {
+		b.part, b.result = "", nil
+		b.sample(b.frames(nil, "energy: waiting"), 0, 0, b.nJ.whole(float64(waiting)), 0)
 	}
+	b.profile.DurationNanos = int64(math.Round(float64(b.time)))
 	if err := b.profile.CheckValid(); err != nil {
 		return err
 	}
@@ -84,7 +112,11 @@ func (r *rounder) whole(v float64) int64 {
 
 // A profileBuilder makes a profile frame by frame.
 type profileBuilder struct {
+	name      string
+	part      string
 	result    *Result
+	times     float64
+	time      clock.Nanoseconds
 	file      string
 	profile   *profile.Profile
 	locations map[profileFrame]*profile.Location
@@ -96,7 +128,7 @@ type profileFrame struct {
 	line int64
 }
 
-func newProfileBuilder(r *Result, file string) *profileBuilder {
+func newProfileBuilder(name, file string) *profileBuilder {
 	p := &profile.Profile{
 		SampleType: []*profile.ValueType{
 			{Type: "cycles", Unit: "count"}, {Type: "time", Unit: "nanoseconds"},
@@ -104,21 +136,19 @@ func newProfileBuilder(r *Result, file string) *profileBuilder {
 		},
 		DefaultSampleType: "time",
 		PeriodType:        &profile.ValueType{Type: "cycles", Unit: "count"}, Period: 1,
-		DurationNanos: int64(math.Round(float64(r.Report.Time))),
-		Comments:      []string{fmt.Sprintf("%s on chip %s, modelled by anesim with constants %s", r.Model.name, r.Options.Chip.Name, ThisTool().Constants)},
 		// Names are in the profile: nothing is left for pprof to look up in a binary.
-		Mapping: []*profile.Mapping{{ID: 1, File: r.Model.name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true}},
+		Mapping: []*profile.Mapping{{ID: 1, File: name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true}},
 	}
-	return &profileBuilder{result: r, file: file, profile: p, locations: map[profileFrame]*profile.Location{}}
+	return &profileBuilder{name: name, file: file, profile: p, locations: map[profileFrame]*profile.Location{}}
 }
 
 // descriptor adds a descriptor's samples.
 func (b *profileBuilder) descriptor(d *descriptorSum) {
-	clock := b.result.Options.Chip.Clock.Value
+	hz := b.result.Options.Chip.Clock.Value
 	for cause, n := range d.Cycles.All() {
 		if n > 0 {
-			ns := b.ns.whole(float64(n) / clock * 1e9)
-			b.sample(b.frames(d, "cycles: "+cause.String()), int64(n), ns, 0, 0)
+			ns := b.ns.whole(float64(n) / hz * 1e9 * b.times)
+			b.sample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
 		}
 	}
 	e := &d.Parts
@@ -127,10 +157,10 @@ func (b *profileBuilder) descriptor(d *descriptorSum) {
 		nJ   float64
 	}{
 		{"multiply-accumulates", float64(e.MAC)}, {"table look-ups", float64(e.Table)}, {"L2", float64(e.L2)},
-		{"memory", float64(e.DRAM)}, {"powered engines", float64(e.Active)},
+		{"memory", float64(e.DRAM)}, {"planar engine", float64(e.Planar)}, {"powered engines", float64(e.Active)},
 	} {
 		if part.nJ > 0 {
-			b.sample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.whole(part.nJ), 0)
+			b.sample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.whole(part.nJ*b.times), 0)
 		}
 	}
 	for _, way := range [...]struct {
@@ -140,7 +170,7 @@ func (b *profileBuilder) descriptor(d *descriptorSum) {
 		{"source 1", d.DMA.Source1}, {"source 2", d.DMA.Source2}, {"kernel", d.DMA.Kernel}, {"destination", d.DMA.Destination},
 	} {
 		if way.bytes > 0 {
-			b.sample(b.frames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes))
+			b.sample(b.frames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
 		}
 	}
 }
@@ -162,7 +192,13 @@ func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Locati
 			stack = append(stack, b.location(d.layer.Layer.Name, int64(d.layer.Layer.Line)))
 		}
 	}
-	return append(stack, b.location(b.result.Model.name, 0))
+	if b.part != "" {
+		if b.result != nil && b.part != b.result.Model.name {
+			stack = append(stack, b.location(b.result.Model.name, 0))
+		}
+		stack = append(stack, b.location(b.part, 0))
+	}
+	return append(stack, b.location(b.name, 0))
 }
 
 // location is that of a frame, made once.

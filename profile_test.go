@@ -112,3 +112,34 @@ func TestProfileStacks(t *testing.T) {
 		}
 	}
 }
+
+// A load's profile has what the engine did for each client, and what it drew while it
+// waited; its sums are the report's.
+func TestProfileOfALoad(t *testing.T) {
+	l := runLoad(t)
+	var b bytes.Buffer
+	if err := l.WriteProfile(&b, "load.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [4]int64
+	clients := map[string]bool{}
+	for _, s := range p.Sample {
+		for i := range got {
+			got[i] += s.Value[i]
+		}
+		if n := len(s.Location); n > 2 {
+			clients[s.Location[n-2].Line[0].Function.Name] = true
+		}
+	}
+	d := l.Document()
+	if math.Abs(float64(got[1])-float64(d.BusyNs)) > 1 || math.Abs(float64(got[2])-float64(d.EnergyNJ+d.WaitNJ)) > 1 {
+		t.Errorf("%d ns and %d nJ, the report has %.1f and %.1f", got[1], got[2], d.BusyNs, d.EnergyNJ+d.WaitNJ)
+	}
+	if !clients["fast"] || !clients["slow"] || len(clients) != 2 {
+		t.Errorf("clients %v", clients)
+	}
+}

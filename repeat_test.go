@@ -56,6 +56,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 	near("wall", float64(a.Total.WallNs), float64(b.Total.WallNs))
 	near("energy", float64(a.Total.EnergyNJ), float64(b.Total.EnergyNJ))
 	near("dispatch", float64(a.Total.DispatchNJ), float64(b.Total.DispatchNJ))
+	near("planar", float64(a.Total.EnergyOf.Planar), float64(b.Total.EnergyOf.Planar))
 	near("active", float64(a.Total.EnergyOf.Active), float64(b.Total.EnergyOf.Active))
 	near("idle", float64(a.Total.IdleNJ), float64(b.Total.IdleNJ))
 	near("wake", float64(a.Total.WakeNs), float64(b.Total.WakeNs))

@@ -2,6 +2,7 @@ package anesim_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -65,4 +66,16 @@ func TestParseReshape(t *testing.T) {
 			t.Errorf("%q is no mistake", bad)
 		}
 	}
+}
+
+func FuzzParseReshape(f *testing.F) {
+	for _, s := range []string{"conv1=1x784", "a=b=3x20", "=1x2", "a=01x2", "a=1x99999999999999999999"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		layer, h, w, err := anesim.ParseReshape(text)
+		if err == nil && (layer == "" || text != fmt.Sprintf("%s=%dx%d", layer, h, w)) {
+			t.Errorf("%q is %q, %d and %d", text, layer, h, w)
+		}
+	})
 }

@@ -43,6 +43,9 @@ type Result struct {
 	Outputs []Output // none unless every value they rest on was computed
 	// Synthetic names the inputs that nobody gave: they are pseudo-random from the seed.
 	Synthetic []string
+	// Cache is the entry of Options.Cache that the programs are from or went to, nil
+	// without a cache.
+	Cache *CacheEntry
 }
 
 // A ProgramResult is what the dispatches of one program did.
@@ -65,6 +68,8 @@ type ProgramResult struct {
 	Outputs    []Output
 	Synthetic  []string
 	Limits     []evidence.Limit // of its ports; those of descriptors are in the report
+
+	owner []int // of each descriptor, the index in Runs of the layer it is of; -1 for none
 }
 
 // A LayerResult is what a layer's descriptors did.
@@ -84,7 +89,7 @@ func (l *LayerResult) Modelled() bool { return l.Report != nil }
 
 // end makes the result of what the programs did.
 func (r *execution) end() *Result {
-	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic}
+	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
 		p := &r.programs[0]
 		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs
@@ -109,6 +114,14 @@ func (r *execution) end() *Result {
 // layers gives the layers of the k-th program what their descriptors did.
 func (r *Result) layers(k int) {
 	p := &r.Programs[k]
+	for i, run := range p.Runs {
+		if more := run.First + run.Tasks - len(p.owner); more > 0 {
+			p.owner = append(p.owner, slices.Repeat([]int{-1}, more)...)
+		}
+		for at := range run.Tasks {
+			p.owner[run.First+at] = i
+		}
+	}
 	for i := range p.Runs {
 		l := &r.Layers[p.First+i]
 		l.Program = k + 1
@@ -247,12 +260,10 @@ func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 
 // layer is the layer that a descriptor of a program is of, nil where it is none's.
 func (r *Result) layer(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
-	for i, run := range p.Runs {
-		if d.Index >= run.First && d.Index < run.First+run.Tasks {
-			return &r.Layers[p.First+i]
-		}
+	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
+		return nil
 	}
-	return nil
+	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
 // counted is a dispatch with those of its descriptors that are in the totals: of a
@@ -273,7 +284,7 @@ func (r *Result) counted(p *ProgramResult, d *Dispatch) Dispatch {
 
 // Timeline lays the run out on the wall clock.
 func (r *Result) Timeline() *Timeline {
-	l := &Timeline{Waiting: r.Options.Chip.Waiting}
+	l := &Timeline{Waiting: r.Options.waiting()}
 	for d, p := range r.dispatches() {
 		if r.Model.kind == KindNetwork {
 			l.Label = func(d *hw.DescriptorReport) string {

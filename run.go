@@ -99,6 +99,9 @@ func (r *execution) begin() error {
 func (r *execution) program(ctx context.Context, k int) error {
 	p := &r.lowered.programs[k]
 	o := r.options
+	if r.model.kind != KindProgram {
+		o.Brief = false // layers have descriptors of their own
+	}
 	if r.model.kind == KindNetwork {
 		if o.Budget == 0 {
 			o.Budget = hw.DefaultBudget * uint64(len(p.Runs))
@@ -206,9 +209,12 @@ func (e *engine) Execute(t *regs.Task) (halt bool) {
 
 // settle checks every access of the run once, so that each segment takes the memory it
 // needs at its first touch.
-func settle(mem *dma.Memory, tasks []*regs.Task, p *loader.Program) error {
+func settle(mem *dma.Memory, linked *loader.Linked) error {
 	var ops regs.Operands
-	for _, t := range tasks {
+	for t, err := range linked.Stream.Tasks(new(regs.File)) {
+		if err != nil {
+			return err
+		}
 		ops.Resolve(&t.Groups)
 		for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
 			o := ops.List()[i]
@@ -221,8 +227,8 @@ func settle(mem *dma.Memory, tasks []*regs.Task, p *loader.Program) error {
 			}
 		}
 	}
-	for i := range p.Ports {
-		port := &p.Ports[i]
+	for i := range linked.Program.Ports {
+		port := &linked.Program.Ports[i]
 		if err := checkPort(mem, port); err != nil {
 			return err
 		}

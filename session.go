@@ -31,6 +31,8 @@ type Session struct {
 	spans    []addressRange // taken, by address
 	reserved []addressRange // buffers of no program
 	holder   *Call          // that had the engine last, while it is under way
+	loaded   []*Loaded
+	saved    uint64 // bytes between host and device
 }
 
 // An addressRange is device addresses from lo up to but not hi.
@@ -72,7 +74,7 @@ func newSession(o Options) (*Session, error) {
 			return nil, err
 		}
 	}
-	ctl.PowerTimes = powerTimes(&o.Chip)
+	ctl.PowerTimes, ctl.Ungated = o.powerTimes(), o.Power.Ungated
 	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
 	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
 }
@@ -140,6 +142,8 @@ func (s *Session) load(m *Model, p *loader.Program) (*Loaded, error) {
 		}
 	}
 	s.take(l.span)
+	l.own = l.program.Segments
+	s.loaded = append(s.loaded, l)
 	l.bytes = need
 	s.used += need
 	for _, name := range sortedKeys(s.options.Bind) {

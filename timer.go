@@ -44,7 +44,7 @@ func (t *Timer) Chip(c hw.Chip) error {
 		return err
 	}
 	t.session.options.Chip = c
-	t.session.ctl.PowerTimes = powerTimes(&c)
+	t.session.ctl.PowerTimes = t.session.options.powerTimes()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package anesim
 import (
 	"fmt"
 	"io"
+	"iter"
 	"math"
 
 	"anesim/hw"
@@ -13,6 +14,7 @@ import (
 const (
 	trackProcess track = iota + 1
 	trackPower
+	trackPoints
 	trackHost
 	trackDispatches
 	trackLayers
@@ -28,6 +30,9 @@ const (
 	trackRateOut
 	trackTFLOPS
 	trackEngines
+	trackL2Fill
+	trackKernelFill
+	trackFirstOfLoad // those of a load follow
 )
 
 // aboutBytes says how traffic is drawn.
@@ -37,7 +42,8 @@ var traceTracks = [...]struct {
 	of                      track
 	name, unit, description string
 }{
-	{trackPower, "power rails", "", "On, idling, off or waking."},
+	{trackPower, "power domains", "", "On, idling, off or waking."},
+	{trackPoints, "points", "", "Results that are drawn one behind the other."},
 	{trackHost, "host", "", ""},
 	{trackDispatches, "dispatches", "", ""},
 	{trackLayers, "layers", "", "Flows lead from the layer that makes a tensor to those that read it."},
@@ -53,22 +59,45 @@ var traceTracks = [...]struct {
 	{trackRateOut, "engine to memory", "GB/s", "Of the descriptor as a whole."},
 	{trackTFLOPS, "arithmetic", "TFLOP/s", "Of the descriptor as a whole."},
 	{trackEngines, "active MAC engines", "engines", ""},
+	{trackL2Fill, "L2 fill", "bytes", "What the descriptor, and in a network those that wait for a later one, have tensors and tiles in."},
+	{trackKernelFill, "kernel memory fill", "bytes", "Of each MAC engine's: the descriptor's coefficients, of which more than fits streams through."},
 }
+
+// counters are the tracks that an engine which does nothing has at zero.
+var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
 // WriteTrace writes the run on the wall clock as a trace that Perfetto opens
 // (ui.perfetto.dev), in protocol-buffer TrackEvents. Times are whole ns; exact cycles and
 // bytes are arguments of the slices.
 func (r *Result) WriteTrace(w io.Writer) error {
-	t := &tracer{traceWriter: newTraceWriter(w), result: r, line: Timeline{Waiting: r.Options.Chip.Waiting}}
-	t.process(trackProcess, r.Model.name+" on "+r.Options.Chip.Name)
+	return WriteTraces(w, r.Model.name+" on "+r.Options.Chip.Name, func(yield func(string, *Result) bool) { yield("", r) })
+}
+
+// WriteTraces writes several results as one trace, each behind the one before, such as the
+// points of a sweep. A result without a name has no slice of its own.
+func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *Result]) error {
+	t := &tracer{traceWriter: newTraceWriter(w)}
+	t.process(trackProcess, name)
 	for rank, k := range traceTracks {
 		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
 	}
-	t.flows = r.flows()
-	calls := make(map[*ProgramResult]uint64)
-	for d, p := range r.dispatches() {
-		t.dispatch(d, p, calls[p])
-		calls[p]++
+	for name, r := range results {
+		t.result, t.line.Waiting, t.flows = r, r.Options.waiting(), r.flows()
+		if name != "" {
+			t.begin(trackPoints, whole(t.line.end), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
+		}
+		calls := make(map[*ProgramResult]uint64)
+		t.occupied = make(map[*ProgramResult][]int)
+		for d, p := range r.dispatches() {
+			if t.occupied[p] == nil {
+				t.occupied[p] = p.occupancy(&r.Options.Chip)
+			}
+			t.dispatch(d, p, calls[p])
+			calls[p]++
+		}
+		if name != "" {
+			t.end(trackPoints, whole(t.line.end))
+		}
 	}
 	t.idle(whole(t.line.end))
 	return t.w.Flush()
@@ -82,6 +111,8 @@ type tracer struct {
 	result *Result
 	line   Timeline
 	flows  flows
+	// occupied is the bytes of the L2 that each descriptor of a program fills.
+	occupied map[*ProgramResult][]int
 }
 
 // flows are the tensors between layers that have descriptors, as edges, by layer.
@@ -125,7 +156,7 @@ func (r *Result) flows() flows {
 	return f
 }
 
-// ids are the flows of one call: each call has its own.
+// ids are the flows of one call of a result: each call has its own.
 func (f *flows) ids(edges []uint64, call uint64) []uint64 {
 	var list []uint64
 	for _, e := range edges {
@@ -146,7 +177,7 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
 		from, to := whole(s.At), whole(s.At+s.For)
 		rail := s.What
 		switch s.What {
-		case "host", "dispatch":
+		case spanHost, spanDispatch:
 			t.begin(trackDispatches, from, "dispatch", p.Program.Name, nil, nil,
 				argument{"call", call + 1}, argument{"energy nJ", float64(counted.Energy)})
 			begun, rail = true, "on"
@@ -179,6 +210,9 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
 			t.begin(trackLayers, from, "layer", l.Layer.Name, t.flows.ids(t.flows.out[l], call), t.flows.ids(t.flows.in[l], call),
 				argument{"op", l.Layer.Op}, argument{"line", uint64(l.Layer.Line)})
 		}
+		if list := t.occupied[p]; x.Index < len(list) {
+			t.count(trackL2Fill, from, float64(list[x.Index]))
+		}
 		t.descriptor(x, &spans[i], from, to)
 	}
 	if layer != nil {
@@ -189,7 +223,7 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
 
 // idle sets the counters of an engine that does nothing.
 func (t *tracer) idle(at uint64) {
-	for _, k := range [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines} {
+	for _, k := range counters {
 		t.count(k, at, 0)
 	}
 }
@@ -215,6 +249,7 @@ func (t *tracer) descriptor(d *hw.DescriptorReport, s *Span, from, to uint64) {
 	t.count(trackRateOut, from, rate(d.DMA.Destination))
 	t.count(trackTFLOPS, from, rates(d.MACs, 0, d.Time).TFLOPS)
 	t.count(trackEngines, from, float64(d.Engines))
+	t.count(trackKernelFill, from, float64(kernelFill(d, &t.result.Options.Chip)))
 
 	x := &d.Shape
 	t.begin(trackDescriptors, from, "descriptor", fmt.Sprintf("td %d: %v", d.Index, d.Op), nil, nil,

@@ -6,10 +6,16 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	"anesim"
 )
@@ -215,7 +221,7 @@ func TestTraceSumsToTheReport(t *testing.T) {
 			t.Errorf("%d values of power for %d descriptors", n, len(r.Descriptors))
 		}
 		for track, want := range map[string]float64{
-			"descriptors": float64(r.Time), "layers": float64(r.Time), "host": float64(res.Host()), "power rails": float64(res.Wall()),
+			"descriptors": float64(r.Time), "layers": float64(r.Time), "host": float64(res.Host()), "power domains": float64(res.Wall()),
 		} {
 			if got := float64(ns[track]); math.Abs(got-want) > float64(count[track]) {
 				t.Errorf("track %s: %.0f ns, the report has %.3f", track, got, want)
@@ -258,7 +264,124 @@ func TestTraceIsDeterministic(t *testing.T) {
 	}
 }
 
-// Field numbers are those of Perfetto's description.
+// perfettoFields is the part of Perfetto's description of a trace that a trace here has:
+// message, field, number, type, label.
+const perfettoFields = `
+Trace packet 1 TracePacket repeated
+TracePacket timestamp 8 uint64
+TracePacket trusted_packet_sequence_id 10 uint32
+TracePacket track_event 11 TrackEvent
+TracePacket sequence_flags 13 uint32
+TracePacket track_descriptor 60 TrackDescriptor
+TrackDescriptor uuid 1 uint64
+TrackDescriptor name 2 string
+TrackDescriptor process 3 ProcessDescriptor
+TrackDescriptor parent_uuid 5 uint64
+TrackDescriptor counter 8 CounterDescriptor
+TrackDescriptor child_ordering 11 ChildTracksOrdering
+TrackDescriptor sibling_order_rank 12 int32
+TrackDescriptor description 14 string
+ProcessDescriptor pid 1 int32
+ProcessDescriptor process_name 6 string
+CounterDescriptor unit_name 6 string
+TrackEvent debug_annotations 4 DebugAnnotation repeated
+TrackEvent type 9 Type
+TrackEvent track_uuid 11 uint64
+TrackEvent categories 22 string repeated
+TrackEvent name 23 string
+TrackEvent double_counter_value 44 double
+TrackEvent flow_ids 47 fixed64 repeated
+TrackEvent terminating_flow_ids 48 fixed64 repeated
+DebugAnnotation uint_value 3 uint64
+DebugAnnotation double_value 5 double
+DebugAnnotation string_value 6 string
+DebugAnnotation name 10 string
+`
+
+// perfetto is that description as the protocol-buffer library has it.
+func perfetto(t *testing.T) protoreflect.MessageDescriptor {
+	t.Helper()
+	types := map[string]descriptorpb.FieldDescriptorProto_Type{
+		"uint64": descriptorpb.FieldDescriptorProto_TYPE_UINT64, "uint32": descriptorpb.FieldDescriptorProto_TYPE_UINT32, "int32": descriptorpb.FieldDescriptorProto_TYPE_INT32,
+		"fixed64": descriptorpb.FieldDescriptorProto_TYPE_FIXED64, "double": descriptorpb.FieldDescriptorProto_TYPE_DOUBLE, "string": descriptorpb.FieldDescriptorProto_TYPE_STRING,
+		"Type": descriptorpb.FieldDescriptorProto_TYPE_INT32, "ChildTracksOrdering": descriptorpb.FieldDescriptorProto_TYPE_INT32, // enumerations, by number
+	}
+	file := &descriptorpb.FileDescriptorProto{Name: proto.String("trace.proto"), Syntax: proto.String("proto2")}
+	messages := map[string]*descriptorpb.DescriptorProto{}
+	for line := range strings.Lines(strings.TrimSpace(perfettoFields)) {
+		w := strings.Fields(line)
+		m := messages[w[0]]
+		if m == nil {
+			m = &descriptorpb.DescriptorProto{Name: proto.String(w[0])}
+			messages[w[0]], file.MessageType = m, append(file.MessageType, m)
+		}
+		n, err := strconv.ParseInt(w[2], 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &descriptorpb.FieldDescriptorProto{Name: proto.String(w[1]), Number: proto.Int32(int32(n)), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+		if len(w) > 4 {
+			f.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+		}
+		if k, ok := types[w[3]]; ok {
+			f.Type = k.Enum()
+		} else {
+			f.Type, f.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), proto.String("."+w[3])
+		}
+		m.Field = append(m.Field, f)
+	}
+	d, err := protodesc.NewFile(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Messages().ByName("Trace")
+}
+
+// The protocol-buffer library reads a trace by Perfetto's description and knows every field
+// of it.
+func TestTraceIsPerfettos(t *testing.T) {
+	description := perfetto(t)
+	var load bytes.Buffer
+	if err := runLoad(t).WriteTrace(&load); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"network": trace(t, runModel(t, readNetwork(t, profiledNetwork), anesim.Options{Repeat: 2})), "load": load.Bytes(),
+	} {
+		m := dynamicpb.NewMessage(description)
+		if err := proto.Unmarshal(data, m); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		seen := map[protoreflect.FullName]int{}
+		var known func(m protoreflect.Message)
+		known = func(m protoreflect.Message) {
+			if b := m.GetUnknown(); len(b) > 0 {
+				t.Fatalf("%s: %s has what no field of it is: %x", name, m.Descriptor().FullName(), b)
+			}
+			m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+				seen[f.FullName()]++
+				switch {
+				case f.Kind() != protoreflect.MessageKind:
+				case f.IsList():
+					for i := range v.List().Len() {
+						known(v.List().Get(i).Message())
+					}
+				default:
+					known(v.Message())
+				}
+				return true
+			})
+		}
+		known(m)
+		for _, field := range []protoreflect.FullName{"TracePacket.track_event", "TrackDescriptor.counter", "TrackEvent.double_counter_value", "DebugAnnotation.uint_value"} {
+			if seen[field] == 0 {
+				t.Errorf("%s: no %s", name, field)
+			}
+		}
+	}
+}
+
+// The fields are those of Perfetto's whole description, where it is at hand.
 func TestTraceFieldsArePerfettos(t *testing.T) {
 	f, err := os.Open("../shared/formats/perfetto-fields.csv")
 	if err != nil {
@@ -269,38 +392,57 @@ func TestTraceFieldsArePerfettos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := map[string]map[protowire.Number]string{} // types
+	theirs := map[string]bool{}
 	for _, r := range rows[1:] {
-		n, err := strconv.Atoi(r[2])
+		line := strings.Join(r[:4], " ")
+		if r[4] == "repeated" {
+			line += " repeated"
+		}
+		theirs[line] = true
+	}
+	for line := range strings.Lines(strings.TrimSpace(perfettoFields)) {
+		if line = strings.TrimSpace(line); !theirs[line] {
+			t.Errorf("Perfetto's description has no %q", line)
+		}
+	}
+}
+
+// Several results stand one behind the other, each with its name.
+func TestTracesOfSeveral(t *testing.T) {
+	results := map[string]*anesim.Result{}
+	names := []string{"small", "large"}
+	for i, name := range names {
+		m, err := anesim.Layer("conv", "cin=16", "cout=16", "k=3", "h="+strconv.Itoa(8<<i), "w=8")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fields[r[0]] == nil {
-			fields[r[0]] = map[protowire.Number]string{}
-		}
-		fields[r[0]][protowire.Number(n)] = r[3]
+		results[name] = runModel(t, m, anesim.Options{})
 	}
-	var check func(kind string, data []byte)
-	check = func(kind string, data []byte) {
-		m := decode(t, data)
-		for n, values := range m.numbers {
-			switch fields[kind][n] {
-			case "uint32", "uint64", "int32", "int64", "fixed64", "double", "Type", "ChildTracksOrdering":
-			default:
-				t.Fatalf("%s has number %d in field %d (%q)", kind, values[0], n, fields[kind][n])
-			}
+	var b bytes.Buffer
+	if err := anesim.WriteTraces(&b, "two", func(yield func(string, *anesim.Result) bool) {
+		_ = yield(names[0], results[names[0]]) && yield(names[1], results[names[1]])
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices, counters := readTrace(t, b.Bytes())
+	found, end := 0, uint64(0)
+	for _, s := range slices {
+		if s.track != "points" {
+			continue
 		}
-		for n, values := range m.bytes {
-			what := fields[kind][n]
-			for _, b := range values {
-				switch _, known := fields[what]; {
-				case known:
-					check(what, b)
-				case what != "string":
-					t.Fatalf("%s has bytes in field %d (%q)", kind, n, what)
-				}
-			}
+		r := results[s.name].Report
+		if s.name != names[found] || s.args["cycles"] != uint64(r.Cycles) || s.from < end || math.Abs(float64(s.to-s.from)-float64(r.Time)) > 1 {
+			t.Errorf("point %d is %+v, its report has %d cycles and %v", found, s, r.Cycles, r.Time)
+		}
+		end = s.to
+		found++
+	}
+	if found != len(names) {
+		t.Errorf("%d points", found)
+	}
+	for _, name := range []string{"L2 fill", "kernel memory fill"} {
+		if list := counters[name]; len(list) < 3 || list[0] <= 0 || list[len(list)-1] != 0 {
+			t.Errorf("%s is %v", name, list)
 		}
 	}
-	check("Trace", trace(t, runModel(t, readNetwork(t, profiledNetwork), anesim.Options{})))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 
 	"anesim"
 )
@@ -50,6 +51,10 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 			t.Fatalf("%s: %v", m.Name(), err)
 			return
 		}
+		if faults := res.Report.Faults; len(faults) > 0 {
+			t.Fatalf("%s: device fault: %v", m.Name(), faults[0])
+			return
+		}
 		e, err := res.BaselineEntry(m.Name())
 		if err != nil {
 			t.Fatalf("%s: %v", m.Name(), err)
@@ -66,7 +71,7 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 		t.Errorf("%s: %s", m.Name(), v.Cause())
 		for i := range v.Differences {
 			d := &v.Differences[i]
-			t.Errorf("%s: %v %v", m.Name(), d, d.Why)
+			t.Errorf("%s: %v%s", m.Name(), d, explained(d.Why))
 		}
 	}
 	if *update {
@@ -79,4 +84,12 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 			t.Fatalf("%v", err)
 		}
 	}
+}
+
+// explained is what explains a difference, a line each.
+func explained(why []string) string {
+	if len(why) == 0 {
+		return ""
+	}
+	return "\n\t" + strings.Join(why, "\n\t")
 }

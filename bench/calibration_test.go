@@ -98,7 +98,7 @@ func chipConstants(p *Presets, left []Residual) string {
 	}
 	for _, name := range []string{"m1", "m1max"} {
 		chip := p.Chips[name]
-		for i, n := range []string{"DispatchEnergy", "MACEnergy", "DRAMEnergy", "ActivePower", "WaitPower"} {
+		for i, n := range []string{"DispatchEnergy", "MACEnergy", "DRAMEnergy", "PlanarEnergy", "ActivePower"} {
 			fmt.Fprintf(&b, "%s%s = %.4g\n", name, n, energyConstants(&chip)[i].Value)
 		}
 		fmt.Fprintf(&b, "%sHoldTime = %.4g\n", name, chip.HoldTime.Value)

@@ -17,6 +17,7 @@ type Estimate struct {
 	MACs         uint64            // without those that sparse weights skip
 	ZeroMACs     uint64            // of them, those with an operand of zero
 	Lookups, L2  uint64            // table look-ups, bytes of the scratchpad
+	Planar       uint64            // elements through the planar engine
 	Engines      int               // the most at work
 	Spared       clock.Nanoseconds // engines not at work, times how long
 	DMA          dma.Traffic
@@ -37,6 +38,7 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.MACs += uint64(n) * x.MACs
 	e.Lookups += uint64(n) * x.Lookups
 	e.L2 += uint64(n) * x.L2
+	e.Planar += uint64(n) * x.Planar
 	e.Engines = max(e.Engines, x.Engines)
 	e.Spared += clock.Nanoseconds(clock.Nanoseconds(n) * x.Spared)
 	e.DMA.Source1 += uint64(n) * x.DMA.Source1
@@ -63,7 +65,7 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 				d := last
 				x = Estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Columns: columnTime(d, timer.Frequency()), Energy: d.Energy,
-					Descriptors: 1, MACs: d.MACs - d.Skipped, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, DMA: d.DMA,
+					Descriptors: 1, MACs: d.MACs - d.Skipped, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, Planar: d.PlanarElements, DMA: d.DMA,
 					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
 				}
 			}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -15,18 +16,18 @@ const energyTerms = 5
 
 // energyConstants are those of a chip's energy, each with its least and greatest value.
 func energyConstants(c *hw.Chip) [energyTerms]*evidence.Constant {
-	return [...]*evidence.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.ActivePower, &c.WaitPower}
+	return [...]*evidence.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.PlanarEnergy, &c.ActivePower}
 }
 
 // What an event can cost: a dispatch at most a little more than the public fits (0.158 and
 // 0.183 mJ, which hold the wait too) and a quarter of them at least, a multiply-accumulate
-// between a fifth of and twice their 2 pJ, a byte of memory at most twice their 37 pJ,
-// powered engines half of the highest rail seen, and a rail that waits no more than that
-// of a dispatch-bound loop (0.85 W).
-var energyBounds = [energyTerms][2]float64{{0.04e6, 0.21e6}, {0.4, 4}, {1, 75}, {0, 3}, {0.05, 0.85}}
+// between a fifth of and twice their 2 pJ, a byte of memory at most twice their 37 pJ, an
+// element of the planar engine what fifty multiply-accumulates take, and a powered rail, at
+// work or waiting, no more than that of a dispatch-bound loop (0.85 W).
+var energyBounds = [energyTerms][2]float64{{0.04e6, 0.21e6}, {0.4, 4}, {1, 75}, {0, 100}, {0.05, 0.85}}
 
 // Rails let go between the shortest calls that were measured and RailsOff.
-const minHold, maxHold = 0.5e6, 100e6
+const minHold, maxHold, holdStep = 0.5e6, 100e6, 1.25
 
 // holdRows are the energies a session must have for a hold time of its own.
 const holdRows = 4
@@ -34,8 +35,8 @@ const holdRows = 4
 // energyObservation is a row's events: what each constant is multiplied by to make
 // nanojoules.
 type energyObservation struct {
-	terms    [energyTerms]float64 // the last for the session's hold
-	engines  int
+	terms    [energyTerms]float64 // the last with the session's hold
+	engine   clock.Nanoseconds
 	host     clock.Nanoseconds
 	preset   string
 	known    float64 // nJ of events whose cost is not fitted
@@ -45,10 +46,10 @@ type energyObservation struct {
 
 func (p *Presets) energyObservation(s *Sample) energyObservation {
 	e, chip := p.Estimate(s), p.Chips[s.Chip]
-	chip.WaitPower.Value = 0
+	chip.ActivePower.Value = 0
 	return energyObservation{
-		terms:   [...]float64{1, float64(e.MACs-e.ZeroMACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Engine), 0},
-		engines: e.Engines, host: e.Host, preset: s.Host,
+		terms:  [...]float64{1, float64(e.MACs-e.ZeroMACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Planar) / 1e3, 0},
+		engine: e.Engine, host: e.Host, preset: s.Host,
 		known: float64(chip.TableEnergy.Value*float64(e.Lookups)/1e3) + float64(chip.L2Energy.Value*float64(e.L2)/1e3) +
 			float64(chip.ZeroMACEnergy.Value*float64(e.ZeroMACs)/1e3) - float64(chip.EngineStep.Value*float64(e.Spared)) +
 			float64(chip.Waiting(e.Engines, e.Host)),
@@ -66,18 +67,19 @@ func (o *energyObservation) error(constants *[energyTerms]*evidence.Constant) fl
 	return (sum - o.measured) / o.measured
 }
 
-// hold gives observations of a preset the wait of a hold time: that of a rail of 1 W.
+// hold gives observations of a preset a hold time: what a rail of 1 W then draws, at work
+// and waiting.
 func hold(obs []energyObservation, preset string, time float64) {
 	for i := range obs {
 		if o := &obs[i]; o.preset == preset {
-			o.terms[energyTerms-1] = heldFor(o.host, time)
+			o.terms[energyTerms-1] = float64(o.engine) + heldFor(o.host, time)
 		}
 	}
 }
 
 // heldFor is the nanojoules that a rail of 1 W draws in a wait.
 func heldFor(wait clock.Nanoseconds, hold float64) float64 {
-	c := hw.Chip{WaitPower: evidence.Constant{Value: 1}, HoldTime: evidence.Constant{Value: hold}}
+	c := hw.Chip{ActivePower: evidence.Constant{Value: 1}, HoldTime: evidence.Constant{Value: hold}}
 	return float64(c.Waiting(0, wait))
 }
 
@@ -104,68 +106,98 @@ func (p *Presets) fitEnergy(samples []Sample) {
 	}
 }
 
-// solveEnergy fits a chip's constants by coordinate descent on reweighted squares of
-// relative errors, within their bounds, and between rounds the hold times by the loss. It
-// returns those of presets with rows enough for one of their own.
+// solveEnergy fits a chip's constants by reweighted squares of relative errors, within their
+// bounds, and with them the hold times, each from a ladder: the loss has more than one
+// valley along those, so that the search begins from all presets on one rung, from each
+// fourth. It returns the times of presets with rows enough for one of their own.
 func solveEnergy(chip *hw.Chip, obs []energyObservation) map[string]float64 {
 	rows := make(map[string]int)
 	for i := range obs {
 		rows[obs[i].preset]++
 	}
 	presets := slices.Sorted(maps.Keys(rows))
-	own, times := make(map[string]float64), make(map[string]float64)
-	set := func(preset string, time float64) {
-		times[preset] = time
-		hold(obs, preset, time)
-	}
-	for _, name := range presets {
-		set(name, chip.HoldTime.Value)
-		if rows[name] >= holdRows {
-			own[name] = chip.HoldTime.Value
-		}
+	owners := slices.DeleteFunc(slices.Clone(presets), func(name string) bool { return rows[name] < holdRows })
+	var ladder []float64
+	for t := minHold; t <= maxHold; t *= holdStep {
+		ladder = append(ladder, t)
 	}
 	constants := energyConstants(chip)
-	loss := func() (sum float64) {
-		for i := range obs {
-			sum += float64(obs[i].times * huber(obs[i].error(&constants)))
-		}
-		return sum
-	}
-	const rounds, steps = 60, 10
-	for range rounds {
-		for range steps {
-			descend(&constants, obs)
-		}
-		logs := 0.0
+	// try fits the constants to hold times, presets without one holding for the mean.
+	try := func(own map[string]float64) float64 {
+		mean := meanHold(own, chip.HoldTime.Value)
 		for _, name := range presets {
-			if _, ok := own[name]; !ok {
-				continue
-			}
-			best, least, from := times[name], loss(), times[name]
-			for _, by := range [...]float64{0.5, 0.7, 0.9, 0.97, 1.03, 1.1, 1.4, 2} {
-				set(name, min(max(from*by, minHold), maxHold))
-				if l := loss(); l < least {
-					best, least = times[name], l
+			hold(obs, name, cmp.Or(own[name], mean))
+		}
+		return solveLinear(&constants, obs)
+	}
+	for i, c := range constants {
+		c.Value = (energyBounds[i][0] + energyBounds[i][1]) / 2
+	}
+	best, least := map[string]float64{}, math.Inf(1)
+	for start := 0; start < len(ladder) && len(owners) > 0; start += 4 {
+		own := make(map[string]float64)
+		for _, name := range owners {
+			own[name] = ladder[start]
+		}
+		loss := try(own)
+		for better := true; better; {
+			better = false
+			for _, name := range owners {
+				was := own[name]
+				for _, t := range ladder {
+					from := own[name]
+					own[name] = t
+					if l := try(own); l < loss-lossStep {
+						loss = l
+					} else {
+						own[name] = from
+					}
 				}
+				better = better || own[name] != was
 			}
-			set(name, best)
-			own[name] = best
-			logs += math.Log(best)
 		}
-		if len(own) > 0 {
-			chip.HoldTime.Value = math.Exp(logs / float64(len(own)))
-		}
-		for _, name := range presets {
-			if _, ok := own[name]; !ok {
-				set(name, chip.HoldTime.Value)
-			}
+		if loss < least {
+			best, least = own, loss
 		}
 	}
-	return own
+	try(best)
+	chip.HoldTime.Value = meanHold(best, chip.HoldTime.Value)
+	return best
 }
 
-// descend is a round of coordinate descent.
-func descend(constants *[energyTerms]*evidence.Constant, obs []energyObservation) {
+// lossStep is what a loss must fall by to count.
+const lossStep = 1e-9
+
+// meanHold is the geometric mean of hold times, or what stands where there are none.
+func meanHold(times map[string]float64, stands float64) float64 {
+	if len(times) == 0 {
+		return stands
+	}
+	logs := 0.0
+	for _, name := range slices.Sorted(maps.Keys(times)) {
+		logs += math.Log(times[name])
+	}
+	return math.Exp(logs / float64(len(times)))
+}
+
+// solveLinear fits the constants that enter linearly, from where they stand, and returns
+// the loss.
+func solveLinear(constants *[energyTerms]*evidence.Constant, obs []energyObservation) (loss float64) {
+	const rounds, settled = 2000, 1e-7
+	for range rounds {
+		if descend(constants, obs) < settled {
+			break
+		}
+	}
+	for i := range obs {
+		loss += float64(obs[i].times * huber(obs[i].error(constants)))
+	}
+	return loss
+}
+
+// descend is a round of coordinate descent. It returns the largest step, in parts of the
+// bounds.
+func descend(constants *[energyTerms]*evidence.Constant, obs []energyObservation) (largest float64) {
 	for i, c := range constants {
 		num, den := 0.0, 0.0
 		for k := range obs {
@@ -180,7 +212,10 @@ func descend(constants *[energyTerms]*evidence.Constant, obs []energyObservation
 			den += float64(w * x * x)
 		}
 		if den > 0 {
-			c.Value = min(max(num/den, energyBounds[i][0]), energyBounds[i][1])
+			was, low, high := c.Value, energyBounds[i][0], energyBounds[i][1]
+			c.Value = min(max(num/den, low), high)
+			largest = max(largest, math.Abs(c.Value-was)/(high-low))
 		}
 	}
+	return largest
 }

@@ -13,10 +13,10 @@ func StudyPresets() Presets {
 	for _, c := range hw.Chips() {
 		c.TransposeRate.Value, c.PlanarRate.Value, c.KernelOverlap.Value = 16, 57.6e9, 0.5
 		c.ReadRate.Value = 65.4e9
-		energy := [energyTerms]float64{0.15e6, 2.21, 24, 0.27, 0.4}
+		energy := [energyTerms]float64{0.15e6, 2.21, 24, 20, 0.4}
 		if c.Name == "m1max" {
 			c.ReadRate.Value = 56.5e9
-			energy = [energyTerms]float64{0.087e6, 1.22, 3, 1.41, 0.8}
+			energy = [energyTerms]float64{0.087e6, 1.22, 3, 20, 0.8}
 		}
 		for i, k := range energyConstants(&c) {
 			k.Value = energy[i]

@@ -179,6 +179,7 @@ func TestNumbersRespond(t *testing.T) {
 		{"no packing", func(c *hw.Chip) { c.MaxPack.Value = 1 }, arrayCycles, 1},
 		{"energy of a multiply-accumulate", func(c *hw.Chip) { scale(&c.MACEnergy, 2) }, energy, 2},
 		{"energy of a byte", func(c *hw.Chip) { scale(&c.DRAMEnergy, 2) }, energy, 5},
+		{"energy of a planar element", func(c *hw.Chip) { scale(&c.PlanarEnergy, 2) }, energy, 1},
 		{"energy of an L2 byte", func(c *hw.Chip) { scale(&c.L2Energy, 2) }, energy, descriptors},
 		{"energy of a look-up", func(c *hw.Chip) { scale(&c.TableEnergy, 2) }, energy, 1},
 		{"a slow tile DMA", func(c *hw.Chip) { scale(&c.TileRate, 0.25) }, cycles, 5},

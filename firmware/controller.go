@@ -25,6 +25,8 @@ type Controller struct {
 	Overrides []Override
 	// PowerTimes are what idle gaps cost; see Idle.
 	PowerTimes PowerTimes
+	// Ungated brings every cluster up with the base: dynamic gating is off.
+	Ungated bool
 
 	table  *InitTable
 	mmio   MMIO

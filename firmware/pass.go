@@ -37,7 +37,11 @@ type Pass struct {
 	// on, and Err that the chain could not be walked; both end the pass.
 	Tasks  int
 	Halted bool
-	Err    error
+	// Observe, where it is not nil, is told when each descriptor starts and finishes, behind
+	// where its run began. Results on their way to memory are no part of a descriptor.
+	Observe func(t *regs.Task, finish bool, at clock.Nanoseconds)
+
+	Err error
 }
 
 // Pass starts a pass of a chain on a device.
@@ -80,7 +84,10 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 		p.ctl.raise(t, p.open)
 		end := EndsRun(t)
 		p.Tasks++
-		if p.device.Execute(t) {
+		p.observe(t, false, before)
+		halt := p.device.Execute(t)
+		p.observe(t, true, before)
+		if halt {
 			p.Halted = true
 			p.Abort()
 			break
@@ -95,6 +102,16 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	}
 	return p.device.Elapsed() - before, p.ahead != nil
 }
+
+// observe tells of a descriptor.
+func (p *Pass) observe(t *regs.Task, finish bool, begun clock.Nanoseconds) {
+	if p.Observe != nil {
+		p.Observe(t, finish, p.device.Elapsed()-begun)
+	}
+}
+
+// Next is the descriptor that goes next, nil behind the last.
+func (p *Pass) Next() *regs.Task { return p.ahead }
 
 // Abort drops what is left.
 func (p *Pass) Abort() {

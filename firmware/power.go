@@ -2,6 +2,7 @@ package firmware
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -103,6 +104,8 @@ func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 // tells a start from a gap.
 type Power struct {
 	Times PowerTimes
+	// Ungated brings every cluster up with the base: dynamic gating is off.
+	Ungated bool
 
 	up  Domains
 	gap clock.Nanoseconds // since the last dispatch, or since the start
@@ -139,9 +142,21 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 // what a cluster adds was never measured, and is nothing here.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
+	if p.Ungated {
+		need = AllDomains
+	}
 	p.up |= (need | DomainsOf(Base)) & AllDomains
 	p.gap = 0
 	return took
+}
+
+// Down takes every domain down at once, as the boundary of secure mode does. The next wake
+// is as after the idle gap in which the rails go off (assumed).
+func (p *Power) Down() {
+	p.up = 0
+	if off := p.Times.RailsOff; !math.IsInf(float64(off), 1) {
+		p.gap = max(p.gap, off)
+	}
 }
 
 // clustersOf is the clusters of the engines that a task's work goes to: as many as it
@@ -174,7 +189,7 @@ func (c *Controller) PowerOn(d Domain) bool {
 // Wake brings up the base and the domains of need, as Power.Wake does, and the status
 // words with them. Run does it for the work it finds.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
-	c.power.Times = c.PowerTimes
+	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
 	c.writePower()
 	return took
@@ -183,10 +198,17 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 // Idle lets time pass without a dispatch, and returns the part of it with the rails on:
 // see Power.Idle. Time before the boot does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
-	c.power.Times = c.PowerTimes
+	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)
 	c.writePower()
 	return waiting
+}
+
+// PowerDown takes every domain down at once: see Power.Down. Run and Wake bring them up.
+func (c *Controller) PowerDown() {
+	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
+	c.power.Down()
+	c.writePower()
 }
 
 // WakeTime is how long the last Run waited for the domains it needed.

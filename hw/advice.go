@@ -29,5 +29,17 @@ func (d *DescriptorReport) Advice() string {
 	if d.Engines == 0 {
 		return "the planar engine takes " + share(uint64(a.Compute))
 	}
-	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines)
+	return "the array takes " + share(uint64(a.Compute)) + fmt.Sprintf(" on %d engines", d.Engines) + d.gates()
+}
+
+// gates says what closed tiles cost the array, nothing where none does.
+func (d *DescriptorReport) gates() string {
+	c := &d.Crew
+	switch {
+	case c.Pace() == c.Own:
+		return ""
+	case c.Slow > 0:
+		return fmt.Sprintf(", a patch in the time of %d rounds instead of %d: engine %d has one tile open, and all wait for it in %d of them", c.Pace(), c.Own, d.HalfEngine, c.Slow)
+	}
+	return fmt.Sprintf(", a patch in %d rounds instead of %d: the others' output-channel groups are theirs too", c.Rounds, c.Own)
 }

@@ -20,6 +20,9 @@ type Options struct {
 	Values  bool   // compute values, not timing alone
 	Workers int    // goroutines for values; 0 is one for each processor
 	Budget  uint64 // steps of values; 0 is DefaultBudget
+	// List is how many descriptors the report lists, 0 for all; the others are counted in
+	// its Rest. With Values all are listed.
+	List int
 	// PowerBudget is the watts that no descriptor exceeds on average, 0 for any: it runs
 	// slower where it would. It must be more than the chip's ActivePower.
 	PowerBudget float64
@@ -93,7 +96,16 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	}
 	d.sums = rep.sums()
 	rep.Add(r)
+	d.shorten(1)
 	return false
+}
+
+// shorten takes the descriptors that are not to be listed off the report, but for the last
+// so many: what the last one takes is known when the chain goes on or ends.
+func (d *Device) shorten(open int) {
+	if d.opts.List > 0 && !d.opts.Values {
+		d.report.shorten(d.opts.List, open)
+	}
 }
 
 // check holds a timed task against what the silicon needs, and computes its values when
@@ -124,6 +136,7 @@ func (d *Device) finish() {
 		d.report.restore(d.sums)
 		d.report.Add(r)
 	}
+	d.shorten(0)
 }
 
 // A Timer times tasks one by one without values or allocation: the same numbers as

@@ -27,17 +27,23 @@ func (d *DescriptorReport) Bounds() Interval {
 // together, as those of a wrong constant do; it rests on as many rows as the descriptors'
 // that rests on the fewest.
 func (r *Report) Bounds() Interval {
+	if r.Rest.Count > 0 {
+		return r.Rest.Interval
+	}
 	var sum Interval
 	for i := range r.Descriptors {
-		b := r.Descriptors[i].Bounds()
-		n := float64(r.runs(i))
-		sum.Low += clock.Nanoseconds(n * float64(b.Low))
-		sum.High += clock.Nanoseconds(n * float64(b.High))
-		if sum.Rows == 0 || b.Rows < sum.Rows {
-			sum.Rows = b.Rows
-		}
+		sum.add(r.Descriptors[i].Bounds(), float64(r.runs(i)))
 	}
 	return sum
+}
+
+// add adds the interval of a descriptor that ran n times.
+func (b *Interval) add(d Interval, n float64) {
+	b.Low += clock.Nanoseconds(n * float64(d.Low))
+	b.High += clock.Nanoseconds(n * float64(d.High))
+	if b.Rows == 0 || d.Rows < b.Rows {
+		b.Rows = d.Rows
+	}
 }
 
 // Interval is Bounds without its rows.

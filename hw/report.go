@@ -7,6 +7,7 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
+	"anesim/hw/tiles"
 )
 
 // Shape is a descriptor's work in whole tensors: channels over all groups.
@@ -26,7 +27,11 @@ type DescriptorReport struct {
 	Planar  bool // on the planar engine alone
 	Engines int
 	Tiles   int
-	Cycles  Accounting // those it adds to the chain
+	// Crew says in how many rounds the engines do the work, and HalfEngine is the first
+	// that has one tile open, -1 where none has.
+	Crew       tiles.Crew
+	HalfEngine int
+	Cycles     Accounting // those it adds to the chain
 	// Saved is the cycles that running beside the descriptor before it saves, its last
 	// results' way to memory among them.
 	Saved   clock.Cycles
@@ -37,6 +42,8 @@ type DescriptorReport struct {
 	MACs    uint64
 	Skipped uint64 // of MACs, those by zeros that sparse weights leave out
 	Lookups uint64 // of the activation table
+	// PlanarElements are those of the source that go through the planar engine.
+	PlanarElements uint64
 	// ZeroMACs are those of MACs with an operand of zero, where values were computed, and
 	// ZeroSaves what they take less than others. Energy leaves that out: it is the same
 	// with and without values.
@@ -90,6 +97,8 @@ type Report struct {
 	// Again is how many more times the last Per of Descriptors ran, with the same figures.
 	// They are in the sums and not listed.
 	Again, Per int
+	// Rest is what descriptors behind those did that are not listed, in the sums too.
+	Rest Rest
 
 	Faults   []Fault
 	Cycles   clock.Cycles
@@ -138,7 +147,7 @@ func (r *Report) runs(i int) int {
 }
 
 // Count is the number of descriptors that ran, those that are not listed among them.
-func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per }
+func (r *Report) Count() int { return len(r.Descriptors) + r.Again*r.Per + r.Rest.Count }
 
 // sums are a report's sums at some time.
 type sums struct {
@@ -157,6 +166,9 @@ func (r *Report) restore(s sums) {
 
 // Accounting is the chain's cycles by cause.
 func (r *Report) Accounting() (a Accounting) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Cycles
+	}
 	for i := range r.Descriptors {
 		for c, n := range r.Descriptors[i].Cycles.All() {
 			*a.Of(c) += clock.Cycles(r.runs(i)) * n
@@ -167,12 +179,16 @@ func (r *Report) Accounting() (a Accounting) {
 
 // Parts is the descriptors' energy by what takes it.
 func (r *Report) Parts() (e EnergyParts) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Parts
+	}
 	for i := range r.Descriptors {
 		x, n := &r.Descriptors[i].Parts, float64(r.runs(i))
 		e.MAC += clock.Nanojoules(n * float64(x.MAC))
 		e.Table += clock.Nanojoules(n * float64(x.Table))
 		e.L2 += clock.Nanojoules(n * float64(x.L2))
 		e.DRAM += clock.Nanojoules(n * float64(x.DRAM))
+		e.Planar += clock.Nanojoules(n * float64(x.Planar))
 		e.Active += clock.Nanojoules(n * float64(x.Active))
 	}
 	return e
@@ -180,6 +196,9 @@ func (r *Report) Parts() (e EnergyParts) {
 
 // Saved is the cycles that running beside each other saves the descriptors.
 func (r *Report) Saved() (n clock.Cycles) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Saved
+	}
 	for i := range r.Descriptors {
 		n += clock.Cycles(r.runs(i)) * r.Descriptors[i].Saved
 	}
@@ -196,6 +215,9 @@ func Engines(list []DescriptorReport) (n int) {
 
 // Complete reports whether every descriptor's values were computed without a fault.
 func (r *Report) Complete() bool {
+	if r.Rest.Count > 0 {
+		return false // only a chain that is timed leaves descriptors off its list
+	}
 	for i := range r.Descriptors {
 		if !r.Descriptors[i].Computed {
 			return false

@@ -35,6 +35,7 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 	if need.planar {
 		d.Units, d.L2 = p.planarUnits(g, o)
 		array = d.Units.Planar
+		d.PlanarElements = uint64(o.In.Elements())
 		need.fills = clock.CeilDiv(o.In.Elements(), p.tiles.PatchPixels)
 		need.drains = need.fills
 	} else {
@@ -43,7 +44,8 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 		d.Units, d.L2 = p.engineUnits(g, o, &w)
 		array = w.Buffered(p.tiles)
 		d.Lookups, d.Skipped = w.Lookups, w.Skipped
-		need.fills, need.drains, need.reread = w.Patches, w.WorkUnits/max(1, w.Passes), w.Patches > 1
+		d.Crew, d.HalfEngine = w.Crew, open.Half()
+		need.fills, need.drains, need.reread = w.Patches, w.Patches*w.Own, w.Patches > 1
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
 			need.fills *= o.In.Channels
 			need.drains *= o.Out.Channels

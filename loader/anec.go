@@ -34,22 +34,22 @@ type anec struct {
 	sources, results   int
 }
 
-// readAnecHeader reads the header; ok is false where the sizes do not add up, since the
-// form has no magic.
-func readAnecHeader(file []byte) (h anec, ok bool) {
-	if len(file) < anecHeader {
+// readAnecHeader reads the header of a file of size bytes from its head; ok is false where
+// the sizes do not add up, since the form has no magic.
+func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
+	if len(head) < anecHeader {
 		return h, false
 	}
-	sources, results := le.Uint32(file[32:]), le.Uint32(file[36:])
+	sources, results := le.Uint32(head[32:]), le.Uint32(head[36:])
 	h = anec{
-		size: le.Uint64(file), firstSize: le.Uint32(file[8:]), count: le.Uint32(file[12:]),
-		task: le.Uint64(file[16:]), kernel: le.Uint64(file[24:]),
+		size: le.Uint64(head), firstSize: le.Uint32(head[8:]), count: le.Uint32(head[12:]),
+		task: le.Uint64(head[16:]), kernel: le.Uint64(head[24:]),
 	}
 	if sources == 0 || results == 0 || sources > anecChannels || results > anecChannels || sources+results > anecChannels-anecFirst {
 		return h, false
 	}
 	h.sources, h.results = int(sources), int(results)
-	room := uint64(len(file))
+	room := uint64(size)
 	return h, h.size > 0 && h.size <= room && h.task >= regs.HeaderBytes && h.task <= h.size && h.kernel <= h.size &&
 		h.firstSize > 0 && uint64(h.firstSize) <= h.task && h.count > 0 && uint64(h.count) <= h.task
 }
@@ -131,7 +131,7 @@ func (p *Program) anecText(file []byte, h anec) (weights []byte, err error) {
 				continue
 			}
 			p.FirstWords = int(words)
-			if _, err := p.walk(); err != nil {
+			if err := p.walk(); err != nil {
 				if first == nil {
 					first = err
 				}

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,8 @@ import (
 )
 
 // isCaptureText reports whether the file is printable text whose first line that is not
-// a comment begins with a hexadecimal number.
+// a comment begins with a hexadecimal number, or with the name of a register that the
+// version 10 image has or that the M1 lacks.
 func isCaptureText(file []byte) bool {
 	for _, c := range file {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f {
@@ -20,7 +20,13 @@ func isCaptureText(file []byte) bool {
 	for line := range bytes.Lines(file) {
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 && line[0] != '#' {
-			return bytes.HasPrefix(line, []byte("0x")) || bytes.HasPrefix(line, []byte("0X"))
+			first, _, _ := strings.Cut(string(line[:min(len(line), maxName)]), " ")
+			first = strings.TrimRight(first, ",\t")
+			if strings.HasPrefix(first, "0x") || strings.HasPrefix(first, "0X") || regs.Absent(first) != nil {
+				return true
+			}
+			_, ok := regs.V10Address(first)
+			return ok
 		}
 	}
 	return false
@@ -37,15 +43,15 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 			if len(fields) != 2 {
 				return nil, fail(at, strings.TrimSpace(text), "line is not an address and a value")
 			}
-			var pair [2]uint32
-			for i, f := range fields {
-				n, err := strconv.ParseUint(f, 0, 32)
-				if err != nil {
-					return nil, fail(at, f, "not a 32-bit number")
-				}
-				pair[i] = uint32(n)
+			addr, err := captureAddress(at, fields[0])
+			if err != nil {
+				return nil, err
 			}
-			if err := v.Store(pair[0], pair[1]); err != nil {
+			value, err := captureNumber(at, fields[1])
+			if err != nil {
+				return nil, err
+			}
+			if err := v.Store(addr, value); err != nil {
 				return nil, wrap(at, err, "captured register")
 			}
 		}
@@ -54,31 +60,43 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }
 
-// isCaptureBinary reports whether the file is a run of pairs that nothing else can be.
-func isCaptureBinary(file []byte) bool {
+// captureAddress reads a register's address, or its name as the written text has it.
+func captureAddress(at uint64, text string) (uint32, error) {
+	if e := regs.Absent(text); e != nil {
+		return 0, &UnsupportedError{"captured registers", e.Error()}
+	}
+	if strings.Contains(text, ".") {
+		addr, ok := regs.V10Address(text)
+		if !ok {
+			return 0, fail(at, text, "no register of the version 10 image is called")
+		}
+		return addr, nil
+	}
+	return captureNumber(at, text)
+}
+
+func captureNumber(at uint64, text string) (uint32, error) {
+	n, err := strconv.ParseUint(text, 0, 32)
+	if err != nil {
+		return 0, fail(at, text, "not a 32-bit number")
+	}
+	return uint32(n), nil
+}
+
+// captureBinary reads a run of pairs that nothing else can be; nil is something else.
+func captureBinary(file []byte) *regs.V10 {
 	const pair = 8
 	if len(file) < 2*pair || len(file)%pair != 0 {
-		return false
+		return nil
 	}
 	seen := make(map[uint32]bool)
-	var v regs.V10
+	v := new(regs.V10)
 	for b := file; len(b) > 0; b = b[pair:] {
 		addr := le.Uint32(b)
-		var outside *regs.AddressError
-		if seen[addr] || errors.As(v.Store(addr, 0), &outside) {
-			return false
+		if seen[addr] || v.Store(addr, le.Uint32(b[4:])) != nil {
+			return nil
 		}
 		seen[addr] = true
 	}
-	return true
-}
-
-func readCaptureBinary(name string, file []byte) (*Program, error) {
-	v := new(regs.V10)
-	for at := 0; at < len(file); at += 8 {
-		if err := v.Store(le.Uint32(file[at:]), le.Uint32(file[at+4:])); err != nil {
-			return nil, wrap(uint64(at), err, "captured register")
-		}
-	}
-	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
+	return v
 }

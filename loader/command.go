@@ -8,115 +8,55 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Command is the number of a load command (bytes).
-type Command uint32
+// A Command is the number of a load command.
+type Command = enums.LoadCommand
 
-// The load commands of a container. Their numbers are those of Mach-O where both have the
-// command; CommandPort and CommandPort64 are Mach-O's fixed libraries.
+// The load commands of a container.
 const (
-	CommandSymtab  Command = 0x02 // symbol table
-	CommandThread  Command = 0x04 // see Flavor
-	CommandPort    Command = 0x06 // a port's name and 32-bit address
-	CommandBanner  Command = 0x08 // the compiler's command line
-	CommandSegment Command = 0x19 // a run of device memory
-	CommandNote    Command = 0x31
-	CommandPort64  Command = 0x40 // a port's name and 64-bit address
+	CommandSymtab  = enums.LoadSymbolTable
+	CommandThread  = enums.LoadThread
+	CommandPort    = enums.LoadPort
+	CommandBanner  = enums.LoadBanner
+	CommandSegment = enums.LoadSegment
+	CommandNote    = enums.LoadNote
+	CommandPort64  = enums.LoadWidePort
 )
 
-// String names the command.
-func (c Command) String() string {
-	switch c {
-	case CommandSymtab:
-		return "symbol table"
-	case CommandThread:
-		return "thread"
-	case CommandPort, CommandPort64:
-		return "port"
-	case CommandBanner:
-		return "banner"
-	case CommandSegment:
-		return "segment"
-	case CommandNote:
-		return "note"
-	}
-	return fmt.Sprintf("Command(%#x)", uint32(c))
-}
+// A Flavor says what a thread command describes.
+type Flavor = enums.ThreadFlavor
 
-// A Flavor says what a thread command describes (bytes).
-type Flavor uint32
-
-// Flavors of thread commands. What 2 and 4 describe, which small programs have, is not
-// known; they are carried.
+// Flavors of thread commands.
 const (
-	FlavorProgram   Flavor = 1 // buffers, size of the first descriptor, descriptor count
-	FlavorOperation Flavor = 3 // an operand bound to a port, with its shape
+	FlavorProgram   = enums.FlavorProgram
+	FlavorOperation = enums.FlavorOperation
 )
 
-// String names the flavor.
-func (f Flavor) String() string {
-	switch f {
-	case FlavorProgram:
-		return "program"
-	case FlavorOperation:
-		return "operation"
-	}
-	return fmt.Sprintf("Flavor(%d)", uint32(f))
-}
-
-// SegmentFlags are the flags of a segment (bytes).
-type SegmentFlags uint32
+// SegmentFlags are the flags of a segment.
+type SegmentFlags = enums.SegmentFlags
 
 // Flags of the segments seen.
 const (
-	SegmentPadded SegmentFlags = 4 // __PAGEZERO, and a __TEXT whose constants no register reads
-	SegmentWindow SegmentFlags = 6 // __FVMLIB: memory that a surface is mapped to
+	SegmentPadded = enums.SegmentPadded
+	SegmentWindow = enums.SegmentWindow
 )
 
-// String names the flags.
-func (f SegmentFlags) String() string {
-	switch f {
-	case 0:
-		return "none"
-	case SegmentPadded:
-		return "padded"
-	case SegmentWindow:
-		return "window"
-	}
-	return fmt.Sprintf("SegmentFlags(%#x)", uint32(f))
-}
-
-// SectionFlags are the flags of a section: a kind in the low byte, attributes above.
+// SectionFlags are the flags of a section: its kind in the low byte, attributes above.
 type SectionFlags uint32
 
-// Flags of the sections seen (bytes; SectionScratch is inferred: zero-fill, as Mach-O
-// has it).
+// Flags of the sections seen.
 const (
-	SectionScratch SectionFlags = 0x01
-	SectionInput   SectionFlags = 0x21
-	SectionOutput  SectionFlags = 0x23
-	SectionConst   SectionFlags = 0x26
-	SectionText    SectionFlags = 0x28
+	SectionScratch = SectionFlags(enums.SectionScratch)
+	SectionInput   = SectionFlags(enums.SectionInput)
+	SectionOutput  = SectionFlags(enums.SectionOutput)
+	SectionConst   = SectionFlags(enums.SectionConstants)
+	SectionText    = SectionFlags(enums.SectionText)
 
-	SectionRelocated SectionFlags = 0x100 // attribute: the section has relocations
+	SectionRelocated SectionFlags = 0x100 // attribute: the section has relocations (bytes)
 )
 
 // String names the kind and the attribute.
 func (f SectionFlags) String() string {
-	var parts []string
-	switch kind := f & 0xff; kind {
-	case SectionScratch:
-		parts = append(parts, "scratch")
-	case SectionInput:
-		parts = append(parts, "input")
-	case SectionOutput:
-		parts = append(parts, "output")
-	case SectionConst:
-		parts = append(parts, "constants")
-	case SectionText:
-		parts = append(parts, "text")
-	default:
-		parts = append(parts, fmt.Sprintf("SectionFlags(%#x)", uint32(kind)))
-	}
+	parts := []string{enums.SectionKind(f & 0xff).String()}
 	if f&SectionRelocated != 0 {
 		parts = append(parts, "relocated")
 	}
@@ -126,28 +66,15 @@ func (f SectionFlags) String() string {
 	return strings.Join(parts, ",")
 }
 
-// A SymbolType is the type of a symbol table's entry (bytes).
-type SymbolType uint8
+// A SymbolType is the type of a symbol table's entry.
+type SymbolType = enums.SymbolType
 
 // Types of the symbols seen.
 const (
-	SymbolDefined SymbolType = 0x0f // weight tiles and ports
-	SymbolShape   SymbolType = 0x20 // a tensor's extents and strides
-	SymbolElement SymbolType = 0x80 // an entry of the element-type catalogue
+	SymbolDefined = enums.SymbolDefined
+	SymbolShape   = enums.SymbolShape
+	SymbolElement = enums.SymbolElementType
 )
-
-// String names the type.
-func (t SymbolType) String() string {
-	switch t {
-	case SymbolDefined:
-		return "defined"
-	case SymbolShape:
-		return "shape"
-	case SymbolElement:
-		return "element type"
-	}
-	return fmt.Sprintf("SymbolType(%#x)", uint8(t))
-}
 
 // A Subtype is the processor subtype of a container: which generation of the engine its
 // text is for (decompiled; 4 is bytes).
@@ -165,7 +92,4 @@ func (s Subtype) String() string {
 }
 
 // known reports whether the documents name the generation.
-func (s Subtype) known() bool {
-	_, err := enums.ParseGeneration(enums.Generation(s).String())
-	return err == nil && s <= math.MaxUint8
-}
+func (s Subtype) known() bool { return s <= math.MaxUint8 && enums.Generation(s).Known() }

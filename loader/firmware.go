@@ -99,7 +99,7 @@ func ReadPackage(file []byte) (*Package, error) {
 	case size != uint64(len(file)):
 		return nil, fail(16, size, "package is not the %#x bytes of the file", len(file))
 	case le.Uint64(file[24:]) != 0:
-		return nil, fail(24, le.Uint64(file[24:]), "reserved word is not zero")
+		return nil, fail(24, le.Uint64(file[24:]), "reserved word of the package is not zero")
 	}
 	p := new(Package)
 	at := uint64(packageHeader)
@@ -133,7 +133,7 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 	case count > packageSections:
 		return q, 0, fail(at+12, count, "program has more than %d sections", packageSections)
 	case le.Uint32(b[28:]) != 0:
-		return q, 0, fail(at+28, le.Uint32(b[28:]), "reserved word is not zero")
+		return q, 0, fail(at+28, le.Uint32(b[28:]), "reserved word of the program is not zero")
 	}
 	if err := zeros(file, at+packageHeader+name, at+header); err != nil {
 		return q, 0, err
@@ -153,7 +153,7 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 		case le.Uint32(b[4:]) != packageHeader:
 			return q, 0, fail(at+4, le.Uint32(b[4:]), "section header has not %d bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:
-			return q, 0, fail(at+24, le.Uint64(b[24:]), "reserved word is not zero")
+			return q, 0, fail(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
 		case n > uint64(len(b)-packageHeader) || roundUp(n, packageAlign) > uint64(len(b)-packageHeader):
 			return q, 0, fail(at+16, n, "section leaves its program's %#x bytes", size)
 		}

@@ -116,7 +116,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 	if p.FirstWords == 0 || p.Text == nil {
 		return nil, fail(from.off, p.Procedure, "no procedure section, or no text section, in the program")
 	}
-	if _, err := p.walk(); err != nil {
+	if err := p.walk(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -193,7 +193,7 @@ func (p *Program) packagePort(s *PackageSection) error {
 	case name != uint64(len(b)-packagePort) || name > maxName:
 		return fail(s.off+12, name, "port's name has not the %d bytes behind the entry", len(b)-packagePort)
 	case len(p.Ports) == maxPorts:
-		return fail(s.off, nil, "more than %d ports", maxPorts)
+		return fail(s.off, nil, "program has more than %d ports", maxPorts)
 	}
 	q := Port{
 		Name: printable(string(b[packagePort:])), Direction: d, BAR: int(bar), Type: p.elementType(int(le.Uint32(b[8:]))),

@@ -2,8 +2,6 @@ package loader
 
 import (
 	"bytes"
-	"errors"
-	"strings"
 	"testing"
 )
 
@@ -77,8 +75,8 @@ func TestFirmwareContainer(t *testing.T) {
 	}
 }
 
-// TestMalformedFirmware has a file for every rule.
-func TestMalformedFirmware(t *testing.T) {
+// firmwareVectors are broken packages.
+func firmwareVectors(t *testing.T) []vector {
 	good := firmwareExample(t, "conv")
 	pkg, err := ReadPackage(good)
 	if err != nil {
@@ -98,12 +96,9 @@ func TestMalformedFirmware(t *testing.T) {
 	put := func(off int, v uint32) func([]byte) []byte {
 		return func(b []byte) []byte { le.PutUint32(b[off:], v); return b }
 	}
-	for _, tt := range []struct {
-		name string
-		edit func([]byte) []byte
-		off  int
-		what string
-	}{
+	kernel, sections := section(PackageKernel), len(pkg.Programs[0].Sections)
+	two := firmwareExample(t, "conv", "relu")
+	return append(vectors(good, []broken{
 		{"header cut off", func(b []byte) []byte { return b[:20] }, 20, "package header"},
 		{"header size", put(4, 33), 4, "package header"},
 		{"version", put(8, 2), 8, "version"},
@@ -135,16 +130,9 @@ func TestMalformedFirmware(t *testing.T) {
 		{"count", put(proc+4, 1<<30), proc + 4, "descriptor count"},
 		{"no procedure", put(proc-24, 9), program, "no procedure section"},
 		{"no text", put(text-24, 9), program, "no text section"},
-	} {
-		file := tt.edit(bytes.Clone(good))
-		p, err := Read(tt.name, bytes.NewReader(file), int64(len(file)))
-		var f *FormatError
-		if !errors.As(err, &f) || p != nil {
-			t.Errorf("%s: program %v, error %v", tt.name, p != nil, err)
-			continue
-		}
-		if f.Off != uint64(tt.off) || !strings.Contains(err.Error(), tt.what) {
-			t.Errorf("%s: %v; want byte %#x, %q", tt.name, err, tt.off, tt.what)
-		}
-	}
+		{"one section more", put(program+12, uint32(sections+1)), len(good), "section 6 of 7 is cut off"},
+		{"procedure too short", put(port-24, uint32(PackageProc)), port, "procedure section is below"},
+		{"memory of no entries", put(port-24, uint32(PackageGeneric)), port, "no multiple of 56"},
+		{"two texts", put(kernel-24, uint32(PackageText)), -1, "a second text"},
+	}), vectors(two, []broken{{"a program too many", put(12, 1), len(good), "behind the last program"}})...)
 }

@@ -11,6 +11,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
+	"anesim/loader/e5"
 )
 
 // randomProgram is a container of a random chain: registers with any bits in any records,
@@ -99,6 +100,14 @@ func TestForms(t *testing.T) {
 				t.Errorf("program %d as %s: %v", i, form, err)
 			}
 		}
+		if err := dispatched(p); err != nil {
+			t.Errorf("program %d: %v", i, err)
+		}
+		for _, form := range []string{"text", "firmware", "anec"} {
+			if err := rebuilt(form, files[form], p); err != nil {
+				t.Errorf("program %d, container of %s: %v", i, form, err)
+			}
+		}
 	}
 }
 
@@ -141,6 +150,44 @@ func carries(form string, file []byte, from *loader.Program) error {
 	return nil
 }
 
+// rebuilt makes a container of a form of a program: the chain stays, but for the buffers
+// that the Linux driver's form numbers anew.
+func rebuilt(form string, file []byte, from *loader.Program) error {
+	p, err := (&loader.Options{FirstWords: from.FirstWords}).Read(form, bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return err
+	}
+	c, err := p.Rebuild()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(c.Text, p.Text) || c.FirstWords != p.FirstWords || len(c.Ports) != len(p.Ports) {
+		return fmt.Errorf("the chain or the ports changed")
+	}
+	return carries("container", c.Bytes(), c)
+}
+
+// dispatched writes the dispatch descriptor of a program and reads it.
+func dispatched(p *loader.Program) error {
+	d, err := e5.New([]e5.Entry{{Key: "input-file-path", Value: p.Name}}, e5.Part{Program: p, Container: p.Bytes()})
+	if err != nil {
+		return err
+	}
+	file := d.Bytes()
+	again, err := e5.Read(file)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(again.Bytes(), file) {
+		return fmt.Errorf("the dispatch descriptor is written otherwise than read")
+	}
+	var u *loader.UnsupportedError
+	if _, err := loader.Read("e5", bytes.NewReader(file), int64(len(file))); !errors.As(err, &u) || u.Form != loader.DispatchDescriptor {
+		return fmt.Errorf("the dispatch descriptor is taken for something else: %v", err)
+	}
+	return nil
+}
+
 // TestRealForms takes the programs of the vendor's compiler through the same forms.
 func TestRealForms(t *testing.T) {
 	var files []string
@@ -163,6 +210,9 @@ func TestRealForms(t *testing.T) {
 		}
 		if len(p.Segments) == 0 {
 			continue // its memory cannot be laid out
+		}
+		if err := dispatched(p); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		pkg, err := p.Package()
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/loader/internal/cost"
 )
 
 // typed reports whether an error is one of the package's own kinds.
@@ -40,6 +41,14 @@ func try(file []byte) error {
 	if p.Form != FormRegisters && !bytes.Equal(p.Bytes(), file) {
 		return fmt.Errorf("the written %s differs from the read one", p.Form)
 	}
+	if _, err := p.Addresses(); err != nil && !typed(err) {
+		return fmt.Errorf("addresses with error %T %w", err, err)
+	}
+	for _, err := range p.Describe() {
+		if err != nil && !typed(err) {
+			return fmt.Errorf("description with error %T %w", err, err)
+		}
+	}
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[0] < 1 || q.span() > q.Bytes {
 			return fmt.Errorf("port %+v ends outside its window", q)
@@ -64,27 +73,92 @@ func try(file []byte) error {
 	return nil
 }
 
-func FuzzRead(f *testing.F) {
-	for _, name := range exampleNames() {
-		file, err := exampleFile(name)
-		if err != nil {
-			f.Fatal(err)
+// fuzz holds a reader to try and to the memory rule on whatever becomes of its seeds.
+// magic stands at the beginning of each, so that no execution is of another form.
+func fuzz(f *testing.F, magic uint32, seeds ...[]byte) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if magic != 0 && len(file) >= 4 {
+			file = bytes.Clone(file)
+			le.PutUint32(file, magic)
 		}
-		f.Add(file)
+		var err error
+		rule := cost.Reader.Check(len(file), func() { err = try(file) })
+		if err != nil || rule != nil {
+			t.Error(err, rule)
+		}
+	})
+}
+
+// examples are the example containers, or their chains.
+func examples(f *testing.F, of func(*Program) []byte) (files [][]byte) {
+	for _, name := range exampleNames() {
 		p, err := exampleProgram(name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(p.Text)
+		files = append(files, of(p))
 	}
-	f.Add([]byte(captured))
-	f.Add(anecExample(f, "conv"))
-	f.Add(firmwareExample(f, "relu", "concat"))
-	f.Fuzz(func(t *testing.T, file []byte) {
-		if err := try(file); err != nil {
-			t.Error(err)
+	return files
+}
+
+// FuzzRead has every form: the recognition of a file by its content.
+func FuzzRead(f *testing.F) {
+	seeds := append(examples(f, (*Program).Bytes), examples(f, func(p *Program) []byte { return p.Text })...)
+	seeds = append(seeds, []byte(captured), anecExample(f, "conv"), firmwareExample(f, "relu", "concat"))
+	fuzz(f, 0, seeds...)
+}
+
+// FuzzContainer has hardware containers, early and late.
+func FuzzContainer(f *testing.F) {
+	seeds := examples(f, (*Program).Bytes)
+	late, err := exampleBuilder("conv")
+	if err != nil {
+		f.Fatal(err)
+	}
+	late.Late, late.Scratch, late.NoteBytes = true, 0x4000, 0x40
+	several, err := exampleBuilder("relu")
+	if err != nil {
+		f.Fatal(err)
+	}
+	several.Procedure, late.Procedure = "first", "second"
+	for _, b := range []*Builder{several, late} {
+		for i := range b.Ports {
+			b.Ports[i].Name = b.Procedure + "." + b.Ports[i].Name
 		}
-	})
+	}
+	for _, b := range []*Builder{late, {Procedure: several.Procedure, Chain: several.Chain, Ports: several.Ports, Also: []*Builder{late}}} {
+		c, err := b.Container()
+		if err != nil {
+			f.Fatal(err)
+		}
+		seeds = append(seeds, c.Bytes())
+	}
+	fuzz(f, MagicContainer, seeds...)
+}
+
+// FuzzText has bare chains.
+func FuzzText(f *testing.F) {
+	fuzz(f, 0, examples(f, func(p *Program) []byte { return p.Text })...)
+}
+
+// FuzzFirmware has firmware containers.
+func FuzzFirmware(f *testing.F) {
+	fuzz(f, magicFirmware, firmwareExample(f, "relu"), firmwareExample(f, "conv", "concat"))
+}
+
+// FuzzANEC has programs in the Linux driver's form.
+func FuzzANEC(f *testing.F) { fuzz(f, 0, anecExample(f, "conv"), anecExample(f, "concat")) }
+
+// FuzzCapture has captured registers, as text and in binary.
+func FuzzCapture(f *testing.F) {
+	var binary []byte
+	for i := range 19 {
+		binary = le.AppendUint32(le.AppendUint32(binary, uint32(4*i)), 0x01010101*uint32(i))
+	}
+	fuzz(f, 0, []byte(captured), []byte("0x4d10 0x30004040\n0x4d14 0x3ff\n0x5548 1\n0x554c 0x80\n0x5550 0x1000\n"), binary)
 }
 
 // mutate changes a few places of a file: words, bytes, runs, its end.

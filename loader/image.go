@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
+	"anesim/loader/enums"
 )
 
 // An imager turns a container's load commands into a Program.
@@ -145,7 +146,10 @@ func (m *imager) chain() error {
 		return err
 	}
 	p.Text, p.TextAddr, p.textOff = text.Data[start:end:end], text.Addr+start, uint64(text.Offset)+start
-	owner, err := p.walk()
+	if len(text.Relocs) == 0 {
+		return p.walk()
+	}
+	owner, err := p.owners()
 	if err != nil {
 		return err
 	}
@@ -186,8 +190,18 @@ func (m *imager) extent() (start, end uint64, err error) {
 	return start, end, nil
 }
 
-// walk checks the chain and returns each alignment unit's descriptor.
-func (p *Program) walk() ([]*regs.Descriptor, error) {
+// walk checks the chain.
+func (p *Program) walk() error {
+	for _, err := range p.Descriptors() {
+		if err != nil {
+			return p.streamError(err)
+		}
+	}
+	return nil
+}
+
+// owners checks the chain and returns each alignment unit's descriptor.
+func (p *Program) owners() ([]*regs.Descriptor, error) {
 	owner := make([]*regs.Descriptor, (len(p.Text)+descriptorUnit-1)/descriptorUnit)
 	for d, err := range p.Descriptors() {
 		if err != nil {
@@ -334,7 +348,11 @@ func (p *Program) elementType(code int) ElementType {
 	if f := Float16(); f.Code == code {
 		return f
 	}
-	return ElementType{Code: code}
+	t := ElementType{Code: code}
+	if c := enums.CatalogueType(code); int(c) == code && c.Known() {
+		t.Name = c.String()
+	}
+	return t
 }
 
 // span is the number of bytes to the end of the port's last element.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"anesim/hw/regs"
 )
@@ -14,9 +15,10 @@ import (
 // stands inside one segment.
 type Linked struct {
 	Program *Program
-	Stream  regs.Stream // what the firmware walks: the relocated text and the buffers
-	Tasks   []*regs.Task
-	Map     []Segment // memory with at least one byte, by address
+	Stream  regs.Stream  // what the firmware walks: the relocated text and the buffers
+	Count   int          // of its tasks
+	Tasks   []*regs.Task // all of them; none where they were not asked for
+	Map     []Segment    // memory with at least one byte, by address
 }
 
 // Segment is the segment that holds n bytes at a device address, nil when none does.
@@ -40,10 +42,34 @@ func find(m []Segment, addr uint64) *Segment {
 // Link resolves every base of every descriptor to a device address and checks the
 // result. Errors are a *FormatError for a chain or a count that is wrong, a
 // *SurfaceError for bytes outside the program's memory, a *RelocError, a *MemoryError,
-// and an *UnsupportedError for captured registers, which have no addresses.
+// and an *UnsupportedError for captured registers; see Transfers for what they tell.
 func (p *Program) Link() (*Linked, error) {
+	var tasks []regs.Task
+	l, err := p.link(func(t *regs.Task, most int) {
+		if tasks == nil {
+			tasks = make([]regs.Task, 0, most)
+		}
+		tasks = append(tasks, *t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Tasks = make([]*regs.Task, len(tasks))
+	for i := range tasks {
+		l.Tasks[i] = &tasks[i]
+	}
+	return l, nil
+}
+
+// LinkStream is Link without Tasks: what it takes does not grow with the chain. The
+// linked program's Stream walks them.
+func (p *Program) LinkStream() (*Linked, error) { return p.link(func(*regs.Task, int) {}) }
+
+// link links the program and shows each task, with how many there are at most. The task is
+// good until the next.
+func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
-		return nil, &UnsupportedError{"captured registers", "version 10 words can be printed; the model runs version 7 streams"}
+		return nil, &UnsupportedError{"captured registers", "they do not run: no document says where version 10 has " + strings.Join(capturedGaps(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
 		return nil, p.Container.unsupported()
@@ -62,7 +88,7 @@ func (p *Program) Link() (*Linked, error) {
 	}
 	// Room for as many as are declared, which is not checked yet, and no more than the
 	// text can hold.
-	tasks := make([]regs.Task, 0, min(max(0, p.TaskCount), len(text)/regs.Alignment+1))
+	most := min(max(0, p.TaskCount), len(text)/regs.Alignment+1)
 	buf := make([]access, 0, 3+len(regs.KernelDMASrc{}.CoeffBaseAddr)) // the tensors and the lanes
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
@@ -74,14 +100,11 @@ func (p *Program) Link() (*Linked, error) {
 				return nil, err
 			}
 		}
-		tasks = append(tasks, *t)
+		show(t, most)
+		l.Count++
 	}
-	if p.TaskCount != 0 && p.TaskCount != len(tasks) {
-		return nil, fail(p.textOff, nil, "chain has %d descriptors, the program declares %d", len(tasks), p.TaskCount)
-	}
-	l.Tasks = make([]*regs.Task, len(tasks))
-	for i := range tasks {
-		l.Tasks[i] = &tasks[i]
+	if p.TaskCount != 0 && p.TaskCount != l.Count {
+		return nil, fail(p.textOff, nil, "chain has %d descriptors, the program declares %d", l.Count, p.TaskCount)
 	}
 	return l, nil
 }

@@ -49,9 +49,61 @@ func identity(t testing.TB) (file []byte, at map[string]int) {
 	return file, at
 }
 
+// A vector is a broken file, with the offset and the words of its error.
+type vector struct {
+	name string
+	file []byte
+	off  int // -1 where what stands there is not the file's
+	what string
+}
+
+// broken edits copies of a file.
+type broken struct {
+	name string
+	edit func([]byte) []byte
+	off  int
+	what string
+}
+
+func vectors(file []byte, list []broken) (out []vector) {
+	for _, b := range list {
+		out = append(out, vector{b.name, b.edit(bytes.Clone(file)), b.off, b.what})
+	}
+	return out
+}
+
+// check holds what reading the file gives to the vector.
+func (v *vector) check(t *testing.T) {
+	t.Helper()
+	p, err := Read("broken", bytes.NewReader(v.file), int64(len(v.file)))
+	var f *FormatError
+	if !errors.As(err, &f) {
+		t.Errorf("%s: program %v, error %v; want a *FormatError", v.name, p != nil, err)
+		return
+	}
+	if p != nil {
+		t.Errorf("%s: a partial program came with the error", v.name)
+	}
+	if v.off >= 0 && f.Off != uint64(v.off) || !strings.Contains(err.Error(), v.what) {
+		t.Errorf("%s: %v; want byte %#x and %q", v.name, err, v.off, v.what)
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("%s: the message has more than one line: %q", v.name, err)
+	}
+}
+
 // TestMalformed has a file for every way to break one, and the offset that is named.
 func TestMalformed(t *testing.T) {
-	_, at := identity(t)
+	for _, list := range [][]vector{containerVectors(t), headVectors(t), firmwareVectors(t), anecVectors(t), captureVectors()} {
+		for i := range list {
+			list[i].check(t)
+		}
+	}
+}
+
+// containerVectors are broken copies of the identity layer.
+func containerVectors(t *testing.T) []vector {
+	file, at := identity(t)
 	put32 := func(off int, v uint32) func([]byte) []byte {
 		return func(b []byte) []byte { le.PutUint32(b[off:], v); return b }
 	}
@@ -71,12 +123,7 @@ func TestMalformed(t *testing.T) {
 	unknown := func(name string) func([]byte) []byte { return put32(at[name], 0x7f) }
 	text, sec := at["__TEXT"], at["__TEXT"]+segmentSize
 	sym := at["symbols"]
-	for _, tt := range []struct {
-		name string
-		edit func([]byte) []byte
-		off  int
-		what string
-	}{
+	return vectors(file, []broken{
 		{"header cut off", cut(20), 20, "header of 32 bytes is cut off"},
 		{"processor", put32(4, 7), 4, "processor type"},
 		{"file type", put32(12, 6), 12, "file type"},
@@ -167,28 +214,29 @@ func TestMalformed(t *testing.T) {
 		{"shape larger than the window", func(b []byte) []byte {
 			return bytes.Replace(b, []byte("t0:t44=ar1;0;1;45=s128n:ar1;0;1;"), []byte("t0:t44=ar1;0;1;45=s128n:ar1;0;2;"), 1)
 		}, at["t0"], "needs 0x100 bytes"},
+		{"owners of more than the file", func(b []byte) []byte {
+			le.PutUint32(b[at["symtab"]+8:], 0)
+			le.PutUint32(b[at["symtab"]+12:], uint32(len(b)/symbolSize))
+			return b
+		}, at["symtab"] + 8, "overlaps another part"},
+		{"segment command too short", put32(text+4, 64), text + 4, "size of segment"},
+		{"scratch beyond the compiler's", func(b []byte) []byte {
+			seg := at["__const"]
+			copy(b[seg+segmentSize:], "__bss\x00\x00\x00")
+			copy(b[seg+segmentSize+16:], "__DATA\x00\x00")
+			le.PutUint64(b[seg+32:], MaxScratch+PageSize)
+			le.PutUint64(b[seg+segmentSize+40:], MaxScratch+PageSize)
+			return b
+		}, at["__const"] + segmentSize + 40, "bytes of the scratch memory"},
+		{"more relocations than words", func(b []byte) []byte {
+			le.PutUint32(b[sec+56:], uint32(len(b)))
+			le.PutUint32(b[sec+60:], 300)
+			return append(b, make([]byte, 300*relocSize)...)
+		}, len(file), "more relocations than"},
+		{"window of one byte", both(put64(at["__const"]+32, 1), put64(at["__const"]+segmentSize+40, 1)), at["t0"], "no element"},
 		{"a file cut off", cut(0x4100), text + 40, "leaves the file"},
 		{"a file of three bytes", cut(3), 0, "no program"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			file, _ := identity(t)
-			file = tt.edit(file)
-			p, err := Read("broken", bytes.NewReader(file), int64(len(file)))
-			var f *FormatError
-			if !errors.As(err, &f) {
-				t.Fatalf("program %v, error %v; want a *FormatError", p != nil, err)
-			}
-			if p != nil {
-				t.Error("a partial program came with the error")
-			}
-			if f.Off != uint64(tt.off) || !strings.Contains(err.Error(), tt.what) {
-				t.Errorf("%v; want byte %#x and %q", err, tt.off, tt.what)
-			}
-			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("the message has more than one line: %q", err)
-			}
-		})
-	}
+	})
 }
 
 // TestUnsupported has a file for each form the model knows and does not run.

@@ -89,6 +89,7 @@ const (
 	MaxZeroFill     = MaxScratch + 1<<30        // bytes of memory with nothing in the file
 	MaxAddressRange = MaxFile + 1 + MaxZeroFill // from the lowest window to the end of the highest
 	maxName         = 1 << 12
+	maxCapture      = 16 << 20 // bytes of a text of captured registers: the image has 198 of them
 	maxLoads        = 1 << 12
 	maxProcedures   = 64
 	maxPorts        = len(regs.BARs{}) // of a procedure: a port without a buffer is of no use

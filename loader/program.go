@@ -38,8 +38,9 @@ type Program struct {
 	Types       []ElementType // element-type catalogue, from Symbols
 	Shapes      []Shape       // of tensors, from Symbols
 	Relocations []Relocation
-	Procedures  []string // of the container
-	Procedure   string   // the one that was read
+	LiveAxes    []LiveAxis // of Ports
+	Procedures  []string   // of the container
+	Procedure   string     // the one that was read
 	Banner      Banner
 
 	Registers *regs.V10 // of FormRegisters, nil otherwise
@@ -53,6 +54,12 @@ type Program struct {
 // Descriptors walks the chain; see regs.Chain.
 func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return regs.Chain(p.Text, p.FirstWords)
+}
+
+// States walks the chain and yields the registers as each descriptor finds them; see
+// regs.States.
+func (p *Program) States() iter.Seq2[*regs.State, error] {
+	return regs.States(p.Text, p.FirstWords)
 }
 
 // TextOffset is where Text stands in the program's file.
@@ -142,6 +149,18 @@ func (d Direction) String() string {
 		return "output"
 	}
 	return "input"
+}
+
+// A LiveAxis is a size or a stride of a port that follows a run-time parameter: Scale times
+// its value and Plus.
+type LiveAxis struct {
+	Port      string
+	Direction Direction
+	Axis      int  // of Shape or Strides
+	Stride    bool // of Strides
+	Name      string
+	Scale     int64
+	Plus      int64
 }
 
 // A Port is a tensor the program takes or gives.

@@ -3,10 +3,13 @@ package loader
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"anesim/hw/regs"
 )
 
 // Options say what a file does not. FirstWords and Windows matter to a bare text only.
@@ -74,42 +77,123 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	if size < 0 || size > MaxFile {
 		return nil, fail(0, nil, "file of %d bytes, want at most %d", size, int64(MaxFile))
 	}
-	// ReadAll grows with what arrives: a size that is not true costs nothing.
-	file, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+	head, err := readExact(r, min(size, headBytes))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(file)) != size {
-		return nil, fail(uint64(len(file)), nil, "file ends, want %d bytes", size)
+	if len(head) < 4 {
+		return nil, fail(0, nil, "file of %d bytes is no program", len(head))
 	}
-	if len(file) < 4 {
-		return nil, fail(0, nil, "file of %d bytes is no program", len(file))
-	}
-	if form := foreign(file); form != "" {
+	if form := foreign(head); form != "" {
 		return nil, &UnsupportedError{form, foreignAdvice(form)}
 	}
-	switch {
-	case le.Uint32(file) == magicFirmware:
-		return readFirmware(name, o.Procedure, file)
-	case le.Uint32(file) == MagicContainer:
-		c, err := parseContainer(file)
-		if err != nil {
+	// What the head shows to be no program is not read further.
+	read, err := o.recognise(name, head, size)
+	if err != nil {
+		return nil, err
+	}
+	file := head
+	if size > int64(len(head)) {
+		if file, err = readExact(r, size); err != nil {
 			return nil, err
 		}
-		if c.Subtype != SubtypeM1 && !o.Inspect {
-			return nil, c.unsupported()
-		}
-		return c.program(name, o.Procedure)
-	case isCaptureText(file):
-		return readCaptureText(name, file)
-	case isCaptureBinary(file):
-		return readCaptureBinary(name, file)
 	}
-	if h, ok := readAnecHeader(file); ok {
-		return readAnec(name, file, h)
-	}
-	return o.readText(name, file)
+	return read(file)
 }
+
+// headBytes is what a file's form is recognised by: more than the longest descriptor and
+// the Linux driver's header take.
+const headBytes = 64 << 10
+
+// readExact reads the first size bytes. The last of them is read ahead of the rest, so
+// that a size that is not the file's costs no memory.
+func readExact(r io.ReaderAt, size int64) ([]byte, error) {
+	if size == 0 {
+		return nil, nil
+	}
+	at := func(b []byte, off int64) error {
+		n, err := r.ReadAt(b, off)
+		switch {
+		case n == len(b):
+			return nil
+		case err == io.EOF:
+			return fail(uint64(off)+uint64(n), nil, "file ends, want %d bytes", size)
+		}
+		return err
+	}
+	if err := at(make([]byte, 1), size-1); err != nil {
+		return nil, err
+	}
+	b := make([]byte, size)
+	return b, at(b, 0)
+}
+
+// recognise finds the reader of a file of size bytes by its head, which is all of a file
+// that is no longer. An error says that the file is no program, whatever follows.
+func (o *Options) recognise(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
+	switch le.Uint32(head) {
+	case magicFirmware:
+		return func(file []byte) (*Program, error) { return readFirmware(name, o.Procedure, file) }, nil
+	case MagicContainer:
+		return func(file []byte) (*Program, error) { return o.readContainer(name, file) }, nil
+	}
+	if isCaptureText(head) {
+		if size > maxCapture {
+			return nil, fail(0, nil, "captured registers of %d bytes, want at most %d", size, maxCapture)
+		}
+		return func(file []byte) (*Program, error) { return readCaptureText(name, file) }, nil
+	}
+	if int64(len(head)) == size {
+		if v := captureBinary(head); v != nil {
+			return func([]byte) (*Program, error) { return &Program{Name: name, Form: FormRegisters, Registers: v}, nil }, nil
+		}
+	}
+	if h, ok := readAnecHeader(head, size); ok {
+		return func(file []byte) (*Program, error) { return readAnec(name, file, h) }, nil
+	}
+	if o.FirstWords < 0 || o.FirstWords > maxWords {
+		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
+	}
+	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
+	case err != nil:
+		return nil, notChain(err)
+	case len(d.Records) == 0:
+		return nil, noRecords(d.Index, d.Offset)
+	}
+	return func(file []byte) (*Program, error) { return o.readText(name, file) }, nil
+}
+
+// readContainer reads a hardware container.
+func (o *Options) readContainer(name string, file []byte) (*Program, error) {
+	c, err := parseContainer(file)
+	if err != nil {
+		return nil, err
+	}
+	if c.Subtype != SubtypeM1 && !o.Inspect {
+		return nil, c.unsupported()
+	}
+	return c.program(name, o.Procedure)
+}
+
+// notChain is the error of a file whose first bytes are no descriptor.
+func notChain(err error) error {
+	var broken *regs.StreamError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	return wrap(broken.Off, err, "no program: neither a container, captured registers nor a chain")
+}
+
+// noRecords is the error of a descriptor that writes nothing, as zeros are read.
+func noRecords(index int, off uint32) error {
+	return fail(uint64(off), nil, "no program: descriptor %d has no register records", index)
+}
+
+// What an UnsupportedError calls forms that other packages read.
+const (
+	DispatchDescriptor = "dispatch descriptor (.e5, FlatBuffer)" // package e5
+	DescriptorText     = "descriptor text"                       // package asm
+)
 
 // foreign names a form the package knows and does not read, or is empty.
 func foreign(file []byte) string {
@@ -124,7 +208,7 @@ func foreign(file []byte) string {
 		return "Mach-O file, big-endian"
 	}
 	if isDispatch(file) {
-		return "dispatch descriptor (.e5, FlatBuffer)"
+		return DispatchDescriptor
 	}
 	text := bytes.TrimLeft(file[:min(len(file), 4096)], " \t\r\n\ufeff")
 	switch {
@@ -134,7 +218,7 @@ func foreign(file []byte) string {
 	case bytes.HasPrefix(text, []byte("program(")), bytes.HasPrefix(text, []byte("program (")):
 		return "intermediate text of a network (MIL)"
 	case bytes.IndexByte(text, 0) < 0 && bytes.Contains(text, []byte("\n.td")), bytes.HasPrefix(text, []byte(".td")):
-		return "descriptor text"
+		return DescriptorText
 	}
 	return ""
 }
@@ -142,10 +226,10 @@ func foreign(file []byte) string {
 // foreignAdvice says what to do with a file of a form that is not a program.
 func foreignAdvice(form string) string {
 	switch form {
-	case "descriptor text":
+	case DescriptorText:
 		return "anesim asm makes a program of it"
-	case "dispatch descriptor (.e5, FlatBuffer)":
-		return "it names a program and holds none; anesim dump prints it"
+	case DispatchDescriptor:
+		return "it names containers and holds none; anesim dump prints it and finds them"
 	case "network description (property list)":
 		return "it is what the compiler reads; no reader of it is here"
 	case "intermediate text of a network (MIL)":

@@ -2,6 +2,8 @@ package loader
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 
 	"anesim/hw/regs"
 )
@@ -47,6 +49,8 @@ type Relocation struct {
 	Shift    int    // log2 of the field's unit in bytes: 6 in a DMA word
 	Target   int    // section ordinal from 1, or buffer index
 	Value    uint64 // what to write, in the kind's measure
+	Scale    int64  // of a run-time parameter: the field has Scale times Value and Plus; 0 is 1
+	Plus     int64
 	Name     string // of a run-time parameter
 	Range    Range  // of a run-time parameter
 	Info     uint32 // second word of the container's pair
@@ -95,6 +99,11 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		if !r.Range.Contains(v) {
 			return bad("%s is %d, want %d to %d by %d", r.Name, v, r.Range.Start, r.Range.Stop, r.Range.Step)
 		}
+		scaled, ok := Linear(v, r.Scale, r.Plus)
+		if !ok {
+			return bad("%d times %s and %d is no number of 63 bits for %d", r.Scale, r.Name, r.Plus, v)
+		}
+		v = scaled
 	}
 	if v&(1<<r.Shift-1) != 0 {
 		return bad("%#x is no multiple of %d", v, 1<<r.Shift)
@@ -103,6 +112,28 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		return bad("%#x does not fit %d bits", v, r.Width)
 	}
 	return v, nil
+}
+
+// Linear is scale times v and plus; a scale of 0 is 1. It is false where that is negative
+// or has more than 63 bits.
+func Linear(v uint64, scale, plus int64) (uint64, bool) {
+	if scale == 0 {
+		scale = 1
+	}
+	abs := uint64(max(scale, -scale))
+	high, low := bits.Mul64(v, abs)
+	if high != 0 || low > math.MaxInt64 {
+		return 0, false
+	}
+	sum := int64(low)
+	if scale < 0 {
+		sum = -sum
+	}
+	total := sum + plus
+	if total < 0 || plus > 0 && total < sum {
+		return 0, false
+	}
+	return uint64(total), true
 }
 
 // Patch writes a resolved value into the field of word.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anesim/hw/regs"
+	"anesim/loader/enums"
 )
 
 // A Symbol is an entry of the symbol table.
@@ -33,6 +34,14 @@ type ElementType struct {
 	Code  int
 	Name  string
 	Range string // as the catalogue has it: r<kind>;<low>;<high>
+}
+
+// String is the type's name, by the catalogue's number where the container names none.
+func (t ElementType) String() string {
+	if t.Name != "" {
+		return printable(t.Name)
+	}
+	return enums.CatalogueType(t.Code).String()
 }
 
 // Bits is the width of an element in memory, 0 where it is not known. The catalogue has 24

@@ -32,13 +32,10 @@ type buffer struct {
 
 // readText reads a chain of descriptors and makes its windows.
 func (o *Options) readText(name string, text []byte) (*Program, error) {
-	if o.FirstWords < 0 || o.FirstWords > maxWords {
-		return nil, fail(0, nil, "first descriptor of %d words, want at most %d", o.FirstWords, maxWords)
-	}
 	p := &Program{Name: name, Form: FormText, Subtype: SubtypeM1, Text: text, FirstWords: o.FirstWords}
 	buffers, err := p.buffers()
 	if err != nil {
-		if _, walk := p.walk(); o.Inspect && walk == nil {
+		if o.Inspect && p.walk() == nil {
 			return p, nil // a chain whose memory cannot be laid out
 		}
 		return nil, err
@@ -53,29 +50,23 @@ func (o *Options) readText(name string, text []byte) (*Program, error) {
 func (p *Program) buffers() ([]*buffer, error) {
 	var (
 		byBAR [len(regs.BARs{})]*buffer
-		file  regs.File
-		g     regs.Groups
 		list  []access
 	)
-	for d, err := range p.Descriptors() {
+	for d, err := range p.States() {
 		var broken *regs.StreamError
 		if errors.As(err, &broken) && broken.Index == 0 {
-			return nil, wrap(broken.Off, err, "no program: neither a container, captured registers nor a chain")
+			return nil, notChain(err)
 		}
 		if err != nil {
 			return nil, p.streamError(err)
 		}
-		if len(d.Records) == 0 {
-			return nil, fail(uint64(d.Offset), nil, "no program: descriptor %d has no register records", d.Index)
+		if d.Records == 0 {
+			return nil, noRecords(d.Index, d.Offset)
 		}
 		if d.Index == 0 {
 			p.FirstWords = d.Words
 		}
-		if err := d.Apply(&file); err != nil {
-			return nil, wrap(uint64(d.Offset), err, "descriptor %d", d.Index)
-		}
-		file.Snapshot(&g)
-		list = accesses(list, &d.Header, &g)
+		list = accesses(list, &d.Header, &d.Groups)
 		lanes := uint64(0)
 		for i := range list {
 			a := list[i]

@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/queue"
 )
 
-// The broker's own entitlements, with how many system binaries hold each (static scan of
+// The entitlements of clients of the broker, its own first, with how many system binaries hold each (static scan of
 // an M1 system; 0 where the documents give no count).
 const (
 	Allow             = "com.apple.aned.private.allow"
@@ -18,6 +18,9 @@ const (
 	SecondaryCompiler = "com.apple.aned.private.secondaryANECompilerServiceAccess.allow"
 	AggressiveSaving  = "com.apple.aned.private.aggressivePowerSaving"
 	PurgeAll          = "com.apple.aned.private.modelPurgeInAllPartitions"
+	OpenUserClient    = "com.apple.ane.iokit-user-access"                                // the kernel's own gate
+	DirectClient      = "com.apple.security.temporary-exception.iokit-user-client-class" // a sandbox exception
+	BlessedClient     = "com.apple.security.ts.ane-client"                               // a slot of the trust cache
 )
 
 // Holders is how many binaries hold an entitlement, 0 where no count is given.
@@ -33,11 +36,22 @@ func Holders(entitlement string) int {
 		return 4
 	case SecondaryCompiler:
 		return 1
+	case OpenUserClient:
+		return 2
+	case DirectClient:
+		return 27
+	case BlessedClient:
+		return 5
 	}
 	return 0
 }
 
-// A Tier is a class of clients.
+// restricted are the methods' entitlements that put a client in the restricted tier.
+var restricted = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
+
+// A Tier is a class of clients: those of a per-user broker, those whose requests pass the
+// per-method admission of adapter weights, shared models and aggressive saving, and the
+// rest.
 type Tier uint8
 
 // The tiers.
@@ -106,6 +120,7 @@ type Model struct {
 	Owner     Identity
 	Instances int
 	Bytes     uint64
+	Wired     bool // its memory is; the next turn of an instance wires it again
 }
 
 // An Instance is a client's use of a model.
@@ -164,10 +179,38 @@ func (b *Broker) Resident() (models int, bytes uint64) {
 	return models, bytes
 }
 
+// Idle unwires the memory of models while nobody has a request: those with an instance
+// that opted out keep theirs, and those without power saving do (assumed: the documents
+// name both arguments of an instance and not when memory is unwired). It returns the bytes
+// that it let go of.
+func (b *Broker) Idle() (bytes uint64) {
+	if len(b.turns) > 0 {
+		return 0
+	}
+	keep := map[*Model]bool{}
+	for _, c := range b.clients {
+		for _, i := range c.held {
+			if o := &i.Options; o.KeepWired || !o.PowerSaving && !o.AggressiveSaving {
+				keep[i.Model] = true
+			}
+		}
+	}
+	for _, m := range b.models {
+		if m.Wired && !keep[m] {
+			m.Wired = false
+			bytes += m.Bytes
+		}
+	}
+	return bytes
+}
+
 // Connect admits a client. The baseline is either access entitlement.
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
 		return nil, &DeniedError{"connect", Allow}
+	}
+	if t == Unrestricted && slices.ContainsFunc(restricted[:], func(e string) bool { return slices.Contains(rights, e) }) {
+		t = Restricted // the broker sorts its clients by what they hold
 	}
 	c := &Client{Name: name, Identity: id, Tier: t, QoS: q, rights: slices.Clone(rights), broker: b}
 	b.clients = append(b.clients, c)
@@ -203,7 +246,7 @@ func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, e
 	m := c.broker.models[key]
 	switch {
 	case m == nil:
-		m = &Model{Key: key, Owner: c.Identity, Bytes: bytes}
+		m = &Model{Key: key, Owner: c.Identity, Bytes: bytes, Wired: true}
 		c.broker.models[key] = m
 	case m.Owner != c.Identity:
 		return nil, &OwnerError{key}
@@ -297,6 +340,7 @@ func (b *Broker) Turn() bool {
 	p := b.turns[at]
 	b.turns = slices.Delete(b.turns, at, at+1)
 	p.inst.inFlight--
+	p.inst.Model.Wired = true
 	p.run()
 	return true
 }

@@ -138,9 +138,57 @@ func TestQoSOrder(t *testing.T) {
 			t.Errorf("class %d: queue %d", q, q.QueueIndex())
 		}
 	}
-	for e, n := range map[string]int{broker.Allow: 18, broker.Access: 14, broker.AdapterWeight: 5, broker.ModelShare: 4, broker.SecondaryCompiler: 1, broker.PurgeAll: 0} {
+	for e, n := range map[string]int{broker.Allow: 18, broker.Access: 14, broker.AdapterWeight: 5, broker.ModelShare: 4, broker.SecondaryCompiler: 1, broker.OpenUserClient: 2, broker.DirectClient: 27, broker.BlessedClient: 5, broker.PurgeAll: 0} {
 		if broker.Holders(e) != n {
 			t.Errorf("%s: %d holders", e, broker.Holders(e))
 		}
+	}
+}
+
+// Clients are sorted by what they hold.
+func TestTiers(t *testing.T) {
+	b := broker.New()
+	for _, x := range []struct {
+		tier, want broker.Tier
+		right      string
+	}{
+		{broker.Unrestricted, broker.Unrestricted, broker.Access}, {broker.Unrestricted, broker.Restricted, broker.AdapterWeight},
+		{broker.Unrestricted, broker.Restricted, broker.ModelShare}, {broker.Unrestricted, broker.Restricted, broker.AggressiveSaving},
+		{broker.PerUser, broker.PerUser, broker.ModelShare},
+	} {
+		c, err := b.Connect("c", us, x.tier, broker.Default, broker.Allow, x.right)
+		if err != nil || c.Tier != x.want {
+			t.Errorf("%s: %v, %v, want %v", x.right, c.Tier, err, x.want)
+		}
+	}
+}
+
+// Memory of a model is unwired while the broker idles, unless an instance opts out or asks
+// for no saving; the next turn wires it.
+func TestUnwiring(t *testing.T) {
+	b := broker.New()
+	c := connect(t, b, "c", us, broker.Default, broker.ModelShare)
+	open := func(key string, o broker.InstanceOptions) *broker.Instance {
+		i, err := c.Open(key, 100, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	saving := open("saving", broker.InstanceOptions{PowerSaving: true})
+	kept := open("kept", broker.InstanceOptions{PowerSaving: true, KeepWired: true})
+	plain := open("plain", broker.InstanceOptions{})
+	saving.Submit(func() {})
+	if n := b.Idle(); n != 0 {
+		t.Errorf("%d bytes unwired with a request waiting", n)
+	}
+	for b.Turn() {
+	}
+	if n := b.Idle(); n != 100 || saving.Model.Wired || !kept.Model.Wired || !plain.Model.Wired {
+		t.Errorf("%d bytes unwired", n)
+	}
+	saving.Submit(func() {})
+	if b.Turn(); !saving.Model.Wired {
+		t.Error("a turn on unwired memory")
 	}
 }

@@ -30,7 +30,7 @@ type Event struct {
 type Program struct {
 	Address    uint64 // of the firmware container
 	Bytes      uint32
-	Procedures uint32
+	Procedures uint32 // that calls may name, 0 for all
 	Bars       uint32 // custom bars that its calls may give
 }
 

@@ -129,6 +129,15 @@ func (m *Message) Append(dst []byte) []byte {
 	return append(dst, make([]byte, -len(m.Body)&3)...)
 }
 
+// header is the six words at the start of b, whatever they say.
+func header(b []byte) Header {
+	le := binary.LittleEndian
+	return Header{
+		ID: ID(le.Uint32(b)), Size: le.Uint32(b[4:]), Priority: le.Uint32(b[8:]),
+		Program: int32(le.Uint32(b[12:])), Process: int32(le.Uint32(b[16:])), Procedure: le.Uint32(b[20:]),
+	}
+}
+
 // Read decodes the message at the start of b and returns what follows it, after the zero
 // bytes that pad it to a multiple of four. The body is b's own memory. An error is a
 // *FormatError.
@@ -136,11 +145,7 @@ func Read(b []byte) (m Message, rest []byte, err error) {
 	if len(b) < HeaderBytes {
 		return m, nil, &FormatError{len(b), fmt.Sprintf("%d bytes, a header has %d", len(b), HeaderBytes)}
 	}
-	le := binary.LittleEndian
-	m.Header = Header{
-		ID: ID(le.Uint32(b)), Size: le.Uint32(b[4:]), Priority: le.Uint32(b[8:]),
-		Program: int32(le.Uint32(b[12:])), Process: int32(le.Uint32(b[16:])), Procedure: le.Uint32(b[20:]),
-	}
+	m.Header = header(b)
 	if _, ok := m.ID.Info(); !ok {
 		return m, nil, &FormatError{0, fmt.Sprintf("%v is none of the %d", m.ID, Commands)}
 	}

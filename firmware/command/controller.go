@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A Status is how a command ended. The documents print one and do not list them: the
@@ -42,11 +43,25 @@ const (
 
 // An Engine does what the commands ask for.
 type Engine interface {
-	// Load makes a program's procedures callable.
-	Load(slot int32, p Program) Status
+	// Load makes a program's procedures callable, and says how many there are.
+	Load(slot int32, p Program) (procedures uint32, s Status)
 	Unload(slot int32)
-	// Call runs a procedure of a program with a process's buffers.
+	// Call runs a procedure of a program with a process's buffers, or accepts it to run
+	// when its turn comes.
 	Call(h Header, c Call) Status
+	// Terminate drops the calls of a process that have not ended.
+	Terminate(slot, process int32)
+	// Quiesce runs what is accepted to its end.
+	Quiesce() Status
+	// Power switches the engine on or off.
+	Power(on bool) Status
+	// Boot starts the engine; it may have been started before.
+	Boot() Status
+	// Pause stops the engine between two runs of descriptors, or lets it go on.
+	Pause(on bool) Status
+	// Secure enters or leaves secure mode: what is accepted quiesces first, and the power
+	// is cycled.
+	Secure(on bool) Status
 }
 
 // Slots of programs, and of processes of each: the documents name requests for both and
@@ -59,25 +74,16 @@ const (
 type program struct {
 	Program
 	processes map[int32]Call // the bindings of each
-}
-
-// key names a cache request: one for each procedure of a process.
-type key struct {
-	program, process int32
-	procedure        uint32
-}
-
-type cached struct {
-	call   Call
-	active bool
-	out    int // outputs that the host has not returned
+	prefetch  bool           // has an AFPP
 }
 
 // A Ledger counts messages: every one that was received is in exactly one of the other
 // three.
 type Ledger struct {
 	Received, Answered, Refused, Dropped uint64
-	Notified                             uint64 // messages of the controller's own
+	// Notified and Lost are messages of the controller's own: those the host was sent, and
+	// those its ring had no room for.
+	Notified, Lost uint64
 }
 
 // Balanced reports whether every message is accounted for.
@@ -89,23 +95,31 @@ type Reply struct {
 	Status  Status
 	Dropped bool   // no answer was sent: nobody is there to take it
 	Why     string // of a refusal, in words
+	Body    []byte // of an answer that has one
 }
 
 // A Controller is the firmware's side of the rings.
 type Controller struct {
+	// Notify, where it is not nil, takes the controller's own messages to the host, and
+	// reports whether there was room.
+	Notify func(*Message) bool
+
 	engine   Engine
 	ledger   Ledger
 	booted   bool
+	paused   bool
 	secure   bool
-	disabled bool // cache requests
+	claimed  int32 // program that has secure mode to itself, -1 for any
+	disabled bool  // cache requests
 	programs map[int32]*program
 	cache    map[key]*cached
+	property map[uint32]uint64
 	slots    [MaxPrograms]bool // asked for by the host
 }
 
 // NewController returns a controller that has not booted.
 func NewController(e Engine) *Controller {
-	return &Controller{engine: e, programs: map[int32]*program{}, cache: map[key]*cached{}}
+	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[key]*cached{}, property: map[uint32]uint64{}}
 }
 
 // Ledger returns the counts so far.
@@ -113,6 +127,9 @@ func (c *Controller) Ledger() Ledger { return c.ledger }
 
 // Booted reports whether the controller takes commands beyond those of its life cycle.
 func (c *Controller) Booted() bool { return c.booted }
+
+// Secure reports whether the controller is in secure mode.
+func (c *Controller) Secure() bool { return c.secure }
 
 // Programs is how many programs are loaded.
 func (c *Controller) Programs() int { return len(c.programs) }
@@ -177,19 +194,28 @@ func (c *Controller) handle(ch Channel, m *Message, r *Reply) {
 
 func (c *Controller) perform(m *Message, r *Reply) {
 	switch m.ID {
-	case Ping, Buildinfo, PlatformInfo, ResourceInfoGet, QuiesceState, PowerDeviceOn:
+	case Ping, Buildinfo, PlatformInfo, ResourceInfoGet:
 	case Boot:
-		c.booted = true
-	case Reset, Stop:
+		c.boot(r)
+	case Reset, Stop, PowerDown:
 		c.reset()
-	case PowerDeviceOff, PowerDown, Suspend:
-		c.reset()
-	case SecureModeStart, SecureModeStop:
-		if on := m.ID == SecureModeStart; on == c.secure {
-			r.refuse(WrongState, "secure mode is %t already", on)
-		} else {
-			c.secure = on
+		c.notify(CHResetNotification, m.Header, Notice{})
+	case PowerDeviceOn, PowerDeviceOff:
+		c.power(m.ID == PowerDeviceOn, m, r)
+	case Suspend:
+		if c.paused {
+			r.refuse(WrongState, "the engine is suspended already")
+		} else if c.accept(c.engine.Pause(true), r, "suspended") {
+			c.paused = true
 		}
+	case QuiesceState:
+		if c.paused {
+			r.refuse(WrongState, "the engine is suspended: nothing can run to its end")
+		} else {
+			c.accept(c.engine.Quiesce(), r, "quiesced")
+		}
+	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
+		c.secureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
 		r.refuse(Unsupported, "%v is a stub on H13", m.ID)
 	case RequestProgramID:
@@ -207,20 +233,19 @@ func (c *Controller) perform(m *Message, r *Reply) {
 	case LoadProgram:
 		c.load(m, r)
 	case UnloadProgram:
-		if p := c.find(m, r); p != nil {
+		if p := c.find(m, r); p != nil && c.bare(m, r) {
 			c.unload(m.Program)
 		}
+	case LoadAFPP, UnloadAFPP:
+		c.prefetch(m, r)
 	case CreateProcess:
 		c.create(m, r)
 	case TerminateProcess:
-		if p := c.find(m, r); p != nil {
-			if _, ok := p.processes[m.Process]; !ok {
-				r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
-				return
-			}
-			delete(p.processes, m.Process)
-			c.forget(func(k key) bool { return k.program == m.Program && k.process == m.Process })
-		}
+		c.terminate(m, r)
+	case CHPropertyWrite, CHPropertyRead:
+		c.properties(m, r)
+	case DebugCommandDataCheck:
+		c.dataCheck(m, r)
 	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents:
 		c.call(m, r)
 	case ProcedureCallTriggerCacheRequest:
@@ -235,16 +260,6 @@ func (c *Controller) perform(m *Message, r *Reply) {
 	default:
 		r.refuse(Unsupported, "no document says what %v does", m.ID)
 	}
-}
-
-// reset forgets everything but the ledger.
-func (c *Controller) reset() {
-	for slot := range int32(MaxPrograms) {
-		if c.programs[slot] != nil {
-			c.unload(slot)
-		}
-	}
-	*c = Controller{engine: c.engine, ledger: c.ledger, programs: c.programs, cache: c.cache}
 }
 
 func (c *Controller) slot(n int32) bool { return n >= 0 && n < MaxPrograms }
@@ -300,16 +315,21 @@ func (c *Controller) load(m *Message, r *Reply) {
 	case c.programs[m.Program] != nil:
 		r.refuse(WrongState, "program slot %d holds a program", m.Program)
 	default:
-		if s := c.engine.Load(m.Program, p); s != OK {
+		n, s := c.engine.Load(m.Program, p)
+		if s != OK {
 			r.refuse(s, "the engine did not load the program")
 			return
 		}
+		p.Procedures = n
 		c.programs[m.Program] = &program{Program: p, processes: map[int32]Call{}}
 	}
 }
 
 func (c *Controller) unload(slot int32) {
 	c.engine.Unload(slot)
+	if c.claimed == slot {
+		c.claimed = -1
+	}
 	delete(c.programs, slot)
 	c.forget(func(k key) bool { return k.program == slot })
 }
@@ -330,6 +350,9 @@ func (c *Controller) create(m *Message, r *Reply) {
 		return
 	}
 	bindings, err := ReadCall(m.ID, m.Body)
+	if err == nil {
+		err = announced(m.ID, &bindings)
+	}
 	_, there := p.processes[m.Process]
 	switch {
 	case err != nil:
@@ -341,6 +364,21 @@ func (c *Controller) create(m *Message, r *Reply) {
 	default:
 		p.processes[m.Process] = bindings
 	}
+}
+
+// terminate ends a process with what it has under way.
+func (c *Controller) terminate(m *Message, r *Reply) {
+	p := c.find(m, r)
+	if p == nil || !c.bare(m, r) {
+		return
+	}
+	if _, ok := p.processes[m.Process]; !ok {
+		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
+		return
+	}
+	c.engine.Terminate(m.Program, m.Process)
+	delete(p.processes, m.Process)
+	c.forget(func(k key) bool { return k.program == m.Program && k.process == m.Process })
 }
 
 // running finds the process of a call. A call to one that is not running is dropped.
@@ -369,103 +407,44 @@ func (c *Controller) call(m *Message, r *Reply) {
 		r.fail(err)
 	case m.Procedure >= p.Procedures:
 		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
+	case c.blocked(m, r):
 	default:
-		if len(call.Buffers) == 0 {
-			call.Buffers = bindings.Buffers
-		}
+		call.Buffers = bound(bindings.Buffers, call.Buffers)
 		c.run(m.Header, call, r)
 	}
 }
 
+// bound is a process's bindings with those of a call, which stand before them.
+func bound(process, call []Buffer) []Buffer {
+	list := slices.Clone(call)
+	for _, b := range process {
+		if !slices.ContainsFunc(call, func(x Buffer) bool { return x.Port == b.Port }) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
 // announced makes an error of lists that a command's name does not announce.
 func announced(id ID, c *Call) error {
-	if id != ProcedureCallWithCustomBars && len(c.Bars) > 0 {
+	bars := id == ProcedureCallWithCustomBars || id == ProcedureCallCacheRequestWithCustomBars
+	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
+	switch {
+	case !bars && len(c.Bars) > 0:
 		return &LimitError{id, "custom bars", uint64(len(c.Bars)), 0}
-	}
-	if n := len(c.Wait) + len(c.Signal) + len(c.Shared); id != ProcedureCallWithSignalEvents && n > 0 {
-		return &LimitError{id, "events", uint64(n), 0}
+	case id != ProcedureCallWithSignalEvents && len(c.Wait)+len(c.Signal) > 0:
+		return &LimitError{id, "events", uint64(len(c.Wait) + len(c.Signal)), 0}
+	case !shared && len(c.Shared) > 0:
+		return &LimitError{id, "shared events", uint64(len(c.Shared)), 0}
 	}
 	return nil
 }
 
+// run hands a call to the engine, and tells the host where that fails.
 func (c *Controller) run(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
 		r.refuse(s, "the engine did not run the procedure")
-	}
-}
-
-// install keeps a call for later triggers.
-func (c *Controller) install(m *Message, r *Reply) {
-	p := c.find(m, r)
-	if p == nil {
-		return
-	}
-	call, err := ReadCall(m.ID, m.Body)
-	k := key{m.Program, m.Process, m.Procedure}
-	_, running := p.processes[m.Process]
-	switch {
-	case err != nil:
-		r.fail(err)
-	case c.disabled:
-		r.refuse(WrongState, "cache requests are disabled")
-	case !running:
-		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
-	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d: program %d has %d", m.Procedure, m.Program, p.Procedures)
-	case c.cache[k] != nil:
-		r.refuse(WrongState, "procedure %d of process %d has a cache request", m.Procedure, m.Process)
-	default:
-		c.cache[k] = &cached{call: call, active: true}
-	}
-}
-
-// trigger runs an installed request on the inputs that the message names.
-func (c *Controller) trigger(m *Message, r *Reply) {
-	if _, _, ok := c.running(m, r); !ok {
-		return
-	}
-	inputs, err := ReadCall(m.ID, m.Body)
-	x := c.cache[key{m.Program, m.Process, m.Procedure}]
-	switch {
-	case err != nil:
-		r.fail(err)
-	case x == nil:
-		r.refuse(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
-	case !x.active:
-		r.refuse(WrongState, "the cache request is not the active one of its group")
-	case x.out >= OutputSets:
-		r.refuse(NoRoom, "the output buffer set has not been returned")
-	default:
-		call := x.call
-		if len(inputs.Buffers) > 0 {
-			call.Buffers = inputs.Buffers
-		}
-		if c.run(m.Header, call, r); r.Status == OK {
-			x.out++
-		}
-	}
-}
-
-// manage does what is left of the cache-request family.
-func (c *Controller) manage(m *Message, r *Reply) {
-	k := key{m.Program, m.Process, m.Procedure}
-	x := c.cache[k]
-	switch {
-	case x == nil:
-		r.refuse(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
-	case m.ID == ProcedureCallInvalidateCacheRequest:
-		delete(c.cache, k)
-	case m.ID == ProcedureCallRecycleOutputBuffer && x.out == 0:
-		r.refuse(WrongState, "no output buffer is out")
-	case m.ID == ProcedureCallRecycleOutputBuffer:
-		x.out--
-	default:
-		for other, y := range c.cache {
-			if other.program == k.program && y.call.Group == x.call.Group {
-				y.active = false
-			}
-		}
-		x.active = true
+		c.notify(CHErrorNotification, h, Notice{Status: s})
 	}
 }
 

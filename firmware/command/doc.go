@@ -12,6 +12,10 @@
 // commands.txt says "ours", and so does [Info]. Fields that the documents name keep their
 // names.
 //
+// A [Mailbox] is the rings and doorbells of both sides, with the store by which the
+// controller rings the host; a [Controller] is the state machine behind it, and counts in
+// its [Ledger] what became of every message. It does nothing itself: an [Engine] does.
+//
 // commands.txt is the one source of the numbers; go generate writes commands_gen.go.
 package command
 

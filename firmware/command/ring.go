@@ -41,6 +41,8 @@ func NewRing(depth int) *Ring {
 // Len is how many messages wait.
 func (r *Ring) Len() int { return r.used }
 
+func (r *Ring) full() bool { return r.used == len(r.slots) }
+
 // Push puts a message behind those that wait. The error is ErrFull, or a *FormatError for
 // a body that is too long to be read again.
 func (r *Ring) Push(m *Message) error {
@@ -52,7 +54,7 @@ func (r *Ring) Push(m *Message) error {
 
 // PushBytes is Push for bytes that need not be a message.
 func (r *Ring) PushBytes(b []byte) error {
-	if r.used == len(r.slots) {
+	if r.full() {
 		return ErrFull
 	}
 	r.slots[(r.head+r.used)%len(r.slots)] = b
@@ -71,26 +73,3 @@ func (r *Ring) Pop() []byte {
 	r.used--
 	return b
 }
-
-// A Step is one step of the store that tells the host of a completion.
-type Step string
-
-// completionStore is how the controller rings the host: a posted write inside a window
-// that bit 39 of the implementation-defined register S3_3_C15_C8_0 opens by being cleared
-// and closes by being set, with interrupts off (decompiled).
-var completionStore = [...]Step{
-	"interrupts off",
-	"clear bit 39 of S3_3_C15_C8_0",
-	"store the doorbell word to the host's register",
-	"barrier",
-	"read S3_3_C15_C8_0: bit 1 is an uncorrectable cache error, bit 7 a rejected transaction",
-	"set bit 39 of S3_3_C15_C8_0",
-	"interrupts on",
-}
-
-// CompletionStore lists the steps in order.
-func CompletionStore() []Step { return append([]Step(nil), completionStore[:]...) }
-
-// StoreCommitted reports whether a status read in the window says that the store went
-// through: bits 1 and 7 are clear.
-func StoreCommitted(status uint64) bool { return status&(1<<1|1<<7) == 0 }

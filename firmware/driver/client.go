@@ -30,21 +30,48 @@ type Backend interface {
 	// Map gives a host buffer a device address, Unmap takes it away.
 	Map(buffer, size uint64) (address uint64, ok bool)
 	Unmap(address uint64) bool
+	// Signal moves a shared event up.
+	Signal(e command.Event)
+	// ReadRegister and WriteRegister reach a word of the engine's register space; ok is
+	// false for an address that is none.
+	ReadRegister(address uint64) (v uint32, ok bool)
+	WriteRegister(address uint64, v uint32) (ok bool)
 }
 
 // A Driver is the one instance of the engine's driver. At rest it has no client.
 type Driver struct {
-	backend Backend
-	clients int
-	next    uint64 // token
-	pending bool   // a command is in flight: one at a time (documents)
+	backend    Backend
+	clients    int
+	next       uint64 // token of an open
+	pending    bool   // a command is in flight: one at a time (documents)
+	persistent int    // clients that keep the device resident
+	mapped     int    // buffers, and their bytes
+	bytes      uint64
+	programs   int // handles
+	live       map[int32]*program
 }
 
 // New returns a driver over a backend.
-func New(b Backend) *Driver { return &Driver{backend: b, next: 1} }
+func New(b Backend) *Driver { return &Driver{backend: b, next: 1, live: map[int32]*program{}} }
+
+// Reset is what the controller's reset notification does: no program is loaded any more,
+// and the handles that clients hold lead nowhere.
+func (d *Driver) Reset() {
+	for _, p := range d.live {
+		p.gone = true
+	}
+	clear(d.live)
+}
 
 // Clients is how many user clients are open.
 func (d *Driver) Clients() int { return d.clients }
+
+// Handles is how many program handles clients hold, Buffers how many host buffers they
+// have mapped and the bytes of those.
+func (d *Driver) Handles() int { return d.programs }
+
+// Buffers is how many host buffers are mapped, and their bytes.
+func (d *Driver) Buffers() (n int, bytes uint64) { return d.mapped, d.bytes }
 
 // A Client is a user client of a caller.
 type Client struct {
@@ -53,17 +80,12 @@ type Client struct {
 	rights     Entitlements
 	privileged bool // privileged virtual-machine access, for the raw methods
 	chaining   bool
+	persistent bool
 	open       bool
 	closed     bool
 	token      uint64
 	programs   map[uint64]*handle
-}
-
-// A handle is a program that a client has made.
-type handle struct {
-	slot     int32
-	prepared bool
-	active   uint32 // procedure
+	buffers    map[uint64]uint64 // sizes by device address
 }
 
 // NewUserClient makes a client of a kind. Without the user-access entitlement nothing is
@@ -80,7 +102,7 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 	d.clients++
 	return &Client{
 		driver: d, kind: k, rights: append(Entitlements(nil), rights...), privileged: privileged,
-		chaining: rights.Has(DataChaining), programs: map[uint64]*handle{},
+		chaining: rights.Has(DataChaining), programs: map[uint64]*handle{}, buffers: map[uint64]uint64{},
 	}, Success
 }
 
@@ -93,14 +115,18 @@ func (c *Client) Close() {
 	}
 }
 
-// release gives the client's programs back.
+// release gives back what the client holds: its programs, then its buffers.
 func (c *Client) release() {
 	for _, token := range slices.Sorted(maps.Keys(c.programs)) {
-		h := c.programs[token]
-		c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.UnloadProgram, Program: h.slot, Process: -1}})
-		c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.ReturnProgramID, Program: h.slot, Process: -1}})
+		c.drop(token)
 	}
-	c.programs = map[uint64]*handle{}
+	for _, address := range slices.Sorted(maps.Keys(c.buffers)) {
+		c.unmap(address)
+	}
+	if c.persistent {
+		c.persistent = false
+		c.driver.persistent--
+	}
 	c.open = false
 }
 
@@ -141,8 +167,10 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 		return Success
 	case "ANE_ProgramSendRequest":
 		return c.sendRequest(a.Struct, r.Struct)
-	case "ANE_ProgramCreate", "ANE_ProgramCreateInstance":
+	case "ANE_ProgramCreate":
 		return c.create(a.Struct)
+	case "ANE_ProgramCreateInstance":
+		return c.instance(a.Struct)
 	case "ANE_ProgramPrepare":
 		copy(r.Struct, a.Struct)
 		return c.prepare(a.Struct, true)
@@ -156,21 +184,21 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	case "ANE_GetVersion":
 		r.Scalars[0] = version
 		return Success
-	case "ANE_ProgramChainingPrepare", "ANE_ProgramChainingSetActiveProcedure":
-		return c.chain(a.Struct)
+	case "ANE_ProgramChainingPrepare":
+		return c.chain(a.Struct, command.ProcedureCallCacheRequest)
+	case "ANE_ProgramChainingSetActiveProcedure":
+		return c.chain(a.Struct, command.SetActiveCacheRequestInGroup)
+	case "ANE_ProgramOutputSetEnqueue":
+		return c.chain(a.Struct, command.ProcedureCallRecycleOutputBuffer)
+	case "ANE_ProgramInputsReady":
+		return c.inputsReady(a.Struct)
 	case "ANE_MemoryMapRequest":
 		le := binary.LittleEndian
-		address, ok := c.driver.backend.Map(le.Uint64(a.Struct), le.Uint64(a.Struct[8:]))
-		if !ok {
-			return NoMemory
-		}
-		r.Scalars[0] = address
-		return Success
+		var ret Return
+		r.Scalars[0], ret = c.mapBuffer(le.Uint64(a.Struct), le.Uint64(a.Struct[8:]))
+		return ret
 	case "ANE_MemoryUnMapRequest":
-		if !c.driver.backend.Unmap(binary.LittleEndian.Uint64(a.Struct)) {
-			return NotFound
-		}
-		return Success
+		return c.unmap(binary.LittleEndian.Uint64(a.Struct))
 	case "ANE_SessionHintRequest":
 		if !c.rights.Has(SetHints) {
 			return Unsupported // what a gated feature returns without its entitlement
@@ -179,6 +207,30 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 		return Success
 	}
 	return Unsupported
+}
+
+// mapBuffer gives a host buffer a device address of the client's own.
+func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
+	address, ok := c.driver.backend.Map(buffer, size)
+	if !ok {
+		return 0, NoMemory
+	}
+	c.buffers[address] = size
+	c.driver.mapped++
+	c.driver.bytes += size
+	return address, Success
+}
+
+// unmap takes the address of one of the client's buffers away.
+func (c *Client) unmap(address uint64) Return {
+	size, ok := c.buffers[address]
+	if !ok || !c.driver.backend.Unmap(address) {
+		return NotFound
+	}
+	delete(c.buffers, address)
+	c.driver.mapped--
+	c.driver.bytes -= size
+	return Success
 }
 
 // send puts a message on the ring, one at a time.

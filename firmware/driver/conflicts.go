@@ -1,27 +1,35 @@
 package driver
 
 // A Conflict is a place where the documents disagree with each other or with public
-// headers. Both readings are kept; Taken says which one this package follows.
+// headers. Both readings are kept, each with where it stands (a chapter's table, listing
+// or text); Taken says which one this project follows.
 type Conflict struct {
-	What, One, Other, Taken string
+	What           string
+	One, OneAt     string
+	Other, OtherAt string
+	Taken          string
 }
 
 // Conflicts lists them.
 func Conflicts() []Conflict {
 	return []Conflict{
-		{"selectors of the control client", "17, numbers 0 to 16", "21 (inputs ready) and 22 (memory map) in the reference tables", "17: the kernel's own count"},
-		{"one selector for several sizes", "none: every size is exact", "selectors keyed by number and struct size", "exact sizes"},
-		{"output of chaining prepare (9)", "24 bytes", "a pointer", "24 bytes"},
-		{"memory map", "no struct out and one scalar", "2080 bytes and a scalar in, one scalar out", "the first; the second says the same of its inputs"},
-		{"selectors 3 to 6 of the daemon", "create, prepare, unprepare, destroy", "create or enqueue, prepare or inputs ready", "the kernel's table"},
-		{"engines in the open reply (+0x50)", "1", "the pair 0, 1", "1"},
-		{"Error", "0xe0000001", "0xe00002bc in the public header", "the documents' value is returned, the public one printed"},
-		{"Busy", "0xe0000007", "0xe00002d5 in the public header", "as Error"},
-		{"NotReady", "0xe00002d0", "0xe00002d8 in the public header", "as Error"},
-		{"Timeout", "0xe0000404", "0xe00002d6 in the public header", "as Error"},
-		{"relocation slots", "7, named", "11", "7; the others are unknown"},
-		{"neuron tokens", "30 in the table (8, 24 and 30 are absent)", "33 in the text", "30"},
-		{"time of a call", "stages that sum to 183.5 us", "about 190 us; SendRequest 163 and 25", "stages and floors are separate data"},
+		{"selectors of the control client", "17, numbers 0 to 16", "table 27.2 and listing 27.3", "21 (inputs ready) and 22 (memory map) among ten", "table C.9", "17: the count in the kernel's code"},
+		{"one selector for several sizes", "none: every size is exact", "chapter 27", "selectors keyed by number and struct size", "table 23.14 and C.9", "exact sizes"},
+		{"output of chaining prepare (9)", "24 bytes", "table 27.2", "a pointer", "table 23.14", "24 bytes"},
+		{"output of prepare (4)", "56 bytes", "table 27.2", "a pointer", "table 23.14", "56 bytes"},
+		{"memory map", "a scalar and 2080 bytes in, one scalar out", "table 27.4", "one scalar in, 2080 bytes out", "table 23.14", "the first, read from the kernel's table"},
+		{"selectors 3 and 4", "create; prepare", "table 27.2", "create or output-set enqueue; prepare or inputs ready", "table 23.14", "the first; the others are the direct path's 3 and 4"},
+		{"selectors 3 to 6 of the daemon", "create, prepare, unprepare, destroy", "table 27.2", "destroy, status, instance create with unprepare, create", "chapter 5, traced", "the kernel's table"},
+		{"engines in the open reply (+0x50)", "1", "table 27.3", "the pair 0, 1", "table C.10", "1"},
+		{"Error", "0xe0000001", "table C.11", "0xe00002bc", "the public header", "the documents' value is returned, the public one printed"},
+		{"Busy", "0xe0000007", "table C.11", "0xe00002d5", "the public header", "as Error"},
+		{"NotReady", "0xe00002d0", "table C.11", "0xe00002d8", "the public header", "as Error"},
+		{"Timeout", "0xe0000404", "table C.11", "0xe00002d6", "the public header", "as Error"},
+		{"relocation slots", "11", "chapter 23", "7, named", "table 23.5", "7; what the others would be is unknown"},
+		{"activation tokens", "33", "table C.1's title", "30 rows: 8, 24 and 30 are absent", "table C.1", "30"},
+		{"custom bars", "barriers", "table C.15", "values that relocations take", "chapter 23", "values: a call's bar gives a run-time parameter"},
+		{"key of the program cache", "content, not the source's name: identical graphs hit", "chapter 5", "combined with the resolved source URL", "chapter 5, the next sentence", "both: an empty source leaves the content alone"},
+		{"time of a call", "stages that sum to 183.5 us", "table 2.3", "about 190 us; SendRequest 163 and 25", "chapter 2", "stages and floors are separate data"},
 	}
 }
 

@@ -12,6 +12,11 @@
 // byte from the kernel's tables. Other parts of the documents differ: [Conflicts] keeps
 // both readings side by side, with the one that this package follows.
 //
+// Programs are held by handles: an owner's, those of further instances, and handles that
+// the broker's client lends to a client with a connection of its own, which may send
+// requests and nothing else. [Methods] are the surface beside the selectors, each with the
+// gate that it stands behind.
+//
 // A selector that the documents name without saying what it does returns Unsupported once
 // its sizes are right; nothing pretends.
 package driver

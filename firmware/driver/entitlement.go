@@ -24,28 +24,3 @@ func (e Entitlements) Has(name string) bool { return slices.Contains(e, name) }
 func KernelEntitlements() []string {
 	return []string{UserAccess, DataChaining, Realtime, Reserved, Memory, Data, SetHints, ShareHints}
 }
-
-// rawMethods are methods beside the selectors that reach the hardware without a program.
-var rawMethods = [...]string{
-	"ANE_ReadANERegister", "ANE_WriteANERegister", "ANE_SendCommand",
-	"ANE_ExclaveCycle", "ANE_ExclaveLoad", "ANE_ExclaveEvaluate", "ANE_ExclaveUnload",
-	"ANE_ExclaveReadPropertyValue", "ANE_ExclaveWritePropertyValue",
-}
-
-// RawMethods lists the methods that take a second check beyond the entitlement to open a
-// client: privileged virtual-machine access.
-func RawMethods() []string { return slices.Clone(rawMethods[:]) }
-
-// Raw is what a raw method returns to a client: NotPrivileged without the property. With it
-// the exclave methods are stubs on H13, and the others have no documented arguments.
-func (c *Client) Raw(method string) Return {
-	switch {
-	case c.closed:
-		return ExclusiveAccess
-	case !slices.Contains(rawMethods[:], method):
-		return BadArgument
-	case !c.privileged:
-		return NotPrivileged
-	}
-	return Unsupported
-}

@@ -55,78 +55,6 @@ func OpenRequest() []byte {
 	return b
 }
 
-// create makes a program: the struct's first words are the address and size of its image
-// (the documents give the size of the struct and not its fields: the layout is ours,
-// assumed). The handle is its slot's number counted from 1, in the order of creation.
-func (c *Client) create(in []byte) Return {
-	le := binary.LittleEndian
-	id := c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.RequestProgramID, Program: -1, Process: -1}})
-	if id.Status != command.OK {
-		return returnOf(&id)
-	}
-	p := command.Program{Address: le.Uint64(in), Bytes: le.Uint32(in[8:]), Procedures: max(1, le.Uint32(in[12:])), Bars: le.Uint32(in[16:])}
-	load := c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
-	if load.Status != command.OK {
-		c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.ReturnProgramID, Program: id.Program, Process: -1}})
-		return returnOf(&load)
-	}
-	c.programs[uint64(id.Program)+1] = &handle{slot: id.Program}
-	return Success
-}
-
-// handleOf finds the program that the first word of a struct names.
-func (c *Client) handleOf(in []byte) (*handle, uint64) {
-	token := binary.LittleEndian.Uint64(in)
-	return c.programs[token], token
-}
-
-// prepare makes the process that requests run in, or ends it.
-func (c *Client) prepare(in []byte, on bool) Return {
-	h, _ := c.handleOf(in)
-	switch {
-	case h == nil:
-		return NotFound
-	case h.prepared == on && on:
-		return Busy
-	case h.prepared == on:
-		return NotReady
-	}
-	m := command.Message{Header: command.Header{ID: command.TerminateProcess, Program: h.slot, Process: 0}}
-	if on {
-		call := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
-		m = command.Message{Header: command.Header{ID: command.CreateProcess, Program: h.slot, Process: 0}, Body: call.Append(nil)}
-	}
-	r := c.driver.send(command.Control, &m)
-	if r.Status == command.OK {
-		h.prepared = on
-	}
-	return returnOf(&r)
-}
-
-func (c *Client) destroy(in []byte) Return {
-	h, token := c.handleOf(in)
-	if h == nil {
-		return NotFound
-	}
-	r := c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.UnloadProgram, Program: h.slot, Process: -1}})
-	c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.ReturnProgramID, Program: h.slot, Process: -1}})
-	delete(c.programs, token)
-	return returnOf(&r)
-}
-
-// chain prepares or selects a procedure of a resident chain.
-func (c *Client) chain(in []byte) Return {
-	if !c.chaining {
-		return Unsupported
-	}
-	h, _ := c.handleOf(in)
-	if h == nil {
-		return NotFound
-	}
-	h.active = binary.LittleEndian.Uint32(in[8:])
-	return Success
-}
-
 // A Request is the part of the 2376-byte struct whose layout is measured.
 type Request struct {
 	Token    uint64   // +0x00, from program create
@@ -182,28 +110,24 @@ func ReadRequest(b []byte) (q Request) {
 // and anything else as the least urgent (assumed).
 func band(q *Request) uint32 { return min(q.QoS, 7) }
 
-// sendRequest turns a request into a procedure call.
+// sendRequest turns a request into a procedure call. Priorities 0 and 1 take the realtime
+// entitlement; 0 may be had with the one for system-reserved priorities too (assumed: the
+// documents name the entitlement and not which priorities are reserved).
 func (c *Client) sendRequest(in, out []byte) Return {
 	q := ReadRequest(in)
 	h := c.programs[q.Token]
+	priority := band(&q)
 	switch {
-	case h == nil:
+	case h == nil || h.program.gone:
 		return NotFound
 	case q.Category != ioCategory:
 		return BadArgument
-	case band(&q) < 2 && !c.rights.Has(Realtime):
+	case priority < 2 && !c.rights.Has(Realtime) && !(priority == 0 && c.rights.Has(Reserved)):
 		return Unsupported
 	case c.driver.pending:
 		return Busy
 	}
-	call := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
-	for i, s := range q.Surfaces {
-		call.Buffers = append(call.Buffers, command.Buffer{Port: uint32(i), Address: s})
-	}
-	r := c.driver.send(command.Execution, &command.Message{
-		Header: command.Header{ID: command.ProcedureCall, Priority: band(&q), Program: h.slot, Process: 0, Procedure: h.active},
-		Body:   call.Append(nil),
-	})
+	r := c.driver.send(command.Execution, h.message(command.ProcedureCall, h.active, priority, q.Surfaces))
 	le := binary.LittleEndian
 	le.PutUint64(out, q.Sequence)
 	le.PutUint64(out[8:], q.Token)

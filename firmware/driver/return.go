@@ -47,6 +47,25 @@ var returns = [...]struct {
 	{Timeout, "Timeout", 0xe00002d6},
 }
 
+// Returns lists the returns of the documents' table.
+func Returns() []Return {
+	list := make([]Return, len(returns))
+	for i := range returns {
+		list[i] = returns[i].r
+	}
+	return list
+}
+
+// Name is the return's in the documents' table, "" of one that it does not have.
+func (r Return) Name() string {
+	for _, x := range returns {
+		if x.r == r {
+			return x.name
+		}
+	}
+	return ""
+}
+
 // Public is the value of the same name in the public header.
 func (r Return) Public() uint32 {
 	for _, x := range returns {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -19,6 +18,7 @@ const (
 	BackToBack Arrival = "back-to-back" // each thread calls again when its call returns
 	Fixed      Arrival = "fixed"        // at a fixed rate
 	Poisson    Arrival = "poisson"      // at random, at a mean rate
+	After      Arrival = "after"        // when a call of another client returns
 )
 
 // A Client is one source of calls.
@@ -28,6 +28,7 @@ type Client struct {
 	Arrival  Arrival
 	Rate     float64 // calls a second of fixed and Poisson arrivals
 	Threads  int     // of back-to-back calls; 0 is one
+	After    int     // the client, one before it, that an After arrival follows
 	// Streams overlapped in one process: the documents' completion of a second one never
 	// fires on the M1. Its first call is counted in Result.Stuck. 0 is one.
 	Streams int
@@ -70,6 +71,9 @@ type Config struct {
 	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
 	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
 	Bins int
+	// Observe is told what happens to each call, in order of time but for the engine's wake;
+	// nil for nobody.
+	Observe func(Event)
 	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
 	// is DefaultMaxCalls.
 	MaxCalls int
@@ -110,9 +114,11 @@ func (c *Config) Check() error {
 			return fail("priority %d exceeds %d", x.Priority, queue.Queues-1)
 		case len(x.Runs) == 0:
 			return fail("the program has no descriptors")
-		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson:
-			return fail("arrival %q is none of %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson)
-		case x.Arrival != BackToBack && !(x.Rate > 0 && x.Rate < 1e9):
+		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
+			return fail("arrival %q is none of %s, %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson, After)
+		case x.Arrival == After && (x.After < 0 || x.After >= i):
+			return fail("it follows client %d, which is not before it", x.After)
+		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
 			return fail("%d threads, %d streams: at most 1024 of each", x.Threads, x.Streams)
@@ -137,6 +143,7 @@ type call struct {
 	arrived clock.Nanoseconds
 	queued  clock.Nanoseconds // in the gate
 	run     int
+	number  int
 }
 
 // An event is something that happens at a time.
@@ -158,19 +165,47 @@ const (
 	leaves              // it is done and the gate opens
 )
 
+// before reports whether an event happens before another.
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// events are a binary heap: the first is the next to happen.
 type events []event
 
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+func (e *events) push(x event) {
+	h := append(*e, x)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(&h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	*e = h
 }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	old := *e
-	x := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return x
+
+func (e *events) pop() event {
+	h := *e
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h[last] = event{}
+	h = h[:last]
+	for i := 0; ; {
+		next := 2*i + 1
+		if next >= last {
+			break
+		}
+		if next+1 < last && h[next+1].before(&h[next]) {
+			next++
+		}
+		if !h[next].before(&h[i]) {
+			break
+		}
+		h[i], h[next] = h[next], h[i]
+		i = next
+	}
+	*e = h
+	return first
 }
 
 // A fifo is calls in order, without moving them for each that leaves.
@@ -205,12 +240,14 @@ type simulation struct {
 	seq    uint64
 	events events
 	random []*rand.Rand
-	gate   [queue.Queues]fifo // waiting for it, by priority
-	queues [queue.Queues]fifo // behind it
-	inside int                // behind the gate
-	active *call              // on the engine
-	calls  int
-	free   []*call
+	// followers are the clients that call when one's call returns.
+	followers [][]int
+	gate      [queue.Queues]fifo // waiting for it, by priority
+	queues    [queue.Queues]fifo // behind it
+	inside    int                // behind the gate
+	active    *call              // on the engine
+	calls     int
+	free      []*call
 
 	power  firmware.Power
 	idleAt clock.Nanoseconds // since when the engine has nothing to do
@@ -229,6 +266,7 @@ func Run(c *Config) (*Result, error) {
 	s.power.Times = c.Power
 	s.power.Wake(firmware.AllDomains) // a call before the load, which has just ended
 	s.result.Clients = make([]ClientResult, len(c.Clients))
+	s.followers = make([][]int, len(c.Clients))
 	for i := range c.Clients {
 		x := &c.Clients[i]
 		s.result.Clients[i].Name = x.Name
@@ -244,12 +282,14 @@ func Run(c *Config) (*Result, error) {
 			}
 		case Fixed:
 			s.at(0, event{kind: arrives, from: i})
+		case After:
+			s.followers[x.After] = append(s.followers[x.After], i)
 		default:
 			s.at(s.gap(i), event{kind: arrives, from: i})
 		}
 	}
 	for len(s.events) > 0 {
-		e := heap.Pop(&s.events).(event)
+		e := s.events.pop()
 		s.now = e.at
 		s.step(&e)
 	}
@@ -260,16 +300,15 @@ func Run(c *Config) (*Result, error) {
 func (s *simulation) at(t clock.Nanoseconds, e event) {
 	s.seq++
 	e.at, e.seq = t, s.seq
-	heap.Push(&s.events, e)
+	s.events.push(e)
 }
 
 // gap is the time to a client's next arrival.
 func (s *simulation) gap(i int) clock.Nanoseconds {
-	mean := 1e9 / s.Clients[i].Rate
-	if s.Clients[i].Arrival == Fixed {
-		return clock.Nanoseconds(mean)
+	if s.Clients[i].Arrival == Fixed { // by number, for sums of rounded gaps drift
+		return clock.Nanoseconds(1e9*float64(s.result.Clients[i].Started)/s.Clients[i].Rate) - s.now
 	}
-	return clock.Nanoseconds(mean * s.random[i].ExpFloat64())
+	return clock.Nanoseconds(1e9 / s.Clients[i].Rate * s.random[i].ExpFloat64())
 }
 
 func (s *simulation) maxCalls() int {
@@ -285,9 +324,11 @@ func (s *simulation) step(e *event) {
 		s.arrive(e.from)
 	case gates:
 		e.call.queued = s.now
+		s.observe(Gated, s.now, e.call)
 		s.gate[s.Clients[e.call.client].Priority].push(e.call)
 		s.admit()
 	case enters:
+		s.observe(Queued, s.now, e.call)
 		s.queues[s.Clients[e.call.client].Priority].push(e.call)
 		s.dispatch()
 	case runs:
@@ -301,7 +342,8 @@ func (s *simulation) step(e *event) {
 
 // arrive starts a call of a client, and draws its next.
 func (s *simulation) arrive(i int) {
-	if s.now >= s.Duration {
+	follows := s.Clients[i].Arrival == After
+	if s.now >= s.Duration && !follows { // what follows a call that has arrived is worked off
 		return
 	}
 	if s.calls >= s.maxCalls() {
@@ -315,10 +357,12 @@ func (s *simulation) arrive(i int) {
 	} else {
 		c = new(call)
 	}
-	*c = call{client: i, arrived: s.now}
 	x := &s.Clients[i]
+	*c = call{client: i, arrived: s.now, number: s.calls - 1}
+	s.result.Clients[i].Started++
+	s.observe(Arrived, s.now, c)
 	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
-	if x.Arrival != BackToBack {
+	if x.Arrival != BackToBack && !follows {
 		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
 	}
 }
@@ -332,6 +376,7 @@ func (s *simulation) admit() {
 		}
 		s.inside++
 		s.result.Clients[c.client].waited(s.now - c.queued)
+		s.observe(Admitted, s.now, c)
 		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
 	}
 }
@@ -371,7 +416,11 @@ func (s *simulation) dispatch() {
 		if total := x.EngineTime(); total > 0 {
 			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
 		}
-		s.spread(s.now+wake, took, share, took)
+		if wake > 0 {
+			s.observe(Woke, s.now, c)
+		}
+		s.observe(Began, s.now+wake, c)
+		s.spread(c.client, s.now+wake, took, share, took)
 		s.at(s.now+wake+took, event{kind: runs, call: c})
 		return
 	}
@@ -391,12 +440,12 @@ func (s *simulation) wait(from, t clock.Nanoseconds) {
 	}
 	e := s.Waiting(s.engines, t)
 	s.result.WaitEnergy += e
-	s.spread(from, t, e, 0)
+	s.spread(-1, from, t, e, 0)
 }
 
-// spread adds energy and engine time to the intervals that a stretch of time lies in, in
-// proportion.
-func (s *simulation) spread(from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
+// spread adds energy and engine time, a client's or of none, -1, to the intervals that a
+// stretch of time lies in, in proportion.
+func (s *simulation) spread(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
 	if s.Bins == 0 {
 		return
 	}
@@ -419,12 +468,20 @@ func (s *simulation) spread(from, t clock.Nanoseconds, e clock.Nanojoules, busy 
 		}
 		r.Bins[i].Energy += clock.Nanojoules(float64(e) * share)
 		r.Bins[i].Busy += clock.Nanoseconds(float64(busy) * share)
+		if client >= 0 && i < s.Bins {
+			x := &r.Clients[client]
+			if x.Busy == nil {
+				x.Busy = make([]clock.Nanoseconds, s.Bins)
+			}
+			x.Busy[i] += clock.Nanoseconds(float64(busy) * share)
+		}
 	}
 }
 
 // ran ends a run. The call keeps its place at the head of its queue until its last.
 func (s *simulation) ran(c *call) {
 	s.active, s.idleAt = nil, s.now
+	s.observe(Ran, s.now, c)
 	x := &s.Clients[c.client]
 	if c.run++; c.run == len(x.Runs) {
 		s.queues[x.Priority].remove(c)
@@ -444,9 +501,13 @@ func (f *fifo) remove(c *call) {
 func (s *simulation) done(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
+	s.observe(Left, s.now, c)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
 		s.at(s.now, event{kind: arrives, from: c.client})
+	}
+	for _, i := range s.followers[c.client] {
+		s.at(s.now, event{kind: arrives, from: i})
 	}
 	s.free = append(s.free, c)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,6 +15,7 @@ import (
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
+	t.Logf("%s: %.6g, expected %.6g (%+.2f %%)", what, got, want, 100*(got-want)/want)
 	if math.Abs(got-want) > tolerance*want {
 		t.Errorf("%s: %.4g, want %.4g within %g", what, got, want, tolerance)
 	}
@@ -132,6 +134,109 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// A client that follows another calls as often, and when that one's calls return.
+func TestFollowers(t *testing.T) {
+	c := load.Config{Duration: 1e7, Seed: 2, Clients: []load.Client{
+		{Name: "camera", Priority: 2, Arrival: load.Fixed, Rate: 1000, Runs: []clock.Nanoseconds{1e5}},
+		{Name: "detect", Priority: 3, Arrival: load.After, After: 0, Runs: []clock.Nanoseconds{2e5}},
+		{Name: "draw", Priority: 3, Arrival: load.After, After: 1, Runs: []clock.Nanoseconds{1e4}},
+	}}
+	var returned [3]clock.Nanoseconds // the last call of each
+	c.Observe = func(e load.Event) {
+		switch {
+		case e.What == load.Left:
+			returned[e.Client] = e.At
+		case e.What == load.Arrived && e.Client > 0 && returned[e.Client-1] != e.At:
+			t.Errorf("%+v arrives; the call before it returned at %v", e, returned[e.Client-1])
+		}
+	}
+	r := run(t, &c)
+	for i := range r.Clients {
+		if n := len(r.Clients[i].Latencies); n != 10 {
+			t.Errorf("%s: %d calls", r.Clients[i].Name, n)
+		}
+	}
+	c.Clients[1].After = 1
+	var e *load.ConfigError
+	if _, err := load.Run(&c); !errors.As(err, &e) {
+		t.Errorf("a client that follows itself: %v", err)
+	}
+}
+
+// Every call has its events, in order and of the times that its latency has; observing
+// changes nothing.
+func TestEvents(t *testing.T) {
+	c := load.Config{Duration: 1e8, Seed: 4, InFlight: 3, Bins: 7, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 7e4}, Host: load.Host{Outside: 1e3, Before: 2e3, After: 3e3}},
+		{Name: "b", Priority: 1, Arrival: load.Fixed, Rate: 2000, Runs: []clock.Nanoseconds{3e4}},
+	}}
+	plain := run(t, &c)
+	seen := map[int][]load.Event{}
+	last, began, busy := clock.Nanoseconds(0), clock.Nanoseconds(0), clock.Nanoseconds(0)
+	running := -1
+	c.Observe = func(e load.Event) {
+		if e.At < last && e.What != load.Began {
+			t.Errorf("%+v comes after %v", e, last)
+		}
+		last = max(last, e.At)
+		switch e.What {
+		case load.Began:
+			if running >= 0 {
+				t.Errorf("%+v begins while call %d runs", e, running)
+			}
+			running, began = e.Call, e.At
+		case load.Ran:
+			if running != e.Call {
+				t.Errorf("%+v ends while call %d runs", e, running)
+			}
+			running = -1
+			busy += e.At - began
+		}
+		seen[e.Call] = append(seen[e.Call], e)
+	}
+	r := run(t, &c)
+	if d := cmp.Diff(plain, r); d != "" {
+		t.Error(d)
+	}
+	near(t, "the runs", float64(busy), float64(r.Busy), 1e-9)
+	if n := len(r.Clients[0].Latencies) + len(r.Clients[1].Latencies); len(seen) != n {
+		t.Errorf("%d calls, the result has %d", len(seen), n)
+	}
+	for k, list := range seen {
+		client := &c.Clients[list[0].Client]
+		want := []load.What{load.Arrived, load.Gated, load.Admitted, load.Queued}
+		for range client.Runs {
+			want = append(want, load.Began, load.Ran)
+		}
+		want = append(want, load.Left)
+		var got []load.What
+		for i, e := range list {
+			if e.What != load.Woke {
+				got = append(got, e.What)
+			}
+			if i > 0 && e.At < list[i-1].At {
+				t.Errorf("call %d: %+v comes before %+v", k, e, list[i-1])
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("call %d: %s", k, d)
+		}
+		if behind := list[len(list)-1].At - list[len(list)-2].At; math.Abs(float64(behind-client.Host.After)) > 1e-3 {
+			t.Errorf("call %d takes %v behind the engine", k, behind)
+		}
+	}
+	sum, all := clock.Nanoseconds(0), clock.Nanoseconds(0)
+	for i := range r.Clients {
+		for _, b := range r.Clients[i].Busy {
+			sum += b
+		}
+	}
+	for _, b := range r.Bins[:c.Bins] {
+		all += b.Busy
+	}
+	near(t, "the clients' shares", float64(sum), float64(all), 1e-9)
+}
+
 func TestRefusals(t *testing.T) {
 	good := load.Client{Name: "a", Arrival: load.Poisson, Rate: 1, Runs: []clock.Nanoseconds{1}}
 	for name, change := range map[string]func(*load.Config){
@@ -157,13 +262,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A million dispatches of two clients take seconds, here some tens at the most on a machine
+// that does much else.
+func TestAMillionDispatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million dispatches")
+	}
+	start := time.Now()
+	r := run(t, million(1))
+	n := len(r.Clients[0].Latencies) + len(r.Clients[1].Latencies)
+	took := time.Since(start)
+	if n < 990_000 || r.Cut || took > time.Minute {
+		t.Errorf("%d dispatches in %v", n, took)
+	}
+	t.Logf("%d dispatches in %v", n, took)
+}
+
+// million is a load of a million dispatches.
+func million(seed uint64) *load.Config {
+	return &load.Config{Duration: 100e9, Seed: seed, Clients: []load.Client{
+		{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
+		{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
+	}}
+}
+
 func BenchmarkLoad(b *testing.B) {
 	for range b.N {
-		c := load.Config{Duration: 100e9, Seed: 1, Clients: []load.Client{
-			{Name: "a", Priority: 3, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},
-			{Name: "b", Priority: 1, Arrival: load.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{2e4}},
-		}}
-		r, err := load.Run(&c)
+		r, err := load.Run(million(1))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -53,6 +53,8 @@ type ClientResult struct {
 	Priority  queue.Priority
 	Latencies []clock.Nanoseconds // of calls that ended, ascending
 	Wait      clock.Nanoseconds   // for the gate, in all
+	Started   int                 // calls that came, those of Stuck aside
+	Busy      []clock.Nanoseconds // of the engine for it, in each of Config.Bins intervals
 	Stuck     int                 // calls of overlapped streams whose completion never fires
 }
 

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 
 	"anesim/hw/clock"
@@ -43,6 +44,16 @@ type Work interface {
 	Abort()
 }
 
+// A Waiter is work that may have to wait for another's, whose buffers it shares. It is
+// passed by until it need not; requests behind it in its queue stay behind it.
+type Waiter interface {
+	Work
+	Waiting() bool
+}
+
+// ErrDeadlock is a step that cannot be made: every queue's first request waits for another.
+var ErrDeadlock = errors.New("every request waits for another")
+
 // An ID names a request.
 type ID uint64
 
@@ -76,6 +87,8 @@ const depth = MaxNetworkID
 type Scheduler struct {
 	// Observe, where it is not nil, is told every event as it happens.
 	Observe func(Event)
+	// Descriptors makes Observe be told of every descriptor too.
+	Descriptors bool
 
 	now     clock.Nanoseconds
 	next    ID
@@ -140,21 +153,29 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	return s.next, nil
 }
 
-// highest is the queue that goes next, -1 when all are vacant. Higher queues have higher
-// hardware priorities.
+// highest is the queue that goes next, -1 when all are vacant or wait. Higher queues have
+// higher hardware priorities.
 func (s *Scheduler) highest() int {
 	for q := Queues - 1; q >= 0; q-- {
-		if len(s.queues[q]) > 0 {
-			return q
+		if len(s.queues[q]) == 0 {
+			continue
 		}
+		if w, ok := s.queues[q][0].Work.(Waiter); ok && w.Waiting() {
+			continue
+		}
+		return q
 	}
 	return -1
 }
 
-// Step executes one run of the most urgent request, and reports whether there was one.
+// Step executes one run of the most urgent request that does not wait, and reports whether
+// there was one. The error is a *StateError, or ErrDeadlock.
 func (s *Scheduler) Step() (bool, error) {
 	q := s.highest()
-	if q < 0 {
+	switch {
+	case q < 0 && s.Waiting() > 0:
+		return false, ErrDeadlock
+	case q < 0:
 		return false, nil
 	}
 	if err := s.enter(); err != nil {
@@ -174,6 +195,7 @@ func (s *Scheduler) Step() (bool, error) {
 		s.stats.Switches++
 		s.event(SwitchedIn, q, p)
 	}
+	s.tell(q, p)
 	took, more := p.Work.Run()
 	s.now += took
 	s.stats.Busy += took
@@ -227,12 +249,14 @@ func (s *Scheduler) abort(q, i int) {
 	s.pop(q, i)
 }
 
-// Quiesce runs a queue empty. What is left in it after QuiesceLimit of engine time is
-// aborted; it returns how many requests were.
+// Quiesce runs a queue empty. What is left in it after QuiesceLimit of engine time, or waits
+// for what will not end, is aborted; it returns how many requests were.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue]) > 0 && s.now < limit {
-		if _, err := s.Step(); err != nil {
+		if _, err := s.Step(); errors.Is(err, ErrDeadlock) {
+			break // nothing that it waits for will end
+		} else if err != nil {
 			return 0, err
 		}
 	}

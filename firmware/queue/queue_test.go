@@ -228,6 +228,71 @@ type watching struct {
 func (w *watching) Run() (clock.Nanoseconds, bool) { *w.seen = w.s.State(); return 1, false }
 func (w *watching) Abort()                         {}
 
+// waiter is work that waits for another to end.
+type waiter struct {
+	chain
+	other *chain
+}
+
+func (w *waiter) Waiting() bool { return w.other.done < len(w.other.runs) }
+
+// A request that waits is passed by, whatever its priority, and goes next once it need not;
+// a request behind it in its own queue stays behind it; nobody left to go is an error.
+func TestWaitersArePassedBy(t *testing.T) {
+	s := started(t)
+	var order []string
+	writer := &chain{runs: []clock.Nanoseconds{10, 10}, order: &order, name: "writer"}
+	reader := &waiter{chain{runs: []clock.Nanoseconds{5}, order: &order, name: "reader"}, writer}
+	submit(t, s, 0, reader)
+	submit(t, s, 0, &chain{runs: []clock.Nanoseconds{1}, order: &order, name: "behind"})
+	submit(t, s, 6, writer)
+	submit(t, s, 7, &chain{runs: []clock.Nanoseconds{1}, order: &order, name: "last"})
+	if err := s.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"writer", "writer", "reader", "behind", "last"}, order); diff != "" {
+		t.Error(diff)
+	}
+	never := &waiter{chain{runs: []clock.Nanoseconds{5}}, &chain{runs: []clock.Nanoseconds{1}}}
+	submit(t, s, 0, never)
+	if _, err := s.Step(); err != queue.ErrDeadlock {
+		t.Errorf("%v", err)
+	}
+	if n, err := s.Quiesce(queue.Priority(0).Queue()); err != nil || n != 1 || !never.aborted {
+		t.Errorf("%d aborted: %v", n, err)
+	}
+}
+
+// Every run has its events, with ids, queue and the time of the free-running timebase.
+func TestEventsOfARequest(t *testing.T) {
+	s := started(t)
+	s.Wait(100)
+	var events []queue.Event
+	s.Observe = func(e queue.Event) { events = append(events, e) }
+	id, err := s.Submit(queue.Request{Priority: 5, Network: 9, Program: 3, Process: 4, Work: &chain{runs: []clock.Nanoseconds{10, 20}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Step(); err != nil {
+		t.Fatal(err)
+	}
+	urgent := submit(t, s, 0, &chain{runs: []clock.Nanoseconds{5}})
+	if err := s.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	low, high := queue.Priority(5).Queue(), queue.Priority(0).Queue()
+	want := []queue.Event{
+		{Kind: queue.Started, ID: id, Queue: low, Network: 9, Program: 3, Process: 4, At: 100},
+		{Kind: queue.Started, ID: urgent, Queue: high, Network: 1, At: 110},
+		{Kind: queue.Finished, ID: urgent, Queue: high, Network: 1, At: 115},
+		{Kind: queue.SwitchedIn, ID: id, Queue: low, Network: 9, Program: 3, Process: 4, At: 115},
+		{Kind: queue.Finished, ID: id, Queue: low, Network: 9, Program: 3, Process: 4, At: 135},
+	}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	s := started(t)
 	for _, r := range []queue.Request{

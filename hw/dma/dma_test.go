@@ -1,6 +1,7 @@
 package dma
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -205,5 +206,179 @@ func TestMemoryAddsAndRemoves(t *testing.T) {
 	}
 	if b, err := m.Bytes(0x1100, 2); err != nil || b[0] != 9 || b[1] != 0 {
 		t.Errorf("%v, %v", b, err)
+	}
+}
+
+// A surface whose rows, planes, groups or depths go backwards stands below its address; each
+// element stands where the strides say.
+func TestViewOfASurfaceThatGoesBack(t *testing.T) {
+	shape := regs.Shape{Groups: 2, Channels: 2, Depth: 2, Height: 2, Width: 3}
+	for _, s := range []regs.Surface{
+		{Shape: shape, Row: 0x40, Plane: 0x80, DepthStride: 0x100, Group: 0x200},
+		{Shape: shape, Row: -0x40, Plane: 0x80, DepthStride: 0x100, Group: 0x200},
+		{Shape: shape, Row: 0x40, Plane: -0x80, DepthStride: 0x100, Group: 0x200},
+		{Shape: shape, Row: 0x40, Plane: 0x80, DepthStride: -0x100, Group: 0x200},
+		{Shape: shape, Row: 0x40, Plane: 0x80, DepthStride: 0x100, Group: -0x200},
+	} {
+		low, high := s.Extent()
+		const base, address = 0x800, 0x10000
+		m := memory(t, Segment{"s", address - base, base + uint64(high), nil})
+		v, err := m.View(address, &s, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.b) != int(high-low) {
+			t.Errorf("%+v: a view of %d bytes, want %d", s, len(v.b), high-low)
+		}
+		v.SetRow([]float16.Float16{0x1234}, 1, 1, 2)
+		at := uint64(address + s.Row + s.Plane + s.DepthStride + s.Group + 2*2)
+		b, err := m.Bytes(at, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := binary.LittleEndian.Uint16(b); got != 0x1234 {
+			t.Errorf("%+v: %#x at %#x", s, got, at)
+		}
+	}
+}
+
+// Rows of any length are read and written whole and no further.
+func TestRowsOfAnyLength(t *testing.T) {
+	s := regs.Surface{Shape: regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 24}, Row: 0x40, Plane: 0x40, Group: 0x40}
+	for n := range 12 {
+		m := memory(t, Segment{"s", 0, 0x40, nil})
+		v, err := m.View(0, &s, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]float16.Float16, n)
+		for i := range row {
+			row[i] = float16.Float16(0x100 + i)
+		}
+		v.SetRow(row, 0, 0, 5)
+		all := make([]float16.Float16, 24)
+		v.Row(all, 0, 0)
+		for i, h := range all {
+			want := float16.Float16(0)
+			if i >= 5 && i < 5+n {
+				want = row[i-5]
+			}
+			if h != want {
+				t.Errorf("a row of %d from element 5: element %d is %#x, want %#x", n, i, h, want)
+			}
+		}
+		part := make([]float16.Float16, n)
+		v.Row(part, 0, 0)
+		if d := cmp.Diff(all[:n], part); d != "" {
+			t.Errorf("%d elements read:\n%s", n, d)
+		}
+	}
+}
+
+// A segment takes memory as far as it was asked for, once, and keeps what was written.
+func TestMemoryGrows(t *testing.T) {
+	m := memory(t, Segment{"a", 0x1000, 1 << 40, []byte{1, 2, 3, 4}})
+	first, err := m.Bytes(0x1002, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(m.segments[0].data); got != 3 {
+		t.Errorf("%d bytes taken for three", got)
+	}
+	first[0] = 9
+	if same, err := m.Bytes(0x1001, 2); err != nil || same[0] != 2 || &same[1] != &first[0] {
+		t.Errorf("%v, %v: not the same memory", same, err)
+	}
+	more, err := m.Bytes(0x1000, 6)
+	if err != nil || !cmp.Equal(more, []byte{1, 2, 9, 4, 0, 0}) {
+		t.Errorf("%v, %v", more, err)
+	}
+	full := memory(t, Segment{"b", 0x1000, 2, []byte{5, 6}})
+	if b, err := full.Bytes(0x1000, 2); err != nil || !cmp.Equal(b, []byte{5, 6}) {
+		t.Errorf("%v, %v", b, err)
+	}
+	if _, err := NewMemory([]Segment{{"b", 0x1000, 1, []byte{5, 6}}}); err == nil {
+		t.Error("a segment with more data than room is accepted")
+	}
+}
+
+func TestAccessErrors(t *testing.T) {
+	m := memory(t, Segment{"a", 0x1000, 0x80, nil})
+	for _, tc := range []struct {
+		addr, n uint64
+		want    string
+	}{
+		{0x1070, 0x20, "0x20 bytes at address 0x1070 leave segment a, which ends at 0x1080"},
+		{0x1080, 1, "0x1 bytes at address 0x1080 are in no segment"},
+	} {
+		if err := m.Check(tc.addr, tc.n); err == nil || err.Error() != tc.want {
+			t.Errorf("%v, want %s", err, tc.want)
+		}
+	}
+}
+
+// What is given again is no longer made up: all of a range, and only by as much as covers it.
+func TestGivenBytes(t *testing.T) {
+	for _, tc := range []struct {
+		addr, n uint64
+		made    bool
+	}{
+		{0x1040, 0x40, false}, {0x1000, 0x100, false}, {0x103f, 0x42, false},
+		{0x1041, 0x3f, true}, {0x1040, 0x3f, true}, {0x1080, 0x10, true}, {0x1000, 0x40, true},
+	} {
+		m := memory(t, Segment{"a", 0x1000, 0x100, nil})
+		if err := m.MakeUp(0x1040, 0x40); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Give(tc.addr, tc.n); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.MadeUp(0x1040, 0x40); got != tc.made {
+			t.Errorf("%#x bytes given at %#x: made up %v", tc.n, tc.addr, got)
+		}
+	}
+	var ae *AccessError
+	if err := memory(t).Give(0x1000, 1); !errors.As(err, &ae) {
+		t.Errorf("no segment: %v", err)
+	}
+}
+
+// Each engine is bound by its own rate, reads by memory's for reads, and all of it by
+// memory's for both.
+func TestTrafficCycles(t *testing.T) {
+	t1 := Traffic{Source1: 1000, Source2: 200, Kernel: 30, Destination: 400}
+	if t1.Read() != 1230 || t1.Total() != 1630 {
+		t.Errorf("%d bytes read, %d in all", t1.Read(), t1.Total())
+	}
+	for _, tc := range []struct {
+		what string
+		p    Params
+		want Cycles
+	}{
+		{"nothing bounds it", Params{}, Cycles{}},
+		{"memory's reads", Params{Read: 10}, Cycles{Source: 120, Kernel: 3, Total: 123}},
+		{"memory in all", Params{ReadWrite: 10}, Cycles{Destination: 40, Total: 163}},
+		{"the tile engine", Params{Tile: 10}, Cycles{Source: 120, Destination: 40, Total: 120}},
+		{"a lane", Params{Lane: 0.05}, Cycles{Kernel: 140, Total: 140}},
+	} {
+		if got := tc.p.Cycles(t1, 7); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", tc.what, got, tc.want)
+		}
+	}
+}
+
+func TestLanes(t *testing.T) {
+	var g regs.Groups
+	g.KernelDMASrc.CoeffBaseAddr[3] = regs.DMAWord(0x40)
+	g.KernelDMASrc.CoeffBfrSize[3] = 0x80
+	g.KernelDMASrc.CoeffDMAConfig[3] = g.KernelDMASrc.CoeffDMAConfig[3].WithEn(true)
+	for i, l := range Lanes(&g, 0x10000) {
+		want := Lane{Addr: 0x10000}
+		if i == 3 {
+			want = Lane{0x10000 + uint64(regs.DMAWord(0x40).Bytes()), g.KernelDMASrc.CoeffBfrSize[3].Bytes(), true}
+		}
+		if l != want {
+			t.Errorf("lane %d: %+v, want %+v", i, l, want)
+		}
 	}
 }

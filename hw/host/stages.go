@@ -19,6 +19,13 @@ var budget = [...]Stage{
 	{"completion", evidence.New(10, "us", evidence.Measured, "the same: kernel-side completion, about two interrupts a call")},
 }
 
+// interrupts are those that a call raises at the host: most likely the controller's answer
+// and its completion event.
+var interrupts = evidence.New(2, "interrupts/call", evidence.Measured, "latency budget of a small dispatch: about two a call")
+
+// Interrupts is how many a call raises at the host.
+func Interrupts() evidence.Constant { return interrupts }
+
 // BudgetSum is what the measured stages sum to, in microseconds.
 func BudgetSum() float64 {
 	sum := 0.0

@@ -1,6 +1,7 @@
 package l2
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -121,6 +122,7 @@ func TestReadConflicts(t *testing.T) {
 		{"all rows on one bank", Patch{16, 16, 0x1000}, 16},
 		{"on two", Patch{16, 16, 0x1200}, 8},
 		{"a granule on: half of each row meets the next", Patch{16, 16, 0x1010}, 8},
+		{"a granule back: no better", Patch{16, 16, 0x13f0}, 8},
 		{"32 pixels a row, skewed by five", Patch{8, 32, 0x4050}, 1},
 		{"and not", Patch{8, 32, 0x4000}, 8},
 		{"64 pixels a row fill a fetch and need no skew", Patch{4, 64, 0x8000}, 1},
@@ -135,5 +137,29 @@ func TestReadConflicts(t *testing.T) {
 		if got := m1.Cycles(tc.patch); got != tc.want {
 			t.Errorf("%s: %d cycles, want %d", tc.what, got, tc.want)
 		}
+	}
+}
+
+// A tile's elements stand where its strides say, and two views of it see the same bytes.
+func TestViewsOfATile(t *testing.T) {
+	s := regs.Shape{Groups: 2, Channels: 2, Depth: 2, Height: 2, Width: 4}
+	l := regs.Tile{Base: 0x20, Row: 8, Channel: 0x10, Depth: 0x40, Group: 0x100}
+	p := New(int(l.Span(s))) // a tile that fills the scratchpad
+	a, err := p.View(l, s, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := p.View(l, s, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.SetRow([]float16.Float16{0x1234}, 1, 1, 3)
+	const at = 0x20 + 8 + 0x10 + 0x40 + 0x100 + 2*3
+	if got := binary.LittleEndian.Uint16(p.mem[at:]); got != 0x1234 {
+		t.Errorf("%#x at %#x", got, at)
+	}
+	row := make([]float16.Float16, 4)
+	if b.Row(row, 1, 1); row[3] != 0x1234 {
+		t.Errorf("the other view has %#x", row)
 	}
 }

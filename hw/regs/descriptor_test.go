@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
@@ -273,6 +274,16 @@ func FuzzChain(f *testing.F) {
 	f.Add(chainAt(threeAt, three()...), 18)
 	f.Fuzz(func(t *testing.T, text []byte, first int) {
 		var chain []*regs.Descriptor
+		sample := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+		metrics.Read(sample[:])
+		before := sample[0].Value.Uint64()
+		for range regs.States(text, first) {
+		}
+		metrics.Read(sample[:])
+		// The states are the walk's own: it keeps no more than where descriptors stand.
+		if n, most := sample[0].Value.Uint64()-before, uint64(1<<20+len(text)); n > most {
+			t.Errorf("%d bytes cost %d, want at most %d", len(text), n, most)
+		}
 		for d, err := range regs.Chain(text, first) {
 			if err != nil {
 				var e *regs.StreamError

@@ -1,6 +1,10 @@
 package regs
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"strings"
+)
 
 // A Format is an element format of the datapath (ChCfg, KernelCfg).
 type Format uint8
@@ -12,18 +16,10 @@ const (
 	FormatFP16  Format = 2
 )
 
+var formatNames = [...]string{FormatInt8A: "8-bit(0)", FormatInt8B: "8-bit(1)", FormatFP16: "fp16"}
+
 // String names the format.
-func (f Format) String() string {
-	switch f {
-	case FormatInt8A:
-		return "8-bit(0)"
-	case FormatInt8B:
-		return "8-bit(1)"
-	case FormatFP16:
-		return "fp16"
-	}
-	return fmt.Sprintf("Format(%d)", uint8(f))
-}
+func (f Format) String() string { return spell(formatNames[:], "Format", uint32(f)) }
 
 // A MACOp is what the MAC engines do with their operands (NE.MACCfg.OpMode).
 type MACOp uint8
@@ -37,22 +33,13 @@ const (
 	PassThrough        MACOp = 12 // copy, activation only
 )
 
-// String names the operation.
-func (o MACOp) String() string {
-	switch o {
-	case MultiplyAccumulate:
-		return "multiply-accumulate"
-	case MantissaTable:
-		return "mantissa-table"
-	case ChannelProduct:
-		return "channel-product"
-	case ChannelMaximum:
-		return "channel-maximum"
-	case PassThrough:
-		return "pass-through"
-	}
-	return fmt.Sprintf("MACOp(%d)", uint8(o))
+var macOpNames = [...]string{
+	MultiplyAccumulate: "multiply-accumulate", MantissaTable: "mantissa-table", ChannelProduct: "channel-product",
+	ChannelMaximum: "channel-maximum", PassThrough: "pass-through",
 }
+
+// String names the operation.
+func (o MACOp) String() string { return spell(macOpNames[:], "MACOp", uint32(o)) }
 
 // A Nonlinear is what follows the accumulator (NE.MACCfg.NonlinearMode).
 type Nonlinear uint8
@@ -64,18 +51,10 @@ const (
 	ActivationTable Nonlinear = 2
 )
 
+var nonlinearNames = [...]string{NoActivation: "none", ReLU: "relu", ActivationTable: "table"}
+
 // String names the mode.
-func (n Nonlinear) String() string {
-	switch n {
-	case NoActivation:
-		return "none"
-	case ReLU:
-		return "relu"
-	case ActivationTable:
-		return "table"
-	}
-	return fmt.Sprintf("Nonlinear(%d)", uint8(n))
-}
+func (n Nonlinear) String() string { return spell(nonlinearNames[:], "Nonlinear", uint32(n)) }
 
 // A PlanarOp is the planar engine's operation (PE.Cfg.OpMode).
 type PlanarOp uint8
@@ -89,22 +68,10 @@ const (
 	PlanarSumSquare // (a+b)^2
 )
 
+var planarOpNames = [...]string{PlanarAdd: "add", PlanarMul: "mul", PlanarMax: "max", PlanarMin: "min", PlanarSumSquare: "sum-square"}
+
 // String names the operation.
-func (o PlanarOp) String() string {
-	switch o {
-	case PlanarAdd:
-		return "add"
-	case PlanarMul:
-		return "mul"
-	case PlanarMax:
-		return "max"
-	case PlanarMin:
-		return "min"
-	case PlanarSumSquare:
-		return "sum-square"
-	}
-	return fmt.Sprintf("PlanarOp(%d)", uint8(o))
-}
+func (o PlanarOp) String() string { return spell(planarOpNames[:], "PlanarOp", uint32(o)) }
 
 // A PlanarForm is how a planar task takes its operands (Common.Cfg bits 4-6, inferred).
 type PlanarForm uint8
@@ -130,19 +97,79 @@ func (f PlanarForm) Sources() int {
 // Reduces reports whether a task of the form joins height, width and depth.
 func (f PlanarForm) Reduces() bool { return f == FormReduction || f == FormTwoReduced }
 
+var planarFormNames = [...]string{
+	FormConstant: "constant", FormTwoSources: "two-sources", FormBiasScale: "bias-scale",
+	FormReduction: "reduction", FormTwoReduced: "two-reduced",
+}
+
 // String names the form.
-func (f PlanarForm) String() string {
-	switch f {
-	case FormConstant:
-		return "constant"
-	case FormTwoSources:
-		return "two-sources"
-	case FormBiasScale:
-		return "bias-scale"
-	case FormReduction:
-		return "reduction"
-	case FormTwoReduced:
-		return "two-reduced"
+func (f PlanarForm) String() string { return spell(planarFormNames[:], "PlanarForm", uint32(f)) }
+
+// spell is the name of a number in a list, KIND(number) where it has none.
+func spell(names []string, kind string, v uint32) string {
+	if v < uint32(len(names)) && names[v] != "" {
+		return names[v]
 	}
-	return fmt.Sprintf("PlanarForm(%d)", uint8(f))
+	return fmt.Sprintf("%s(%d)", kind, v)
+}
+
+// An Enum is a field type whose values have names.
+type Enum struct {
+	Type  string // as fields.txt has it
+	names []string
+}
+
+// Enums yields the field types whose values have names.
+func Enums() iter.Seq[Enum] {
+	return func(yield func(Enum) bool) {
+		for _, e := range [...]Enum{
+			{"Format", formatNames[:]}, {"MACOp", macOpNames[:]}, {"Nonlinear", nonlinearNames[:]},
+			{"PlanarOp", planarOpNames[:]}, {"PlanarForm", planarFormNames[:]},
+		} {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Values yields the numbers that have a name, with it.
+func (e Enum) Values() iter.Seq2[uint32, string] {
+	return func(yield func(uint32, string) bool) {
+		for v, name := range e.names {
+			if name != "" && !yield(uint32(v), name) {
+				return
+			}
+		}
+	}
+}
+
+// Enum is the enumeration of the field's values; ok is false for a field of numbers.
+func (f Field) Enum() (e Enum, ok bool) {
+	for e := range Enums() {
+		if e.Type == f.Type {
+			return e, true
+		}
+	}
+	return Enum{}, false
+}
+
+// ValueName is the name of a value of the field; ok is false where it has none.
+func (f Field) ValueName(v uint32) (name string, ok bool) {
+	e, _ := f.Enum()
+	if v < uint32(len(e.names)) {
+		name = e.names[v]
+	}
+	return name, name != ""
+}
+
+// ParseValue finds a value of the field by its name, case aside.
+func (f Field) ParseValue(name string) (v uint32, ok bool) {
+	e, _ := f.Enum()
+	for v, n := range e.Values() {
+		if strings.EqualFold(n, name) {
+			return v, true
+		}
+	}
+	return 0, false
 }

@@ -236,14 +236,17 @@ func elementSize(f Format) int {
 	return 1
 }
 
-// halo is the source rows that a convolution split into tiles of rows reads again.
+// halo is the source rows that a convolution split into tiles of rows reads again: a tile
+// begins at a whole stride and has whole strides of rows (4/4 of those at stride 2, in
+// vendor estimates).
 func halo(g *Groups) int {
 	c := &g.Common
 	rows, out := int(c.TileCfg.TileHeight()), int(c.OutDim.Hout())
 	if rows == 0 || rows >= out {
 		return 0
 	}
-	return ((out+rows-1)/rows - 1) * (int(c.ConvCfg.Kh()) - int(c.ConvCfg.Sy()))
+	kh, sy := int(c.ConvCfg.Kh()), max(1, int(c.ConvCfg.Sy()))
+	return ((out+rows-1)/rows - 1) * ((kh - 1) / sy * sy)
 }
 
 // moved counts a source's bytes; one whose rows repeat has no halo.

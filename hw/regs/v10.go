@@ -1,11 +1,14 @@
 package regs
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // V10 is the register image of the later numbering the documents call
 // ZinAneTdHw_v10: the same seven groups behind other addresses. It is fed by captured
-// (address, value) pairs; only the dimensions and the kernel streams are known by name,
-// all other words are kept whole.
+// (address, value) pairs; only the dimensions, the addresses and strides of the tile DMA and
+// the kernel streams are known by name, all other words are kept whole.
 type V10 struct {
 	words   [v10Words]uint32
 	written [v10Words]bool
@@ -82,6 +85,30 @@ func (v *V10) Load(addr uint32) (value uint32, ok bool) {
 	return v.words[at], true
 }
 
+// V10Address finds a register of the version 10 image by name, case aside: Common.InDim, or
+// TileDMASrc.Word04 where the word has no name of its own.
+func V10Address(name string) (addr uint32, ok bool) {
+	for _, w := range V10Windows() {
+		for i := range w.Words {
+			if strings.EqualFold(w.word(i).Name(), name) {
+				return w.Base + 4*uint32(i), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// word is a word of the window without a value.
+func (w V10Window) word(i int) V10Word {
+	word := V10Word{Window: w, Addr: w.Base + 4*uint32(i), Image: w.Image + 4*i}
+	for r := range registersOf('K') {
+		if r.Group[1:] == w.Group[1:] && r.Word == i {
+			word.Reg = r
+		}
+	}
+	return word
+}
+
 // A V10Word is a written word of the image.
 type V10Word struct {
 	Window V10Window
@@ -107,14 +134,20 @@ func (v *V10) Words() []V10Word {
 			if !v.written[w.at+i] {
 				continue
 			}
-			word := V10Word{Window: w, Addr: w.Base + 4*uint32(i), Image: w.Image + 4*i, Value: v.words[w.at+i]}
-			for r := range registersOf('K') {
-				if r.Group[1:] == w.Group[1:] && r.Word == i {
-					word.Reg = r
-				}
-			}
+			word := w.word(i)
+			word.Value = v.words[w.at+i]
 			out = append(out, word)
 		}
 	}
 	return out
+}
+
+// V10Names reports whether the documents place a field of that name in the image.
+func V10Names(field string) bool {
+	for r := range registersOf('K') {
+		if _, ok := r.Field(field); ok || r.Name == field {
+			return true
+		}
+	}
+	return false
 }

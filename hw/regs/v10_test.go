@@ -54,7 +54,7 @@ func TestV10Store(t *testing.T) {
 		value uint32
 	}{
 		{"KernelDMASrc.BiasEnable", 0x24 + 0x48, 0}, {"Common.InDim", 0xf4, 0x0001_0040}, {"Common.Cin", 0x100, 64},
-		{"Common.Task", 0x12c, 0x30}, {"TileDMASrc.Word04", 0x158, 0x4000_0000},
+		{"Common.Task", 0x12c, 0x30}, {"TileDMASrc.Src1BaseLow", 0x158, 0x4000_0000},
 	}
 	words := v.Words()
 	if len(words) != len(want) {

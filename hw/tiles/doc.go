@@ -13,8 +13,10 @@
 // coefficient lane holds. A work unit is one patch of up to 256 pixels and one
 // output-channel group of every engine: per output channel an engine takes one step for
 // each (input channel, tap) and one for a bias, of sparse weights only those steps that
-// the busiest lane has coefficients for. An engine with one tile open takes twice the
-// steps; the channels of an engine with none are served by the others in extra
-// passes. Values do not depend on gates, and not on the number of workers that compute
+// the busiest lane has coefficients for. All engines of a round see the same pixels: one
+// with one tile open works at half the rate and the others wait for it. The output-channel
+// groups of an engine without an open tile go to the others, a group at a time, in rounds
+// more; so do those of one with one tile where that is quicker (assumed).
+// Values do not depend on gates, and not on the number of workers that compute
 // them here.
 package tiles

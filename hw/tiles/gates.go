@@ -30,33 +30,60 @@ func (e Enables) engines() (full, half int) {
 	return bits.OnesCount32(a & b), bits.OnesCount32(a ^ b)
 }
 
-// A Crew is the engines that take a descriptor's work.
+// A Crew is the engines that take a descriptor's work, round by round: in a round each of
+// them serves one output-channel group, its own or that of an engine that cannot.
 type Crew struct {
 	Engines int // at work
 	Tiles   int // of theirs that are open
-	Passes  int // rounds in which they serve the engines the descriptor names
-	Slow    int // 2 when an engine with one tile sets the pace, else 1
+	Rounds  int // a patch
+	Slow    int // of Rounds: an engine with one tile takes part, and they take twice as long
+	Own     int // rounds of a patch with every tile open
 }
 
-// Assign picks the engines for a descriptor that names want of them: full ones first.
-// When too few are full it takes the quicker of two ways, extra passes of the full ones
-// or the pace of the half ones. With no tile open the crew is empty: a device fault.
-func (e Enables) Assign(want int) Crew {
+// Pace is how many rounds' time a patch takes.
+func (c *Crew) Pace() int { return c.Rounds + c.Slow }
+
+// Assign picks the engines for a descriptor that names want of them, each with so many
+// output-channel groups: full ones first. All engines of a round see the same pixels, so
+// that one with one tile has them all wait for it. When too few are full their groups go to
+// the full ones in rounds more, or half ones take part in some rounds, whichever is
+// quicker. With no tile open the crew is empty: a device fault.
+func (e Enables) Assign(want, groups int) Crew {
 	full, half := e.engines()
-	switch {
-	case full >= want:
-		return Crew{want, 2 * want, 1, 1}
-	case full+half == 0:
+	groups = max(1, groups)
+	if full >= want {
+		return Crew{want, 2 * want, groups, 0, groups}
+	}
+	if full+half == 0 {
 		return Crew{}
 	}
 	var best Crew
-	if full > 0 {
-		best = Crew{full, 2 * full, (want + full - 1) / full, 1}
-	}
-	n := min(want, full+half)
-	mixed := Crew{n, n + min(full, n), (want + n - 1) / n, 2}
-	if best.Engines == 0 || mixed.Passes*mixed.Slow < best.Passes*best.Slow {
-		best = mixed
+	mixed := min(want, full+half)
+	all := want * groups
+	for slow := 0; slow <= (all+mixed-1)/mixed; slow++ {
+		left, fast := max(0, all-slow*mixed), 0
+		if left > 0 && full == 0 {
+			continue
+		} else if left > 0 {
+			fast = (left + full - 1) / full
+		}
+		c := Crew{full, 2 * full, slow + fast, slow, groups}
+		if slow > 0 {
+			c.Engines, c.Tiles = mixed, mixed+min(full, mixed)
+		}
+		if best.Engines == 0 || c.Pace() < best.Pace() {
+			best = c
+		}
 	}
 	return best
+}
+
+// Half is the first engine with one tile open, -1 where there is none.
+func (e Enables) Half() int {
+	for i := range Engines {
+		if e.Engine(i) == 1 {
+			return i
+		}
+	}
+	return -1
 }

@@ -37,27 +37,52 @@ func fullAndHalf(full, half int) (e Enables) {
 
 func TestAssign(t *testing.T) {
 	for _, tc := range []struct {
-		full, half, want int
-		crew             Crew // engines, tiles, passes, slow
+		full, half, want, groups int
+		crew                     Crew // engines, tiles, rounds, slow ones, own
 	}{
-		{16, 0, 16, Crew{16, 32, 1, 1}},
-		{16, 0, 1, Crew{1, 2, 1, 1}},
-		{4, 12, 4, Crew{4, 8, 1, 1}},    // full engines are taken first
-		{0, 16, 16, Crew{16, 16, 1, 2}}, // half the MACs, half the rate
-		{8, 0, 16, Crew{8, 16, 2, 1}},   // the others' channels in a second pass
-		{8, 8, 16, Crew{8, 16, 2, 1}},   // no quicker with the half ones
-		{7, 9, 16, Crew{16, 23, 1, 2}},  // three passes of the full ones are slower
-		{15, 0, 16, Crew{15, 30, 2, 1}},
-		{1, 0, 16, Crew{1, 2, 16, 1}},
-		{0, 1, 16, Crew{1, 1, 16, 2}},
-		{0, 5, 16, Crew{5, 5, 4, 2}},
-		{1, 3, 4, Crew{4, 5, 1, 2}},
-		{0, 0, 16, Crew{}},
-		{0, 0, 1, Crew{}},
+		{16, 0, 16, 1, Crew{16, 32, 1, 0, 1}},
+		{16, 0, 1, 1, Crew{1, 2, 1, 0, 1}},
+		{4, 12, 4, 1, Crew{4, 8, 1, 0, 1}},    // full engines are taken first
+		{0, 16, 16, 1, Crew{16, 16, 1, 1, 1}}, // half the MACs, half the rate
+		{8, 0, 16, 1, Crew{8, 16, 2, 0, 1}},   // the others' groups in a second round
+		{8, 8, 16, 1, Crew{8, 16, 2, 0, 1}},   // no quicker with the half ones
+		{7, 9, 16, 1, Crew{16, 23, 1, 1, 1}},  // three rounds of the full ones are slower
+		{15, 0, 16, 1, Crew{15, 30, 2, 0, 1}}, // one group more is a round more
+		{15, 1, 16, 1, Crew{15, 30, 2, 0, 1}},
+		{15, 0, 16, 4, Crew{15, 30, 5, 0, 4}}, // and of four rounds it is one more
+		{15, 1, 16, 15, Crew{15, 30, 16, 0, 15}},
+		{7, 9, 16, 4, Crew{16, 23, 4, 4, 4}}, // 64 groups: 8 rounds' time, 10 of the full ones
+		{7, 8, 16, 2, Crew{7, 14, 5, 0, 2}},  // 30 at half rate and 2 at full are no quicker
+		{1, 0, 16, 1, Crew{1, 2, 16, 0, 1}},
+		{0, 1, 16, 1, Crew{1, 1, 16, 16, 1}},
+		{0, 5, 16, 1, Crew{5, 5, 4, 4, 1}},
+		{1, 3, 4, 1, Crew{4, 5, 1, 1, 1}},
+		{0, 0, 16, 1, Crew{}},
+		{0, 0, 1, 3, Crew{}},
 	} {
-		if d := cmp.Diff(tc.crew, fullAndHalf(tc.full, tc.half).Assign(tc.want)); d != "" {
-			t.Errorf("%d full and %d half engines for %d (-want +got):\n%s", tc.full, tc.half, tc.want, d)
+		if d := cmp.Diff(tc.crew, fullAndHalf(tc.full, tc.half).Assign(tc.want, tc.groups)); d != "" {
+			t.Errorf("%d full and %d half engines for %d of %d groups (-want +got):\n%s", tc.full, tc.half, tc.want, tc.groups, d)
 		}
+	}
+	if h := fullAndHalf(3, 2).Half(); h != 3 || AllTiles.Half() != -1 {
+		t.Errorf("engine %d has one tile", h)
+	}
+}
+
+// What a closed tile costs falls with the groups that an engine has: they are spread over
+// more rounds.
+func TestGatingIsSpreadOverRounds(t *testing.T) {
+	last := 3.0
+	for groups := 1; groups <= 64; groups *= 2 {
+		c := fullAndHalf(15, 1).Assign(16, groups)
+		cost := float64(c.Pace()) / float64(groups)
+		if cost > last || cost < 16./15 {
+			t.Errorf("%d groups: %v times as long, %v with half as many", groups, cost, last)
+		}
+		last = cost
+	}
+	if last > 1.09 {
+		t.Errorf("64 groups still take %v times as long", last)
 	}
 }
 
@@ -70,7 +95,7 @@ func TestPlanOfTheCostDump(t *testing.T) {
 	l.biases = []half{1, 1}
 	w := Plan(l.registers(), AllTiles, m1)
 	want := Work{
-		Crew: Crew{2, 4, 1, 1}, Patches: 1, WorkUnits: 1, MACCycles: 4, PostCycles: 1,
+		Crew: Crew{2, 4, 1, 0, 1}, Patches: 1, WorkUnits: 1, MACCycles: 4, PostCycles: 1,
 		MACs: 6, Pixels: 1, Channels: 1,
 	}
 	if d := cmp.Diff(want, w); d != "" {
@@ -98,21 +123,21 @@ func TestPlan(t *testing.T) {
 		want Work
 	}{
 		{"3x3, 16 patches", conv(64, 64, 64, 3, 2), AllTiles,
-			Work{Crew{16, 32, 1, 1}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 4096, 4}},
+			Work{Crew{16, 32, 1, 0, 1}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 4096, 4}},
 		{"two rounds of channels", conv(64, 512, 16, 1, 4), AllTiles,
-			Work{Crew{16, 32, 1, 1}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 256, 16}},
+			Work{Crew{16, 32, 2, 0, 2}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 256, 16}},
 		{"a quarter patch takes four channels a step", conv(64, 64, 8, 1, 2), AllTiles,
-			Work{Crew{16, 32, 1, 1}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 64, 4}},
+			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 64, 4}},
 		{"one pixel takes eight at most", conv(64, 256, 1, 1, 4), AllTiles,
-			Work{Crew{16, 32, 1, 1}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 1, 16}},
+			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 1, 16}},
 		{"one pixel more than a patch", conv(1, 16, 17, 1, 0), AllTiles,
-			Work{Crew{16, 32, 1, 1}, 2, 2, 1, 1, 16 * 289, 0, 0, 289, 1}},
+			Work{Crew{16, 32, 1, 0, 1}, 2, 2, 1, 1, 16 * 289, 0, 0, 289, 1}},
 		{"half the engines", conv(64, 64, 64, 3, 2), fullAndHalf(8, 0),
-			Work{Crew{8, 16, 2, 1}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 4096, 4}},
+			Work{Crew{8, 16, 2, 0, 1}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 4096, 4}},
 		{"table", pass, AllTiles,
-			Work{Crew{16, 32, 1, 1}, 1, 1, 4, 4, 0, 0, 64 * 256, 256, 4}},
+			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 4, 4, 0, 0, 64 * 256, 256, 4}},
 		{"groups", grouped.registers(), AllTiles,
-			Work{Crew{16, 32, 1, 1}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 256, 1}},
+			Work{Crew{16, 32, 1, 0, 1}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 256, 1}},
 	} {
 		if d := cmp.Diff(tc.want, Plan(tc.g, tc.open, m1)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
@@ -161,7 +186,7 @@ func TestPlanAllocatesNothing(t *testing.T) {
 func TestAccumulatorsBuffer(t *testing.T) {
 	p := Params{Engines: 16, MACs: 256, PatchPixels: 256, MaxPack: 8}
 	for post, double := range map[int]bool{1: true, 8: true, 9: false, 16: false} {
-		w := Work{Crew: Crew{Slow: 1}, WorkUnits: 3, MACCycles: 100, PostCycles: post}
+		w := Work{WorkUnits: 3, MACCycles: 100, PostCycles: post}
 		want := w.Single()
 		if double {
 			want = w.Double()
@@ -193,7 +218,7 @@ func TestOtherArrays(t *testing.T) {
 	if w := with(func(p *Params) { p.MACs = 512 }); 2*w.MACCycles != base.MACCycles || 2*w.PostCycles != base.PostCycles {
 		t.Errorf("512 multipliers: %+v of %+v", w, base)
 	}
-	if w, gated := with(func(p *Params) { p.Engines = 8 }), Plan(g, 1<<16-1, m1); w != gated || w.Passes != 2 {
+	if w, gated := with(func(p *Params) { p.Engines = 8 }), Plan(g, 1<<16-1, m1); w != gated || w.Rounds != 2*base.Rounds {
 		t.Errorf("8 engines: %+v, gated %+v", w, gated)
 	}
 }

@@ -30,14 +30,14 @@ func (p *Params) PerLane() int { return max(1, p.Engines/Engines) }
 type Work struct {
 	Crew
 	Patches    int    // of up to PatchPixels pixels, over all groups
-	WorkUnits  int    // patches x output-channel-group passes
+	WorkUnits  int    // patches x rounds of output-channel groups
 	MACCycles  int    // per work unit, without the steps that sparse weights skip
 	PostCycles int    // per work unit: bias, scale, activation and rounding of a group
 	MACs       uint64 // multiply-accumulates the values need, those by zero among them
 	Skipped    uint64 // of MACs, those by zeros that sparse weights leave out
 	Lookups    uint64 // activation-table look-ups
 	Pixels     int    // output pixels of a group
-	Channels   int    // output channels an engine serves in a pass
+	Channels   int    // output channels an engine serves in a round
 }
 
 // Single is the engine cycles with one accumulator bank: a unit's post-processing
@@ -58,7 +58,7 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
 
 func (w *Work) cycles(perUnit int) clock.Cycles {
-	return clock.Cycles(w.WorkUnits) * clock.Cycles(perUnit) * clock.Cycles(w.Slow)
+	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
 }
 
 // Taps is the length of one output's reduction: input channels times kernel taps, of
@@ -83,9 +83,6 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	out := g.OutShape()
 	w := Work{Pixels: out.Height * out.Width}
 	want := 1 << min(4, g.Common.Cfg.ActiveNE())
-	w.Crew = open.Assign(want)
-	w.Engines *= p.PerLane()
-	w.Tiles *= p.PerLane()
 	w.Patches = out.Groups * clock.CeilDiv(w.Pixels, p.PatchPixels)
 
 	perEngine := clock.CeilDiv(out.Channels, want*p.PerLane())
@@ -95,7 +92,10 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	}
 	rounds := clock.CeilDiv(perEngine, max(1, group))
 	w.Channels = group
-	w.WorkUnits = w.Patches * rounds * max(1, w.Passes)
+	w.Crew = open.Assign(want, rounds)
+	w.Engines *= p.PerLane()
+	w.Tiles *= p.PerLane()
+	w.WorkUnits = w.Patches * max(rounds, w.Rounds)
 
 	// Multipliers that a patch's pixels leave idle take further output channels; a patch of
 	// more pixels than multipliers takes several cycles a step.

@@ -1,6 +1,7 @@
 package vendor_test
 
 import (
+	"math"
 	"testing"
 
 	"anesim/hw/regs"
@@ -122,5 +123,57 @@ func TestExeCyclesOfRing(t *testing.T) {
 	}
 	if got := vendor.ExeCycles(second, second.Operands(), nil); got != 0 {
 		t.Errorf("second: %d, want 0", got)
+	}
+}
+
+// Each term before it is cut to whole microseconds, of odd sizes so that none stands in for
+// another.
+func TestMicroseconds(t *testing.T) {
+	quiet := func(g *regs.Groups) *regs.Groups { // moves nothing
+		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = 0, 0
+		return g
+	}
+	conv := func(cin, cout, kw, kh, h, w uint32) *regs.Groups {
+		g := quiet(onEngines(blank([3]uint32{cin, h, w}, [3]uint32{cout, h, w}), regs.MultiplyAccumulate))
+		g.Common.ConvCfg = g.Common.ConvCfg.WithKw(kw).WithKh(kh)
+		return g
+	}
+	reduction := func(c, groups, h, w uint32) *regs.Groups {
+		g := quiet(blank([3]uint32{c, h, w}, [3]uint32{c, h, w}))
+		g.Common.Cfg = g.Common.Cfg.WithPlanarForm(regs.FormReduction)
+		g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithNumGroups(groups)
+		return g
+	}
+	unicast := conv(7, 21, 3, 5, 13, 29)
+	unicast.Common.GroupConvCfg = unicast.Common.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(3)
+	table := func(engines uint32) *regs.Groups {
+		g := quiet(onEngines(blank([3]uint32{7, 13, 29}, [3]uint32{7, 13, 29}), regs.PassThrough))
+		g.NE.MACCfg = g.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+		g.Common.Cfg = g.Common.Cfg.WithActiveNE(engines)
+		return g
+	}
+	bytes := blank([3]uint32{3, 5, 32}, [3]uint32{3, 5, 32})
+	bytes.Common.Cfg = bytes.Common.Cfg.WithPlanarForm(regs.FormConstant)
+	for _, tc := range []struct {
+		name string
+		g    *regs.Groups
+		want float64
+	}{
+		// ceil(13*29/256) = 2 patches, 21/16 of the output channels, 7*3*5 steps.
+		{"steps and patches", conv(7, 21, 3, 5, 13, 29), 2 * 21. / 16 * (7*3*5/1493.3 + 0.0711)},
+		{"one pixel", conv(7, 21, 1, 1, 1, 1), 21. / 16 * (7/1493.3 + 0.0711)},
+		{"a patch of 256 pixels", conv(7, 21, 1, 1, 16, 16), 21. / 16 * (7/1493.3 + 0.0711)},
+		{"unicast channels", unicast, 2 * 21. / 16 * (3*3*5/1493.3 + 0.0711)},
+		{"a reduction of four rows", reduction(7, 1, 4, 29), 7 * (0.0017 + 0.000056*29)},
+		{"of nine", reduction(7, 1, 9, 29), 7 * (0.0017 + 0.000056*29*3)},
+		{"in two groups", reduction(7, 2, 9, 29), 7 * 2 * (0.0017 + 0.000056*29*3)},
+		{"a table, one engine", table(0), 7 * 13 * 29 / 11428.57},
+		{"four engines", table(2), 7 * 13 * 29 / 4. / 11428.57},
+		{"and sixteen: its channels", table(4), 7 * 0.004444},
+		{"bytes", bytes, max(float64(bytes.Operands().Bytes())/34133.33, 3*0.004444)},
+	} {
+		if got := vendor.Microseconds(tc.g, tc.g.Operands()); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%s: %.9f us, want %.9f", tc.name, got, tc.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package asm
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/internal/cost"
+	"anesim/loader/internal/rules"
 	"anesim/loader/lower"
 )
 
@@ -135,8 +138,17 @@ func TestOddChains(t *testing.T) {
 
 // TestErrors has a text for every rule, and the place and the name that its error gives.
 func TestErrors(t *testing.T) {
+	var messages []string
 	const td = ".td\n"
 	long := strings.Repeat("Common.InDim 1\n", 300)
+	// far is a chain with a descriptor at every so many bytes.
+	far := func(n, step int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, ".td @%#x\n", i*step)
+		}
+		return b.String()
+	}
 	for _, tt := range []struct {
 		text          string
 		line, col     int
@@ -156,6 +168,7 @@ func TestErrors(t *testing.T) {
 		{td + "  L2.Src1Bse 1", 2, 3, "no register", "L2.Src1Base"},
 		{td + "Header.Base 1", 2, 1, "no register", "Header.Bases"},
 		{td + "0x40 1", 2, 1, "no register", ""},
+		{td + "CCDMA.Config 1", 2, 1, "CCDMA, the compute-cache DMA engine, is not in the M1's engine", ""},
 		{td + "KernelDMASrc.CoeffBaseAddr[0-16] 1", 2, 1, "no register", "KernelDMASrc.CoeffBaseAddr[0]"},
 		{td + "Common.Cin", 2, 1, "needs a value", ""},
 		{td + "Common.Cin 131072", 2, 12, "exceeds the 17 bits", ""},
@@ -200,6 +213,7 @@ func TestErrors(t *testing.T) {
 		{".port input x b4 1x1x1x1 stride=1,1,1,1", 1, 26, "no such word", "strides"},
 		{".port input x b4 1x1x1x1 strides=1,1,1", 1, 34, "four numbers", ""},
 		{".port input x b4 1x1x1x1 bytes=x", 1, 26, "no number of bytes", ""},
+		{".port input x b4 1x1x1x1 strides", 1, 26, "has no value", ""},
 		{".port input x b4 1x1x1x1\n.port output x b5 1x1x1x1", 2, 14, "a second port", ""},
 		{".port input x b4 1x1x1x1\n" + td + ".at 0 00", 3, 1, "without .port", ""},
 		{".scratch 0", 1, 10, "not between", ""},
@@ -207,6 +221,10 @@ func TestErrors(t *testing.T) {
 		{".values 1 x", 1, 11, "no number", ""},
 		{".values 1\n" + td, 2, 1, "need a .port", ""},
 		{td + "Common.Cin \"5", 2, 12, "no closing quote", ""},
+		{td + "Header.Extra 1 2", 2, 1, "takes one number", ""},
+		{".bind n 0x100000000\n" + td + "Common.InDim $n", 3, 14, "exceeds a word", ""},
+		{far(80, 1<<20), 80, 1, "may ask for", ""},
+		{far(2048, 1<<20-0x100) + strings.Repeat(".td\n"+strings.Repeat("0x0 1\n", 250), 800), 194817, 1, "chain exceeds", ""},
 	} {
 		u, err := Assemble("f.td", []byte(tt.text), nil)
 		var e *Error
@@ -214,13 +232,36 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q: unit %v, error %v", tt.text, u != nil, err)
 			continue
 		}
+		messages = append(messages, err.Error())
 		if e.File != "f.td" || e.Line != tt.line || e.Col != tt.col || !strings.Contains(err.Error(), tt.what) || e.Nearest != tt.nearest {
 			t.Errorf("%q: %v (nearest %q); want %d:%d, %q, nearest %q", tt.text, err, e.Nearest, tt.line, tt.col, tt.what, tt.nearest)
 		}
 	}
-	if _, err := Assemble("f.td", []byte(td), &Options{Bind: map[string]uint64{"n": 1}}); err == nil {
-		t.Error("a value for a parameter that is not there was taken")
+	for _, text := range []string{"Common.Cin", "Common.Cin=", "Common.Cin[0-1]=3", "KernelDMASrc.CoeffBaseAddr[0-3]=1", "L2.Nothing=1", "Common.InDim.Win=x"} {
+		_, _, _, err := ParseAssignment(text)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("assignment %q: %v", text, err)
+			continue
+		}
+		messages = append(messages, err.Error())
 	}
+	_, err := Assemble("f.td", []byte(td), &Options{Bind: map[string]uint64{"n": 1}})
+	if err == nil {
+		t.Fatal("a value for a parameter that is not there was taken")
+	}
+	messages = append(messages, err.Error())
+	// Every rule in the source is broken above.
+	list, err := rules.Of([]string{"fail", "Errorf"}, "assemble.go", "directive.go", "register.go", "value.go", "lex.go", "assignment.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if !r.Broken(messages) {
+			t.Errorf("%s: no text breaks the rule %q", r.Place, r.Format)
+		}
+	}
+	t.Logf("%d rules, %d messages", len(list), len(messages))
 }
 
 // TestSpellings has several ways to say the same word.
@@ -262,6 +303,10 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// rule is what a text may cost: the program it may ask for, which is larger than the text
+// by its zeros, twice, for the file and the chain in it; and what a line costs to read.
+var rule = cost.Rule{Bytes: 4 * limitBase, PerByte: 4*limitPerByte + 1<<10}
+
 // FuzzAssemble: no text makes the assembler panic or ask for memory without bound, and
 // what assembles comes apart and together again.
 func FuzzAssemble(f *testing.F) {
@@ -278,7 +323,11 @@ func FuzzAssemble(f *testing.F) {
 	}
 	f.Add([]byte(".bind n 3 1 8 1\n.port input x b4 1x1x1x16\n.values 1 2\n.align\n.td\nCommon.Cin $n\n.record\n.td @0x100\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		u, err := Assemble("fuzz", text, nil)
+		var u *Unit
+		var err error
+		if broken := rule.Check(len(text), func() { u, err = Assemble("fuzz", text, nil) }); broken != nil {
+			t.Error(broken)
+		}
 		if err != nil {
 			var e *Error
 			if !errors.As(err, &e) || e.Line < 1 || e.Col < 1 {

@@ -171,7 +171,12 @@ func (t *task) load() {
 
 // limit is the most bytes the text may ask for: zeros need not be spelled out, so a
 // program may be larger than its text, but not without bound.
-func (a *assembler) limit() uint64 { return 64<<20 + 64*uint64(a.source) }
+func (a *assembler) limit() uint64 { return limitBase + limitPerByte*uint64(a.source) }
+
+const (
+	limitBase    = 64 << 20
+	limitPerByte = 64
+)
 
 // unbound finds a value for a parameter that the text does not have.
 func (a *assembler) unbound() error {

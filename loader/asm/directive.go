@@ -164,17 +164,22 @@ func (a *assembler) port(l line) error {
 	plane := row * uint64(p.Shape[2])
 	p.Strides = [4]uint64{plane * uint64(p.Shape[1]), plane, row, 2}
 	for _, t := range l.tokens[5:] {
-		switch name, _, _ := strings.Cut(t.text, "="); name {
+		name, _, assigned := strings.Cut(t.text, "=")
+		if !assigned {
+			return l.fail(t, "%q has no value: want strides=N,C,H,W or bytes=N", t.text)
+		}
+		value := t.after(len(name) + 1)
+		switch name {
 		case "strides":
 			var strides [4]int
-			if err := four(l, t.after(len("strides=")), ",", 1<<40, strides[:]); err != nil {
+			if err := four(l, value, ",", 1<<40, strides[:]); err != nil {
 				return err
 			}
 			for i, s := range strides {
 				p.Strides[i] = uint64(s)
 			}
 		case "bytes":
-			n, err := number(t.after(min(len("bytes="), len(t.text))).text)
+			n, err := number(value.text)
 			if err != nil || n < 1 {
 				return l.fail(t, "%q is no number of bytes", t.text)
 			}

@@ -1,8 +1,12 @@
 package asm
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -10,12 +14,21 @@ import (
 	"anesim/loader"
 )
 
-// Disassemble writes a program as text. Assembling it gives the program's bytes again.
+// Disassemble is a program as text. Assembling it gives the program's bytes again.
 func Disassemble(p *loader.Program) ([]byte, error) {
-	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
-		return nil, &loader.UnsupportedError{Form: string(p.Form), What: "descriptor text spells version 7 descriptors"}
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		return nil, err
 	}
-	d := &disassembler{registers: make(map[uint32]*regs.Register)}
+	return b.Bytes(), nil
+}
+
+// Write writes a program as text, descriptor by descriptor.
+func Write(w io.Writer, p *loader.Program) error {
+	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
+		return &loader.UnsupportedError{Form: string(p.Form), What: "descriptor text spells version 7 descriptors"}
+	}
+	d := &disassembler{out: bufio.NewWriter(w), registers: make(map[uint32]*regs.Register)}
 	for r := range regs.Registers() {
 		d.registers[r.Addr()] = &r
 	}
@@ -26,50 +39,72 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 	file, textOff := p.Text, p.TextOffset()
 	if p.Form != loader.FormText {
 		file = p.Bytes()
-		fmt.Fprintf(&d.out, ".container %s %s\n", hex(uint64(len(file))), hex(textOff))
+		fmt.Fprintf(d.out, ".container %s %s\n", hex(uint64(len(file))), hex(textOff))
 	}
-	words, err := p.Describe()
+	owned, err := d.chain(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var chain []*regs.Descriptor
+	if p.Form == loader.FormText && d.end < uint64(len(p.Text)) {
+		fmt.Fprintf(d.out, "\n.size %s\n", hex(uint64(len(p.Text))))
+	}
+	d.rest(file, textOff, owned)
+	return d.out.Flush()
+}
+
+// chain writes the descriptors and returns where in the text they stand.
+func (d *disassembler) chain(p *loader.Program) (owned []extent, err error) {
+	words, stop := iter.Pull2(p.Describe())
+	defer stop()
+	var held *regs.Descriptor // waits for the next, whose place and size it may leave out
 	for t, err := range p.Descriptors() {
 		if err != nil {
 			return nil, err
 		}
-		chain = append(chain, t)
+		if held != nil {
+			if err := d.described(held, t, words); err != nil {
+				return nil, err
+			}
+		}
+		owned = append(owned, extent{uint64(t.Offset), uint64(t.Offset) + 4*uint64(t.Words)})
+		held = t
 	}
-	end := uint64(0)
-	for i, t := range chain {
-		d.out.WriteByte('\n')
-		w := &words[i]
-		fmt.Fprintf(&d.out, "# %d: %s\n# %s\n#   from %s\n#   to %s\n", i, w.Operation, w.Shape, strings.Join(w.Sources, " and "), w.Result)
-		next := uint64(roundUp(end))
-		d.task(t, next, chain[i+1:])
-		end = max(end, uint64(t.Offset)+4*uint64(t.Words))
-	}
-	if p.Form == loader.FormText && end < uint64(len(p.Text)) {
-		fmt.Fprintf(&d.out, "\n.size %s\n", hex(uint64(len(p.Text))))
-	}
-	d.rest(file, textOff, chain)
-	return d.out.Bytes(), nil
+	return owned, d.described(held, nil, words)
 }
+
+// described writes a descriptor below what it computes.
+func (d *disassembler) described(t, next *regs.Descriptor, words func() (*loader.Description, error, bool)) error {
+	w, err, _ := words()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\n# %d: %s\n", t.Index, w.Operation)
+	for label, text := range w.Lines() {
+		fmt.Fprintf(d.out, "#   %-8s %s\n", label, text)
+	}
+	d.task(t, next)
+	return nil
+}
+
+// An extent is a run of bytes.
+type extent struct{ from, to uint64 }
 
 func roundUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignment - 1) }
 
 // A disassembler writes a text.
 type disassembler struct {
-	out       bytes.Buffer
+	out       *bufio.Writer // whose error shows when it is flushed
 	registers map[uint32]*regs.Register
 	header    []regs.Register
+	end       uint64 // of the descriptors so far
 }
 
 // about says in comments what the text cannot: name, form, ports.
 func (d *disassembler) about(p *loader.Program) {
-	fmt.Fprintf(&d.out, "# %s: %s\n", comment(p.Name), p.Form)
+	fmt.Fprintf(d.out, "# %s: %s\n", comment(p.Name), p.Form)
 	for i := range p.Ports {
 		q := &p.Ports[i]
-		fmt.Fprintf(&d.out, "# %v %s: b%d, %dx%dx%dx%d\n", q.Direction, comment(q.Name), q.BAR, q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3])
+		fmt.Fprintf(d.out, "# %v %s: b%d, %dx%dx%dx%d\n", q.Direction, comment(q.Name), q.BAR, q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3])
 	}
 }
 
@@ -83,19 +118,19 @@ func comment(s string) string {
 	}, s)
 }
 
-// task writes a descriptor; next is where it would stand if nothing said so, and rest
-// are the descriptors behind it.
-func (d *disassembler) task(t *regs.Descriptor, next uint64, rest []*regs.Descriptor) {
-	if uint64(t.Offset) == next {
+// task writes a descriptor; next is the one behind it, or nil.
+func (d *disassembler) task(t, next *regs.Descriptor) {
+	if uint64(t.Offset) == roundUp(d.end) {
 		d.out.WriteString(".td\n")
 	} else {
-		fmt.Fprintf(&d.out, ".td @%s\n", hex(uint64(t.Offset)))
+		fmt.Fprintf(d.out, ".td @%s\n", hex(uint64(t.Offset)))
 	}
+	d.end = max(d.end, uint64(t.Offset)+4*uint64(t.Words))
 	words := (&regs.Descriptor{Header: t.Header}).Append(nil)
 	for i := range d.header {
 		r := &d.header[i]
 		w := uint32(words[4*i]) | uint32(words[4*i+1])<<8 | uint32(words[4*i+2])<<16 | uint32(words[4*i+3])<<24
-		d.headerWord(r, w, rest)
+		d.headerWord(r, w, next)
 	}
 	if t.Extended && t.Extra != 0 {
 		d.line("Header.Extra", hex(uint64(t.Extra)))
@@ -112,10 +147,10 @@ func (d *disassembler) task(t *regs.Descriptor, next uint64, rest []*regs.Descri
 }
 
 // headerWord writes a header word, without what the assembler fills in.
-func (d *disassembler) headerWord(r *regs.Register, w uint32, rest []*regs.Descriptor) {
+func (d *disassembler) headerWord(r *regs.Register, w uint32, behind *regs.Descriptor) {
 	var next, size uint32
-	if len(rest) > 0 {
-		next, size = rest[0].Offset, uint32(rest[0].Words-1)
+	if behind != nil {
+		next, size = behind.Offset, uint32(behind.Words-1)
 	}
 	text := ""
 	switch r.Name {
@@ -147,7 +182,7 @@ func (d *disassembler) headerWord(r *regs.Register, w uint32, rest []*regs.Descr
 }
 
 func (d *disassembler) line(name, text string) {
-	fmt.Fprintf(&d.out, "%-30s %s\n", name, text)
+	fmt.Fprintf(d.out, "%-30s %s\n", name, text)
 }
 
 // write writes a record's registers: equal neighbours of an array on one line, and
@@ -206,21 +241,15 @@ func (d *disassembler) run(rec *regs.Record, i int, r *regs.Register) (n int, st
 }
 
 // rest writes the bytes of the file that are no descriptor's and not zero.
-func (d *disassembler) rest(file []byte, textOff uint64, chain []*regs.Descriptor) {
-	type extent struct{ from, to uint64 }
-	var owned []extent
-	for _, t := range chain {
-		from := textOff + uint64(t.Offset)
-		owned = append(owned, extent{from, from + 4*uint64(t.Words)})
-	}
-	slices.SortFunc(owned, func(a, b extent) int { return int(int64(a.from) - int64(b.from)) })
-	owned = append(owned, extent{uint64(len(file)), uint64(len(file))})
+func (d *disassembler) rest(file []byte, textOff uint64, owned []extent) {
+	slices.SortFunc(owned, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
 	d.out.WriteByte('\n')
 	at := uint64(0)
 	for _, o := range owned {
-		d.bytes(file, at, o.from)
-		at = max(at, o.to)
+		d.bytes(file, at, textOff+o.from)
+		at = max(at, textOff+o.to)
 	}
+	d.bytes(file, at, uint64(len(file)))
 }
 
 // bytes writes file[from:to] in lines of 32 bytes, without those that are zero.
@@ -229,7 +258,7 @@ func (d *disassembler) bytes(file []byte, from, to uint64) {
 	for at := from; at < to; {
 		n := min(width-at%width, to-at)
 		if b := file[at : at+n]; len(bytes.TrimLeft(b, "\x00")) > 0 {
-			fmt.Fprintf(&d.out, ".at %s %x\n", hex(at), b)
+			fmt.Fprintf(d.out, ".at %s %x\n", hex(at), b)
 		}
 		at += n
 	}

@@ -95,6 +95,9 @@ func (a *assembler) lookup(l line, t token) ([]regs.Register, error) {
 			}
 		}
 	}
+	if e := regs.Absent(t.text); e != nil {
+		return nil, l.fail(t, "no register %q: %v", t.text, e)
+	}
 	e := l.fail(t, "no register %q", t.text)
 	e.Nearest = nearest(t.text, func(yield func(string) bool) {
 		for r := range regs.HeaderRegisters() {
@@ -193,7 +196,14 @@ func (a *assembler) field(l line, f regs.Field, t token) (uint32, error) {
 	v, err := parseValue(f, text)
 	if err != nil {
 		e := l.fail(t, "%v", err)
-		e.Nearest = nearest(t.text, enums(f))
+		e.Nearest = nearest(t.text, func(yield func(string) bool) {
+			values, _ := f.Enum()
+			for _, name := range values.Values() {
+				if !yield(name) {
+					return
+				}
+			}
+		})
 		return 0, e
 	}
 	return v, nil

@@ -27,44 +27,12 @@ func sole(r *regs.Register) bool {
 	return len(r.Fields) == 1 && (unit(r.Fields[0]) > 0 || r.Fields[0].Name == "Value" || r.Fields[0].Name == r.Name)
 }
 
-// enum names a field's value, empty for a number.
-func enum(f regs.Field, v uint32) string {
-	var name string
-	switch f.Type {
-	case "Format":
-		name = regs.Format(v).String()
-	case "MACOp":
-		name = regs.MACOp(v).String()
-	case "Nonlinear":
-		name = regs.Nonlinear(v).String()
-	case "PlanarOp":
-		name = regs.PlanarOp(v).String()
-	case "PlanarForm":
-		name = regs.PlanarForm(v).String()
-	}
-	if strings.HasPrefix(name, f.Type+"(") {
-		return ""
-	}
-	return name
-}
-
-// enums yields the names of a field's values.
-func enums(f regs.Field) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for v := range uint32(1) << min(f.Width, 8) {
-			if name := enum(f, v); name != "" && !yield(name) {
-				return
-			}
-		}
-	}
-}
-
 // wide is the width from which a number is a mask or an offset and prints in hexadecimal.
 const wide = 24
 
 // spell is a field's value as parseValue reads it.
 func spell(f regs.Field, v uint32) string {
-	if name := enum(f, v); name != "" {
+	if name, ok := f.ValueName(v); ok {
 		return name
 	}
 	switch f.Type {
@@ -101,13 +69,10 @@ func hex(v uint64) string {
 // counts them, a decimal fraction or the bits in hexadecimal where it is a float, else a
 // number. Negative numbers are two's complement in the field's width.
 func parseValue(f regs.Field, text string) (uint32, error) {
+	if v, ok := f.ParseValue(text); ok {
+		return v, nil
+	}
 	switch f.Type {
-	case "Format", "MACOp", "Nonlinear", "PlanarOp", "PlanarForm":
-		for v := range uint32(1) << f.Width {
-			if enum(f, v) == text {
-				return v, nil
-			}
-		}
 	case "half", "single":
 		if strings.HasPrefix(strings.TrimPrefix(text, "-"), "0x") {
 			break
@@ -165,10 +130,11 @@ func fields(r *regs.Register, w uint32) string {
 	default:
 		for _, f := range r.Fields {
 			v := f.Of(w)
+			_, named := f.ValueName(v)
 			switch {
 			case f.Type == "bool" && v != 0:
 				parts = append(parts, f.Name)
-			case v != 0 || enum(f, v) != "":
+			case v != 0 || named:
 				parts = append(parts, f.Name+"="+spell(f, v))
 			}
 		}

@@ -64,12 +64,22 @@ type ParseError struct {
 
 func (e *ParseError) Error() string { return fmt.Sprintf("no %s is called %q", e.Enum, e.Text) }
 
-// spell is the name of a number: NAME(number) where it has none.
-func spell(e *Enum, number uint64) string {
+// find is the value of a number, nil where it has no name.
+func find(e *Enum, number uint64) *Value {
 	for i := range e.Values {
 		if e.Values[i].Number == number {
-			return e.Values[i].Name
+			return &e.Values[i]
 		}
+	}
+	return nil
+}
+
+func known(e *Enum, number uint64) bool { return find(e, number) != nil }
+
+// spell is the name of a number: NAME(number) where it has none.
+func spell(e *Enum, number uint64) string {
+	if v := find(e, number); v != nil {
+		return v.Name
 	}
 	return fmt.Sprintf("%s(%d)", e.Name, number)
 }

@@ -594,6 +594,36 @@ var table = [...]Enum{
 		{0x9, "A18/M5", ""},
 		{0xa, "A19", ""},
 	}},
+	{"LoadCommand", "load command", "containers of 2020 to 2026", "bytes", "commands of a container; the numbers are Mach-O's where both have the command, and the ports are Mach-O's fixed libraries", []Value{
+		{0x2, "symbol table", ""},
+		{0x4, "thread", "what it describes is its flavor"},
+		{0x6, "port", "a name and an address of 32 bits"},
+		{0x8, "banner", "the compiler's command line"},
+		{0x19, "segment", "a run of device memory"},
+		{0x31, "note", ""},
+		{0x40, "wide port", "a name and an address of 64 bits"},
+	}},
+	{"ThreadFlavor", "flavor of a thread command", "containers of 2020 to 2026", "bytes", "what a thread command describes; small programs have 2 and 4 too, which are carried", []Value{
+		{0x1, "program", "buffers, size of the first descriptor, descriptor count"},
+		{0x3, "operation", "an operand bound to a port, with its shape"},
+	}},
+	{"SegmentFlags", "flags of a segment", "containers of 2020 to 2026", "bytes", "", []Value{
+		{0x0, "none", ""},
+		{0x4, "padded", "__PAGEZERO, and a __TEXT whose constants no register reads"},
+		{0x6, "window", "__FVMLIB: memory that a surface is mapped to"},
+	}},
+	{"SectionKind", "low byte of a section's flags", "containers of 2020 to 2026", "bytes", "scratch is inferred: zero-fill, as Mach-O has it", []Value{
+		{0x1, "scratch", ""},
+		{0x21, "input", ""},
+		{0x23, "output", ""},
+		{0x26, "constants", ""},
+		{0x28, "text", ""},
+	}},
+	{"SymbolType", "type of a symbol table's entry", "containers of 2020 to 2026", "bytes", "", []Value{
+		{0xf, "defined", "weight tiles and ports"},
+		{0x20, "shape", "a tensor's extents and strides"},
+		{0x80, "element type", "an entry of the element-type catalogue"},
+	}},
 }
 
 // NeuronToken is MILOpConverter::NeuronTypeFromString (table C.1; decompiled).
@@ -636,6 +666,9 @@ const (
 
 // String is the vendor's spelling.
 func (v NeuronToken) String() string { return spell(&table[0], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v NeuronToken) Known() bool { return known(&table[0], uint64(v)) }
 
 // ParseNeuronToken finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseNeuronToken(text string) (NeuronToken, error) {
@@ -701,6 +734,9 @@ const (
 
 // String is the vendor's spelling.
 func (v NonLinearMode) String() string { return spell(&table[1], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v NonLinearMode) Known() bool { return known(&table[1], uint64(v)) }
 
 // ParseNonLinearMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseNonLinearMode(text string) (NonLinearMode, error) {
@@ -797,6 +833,9 @@ const (
 
 // String is the vendor's spelling.
 func (v UnitType) String() string { return spell(&table[2], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v UnitType) Known() bool { return known(&table[2], uint64(v)) }
 
 // ParseUnitType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseUnitType(text string) (UnitType, error) {
@@ -941,6 +980,9 @@ const (
 // String is the vendor's spelling.
 func (v MicroOp) String() string { return spell(&table[3], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v MicroOp) Known() bool { return known(&table[3], uint64(v)) }
+
 // ParseMicroOp finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseMicroOp(text string) (MicroOp, error) {
 	n, err := parse(&table[3], text)
@@ -969,6 +1011,9 @@ const (
 // String is the vendor's spelling.
 func (v SerialType) String() string { return spell(&table[4], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v SerialType) Known() bool { return known(&table[4], uint64(v)) }
+
 // ParseSerialType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseSerialType(text string) (SerialType, error) {
 	n, err := parse(&table[4], text)
@@ -996,6 +1041,9 @@ const (
 
 // String is the vendor's spelling.
 func (v TensorDataType) String() string { return spell(&table[5], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v TensorDataType) Known() bool { return known(&table[5], uint64(v)) }
 
 // ParseTensorDataType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseTensorDataType(text string) (TensorDataType, error) {
@@ -1026,6 +1074,9 @@ const (
 // String is the vendor's spelling.
 func (v CatalogueType) String() string { return spell(&table[6], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v CatalogueType) Known() bool { return known(&table[6], uint64(v)) }
+
 // ParseCatalogueType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseCatalogueType(text string) (CatalogueType, error) {
 	n, err := parse(&table[6], text)
@@ -1045,6 +1096,9 @@ const (
 
 // String is the vendor's spelling.
 func (v DatapathFormat) String() string { return spell(&table[7], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v DatapathFormat) Known() bool { return known(&table[7], uint64(v)) }
 
 // ParseDatapathFormat finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseDatapathFormat(text string) (DatapathFormat, error) {
@@ -1074,6 +1128,9 @@ const (
 
 // String is the vendor's spelling.
 func (v OpType) String() string { return spell(&table[8], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v OpType) Known() bool { return known(&table[8], uint64(v)) }
 
 // ParseOpType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseOpType(text string) (OpType, error) {
@@ -1105,6 +1162,9 @@ const (
 // String is the vendor's spelling.
 func (v PoolingType) String() string { return spell(&table[9], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v PoolingType) Known() bool { return known(&table[9], uint64(v)) }
+
 // ParsePoolingType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParsePoolingType(text string) (PoolingType, error) {
 	n, err := parse(&table[9], text)
@@ -1131,6 +1191,9 @@ const (
 
 // String is the vendor's spelling.
 func (v ReductionType) String() string { return spell(&table[10], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v ReductionType) Known() bool { return known(&table[10], uint64(v)) }
 
 // ParseReductionType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseReductionType(text string) (ReductionType, error) {
@@ -1169,6 +1232,9 @@ const (
 // String is the vendor's spelling.
 func (v ElementwiseType) String() string { return spell(&table[11], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v ElementwiseType) Known() bool { return known(&table[11], uint64(v)) }
+
 // ParseElementwiseType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseElementwiseType(text string) (ElementwiseType, error) {
 	n, err := parse(&table[11], text)
@@ -1189,6 +1255,9 @@ const (
 
 // String is the vendor's spelling.
 func (v ScaledElementwiseType) String() string { return spell(&table[12], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v ScaledElementwiseType) Known() bool { return known(&table[12], uint64(v)) }
 
 // ParseScaledElementwiseType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseScaledElementwiseType(text string) (ScaledElementwiseType, error) {
@@ -1213,6 +1282,9 @@ const (
 // String is the vendor's spelling.
 func (v PaddingMode) String() string { return spell(&table[13], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v PaddingMode) Known() bool { return known(&table[13], uint64(v)) }
+
 // ParsePaddingMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParsePaddingMode(text string) (PaddingMode, error) {
 	n, err := parse(&table[13], text)
@@ -1230,6 +1302,9 @@ const (
 
 // String is the vendor's spelling.
 func (v SamplingMethod) String() string { return spell(&table[14], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v SamplingMethod) Known() bool { return known(&table[14], uint64(v)) }
 
 // ParseSamplingMethod finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseSamplingMethod(text string) (SamplingMethod, error) {
@@ -1254,6 +1329,9 @@ const (
 // String is the vendor's spelling.
 func (v SamplingGridMode) String() string { return spell(&table[15], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v SamplingGridMode) Known() bool { return known(&table[15], uint64(v)) }
+
 // ParseSamplingGridMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseSamplingGridMode(text string) (SamplingGridMode, error) {
 	n, err := parse(&table[15], text)
@@ -1272,6 +1350,9 @@ const (
 
 // String is the vendor's spelling.
 func (v CoordinateMode) String() string { return spell(&table[16], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v CoordinateMode) Known() bool { return known(&table[16], uint64(v)) }
 
 // ParseCoordinateMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseCoordinateMode(text string) (CoordinateMode, error) {
@@ -1293,6 +1374,9 @@ const (
 // String is the vendor's spelling.
 func (v ArgMode) String() string { return spell(&table[17], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v ArgMode) Known() bool { return known(&table[17], uint64(v)) }
+
 // ParseArgMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseArgMode(text string) (ArgMode, error) {
 	n, err := parse(&table[17], text)
@@ -1311,6 +1395,9 @@ const (
 
 // String is the vendor's spelling.
 func (v SortDirection) String() string { return spell(&table[18], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v SortDirection) Known() bool { return known(&table[18], uint64(v)) }
 
 // ParseSortDirection finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseSortDirection(text string) (SortDirection, error) {
@@ -1331,6 +1418,9 @@ const (
 // String is the vendor's spelling.
 func (v TopKType) String() string { return spell(&table[19], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v TopKType) Known() bool { return known(&table[19], uint64(v)) }
+
 // ParseTopKType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseTopKType(text string) (TopKType, error) {
 	n, err := parse(&table[19], text)
@@ -1348,6 +1438,9 @@ const (
 
 // String is the vendor's spelling.
 func (v FlattenType) String() string { return spell(&table[20], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v FlattenType) Known() bool { return known(&table[20], uint64(v)) }
 
 // ParseFlattenType finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseFlattenType(text string) (FlattenType, error) {
@@ -1370,6 +1463,9 @@ const (
 // String is the vendor's spelling.
 func (v Dimension) String() string { return spell(&table[21], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v Dimension) Known() bool { return known(&table[21], uint64(v)) }
+
 // ParseDimension finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseDimension(text string) (Dimension, error) {
 	n, err := parse(&table[21], text)
@@ -1391,6 +1487,9 @@ const (
 
 // String is the vendor's spelling.
 func (v PaddingStyle) String() string { return spell(&table[22], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v PaddingStyle) Known() bool { return known(&table[22], uint64(v)) }
 
 // ParsePaddingStyle finds a value by its spelling, case aside; the error is a *ParseError.
 func ParsePaddingStyle(text string) (PaddingStyle, error) {
@@ -1415,6 +1514,9 @@ const (
 // String is the vendor's spelling.
 func (v NearestRounding) String() string { return spell(&table[23], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v NearestRounding) Known() bool { return known(&table[23], uint64(v)) }
+
 // ParseNearestRounding finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseNearestRounding(text string) (NearestRounding, error) {
 	n, err := parse(&table[23], text)
@@ -1437,6 +1539,9 @@ const (
 
 // String is the vendor's spelling.
 func (v ReduceOp) String() string { return spell(&table[24], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v ReduceOp) Known() bool { return known(&table[24], uint64(v)) }
 
 // ParseReduceOp finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseReduceOp(text string) (ReduceOp, error) {
@@ -1466,6 +1571,9 @@ const (
 // String is the vendor's spelling.
 func (v DataLayout) String() string { return spell(&table[25], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v DataLayout) Known() bool { return known(&table[25], uint64(v)) }
+
 // ParseDataLayout finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseDataLayout(text string) (DataLayout, error) {
 	n, err := parse(&table[25], text)
@@ -1489,6 +1597,9 @@ const (
 
 // String is the vendor's spelling.
 func (v ScatterMode) String() string { return spell(&table[26], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v ScatterMode) Known() bool { return known(&table[26], uint64(v)) }
 
 // ParseScatterMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseScatterMode(text string) (ScatterMode, error) {
@@ -1515,6 +1626,9 @@ const (
 // String is the vendor's spelling.
 func (v IndicesMode) String() string { return spell(&table[27], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v IndicesMode) Known() bool { return known(&table[27], uint64(v)) }
+
 // ParseIndicesMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseIndicesMode(text string) (IndicesMode, error) {
 	n, err := parse(&table[27], text)
@@ -1537,6 +1651,9 @@ const (
 
 // String is the vendor's spelling.
 func (v GateActivation) String() string { return spell(&table[28], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v GateActivation) Known() bool { return known(&table[28], uint64(v)) }
 
 // ParseGateActivation finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseGateActivation(text string) (GateActivation, error) {
@@ -1561,6 +1678,9 @@ const (
 
 // String is the vendor's spelling.
 func (v StencilPadding) String() string { return spell(&table[29], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v StencilPadding) Known() bool { return known(&table[29], uint64(v)) }
 
 // ParseStencilPadding finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseStencilPadding(text string) (StencilPadding, error) {
@@ -1589,6 +1709,9 @@ const (
 // String is the vendor's spelling.
 func (v PixelFormat) String() string { return spell(&table[30], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v PixelFormat) Known() bool { return known(&table[30], uint64(v)) }
+
 // ParsePixelFormat finds a value by its spelling, case aside; the error is a *ParseError.
 func ParsePixelFormat(text string) (PixelFormat, error) {
 	n, err := parse(&table[30], text)
@@ -1611,6 +1734,9 @@ const (
 // String is the vendor's spelling.
 func (v RoundingMode) String() string { return spell(&table[31], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v RoundingMode) Known() bool { return known(&table[31], uint64(v)) }
+
 // ParseRoundingMode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseRoundingMode(text string) (RoundingMode, error) {
 	n, err := parse(&table[31], text)
@@ -1632,6 +1758,9 @@ const (
 
 // String is the vendor's spelling.
 func (v Collective) String() string { return spell(&table[32], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v Collective) Known() bool { return known(&table[32], uint64(v)) }
 
 // ParseCollective finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseCollective(text string) (Collective, error) {
@@ -1662,6 +1791,9 @@ const (
 // String is the vendor's spelling.
 func (v ReturnCode) String() string { return spell(&table[33], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v ReturnCode) Known() bool { return known(&table[33], uint64(v)) }
+
 // ParseReturnCode finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseReturnCode(text string) (ReturnCode, error) {
 	n, err := parse(&table[33], text)
@@ -1687,8 +1819,129 @@ const (
 // String is the vendor's spelling.
 func (v Generation) String() string { return spell(&table[34], uint64(v)) }
 
+// Known reports whether the number has a name.
+func (v Generation) Known() bool { return known(&table[34], uint64(v)) }
+
 // ParseGeneration finds a value by its spelling, case aside; the error is a *ParseError.
 func ParseGeneration(text string) (Generation, error) {
 	n, err := parse(&table[34], text)
 	return Generation(n), err
+}
+
+// LoadCommand is load command (containers of 2020 to 2026; bytes).
+// Note: commands of a container; the numbers are Mach-O's where both have the command, and the ports are Mach-O's fixed libraries.
+type LoadCommand uint32
+
+// Values of LoadCommand.
+const (
+	LoadSymbolTable LoadCommand = 2
+	LoadThread      LoadCommand = 4  // what it describes is its flavor
+	LoadPort        LoadCommand = 6  // a name and an address of 32 bits
+	LoadBanner      LoadCommand = 8  // the compiler's command line
+	LoadSegment     LoadCommand = 25 // a run of device memory
+	LoadNote        LoadCommand = 49
+	LoadWidePort    LoadCommand = 64 // a name and an address of 64 bits
+)
+
+// String is the vendor's spelling.
+func (v LoadCommand) String() string { return spell(&table[35], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v LoadCommand) Known() bool { return known(&table[35], uint64(v)) }
+
+// ParseLoadCommand finds a value by its spelling, case aside; the error is a *ParseError.
+func ParseLoadCommand(text string) (LoadCommand, error) {
+	n, err := parse(&table[35], text)
+	return LoadCommand(n), err
+}
+
+// ThreadFlavor is flavor of a thread command (containers of 2020 to 2026; bytes).
+// Note: what a thread command describes; small programs have 2 and 4 too, which are carried.
+type ThreadFlavor uint32
+
+// Values of ThreadFlavor.
+const (
+	FlavorProgram   ThreadFlavor = 1 // buffers, size of the first descriptor, descriptor count
+	FlavorOperation ThreadFlavor = 3 // an operand bound to a port, with its shape
+)
+
+// String is the vendor's spelling.
+func (v ThreadFlavor) String() string { return spell(&table[36], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v ThreadFlavor) Known() bool { return known(&table[36], uint64(v)) }
+
+// ParseThreadFlavor finds a value by its spelling, case aside; the error is a *ParseError.
+func ParseThreadFlavor(text string) (ThreadFlavor, error) {
+	n, err := parse(&table[36], text)
+	return ThreadFlavor(n), err
+}
+
+// SegmentFlags is flags of a segment (containers of 2020 to 2026; bytes).
+type SegmentFlags uint32
+
+// Values of SegmentFlags.
+const (
+	SegmentNone   SegmentFlags = 0
+	SegmentPadded SegmentFlags = 4 // __PAGEZERO, and a __TEXT whose constants no register reads
+	SegmentWindow SegmentFlags = 6 // __FVMLIB: memory that a surface is mapped to
+)
+
+// String is the vendor's spelling.
+func (v SegmentFlags) String() string { return spell(&table[37], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v SegmentFlags) Known() bool { return known(&table[37], uint64(v)) }
+
+// ParseSegmentFlags finds a value by its spelling, case aside; the error is a *ParseError.
+func ParseSegmentFlags(text string) (SegmentFlags, error) {
+	n, err := parse(&table[37], text)
+	return SegmentFlags(n), err
+}
+
+// SectionKind is low byte of a section's flags (containers of 2020 to 2026; bytes).
+// Note: scratch is inferred: zero-fill, as Mach-O has it.
+type SectionKind uint8
+
+// Values of SectionKind.
+const (
+	SectionScratch   SectionKind = 1
+	SectionInput     SectionKind = 33
+	SectionOutput    SectionKind = 35
+	SectionConstants SectionKind = 38
+	SectionText      SectionKind = 40
+)
+
+// String is the vendor's spelling.
+func (v SectionKind) String() string { return spell(&table[38], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v SectionKind) Known() bool { return known(&table[38], uint64(v)) }
+
+// ParseSectionKind finds a value by its spelling, case aside; the error is a *ParseError.
+func ParseSectionKind(text string) (SectionKind, error) {
+	n, err := parse(&table[38], text)
+	return SectionKind(n), err
+}
+
+// SymbolType is type of a symbol table's entry (containers of 2020 to 2026; bytes).
+type SymbolType uint8
+
+// Values of SymbolType.
+const (
+	SymbolDefined     SymbolType = 15  // weight tiles and ports
+	SymbolShape       SymbolType = 32  // a tensor's extents and strides
+	SymbolElementType SymbolType = 128 // an entry of the element-type catalogue
+)
+
+// String is the vendor's spelling.
+func (v SymbolType) String() string { return spell(&table[39], uint64(v)) }
+
+// Known reports whether the number has a name.
+func (v SymbolType) Known() bool { return known(&table[39], uint64(v)) }
+
+// ParseSymbolType finds a value by its spelling, case aside; the error is a *ParseError.
+func ParseSymbolType(text string) (SymbolType, error) {
+	n, err := parse(&table[39], text)
+	return SymbolType(n), err
 }

@@ -20,17 +20,25 @@ type chain []*task
 // finish fills in what a task takes from its neighbours (header control and events, L2
 // routes) and the estimate, and links the descriptors.
 func (c chain) finish() []*regs.Descriptor {
+	return c.link(chain.starts, nil)
+}
+
+// link is finish with the runs that starts says; later routes the tasks behind the first,
+// nil as the newest compiler does.
+func (c chain) link(starting func(chain, map[*task]int) []bool, later func(c chain, i int, place map[*task]int, starts bool)) []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(c))
 	place := make(map[*task]int, len(c))
 	for i, t := range c {
 		place[t] = i
 	}
-	starts := c.starts(place)
+	starts := starting(c, place)
 	var planar, engine *task   // the last ones so far
 	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {
 		c.control(i, starts)
-		if t.planar() {
+		if later != nil && i > 0 {
+			later(c, i, place, starts[i])
+		} else if t.planar() {
 			c.route(i, engine, place, starts[i], &waited[0])
 			planar = t
 		} else {
@@ -39,7 +47,7 @@ func (c chain) finish() []*regs.Descriptor {
 		}
 		t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(t.debugEvents(i == 0, i == len(c)-1))
 		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
-		t.h.Timing = t.h.Timing.WithExeCycles(estimate(t))
+		t.h.Timing = t.h.Timing.WithExeCycles(c.estimate(i))
 		out[i] = loader.NewDescriptor(t.h, &t.g)
 		if from, ok := place[t.kernelFrom]; ok {
 			out[i].Extra = uint32(from) // the extra header word names it (3/3)
@@ -63,7 +71,7 @@ func (t *task) debugEvents(first, last bool) uint32 {
 	switch {
 	case t.moves():
 		n = 0
-	case mantissaTable(t.table):
+	case mantissaTable(t.table) && t.g.L2.ResultCfg.Type() != typeRing: // 1/1 with a ring
 		n = debugMantissa
 	}
 	if first || last {
@@ -136,9 +144,15 @@ func (c chain) linked(i int) bool {
 		return false // products of blocks wait for the whole tile (2/2)
 	}
 	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
-		a.GroupCount() == b.GroupCount() && !a.ResultTransposed() && !t.describesSource &&
+		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == sourceTransposed(b) && !t.describesSource && !b.Source2On() &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
 		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
+}
+
+// sourceTransposed reports whether a planar task reads its first source with channel and x
+// transposed, as the task before wrote it.
+func sourceTransposed(g *regs.Groups) bool {
+	return g.Planar() && g.Common.PlanarOperands.Src1Transpose()
 }
 
 // control writes header word 6. Tasks that pass tiles on to each other form a run; a

@@ -135,7 +135,7 @@ func (b chainRun) grow(r *rand.Rand, names []string) string {
 // Random chains of rows come out the same in the L2 and in memory, and near their
 // definition; 500 of them with -chains 500.
 func TestRandomChains(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 19))
+	r := rand.New(rand.NewPCG(*seed, 19))
 	for i := range *chains {
 		b := chainRun{t, NewChain(t, r)}
 		rows := 1 + r.IntN(40)

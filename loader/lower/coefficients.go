@@ -9,8 +9,8 @@ import (
 )
 
 // A Layout is how the coefficients of a descriptor stand in the constants: whose weight
-// stands where. It is that of the dense forms, which the compiler's section hashes prove;
-// the weights can be replaced in place.
+// stands where. It is that of the dense forms and of the zero-skipping one of a 1x1 window,
+// which the compiler's section hashes prove; the weights can be replaced in place.
 type Layout struct {
 	Groups, Channels int // of a group
 	Taps             int // of a channel: input channels times window
@@ -19,6 +19,7 @@ type Layout struct {
 	filter filter
 	width  int
 	lanes  []laneSpan // in the constants
+	sparse bool       // zero-skipping, of a 1x1 window
 }
 
 // A laneSpan is a lane's bytes in the constants.
@@ -31,11 +32,11 @@ type LayoutError struct {
 
 func (e *LayoutError) Error() string { return "coefficients: " + e.What }
 
+func refuse(format string, args ...any) error { return &LayoutError{fmt.Sprintf(format, args...)} }
+
 // LayoutOf reads a descriptor's layout from its registers. The error is a *LayoutError.
 func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
-	refuse := func(format string, args ...any) (*Layout, error) {
-		return nil, &LayoutError{fmt.Sprintf(format, args...)}
-	}
+	refuse := func(format string, args ...any) (*Layout, error) { return nil, refuse(format, args...) }
 	c, n := &g.Common, &g.NE
 	v := c.ConvCfg
 	taps := int(v.Kh()) * int(v.Kw())
@@ -48,8 +49,8 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 		return refuse("weights of format %v; only the layout of fp16 is known", n.KernelCfg.KernelFmt())
 	case n.KernelCfg.PalEn():
 		return refuse("weights are indices of a palette, whose layout is not known")
-	case n.KernelCfg.Sparse():
-		return refuse("weights are zero-skipping, and their number of bytes depends on their values")
+	case n.KernelCfg.Sparse() && !sparsePointwise(g):
+		return refuse("weights are zero-skipping in a window or of a stride whose order of taps is not known")
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
 		return refuse("the order of the taps of a %dx%d window with a stride is not known", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:
@@ -81,6 +82,9 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	l.filter.weight = func(_, _, _ int) float16.Float16 { return 0 }
 	if l.Bias {
 		l.filter.bias = func(_, _ int) float16.Float16 { return 0 }
+	}
+	if l.sparse = n.KernelCfg.Sparse(); l.sparse {
+		return l, nil // how long a lane is depends on its values
 	}
 	k := l.filter.pack(l.width)
 	if len(k.lanes) != len(l.lanes) {
@@ -118,6 +122,9 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Weights() {
 		return &LayoutError{fmt.Sprintf("%d weights, want %d: %s", len(values), l.Weights(), l.Shape())}
 	}
+	if l.sparse {
+		return l.setSparse(constants, values, nil)
+	}
 	at := func(g, n, k int) float16.Float16 { return values[(g*l.Channels+n)*l.Taps+k] }
 	ones := func(_, _, _ int) float16.Float16 { return 0xffff }
 	return l.merge(constants, l.with(at, nil), l.with(ones, nil))
@@ -127,6 +134,9 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Biases() || !l.Bias {
 		return &LayoutError{fmt.Sprintf("%d biases, want %d", len(values), l.Biases())}
+	}
+	if l.sparse {
+		return l.setSparse(constants, nil, values)
 	}
 	at := func(g, n int) float16.Float16 { return values[g*l.Channels+n] }
 	ones := func(_, _ int) float16.Float16 { return 0xffff }

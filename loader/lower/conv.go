@@ -82,7 +82,11 @@ func (p *plan) shares() ([]share, error) {
 		}
 		return s, nil
 	}
-	parts, err := splitChannels(channels, rows)
+	bytes := rows * elementBytes
+	if p.skipsZeros(channels) {
+		bytes += (rows + 7) / 8 // a bit a weight (4/4)
+	}
+	parts, err := splitChannels(channels, bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,15 +99,15 @@ func (p *plan) shares() ([]share, error) {
 	return s, nil
 }
 
-// splitChannels shares the channels of one group, each of rows halves.
-func splitChannels(channels, rows int) ([]share, error) {
-	each := MaxLane / (rows * elementBytes)
+// splitChannels shares the channels of one group, each of so many bytes.
+func splitChannels(channels, bytes int) ([]share, error) {
+	each := MaxLane / bytes
 	if each > 1 {
 		each &^= 1
 	}
 	if each == 0 {
-		return nil, within(limit{"one channel's coefficients in halves", rows, MaxLane / elementBytes,
-			"split the input channels so that Cin*kh*kw is at most %d and add the parts"})
+		return nil, within(limit{"bytes of one channel's coefficients", bytes, MaxLane,
+			"split the input channels until those of one output channel are at most %d, and add the parts"})
 	}
 	var s []share
 	for end := channels; end > 0; {

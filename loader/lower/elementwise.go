@@ -176,8 +176,18 @@ func (p *plan) quotient(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
 	z := p.port("z", loader.Input, bar6, l.SecondShape, surface(bar6, l.SecondShape))
+	if z2 := l.SecondShape; p.checkTile(viewOf(z, z2).s, z2.H) != nil {
+		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
+		reciprocal := p.intermediate(z2)
+		product := Binary(Mul, l.In, z2)
+		product.Activation = l.Activation
+		return p.pieces(
+			p.lookedUp(p.weights.Table, z2, z, reciprocal),
+			piece{product, &Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
+		)
+	}
 	if l.SecondShape.N == l.In.N {
-		return p.eachElement(view{in, x}, view{in, y}, func(a, b view) error {
+		return p.eachElement(view{s: in, m: x}, view{s: in, m: y}, func(a, b view) error {
 			n := (a.m.base - x.base) / max(1, x.depth)
 			return p.repeat(a.s, l.SecondShape, a.m, b.m, z.element(n))
 		})

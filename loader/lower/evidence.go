@@ -13,6 +13,8 @@ func (l *Layer) Rests() string {
 	switch {
 	case l.Op == Pool:
 		return "no program shows a pooling window: a maximum over one is maxima of shifted rows, its columns made rows on the way"
+	case l.Op == Pad:
+		return "no program shows padding by itself: rows are copied and broadcast to their places, and columns as rows"
 	case l.Op == Deconvolution:
 		return "no program shows a transposed convolution: it is a convolution for each phase of its strides"
 	case l.Op == Convolution && max(w.Sy, w.Sx) > MaxStride:
@@ -27,6 +29,10 @@ func (l *Layer) Rests() string {
 		return "no program shows a minimum over axes: it is the maximum of negatives"
 	case l.Op <= ReduceMin && l.Op >= ReduceSum && (l.Axes == AxisC|AxisH || l.Axes == AxisC|AxisW):
 		return "no program shows a reduction over C and one of H and W: strides and two reductions make it"
+	case l.Op == Softmax && l.Axes&(l.Axes-1) != 0:
+		return "no program shows a softmax over several axes: a maximum, a difference, powers, a sum and a quotient make it"
+	case l.Op == LayerNorm && (l.Axes == AxisH || l.Axes == AxisC|AxisH || l.Axes == AxisC|AxisW):
+		return "no program shows a layer norm over these axes: they change places before it and after it"
 	case l.Op == PReLU, l.Op == Sin, l.Op == Cos, l.Op == Cube, l.Op == HardSwish, l.Op == Floor, l.Op == Average:
 		return "no program shows this operation: tasks that programs show make it together"
 	case l.Op == Mul && l.Bias:
@@ -43,8 +49,8 @@ func (l *Layer) Rests() string {
 // texts of the vendor's compiler come out the same (testdata/identity.md), else inferred.
 func (o Op) Evidence() evidence.Kind {
 	switch o {
-	case Pool, Deconvolution, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
-		ELU, HardSigmoid, Softplus, Softsign, Frac, Erf, Ceil, Atan, Log:
+	case Pool, Deconvolution, Pad, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
+		ELU, HardSigmoid, Softplus, Softsign, Frac, Erf:
 		return evidence.Inferred
 	}
 	return evidence.Bytes
@@ -60,7 +66,7 @@ func (o Op) Limits() string {
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, LayerNorm:
 		return fmt.Sprintf("what is reduced together within %d bytes of the L2", MaxTile)
 	case Softmax:
-		return fmt.Sprintf("one axis, three tiles of a row within %d bytes of the L2", MaxTile)
+		return fmt.Sprintf("three tiles of a row within %d bytes of the L2", MaxTile)
 	case Concat:
 		return "up to 27 inputs"
 	case LogicalNot:

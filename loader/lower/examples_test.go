@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -96,6 +97,12 @@ func corpusOf(t *testing.T, corpus string) []example {
 			t.Fatal(err)
 		}
 		e.facts = index[e.name]
+		// Constants begin at the first multiple of 64 behind the text.
+		name := filepath.Join(shared, corpus, e.name+".const.bin")
+		if b, err := os.ReadFile(name); err == nil && len(b) > -len(e.text)&63 {
+			e.facts = &facts{}
+			e.facts.Section.SHA256 = fmt.Sprintf("%x", sha256.Sum256(b[-len(e.text)&63:]))
+		}
 		e.layer, e.w = describe(t, e.name)
 		e.chain = e.layer.Op == 0
 		list = append(list, e)
@@ -382,6 +389,9 @@ func describeLargeValues(t *testing.T, name string) (Layer, Weights) {
 	}
 	for i := 1; i < l.Op.Tables(); i++ {
 		w.Tables = append(w.Tables, section[i*tableBytes:][:tableBytes])
+	}
+	if len(w.Tables) > 0 { // the second of the section is the first that the layer takes
+		w.Table, w.Tables[0] = w.Tables[0], w.Table
 	}
 	return l, w
 }

@@ -70,10 +70,16 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
-	if !w.Dense && !l.depthwise() && max(1, l.Groups) == 1 && s.channels%engines == 0 && win.Sy == 2 && win.Sx == 2 && f.sparseFits(width, taps, phases) {
+	if p.skipsZeros(s.channels) && f.sparseFits(width, taps, phases) {
 		return p.withTable(f.packSparse(width, taps, phases))
 	}
 	return p.withTable(f.pack(width))
+}
+
+// skipsZeros reports whether a share's coefficients have the zero-skipping form.
+func (p *plan) skipsZeros(channels int) bool {
+	l := p.layer
+	return !p.weights.Dense && max(1, l.Groups) == 1 && channels%engines == 0 && l.Window.Sy == 2 && l.Window.Sx == 2
 }
 
 // withTable puts the table that rides on a convolution ahead of the weights of every lane.

@@ -64,6 +64,7 @@ const (
 	// Deconvolution is a transposed convolution: Window is that of the convolution whose
 	// input it makes.
 	Deconvolution
+	Pad // rows and columns around a tensor: Window's Py, Qy, Px and Qx
 )
 
 var opNames = map[Op]string{
@@ -76,7 +77,7 @@ var opNames = map[Op]string{
 	LeakyReLU: "leaky_relu", PReLU: "prelu", ReLU6: "relu6", Clip: "clip", ELU: "elu", SELU: "selu",
 	HardSigmoid: "hard_sigmoid", HardSwish: "hard_swish", Softplus: "softplus", Softsign: "softsign",
 	Sign: "sign", Ceil: "ceil", Floor: "floor", Frac: "frac", Log: "log", Inverse: "inverse",
-	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile", Deconvolution: "deconv",
+	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile", Deconvolution: "deconv", Pad: "pad",
 }
 
 // String is the operation's name as the command spells it.
@@ -203,7 +204,9 @@ type Layer struct {
 	// Order is the axis that each of the result's C, H and W is of the input; zero
 	// transposes C and W.
 	Order [3]Axes
-	Reps  Shape // of Tile
+	Reps  Shape   // of Tile
+	Fill  Fill    // of Pad
+	Value float32 // of Pad with FillValue
 	// OutputFirst has the result's buffer below the input's, as products have it.
 	OutputFirst bool
 	Release     Release
@@ -267,6 +270,9 @@ func (l *Layer) Out() Shape {
 	case Transpose:
 		order, extent := l.order(), map[Axes]int{AxisC: s.C, AxisH: s.H, AxisW: s.W}
 		s.C, s.H, s.W = extent[order[0]], extent[order[1]], extent[order[2]]
+	case Pad:
+		s.H += l.Window.Py + l.Window.Qy
+		s.W += l.Window.Px + l.Window.Qx
 	case Tile:
 		s = Shape{s.N * l.Reps.N, s.C * l.Reps.C, s.H * l.Reps.H, s.W * l.Reps.W}
 	case Slice:

@@ -1,6 +1,10 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"slices"
+
+	"anesim/hw/regs"
+)
 
 // layerNorm lowers (x - mean) / sqrt(variance + epsilon). What is normalised together is
 // a channel of the planar engine: as it stands over H and W, the tensor with channels as
@@ -13,6 +17,14 @@ import "anesim/hw/regs"
 // (3, 5 and 5 or 6 descriptors: 183/183 rows of a public table.)
 func (p *plan) layerNorm() error {
 	l := p.layer
+	switch l.Axes {
+	case AxisH:
+		return p.normaliseTurned([3]Axes{AxisC, AxisW, AxisH}, AxisW)
+	case AxisC | AxisH:
+		return p.normaliseTurned([3]Axes{AxisW, AxisC, AxisH}, AxisH|AxisW)
+	case AxisC | AxisW:
+		return p.normaliseTurned([3]Axes{AxisH, AxisC, AxisW}, AxisH|AxisW)
+	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
 	var each func(in, out view) error
@@ -36,10 +48,37 @@ func (p *plan) layerNorm() error {
 		} else {
 			each = p.normaliseChannels
 		}
-	default:
-		return l.unsupported("layer norm goes over C, W, H and W, or C, H and W; transpose first, or reduce, subtract and divide one after the other")
 	}
 	return p.eachElement(in, out, each)
+}
+
+// normaliseTurned orders the axes so that those that are normalised together become ones
+// that programs show, and back (inferred).
+func (p *plan) normaliseTurned(order [3]Axes, axes Axes) error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	turn := Unary(Transpose, l.In)
+	turn.Order = order
+	norm := Reduction(LayerNorm, turn.Out(), axes)
+	norm.Epsilon = l.Epsilon
+	back := Unary(Transpose, norm.In)
+	back.Order = inverse(order)
+	turned, normal := p.intermediate(norm.In), p.intermediate(norm.In)
+	return p.pieces(
+		piece{turn, &Weights{}, ports{"x": x, "y": turned}},
+		piece{norm, &Weights{}, ports{"x": turned, "y": normal}},
+		piece{back, &Weights{}, ports{"x": normal, "y": y}},
+	)
+}
+
+// inverse is the order of axes that undoes one.
+func inverse(order [3]Axes) [3]Axes {
+	all := [3]Axes{AxisC, AxisH, AxisW}
+	var back [3]Axes
+	for i, axis := range order {
+		back[slices.Index(all[:], axis)] = all[i]
+	}
+	return back
 }
 
 // maxStatistics is how many channels a planar reduction takes where rows stand as
@@ -247,7 +286,8 @@ func (p *plan) normaliseParts(in, out view) error {
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(true)
 		t.reads(means[i], stats.moved(offset(i)))
 		t.source2(parts[i].m, at)
-		t.g.TileDMASrc.Src1DMAConfig = t.g.TileDMASrc.Src1DMAConfig.WithEn(true)
+		t.inL2()
+		t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 		last = t.leaves(stats.moved(stats.row+offset(i)), parts[i].s.Channels*unitBytes)
 		p.add(t)
 	}

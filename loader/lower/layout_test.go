@@ -31,7 +31,7 @@ func layoutRows(t *testing.T, name string) []map[string]string {
 		for i, key := range rows[0] {
 			key, _, _ = strings.Cut(strings.TrimPrefix(key, "# "), "(")
 			if i < len(row) {
-				m[key] = row[i]
+				m[strings.TrimSpace(key)] = row[i]
 			}
 		}
 		list = append(list, m)

@@ -24,10 +24,26 @@ func (p *plan) matmul() error {
 	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	x := p.port("x", loader.Input, bar5, l.In, surface(bar5, l.In))
 	to := p.behind(y, l.Out())
-	if blockRows(rows) && p.bound == nil && !l.tabulated() {
+	if blockRows(rows) && p.constants.bytes == 0 && !l.tabulated() {
 		if done := p.blockProduct(rows, x, y); done {
 			return nil
 		}
+	}
+	if part := min(rows, columnRows); rows > patchPixels && productTiles(min(rows, MaxExtent), k) > MaxTile && k*sliceColumns*elementBytes <= MaxTile {
+		columns := p.held
+		for first := 0; first < rows; first += part {
+			m := min(part, rows-first)
+			src, dst := matrix(x.bar, m, k), matrix(to.bar, m, n)
+			src.base, dst.base = x.base+first*x.row, to.base+first*to.row
+			staged := matrix(barScratch, k, m)
+			staged.row, staged.base = staged.plane, columns
+			p.scratch = max(p.scratch, roundUp(columns+staged.depth, scratchPage))
+			p.turnColumns(m, k, src, staged)
+			if err := p.columnProduct(m, k, n, staged, dst); err != nil {
+				return err
+			}
+		}
+		return p.finishActivation(l.Out(), to, y)
 	}
 	part := min(rows, MaxExtent)
 	for part > 1 && productTiles(part, k) > MaxTile {
@@ -46,6 +62,80 @@ func (p *plan) matmul() error {
 		}
 	}
 	return p.finishActivation(l.Out(), to, y)
+}
+
+// columnRows is the most rows that a task turns to columns on their way to memory: their
+// slices of 128 pixels fit the L2.
+const columnRows = MaxTile / (sliceColumns * elementBytes)
+
+// turnColumns writes m rows of k as k rows of m to memory.
+func (p *plan) turnColumns(m, k int, src, dst memory) {
+	t := transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
+	at := transposeSource(m, k)
+	t.source1(src, at, false)
+	t.writes(dst, at.row)
+	p.add(t)
+}
+
+// columnProduct multiplies a left side that stands in memory as k rows of m. Every share of
+// the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
+// (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
+// counts of a public table; that the former goes through memory is inferred.)
+func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
+	l := p.layer
+	shares := []share{{0, 1, 0, n}}
+	if m > patchPixels {
+		var err error
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
+			return err
+		}
+	}
+	src.row = src.depth // a row is all channels
+	var kept *tile
+	for i, s := range shares {
+		t := p.productTask(m, k, s)
+		at := t.sourceTile()
+		bytes := at.row
+		switch {
+		case kept != nil:
+			t.reads(kept, kept.at)
+		case len(shares) > 1 && m <= sliceColumns:
+			kept = t.source1(src, at, true)
+		default:
+			t.source1(src, at, false)
+			t.restream(i, len(shares), false)
+		}
+		p.attach(t, s, productWidth(t, m, k), p.productKernel)
+		to := dst
+		to.base += s.first * elementBytes
+		t.writes(to, bytes)
+		p.add(t)
+	}
+	return nil
+}
+
+// productTask is the multiply-accumulate of a share of a product's columns by m pixels of k
+// channels, whose result is transposed.
+func (p *plan) productTask(m, k int, s share) *task {
+	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
+	out := in
+	out.Channels = s.channels
+	t := engineTask(regs.MultiplyAccumulate, in, out)
+	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
+	t.engines(s.channels)
+	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.outputGroups(s.channels, false)
+	p.post(t)
+	return t
+}
+
+// productWidth is the most channels in a plane of a product's coefficients.
+func productWidth(t *task, m, k int) int {
+	width := t.planeWidth()
+	for m > patchPixels && width > 1 && width*k > planeHalves {
+		width /= 2
+	}
+	return width
 }
 
 // blockRows reports whether a product of so many rows works on blocks of eight pixels
@@ -76,7 +166,7 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 	if !c.emit(&c.groups[0], true) || !c.finish() {
 		return false
 	}
-	p.tasks, p.constants = c.tasks, c.constants
+	p.tasks, p.constants = append(p.tasks, c.tasks...), c.constants
 	p.scratch = max(p.scratch, c.described)
 	return true
 }
@@ -121,30 +211,18 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, k+biasRows(l.Bias)); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
 			return err
 		}
 	}
 	for i, s := range shares {
-		in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
-		out := in
-		out.Channels = s.channels
-		t := engineTask(regs.MultiplyAccumulate, in, out)
-		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
-		t.engines(s.channels)
-		t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-		t.outputGroups(s.channels, false)
-		p.post(t)
+		t := p.productTask(m, k, s)
 		if i == 0 {
 			t.readsScratch(kept, staged)
 		} else {
 			t.reads(kept, kept.at)
 		}
-		width := t.planeWidth()
-		for m > patchPixels && width > 1 && width*k > planeHalves {
-			width /= 2
-		}
-		p.attach(t, s, width, p.productKernel)
+		p.attach(t, s, productWidth(t, m, k), p.productKernel)
 		at := dst
 		at.base += s.first * elementBytes
 		t.writes(at, after.row)
@@ -157,14 +235,19 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 func transposing(in regs.Shape) *task {
 	t := engineTask(regs.PassThrough, in, in)
 	t.unicast()
-	t.engines(in.Width) // the channels it writes (16/16)
+	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
+	t.engines(max(in.Width, unitBytes/elementBytes))
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithTranspose(true)
 	t.patch(in, true, nil)
-	if in.Height == 1 && in.Channels <= 8 && in.Width > 128 {
-		// Few enough pixels for the 16 bytes of a channel, and several pieces: a patch
-		// 8 high is preferred (5/5).
+	if in.Height == 1 && in.Channels <= unitBytes/elementBytes {
+		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
+		// high is preferred (7/7), and of several channels the lowest is as high as the
+		// columns leave room for (2/2).
 		c.Cfg = c.Cfg.WithShMax(3).WithShPref(3)
+		if in.Channels > 1 {
+			c.Cfg = c.Cfg.WithShMin(min(3, 7-min(7, log2Ceil(in.Width))))
+		}
 	}
 	return t
 }
@@ -223,6 +306,17 @@ func (p *plan) turnedProduct() error {
 		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile {
+		// It stands there as the engines take it.
+		src, out := matrix(bar, k, m), p.behind(y, l.Out())
+		src.bar, src.base = to["x"].bar, to["x"].base
+		dst := matrix(out.bar, m, l.Columns)
+		dst.base = out.base
+		if err := p.columnProduct(m, k, l.Columns, src, dst); err != nil {
+			return err
+		}
+		return p.finishActivation(l.Out(), out, y)
+	}
 	if p.layer.TransposeX {
 		turned := p.intermediate(l.In)
 		if err := p.turnRows(left, to["x"], turned); err != nil {

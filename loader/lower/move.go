@@ -91,7 +91,7 @@ func (p *plan) transpose() error {
 			in = in.swapped()
 		}
 		out.plane, out.row = y.plane, y.row
-		return p.eachElement(in, view{in.s, out}, p.copyTask)
+		return p.eachElement(in, view{s: in.s, m: out}, p.copyTask)
 	}
 	// The transpose writes its columns as channels.
 	rows := AxisH
@@ -102,7 +102,7 @@ func (p *plan) transpose() error {
 	if in.s.Height == 1 {
 		in.m.row, out.row = in.m.depth, out.depth
 	}
-	return p.eachElement(in, view{in.s, out}, func(in, out view) error {
+	return p.eachElement(in, view{s: in.s, m: out}, func(in, out view) error {
 		most := in.s.Height
 		for ; most > 1; most = (most + 1) / 2 {
 			if movedBytes(in.s, most) <= l2Bytes-unitBytes {

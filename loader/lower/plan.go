@@ -76,9 +76,10 @@ func Sized(l Layer, w Weights) (*loader.Program, error) {
 
 // builder is the plan as a container's parts.
 func (p *plan) builder() *loader.Builder {
+	chain := p.finish() // which says what scratch there is
 	return &loader.Builder{
 		Procedure:     "net",
-		Chain:         p.finish(),
+		Chain:         chain,
 		Constants:     p.constants.data,
 		ConstantBytes: uint64(p.constants.bytes),
 		Ports:         p.ports,
@@ -104,7 +105,11 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 // finish is the tasks in the form of the layer's compiler.
 func (p *plan) finish() []*regs.Descriptor {
 	if p.layer.Release == Release2023 {
-		return p.tasks.finish2023()
+		spread := p.passes() && len(p.tasks) > 1
+		if spread {
+			p.scratch = p.tasks.spread()
+		}
+		return p.tasks.finish2023(spread)
 	}
 	return p.tasks.finish()
 }
@@ -116,6 +121,7 @@ type plan struct {
 	tasks     chain
 	constants section
 	packed    map[packing]attached // coefficients in the constants
+	placed    map[string]int       // tables in the constants
 	ports     []loader.Port
 	scratch   int    // bytes
 	held      int    // of them, with tensors between steps
@@ -162,6 +168,8 @@ func (p *plan) lower() error {
 		return p.deconvolution()
 	case Tile:
 		return p.tile()
+	case Pad:
+		return p.pad()
 	case Pow:
 		return p.pow()
 	case Add, Sub, Mul, Max, Min, RealDiv, Average:

@@ -39,8 +39,8 @@ func (p *plan) pow() error {
 		both = both.skewed(1, planarFetch)
 	}
 	bytes := both.row * s.H
-	if err := within(limit{"bytes of the tiles in the L2", bytes + at.row*s.H, MaxTile, "split the tensor until they are at most %d"}); err != nil {
-		return err
+	if bytes+at.row*s.H > MaxTile {
+		return p.largePow(x, z, y)
 	}
 	// Every second channel.
 	half := both
@@ -76,4 +76,21 @@ func (p *plan) pow() error {
 		p.add(t)
 	}
 	return nil
+}
+
+// largePow is pow of tensors that the L2 does not hold: logarithm, product and power one
+// after the other, through the scratch buffer (assumed).
+func (p *plan) largePow(x, z, y memory) error {
+	s := p.layer.In
+	logarithm, product := p.intermediate(s), p.intermediate(s)
+	return p.pieces(
+		p.lookedUp(p.weights.Table, s, x, logarithm),
+		piece{Binary(Mul, s, s), &Weights{}, ports{"x": logarithm, "z": z, "y": product}},
+		p.lookedUp(p.weights.Tables[0], s, product, y),
+	)
+}
+
+// lookedUp passes a tensor through a table.
+func (p *plan) lookedUp(table []byte, s Shape, from, to memory) piece {
+	return piece{Layer{Op: Sigmoid, In: s}, &Weights{Table: table}, ports{"x": from, "y": to}}
 }

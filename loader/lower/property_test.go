@@ -13,7 +13,11 @@ import (
 	"anesim/loader/network"
 )
 
-var layers = flag.Int("layers", 150, "random layers of TestAnyLayerValues")
+// The counts are small here; .ci/long runs 5,000 layers and 500 chains.
+var (
+	layers = flag.Int("layers", 150, "random layers of TestAnyLayerValues")
+	seed   = flag.Uint64("seed", 10, "seed of random layers and chains")
+)
 
 // unaries are the functions of one input: what they compute, from where to where they are
 // tried, and how far a table may be from it, absolutely or of the value where that is
@@ -95,7 +99,54 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 	in = map[string][]float16.Float16{}
 	tolerance = 0.004
 	x := func() tensor { return tensor{s, floats(in["x"])} }
-	switch r.IntN(9) {
+	switch r.IntN(13) {
+	case 9:
+		l, w = randomConv(r)
+		in["x"] = halves(r, l.In.Elements())
+		if l.Activation == 0 && r.IntN(3) == 0 {
+			l.Activation = []Op{Sigmoid, Tanh}[r.IntN(2)]
+		}
+		return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0.01
+	case 10:
+		return moved(r, s)
+	case 11:
+		return joined(r, s)
+	case 12:
+		l = Unary(Pad, s)
+		l.Fill, l.Value = Fill(r.IntN(3)), -2.5
+		side := func(n int) int {
+			if l.Fill == FillReflect {
+				return r.IntN(min(n, 9))
+			}
+			return r.IntN(9)
+		}
+		win := &l.Window
+		win.Py, win.Qy, win.Px, win.Qx = side(s.H), side(s.H), side(s.W), side(s.W)
+		in["x"] = halves(r, s.Elements())
+		place := func(i, n int) (int, bool) {
+			switch {
+			case i >= 0 && i < n:
+				return i, true
+			case l.Fill == FillEdge:
+				return max(0, min(n-1, i)), true
+			case l.Fill == FillReflect && i < 0:
+				return -i, true
+			case l.Fill == FillReflect:
+				return 2*n - 2 - i, true
+			}
+			return 0, false
+		}
+		return l, w, in, func(Weights) []float64 {
+			a := x()
+			return each(l.Out(), func(n, c, h, w int) float64 {
+				y, inside := place(h-win.Py, s.H)
+				z, beside := place(w-win.Px, s.W)
+				if !inside || !beside {
+					return float64(l.Value)
+				}
+				return a.at(n, c, y, z)
+			})
+		}, 0
 	case 0, 1:
 		var ops []Op
 		for op := Op(1); op.String() != fmt.Sprintf("Op(%d)", uint8(op)); op++ {
@@ -158,11 +209,10 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 		in["x"] = halves(r, s.Elements())
 		return l, w, in, func(Weights) []float64 { return gathered(l, x()) }, 0.01
 	case 5:
-		l = Reduction(Softmax, s, Axes(1<<r.IntN(3)))
+		l = Reduction(Softmax, s, Axes(1+r.IntN(7)))
 		tolerance = 0.01
 		if r.IntN(2) == 0 {
-			axes := []Axes{AxisC, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}
-			l = Reduction(LayerNorm, s, axes[r.IntN(len(axes))])
+			l = Reduction(LayerNorm, s, Axes(1+r.IntN(7)))
 			l.Epsilon = 0.01
 			tolerance = 0.03
 		}
@@ -225,6 +275,80 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 			return sum
 		})
 	}, 0.02
+}
+
+// moved is a part of a tensor, or several tensors behind one another.
+func moved(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+	in = map[string][]float16.Float16{}
+	if r.IntN(2) == 0 {
+		l = Layer{Op: Slice, In: s}
+		cut := func(n int) (begin, size int) { begin = r.IntN(n); return begin, 1 + r.IntN(n-begin) }
+		l.Begin.N, l.Size.N = cut(s.N)
+		l.Begin.C, l.Size.C = cut(s.C)
+		l.Begin.H, l.Size.H = cut(s.H)
+		l.Begin.W, l.Size.W = cut(s.W)
+		in["x"] = halves(r, s.Elements())
+		return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0
+	}
+	l = Layer{Op: Concat, In: s}
+	l.In.C = 0
+	var parts []tensor
+	for i := range 1 + r.IntN(4) {
+		part := s
+		part.C = 1 + r.IntN(20)
+		l.In.C += part.C
+		l.Parts = append(l.Parts, part.C)
+		name := fmt.Sprint("x", i)
+		in[name] = halves(r, part.Elements())
+		parts = append(parts, tensor{part, floats(in[name])})
+	}
+	return l, w, in, func(Weights) []float64 {
+		return each(l.In, func(n, c, h, w int) float64 {
+			i := 0
+			for ; c >= parts[i].s.C; i++ {
+				c -= parts[i].s.C
+			}
+			return parts[i].at(n, c, h, w)
+		})
+	}, 0
+}
+
+// joined is a power, a PReLU, an addition of the input's own rectified values, or a
+// product with constants and all that rides on it.
+func joined(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+	in = map[string][]float16.Float16{"x": halves(r, s.Elements())}
+	x := tensor{s, floats(in["x"])}
+	switch r.IntN(4) {
+	case 0:
+		l = Binary(Pow, s, s)
+		in["x"], in["z"] = within(r, s.Elements(), 0.25, 4), within(r, s.Elements(), -2, 2)
+		x, z := tensor{s, floats(in["x"])}, tensor{s, floats(in["z"])}
+		return l, w, in, func(Weights) []float64 {
+			return each(s, func(n, c, h, w int) float64 { return math.Pow(x.at(n, c, h, w), z.at(n, c, h, w)) })
+		}, 0.02
+	case 1:
+		l = Unary(PReLU, s)
+		w.Second = within(r, s.C, -1, 1)
+		return l, w, in, func(w Weights) []float64 {
+			slope := floats(w.Second)
+			return each(s, func(n, c, h, w int) float64 {
+				v := x.at(n, c, h, w)
+				return max(v, 0) + slope[c]*min(v, 0)
+			})
+		}, 0.002
+	case 2:
+		l = Layer{Op: []Op{Add, Sub, Mul, Max, Min}[r.IntN(5)], In: s, SecondShape: s, Second: Itself, SecondReLU: r.IntN(2) == 0}
+		return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0.002
+	}
+	l = Layer{Op: []Op{MatMul, Linear}[r.IntN(2)], In: Shape{1, 1, 1 + r.IntN(150), 1 + r.IntN(90)}, Columns: 1 + r.IntN(90), Second: Constant}
+	l.Bias = r.IntN(2) == 0
+	l.Activation = []Op{0, ReLU, Sigmoid, Tanh}[r.IntN(4)]
+	in["x"] = halves(r, l.In.Elements())
+	w.Filter = halves(r, l.In.W*l.Columns)
+	if l.Bias {
+		w.Bias = halves(r, l.Columns)
+	}
+	return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0.01
 }
 
 func roundTo(n, unit int) int { return (n + unit - 1) / unit * unit }
@@ -326,7 +450,7 @@ func windowed(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16
 // TestAnyLayerValues compares random layers over every operation, axis and form with
 // their plain definition in float64.
 func TestAnyLayerValues(t *testing.T) {
-	r := rand.New(rand.NewPCG(10, 4))
+	r := rand.New(rand.NewPCG(*seed, 4))
 	failed := 0
 	for i := range *layers {
 		l, w, in, f, tolerance := aLayer(r)

@@ -11,13 +11,14 @@ import (
 // A view is a tensor in memory with its axes in an order of the operation's own: strides
 // name any of them channel or row, and a run of rows is one row of channels.
 type view struct {
-	s regs.Shape
-	m memory
+	s    regs.Shape
+	m    memory
+	fold bool // four rows that are one
 }
 
 // viewOf is the tensor as it is.
 func viewOf(m memory, s Shape) view {
-	return view{regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, m}
+	return view{s: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, m: m}
 }
 
 // swapped transposes channels and rows.
@@ -60,10 +61,18 @@ func (v view) folded() view {
 	}
 	v.s.Height, v.s.Width = foldRows, v.s.Width/foldRows
 	v.m.row = v.s.Width * elementBytes
+	v.fold = true
 	return v
 }
 
-const foldColumns, foldRows = 128, 4
+// foldedPatch is the planar patch of a folded row: that of the row, folded (5/5).
+func (t *task) foldedPatch() {
+	c := &t.g.Common
+	w, _ := planarPatch(regs.FormConstant, int(c.InDim.Win())*foldRows, 1)
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(w - foldLog2).WithLog2H(foldLog2)
+}
+
+const foldColumns, foldRows, foldLog2 = 128, 4, 2
 
 // element is one element of the batch.
 func (v view) element(n int) view {
@@ -183,6 +192,9 @@ func (p *plan) planarReduction(in, out view, depth int) error {
 	}
 	t := p.reductionTask(in.s)
 	t.deep(depth)
+	if in.fold {
+		t.foldedPatch()
+	}
 	at := t.skewedPlanar()
 	bytes := at.row * in.s.Height
 	if err := within(limit{"bytes of a tile in the L2", bytes, MaxTile,
@@ -263,8 +275,12 @@ func (p *plan) channelSum(in, out view) error {
 	}
 	p.add(prep)
 
-	rows := view{s: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.folded().s
+	turned := view{s: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.folded()
+	rows := turned.s
 	t := p.reductionTask(rows)
+	if turned.fold {
+		t.foldedPatch()
+	}
 	at := transposed
 	at.row, at.group = at.depth, transposed.row
 	if rows.Height > 1 {

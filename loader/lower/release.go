@@ -50,19 +50,26 @@ func (t *task) streamed(s regs.Shape) (rows int) {
 
 // finish2023 is finish in the form of the compiler of 2023: every descriptor has all words
 // of the coefficients' block, planar ones all of them 0, and the first is not marked.
-func (c chain) finish2023() []*regs.Descriptor {
+// spread says that the tasks pass tensors on through memory.
+func (c chain) finish2023(spread bool) []*regs.Descriptor {
 	for _, t := range c {
 		k := &t.g.KernelDMASrc
 		clear(k.CoeffTail[8:12])
 		if t.planar() {
 			*k = regs.KernelDMASrc{}
-			t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
+			sides := t.g.NE.KernelCfg
+			t.g.NE.MACCfg = 0
+			t.g.NE.KernelCfg = regs.KernelCfg(0).WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
 			if t.g.Source1On() {
 				t.g.TileDMASrc.Reserved16 = 0
 			}
 		}
 	}
-	out := c.finish()
+	link := c.finish
+	if spread {
+		link = func() []*regs.Descriptor { return c.link(chain.starts2023, chain.route2023) }
+	}
+	out := link()
 	for i, d := range out {
 		k := c[i].g.KernelDMASrc.Words()
 		first := d.Records[0].Addr
@@ -77,6 +84,7 @@ func (c chain) finish2023() []*regs.Descriptor {
 	}
 	out = loader.Sequence(out...)
 	for i, d := range out {
+		d.Header.Control = d.Header.Control.WithDisallowAbort(false)
 		events := uint32(0x400)
 		if i == len(out)-1 {
 			events |= 0x22

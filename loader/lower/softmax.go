@@ -21,6 +21,9 @@ func (p *plan) softmax() error {
 	if len(p.weights.Table) != tableBytes || len(p.weights.Reciprocal) != tableBytes {
 		return l.wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", tableBytes)
 	}
+	if l.Axes&(l.Axes-1) != 0 {
+		return p.softmaxAxes()
+	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
 	var each func(in, out view) error
@@ -40,11 +43,30 @@ func (p *plan) softmax() error {
 		if l.In.H > 1 {
 			each = p.softmaxRows
 		}
-	default:
-		return l.unsupported("softmax goes over one axis; C, H or W")
+		if p.passes() {
+			return p.softmaxStreams(in, out)
+		}
 	}
 	p.powers = p.constants.add(slices.Concat(p.weights.Table, p.weights.Reciprocal))
 	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
+}
+
+// softmaxAxes is softmax over several axes, step by step through the scratch buffer: no
+// program shows one (inferred).
+func (p *plan) softmaxAxes() error {
+	l := p.layer
+	x, y := p.input("x", l.In), p.output("y", l.In)
+	reduced := Reduction(ReduceMax, l.In, l.Axes)
+	one := reduced.Out()
+	largest, differences, powers, sum := p.intermediate(one), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(one)
+	power := Unary(Exp, l.In)
+	return p.pieces(
+		piece{reduced, &Weights{}, ports{"x": x, "y": largest}},
+		piece{Binary(Sub, l.In, one), &Weights{}, ports{"x": x, "z": largest, "y": differences}},
+		piece{power, &Weights{Table: p.weights.Table}, ports{"x": differences, "y": powers}},
+		piece{Reduction(ReduceSum, l.In, l.Axes), &Weights{}, ports{"x": powers, "y": sum}},
+		piece{Binary(RealDiv, l.In, one), &Weights{Table: p.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+	)
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
@@ -60,13 +82,17 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	}
 	rows := extent
 	part := in.s
+	bytes := softmaxBytes
+	if p.layer.Axes == AxisW && extent > 1 {
+		bytes = softmaxRowsBytes
+	}
 	for ; ; rows = (rows + 1) / 2 {
 		part.Height = rows
-		if rows == 1 || softmaxBytes(part) <= MaxTile {
+		if rows == 1 || bytes(part) <= MaxTile {
 			break
 		}
 	}
-	if err := within(limit{"bytes of a row's tiles in the L2", softmaxBytes(part), MaxTile,
+	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), MaxTile,
 		"split the axes that softmax leaves until they are at most %d"}); err != nil {
 		return err
 	}
@@ -90,6 +116,18 @@ func (v view) run(first, m int) view {
 func softmaxBytes(s regs.Shape) int {
 	row := packed(s).row + 0x100
 	return (3*row + s.Width*unitBytes*2) * s.Height
+}
+
+// softmaxRowsBytes is the most that the tiles of softmaxRows take: three copies, the
+// longest of them with a skew, and a value for each row.
+func softmaxRowsBytes(s regs.Shape) int {
+	held := packed(s)
+	exps := held.skewed(1, planarFetch)
+	bytes := 2*held.row + s.Channels*unitBytes
+	if exps.row != held.row {
+		bytes += exps.row
+	}
+	return bytes * s.Height
 }
 
 // scaledDifference is the difference, scaled for the table of 2^x.
@@ -162,6 +200,7 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 		differences := sub.leavesScratch(diffs, diffs.row, row)
 		p.add(sub)
 		exp = transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
+		exp.fixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
 		exp.readsScratch(differences, row)
 		exp.lookup(p.powers, p.weights.Table)
 		p.add(exp)
@@ -177,7 +216,7 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 	mul := productTask(s)
 	c = &mul.g.Common
 	second := exps
-	if s != v {
+	if p.layer.Axes == AxisH { // C and H may be as long as each other
 		single.channel, single.row, single.depth = single.row, single.channel, single.row
 		second.channel, second.row, second.depth = exps.row, exps.channel, exps.row
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)
@@ -292,7 +331,9 @@ func (p *plan) softmaxRows(in, out view) error {
 	held := packed(s)
 	exps := held.skewed(1, planarFetch)
 	if alone {
-		held.depth = held.row * s.Height
+		if s.Width%foldColumns == 0 {
+			held.depth = held.row * s.Height // rows that fold (2/2)
+		}
 	} else {
 		held = exps
 	}
@@ -305,14 +346,13 @@ func (p *plan) softmaxRows(in, out view) error {
 		stats.depth, stats.group = stats.row, 0
 		flat = layout{channel: stats.row, row: unitBytes, depth: stats.row}
 	}
-	// The copy, later the sums; the powers; of one channel the differences, whose rows
-	// are longer, by themselves; the maxima.
-	powersAt := bytes
-	differencesAt, maxima := bytes, bytes+exps.row*s.Height
-	if alone {
+	// The copy, later the sums; the powers; the differences by themselves where their
+	// rows are longer (2/2); the maxima.
+	powersAt, differencesAt := bytes, bytes
+	if exps.row != held.row {
 		differencesAt = 2 * bytes
-		maxima = differencesAt + exps.row*s.Height
 	}
+	maxima := differencesAt + exps.row*s.Height
 	from := copied.sourceTile().moved(bytes)
 	copied.source1(in.m, from, false)
 	x := copied.leaves(held, bytes)
@@ -324,19 +364,22 @@ func (p *plan) softmaxRows(in, out view) error {
 			parts = (s.Height + maxStatistics - 1) / maxStatistics
 		}
 		for i := range parts {
-			rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
+			rows := view{s: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
 			at := layout{base: base, channel: from.at.channel, row: from.at.depth, depth: from.at.depth, group: from.at.row}
 			result := stats.moved(to)
 			if alone {
 				first := i * maxStatistics
-				rows = view{s: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.folded().s
-				at = layout{base: base + first*held.row, channel: held.row, row: rows.Width * elementBytes, depth: held.depth}
-				if rows.Height == 1 {
+				rows = view{s: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.folded()
+				at = layout{base: base + first*held.row, channel: held.row, row: rows.s.Width * elementBytes, depth: held.depth}
+				if rows.s.Height == 1 {
 					at.row = held.row
 				}
 				result.base += first * unitBytes
 			}
-			t := planarTask(regs.FormReduction, rows, rows).aside(i > 0, true)
+			t := planarTask(regs.FormReduction, rows.s, rows.s).aside(i > 0, true)
+			if rows.fold {
+				t.foldedPatch()
+			}
 			make(t)
 			t.reads(from, at)
 			t.l2(&t.g.L2.Src1GroupStride, at.group)

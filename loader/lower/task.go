@@ -200,6 +200,7 @@ func (t *task) source2(m memory, at layout) {
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
 	t.h.Bases = t.h.Bases.WithRBase1(m.bar).WithRBE1(true)
+	t.h.Control = t.h.Control.WithSrcLoc(true) // any source (346/346)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
 	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)

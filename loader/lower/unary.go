@@ -20,7 +20,14 @@ func (p *plan) unary() error {
 	case Abs:
 		return p.absolute()
 	case Log:
+		if p.passes() {
+			return p.tablePieces(Layer{Op: Mul, Second: Scalar}, ln2)
+		}
 		return p.scaledTable(ln2)
+	case SiLU:
+		if l.OddSigmoid() {
+			return p.sigmoidProduct()
+		}
 	case HardSwish:
 		return p.productOfTable()
 	case Square, Cube:
@@ -134,11 +141,26 @@ func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
 		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
+	t.lookup(p.placeTable(table), table)
+	return nil
+}
+
+// placeTable is where a table stands in the constants, once however many tasks take it. A
+// section of tables alone is padded, by the newest compiler.
+func (p *plan) placeTable(table []byte) int {
+	if base, ok := p.placed[string(table)]; ok {
+		return base
+	}
 	p.constants.pad(64)
 	base := p.constants.add(slices.Clone(table))
-	p.constants.pad(tableSection)
-	t.lookup(base, table)
-	return nil
+	if p.layer.Release != Release2023 {
+		p.constants.pad(tableSection)
+	}
+	if p.placed == nil {
+		p.placed = map[string]int{}
+	}
+	p.placed[string(table)] = base
+	return base
 }
 
 // absolute is one planar task (inferred).
@@ -181,6 +203,42 @@ func (p *plan) scaledTable(factor uint16) error {
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(factor)
 		return t
 	})
+}
+
+// passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
+func (p *plan) passes() bool {
+	s := p.layer.In
+	return s.N == 1 && p.beyondL2(viewOf(memory{}, s).s)
+}
+
+// tablePieces is a table and an operation with a constant behind it.
+func (p *plan) tablePieces(then Layer, constant uint16) error {
+	s := p.layer.In
+	x, y, between := p.input("x", s), p.output("y", s), p.intermediate(s)
+	then.In = s
+	return p.pieces(
+		p.lookedUp(p.weights.Table, s, x, between),
+		piece{then, &Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
+	)
+}
+
+// OddSigmoid reports whether the layer is a SiLU that the compiler of 2023 makes of three
+// tasks, x * (table(x) + 1/2), whose table is that of sigmoid(x) - 1/2 (1/1).
+func (l *Layer) OddSigmoid() bool {
+	p := plan{layer: l}
+	return l.Op == SiLU && p.passes()
+}
+
+// sigmoidProduct is SiLU by the table of sigmoid(x) - 1/2.
+func (p *plan) sigmoidProduct() error {
+	s := p.layer.In
+	x, y, sigmoid := p.input("x", s), p.output("y", s), p.intermediate(s)
+	odd := p.intermediate(s)
+	return p.pieces(
+		p.lookedUp(p.weights.Table, s, x, odd),
+		piece{Layer{Op: Add, In: s, Second: Scalar}, &Weights{Second: []float16.Float16{halfHalf}}, ports{"x": odd, "y": sigmoid}},
+		piece{Binary(Mul, s, s), &Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
+	)
 }
 
 // productOfTable multiplies x by a table's result.
@@ -245,16 +303,27 @@ func (p *plan) sumOfTables() error {
 	if len(w.Tables) != l.Op.Tables()-1 {
 		return l.wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
 	}
+	if p.passes() {
+		// The order of the constants and of the tasks (1/1 each).
+		order := []int{1, 0}
+		if l.Op != Atan {
+			order = []int{1, 0, 2}
+		}
+		for _, i := range order {
+			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i])
+		}
+	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	first, second := p.intermediate(l.In), p.intermediate(l.In)
-	lookup := func(t []byte, from, to memory) piece {
-		return piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: t}, ports{"x": from, "y": to}}
-	}
+	lookup := func(t []byte, from, to memory) piece { return p.lookedUp(t, l.In, from, to) }
 	sum := piece{Binary(Add, l.In, l.In), &Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == Atan {
 		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
 	fraction := p.intermediate(l.In)
+	if p.passes() {
+		return p.pieces(lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
+	}
 	return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
@@ -275,8 +344,8 @@ func (p *plan) wave() error {
 		from = shifted
 	}
 	return p.pieces(append(list,
-		piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: w.Table}, ports{"x": from, "y": fraction}},
-		piece{Layer{Op: Sigmoid, In: l.In}, &Weights{Table: w.Tables[0]}, ports{"x": fraction, "y": y}},
+		p.lookedUp(w.Table, l.In, from, fraction),
+		p.lookedUp(w.Tables[0], l.In, fraction, y),
 	)...)
 }
 

@@ -38,6 +38,8 @@ func (l *Layer) Validate() error {
 		err = l.validateParts()
 	case Slice:
 		err = l.validateSlice()
+	case Pad:
+		err = l.validatePad()
 	}
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/mac"
 	. "anesim/loader/lower"
+	"anesim/loader/network"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -365,6 +366,8 @@ func TestProductValues(t *testing.T) {
 		}
 		check(t, r, l, w, 0.02)
 	}
+	// The left side goes through memory, or stands there as columns.
+	check(t, r, Product(300, 3300, 24, Constant), Weights{Filter: halves(r, 3300*24)}, 0.1)
 	check(t, r, Product(200, 600, 1000, Constant), Weights{Filter: halves(r, 600*1000)}, 0.05)
 	for range rounds(60) {
 		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
@@ -461,6 +464,8 @@ func TestTableValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	tables := Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
 	sigmoid, tanh := Fitted(mac.Sigmoid), Fitted(mac.Tanh)
+	// As many rows as channels.
+	check(t, r, Reduction(Softmax, Shape{2, 8, 8, 5}, AxisH), tables, 0.01)
 	for range rounds(60) {
 		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
 		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)
@@ -478,4 +483,46 @@ func TestTableValues(t *testing.T) {
 	}
 	check(t, r, Reduction(Softmax, Shape{1, 64, 1, 1}, AxisC), tables, 0.01)
 	check(t, r, Reduction(Softmax, Shape{1, 8, 500, 40}, AxisW), tables, 0.01)
+}
+
+// TestStreams compares tensors beyond the L2 in the form of 2023, whose tasks pass them on
+// through rings and scratch memory, with the definition.
+func TestStreams(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 23))
+	s := Shape{1, 1, 900, 1120}
+	for op, tolerance := range map[Op]float64{SiLU: 0.016, Log: 0.02, Ceil: 0, Softmax: 0.004} {
+		if testing.Short() && op != Log {
+			continue // a million values take a while
+		}
+		l := Unary(op, s)
+		l.Release = Release2023
+		if op == Softmax {
+			l.Axes = AxisW
+		}
+		x := &network.Layer{Lower: l}
+		w, err := x.Complete(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := within(r, s.Elements(), 0.01, 3)
+		got, err := run(l, w, map[string][]float16.Float16{"x": in})
+		if err != nil {
+			t.Errorf("%v: %v", op, err)
+			continue
+		}
+		v := tensor{s, floats(in)}
+		f := unaries[op].f
+		want := each(s, func(n, c, h, w int) float64 {
+			if op != Softmax {
+				return f(l, v.at(n, c, h, w))
+			}
+			return 0
+		})
+		if op == Softmax {
+			want = gathered(l, v)
+		}
+		if err := near(got, want, tolerance); err != nil {
+			t.Errorf("%v: %v", op, err)
+		}
+	}
 }

@@ -280,6 +280,19 @@ func buildSlice(a *args, in []lower.Shape) Layer {
 	return sliced(s, a.word("axis", "c", "h", "w"), a.count("begin", 0, 0), a.need("size"), a)
 }
 
+func buildPad(a *args, in []lower.Shape) Layer {
+	l := lower.Unary(lower.Pad, a.one(in))
+	if !a.has("pad") {
+		a.fail("pad", "missing")
+		return Layer{Lower: l}
+	}
+	w := &l.Window
+	w.Py, w.Qy, w.Px, w.Qx = a.padding(a.values["pad"])
+	l.Fill = map[string]lower.Fill{"value": lower.FillValue, "edge": lower.FillEdge, "reflect": lower.FillReflect}[a.word("fill", "value", "edge", "reflect")]
+	l.Value = float32(a.number("value", 0))
+	return Layer{Lower: l}
+}
+
 // sliced is size elements of an axis from begin on.
 func sliced(s lower.Shape, axis string, begin, size int, a *args) Layer {
 	l := lower.Layer{Op: lower.Slice, In: s, Size: s}

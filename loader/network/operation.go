@@ -51,13 +51,14 @@ var operations = sync.OnceValue(func() []Operation {
 		entry("prelu", tensorShape, nil, tensorInputs, buildUnary(lower.PReLU)),
 		entry("logical_not", tensorShape, nil, tensorInputs, buildUnary(lower.LogicalNot)),
 		entry("pool", tensorShape, poolKeys, tensorInputs, buildPool),
-		entry("softmax", tensorShape, []Key{{"axis", "c, h or w (c)"}}, tensorInputs, buildSoftmax),
+		entry("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
 		entry("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
-		entry("layernorm", tensorShape, []Key{{"axis", "c, w, hw or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
+		entry("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
 		entry("concat", concatShape, nil, concatInputs, buildConcat),
 		entry("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),
 		entry("tile", tensorShape, tileKeys, tensorInputs, buildTile),
 		entry("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
+		entry("pad", tensorShape, padKeys, tensorInputs, buildPad),
 	)
 })
 
@@ -103,6 +104,7 @@ var (
 	transposeKeys = []Key{{"perm", "where the result's axes come from, like whc or 0,3,2,1 (whc)"}}
 	tileKeys      = []Key{{"reps", "how often along each axis, like 1x1x375x1"}, actKey}
 	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
+	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right"}, {"fill", "value, edge or reflect (value)"}, {"value", "of fill=value (0)"}}
 	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
 )
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -92,11 +91,7 @@ func (n *Network) programs(ctx context.Context, seed uint64, sizes bool, done fu
 			continue
 		}
 		p.Name, p.Why = cmp.Or(n.Name, "network"), why
-		for i, by := range p.into {
-			if l := &n.Layers[at+by]; i != by && !slices.Contains(l.Folded, n.Layers[at+i].Name) {
-				l.Folded = append(l.Folded, n.Layers[at+i].Name)
-			}
-		}
+		n.noteFolded(p)
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}

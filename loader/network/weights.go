@@ -106,6 +106,10 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 	case l.Activation != 0:
 		op = l.Activation
 	}
+	if l.OddSigmoid() {
+		w.Table = table(mac.OddSigmoid)
+		return nil
+	}
 	if list, ok := tables[op]; ok {
 		w.Table, w.Tables = table(list[0]), nil
 		for _, a := range list[1:] {

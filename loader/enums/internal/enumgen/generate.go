@@ -57,6 +57,7 @@ func Generate(table string) ([]byte, error) {
 			fmt.Fprintf(&b, "%s %s = %s%s\n", e.prefix+identifier(v.name, e.words()), e.name, number(v.number), note)
 		}
 		fmt.Fprintf(&b, ")\n\n// String is the vendor's spelling.\nfunc (v %s) String() string { return spell(&table[%d], uint64(v)) }\n", e.name, i)
+		fmt.Fprintf(&b, "\n// Known reports whether the number has a name.\nfunc (v %s) Known() bool { return known(&table[%d], uint64(v)) }\n", e.name, i)
 		fmt.Fprintf(&b, "\n// Parse%s finds a value by its spelling, case aside; the error is a *ParseError.\nfunc Parse%[1]s(text string) (%[1]s, error) {\nn, err := parse(&table[%d], text)\nreturn %[1]s(n), err\n}\n", e.name, i)
 	}
 	return format.Source(b.Bytes())

@@ -89,25 +89,22 @@ func (f *accuracyFlags) run(w io.Writer) error {
 
 // writePages writes the report to files.
 func (f *accuracyFlags) writePages(r *accuracyReport) error {
-	page, err := r.page()
+	if f.html != "" {
+		if err := r.writeHTML(f.html, f.csv); err != nil {
+			return err
+		}
+	}
+	if f.md == "" {
+		return nil
+	}
+	if err := outfile.Avoiding(f.md, f.csv); err != nil {
+		return err
+	}
+	p, err := r.page()
 	if err != nil {
 		return err
 	}
-	for _, x := range [...]struct {
-		name  string
-		write func(string) error
-	}{{f.html, page.writeHTML}, {f.md, page.writeMarkdown}} {
-		if x.name == "" {
-			continue
-		}
-		if err := outfile.Avoiding(x.name, f.csv); err != nil {
-			return err
-		}
-		if err := x.write(x.name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.writeMarkdown(f.md)
 }
 
 func newAccuracyReport(rows []measured.Row, builtin bool) (*accuracyReport, error) {

@@ -77,7 +77,12 @@ func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
 }
 
 func (r *accuracyReport) writeJSON(w io.Writer) error {
-	out := jsonAccuracy{
+	return anesim.WriteDocument(w, r.document())
+}
+
+// document is the accuracy as JSON has it.
+func (r *accuracyReport) document() *jsonAccuracy {
+	out := &jsonAccuracy{
 		Header: anesim.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
 			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
@@ -122,5 +127,5 @@ func (r *accuracyReport) writeJSON(w io.Writer) error {
 	for _, err := range r.Unmodelled {
 		out.NotModelled = append(out.NotModelled, unmodelledOf(err))
 	}
-	return anesim.WriteDocument(w, out)
+	return out
 }

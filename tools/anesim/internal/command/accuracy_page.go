@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
 	"path/filepath"
 	"strings"
 
@@ -12,14 +10,14 @@ import (
 	"anesim/tools/anesim/internal/outfile"
 )
 
-// A pageTable is a table of an accuracy's page: cells as text.
+// A pageTable is a table of an accuracy: cells as text.
 type pageTable struct {
 	Title string
 	Head  []string
 	Rows  [][]string
 }
 
-// An accuracyPage is an accuracy with its figures, for HTML and Markdown.
+// An accuracyPage is an accuracy with its figures, for Markdown.
 type accuracyPage struct {
 	Modelled, Unmodelled int
 	Tables               []pageTable
@@ -33,13 +31,7 @@ func (r *accuracyReport) page() (*accuracyPage, error) {
 			p.Tables = append(p.Tables, r.pageTable(&x))
 		}
 	}
-	for _, c := range r.coverages() {
-		t := pageTable{"Measurements that their interval holds" + c.what, []string{"", "n", "held", "share"}, nil}
-		for _, x := range c.rows {
-			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f %%", 100*x.Share())})
-		}
-		p.Tables = append(p.Tables, t)
-	}
+	p.Tables = append(p.Tables, r.coverageTables()...)
 	p.Tables = append(p.Tables, r.rowsTable())
 	var err error
 	if p.Times, err = figure.Times(r.Accuracy); err != nil {
@@ -97,46 +89,6 @@ func (r *accuracyReport) rowsTable() pageTable {
 	}
 	return t
 }
-
-// writeHTML writes the page as one file.
-func (p *accuracyPage) writeHTML(name string) error {
-	page := template.Must(template.New("page").Funcs(template.FuncMap{"svg": svgOf}).Parse(accuracyHTML))
-	var b bytes.Buffer
-	if err := page.Execute(&b, p); err != nil {
-		return err
-	}
-	return outfile.Write(name, b.Bytes())
-}
-
-// svgOf is a figure without what only a file of its own has.
-func svgOf(b []byte) template.HTML {
-	if i := bytes.Index(b, []byte("<svg")); i >= 0 {
-		b = b[i:]
-	}
-	return template.HTML(b)
-}
-
-const accuracyHTML = `<!DOCTYPE html>
-<meta charset="utf-8">
-<title>anesim: the model against measured rows</title>
-<style>
-body { font: 15px/1.5 sans-serif; margin: 2em auto; max-width: 70em; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; display: block; overflow-x: auto; }
-td, th { padding: .1em .6em; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
-svg { max-width: 100%; height: auto; }
-</style>
-<h1>The model against measured rows</h1>
-<p>{{.Modelled}} rows modelled, {{.Unmodelled}} not. Errors are absolute.</p>
-{{svg .Times}}
-{{svg .Errors}}
-{{range .Tables}}
-<h2>{{.Title}}</h2>
-<table>
-<tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr>
-{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</table>
-{{end}}
-`
 
 // writeMarkdown writes the page, and its figures beside it.
 func (p *accuracyPage) writeMarkdown(name string) error {

@@ -93,7 +93,7 @@ func TestAccuracyPages(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if strings.Count(page, "<svg") != 2 || !strings.Contains(text, "](a-times.svg)") || !strings.Contains(text, "](a-errors.svg)") {
+	if n := strings.Count(page, "<circle"); n != 105 || !strings.Contains(text, "](a-times.svg)") || !strings.Contains(text, "](a-errors.svg)") {
 		t.Error("figures are missing")
 	}
 	for _, name := range []string{"a-times.svg", "a-errors.svg"} {

@@ -50,22 +50,7 @@ func (f *asmFlags) run(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	text, err := readFile(name)
-	if err != nil {
-		return err
-	}
-	read := []string{name}
-	u, err := asm.Assemble(name, text, &asm.Options{
-		Bind: bind,
-		Weights: func(weights string) ([]byte, error) {
-			// A text names files from where it stands.
-			if !filepath.IsAbs(weights) {
-				weights = filepath.Join(filepath.Dir(name), weights)
-			}
-			read = append(read, weights)
-			return readFP16(weights)
-		},
-	})
+	u, read, err := assemble(name, bind)
 	if err != nil {
 		return err
 	}
@@ -81,6 +66,27 @@ func (f *asmFlags) run(w io.Writer, name string) error {
 	}
 	_, err = fmt.Fprintf(w, "%s: %s, %d bytes\n", f.out, plural(len(u.Chain), "descriptor"), len(file))
 	return err
+}
+
+// assemble reads a descriptor text with parameters' values; read are the files it took.
+func assemble(name string, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
+	text, err := readFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	read = []string{name}
+	u, err = asm.Assemble(name, text, &asm.Options{
+		Bind: bind,
+		Weights: func(weights string) ([]byte, error) {
+			// A text names files from where it stands.
+			if !filepath.IsAbs(weights) {
+				weights = filepath.Join(filepath.Dir(name), weights)
+			}
+			read = append(read, weights)
+			return readFP16(weights)
+		},
+	})
+	return u, read, err
 }
 
 // bindings reads NAME=VALUE words.

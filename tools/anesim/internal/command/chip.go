@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,17 @@ constant and prints the chip as it was read.`,
 
 // readChip gives a run the chip that --chip names: a preset, or a file whose name has a dot
 // or a slash.
+//
+// Constants that are to be others stand behind the name: "m1,Clock=1.2e9".
 func readChip(o *anesim.Options, name string) (err error) {
+	if base, constants, ok := strings.Cut(name, ","); ok {
+		if _, err := os.Stat(name); err != nil { // no file of that name
+			if err := readChip(o, base); err != nil {
+				return err
+			}
+			return setConstants(&o.Chip, constants)
+		}
+	}
 	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(anesim.ChipNames(), name) {
 		if o.Chip, err = anesim.ChipByName(name); err != nil {
 			return &usageError{err}
@@ -65,6 +76,21 @@ func readChip(o *anesim.Options, name string) (err error) {
 	}
 	if o.Chip, err = anesim.ReadChip(f); err != nil {
 		return inFile(name, err)
+	}
+	return nil
+}
+
+// setConstants reads NAME=VALUE,... into a chip.
+func setConstants(c *anesim.Chip, list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return usage("--chip: %q: want CONSTANT=NUMBER", word)
+		}
+		if err := anesim.SetConstant(c, name, v); err != nil {
+			return &usageError{fmt.Errorf("--chip: %w", err)}
+		}
 	}
 	return nil
 }

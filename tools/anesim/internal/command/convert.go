@@ -20,6 +20,7 @@ var converters = [...]struct {
 	extension, what string
 	write           func(programs []e5.Part) ([]byte, error)
 }{
+	{".hwx", "a hardware container", hardwareContainer},
 	{".anec", "the Linux driver's form", func(p []e5.Part) ([]byte, error) { return p[0].Program.ANEC() }},
 	{".anefw", "a firmware container", firmwareContainer},
 	{".bin", "the bare chain", func(p []e5.Part) ([]byte, error) { return bytes.Clone(p[0].Program.Text), nil }},
@@ -42,7 +43,8 @@ func convertCommand() *cobra.Command {
 
 A firmware container takes several programs, and so does a dispatch descriptor, which
 names them in the order they run. The layouts of both are the project's own where the
-documents leave them open. anesim run and anesim dump read what convert writes.`,
+documents leave them open. A hardware container is made of a program of any other form
+that has its weights. anesim run and anesim dump read what convert writes.`,
 		Example: "  anesim convert conv.hwx -o conv.anec\n  anesim convert a.hwx b.hwx -o net.e5",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -103,6 +105,19 @@ func convert(w io.Writer, names []string, out, procedure string) error {
 		known = append(known, f.extension)
 	}
 	return usage("no form has the extension %q; there are %s", extension, strings.Join(known, ", "))
+}
+
+// hardwareContainer is a container as it is, or one made of a program of another form.
+func hardwareContainer(programs []e5.Part) ([]byte, error) {
+	p := programs[0].Program
+	if p.Form == loader.FormContainer {
+		return p.Bytes(), nil
+	}
+	made, err := p.Rebuild()
+	if err != nil {
+		return nil, err
+	}
+	return made.Bytes(), nil
 }
 
 // firmwareContainer puts programs into one package, named by their files.

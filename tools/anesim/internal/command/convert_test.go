@@ -45,6 +45,14 @@ func TestConvert(t *testing.T) {
 		if stdout, stderr, code := invoke("dump", file); code != exitDone || !strings.Contains(stdout, "1x1 convolution with bias") {
 			t.Errorf("dump of %s: %s%s", tt.extension, stdout, stderr)
 		}
+		// As a container again.
+		hwx := filepath.Join(dir, "again"+tt.extension+".hwx")
+		if _, stderr, code := invoke("convert", file, "-o", hwx); code != exitDone {
+			t.Fatal(stderr)
+		}
+		if got := run(hwx, tt.port+"="+x); !bytes.Equal(got, want) {
+			t.Errorf("a container of %s gives other values", tt.extension)
+		}
 		// Through text and back.
 		text, back := filepath.Join(dir, "conv.td"), filepath.Join(dir, "back"+tt.extension)
 		if _, stderr, code := invoke("convert", file, "-o", text); code != exitDone {
@@ -59,7 +67,7 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%s through text differs: %v", tt.extension, err)
 		}
 	}
-	two := filepath.Join(dir, "two.e5")
+	two := filepath.Join(t.TempDir(), "two.e5")
 	if _, stderr, code := invoke("convert", conv, example(t, "relu"), "-o", two); code != exitDone {
 		t.Fatal(stderr)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/report"
 )
 
 func diffCommand() *cobra.Command {
@@ -89,7 +90,11 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\t%s\t%s\tchange\t\n", escaped(a.Input), escaped(b.Input))
 	for _, x := range anesim.CostChanges(&a.Total, &b.Total) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", strings.ReplaceAll(withUnit(x.Name, x.Unit), "_", " "), number(x.A), number(x.B), change(x.A, x.B))
+		name := x.Name
+		if x.Of != "" {
+			name = x.Of + " of " + x.Name
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", withUnit(name, x.Unit), number(x.A), number(x.B), report.Change(x.A, x.B))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -105,15 +110,13 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 		case d.B == nil:
 			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, escaped(d.A.Op), d.A.Cycles)
 		default:
-			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, change(float64(d.A.Cycles), float64(d.B.Cycles)))
+			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, report.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
 			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", number(float64(d.A.DMABytes)), number(float64(d.B.DMABytes)), number(float64(d.A.EnergyNJ)), number(float64(d.B.EnergyNJ)))
-			for _, x := range anesim.CostChanges(&d.A.Cost, &d.B.Cost) {
-				if strings.HasPrefix(x.Name, "cycles of ") && x.A != x.B {
-					fmt.Fprintf(w, "      %s: %.0f -> %.0f\n", strings.ReplaceAll(x.Name, "_", " "), x.A, x.B)
-				}
-			}
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
+			}
+			for _, of := range [...]string{"cycles", "energy", "bytes"} {
+				printTerms(w, of, anesim.CostChanges(&d.A.Cost, &d.B.Cost))
 			}
 		}
 	}
@@ -121,20 +124,22 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 	return err
 }
 
+// printTerms says which terms of a measure differ, on one line.
+func printTerms(w io.Writer, of string, list []anesim.CostChange) {
+	var text []string
+	for _, x := range list {
+		if x.Of == of && x.A != x.B {
+			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, number(x.A), number(x.B), x.Unit)))
+		}
+	}
+	if len(text) > 0 {
+		fmt.Fprintf(w, "      %s: %s\n", of, strings.Join(text, ", "))
+	}
+}
+
 func withUnit(name, unit string) string {
 	if unit == "" {
 		return name
 	}
 	return name + " (" + unit + ")"
-}
-
-// change is a difference in percent of the first.
-func change(a, b float64) string {
-	switch {
-	case a == b:
-		return "same"
-	case a == 0:
-		return "new"
-	}
-	return fmt.Sprintf("%+.2f %%", 100*(b-a)/a)
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -15,7 +17,39 @@ import (
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
 //	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "explore.md", "cluster.md"}
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md", "sharing.md", "explore.md", "cluster.md"}
+
+// The page on CSV has every column that is written, in order, and no other.
+func TestCSVPage(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "csv.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for section, line := range map[string][]string{
+		"`run`, `layer`": {"layer", "add", "c=4", "--timing-only", "--csv"},
+		"`model`":        {"model", exampleNetwork("transformer.yaml"), "--csv"},
+		"`sweep`":        {"sweep", "conv", "cin=16,32", "cout=16", "h=8", "w=8", "k=3"},
+	} {
+		_, text, _ := strings.Cut(string(b), "\n## "+section+"\n")
+		text, _, _ = strings.Cut(text, "\n## ")
+		var want []string
+		for line := range strings.Lines(text) {
+			if cells := strings.Split(line, "|"); len(cells) > 3 {
+				for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(cells[1], -1) {
+					want = append(want, m[1])
+				}
+			}
+		}
+		out, stderr, code := invoke(line...)
+		if code != exitDone {
+			t.Fatalf("%q: %s", line, stderr)
+		}
+		head, _, _ := strings.Cut(out, "\n")
+		if head != strings.Join(want, ",") {
+			t.Errorf("docs/csv.md has for %s\n%s\nwhich prints\n%s", section, strings.Join(want, ","), head)
+		}
+	}
+}
 
 // A shell runs the commands of a page in a directory.
 type shell struct{ dir string }
@@ -173,11 +207,26 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 		var out bytes.Buffer
 		code := Main(words[1:], &out, errs)
 		return out.String(), code
+	case "go":
+		c := exec.Command("go", words[1:]...)
+		c.Dir, c.Stderr = s.dir, errs
+		out, err := c.Output()
+		if err != nil {
+			return string(out), 1
+		}
+		errs.Reset() // what it says of its progress
+		return string(out), 0
 	case "mv":
 		if err := os.Rename(words[1], words[2]); err != nil {
 			t.Fatal(err)
 		}
 		return "", 0
+	case "cat":
+		b, err := os.ReadFile(filepath.Join(s.dir, words[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b), 0
 	case "grep":
 		var b strings.Builder
 		for l := range strings.Lines(in) {

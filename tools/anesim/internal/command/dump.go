@@ -2,10 +2,12 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -88,7 +90,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	err := open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
 		p, err = options.Read(name, r, size)
 		var u *loader.UnsupportedError
-		if errors.As(err, &u) && !f.text && !f.json {
+		if errors.As(err, &u) && u.Form == loader.DispatchDescriptor && !f.text {
 			file, readErr := io.ReadAll(io.NewSectionReader(r, 0, size))
 			if readErr != nil {
 				return readErr
@@ -103,18 +105,23 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return err
 	}
 	if dispatch != nil {
-		return dumpDispatch(w, filepath.Base(name), dispatch)
+		d, err := newDispatchDumper(w, name, dispatch)
+		if err != nil {
+			return inFile(name, err)
+		}
+		if f.json {
+			return d.writeJSON()
+		}
+		return d.writeText(filepath.Base(name))
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage("--first-words says nothing to %s: only a bare text leaves it open", name)
 	}
 	if f.text {
-		text, err := asm.Disassemble(p)
-		if err != nil {
+		if err := asm.Write(w, p); err != nil {
 			return inFile(name, err)
 		}
-		_, err = w.Write(text)
-		return err
+		return nil
 	}
 	b := bufio.NewWriter(w)
 	d := newDumper(b, p, f.all)
@@ -143,6 +150,26 @@ func newDumper(w *bufio.Writer, p *loader.Program, all bool) *dumper {
 		d.registers[r.Addr()] = r
 	}
 	return d
+}
+
+// A dumpDescriptor is a descriptor with what it computes in words.
+type dumpDescriptor struct {
+	*regs.Descriptor
+	words *loader.Description
+}
+
+// descriptors walks the program's descriptors.
+func (d *dumper) descriptors() iter.Seq2[dumpDescriptor, error] {
+	return func(yield func(dumpDescriptor, error) bool) {
+		words, stop := iter.Pull2(d.p.Describe())
+		defer stop()
+		for desc, err := range d.p.Descriptors() {
+			w, broken, _ := words()
+			if !yield(dumpDescriptor{desc, w}, cmp.Or(broken, err)) {
+				return
+			}
+		}
+	}
 }
 
 // A dumpWord is a register with the word a descriptor writes to it.

@@ -1,28 +1,52 @@
 package command
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"anesim"
 	"anesim/loader/e5"
 )
 
-// dumpDispatch prints a dispatch descriptor: what the runtime does, in order, and which
-// container holds the engine's part.
-func dumpDispatch(w io.Writer, name string, p *e5.Program) error {
-	fmt.Fprintf(w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", legible(name), p.Version,
+// A dispatchDumper prints a dispatch descriptor: what the runtime does, in order, and
+// which container holds the engine's part.
+type dispatchDumper struct {
+	w          io.Writer
+	p          *e5.Program
+	containers map[string]string // file names by hash
+}
+
+// newDispatchDumper looks for the containers beside the descriptor's file; standard input
+// has nothing beside it.
+func newDispatchDumper(w io.Writer, file string, p *e5.Program) (*dispatchDumper, error) {
+	d := &dispatchDumper{w: w, p: p}
+	if file == "-" {
+		return d, nil
+	}
+	var err error
+	d.containers, err = p.Find(os.DirFS(filepath.Dir(file)))
+	return d, err
+}
+
+func (d *dispatchDumper) writeText(name string) error {
+	p := d.p
+	fmt.Fprintf(d.w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", legible(name), p.Version,
 		plural(len(p.Symbols), "symbol"), plural(len(p.Sections), "section"))
 	var rows []string
 	for _, e := range p.Build {
 		rows = append(rows, "  "+legible(e.Key)+"\t"+legible(e.Value))
 	}
-	if err := aligned(w, rows); err != nil {
+	if err := aligned(d.w, rows); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nchain\n")
+	fmt.Fprintf(d.w, "\nchain\n")
 	if len(p.Chain()) == 0 {
-		_, err := fmt.Fprintf(w, "  not reachable: sections have no bytes, as in the documents' schema\n")
+		_, err := fmt.Fprintf(d.w, "  not reachable: sections have no bytes, as in the documents' schema\n")
 		return err
 	}
 	rows = rows[:0]
@@ -31,26 +55,129 @@ func dumpDispatch(w io.Writer, name string, p *e5.Program) error {
 		switch {
 		case s.Operation != nil:
 			o := s.Operation
-			rows = append(rows, fmt.Sprintf("  %s\t%v\t%s to %s", legible(o.Name), o.Type, symbols(p, o.Inputs), symbols(p, o.Outputs)))
+			rows = append(rows, fmt.Sprintf("  %s\t%v\t%s to %s", legible(o.Name), o.Type, d.operands(s.Operands, o.Inputs, 0), d.operands(s.Operands, o.Outputs, len(o.Inputs))))
 		case s.Inference != nil:
 			a := s.Inference
-			rows = append(rows, fmt.Sprintf("\t\tprocedure %s of the container with SHA-256 %s", legible(a.Procedure), legible(a.Hash)))
+			rows = append(rows, fmt.Sprintf("\t\tprocedure %s of %s", legible(a.Procedure), d.container(a)))
 		case s.Cast != nil:
 			rows = append(rows, fmt.Sprintf("\t\t%v to %v", s.Cast.From, s.Cast.To))
 		}
 	}
-	return aligned(w, rows)
+	return aligned(d.w, rows)
 }
 
-// symbols names an operation's tensors.
-func symbols(p *e5.Program, indices []uint32) string {
+// container names the container of an inference.
+func (d *dispatchDumper) container(a *e5.Inference) string {
+	if name := d.containers[strings.ToUpper(a.Hash)]; name != "" {
+		return legible(name)
+	}
+	return fmt.Sprintf("the container with SHA-256 %s, which is not beside this file", legible(cmp.Or(a.Hash, "of no digits")))
+}
+
+// operands names an operation's tensors with their shapes; first is the place of the first
+// among the operation's operands.
+func (d *dispatchDumper) operands(tensors []e5.Tensor, indices []uint32, first int) string {
 	var names []string
-	for _, i := range indices {
-		if uint64(i) < uint64(len(p.Symbols)) {
-			names = append(names, legible(p.Symbols[i]))
-		} else {
-			names = append(names, fmt.Sprintf("symbol %d", i))
+	for i, s := range indices {
+		name := d.symbol(s)
+		if at := first + i; at < len(tensors) {
+			t := &tensors[at]
+			name += fmt.Sprintf(" %dx%dx%dx%d", t.Batch, t.Channels, t.Height, t.Width)
 		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
+}
+
+func (d *dispatchDumper) symbol(i uint32) string {
+	if uint64(i) < uint64(len(d.p.Symbols)) {
+		return legible(d.p.Symbols[i])
+	}
+	return fmt.Sprintf("symbol %d", i)
+}
+
+type jsonDispatch struct {
+	anesim.Header
+	Form       string          `json:"form"`
+	Version    int32           `json:"format_version"`
+	Build      orderedObject   `json:"build"`
+	Symbols    []string        `json:"symbols"`
+	Operations []jsonOperation `json:"operations"`
+}
+
+type jsonOperation struct {
+	Name      string         `json:"name"`
+	Type      string         `json:"type"`
+	Inputs    []jsonOperand  `json:"inputs"`
+	Outputs   []jsonOperand  `json:"outputs"`
+	Cast      *jsonCast      `json:"cast,omitempty"`
+	Inference *jsonInference `json:"inference,omitempty"`
+}
+
+type jsonOperand struct {
+	Name    string    `json:"name"`
+	Shape   [4]uint64 `json:"shape"`
+	Strides [4]uint64 `json:"strides"`
+	Type    string    `json:"type"`
+}
+
+type jsonCast struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+type jsonInference struct {
+	Procedure string `json:"procedure"`
+	Hash      string `json:"hash"`
+	Container string `json:"container,omitempty"`
+	Symbol    string `json:"symbol"`
+	Options   string `json:"options"`
+}
+
+func (d *dispatchDumper) writeJSON() error {
+	p := d.p
+	out := jsonDispatch{
+		Header: anesim.NewHeader(), Form: "dispatch", Version: p.Version, Build: orderedObject{},
+		Symbols: append([]string{}, p.Symbols...), Operations: []jsonOperation{},
+	}
+	for _, e := range p.Build {
+		out.Build.add(e.Key, e.Value)
+	}
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		if o := s.Operation; o != nil {
+			out.Operations = append(out.Operations, jsonOperation{
+				Name: o.Name, Type: o.Type.String(),
+				Inputs: d.jsonOperands(s.Operands, o.Inputs, 0), Outputs: d.jsonOperands(s.Operands, o.Outputs, len(o.Inputs)),
+			})
+		}
+		if len(out.Operations) == 0 {
+			continue
+		}
+		last := &out.Operations[len(out.Operations)-1]
+		if c := s.Cast; c != nil {
+			last.Cast = &jsonCast{c.From.String(), c.To.String()}
+		}
+		if a := s.Inference; a != nil {
+			last.Inference = &jsonInference{a.Procedure, a.Hash, d.containers[strings.ToUpper(a.Hash)], a.Symbol, a.Options}
+		}
+	}
+	e := json.NewEncoder(d.w)
+	e.SetIndent("", " ")
+	return e.Encode(&out)
+}
+
+func (d *dispatchDumper) jsonOperands(tensors []e5.Tensor, indices []uint32, first int) []jsonOperand {
+	out := []jsonOperand{}
+	for i, s := range indices {
+		o := jsonOperand{Name: d.symbol(s)}
+		if at := first + i; at < len(tensors) {
+			t := &tensors[at]
+			o.Shape = [4]uint64{t.Batch, t.Channels, t.Height, t.Width}
+			o.Strides = [4]uint64{t.StrideBatch, t.StrideChannels, t.StrideHeight, t.StrideWidth}
+			o.Type = t.Type.String()
+		}
+		out = append(out, o)
+	}
+	return out
 }

@@ -19,7 +19,7 @@ func fieldText(w dumpWord, all bool) string {
 	var parts []string
 	for _, f := range w.reg.Fields {
 		v := f.Of(w.word)
-		_, named := enumName(f.Type, v)
+		_, named := f.ValueName(v)
 		if v == 0 && !all && !named {
 			continue
 		}
@@ -66,7 +66,7 @@ func byteUnit(fieldType string) int {
 const wideField = 24
 
 func valueText(f regs.Field, v uint32) string {
-	if name, ok := enumName(f.Type, v); ok {
+	if name, ok := f.ValueName(v); ok {
 		return name
 	}
 	switch f.Type {
@@ -89,23 +89,6 @@ func hexOrZero(v uint32) string {
 		return "0"
 	}
 	return fmt.Sprintf("%#x", v)
-}
-
-// enumName names a value of an enumeration; ok is false for a value without a name.
-func enumName(fieldType string, v uint32) (name string, ok bool) {
-	switch fieldType {
-	case "Format":
-		name = regs.Format(v).String()
-	case "MACOp":
-		name = regs.MACOp(v).String()
-	case "Nonlinear":
-		name = regs.Nonlinear(v).String()
-	case "PlanarOp":
-		name = regs.PlanarOp(v).String()
-	case "PlanarForm":
-		name = regs.PlanarForm(v).String()
-	}
-	return name, name != "" && !strings.HasPrefix(name, fieldType+"(")
 }
 
 // A dumpRun is neighbours of one array in equal steps, or one register.
@@ -179,7 +162,7 @@ func (r dumpRun) zero() bool {
 		return false
 	}
 	for _, f := range r.words[0].reg.Fields {
-		if _, named := enumName(f.Type, 0); named {
+		if _, named := f.ValueName(0); named {
 			return false
 		}
 	}

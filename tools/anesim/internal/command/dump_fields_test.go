@@ -109,12 +109,12 @@ func TestEnumNames(t *testing.T) {
 	numbers := map[string]bool{"bool": true, "uint": true, "half": true, "single": true, "bytes64": true, "bytes16": true}
 	for r := range regs.Registers() {
 		for _, f := range r.Fields {
-			_, zero := enumName(f.Type, 0)
-			_, two := enumName(f.Type, 2)
+			_, zero := f.ValueName(0)
+			_, two := f.ValueName(2)
 			if !zero && !two && !numbers[f.Type] {
 				t.Errorf("%s.%s.%s: type %s has no names", r.Block, r.Name, f.Name, f.Type)
 			}
-			if name, ok := enumName(f.Type, 255); ok {
+			if name, ok := f.ValueName(255); ok {
 				t.Errorf("%s 255 is %s", f.Type, name)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"anesim"
 	"anesim/hw/regs"
@@ -20,38 +21,68 @@ type orderedMember struct {
 
 func (o *orderedObject) add(name string, value any) { *o = append(*o, orderedMember{name, value}) }
 
-func (o orderedObject) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+func (o orderedObject) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
+
+// appendJSON spells the object behind b. Numbers and objects inside are spelled in place:
+// a large chain has millions of them.
+func (o orderedObject) appendJSON(b []byte) (_ []byte, err error) {
+	b = append(b, '{')
 	for i, m := range o {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
 		name, err := json.Marshal(m.name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
+		b = append(append(b, name...), ':')
+		switch v := m.value.(type) {
+		case uint32:
+			b = strconv.AppendUint(b, uint64(v), 10)
+		case orderedObject:
+			if b, err = v.appendJSON(b); err != nil {
+				return nil, err
+			}
+		default:
+			value, err := json.Marshal(v)
+			if err != nil {
+				return nil, err
+			}
+			b = append(b, value...)
 		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
 }
 
 type jsonDump struct {
 	anesim.Header
 	Form        loader.Form          `json:"form"`
 	Subtype     uint32               `json:"subtype"`
+	Banner      *jsonBanner          `json:"banner,omitempty"` // of a container that has one
+	Procedures  []string             `json:"procedures,omitempty"`
+	Segments    []jsonSegment        `json:"segments"`
 	Ports       []jsonPort           `json:"ports"`
 	Descriptors []jsonDumpDescriptor `json:"descriptors"`
 	Relocations []jsonRelocation     `json:"relocations"`
 	Symbols     []jsonSymbol         `json:"symbols"`
-	V10         orderedObject        `json:"v10,omitempty"` // of captured registers, which have no descriptors
+	V10         orderedObject        `json:"v10,omitempty"`       // of captured registers, which have no descriptors
+	Transfers   []jsonTransfer       `json:"transfers,omitempty"` // of captured registers
+}
+
+type jsonBanner struct {
+	Compiler string        `json:"compiler"`
+	Version  string        `json:"version"`
+	Target   string        `json:"target"`
+	Flags    orderedObject `json:"flags"` // by name, in the order of the command line
+}
+
+type jsonSegment struct {
+	Name       string `json:"name"`
+	Section    string `json:"section"`
+	Address    uint64 `json:"address"`
+	Bytes      uint64 `json:"bytes"`
+	InFile     int    `json:"in_file"`
+	Protection string `json:"protection"`
 }
 
 type jsonPort struct {
@@ -61,13 +92,23 @@ type jsonPort struct {
 	Strides   [4]uint64 `json:"strides"`
 	Address   uint64    `json:"address"`
 	Bytes     uint64    `json:"bytes"`
+	Type      string    `json:"type"`
+	Buffer    int       `json:"buffer"`
 }
 
 type jsonDumpDescriptor struct {
-	Index     int           `json:"index"`
-	Offset    uint32        `json:"offset"`
-	Header    orderedObject `json:"header"`
-	Registers orderedObject `json:"registers"`
+	Index       int             `json:"index"`
+	Offset      uint32          `json:"offset"`
+	Description jsonDescription `json:"description"`
+	Header      orderedObject   `json:"header"`
+	Registers   orderedObject   `json:"registers"`
+}
+
+type jsonDescription struct {
+	Operation string   `json:"operation"`
+	Reads     []string `json:"reads"`
+	Weights   string   `json:"weights,omitempty"`
+	Writes    string   `json:"writes"`
 }
 
 type jsonRegister struct {
@@ -83,6 +124,16 @@ type jsonV10Register struct {
 	Image   int    `json:"image"`
 	jsonRegister
 	Relocation string `json:"relocation,omitempty"`
+}
+
+// A jsonTransfer is a tensor that captured registers place; a shape of zeros is not placed.
+type jsonTransfer struct {
+	Role    string   `json:"role"`
+	Address uint64   `json:"address"`
+	Shape   [4]int   `json:"shape"`   // groups, channels, height, width
+	Strides [4]int64 `json:"strides"` // of group, depth, plane, row
+	Low     uint64   `json:"low"`
+	High    uint64   `json:"high"`
 }
 
 type jsonRelocation struct {
@@ -113,45 +164,114 @@ type jsonSymbol struct {
 	Value   uint64 `json:"value"`
 }
 
+// writeJSON writes the document with one descriptor at a time, so that a chain of a
+// million takes no more memory than one of ten.
 func (d *dumper) writeJSON() error {
-	out := jsonDump{
-		Header:      anesim.NewHeader(),
-		Form:        d.p.Form,
-		Subtype:     uint32(d.p.Subtype),
-		Ports:       make([]jsonPort, 0, len(d.p.Ports)),
-		Descriptors: []jsonDumpDescriptor{},
-		Relocations: make([]jsonRelocation, 0, len(d.p.Relocations)),
-		Symbols:     make([]jsonSymbol, 0, len(d.p.Symbols)),
+	var whole bytes.Buffer
+	e := json.NewEncoder(&whole)
+	e.SetIndent("", " ")
+	document, err := d.jsonDocument()
+	if err != nil {
+		return err
 	}
-	for i := range d.p.Ports {
-		p := &d.p.Ports[i]
-		out.Ports = append(out.Ports, jsonPort{p.Name, p.Direction.String(), p.Shape, p.Strides, p.Address, p.Bytes})
+	if err := e.Encode(document); err != nil {
+		return err
 	}
-	if d.p.Form == loader.FormRegisters {
-		out.V10 = d.jsonV10()
-	} else if d.p.Subtype == loader.SubtypeM1 {
-		for desc, err := range d.p.Descriptors() {
+	const list = "\n \"descriptors\": ["
+	before, after, _ := bytes.Cut(whole.Bytes(), []byte(list+"]"))
+	d.w.Write(before) // an error of the writer shows when it is flushed
+	d.w.WriteString(list)
+	n := 0
+	if d.p.Form != loader.FormRegisters && d.p.Subtype == loader.SubtypeM1 {
+		var text bytes.Buffer
+		for desc, err := range d.descriptors() {
 			if err != nil {
 				return err
 			}
-			out.Descriptors = append(out.Descriptors, d.jsonDescriptor(desc))
+			compact, err := json.Marshal(d.jsonDescriptor(desc))
+			if err != nil {
+				return err
+			}
+			text.Reset()
+			if err := json.Indent(&text, compact, "  ", " "); err != nil {
+				return err
+			}
+			if n > 0 {
+				d.w.WriteByte(',')
+			}
+			d.w.WriteString("\n  ")
+			d.w.Write(text.Bytes())
+			n++
 		}
 	}
-	for i := range d.p.Relocations {
-		out.Relocations = append(out.Relocations, d.jsonRelocation(&d.p.Relocations[i]))
+	if n > 0 {
+		d.w.WriteString("\n ")
 	}
-	for _, s := range d.p.Symbols {
-		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
-	}
-	e := json.NewEncoder(d.w)
-	e.SetIndent("", " ")
-	return e.Encode(&out)
+	d.w.WriteByte(']')
+	d.w.Write(after)
+	return nil
 }
 
-func (d *dumper) jsonDescriptor(desc *regs.Descriptor) jsonDumpDescriptor {
-	out := jsonDumpDescriptor{Index: desc.Index, Offset: desc.Offset, Registers: orderedObject{}}
+// jsonDocument is the document without its descriptors.
+func (d *dumper) jsonDocument() (*jsonDump, error) {
+	p := d.p
+	out := &jsonDump{
+		Header:      anesim.NewHeader(),
+		Form:        p.Form,
+		Subtype:     uint32(p.Subtype),
+		Procedures:  p.Procedures,
+		Segments:    make([]jsonSegment, 0, len(p.Segments)),
+		Ports:       make([]jsonPort, 0, len(p.Ports)),
+		Descriptors: []jsonDumpDescriptor{},
+		Relocations: make([]jsonRelocation, 0, len(p.Relocations)),
+		Symbols:     make([]jsonSymbol, 0, len(p.Symbols)),
+	}
+	if b := &p.Banner; b.Compiler != "" {
+		out.Banner = &jsonBanner{b.Compiler, b.Version, b.Target, orderedObject{}}
+		for _, f := range b.Flags {
+			out.Banner.Flags.add(f.Name, f.Value)
+		}
+	}
+	for i := range p.Segments {
+		s := &p.Segments[i]
+		out.Segments = append(out.Segments, jsonSegment{s.Name, s.Section, s.Addr, s.Size, len(s.Data), protection(s.Prot)})
+	}
+	for i := range p.Ports {
+		q := &p.Ports[i]
+		out.Ports = append(out.Ports, jsonPort{q.Name, q.Direction.String(), q.Shape, q.Strides, q.Address, q.Bytes, q.Type.String(), q.BAR})
+	}
+	if p.Form == loader.FormRegisters {
+		out.V10 = d.jsonV10()
+		transfers, err := p.Transfers()
+		if err != nil {
+			return nil, err
+		}
+		for i := range transfers {
+			t := &transfers[i]
+			s := &t.Surface
+			out.Transfers = append(out.Transfers, jsonTransfer{
+				t.Role.String(), t.Address, [4]int{s.Groups, s.Channels, s.Height, s.Width},
+				[4]int64{s.Group, s.DepthStride, s.Plane, s.Row}, t.Low, t.High,
+			})
+		}
+	}
+	for i := range p.Relocations {
+		out.Relocations = append(out.Relocations, d.jsonRelocation(&p.Relocations[i]))
+	}
+	for _, s := range p.Symbols {
+		out.Symbols = append(out.Symbols, jsonSymbol{s.Name, uint8(s.Type), s.Section, s.Desc, s.Value})
+	}
+	return out, nil
+}
+
+func (d *dumper) jsonDescriptor(desc dumpDescriptor) *jsonDumpDescriptor {
+	w := desc.words
+	out := &jsonDumpDescriptor{
+		Index: desc.Index, Offset: desc.Offset, Registers: orderedObject{},
+		Description: jsonDescription{w.Operation, w.Sources, w.Weights, w.Result},
+	}
 	var unknown orderedObject
-	for _, w := range d.header(desc) {
+	for _, w := range d.header(desc.Descriptor) {
 		out.Header = append(out.Header, rawFields(w)...)
 		if u := w.reg.Unknown(w.word); u != 0 {
 			unknown.add(w.reg.Name, u)
@@ -163,8 +283,12 @@ func (d *dumper) jsonDescriptor(desc *regs.Descriptor) jsonDumpDescriptor {
 	if unknown != nil {
 		out.Header.add("unknown", unknown)
 	}
-	for _, w := range d.written(desc) {
-		out.Registers.add(w.reg.Block+"."+w.reg.Name, rawRegister(w))
+	for _, w := range d.written(desc.Descriptor) {
+		r := orderedObject{{"value", w.word}, {"fields", rawFields(w)}}
+		if u := w.reg.Unknown(w.word); u != 0 {
+			r.add("unknown", u)
+		}
+		out.Registers.add(w.reg.Block+"."+w.reg.Name, r)
 	}
 	return out
 }

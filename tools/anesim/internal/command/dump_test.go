@@ -112,15 +112,30 @@ type dumpedJSON struct {
 	anesim.Header
 	Form    string
 	Subtype uint32
-	Ports   []struct {
-		Name, Direction string
-		Shape           [4]int
-		Strides         [4]uint64
-		Address, Bytes  uint64
+	Banner  *struct {
+		Compiler, Version, Target string
+		Flags                     map[string]string
+	}
+	Procedures []string
+	Segments   []struct {
+		Name, Section, Protection string
+		Address, Bytes            uint64
+		InFile                    int `json:"in_file"`
+	}
+	Ports []struct {
+		Name, Direction, Type string
+		Shape                 [4]int
+		Strides               [4]uint64
+		Address, Bytes        uint64
+		Buffer                int
 	}
 	Descriptors []struct {
-		Index     int
-		Offset    uint32
+		Index       int
+		Offset      uint32
+		Description struct {
+			Operation, Weights, Writes string
+			Reads                      []string
+		}
 		Header    map[string]uint32
 		Registers map[string]struct {
 			Value   uint32
@@ -152,6 +167,14 @@ func checkDump(t *testing.T, file string) {
 	if err := dec.Decode(&got); err != nil {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
+	for i, s := range got.Segments {
+		if want := p.Segments[i]; s.Name != want.Name || s.Section != want.Section || s.Address != want.Addr || s.Bytes != want.Size || s.InFile != len(want.Data) {
+			t.Errorf("%s: segment %+v, want %v", p.Name, s, &want)
+		}
+	}
+	if (got.Banner != nil) != (p.Banner.Compiler != "") || got.Banner != nil && (got.Banner.Target != p.Banner.Target || len(got.Banner.Flags) > len(p.Banner.Flags)) {
+		t.Errorf("%s: banner %+v", p.Name, got.Banner)
+	}
 	if got.Form != string(p.Form) || got.Subtype != uint32(p.Subtype) || len(got.Ports) != len(p.Ports) ||
 		len(got.Symbols) != len(p.Symbols) || len(got.Relocations) != len(p.Relocations) {
 		t.Errorf("%s: form %s, subtype %d, %d ports, %d symbols, %d relocations", p.Name,
@@ -160,7 +183,7 @@ func checkDump(t *testing.T, file string) {
 	for i, q := range got.Ports {
 		want := p.Ports[i]
 		if q.Name != want.Name || q.Direction != want.Direction.String() || q.Shape != want.Shape ||
-			q.Strides != want.Strides || q.Address != want.Address || q.Bytes != want.Bytes {
+			q.Strides != want.Strides || q.Address != want.Address || q.Bytes != want.Bytes || q.Buffer != want.BAR || q.Type != want.Type.String() {
 			t.Errorf("%s: port %+v, want %+v", p.Name, q, want)
 		}
 	}
@@ -187,6 +210,9 @@ func checkDump(t *testing.T, file string) {
 		if g.Index != d.Index || g.Offset != d.Offset {
 			t.Errorf("%s: descriptor %d at %#x, want %d at %#x", p.Name, g.Index, g.Offset, d.Index, d.Offset)
 		}
+		if g.Description.Operation == "" || len(g.Description.Reads) == 0 || g.Description.Writes == "" || !strings.Contains(text, fmt.Sprintf("\ndescriptor %d: %s\n", n, g.Description.Operation)) {
+			t.Errorf("%s: descriptor %d computes %+v", p.Name, n, g.Description)
+		}
 		words := make(map[uint32]uint32)
 		for name, r := range g.Registers {
 			reg, ok := lookupRegister(name)
@@ -194,7 +220,7 @@ func checkDump(t *testing.T, file string) {
 				t.Fatalf("%s: no register %s", p.Name, name)
 			}
 			words[reg.Addr()] = r.Value
-			if w, unknown := assemble(reg, r.Fields), reg.Unknown(r.Value); w|r.Unknown != r.Value || r.Unknown != unknown {
+			if w, unknown := fieldsWord(reg, r.Fields), reg.Unknown(r.Value); w|r.Unknown != r.Value || r.Unknown != unknown {
 				t.Errorf("%s: %s is %#x, its fields %#x and %#x unknown", p.Name, name, r.Value, w, r.Unknown)
 			}
 		}
@@ -208,7 +234,7 @@ func checkDump(t *testing.T, file string) {
 			t.Errorf("%s: descriptor %d (-want +got):\n%s", p.Name, n, diff)
 		}
 		checkHeader(t, p.Name, d, g.Header)
-		line := fmt.Sprintf("\ndescriptor %d at %#x: %d words, TID %d,", d.Index, d.Offset, d.Words, d.Header.Task.TID())
+		line := fmt.Sprintf("\n  at %#x: %d words, TID %d,", d.Offset, d.Words, d.Header.Task.TID())
 		if !strings.Contains(text, line) {
 			t.Errorf("%s: text has no line %q", p.Name, line)
 		}
@@ -228,13 +254,13 @@ func checkHeader(t *testing.T, name string, d *regs.Descriptor, fields map[strin
 	encoded := d.Append(nil)
 	for r := range regs.HeaderRegisters() {
 		want := binary.LittleEndian.Uint32(encoded[4*r.Word:])
-		if w := assemble(r, fields); w != want {
+		if w := fieldsWord(r, fields); w != want {
 			t.Errorf("%s: descriptor %d, header %s is %#x, want %#x", name, d.Index, r.Name, w, want)
 		}
 	}
 }
 
-func assemble(r regs.Register, fields map[string]uint32) uint32 {
+func fieldsWord(r regs.Register, fields map[string]uint32) uint32 {
 	w := uint32(0)
 	for _, f := range r.Fields {
 		w = f.With(w, fields[f.Name])
@@ -428,4 +454,45 @@ func TestDumpIsFast(t *testing.T) {
 		t.Errorf("dump of %d descriptors takes %v", len(chain), best)
 	}
 	t.Logf("dump of %d descriptors: %v", len(chain), best)
+}
+
+// TestDumpDispatch prints the chain of a dispatch descriptor and finds its container by
+// hash, as words and as JSON.
+func TestDumpDispatch(t *testing.T) {
+	dir := t.TempDir()
+	program, err := lower.Example("relu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hwx, net := filepath.Join(dir, "relu.hwx"), filepath.Join(dir, "net.e5")
+	if err := os.WriteFile(hwx, program, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := invoke("convert", hwx, "-o", net); code != exitDone {
+		t.Fatal(stderr)
+	}
+	if out := dumped(t, net); !strings.Contains(out, "of relu.hwx\n") || !strings.Contains(out, "Op1_AneInference") {
+		t.Error(out)
+	}
+	var got struct {
+		Form       string
+		Operations []struct {
+			Type      string
+			Inputs    []struct{ Shape [4]int }
+			Inference *struct{ Container string }
+		}
+	}
+	if err := json.Unmarshal([]byte(dumped(t, "--json", net)), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Operations) != 3 || got.Form != "dispatch" || got.Operations[0].Type != "Cast" || got.Operations[1].Inference == nil ||
+		got.Operations[1].Inference.Container != "relu.hwx" || got.Operations[1].Inputs[0].Shape[0] != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Remove(hwx); err != nil {
+		t.Fatal(err)
+	}
+	if out := dumped(t, net); !strings.Contains(out, "not beside this file") {
+		t.Error(out)
+	}
 }

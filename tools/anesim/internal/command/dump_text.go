@@ -42,15 +42,11 @@ func (d *dumper) writeText() error {
 		d.printf("\nThe text of this generation is not known: the model reads that of subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
 		return nil
 	}
-	words, err := d.p.Describe()
-	if err != nil {
-		return err
-	}
-	for desc, err := range d.p.Descriptors() {
+	for desc, err := range d.descriptors() {
 		if err != nil {
 			return err
 		}
-		d.descriptor(desc, &words[desc.Index])
+		d.descriptor(desc)
 	}
 	return nil
 }
@@ -122,11 +118,14 @@ func (d *dumper) counts() string {
 	}, ", ")
 }
 
-func (d *dumper) descriptor(desc *regs.Descriptor, w *loader.Description) {
+func (d *dumper) descriptor(desc dumpDescriptor) {
 	h := &desc.Header
-	d.printf("\n%s, %s\n  from %s to %s\n", w.Operation, w.Shape, strings.Join(w.Sources, " and "), w.Result)
-	d.printf("descriptor %d at %#x: %d words, TID %d, ExeCycles %d, events %#x, %s to %s\n",
-		desc.Index, desc.Offset, desc.Words, h.Task.TID(), h.Timing.ExeCycles(), h.LogEvents.LogEvents(),
+	d.printf("\ndescriptor %d: %s\n", desc.Index, desc.words.Operation)
+	for label, text := range desc.words.Lines() {
+		d.printf("  %-8s %s\n", label, text)
+	}
+	d.printf("\n  at %#x: %d words, TID %d, ExeCycles %d, events %#x, %s to %s\n",
+		desc.Offset, desc.Words, h.Task.TID(), h.Timing.ExeCycles(), h.LogEvents.LogEvents(),
 		place(h.Control.SrcLoc()), place(h.Control.DstLoc()))
 	if b := d.buffers(h); b != "" {
 		d.printf("  buffers: %s\n", b)
@@ -134,8 +133,8 @@ func (d *dumper) descriptor(desc *regs.Descriptor, w *loader.Description) {
 	if desc.Extended {
 		d.printf("  extra header word %#x\n", desc.Extra)
 	}
-	d.group("Header", d.header(desc))
-	words := d.written(desc)
+	d.group("Header", d.header(desc.Descriptor))
+	words := d.written(desc.Descriptor)
 	for len(words) > 0 {
 		block := words[0].reg.Block
 		var mine, rest []dumpWord
@@ -263,16 +262,24 @@ func (d *dumper) captured() {
 		rows = append(rows, fmt.Sprintf("0x%03x\t0x%04x\t%s\t%s", w.Image, w.Addr, w.Name(), value))
 	}
 	d.table(rows...)
-	addresses, err := d.p.Addresses()
-	if err != nil {
+	if addresses, err := d.p.Addresses(); err != nil {
 		d.printf("\naddresses: %v\n", err)
-		return
-	}
-	if len(addresses) > 0 {
+	} else if len(addresses) > 0 {
 		d.printf("\naddresses\n")
+		for _, a := range addresses {
+			d.printf("  %v\n", a)
+		}
 	}
-	for _, a := range addresses {
-		d.printf("  %v\n", a)
+	if transfers, err := d.p.Transfers(); err != nil {
+		d.printf("\nmoves: %v\n", err)
+	} else if len(transfers) > 0 {
+		d.printf("\nmoves\n")
+		for _, t := range transfers {
+			d.printf("  %v\n", t)
+		}
+	}
+	if _, err := d.p.Link(); err != nil {
+		d.printf("\n%v\n", err)
 	}
 }
 

@@ -3,10 +3,12 @@ package command
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"anesim/hw/regs"
 	"anesim/loader/enums"
 )
 
@@ -16,9 +18,9 @@ func enumCommand() *cobra.Command {
 		Short: "Look up a name or a number in the vendor's enumerations",
 		Long: `Enum prints what a name or a number stands for in every enumeration of the vendor's
 software that has it: operation classes, opcodes, activation modes, element types,
-reductions, paddings, return values. The name of an enumeration prints all its values;
-without an argument, enum lists the enumerations.`,
-		Example: "  anesim enum fp16\n  anesim enum 0x3f\n  anesim enum UnitType",
+reductions, paddings, return values. The name of an enumeration prints all its values,
+and so does a register field that has one; without an argument, enum lists them all.`,
+		Example: "  anesim enum fp16\n  anesim enum 0x3f\n  anesim enum UnitType\n  anesim enum NE.MACCfg.OpMode",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("%s takes one name or number, not %d", c.CommandPath(), len(args))
@@ -39,7 +41,26 @@ func listEnums(w io.Writer) error {
 	for e := range enums.All() {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s", e.Name, e.Vendor, len(e.Values), e.Source, e.Evidence))
 	}
+	for e := range regs.Enums() {
+		n := 0
+		for range e.Values() {
+			n++
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\tregisters of real programs\tbytes", e.Type, strings.Join(registerFields(e), ", "), n))
+	}
 	return aligned(w, rows)
+}
+
+// registerFields are the register fields that an enumeration names the values of.
+func registerFields(e regs.Enum) (fields []string) {
+	for r := range regs.Registers() {
+		for _, f := range r.Fields {
+			if f.Type == e.Type {
+				fields = append(fields, r.Block+"."+r.Name+"."+f.Name)
+			}
+		}
+	}
+	return fields
 }
 
 func findEnum(w io.Writer, text string) error {
@@ -60,6 +81,9 @@ func findEnum(w io.Writer, text string) error {
 		}
 		return aligned(w, rows)
 	}
+	if found, err := findField(w, text); found || err != nil {
+		return err
+	}
 	var rows []string
 	for m := range enums.Find(text) {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s, %s", m.Enum.Name, enumRow(m.Value), m.Enum.Source, m.Enum.Evidence))
@@ -68,6 +92,26 @@ func findEnum(w io.Writer, text string) error {
 		return fmt.Errorf("no enumeration has %q; anesim enum lists them", text)
 	}
 	return aligned(w, rows)
+}
+
+// findField prints the names that a register field's values have, by the enumeration or by
+// the field.
+func findField(w io.Writer, text string) (found bool, err error) {
+	for e := range regs.Enums() {
+		fields := registerFields(e)
+		if !strings.EqualFold(e.Type, text) && !slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, text) }) {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s, as descriptor text spells its values\n", e.Type, strings.Join(fields, ", ")); err != nil {
+			return true, err
+		}
+		var rows []string
+		for n, name := range e.Values() {
+			rows = append(rows, enumRow(enums.Value{Number: uint64(n), Name: name}))
+		}
+		return true, aligned(w, rows)
+	}
+	return false, nil
 }
 
 func enumRow(v enums.Value) string {

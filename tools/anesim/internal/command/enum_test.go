@@ -16,6 +16,9 @@ func TestEnum(t *testing.T) {
 		{[]string{"enum", "fp16"}, []string{"SerialType      3", "TensorDataType  1", "CatalogueType   5", "DatapathFormat  2"}, exitDone},
 		{[]string{"enum", "zinunittype"}, []string{"79 ", "FunctionCall"}, exitDone},
 		{[]string{"enum", "kIOReturnBusy"}, []string{"0xe0000007", "0xe00002d5 in the public header"}, exitDone},
+		{[]string{"enum"}, []string{"MACOp", "NE.MACCfg.OpMode"}, exitDone},
+		{[]string{"enum", "ne.maccfg.opmode"}, []string{"pass-through", "channel-product"}, exitDone},
+		{[]string{"enum", "PlanarForm"}, []string{"Common.Cfg.PlanarForm", "two-sources"}, exitDone},
 		{[]string{"enum", "no such thing"}, []string{"no enumeration has"}, exitFailed},
 		{[]string{"enum", "a", "b"}, []string{"takes one name"}, exitUsage},
 	} {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/report"
 )
 
 // explainFlags are the flags of explain.
@@ -33,8 +34,14 @@ costs elsewhere. Changes are ones that a user can make:
              reductions along another axis, channels filled up to multiples of 16, a batch
              as groups, a product as a 1x1 convolution or with its sides swapped
   networks   those of the layers that take most (--top), and tensors in the L2 or memory
-  programs   register fields that a compiler chooses (--set), on all descriptors at once;
-             those that change the values that come out are left out
+  programs   register fields that a compiler chooses (--set), on all descriptors at once:
+             strides in the L2, tile height, output-channel group, MAC engines; those that
+             change the values that come out are left out
+  weights    half of them zero, in convolutions of stride 2, where zeros are left out
+  all        tiles closed, where that saves energy and costs no time (--gate-tiles)
+
+Then it times the whole on other machines (a faster clock, more bandwidth, more L2 banks):
+what limits it that no change to the model moves.
 
 A layer of a network is reshaped within the network, and that is left out where it would
 take more dispatches. Other changes to a layer are tried on the layer by itself, with its
@@ -139,9 +146,37 @@ func writeExplanation(w io.Writer, d *anesim.Explanation, top int) error {
 		p.change(i+1, &d.Trials[i])
 	}
 	n := d.Tried
-	p.printf("%s tried: %d faster, %d not, %d with other results, %d that cannot run", plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	p.machines(d.Machines)
 	return p.err
 }
+
+// machines says what of the machine limits the model.
+func (p *pager) machines(list []anesim.ChangeDocument) {
+	if len(list) == 0 {
+		return
+	}
+	p.printf("")
+	p.printf("What the machine limits, by timing the same work on others (--chip):")
+	var none []string
+	for i := range list {
+		c := &list[i]
+		if c.Gain < leastGain {
+			none = append(none, c.Change)
+			continue
+		}
+		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
+	}
+	if len(none) < len(list) {
+		p.whole("  the first: " + list[0].Command)
+	}
+	if len(none) > 0 {
+		p.printf("  no gain: %s", strings.Join(none, ", "))
+	}
+}
+
+// leastGain is the share of the time from which another machine is said to gain.
+const leastGain = 0.0005
 
 func shareOf(parts []anesim.PartDocument) (sum float64) {
 	for i := range parts {
@@ -160,12 +195,18 @@ func (p *pager) change(n int, c *anesim.ChangeDocument) {
 		where = fmt.Sprintf("%s and %d more alike: ", escaped(c.Part), c.Alike-1)
 	}
 	p.printf("%d. %s%s", n, where, c.Change)
-	p.printf("   %v -> %v (-%.1f%%), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, 100*c.Gain,
-		change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+	gain := fmt.Sprintf("%+.1f%%", -100*c.Gain)
+	if c.Before.TimeNs == c.After.TimeNs {
+		gain = "same"
+	}
+	p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
+		report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), report.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 	p.printf("   needs %s", c.Needs)
 	p.printf("   results %s", c.Results)
 	p.whole("   before: " + c.CommandBefore)
-	p.whole("   after:  " + c.Command)
+	if c.Command != "" {
+		p.whole("   after:  " + c.Command)
+	}
 	p.printf("")
 }
 

@@ -12,6 +12,7 @@ import (
 )
 
 func fwCommand() *cobra.Command {
+	var tables bool
 	c := &cobra.Command{
 		Use:   "fw SCRIPT",
 		Short: "Play commands and selectors: driver, firmware, queues",
@@ -19,32 +20,60 @@ func fwCommand() *cobra.Command {
 what comes of each step, the events of the task queues, the ledger of messages and
 statistics; - is standard input. An expectation that does not hold ends it with status 1.
 
-  option host=macos-air seed=3 values=on     chip, host, seed, values; before all else
-  model NAME builtin|file FILE|layer OP KEYS a model that load commands can name
+  option host=macos-air seed=3 values=on     chip, host, seed, values, and depth= of the
+                                             rings; before all else
+  model NAME builtin|file FILE|layer OP KEYS a model that load commands can name; layers
+                                             OP KEYS / OP KEYS has a procedure for each
   client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
-                                             qos=CLASS connects it to the broker
+                                             privileged, qos=CLASS connects it to the broker
   call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
                                              gives another
+  map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
+  lend NAME OTHER program=N                  a handle to a program, for another client
   ask NAME program=N                         a request by way of the broker
-  raw NAME METHOD                            a method beside the selectors
-  send control|execution COMMAND program=0   a command on the ring, by name or number
-  doorbell N                                 the word that it writes
-  set SLOT PORT VALUES                       an input of the program in a slot
+  raw NAME METHOD NUMBERS                    a method beside the selectors
+  send control|execution COMMAND program=0   a command on the ring, by name or number;
+                                             procedure=, wait=EVENT:VALUE, signal=,
+                                             shared=, bars=PARAMETER:VALUE, buffers=
+                                             PORT:BUFFER; a list may be a number of
+                                             empty entries
+  post control|execution COMMAND ...         the same without the doorbell
+  doorbell N                                 the word that it writes, and what is answered
+  signal EVENT VALUE                         an event, from the host
+  set SLOT PORT VALUES                       an input of the program in a slot, or of
+                                             SLOT:PROCEDURE
   hold / step N / drain                      keep requests; run N runs; run all
+  until TIME                                 run, or idle, up to a time since the start
   wait DURATION                              let the engine idle
   close NAME                                 end a client
   expect NAME|CODE                           what the last step came to: ok, refused,
                                              dropped, denied, Success, 0xe00002c7, ...
   expect finished N                          requests so far
+  expect event EVENT VALUE
+  expect notified NOTIFICATION N             messages of the controller's own so far
   expect crc32|values SLOT PORT ...          an output of a slot's last call
   expect cycles SLOT N
 
-anesim run --record FILE writes such a script of a run. docs/firmware.md has transcripts.`,
+anesim run --record FILE and anesim load --record FILE write such scripts. docs/firmware.md has transcripts.`,
 		Example: `  anesim fw tools/anesim/examples/preempt.fw
   anesim run model.hwx --record run.fw && anesim fw run.fw`,
-		Args: oneFile,
-		RunE: func(c *cobra.Command, args []string) error { return playScript(c, args[0]) },
+		Args: func(c *cobra.Command, args []string) error {
+			if tables && len(args) == 0 {
+				return nil
+			}
+			return oneFile(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if tables {
+				if len(args) > 0 {
+					return usage("--tables takes no SCRIPT")
+				}
+				return anesim.WriteFirmwareTables(c.OutOrStdout())
+			}
+			return playScript(c, args[0])
+		},
 	}
+	c.Flags().BoolVar(&tables, "tables", false, "print the commands, selectors, methods and returns that a script can name")
 	return c
 }
 
@@ -97,4 +126,16 @@ func recordRun(file string, res *anesim.Result, model string) error {
 		return err
 	}
 	return f.Commit()
+}
+
+// recordLoad writes what a load sends as a script.
+func recordLoad(file, script string, l *anesim.Load) error {
+	return writeTo(file, func(w io.Writer) error {
+		return l.WriteMachineScript(w, func(c *anesim.LoadClient) string {
+			if c.Layer != "" {
+				return "layer " + c.Layer
+			}
+			return "file " + besideOf(file, beside(script, c.Model))
+		})
+	})
 }

@@ -1,10 +1,14 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"anesim/firmware/driver"
 )
 
 // The transcripts of docs/firmware.md are what the command prints.
@@ -26,8 +30,65 @@ func TestFirmwareTranscripts(t *testing.T) {
 		}
 		n++
 	}
-	if n != 2 {
-		t.Errorf("%d transcripts", n)
+	scripts, err := filepath.Glob(exampleLoad("*.fw"))
+	if err != nil || n != len(scripts) || n < 5 {
+		t.Errorf("%d transcripts of %d scripts, %v", n, len(scripts), err)
+	}
+}
+
+// The page has every conflict of the documents, both readings.
+func TestConflictsAreOnThePage(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "firmware.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range driver.Conflicts() {
+		if row := fmt.Sprintf("| %s | %s (%s) | %s (%s) | %s |\n", c.What, c.One, c.OneAt, c.Other, c.OtherAt, c.Taken); !strings.Contains(string(b), row) {
+			t.Errorf("the page lacks %s", row)
+		}
+	}
+}
+
+// What load records, fw plays: as many calls as the load has.
+func TestRecordALoad(t *testing.T) {
+	for _, script := range []string{"two-threads.yaml", "load.yaml"} {
+		file := filepath.Join(t.TempDir(), "load.fw")
+		text, err := os.ReadFile(exampleLoad(script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Three milliseconds of it, from a copy beside the models.
+		short := filepath.Join(t.TempDir(), "short.yaml")
+		var b strings.Builder
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "duration:") {
+				line = "duration: 3ms\n"
+			}
+			if before, name, ok := strings.Cut(line, "model: "); ok {
+				name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+				path, err := filepath.Abs(exampleLoad(strings.TrimSpace(name)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				line = before + "model: " + path + "\n"
+			}
+			b.WriteString(line)
+		}
+		if err := os.WriteFile(short, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		plain, _, _ := invoke("load", short, "--json")
+		out, errs, code := invoke("load", short, "--record", file, "--json")
+		if code != exitDone || out != plain {
+			t.Fatalf("%s: exit %d: %s\n%s\nwithout --record:\n%s", script, code, errs, out, plain)
+		}
+		out, errs, code = invoke("fw", file)
+		if code != exitDone || !strings.Contains(out, "expect finished ") || strings.Contains(out, "expect finished 0\n") {
+			t.Errorf("%s: exit %d: %s\n%s", script, code, errs, out)
+		}
+	}
+	if _, errs, code := invoke("load", exampleLoad("load.yaml"), "--record", exampleLoad("load.yaml")); code == exitDone {
+		t.Errorf("a record over its script: %s", errs)
 	}
 }
 
@@ -45,6 +106,44 @@ func TestRecordAndPlay(t *testing.T) {
 	}
 	if _, errs, code := invoke("run", "--record", "x", "--idle", "1s"); code != exitUsage {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// The tables have every command and where its body comes from, every selector with its
+// sizes, and every gate.
+func TestFirmwareTables(t *testing.T) {
+	out, errs, code := invoke("fw", "--tables")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var rows [][]string
+	for line := range strings.Lines(out) {
+		rows = append(rows, strings.Fields(line))
+	}
+	for _, want := range []string{
+		"0x5c DEBUG_COMMAND_DATA_CHECK H->FW stats layout ours (assumed)", "0x41 PROCEDURE_CALL H->FW execution layout ours (assumed)",
+		"0x24 DSID_SET H->FW cache unknown", "0x5b BACK_CHANNEL_RPC FW<->H property unknown", "0x0f BOOT H->FW lifecycle none",
+		"2 ANE_ProgramSendRequest 1 2376 0 40", "8 ANE_ProgramChainingSetActiveProcedure 0 32 0 0",
+		"ANE_SendCommand raw firmware command privileged virtual-machine access", "Error 0xe0000001 0xe00002bc",
+	} {
+		if !slices.ContainsFunc(rows, func(r []string) bool { return strings.Join(r, " ") == want }) {
+			t.Errorf("no row %q", want)
+		}
+	}
+	n := 0
+	for _, r := range rows {
+		if len(r) > 0 && len(r[0]) == 4 && strings.HasPrefix(r[0], "0x") {
+			n++
+		}
+	}
+	if n != 93 {
+		t.Errorf("%d commands", n)
+	}
+	if _, _, code := invoke("fw", "--tables", "x.fw"); code != exitUsage {
+		t.Errorf("tables and a script: exit %d", code)
+	}
+	if _, _, code := invoke("fw"); code != exitUsage {
+		t.Errorf("no script: exit %d", code)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ func writePage(file string, r *report.Report, o page.Options, inputs ...string) 
 }
 
 // writeRunPage writes the page of the run of a layer, or of the program in a file.
-func (f *runFlags) writeRunPage(res *anesim.Result, doc *anesim.RunDocument, file string) error {
+func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *anesim.RunDocument, file string) error {
 	r := report.OfRun(doc)
 	o := page.Options{}
 	texts, err := registerTexts(res.Programs[0].Program)
@@ -52,12 +53,15 @@ func (f *runFlags) writeRunPage(res *anesim.Result, doc *anesim.RunDocument, fil
 	if err := f.compare(res, cmp.Or(file, doc.Program), &o); err != nil {
 		return err
 	}
+	if o.Explained, err = f.explained(ctx, res, file); err != nil {
+		return err
+	}
 	return writePage(f.html, r, o, append(f.inputFiles(), file)...)
 }
 
 // writeNetworkPage writes the page of a network's run. A layer's registers are those of its
 // descriptors.
-func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocument) error {
+func (f *runFlags) writeNetworkPage(ctx context.Context, res *anesim.Result, doc *anesim.NetworkDocument) error {
 	r := report.OfNetwork(doc)
 	o := page.Options{}
 	total := 0
@@ -84,6 +88,10 @@ func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocum
 	if err := f.compare(res, doc.File, &o); err != nil {
 		return err
 	}
+	var err error
+	if o.Explained, err = f.explained(ctx, res, doc.File); err != nil {
+		return err
+	}
 	return writePage(f.html, r, o, append(f.inputFiles(), doc.File)...)
 }
 
@@ -103,17 +111,37 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 	v := base.Check(&e, 0)
 	o.Baseline = &page.Baseline{File: f.htmlBaseline, Cause: v.Cause()}
 	if v.Unknown {
-		o.Baseline.Differences = []string{fmt.Sprintf("it has no entry %q", name)}
+		o.Baseline.Differences = []page.Difference{{Where: name, What: "the baseline has no such entry"}}
 	}
 	for i := range v.Differences {
 		d := &v.Differences[i]
-		text := d.String()
-		if len(d.Why) > 0 {
-			text += ": " + strings.Join(d.Why, "; ")
+		x := page.Difference{Where: d.Where, What: d.What, Why: d.Why}
+		if !d.Appeared {
+			x.Want, x.Got = strings.TrimSpace(number(d.Want)+" "+d.Unit), strings.TrimSpace(number(d.Got)+" "+d.Unit)
+			x.Change, x.Worse = report.Change(d.Want, d.Got), d.Got > d.Want
 		}
-		o.Baseline.Differences = append(o.Baseline.Differences, text)
+		o.Baseline.Differences = append(o.Baseline.Differences, x)
 	}
 	return nil
+}
+
+// maxExplained bounds the descriptors of what is explained in a page: each change that is
+// tried runs all of them.
+const maxExplained = 2000
+
+// explained are the changes that were tried to a result's model, nil of one that is too
+// long or faulted.
+func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*anesim.Explanation, error) {
+	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 {
+		return nil, nil
+	}
+	how := anesim.Explaining{File: file, Top: 5}
+	for _, x := range [...]struct{ flag, value, usual string }{{"--chip", f.chip, "m1"}, {"--gate-tiles", f.gateTiles, ""}} {
+		if x.value != x.usual {
+			how.Flags = append(how.Flags, x.flag, x.value)
+		}
+	}
+	return res.Model.Explain(ctx, res.Options, how)
 }
 
 // registerTexts are the registers that each descriptor of a program writes, a line each.

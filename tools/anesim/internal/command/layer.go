@@ -14,7 +14,7 @@ import (
 // layerFlags are the flags of layer: run's, and where the program goes.
 type layerFlags struct {
 	runFlags
-	emit string
+	emit, over string
 }
 
 func layerCommand() *cobra.Command {
@@ -30,6 +30,11 @@ Its inputs are the ports x and z (x0, x1, ... of concat). Weights are pseudo-ran
 "second" (a constant operand). A layer that the engine cannot run is refused with the
 limit it exceeds.
 
+With --over one program serves the layer at every size of a range: --emit writes that of
+the largest and, beside it, OUT.hwx.params, which says what of descriptors and ports
+follows the size. anesim run OUT.hwx --bind KEY=VALUE runs it at another. A layer whose
+descriptors do not follow the size in a straight line is refused.
+
 ` + idleHelp + `
 
 ` + profilesHelp + `
@@ -40,12 +45,14 @@ Operations and their keys; what a key is when left out stands in parentheses:
 		Example: `  anesim layer conv n=1 cin=256 h=28 w=28 cout=256 k=3 pad=1 --timing-only
   anesim layer matmul m=128 k=768 n=768 rhs=runtime --json
   anesim layer add c=4 --state y=z --repeat 4
-  anesim layer softmax c=64 h=8 w=8 axis=c --emit softmax.hwx`,
+  anesim layer softmax c=64 h=8 w=8 axis=c --emit softmax.hwx
+  anesim layer matmul m=16 n=32 rhs=runtime --over k=32..128+32 --emit mm.hwx`,
 		ValidArgsFunction: operationWords,
 		RunE:              f.run,
 	}
 	f.register(c.Flags())
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
+	c.Flags().StringVar(&f.over, "over", "", "one program for every size of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE chooses one")
 	completeFlags(c)
 	return c
 }
@@ -87,7 +94,13 @@ func parseLayer(words []string) (*anesim.Model, error) {
 }
 
 func (f *layerFlags) run(c *cobra.Command, words []string) error {
-	m, err := parseLayer(words)
+	ctx, stop := interruptible()
+	defer stop()
+	make := func() (*anesim.Model, error) { return parseLayer(words) }
+	if f.over != "" {
+		make = func() (*anesim.Model, error) { return f.layerOver(ctx, words) }
+	}
+	m, err := make()
 	if err != nil {
 		return err
 	}
@@ -99,8 +112,6 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 		return err
 	}
 	if f.emit != "" {
-		ctx, stop := interruptible()
-		defer stop()
 		programs, err := m.Programs(ctx, o)
 		if err != nil {
 			return err

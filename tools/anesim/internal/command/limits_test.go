@@ -78,3 +78,13 @@ func TestSecondDocument(t *testing.T) {
 		}
 	}
 }
+
+// A file that is left out is a wrong command line, not a file that cannot be opened.
+func TestInputWithoutAFile(t *testing.T) {
+	for _, in := range []string{"weights=", "=x.npy", "weights"} {
+		_, errs, code := invoke("layer", "conv", "cin=2", "cout=4", "--in", in)
+		if code != exitUsage || !strings.Contains(errs, "requires NAME=FILE") {
+			t.Errorf("--in %q: exit %d: %s", in, code, errs)
+		}
+	}
+}

@@ -3,19 +3,27 @@ package command
 import (
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/report"
 )
 
+// loadFlags are those of run's that say what is written, and how many events are listed.
+type loadFlags struct {
+	runFlags
+	events int
+}
+
 func loadCommand() *cobra.Command {
-	var asJSON bool
-	var html string
+	var f loadFlags
 	c := &cobra.Command{
 		Use:   "load SCRIPT",
 		Short: "Clients that share the engine: latencies, utilisation, power",
@@ -27,6 +35,7 @@ engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input
   host: macos-air          # what a call costs outside the engine; none without it
   duration: 2s             # of arrivals; what has arrived is worked off
   seed: 1                  # of random arrivals
+  power: hysteresis=50ms   # also management=off and gating=off; the chip's own without it
   in_flight: 1             # commands let in at a time; 1 as on macOS
   clients:
     - name: camera
@@ -39,24 +48,36 @@ engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input
       priority: 6
       arrival: back-to-back
       threads: 2           # that call again when their call returns
+    - name: detect
+      layer: sigmoid c=64 h=56 w=56
+      after: camera        # calls when a call of that one returns
+      reads: {x: y}        # its input x stands where camera's y does: no copy
 
 A call of higher priority has the engine where a run of descriptors ends, once it is let
 in: with one command in flight it waits for whole programs. A second overlapped stream of
 one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 		Example: `  anesim load tools/anesim/examples/load.yaml
-  anesim load script.yaml --json`,
+  anesim load script.yaml --json
+  anesim load script.yaml --events 20
+  anesim load script.yaml --trace load.perfetto-trace`,
 		Args:              oneFile,
 		ValidArgsFunction: networkFiles,
 		RunE: func(c *cobra.Command, args []string) error {
-			return runLoad(c, args[0], asJSON, html)
+			return f.run(c, args[0])
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
-	c.Flags().StringVar(&html, "html", "", "write the report as a page to `FILE` as well")
+	c.Flags().IntVar(&f.events, "events", 0, "list the first `N` events: what happened to calls")
+	f.registerOnly(c.Flags(), "json", "pprof", "trace", "record", "html")
 	return c
 }
 
-func runLoad(c *cobra.Command, file string, asJSON bool, html string) error {
+func (f *loadFlags) run(c *cobra.Command, file string) error {
+	if f.events < 0 || f.events > anesim.MaxLoadEvents {
+		return usage("--events %d: 0 to %d", f.events, anesim.MaxLoadEvents)
+	}
+	if err := f.checkProfiles(file); err != nil {
+		return err
+	}
 	var script *anesim.LoadScript
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
@@ -69,19 +90,37 @@ func runLoad(c *cobra.Command, file string, asJSON bool, html string) error {
 	if err != nil {
 		return err
 	}
+	if script.Events = f.events; f.record != "" {
+		if err := outfile.Avoiding(f.record, file); err != nil {
+			return err
+		}
+		script.Events = anesim.MaxLoadEvents
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
 	if err != nil {
 		return inFile(file, err)
 	}
+	if f.record != "" {
+		if err := recordLoad(f.record, file, l); err != nil {
+			return inFile(file, err)
+		}
+		l.Events = l.Events[:min(len(l.Events), f.events)]
+	}
+	if err := writeTo(f.pprof, func(w io.Writer) error { return l.WriteProfile(w, file) }); err != nil {
+		return err
+	}
+	if err := writeTo(f.trace, l.WriteTrace); err != nil {
+		return err
+	}
 	d := l.Document()
-	if html != "" {
-		if err := writePage(html, report.OfLoad(d), page.Options{}, file); err != nil {
+	if f.html != "" {
+		if err := writePage(f.html, report.OfLoad(d), page.Options{}, file); err != nil {
 			return err
 		}
 	}
-	if asJSON {
+	if f.json {
 		return anesim.WriteDocument(c.OutOrStdout(), d)
 	}
 	return writeLoad(c.OutOrStdout(), d)
@@ -119,26 +158,90 @@ func writeLoad(w io.Writer, d *anesim.LoadDocument) error {
 	p.printf("")
 	p.printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, plural(int(d.Runs), "run"))
 	p.printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, rateText(d.MeanW), d.WakeNs)
-	if d.Host != "none" {
+	if d.HostStages != nil {
+		p.printf("host, each call: %s", stagesText(d.HostStages))
 		p.printf("host: of a call's floor %s run beside other calls, %s hold the gate ahead of the engine and %s behind it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
-	}
-	peak := 0
-	for i := range d.Timeline {
-		if d.Timeline[i].Watts > d.Timeline[peak].Watts {
-			peak = i
-		}
-	}
-	if len(d.Timeline) > 0 {
-		b := &d.Timeline[peak]
-		p.printf("power: highest at %s, %s W over %s", b.AtNs, rateText(b.Watts), b.ForNs)
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
 			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process does not", escaped(x.Name), plural(x.Stuck, "call"))
 		}
 	}
+	for i := range d.Clients {
+		if x := &d.Clients[i]; x.SavedBytes > 0 {
+			p.printf("client %s: %s not copied between host and device, for another client has the buffer", escaped(x.Name), bytesText(x.SavedBytes))
+		}
+	}
 	if d.Cut {
 		p.printf("arrivals stopped at the bound on calls: max_calls raises it")
 	}
+	p.loadTimeline(d)
+	if len(d.Events) > 0 {
+		p.printf("")
+		t := &table{columns: []column{{title: "at"}, {title: "client", left: true}, {title: "call"}, {title: "event", left: true}, {title: "for"}}}
+		for _, e := range d.Events {
+			what, took := e.What, ""
+			if e.Run > 0 {
+				what = fmt.Sprintf("run %d", e.Run)
+			}
+			if e.ForNs > 0 {
+				took = e.ForNs.String()
+			}
+			t.add(e.AtNs.String(), escaped(e.Client), fmt.Sprint(e.Call), what, took)
+		}
+		p.table(t, 0)
+	}
 	return p.err
+}
+
+// loadTimeline draws the engine's share by client and its power over the duration, a column
+// an interval.
+func (p *pager) loadTimeline(d *anesim.LoadDocument) {
+	width := ""
+	longest := len("power")
+	for _, c := range d.Clients {
+		longest = max(longest, len([]rune(escaped(c.Name))))
+	}
+	lines := make([]strings.Builder, len(d.Clients)+1)
+	peak := 0
+	for i := range d.Timeline {
+		if d.Timeline[i].Watts > d.Timeline[peak].Watts {
+			peak = i
+		}
+	}
+	for i := range d.Timeline {
+		b := &d.Timeline[i]
+		if b.Clients == nil {
+			continue // what is worked off behind the duration
+		}
+		width = b.ForNs.String()
+		for k, share := range b.Clients {
+			lines[k].WriteByte(tenths(share))
+		}
+		lines[len(d.Clients)].WriteByte(tenths(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
+	}
+	if width == "" {
+		return
+	}
+	p.printf("")
+	p.printf("timeline, %s a column: the engine's time by client, and its power, in tenths", width)
+	for k, c := range d.Clients {
+		p.printf("%-*s |%s|", longest, escaped(c.Name), lines[k].String())
+	}
+	b := &d.Timeline[peak]
+	p.printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), rateText(b.Watts), b.AtNs)
+}
+
+// tenths draws a share: nothing, a point for less than a twentieth, 1 to 9, # for all.
+func tenths(share float64) byte {
+	switch n := int(math.Round(10 * share)); {
+	case share <= 0:
+		return ' '
+	case n == 0:
+		return '.'
+	case n > 9:
+		return '#'
+	default:
+		return '0' + byte(n)
+	}
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,6 +51,86 @@ func TestLoadDocument(t *testing.T) {
 	}
 	if all := float64(d.EnergyNJ + d.WaitNJ); sum < all*(1-1e-9) || sum > all*(1+1e-9) || all == 0 {
 		t.Errorf("the timeline has %v nJ of %v", sum, all)
+	}
+}
+
+// The timeline, the events and the trace are of the same calls.
+func TestLoadTimeline(t *testing.T) {
+	script := writeFile(t, "s.yaml", []byte("duration: 10ms\nhost: linux\nclients:\n- {name: a, layer: add c=8}\n- {name: b, layer: conv cin=64 cout=64 h=28 w=28 k=3 pad=same, arrival: fixed, rate: 500}"))
+	trace := filepath.Join(t.TempDir(), "load.trace")
+	out, errs, code := invoke("load", script, "--events", "9", "--trace", trace)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, want := range []string{"\ntimeline, 166.667 us a column", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	_, events, _ := strings.Cut(out, "event")
+	if n := strings.Count(events, "\n") - 1; n != 9 {
+		t.Errorf("%d events:\n%s", n, out)
+	}
+	if info, err := os.Stat(trace); err != nil || info.Size() < 500 {
+		t.Errorf("a trace of %v: %v", info, err)
+	}
+	out, _, _ = invoke("load", script, "--json")
+	var d anesim.LoadDocument
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range d.Timeline {
+		if b.Clients == nil {
+			continue
+		}
+		if sum := b.Clients[0] + b.Clients[1]; len(b.Clients) != 2 || sum < b.Utilisation-1e-9 || sum > b.Utilisation+1e-9 {
+			t.Errorf("interval %d: clients %v of %v", i, b.Clients, b.Utilisation)
+		}
+	}
+	sum := 0.0
+	for _, s := range d.HostStages {
+		sum += float64(s.TimeNs)
+	}
+	if floor := float64(d.HostSplit.BesideNs + d.HostSplit.BeforeNs + d.HostSplit.AfterNs); sum < floor*(1-1e-9) || sum > floor*(1+1e-9) {
+		t.Errorf("stages of %v ns, a floor of %v", sum, floor)
+	}
+	if _, errs, code := invoke("load", script, "--events", "-1"); code != exitUsage {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A run with a host says what its floor is made of.
+func TestRunShowsTheStages(t *testing.T) {
+	out, _, _ := invoke("run", "--host", "macos-air", "--repeat", "3")
+	if !strings.Contains(out, "\nhost, each dispatch: binding and copies 23.869 us, request") || !strings.Contains(out, "about 6 interrupts") {
+		t.Error(out)
+	}
+	out, _, _ = invoke("run", "--host", "macos-air", "--repeat", "3", "--json")
+	var d anesim.RunDocument
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	h := d.Total.HostParts
+	sum := float64(h.DataNs)
+	for _, s := range h.Stages {
+		sum += float64(h.Dispatches) * float64(s.TimeNs)
+	}
+	if host := float64(d.Total.WallNs - d.Total.TimeNs - d.Total.IdleNs - d.Total.WakeNs); h.Dispatches != 3 || sum < host*(1-1e-9) || sum > host*(1+1e-9) {
+		t.Errorf("%d dispatches, %v ns of %v", h.Dispatches, sum, host)
+	}
+}
+
+// Paper prints what is asked for alone.
+func TestPaperAreas(t *testing.T) {
+	out, errs, code := invoke("paper", "state", "sharing")
+	if code != exitDone || !strings.Contains(out, "resident accumulator, call 4") || strings.Contains(out, "enumerations") || !strings.Contains(out, "two submitting threads") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if out, _, _ = invoke("paper", "--differs"); strings.Contains(out, "agrees") || !strings.Contains(out, "sum of the stages") {
+		t.Error(out)
+	}
+	if _, errs, code = invoke("paper", "latncy"); code != exitUsage || !strings.Contains(errs, "did you mean latency?") {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 type modelFlags struct {
 	runFlags
 	placeFlags
+	cacheFlags
 	values   bool
 	dim      string
 	inMemory bool
@@ -55,6 +56,10 @@ The first lines say how much of the network the figures are of: nodes, which are
 operators of the file, their multiply-accumulates, and the bytes of their operands and
 results. --strict fails unless that is all.
 
+--cache DIR keeps the lowered programs in DIR, whose last line of the table and "cache" in
+JSON say whether they were fetched or made. The key is the network's structure, weights and
+file, the seed and the options of lowering; another build of anesim has entries of its own.
+
 --compute says where each layer would run as the vendor's framework decides it: by the
 cheapest way through the layers on the engine, the GPU and the CPU, with a launch for each
 segment and a transfer at each boundary. The engine's times are the model's; all other
@@ -87,6 +92,7 @@ rates are assumed, and --backends replaces them:
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	f.placeFlags.register(c)
+	f.cacheFlags.register(s)
 	completeFlags(c)
 	return c
 }
@@ -105,6 +111,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	f.timingOnly = !f.values
 	o, err := f.options()
 	if err != nil {
+		return err
+	}
+	if o.Cache, err = f.cacheFlags.open(file); err != nil {
 		return err
 	}
 	m, err := f.openNetwork(file, c)
@@ -162,12 +171,15 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		if err = writeNetwork(c.OutOrStdout(), res, doc); err == nil && f.l2 {
 			err = writeOccupancy(c.OutOrStdout(), doc)
 		}
+		if err == nil {
+			err = writeCache(c.OutOrStdout(), doc.Cache)
+		}
 	}
 	if err != nil {
 		return err
 	}
 	if f.html != "" {
-		if err := f.writeNetworkPage(res, doc); err != nil {
+		if err := f.writeNetworkPage(ctx, res, doc); err != nil {
 			return err
 		}
 	}

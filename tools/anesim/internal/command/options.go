@@ -30,6 +30,7 @@ type runFlags struct {
 	init       string
 	record     string
 	watts      float64
+	power      string
 	bind       []string
 	counters   bool
 	constants  bool
@@ -43,7 +44,7 @@ type runFlags struct {
 
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote")
+	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote; constants that are to be others behind it, m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
@@ -52,6 +53,7 @@ func (f *runFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.timingOnly, "timing-only", false, "compute no values: time, bytes and energy alone")
 	s.StringVar(&f.gateTiles, "gate-tiles", "", "gate tiles after register init, a `LIST` like 0-3,7")
 	s.Float64Var(&f.watts, "power-budget", 0, "arm peak-power control: throttle descriptors to at most `WATTS` each; 0 is off")
+	s.StringVar(&f.power, "power", "", "power management, a `LIST` of management=off, gating=off and hysteresis=DURATION")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter of the program a value, `NAME=VALUE`; repeatable")
 	s.StringArrayVar(&f.set, "set", nil, "what-if on every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
 	s.IntVar(&f.repeat, "repeat", 1, "dispatch the program `N` times")
@@ -80,9 +82,9 @@ func (f *runFlags) registerOnly(s *pflag.FlagSet, names ...string) {
 
 // idleHelp says what --idle does to a report.
 const idleHelp = `With --idle the engine has idled before each dispatch. Idling and the wake after it are
-wall time, never the engine's, and cost energy: the waiting power until the rails go off,
-then nothing, and the waiting power over the wake. The constants are WakeGap, WakeTime,
-ColdGap, ColdWake and RailsOff of anesim run --constants.`
+wall time, never the engine's, and cost energy: ActivePower for as long as the rail holds
+(HoldTime), over the wake again, and nothing else. The constants are WakeGap, WakeTime,
+ColdGap, ColdWake, HoldTime and RailsOff of anesim run --constants.`
 
 // options turns the flags into a run's.
 func (f *runFlags) options() (o anesim.Options, err error) {
@@ -95,8 +97,8 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--repeat %d: must be 1 or more", f.repeat)
 	case f.idle < 0:
 		return o, usage("--idle %v: must be 0 or more", f.idle)
-	case f.record != "" && (len(f.in) > 0 || len(f.state) > 0 || f.gateTiles != "" || f.watts != 0 || len(f.bind) > 0 || len(f.set) > 0 || f.init != "" || f.idle != 0):
-		return o, usage("--record has no steps for --in, --state, --gate-tiles, --power-budget, --bind, --set, --init and --idle")
+	case f.record != "" && (len(f.in) > 0 || len(f.state) > 0 || f.gateTiles != "" || f.watts != 0 || f.power != "" || len(f.bind) > 0 || len(f.set) > 0 || f.init != "" || f.idle != 0):
+		return o, usage("--record has no steps for --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init and --idle")
 	case f.timingOnly && f.out != "":
 		return o, usage("--out requires values: it and --timing-only are mutually exclusive")
 	}
@@ -111,6 +113,9 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		if o.GateTiles, err = anesim.ParseTiles(f.gateTiles); err != nil {
 			return o, &usageError{err}
 		}
+	}
+	if o.Power, err = anesim.ParsePower(f.power); err != nil {
+		return o, &usageError{err}
 	}
 	for _, s := range f.set {
 		v, err := anesim.ParseOverride(s)

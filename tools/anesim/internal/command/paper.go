@@ -2,31 +2,64 @@ package command
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
 )
 
+// onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
+func onlyAreas(d *anesim.PaperDocument, areas []string) error {
+	var known []string
+	for _, r := range d.Rows {
+		if !slices.Contains(known, r.Area) {
+			known = append(known, r.Area)
+		}
+	}
+	for _, a := range areas {
+		if !slices.Contains(known, a) {
+			near := ""
+			if list := anesim.Nearest(a, known); len(list) > 0 {
+				near = "; did you mean " + strings.Join(list, " or ") + "?"
+			}
+			return usage("area %q is none of %s%s", a, strings.Join(known, ", "), near)
+		}
+	}
+	if len(areas) > 0 {
+		d.Rows = slices.DeleteFunc(d.Rows, func(r anesim.PaperRow) bool { return !slices.Contains(areas, r.Area) })
+	}
+	return nil
+}
+
 func paperCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, differs bool
 	c := &cobra.Command{
-		Use:   "paper",
+		Use:   "paper [AREA...]",
 		Short: "The documents' figures beside the model's",
 		Long: `Paper prints a row for each claim of the published descriptions of the engine that
 carries a number and that a run can show: the document's figure, what the model comes to,
 whether the two agree within the row's tolerance, and what in the documents says otherwise.
 Every figure of the model is computed as the command runs. Places where documents disagree
-without such a number follow.`,
+without such a number follow. With AREAs, such as latency or power, it prints their rows
+alone; with --differs those alone that do not agree.`,
 		Example: `  anesim paper
+  anesim paper latency sharing power state
+  anesim paper --differs
   anesim paper --json`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, areas []string) error {
 			ctx, stop := interruptible()
 			defer stop()
 			d, err := anesim.Paper(ctx)
 			if err != nil {
 				return err
+			}
+			if err := onlyAreas(d, areas); err != nil {
+				return err
+			}
+			if differs {
+				d.Rows = slices.DeleteFunc(d.Rows, func(r anesim.PaperRow) bool { return r.Verdict == "agrees" })
 			}
 			if asJSON {
 				return anesim.WriteDocument(c.OutOrStdout(), d)
@@ -39,8 +72,11 @@ without such a number follow.`,
 					agree++
 				}
 				text := func(v float64) string {
-					if r.Unit == "" {
+					switch r.Unit {
+					case "":
 						return fmt.Sprintf("%.6g", v)
+					case "hex":
+						return fmt.Sprintf("%#x", uint64(v))
 					}
 					return fmt.Sprintf("%.4g %s", v, r.Unit)
 				}
@@ -48,7 +84,12 @@ without such a number follow.`,
 			}
 			p.table(t, 0)
 			p.printf("")
-			p.printf("%d of %d agree", agree, len(d.Rows))
+			if !differs {
+				p.printf("%d of %d agree", agree, len(d.Rows))
+			}
+			if len(areas) > 0 || differs {
+				return p.err
+			}
 			p.printf("")
 			p.printf("where documents disagree:")
 			for _, x := range d.Conflicts {
@@ -57,6 +98,7 @@ without such a number follow.`,
 			return p.err
 		},
 	}
+	c.Flags().BoolVar(&differs, "differs", false, "only rows that do not agree")
 	c.Flags().BoolVar(&asJSON, "json", false, "report as JSON (see docs/json.md)")
 	return c
 }

@@ -1,13 +1,18 @@
 package command
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim/loader"
+	"anesim/loader/params"
 	"anesim/loader/patch"
 	"anesim/tools/anesim/internal/outfile"
 )
@@ -17,6 +22,7 @@ type patchFlags struct {
 	out                string
 	weights, set, bind []string
 	procedure          string
+	params             string
 }
 
 func patchCommand() *cobra.Command {
@@ -38,7 +44,9 @@ zero-skipping, windows of several taps with a stride.
 and a colon ahead (1:NE.MACCfg.BiasMode=1) into that descriptor alone.
 
 --bind gives a run-time parameter of the program a value and writes it into the fields
-that take it. Containers of the vendor's compiler have no such parameters.`,
+that take it. A container has no place for parameters: --params names the text that has
+them. Descriptor text has parameters of its own (.bind); FILE may be one, and is assembled
+with the values.`,
 		Example: "  anesim patch conv.hwx --weights td0=w.npy -o out.hwx\n  anesim patch add.hwx --set PE.Cfg.OpMode=1 -o mul.hwx",
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,6 +59,7 @@ that take it. Containers of the vendor's compiler have no such parameters.`,
 	s.StringArrayVar(&f.weights, "weights", nil, "replace coefficients, `NAME=FILE`; may be repeated")
 	s.StringArrayVar(&f.set, "set", nil, "write a register field, `BLOCK.REGISTER.FIELD=VALUE`; may be repeated")
 	s.StringArrayVar(&f.bind, "bind", nil, "give a run-time parameter a value, `NAME=VALUE`; may be repeated")
+	s.StringVar(&f.params, "params", "", "read the program's run-time parameters from `FILE`")
 	s.StringVar(&f.procedure, "procedure", "", "the `NAME` of the procedure of a container that has several; the first without")
 	return c
 }
@@ -66,21 +75,13 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	opened, err := (&loader.Options{Procedure: f.procedure}).Open(name)
+	p, read, err := f.open(name, bind)
 	if err != nil {
-		return inFile(name, err)
+		return err
 	}
-	read := []string{name}
-	p := &patch.Program{Program: opened}
 	for _, s := range f.set {
 		if err := p.Set(s); err != nil {
 			return fmt.Errorf("--set %w", err)
-		}
-	}
-	for _, s := range f.bind {
-		name, _, _ := strings.Cut(s, "=")
-		if err := p.Bind(name, bind[name]); err != nil {
-			return fmt.Errorf("--bind %w", err)
 		}
 	}
 	for _, s := range f.weights {
@@ -109,4 +110,60 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 	}
 	_, err = fmt.Fprintf(w, "%s: %s\n", f.out, strings.Join(p.Done, ", "))
 	return err
+}
+
+// open reads a program and binds its parameters; a descriptor text is assembled with them.
+// read are the files it took.
+func (f *patchFlags) open(name string, bind map[string]uint64) (p *patch.Program, read []string, err error) {
+	opened, err := (&loader.Options{Procedure: f.procedure}).Open(name)
+	var u *loader.UnsupportedError
+	if errors.As(err, &u) && u.Form == loader.DescriptorText {
+		return f.assembled(name, bind)
+	}
+	if err != nil {
+		return nil, nil, inFile(name, err)
+	}
+	read = []string{name}
+	if f.params != "" {
+		text, err := readFile(f.params)
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := params.Parse(text)
+		if err != nil {
+			return nil, nil, inFile(f.params, err)
+		}
+		if opened, err = set.Apply(opened); err != nil {
+			return nil, nil, inFile(f.params, err)
+		}
+		read = append(read, f.params)
+	}
+	p = &patch.Program{Program: opened}
+	for _, s := range f.bind {
+		parameter, _, _ := strings.Cut(s, "=")
+		if err := p.Bind(parameter, bind[parameter]); err != nil {
+			return nil, nil, fmt.Errorf("--bind %w", err)
+		}
+	}
+	return p, read, nil
+}
+
+func (f *patchFlags) assembled(name string, bind map[string]uint64) (*patch.Program, []string, error) {
+	if f.params != "" {
+		return nil, nil, usage("--params: descriptor text has parameters of its own")
+	}
+	unit, read, err := assemble(name, bind)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := unit.File()
+	if err != nil {
+		return nil, nil, inFile(name, err)
+	}
+	o := loader.Options{Procedure: f.procedure, FirstWords: unit.FirstWords()}
+	opened, err := o.Read(filepath.Base(name), bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, nil, inFile(name, err)
+	}
+	return &patch.Program{Program: opened, Done: slices.Clone(f.bind)}, read, nil
 }

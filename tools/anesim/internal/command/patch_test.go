@@ -31,6 +31,7 @@ func TestPatchWeights(t *testing.T) {
 		{"few channels", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 4, H: 4, W: 4}, Cout: 5, Window: lower.Valid(1, 1), Bias: true}},
 		{"depthwise", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 32, Groups: 32, Window: lower.Valid(3, 1)}},
 		{"grouped", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Groups: 2, Window: lower.Valid(3, 1), Bias: true}},
+		{"zero-skipping", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 16, H: 8, W: 8}, Cout: 64, Window: lower.Valid(1, 2), Bias: true}},
 		{"matrix product", lower.Layer{Op: lower.Linear, In: lower.Shape{N: 1, C: 1, H: 4, W: 64}, Columns: 96}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,9 +101,10 @@ func TestPatchSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, err := p.Describe()
-	if err != nil || words[0].Operation != "product of two sources" {
-		t.Errorf("%v, %v", words, err)
+	for words, err := range p.Describe() {
+		if err != nil || words.Operation != "product of two sources" {
+			t.Errorf("%v, %v", words, err)
+		}
 	}
 	before, err := os.ReadFile(in)
 	if err != nil {
@@ -142,6 +144,7 @@ func TestPatchErrors(t *testing.T) {
 		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, "no descriptor's number"},
 		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "begin so"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.Sparse=1", "--weights", "td0=" + few}, exitFailed, "zero-skipping"},
+		{[]string{in, "-o", out, "--set", "NE.KernelCfg.KernelFmt=0", "--weights", "td0=" + few}, exitFailed, "8-bit(0); only the layout of fp16"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.PalEn=1", "--weights", "td0=" + few}, exitFailed, "palette"},
 		{[]string{in, "-o", in, "--set", "PE.Cfg.OpMode=1"}, exitFailed, "is the input"},
 		{[]string{example(t, "relu"), "-o", out, "--weights", "td0=" + few}, exitFailed, "does not multiply"},
@@ -153,5 +156,104 @@ func TestPatchErrors(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an output stands although nothing was patched")
+	}
+}
+
+// TestPatchText binds a parameter of a descriptor text and sets a field in one step; the
+// text is written as the program that asm makes of it.
+func TestPatchText(t *testing.T) {
+	const text = `.port input x b4 1x1x1x16
+.port output y b5 1x1x1x16
+.bind rows 1 1 64 1
+.td
+Common.InDim Win=16 Hin=$rows
+Common.Cin 1
+`
+	in, dir := writeFile(t, "rows.td", []byte(text)), t.TempDir()
+	assembled, patched := filepath.Join(dir, "asm.hwx"), filepath.Join(dir, "patch.hwx")
+	if _, stderr, code := invoke("asm", in, "--bind", "rows=8", "-o", assembled); code != exitDone {
+		t.Fatal(stderr)
+	}
+	stdout, stderr, code := invoke("patch", in, "--bind", "rows=8", "--set", "Common.Cin=3", "-o", patched)
+	if code != exitDone || !strings.Contains(stdout, "rows=8, Common.Cin=3 in 1 place") {
+		t.Fatal(stdout, stderr)
+	}
+	a, err := os.ReadFile(assembled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(patched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	if len(a) != len(b) || n != 1 {
+		t.Errorf("%d of %d bytes differ, want 1", n, len(a))
+	}
+	if _, stderr, code := invoke("patch", in, "--bind", "rows=65", "-o", patched); code != exitFailed || !strings.Contains(stderr, "want 1 to 64 by 1") {
+		t.Errorf("status %d, %s", code, stderr)
+	}
+}
+
+// TestPatchZeroSkipping: weights that skip zeros keep the bytes of their lanes, so fewer
+// zeros than there were may not fit; then nothing is written.
+func TestPatchZeroSkipping(t *testing.T) {
+	layer := lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Window: lower.Valid(1, 2)}
+	sparse, dense := make([]float16.Float16, 64*32), make([]float16.Float16, 64*32)
+	for i := range dense {
+		dense[i] = 0x3c00
+		if i%5 == 0 {
+			sparse[i] = 0x4000
+		}
+	}
+	p, err := lower.Lower(layer, lower.Weights{Filter: sparse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, err := range p.States() {
+		if err != nil || !s.Groups.NE.KernelCfg.Sparse() {
+			t.Fatalf("weights are not zero-skipping: %v", err)
+		}
+	}
+	in, out := writeFile(t, "sparse.hwx", p.Bytes()), filepath.Join(t.TempDir(), "out.hwx")
+	_, stderr, code := invoke("patch", in, "-o", out, "--weights", "td0="+writeNPY(t, []int{64, 32}, dense))
+	if _, err := os.Stat(out); code != exitFailed || !strings.Contains(stderr, "more of them are not zero") || err == nil {
+		t.Errorf("status %d, %s, output %v", code, stderr, err == nil)
+	}
+	// Other values at the same places, and fewer.
+	for i := range sparse {
+		sparse[i] *= 2 // the bits of another number
+		if i%10 == 0 {
+			sparse[i] = 0
+		}
+	}
+	if _, stderr, code := invoke("patch", in, "-o", out, "--weights", "td0="+writeNPY(t, []int{64, 32}, sparse)); code != exitDone {
+		t.Error(stderr)
+	}
+}
+
+// TestPatchParams binds a parameter that stands in a text beside the container.
+func TestPatchParams(t *testing.T) {
+	in, out := example(t, "add"), filepath.Join(t.TempDir(), "out.hwx")
+	text := writeFile(t, "add.params", []byte("param n 1 1 64 1\nlive-in 0 Common.InDim.Hin n\nlive-in 0 Common.OutDim.Hout n\n"))
+	stdout, stderr, code := invoke("patch", in, "--params", text, "--bind", "n=1", "--set", "Common.InDim.Win=1", "-o", out)
+	if code != exitDone || !strings.Contains(stdout, "n=1 in 2 places") {
+		t.Fatal(stdout, stderr)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--bind", "n=65"}, "want 1 to 64 by 1"},
+		{[]string{"--bind", "m=2"}, "no such run-time parameter"},
+	} {
+		if _, stderr, code := invoke(append([]string{"patch", in, "--params", text, "-o", out}, tt.args...)...); code != exitFailed || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%q: status %d, %s", tt.args, code, stderr)
+		}
 	}
 }

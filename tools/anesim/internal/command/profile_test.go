@@ -1,9 +1,13 @@
 package command
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +54,64 @@ func TestProfileFlags(t *testing.T) {
 		if b, err := os.ReadFile(trace); err != nil || len(b) == 0 || b[0] != 0x0a {
 			t.Errorf("%q: trace of %d bytes: %v", line, len(b), err)
 		}
+	}
+}
+
+// The profile of a sweep has a stack for each point that can run, and its cycles are those of
+// the rows; a load's has the engine's time.
+func TestProfilesOfSweepAndLoad(t *testing.T) {
+	dir := t.TempDir()
+	cycles := func(pb string) (sum int64, points map[string]bool) {
+		f, err := os.Open(pb)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		p, err := profile.Parse(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = map[string]bool{}
+		for _, s := range p.Sample {
+			sum += s.Value[0]
+			points[s.Location[len(s.Location)-2].Line[0].Function.Name] = true
+		}
+		return sum, points
+	}
+	pb, trace := filepath.Join(dir, "sweep.pb.gz"), filepath.Join(dir, "sweep.perfetto-trace")
+	out, stderr, code := invoke("sweep", "conv", "cin=16,32", "cout=16", "h=8", "w=8", "k=3", "chip.Clock=1e9,2e9", "--pprof", pb, "--trace", trace)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := int64(0)
+	at := slices.Index(rows[0], "cycles")
+	for _, row := range rows[1:] {
+		n, err := strconv.ParseInt(row[at], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += n
+	}
+	if got, points := cycles(pb); got != want || want == 0 || len(points) != 4 || !points["point 3: cin=32 chip.Clock=2e+09"] {
+		t.Errorf("%d cycles of %v, the rows have %d", got, points, want)
+	}
+	if b, err := os.ReadFile(trace); err != nil || !bytes.Contains(b, []byte("point 3: cin=32 chip.Clock=2e+09")) {
+		t.Errorf("the trace has no last point: %v", err)
+	}
+	pb = filepath.Join(dir, "load.pb.gz")
+	script := filepath.Join("..", "..", "examples", "load.yaml")
+	if _, stderr, code := invoke("load", script, "--pprof", pb, "--trace", trace); code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if got, clients := cycles(pb); got == 0 || !clients["camera"] {
+		t.Errorf("%d cycles of %v", got, clients)
+	}
+	if _, stderr, code := invoke("sweep", "conv", "cin=16..32768+16", "cout=16", "--pprof", pb); code != exitUsage || !strings.Contains(stderr, "at most 1000 points") {
+		t.Errorf("2048 points: exit %d: %s", code, stderr)
 	}
 }
 

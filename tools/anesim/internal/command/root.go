@@ -29,6 +29,34 @@ func usage(format string, args ...any) error { return &usageError{fmt.Errorf(for
 
 // Main runs the command line and returns its exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
+	root := Root(stdout, args...)
+	root.SetArgs(args)
+	root.SetErr(stderr)
+	// The command library drops what writing help fails with.
+	help, full := root.HelpFunc(), new(watchedWriter)
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		full.w = c.OutOrStdout()
+		c.SetOut(full)
+		help(c, args)
+	})
+	err := root.Execute()
+	if err == nil {
+		err = full.err
+	}
+	if err == nil {
+		return exitDone
+	}
+	printError(stderr, err)
+	var u *usageError
+	if errors.As(err, &u) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// Root is the command with all commands below it, which write to stdout. Some are made for
+// the arguments that it is to run with.
+func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
@@ -51,9 +79,6 @@ wait for, the bytes moved and the energy.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{flagError(c, err)} })
 	root.AddCommand(
 		runCommand(),
@@ -75,6 +100,7 @@ wait for, the bytes moved and the energy.`,
 		enumCommand(),
 		accuracyCommand(),
 	)
+	root.SetOut(stdout) // which the completion command takes as it is made
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
@@ -89,26 +115,7 @@ wait for, the bytes moved and the energy.`,
 			c.Example = "  source <(anesim completion bash)"
 		}
 	}
-	// The command library drops what writing help fails with.
-	help, full := root.HelpFunc(), new(watchedWriter)
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		full.w = c.OutOrStdout()
-		c.SetOut(full)
-		help(c, args)
-	})
-	err := root.Execute()
-	if err == nil {
-		err = full.err
-	}
-	if err == nil {
-		return exitDone
-	}
-	printError(stderr, err)
-	var u *usageError
-	if errors.As(err, &u) {
-		return exitUsage
-	}
-	return exitFailed
+	return root
 }
 
 // A watchedWriter remembers the first error of a writer.

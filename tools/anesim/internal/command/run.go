@@ -30,6 +30,13 @@ FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
 
+Of more than 65,536 descriptors that are only timed, the table and --json list the first
+4,096; the rest are in every total. --csv and the profiles have all of them.
+
+--bind gives a run-time parameter a value. FILE.params beside FILE says which there are,
+what they may be, and the register fields and port sizes that follow them; anesim layer
+--over writes both.
+
 ` + idleHelp + `
 
 With --json, "power" lists the engine's power from start to end of the wall time, in
@@ -42,6 +49,7 @@ many JSON documents, one after the other.
   anesim run model.hwx --timing-only --json
   anesim run model.hwx --in image=x.npy --out results/
   anesim run add.hwx --set PE.Cfg.OpMode=1
+  anesim run mm.hwx --bind k=64
   anesim run decode.hwx --state cache_out=cache --repeat 64
   anesim run a.hwx b.hwx --csv > descriptors.csv
   anesim run model.hwx --timing-only --trace model.perfetto-trace
@@ -52,6 +60,7 @@ many JSON documents, one after the other.
 			if err != nil {
 				return err
 			}
+			o.Brief = !f.csv && f.html == "" && f.pprof == "" && f.trace == "" && f.record == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
@@ -86,6 +95,11 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		}
 		if m.Kind() == anesim.KindNetwork {
 			return usage("%s is a network: anesim model %[1]s", escaped(file))
+		}
+		if len(f.bind) > 0 {
+			if m, err = withParameters(m, file); err != nil {
+				return err
+			}
 		}
 		if i > 0 && !f.json && !f.csv {
 			fmt.Fprintln(c.OutOrStdout())
@@ -165,7 +179,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		return err
 	}
 	if f.html != "" {
-		if err := f.writeRunPage(res, doc, how.file); err != nil {
+		if err := f.writeRunPage(ctx, res, doc, how.file); err != nil {
 			return err
 		}
 	}

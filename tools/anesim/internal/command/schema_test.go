@@ -19,10 +19,13 @@ var schemaSections = map[string]reflect.Type{
 	"`run`, `layer`": reflect.TypeFor[anesim.RunDocument](),
 	"`model`":        reflect.TypeFor[anesim.NetworkDocument](),
 	"`explain`":      reflect.TypeFor[anesim.Explanation](),
+	"`check`":        reflect.TypeFor[anesim.Baseline](),
 	"`paper`":        reflect.TypeFor[anesim.PaperDocument](),
 	"`load`":         reflect.TypeFor[anesim.LoadDocument](),
 	"`dump`":         reflect.TypeFor[jsonDump](),
-	"`accuracy`":     reflect.TypeFor[jsonAccuracy](),
+
+	"`dump` of a dispatch descriptor": reflect.TypeFor[jsonDispatch](),
+	"`accuracy`":                      reflect.TypeFor[jsonAccuracy](),
 }
 
 // documentedKeys are the names of a section's table, braces taken apart, and those of

@@ -72,7 +72,7 @@ far they are (anesim sweep status), and anesim sweep merge puts them together ag
 		},
 	}
 	s := c.Flags()
-	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "init", "html")
+	f.registerOnly(s, "chip", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
@@ -119,6 +119,13 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if err := s.try(); err != nil {
 		return err
 	}
+	n := part.points(total)
+	if err := f.checkProfiles(s.files()...); err != nil {
+		return err
+	}
+	if (f.pprof != "" || f.trace != "") && n > maxProfiled {
+		return usage("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
+	}
 	table, err := f.table(s)
 	if err != nil {
 		return err
@@ -126,7 +133,6 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if table != nil {
 		defer table.abort()
 	}
-	n := part.points(total)
 	out := &sweepOutput{w: stdout, header: s.header()}
 	if f.resume != "" {
 		file, err := openRows(f.resume)
@@ -172,6 +178,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		if err := best.draw(f.picture, s.name, s.options.Chip.Name); err != nil {
 			return err
 		}
+	}
+	if err := f.profilePoints(s, part); err != nil {
+		return err
 	}
 	if f.html == "" {
 		return nil

@@ -23,8 +23,8 @@ func TestCommandProcess(t *testing.T) {
 	os.Exit(Main(strings.Split(words, "\n"), os.Stdout, os.Stderr))
 }
 
-// process starts the command as a process of its own.
-func process(t *testing.T, args ...string) *exec.Cmd {
+// sweepProcess starts the command as a process of its own.
+func sweepProcess(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestCommandProcess$")
 	c.Env = append(os.Environ(), childWords+"="+strings.Join(args, "\n"))
@@ -45,7 +45,7 @@ func TestSweepKilled(t *testing.T) {
 	}
 	before := 0
 	for kill := range 4 {
-		c := process(t, append(args, "--resume", file, "--workers", "2")...)
+		c := sweepProcess(t, append(args, "--resume", file, "--workers", "2")...)
 		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(2 * time.Millisecond) {
 			if info, err := os.Stat(file); err == nil && int(info.Size()) >= min(before+20_000*(kill+1), len(whole)) {
 				break

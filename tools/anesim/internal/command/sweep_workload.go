@@ -237,39 +237,47 @@ func (s *sweep) timer() (*pointTimer, error) {
 
 // set gives the engine the point's constants and register values.
 func (t *pointTimer) set(values []string) error {
+	c, overrides, err := t.settings(values)
+	if err != nil {
+		return err
+	}
 	if t.varied {
-		c := t.sweep.options.Chip
-		for i := range t.keys {
-			name, ok := strings.CutPrefix(t.grid[i].name, chipKey)
-			if !ok {
-				continue
-			}
-			v, err := strconv.ParseFloat(values[i], 64)
-			if err != nil {
-				return fmt.Errorf("%s=%s: not a number", t.grid[i].name, values[i])
-			}
-			if err := anesim.SetConstant(&c, name, v); err != nil {
-				return err
-			}
-		}
 		if err := t.engine.Chip(c); err != nil {
 			return err
 		}
 		t.options.Chip = c
 	}
-	if t.keys == len(t.grid) {
-		return nil
+	if t.keys < len(t.grid) {
+		t.engine.Override(overrides)
+		t.options.Overrides = overrides
 	}
-	t.options.Overrides = nil
-	for i := t.keys; i < len(t.grid); i++ {
-		v, err := anesim.ParseOverride(t.grid[i].name + "=" + values[i])
-		if err != nil {
-			return err
-		}
-		t.options.Overrides = append(t.options.Overrides, v)
-	}
-	t.engine.Override(t.options.Overrides)
 	return nil
+}
+
+// settings are the chip and the register values of a point.
+func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Override, err error) {
+	c = s.options.Chip
+	for i := range s.keys {
+		name, ok := strings.CutPrefix(s.grid[i].name, chipKey)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(values[i], 64)
+		if err != nil {
+			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
+		}
+		if err := anesim.SetConstant(&c, name, v); err != nil {
+			return c, nil, err
+		}
+	}
+	for i := s.keys; i < len(s.grid); i++ {
+		v, err := anesim.ParseOverride(s.grid[i].name + "=" + values[i])
+		if err != nil {
+			return c, nil, err
+		}
+		overrides = append(overrides, v)
+	}
+	return c, overrides, nil
 }
 
 // row times a point.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // writeRun is the report of a program or a layer for people.
 func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlags) error {
 	p := newPager(w)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(d.Descriptors), "descriptor"),
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(res.Report.Descriptors)+res.Report.Rest.Count, "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printf("")
 	t := &table{columns: []column{
@@ -30,6 +31,9 @@ func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlag
 			x.TimeNs.String(), interval(x), x.EnergyNJ.String(), vendor(x))
 	}
 	p.table(t, 0)
+	if r := d.Rest; r != nil {
+		p.printf("and %s more, %v and %v, in the totals; --csv lists all", countText(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+	}
 	p.printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
 	p.wall(res, &d.Total, d.Host)
@@ -117,10 +121,27 @@ func (p *pager) wall(res *anesim.Result, t *anesim.WallDocument, preset string) 
 	case t.IdleNs > 0:
 		p.printf("wall: %v", t.WallNs)
 	}
-	if t.IdleNs > 0 {
-		p.printf("idle: %v, %v (rails off after %v of a gap); wake: %v, %v; in all %v over the wall time",
-			t.IdleNs, t.IdleNJ, res.RailsOff(), t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	if h := t.HostParts; h != nil {
+		p.printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", stagesText(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
+	if t.IdleNs > 0 {
+		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
+		if math.IsInf(float64(res.RailsOff()), 1) {
+			off = "the rails stay on"
+		}
+		p.printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
+			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+	}
+}
+
+// stagesText is a host's stages in words, and what they rest on.
+func stagesText(list []anesim.StageDocument) string {
+	var parts []string
+	for _, s := range list {
+		parts = append(parts, fmt.Sprintf("%s %v", s.Name, s.TimeNs))
+	}
+	why, _, _ := strings.Cut(list[0].Source, ":")
+	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
 }
 
 // causes says where all the cycles went.
@@ -145,7 +166,7 @@ func (p *pager) causes(c *anesim.CyclesDocument, saved uint64) {
 func (p *pager) energies(t *anesim.WallDocument) {
 	var parts []string
 	e := &t.EnergyOf
-	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Active + e.Dispatch
+	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
 	add := func(name string, n fmt.Stringer, share float64) {
 		if share > 0 {
 			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
@@ -155,6 +176,7 @@ func (p *pager) energies(t *anesim.WallDocument) {
 	add("table look-ups", e.Table, percent(e.Table, all))
 	add("L2", e.L2, percent(e.L2, all))
 	add("memory", e.DRAM, percent(e.DRAM, all))
+	add("planar engine", e.Planar, percent(e.Planar, all))
 	add("powered engines", e.Active, percent(e.Active, all))
 	add("dispatch", e.Dispatch, percent(e.Dispatch, all))
 	if len(parts) > 0 {

@@ -42,22 +42,20 @@ func Avoiding(name string, inputs ...string) error {
 	return nil
 }
 
-// Create opens an output file. Nothing stands under its name before Commit. A name that is
-// a link is followed: the file it leads to is replaced, the link stays. A device or a
-// pipe, such as /dev/stdout, is written as it is.
+// Create opens an output file. Nothing stands under its name before Commit. A symbolic
+// link to a file is replaced and not followed: the file it leads to, which may be another's,
+// stays as it is. A device or a pipe, such as /dev/stdout, is written as it is.
 func Create(name string) (*File, error) {
 	f := &File{name: name, mode: 0o666}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		f.name = target
-	}
-	switch info, err := os.Stat(f.name); {
+	switch info, err := os.Stat(name); {
 	case err == nil && info.IsDir():
 		return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("is a directory")}
 	case err == nil && !info.Mode().IsRegular():
 		f.special = true
-		f.File, err = os.OpenFile(f.name, os.O_WRONLY, 0)
+		f.File, err = os.OpenFile(name, os.O_WRONLY, 0)
 		return f, err
-	case err == nil:
+	}
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
 		f.mode = info.Mode().Perm()
 	}
 	// os.CreateTemp makes private files; O_EXCL with the usual mode lets the umask decide,

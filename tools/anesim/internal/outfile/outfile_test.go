@@ -86,24 +86,44 @@ func TestErrorsNameWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestModeAndLinkStay(t *testing.T) {
-	dir := t.TempDir()
-	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
-	if err := os.WriteFile(real, nil, 0o600); err != nil {
+func TestModeStays(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("real", link); err != nil {
-		t.Skip(err)
-	}
-	if err := Write(link, []byte("x")); err != nil {
+	if err := Write(name, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Lstat(link)
-	if err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link became %v, %v", info.Mode(), err)
-	}
-	if info, err = os.Stat(real); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 1 {
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 || info.Size() != 1 {
 		t.Errorf("the file became %v, %v", info, err)
+	}
+}
+
+// A link gives way to the file that is written; what it leads to is not touched, be it
+// there or not.
+func TestLinkIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	if err := os.WriteFile(other, []byte("another's"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"other", "missing"} {
+		link := filepath.Join(dir, "link to "+target)
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+		if err := Write(link, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() || content(t, link) != "x" {
+			t.Errorf("%s became %v, %v", link, info.Mode(), err)
+		}
+	}
+	if got := content(t, other); got != "another's" {
+		t.Errorf("the file behind the link became %q", got)
+	}
+	if n := names(t, dir); len(n) != 3 {
+		t.Errorf("directory holds %q", n)
 	}
 }
 

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 
+	"anesim"
 	"anesim/tools/anesim/internal/report"
 )
 
@@ -18,8 +21,11 @@ var source string
 //go:embed page.css
 var style string
 
-//go:embed page.js
-var script string
+//go:embed table.js
+var tableScript string
+
+//go:embed timeline.js
+var timelineScript string
 
 // Options are what a page has beside its report.
 type Options struct {
@@ -28,32 +34,65 @@ type Options struct {
 	Details []string
 	// Baseline says how the result differs from a baseline; nil for no comparison.
 	Baseline *Baseline
+	// Explained are the changes that were tried; nil for none.
+	Explained *anesim.Explanation
 }
 
 // A Baseline is a comparison with a stored result.
 type Baseline struct {
 	File        string
-	Cause       string   // in a sentence
-	Differences []string // none where nothing differs
+	Cause       string // in a sentence
+	Differences []Difference
+}
+
+// Sentence is the cause as one.
+func (b *Baseline) Sentence() string {
+	if b.Cause == "" {
+		return ""
+	}
+	return strings.ToUpper(b.Cause[:1]) + b.Cause[1:] + "."
+}
+
+// A Difference is a measure that is not the baseline's.
+type Difference struct {
+	Where, What string
+	Want, Got   string // with units; none of what is new or gone
+	Change      string // in percent
+	Worse       bool
+	Why         []string // registers and causes that explain it
 }
 
 // A bottleneck is an item that takes much of the cycles.
 type bottleneck struct {
 	Name, Op, Share, Bound, Cause, Advice string
 	Cycles                                uint64
+	Tried                                 []tried
 }
 
-// bottlenecks is how many the page names.
-const bottlenecks = 5
+// A tried is a change that was tried and gains.
+type tried struct {
+	Part, Change, Gain, Effects, Needs, Results, Command string
+}
+
+// bottlenecks is how many the page names, and maxTried how many changes.
+const bottlenecks, maxTried = 5, 12
+
+// maxDifferences bounds what a page lists against a baseline.
+const maxDifferences = 200
 
 type pageData struct {
 	*report.Report
 	Options
 	Style       template.CSS
-	Script      template.JS
+	Scripts     []template.JS
 	Bottlenecks []bottleneck
+	Tried       []tried
+	TriedCount  string
+	Machines    []tried // that gain
 	Pictures    []picture
-	Data        template.JS // the table, and what is shown of a row on demand
+	Legend      []legend // of the table's bars
+	MoreDiffers int      // differences that are not listed
+	Data        template.JS
 	JSON        template.JS
 	File        string // name of the download
 }
@@ -62,6 +101,7 @@ type picture struct {
 	ID, Title, Note string
 	SVG             template.HTML
 	Legend          []legend
+	Zoom            bool
 }
 
 // Write writes the report as one HTML page.
@@ -70,14 +110,21 @@ func Write(w io.Writer, r *report.Report, o Options) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	d := pageData{Report: r, Options: o, Style: template.CSS(style), Script: template.JS(script), Bottlenecks: longest(r), File: r.Kind + ".json"}
+	d := pageData{Report: r, Options: o, Style: template.CSS(style), Scripts: []template.JS{template.JS(tableScript)}, File: r.Kind + ".json"}
+	d.explain()
 	d.draw()
+	if o.Baseline != nil && len(o.Baseline.Differences) > maxDifferences {
+		few := *o.Baseline
+		d.MoreDiffers = len(few.Differences) - maxDifferences
+		few.Differences = few.Differences[:maxDifferences]
+		d.Baseline = &few
+	}
 	document, err := json.Marshal(r.Document) // escapes <, > and &, so that it cannot end the script
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	d.JSON = template.JS(document)
-	if d.Data, err = tableData(r, o.Details); err != nil {
+	if d.Data, err = d.tableData(); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	var b bytes.Buffer
@@ -88,18 +135,21 @@ func Write(w io.Writer, r *report.Report, o Options) error {
 	return err
 }
 
-// longest are the items with the most cycles and what they wait for.
-func longest(r *report.Report) []bottleneck {
-	var list []bottleneck
-	if r.Kind == "sweep" { // points are not parts of a whole
-		return nil
+// known reports whether the items have causes and parts of energy.
+func (d *pageData) known() bool { return d.Kind == "program" || d.Kind == "network" }
+
+// explain finds the items with the most cycles, what they wait for, and which changes to
+// them gain.
+func (d *pageData) explain() {
+	if !d.known() { // points and clients are not parts of a whole
+		return
 	}
 	all := uint64(0)
-	for i := range r.Items {
-		all += r.Items[i].Cycles.Total
+	for i := range d.Items {
+		all += d.Items[i].Cycles.Total
 	}
-	for _, i := range r.Longest(bottlenecks) {
-		x := &r.Items[i]
+	for _, i := range d.Longest(bottlenecks) {
+		x := &d.Items[i]
 		if x.Cycles.Total == 0 {
 			break
 		}
@@ -110,61 +160,116 @@ func longest(r *report.Report) []bottleneck {
 				b.Cause = fmt.Sprintf("%.0f %% of its cycles", 100*float64(n)/float64(x.Cycles.Total))
 			}
 		}
-		list = append(list, b)
+		d.Bottlenecks = append(d.Bottlenecks, b)
 	}
-	return list
+	if d.Explained == nil {
+		return
+	}
+	d.machines()
+	n := &d.Explained.Tried
+	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	for i := range d.Explained.Trials {
+		c := &d.Explained.Trials[i]
+		x := tried{c.Part, c.Change, report.Gain(c), report.Effects(c), c.Needs, c.Results, c.Command}
+		if c.Alike > 1 {
+			x.Part = fmt.Sprintf("%s and %d more alike", c.Part, c.Alike-1)
+		}
+		if len(d.Tried) < maxTried {
+			d.Tried = append(d.Tried, x)
+		}
+		if k := slices.IndexFunc(d.Bottlenecks, func(b bottleneck) bool { return c.Part != "" && b.Name == c.Part }); k >= 0 {
+			d.Bottlenecks[k].Tried = append(d.Bottlenecks[k].Tried, x)
+		}
+	}
+}
+
+// leastGain is the share of the time from which another machine is said to gain.
+const leastGain = 0.0005
+
+// machines are those on which the whole is faster.
+func (d *pageData) machines() {
+	for i := range d.Explained.Machines {
+		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
+			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: report.Gain(c), Effects: report.Effects(c)})
+		}
+	}
 }
 
 // draw makes the pictures that the report has numbers for.
 func (d *pageData) draw() {
 	r := d.Report
-	known := r.Kind == "program" || r.Kind == "network"
-	if known && len(r.Items) > 0 {
-		svg, l, note := causes(r)
-		d.Pictures = append(d.Pictures, picture{"causes", "Cycles by cause", note, svg, l})
+	if d.known() && len(r.Items) > 0 {
+		svg, l := causes(r)
+		d.Legend = l
+		d.Pictures = append(d.Pictures, picture{ID: "causes", Title: "Where the cycles go", SVG: svg, Legend: l,
+			Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."})
+	}
+	if load, ok := r.Document.(*anesim.LoadDocument); ok {
+		if svg := latencies(load); svg != "" {
+			d.Pictures = append(d.Pictures, picture{ID: "latencies", Title: "Latency of the calls", SVG: svg, Legend: latencyLegend()})
+		}
+	}
+	if svg, l := measured(r); svg != "" {
+		d.Pictures = append(d.Pictures, picture{ID: "measured", Title: "Time of a call", SVG: svg, Legend: l,
+			Note: "A point on the line is right. A whisker is the interval that four of five measurements lie in."})
 	}
 	if svg, note := roofline(r); svg != "" {
-		if known {
-			note += " A whisker is the interval that four of five measurements lie in."
+		d.Pictures = append(d.Pictures, picture{ID: "roofline", Title: "Roofline", SVG: svg, Note: note})
+	}
+	if svg, l, note := timeline(r); svg != "" {
+		d.Pictures = append(d.Pictures, picture{ID: "timeline", Title: "Timeline", SVG: svg, Legend: l, Note: note, Zoom: true})
+		d.Scripts = append(d.Scripts, template.JS(timelineScript))
+	}
+	if d.known() {
+		if svg, l, note := treemap(r); svg != "" {
+			d.Pictures = append(d.Pictures, picture{ID: "energy", Title: "Where the energy goes", SVG: svg, Legend: l, Note: note})
 		}
-		d.Pictures = append(d.Pictures, picture{"roofline", "Roofline", note, svg, nil})
-	}
-	if svg, note := timeline(r); svg != "" {
-		d.Pictures = append(d.Pictures, picture{"timeline", "Power over time", note, svg, nil})
-	}
-	if known && len(r.Items) > 0 {
-		svg, l, note := energies(r)
-		d.Pictures = append(d.Pictures, picture{"energy", "Energy by part", note, svg, l})
 	}
 }
 
-// tableData is the table for the script: columns, and rows of texts with their numbers.
-func tableData(r *report.Report, details []string) (template.JS, error) {
+// tableData is the table for the script: columns, rows of texts with their numbers, and the
+// cycles by cause of each row.
+func (d *pageData) tableData() (template.JS, error) {
 	type column struct {
 		Title  string `json:"title"`
 		Help   string `json:"help"`
 		Number bool   `json:"number"`
 	}
+	members := map[string]string{"program": "descriptors", "network": "layers", "load": "clients", "accuracy": "rows"}
 	data := struct {
-		Of      string   `json:"of"`
-		Columns []column `json:"columns"`
-		Rows    [][]any  `json:"rows"` // a text, or a text and a number
-		Details []string `json:"details,omitempty"`
-		Members string   `json:"members"` // the document's list that the rows are of
-	}{Of: r.Of, Columns: []column{}, Rows: [][]any{}, Details: details, Members: map[string]string{"program": "descriptors", "network": "layers", "load": "clients"}[r.Kind]}
-	for _, c := range r.Table.Columns {
+		Of      string     `json:"of"`
+		Columns []column   `json:"columns"`
+		Rows    [][]any    `json:"rows"` // a text, or a text and a number
+		Causes  []string   `json:"causes,omitempty"`
+		Bars    [][]uint64 `json:"bars,omitempty"` // cycles by cause
+		Details []string   `json:"details,omitempty"`
+		Members string     `json:"members"` // the document's list that the rows are of
+	}{Of: d.Of, Columns: []column{}, Rows: [][]any{}, Details: d.Details, Members: members[d.Kind]}
+	for _, c := range d.Table.Columns {
 		data.Columns = append(data.Columns, column(c))
 	}
-	for _, row := range r.Table.Rows {
+	for _, row := range d.Table.Rows {
 		cells := make([]any, len(row))
 		for i, c := range row {
-			if r.Table.Columns[i].Number {
+			if d.Table.Columns[i].Number {
 				cells[i] = []any{c.Text, c.Value}
 			} else {
 				cells[i] = cmp.Or(c.Text, "-")
 			}
 		}
 		data.Rows = append(data.Rows, cells)
+	}
+	if d.known() {
+		for name := range new(anesim.CyclesDocument).All() {
+			data.Causes = append(data.Causes, report.Cause(name))
+		}
+		for i := range d.Items {
+			var bar []uint64
+			for _, n := range d.Items[i].Cycles.All() {
+				bar = append(bar, n)
+			}
+			data.Bars = append(data.Bars, bar)
+		}
 	}
 	b, err := json.Marshal(data)
 	return template.JS(b), err

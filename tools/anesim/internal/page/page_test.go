@@ -128,7 +128,7 @@ func TestSelfContained(t *testing.T) {
 	if pageOf(t, r, Options{}) != page {
 		t.Error("a report is two pages")
 	}
-	for _, id := range []string{"causes", "roofline", "timeline", "energy"} {
+	for _, id := range []string{"causes", "roofline", "timeline", "energy", "bottlenecks", "table-section"} {
 		if !strings.Contains(page, `<section id="`+id+`">`) {
 			t.Errorf("the page has no picture %s", id)
 		}
@@ -140,12 +140,12 @@ func TestTextIsEscaped(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	const name = `</script><img src=x onerror=alert(1)>`
 	doc.Program, doc.Descriptors[0].Op = name, name
-	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []string{name}}})
+	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
 	if strings.Contains(page, "<img") {
 		t.Error("text of the program is an element of the page")
 	}
-	if n := strings.Count(page, "</script>"); n != 3 {
-		t.Errorf("%d scripts end, not 3", n)
+	if n := strings.Count(page, "</script>"); n != 4 {
+		t.Errorf("%d scripts end, not 4", n)
 	}
 	var document anesim.RunDocument
 	embedded(t, page, "document", &document)
@@ -175,7 +175,7 @@ func TestLongChain(t *testing.T) {
 		t.Errorf("%d rectangles", n)
 	}
 	sum := clock.Nanojoules(0)
-	for _, s := range averaged(doc.Power, 0, at) {
+	for _, s := range averaged(doc.Power, 0, at, 480) {
 		sum += s.EnergyNJ
 	}
 	if math.Abs(float64(sum/energy)-1) > 1e-9 {
@@ -193,5 +193,87 @@ func TestOtherReports(t *testing.T) {
 	page := pageOf(t, report.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
 	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
 		t.Error("a sweep's page has no roofline, or does not count what was refused")
+	}
+}
+
+// A treemap's areas are its energies: they fill the picture, and each item has its share.
+func TestTreemapAreas(t *testing.T) {
+	r := &report.Report{Kind: "network", Of: "layer"}
+	sum := clock.Nanojoules(0)
+	for i := range 200 {
+		e := clock.Nanojoules(1000 / (i + 1))
+		sum += e
+		r.Items = append(r.Items, report.Item{Name: "layer" + strconv.Itoa(i), Energy: e, Parts: anesim.EnergyDocument{MAC: e / 2, Active: e - e/2}})
+	}
+	svg, names, _ := treemap(r)
+	if len(names) != 0 {
+		t.Errorf("a whole without energy has a legend %v", names)
+	}
+	areas, leaves, all := map[string]float64{}, 0, 0.0
+	for _, g := range strings.Split(string(svg), "<g>")[1:] {
+		title := regexp.MustCompile(`<title>(\S+)`).FindStringSubmatch(g)[1]
+		m := regexp.MustCompile(`width="([0-9.]+)" height="([0-9.]+)" class="leaf"`).FindStringSubmatch(g)
+		w, _ := strconv.ParseFloat(m[1], 64)
+		h, _ := strconv.ParseFloat(m[2], 64)
+		areas[title], all = w*h, all+w*h
+		leaves++
+	}
+	const whole = 960 * 380
+	if leaves != maxLeaves+1 || math.Abs(all/whole-1) > 0.01 {
+		t.Errorf("%d leaves with %.4f of the picture", leaves, all/whole)
+	}
+	if got, want := areas["layer0"]/whole, float64(1000/sum); math.Abs(got/want-1) > 0.01 {
+		t.Errorf("the largest has %.4f of the area, and %.4f of the energy", got, want)
+	}
+}
+
+// A network's timeline has the L2 and what bounds each descriptor, and its steps are the
+// document's spans.
+func TestTimelineTracks(t *testing.T) {
+	const net = "inputs: {x: {c: 16, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 32, k: 3, pad: 1}\n- {op: softmax, axis: c}\n"
+	m, err := anesim.Read("net.yaml", strings.NewReader(net), int64(len(net)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(context.Background(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := res.NetworkDocument()
+	page := pageOf(t, report.OfNetwork(doc), Options{})
+	for _, want := range []string{"bound by</text>", "power, W</text>", "L2, MB</text>", `data-list="power"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the timeline has no %s", want)
+		}
+	}
+	var full uint64
+	for _, s := range doc.Power {
+		full = max(full, uint64(s.L2Bytes))
+		if (s.Bound == "") != (s.L2Bytes == 0) {
+			t.Errorf("%s: bound by %q with %d bytes in the L2", s.What, s.Bound, s.L2Bytes)
+		}
+	}
+	if full == 0 || full > 2<<20 {
+		t.Errorf("the L2 holds %d bytes", full)
+	}
+}
+
+// Changes that were tried stand beside what they are to, and differences from a baseline are
+// listed up to a bound.
+func TestExplainedAndBaseline(t *testing.T) {
+	m, err := anesim.Layer("conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := m.Explain(context.Background(), anesim.Options{}, anesim.Explaining{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Explained: x, Baseline: &Baseline{File: "perf.json", Cause: "the program changed", Differences: make([]Difference, maxDifferences+7)}}
+	page := pageOf(t, report.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
+	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "close tiles", "memory bandwidth x1.5", "<p>The program changed.</p>", "And 7 more"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
 	}
 }

@@ -155,7 +155,7 @@ func Timeline(r *report.Report) (*plot.Plot, error) {
 	if len(steps) == 0 {
 		return nil, fmt.Errorf("timeline: %w: the report has no power over time", ErrNothing)
 	}
-	p := titled(r, "power over wall time, host "+r.Host, "ActivePower", "MACEnergy", "DRAMEnergy", "WaitPower")
+	p := titled(r, "power over wall time, host "+r.Host, "ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy")
 	p.X.Label.Text, p.Y.Label.Text = "wall time, "+name, "power, W"
 	line, err := plotter.NewLine(steps)
 	if err != nil {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"anesim"
 )
@@ -25,8 +26,8 @@ func OfRun(d *anesim.RunDocument) *Report {
 		})
 	}
 	r.Facts = append(r.Facts, Fact{
-		Label: "Coverage", Text: fmt.Sprintf("%d of %d descriptors timed", len(d.Descriptors), len(d.Descriptors)),
-		Name: "descriptors", Value: float64(len(d.Descriptors)), Note: fmt.Sprintf("values computed by %d", computed),
+		Label: "Coverage", Text: fmt.Sprintf("%d of %d", len(d.Descriptors), len(d.Descriptors)),
+		Name: "descriptors", Value: float64(len(d.Descriptors)), Note: fmt.Sprintf("descriptors timed; values of %d computed", computed),
 	})
 	r.descriptorTable(d.Descriptors, d.Total.Cycles)
 	return r
@@ -36,7 +37,12 @@ func OfRun(d *anesim.RunDocument) *Report {
 func OfNetwork(d *anesim.NetworkDocument) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
-		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Notes: d.Notes, Document: d,
+		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Document: d,
+	}
+	for _, note := range d.Notes {
+		if !slices.ContainsFunc(d.Limits, func(l anesim.LimitDocument) bool { return l.What == note }) {
+			r.Notes = append(r.Notes, note)
+		}
 	}
 	r.wall(&d.Total, d.Peak)
 	modelled := 0
@@ -52,11 +58,19 @@ func OfNetwork(d *anesim.NetworkDocument) *Report {
 		})
 	}
 	r.Facts = append(r.Facts, Fact{
-		Label: "Coverage", Text: fmt.Sprintf("%d of %d layers modelled", modelled, len(d.Layers)),
-		Name: "layers", Value: float64(len(d.Layers)), Note: fmt.Sprintf("%d in no total", len(d.NotModelled)),
+		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
+		Name: "layers", Value: float64(len(d.Layers)), Note: coverageNote(len(d.Layers) - modelled),
 	})
 	r.layerTable(d.Layers, d.Total.Cycles)
 	return r
+}
+
+// coverageNote says what became of the layers that are not modelled.
+func coverageNote(others int) string {
+	if others == 0 {
+		return "layers modelled"
+	}
+	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
 // wall is the headline of a total.
@@ -92,6 +106,7 @@ func OfLoad(d *anesim.LoadDocument) *Report {
 	for i := range d.Timeline {
 		b := &d.Timeline[i]
 		r.Power = append(r.Power, anesim.SpanDocument{AtNs: b.AtNs, ForNs: b.ForNs, Watts: b.Watts, EnergyNJ: b.EnergyNJ, What: "busy " + share(b.Utilisation, 1)})
+		r.Busy = append(r.Busy, b.Utilisation)
 	}
 	r.Table.Columns = []Column{
 		{"client", "name in the script", false}, {"program", "what it calls", false}, {"priority", "0 is the most urgent", true}, {"arrival", "how its calls come", false},

@@ -12,18 +12,22 @@ import (
 
 // A Report is a result as pictures and pages show it.
 type Report struct {
-	Kind       string // "program", "network", "sweep" or "load"
+	Kind       string // "program", "network", "sweep", "load" or "accuracy"
 	Name       string
 	Chip, Host string
 	Tool       anesim.Tool
 	Peak       anesim.Rates // of the chip; zeros where the document has none
 
 	Facts  []Fact // the headline
-	Of     string // what an item is: "descriptor", "layer", "point" or "client"
+	Of     string // what an item is: "descriptor", "layer", "point", "client" or "row"
 	Items  []Item
 	Table  Table
 	Energy anesim.EnergyDocument // of the whole
 	Power  []anesim.SpanDocument
+	Busy   []float64 // of a load: the share of each span of Power that the engine is busy
+
+	Points []Point      // of an accuracy: measured rows
+	Tables []NamedTable // beside the one of all items
 
 	Limits  []anesim.LimitDocument
 	Missing []anesim.MissingDocument // layers in no total
@@ -31,6 +35,30 @@ type Report struct {
 	Notes   []string
 
 	Document any // what the report was made of
+}
+
+// A Point is a measured row and what the model makes of it, in microseconds.
+type Point struct {
+	Name, Group     string
+	Measured, Model float64
+	Low, High       float64
+}
+
+// A NamedTable is a table under a title.
+type NamedTable struct {
+	Title string
+	Table
+}
+
+// Intro says what the report is of.
+func (r *Report) Intro() string {
+	switch {
+	case r.Kind == "accuracy":
+		return "The model of the neural engine against published measurements of M1-family machines."
+	case r.Host == "none" || r.Host == "":
+		return fmt.Sprintf("A %s on the model of the neural engine of %s, without a host.", r.Kind, r.Chip)
+	}
+	return fmt.Sprintf("A %s on the model of the neural engine of %s, host %s.", r.Kind, r.Chip, r.Host)
 }
 
 // A Fact is a number of the headline. Value is the document's number, Name its place there.
@@ -100,7 +128,7 @@ func Cause(name string) string {
 func EnergyParts(e *anesim.EnergyDocument) []Part {
 	return []Part{
 		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
-		{"device memory", e.DRAM}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
+		{"device memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
 	}
 }
 

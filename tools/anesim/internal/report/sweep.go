@@ -35,8 +35,8 @@ func (s *Sweep) number(row []string, column string) float64 {
 	return v
 }
 
-// OfSweep is the report of a sweep. Its items are points without causes and intervals,
-// which the rows do not have.
+// OfSweep is the report of a sweep. Its items are points without causes, which the rows do
+// not have.
 func OfSweep(s *Sweep, peak anesim.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))
@@ -56,6 +56,7 @@ func OfSweep(s *Sweep, peak anesim.Rates) *Report {
 		x := Item{
 			Name: fmt.Sprintf("point %s", s.of(row, "point")), Op: s.Name, Bound: s.of(row, "bound"),
 			Time: clock.Nanoseconds(s.number(row, "time_ns")), Energy: clock.Nanojoules(s.number(row, "energy_nj")),
+			Low: clock.Nanoseconds(s.number(row, "time_ns_low")), High: clock.Nanoseconds(s.number(row, "time_ns_high")),
 			MACs: uint64(s.number(row, "macs")), Bytes: uint64(s.number(row, "dma_bytes")),
 		}
 		x.Cycles.Total = uint64(s.number(row, "cycles"))

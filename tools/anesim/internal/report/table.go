@@ -48,12 +48,12 @@ func costColumns() []Column {
 		{"share", "of all cycles", true},
 		{"bound by", "the cause with the most cycles", false},
 		{"time", "engine time", true},
-		{"low", "lower end of the 80 % interval", true},
-		{"high", "upper end of the 80 % interval", true},
 		{"energy", "without the dispatch's own", true},
 		{"moved", "bytes between device memory and the engine", true},
 		{"GB/s", "bytes over time", true},
 		{"TFLOP/s", "operations over time; a multiply-accumulate is two", true},
+		{"low", "lower end of the time's 80 % interval", true},
+		{"high", "upper end of the time's 80 % interval", true},
 	}
 }
 
@@ -65,8 +65,8 @@ func costCells(x *Item, all uint64) []Cell {
 	t := x.TFLOPS(x.Time)
 	return []Cell{
 		count(x.Cycles.Total), {share(float64(x.Cycles.Total), float64(all)), float64(x.Cycles.Total)}, text(Cause(x.Bound)),
-		{x.Time.String(), float64(x.Time)}, {x.Low.String(), float64(x.Low)}, {x.High.String(), float64(x.High)},
-		{x.Energy.String(), float64(x.Energy)}, {Size(x.Bytes), float64(x.Bytes)}, {Rate(gb), gb}, {Rate(t), t},
+		{x.Time.String(), float64(x.Time)}, {x.Energy.String(), float64(x.Energy)}, {Size(x.Bytes), float64(x.Bytes)}, {Rate(gb), gb}, {Rate(t), t},
+		{x.Low.String(), float64(x.Low)}, {x.High.String(), float64(x.High)},
 	}
 }
 

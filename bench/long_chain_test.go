@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"anesim"
+	"anesim/hw"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// longChain is the add example with its descriptor n times: whole the first time, then with
+// no more than its first record. Task numbers of 16 bits do not number so many; they are 0.
+func longChain(tb testing.TB, n int) *loader.Program {
+	tb.Helper()
+	p := *example(tb, "add")
+	var first regs.Descriptor
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		first = *d
+	}
+	next := first
+	next.Records = first.Records[:1]
+	next.Words = regs.HeaderWords + 1 + len(first.Records[0].Values)
+	next.Header.Timing = next.Header.Timing.WithNextSize(uint32(next.Words - 1))
+	first.Header.Timing = next.Header.Timing
+	text := make([]byte, 0, 4*first.Words+(n+1)*regs.Alignment)
+	for i := range n {
+		d := &next
+		if i == 0 {
+			d = &first
+		}
+		end := (len(text) + 4*d.Words + regs.Alignment - 1) / regs.Alignment * regs.Alignment
+		d.Header.Next = d.Header.Next.WithNextPointer(uint32(end))
+		if i == n-1 {
+			d.Header.Next, d.Header.Timing = 0, d.Header.Timing.WithNextSize(0)
+		}
+		text = d.Append(text)
+		text = text[:end]
+	}
+	p.Text, p.TaskCount = text, n
+	return &p
+}
+
+// A chain of more descriptors than there are numbers for has the same totals, to the last
+// digit, with most of them off the list.
+func TestBriefRun(t *testing.T) {
+	const n = 70_000
+	p := longChain(t, n)
+	all := sound(t, p, anesim.Options{})
+	brief := sound(t, p, anesim.Options{Brief: true})
+	a, b := all.Report, brief.Report
+	if len(a.Descriptors) != n || a.Rest.Count != 0 || len(b.Descriptors) != 1<<12 || b.Count() != n {
+		t.Fatalf("%d descriptors, %d of %d in brief", len(a.Descriptors), len(b.Descriptors), b.Count())
+	}
+	if d := cmp.Diff(a, b, cmpopts.IgnoreFields(hw.Report{}, "Descriptors", "Rest")); d != "" {
+		t.Errorf("sums differ:\n%s", d)
+	}
+	if x, y := a.Bounds(), b.Bounds(); x != y {
+		t.Errorf("intervals %v and %v", x, y)
+	}
+	if x, y := a.Saved(), b.Saved(); x != y {
+		t.Errorf("%d and %d cycles saved", x, y)
+	}
+	x, y := all.RunDocument(), brief.RunDocument()
+	if d := cmp.Diff(x.Total, y.Total, cmpopts.IgnoreFields(anesim.WallDocument{}, "WallEnergyNJ", "PeakW")); d != "" {
+		t.Errorf("totals differ:\n%s", d)
+	}
+	if d := cmp.Diff(x.Cycles, y.Cycles); d != "" {
+		t.Errorf("causes differ:\n%s", d)
+	}
+	if d := cmp.Diff(x.Descriptors[:1<<12], y.Descriptors); d != "" {
+		t.Errorf("those that are listed differ:\n%s", d)
+	}
+	if last := y.Power[len(y.Power)-1]; last.What != "65904 descriptors that are not listed" || y.Rest.Descriptors != 65904 {
+		t.Errorf("the last span is %q, the rest %+v", last.What, y.Rest)
+	}
+}
+
+// A chain of a million descriptors is timed in a few seconds, with less memory than the
+// chain itself takes.
+func TestMillionDescriptors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a chain of 256 MB")
+	}
+	const n = 1_000_000
+	p := longChain(t, n)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	at := time.Now()
+	res, err := anesim.FromProgram(p).Run(context.Background(), anesim.Options{Brief: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(at)
+	runtime.ReadMemStats(&after)
+	if res.Report.Count() != n || len(res.Report.Faults) > 0 {
+		t.Fatalf("%d descriptors, faults %v", res.Report.Count(), res.Report.Faults)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32*n {
+		t.Errorf("%d bytes were allocated for a chain of %d", used, len(p.Text))
+	}
+	t.Logf("%d descriptors in %v, %d bytes allocated", n, took, after.TotalAlloc-before.TotalAlloc)
+}

@@ -1,0 +1,86 @@
+package anesim
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+
+	"anesim/loader/lower"
+)
+
+// Models are read, run, timed and explained from several goroutines at once, a model shared
+// by all of them among them, and every one comes to what it comes to alone. Under the race
+// detector this is where shared state would show.
+func TestConcurrentUse(t *testing.T) {
+	ctx := context.Background()
+	shared, err := Layer("conv", "cin=4", "h=6", "w=5", "cout=8", "k=3", "pad=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := lower.Example("add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := func(r *Result, err error) ([]byte, error) {
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		err = r.WriteJSON(&b)
+		return b.Bytes(), err
+	}
+	uses := map[string]func() ([]byte, error){
+		"a shared model with values": func() ([]byte, error) { return document(shared.Run(ctx, Options{Values: true, Workers: 2})) },
+		"a shared model, timed":      func() ([]byte, error) { return document(shared.Run(ctx, Options{Repeat: 3})) },
+		"a program of its own": func() ([]byte, error) {
+			m, err := Read("add.hwx", bytes.NewReader(file), int64(len(file)))
+			if err != nil {
+				return nil, err
+			}
+			return document(m.Run(ctx, Options{Values: true}))
+		},
+		"a session": func() ([]byte, error) {
+			s, err := NewSession(Options{Values: true})
+			if err != nil {
+				return nil, err
+			}
+			l, err := s.Load(ctx, shared)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := l.Call(ctx); err != nil {
+				return nil, err
+			}
+			return document(l.Call(ctx))
+		},
+		"a timer": func() ([]byte, error) {
+			timer, err := NewTimer(Options{})
+			if err != nil {
+				return nil, err
+			}
+			r, err := timer.Time(ctx, shared)
+			if err != nil {
+				return nil, err
+			}
+			return []byte(r.Time.String()), nil
+		},
+	}
+	alone := make(map[string][]byte)
+	for name, use := range uses {
+		if alone[name], err = use(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	var wg sync.WaitGroup
+	for name, use := range uses {
+		for range 4 {
+			wg.Go(func() {
+				if got, err := use(); err != nil || !bytes.Equal(got, alone[name]) {
+					t.Errorf("%s beside others: %d bytes, alone %d, %v", name, len(got), len(alone[name]), err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}

@@ -1,0 +1,191 @@
+package driver
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"anesim/firmware/command"
+)
+
+// A Method is part of the surface beside the selectors, which the documents name by role.
+type Method struct {
+	Name, Role string
+	// Privileged methods take a second check beyond the entitlement to open a client:
+	// privileged virtual-machine access.
+	Privileged bool
+	// Entitlement is the one that opens the method, "" for none beyond the client's. Which
+	// of the kernel's further entitlements opens which method is assumed: the documents
+	// name the grants.
+	Entitlement string
+	Kind        Kind // of the client that has it
+}
+
+var methods = [...]Method{
+	{Name: "ANE_PowerOn", Role: "power domains"},
+	{Name: "ANE_PowerOff", Role: "power domains"},
+	{Name: "ANE_IsPowered", Role: "power domains"},
+	{Name: "ANE_LoadFirmware", Role: "firmware image"},
+	{Name: "ANE_ForgetFirmware", Role: "firmware image"},
+	{Name: "ANE_SendCommand", Role: "raw firmware command", Privileged: true},
+	{Name: "ANE_SetPowerManagement", Role: "power policy"},
+	{Name: "ANE_SetDynamicPowerGating", Role: "power policy"},
+	{Name: "ANE_SetPowerGatingHysteresisTime", Role: "power policy"},
+	{Name: "ANE_SetThrottlingPercentage", Role: "thermal throttle"},
+	{Name: "ANE_SetDARTCacheTTL", Role: "address translation"},
+	{Name: "ANE_FlushInactiveDARTMappings", Role: "address translation"},
+	{Name: "ANE_UnmapDartBuffers", Role: "address translation"},
+	{Name: "ANE_ReadANERegister", Role: "raw register", Privileged: true},
+	{Name: "ANE_WriteANERegister", Role: "raw register", Privileged: true},
+	{Name: "ANE_FWSharedEventDoorbellRing", Role: "shared events"},
+	{Name: "ANE_AddPersistentClient", Role: "residency"},
+	{Name: "ANE_RemovePersistentClient", Role: "residency"},
+	{Name: "ANE_MPMMemoryMapRequest", Role: "managed memory", Entitlement: Memory},
+	{Name: "ANE_MPMMemoryUnmapRequest", Role: "managed memory", Entitlement: Memory},
+	{Name: "ANE_ExclaveCycle", Role: "secure world", Privileged: true},
+	{Name: "ANE_ExclaveLoad", Role: "secure world", Privileged: true},
+	{Name: "ANE_ExclaveEvaluate", Role: "secure world", Privileged: true},
+	{Name: "ANE_ExclaveUnload", Role: "secure world", Privileged: true},
+	{Name: "ANE_ExclaveReadPropertyValue", Role: "secure world", Privileged: true},
+	{Name: "ANE_ExclaveWritePropertyValue", Role: "secure world", Privileged: true},
+	{Name: "ANE_GetClientsInfo", Role: "diagnostics", Entitlement: Data},
+	{Name: "ANE_ShowSharedMemoryAllocations", Role: "diagnostics", Entitlement: Data},
+	{Name: "ANE_ShowModelMemoryStatus", Role: "diagnostics", Entitlement: Data},
+	{Name: "setClientHint", Role: "hints", Entitlement: SetHints, Kind: Hints},
+	{Name: "shareCoalitionHint", Role: "hints", Entitlement: ShareHints, Kind: Hints},
+}
+
+// Methods lists the surface beside the selectors. The direct-path client exports it; the
+// control client opens the same device and is taken to reach it too (assumed).
+func Methods() []Method { return slices.Clone(methods[:]) }
+
+// Method calls a method beside the selectors with its arguments, of which the documents
+// give none: the words are ours. A method whose gate is closed returns NotPrivileged
+// where the second check stands, and Unsupported where an entitlement is absent; so does
+// one that the documents name without saying what it does.
+//
+//	ANE_IsPowered                             -> 1 or 0
+//	ANE_SendCommand           channel, words  -> status
+//	ANE_ReadANERegister       address         -> word
+//	ANE_WriteANERegister      address, word
+//	ANE_FWSharedEventDoorbellRing event, value
+//	ANE_MPMMemoryMapRequest   buffer, size    -> device address
+//	ANE_MPMMemoryUnmapRequest device address
+//	ANE_GetClientsInfo                        -> clients, persistent ones
+//	ANE_ShowSharedMemoryAllocations           -> buffers, bytes
+//	ANE_ShowModelMemoryStatus                 -> program handles
+func (c *Client) Method(name string, args ...uint64) ([]uint64, Return) {
+	at := slices.IndexFunc(methods[:], func(m Method) bool { return m.Name == name })
+	switch {
+	case c.closed:
+		return nil, ExclusiveAccess
+	case at < 0 || (c.kind == Hints) != (methods[at].Kind == Hints):
+		return nil, BadArgument
+	case methods[at].Privileged && !c.privileged:
+		return nil, NotPrivileged
+	case methods[at].Entitlement != "" && !c.rights.Has(methods[at].Entitlement):
+		return nil, Unsupported
+	case c.kind == Hints:
+		return nil, Success // hints change nothing that is modelled
+	case !c.open:
+		return nil, NotReady
+	}
+	return c.method(name, args)
+}
+
+func (c *Client) method(name string, args []uint64) ([]uint64, Return) {
+	if want := map[string]int{
+		"ANE_ReadANERegister": 1, "ANE_WriteANERegister": 2, "ANE_FWSharedEventDoorbellRing": 2,
+		"ANE_MPMMemoryMapRequest": 2, "ANE_MPMMemoryUnmapRequest": 1,
+	}[name]; name != "ANE_SendCommand" && len(args) != want {
+		return nil, BadArgument
+	}
+	d := c.driver
+	switch name {
+	case "ANE_PowerOn", "ANE_PowerOff":
+		id := command.PowerDeviceOn
+		if name == "ANE_PowerOff" {
+			if d.persistent > 0 {
+				return nil, Busy // a persistent client keeps the device resident
+			}
+			id = command.PowerDeviceOff
+		}
+		r := d.of(id, -1)
+		return nil, returnOf(&r)
+	case "ANE_IsPowered":
+		v, ok := d.backend.ReadRegister(powerStatus)
+		on := uint64(0)
+		if ok && v&0xff == 0xff {
+			on = 1
+		}
+		return []uint64{on}, Success
+	case "ANE_SendCommand":
+		return c.sendCommand(args)
+	case "ANE_ReadANERegister":
+		v, ok := d.backend.ReadRegister(args[0])
+		if !ok {
+			return nil, BadArgument
+		}
+		return []uint64{uint64(v)}, Success
+	case "ANE_WriteANERegister":
+		if args[1] > 1<<32-1 || !d.backend.WriteRegister(args[0], uint32(args[1])) {
+			return nil, BadArgument
+		}
+		return nil, Success
+	case "ANE_FWSharedEventDoorbellRing":
+		if args[0] > 1<<32-1 {
+			return nil, BadArgument
+		}
+		d.backend.Signal(command.Event{ID: uint32(args[0]), Value: args[1]})
+		return nil, Success
+	case "ANE_AddPersistentClient", "ANE_RemovePersistentClient":
+		on := name == "ANE_AddPersistentClient"
+		if c.persistent == on {
+			return nil, Busy
+		}
+		c.persistent = on
+		if on {
+			d.persistent++
+		} else {
+			d.persistent--
+		}
+		return nil, Success
+	case "ANE_MPMMemoryMapRequest":
+		address, r := c.mapBuffer(args[0], args[1])
+		if r != Success {
+			return nil, r
+		}
+		return []uint64{address}, Success
+	case "ANE_MPMMemoryUnmapRequest":
+		return nil, c.unmap(args[0])
+	case "ANE_GetClientsInfo":
+		return []uint64{uint64(d.clients), uint64(d.persistent)}, Success
+	case "ANE_ShowSharedMemoryAllocations":
+		return []uint64{uint64(d.mapped), d.bytes}, Success
+	case "ANE_ShowModelMemoryStatus":
+		return []uint64{uint64(d.programs)}, Success
+	}
+	return nil, Unsupported
+}
+
+// powerStatus is the address of the base domain's status word: 0xff in its low byte is on.
+const powerStatus = 0x2_6bc0_c000
+
+// sendCommand puts a raw message on a channel: its words, little endian.
+func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
+	if len(args) < 1+command.HeaderBytes/4 || args[0] > uint64(command.Execution) || len(args) > 1+(command.HeaderBytes+command.MaxBody)/4 {
+		return nil, BadArgument
+	}
+	var data []byte
+	for _, w := range args[1:] {
+		if w > 1<<32-1 {
+			return nil, BadArgument
+		}
+		data = binary.LittleEndian.AppendUint32(data, uint32(w))
+	}
+	m, rest, err := command.Read(data)
+	if err != nil || len(rest) > 0 {
+		return nil, BadArgument
+	}
+	r := c.driver.send(command.Channel(args[0]), &m)
+	return []uint64{uint64(r.Status)}, returnOf(&r)
+}

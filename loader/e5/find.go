@@ -1,0 +1,67 @@
+package e5
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"anesim/loader"
+)
+
+// Find looks for the containers of the descriptor's inferences among the files of a
+// directory: the name of each file that has one's hash, by the hash in capitals. A hash
+// that no file has is not in the map.
+func (p *Program) Find(dir fs.FS) (map[string]string, error) {
+	wanted := make(map[string]bool)
+	for i := range p.Sections {
+		if a := p.Sections[i].Inference; a != nil && a.Hash != "" {
+			wanted[strings.ToUpper(a.Hash)] = true
+		}
+	}
+	found := make(map[string]string)
+	if len(wanted) == 0 {
+		return found, nil
+	}
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		hash, err := containerHash(dir, e.Name())
+		if err != nil {
+			continue // a file that cannot be read is none of the containers
+		}
+		if _, twice := found[hash]; wanted[hash] && !twice {
+			found[hash] = e.Name()
+		}
+	}
+	return found, nil
+}
+
+// containerHash is a container's hash, empty for a file that is none.
+func containerHash(dir fs.FS, name string) (string, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var magic [4]byte
+	if _, err := io.ReadFull(f, magic[:]); err != nil {
+		return "", err
+	}
+	if binary.LittleEndian.Uint32(magic[:]) != loader.MagicContainer {
+		return "", nil
+	}
+	h := sha256.New()
+	h.Write(magic[:])
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%X", h.Sum(nil)), nil
+}

@@ -1,0 +1,105 @@
+package lower
+
+import "anesim/hw/regs"
+
+// A Fill is what stands around a padded tensor.
+type Fill uint8
+
+// Fills.
+const (
+	FillValue   Fill = iota // Layer.Value
+	FillEdge                // the nearest row or column
+	FillReflect             // the tensor mirrored at its first and last row or column
+)
+
+// pad puts rows and columns around a tensor: rows by copies and broadcasts to where they
+// stand in memory, columns the same way with columns made rows. (Inferred: no program shows
+// padding other than a convolution's own zeros.)
+func (p *plan) pad() error {
+	l := p.layer
+	w, out := &l.Window, l.Out()
+	x, y := p.input("x", l.In), p.output("y", out)
+	if w.Px+w.Qx == 0 {
+		return p.padRows(l.In, w.Py, w.Qy, x, y)
+	}
+	high := l.In
+	if w.Py+w.Qy > 0 {
+		high.H = out.H
+		rows := p.intermediate(high)
+		if err := p.padRows(l.In, w.Py, w.Qy, x, rows); err != nil {
+			return err
+		}
+		x = rows
+	}
+	turned := Shape{high.N, high.C, high.W, high.H}
+	wide := turned
+	wide.H = out.W
+	columns, padded := p.intermediate(turned), p.intermediate(wide)
+	if err := p.turnRows(high, x, columns); err != nil {
+		return err
+	}
+	if err := p.padRows(turned, w.Px, w.Qx, columns, padded); err != nil {
+		return err
+	}
+	return p.turnRows(wide, padded, y)
+}
+
+// padRows copies a tensor to y, which has so many rows more before and after it, and fills
+// those.
+func (p *plan) padRows(s Shape, before, after int, x, y memory) error {
+	move := func(rows, from, to int) piece {
+		part := s
+		part.H = rows
+		a, b := x, y
+		a.base += from * x.row
+		b.base += to * y.row
+		return piece{Layer{Op: Slice, In: part, Size: part}, &Weights{}, ports{"x": a, "y": b}}
+	}
+	list := []piece{move(s.H, 0, before)}
+	if p.layer.Fill == FillValue {
+		one := Shape{1, 1, 1, 1}
+		value := surface(regs.BARWeights, one)
+		p.constants.pad(64)
+		value.base = p.constants.bytes
+		putHalf(p.constants.zeros(value.depth), half(p.layer.Value))
+		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
+			if f.rows > 0 {
+				to := y
+				to.base += f.to * y.row
+				fill := Layer{Op: Tile, In: one, Reps: Shape{s.N, s.C, f.rows, s.W}}
+				list = append(list, piece{fill, &Weights{}, ports{"x": value, "y": to}})
+			}
+		}
+		return p.pieces(list...)
+	}
+	for i := 1; i <= before; i++ {
+		from := 0
+		if p.layer.Fill == FillReflect {
+			from = i
+		}
+		list = append(list, move(1, from, before-i))
+	}
+	for i := 1; i <= after; i++ {
+		from := s.H - 1
+		if p.layer.Fill == FillReflect {
+			from -= i
+		}
+		list = append(list, move(1, from, before+s.H-1+i))
+	}
+	return p.pieces(list...)
+}
+
+// validatePad checks that a mirror has what it shows.
+func (l *Layer) validatePad() error {
+	w := &l.Window
+	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
+		return l.wrong("padding by %d, %d rows and %d, %d columns of kind %d", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
+	}
+	if l.Fill != FillReflect {
+		return nil
+	}
+	return within(
+		limit{"rows of a mirror", max(w.Py, w.Qy), l.In.H - 1, "pad by at most %d rows"},
+		limit{"columns of a mirror", max(w.Px, w.Qx), l.In.W - 1, "pad by at most %d columns"},
+	)
+}

@@ -1,0 +1,117 @@
+package network_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anesim/loader/lower"
+	. "anesim/loader/network"
+)
+
+// sized lowers a layer of an operation without its weights.
+func sized(o *Operation, values map[string]string) error {
+	l, err := o.Single(values)
+	if err != nil {
+		return err
+	}
+	w, err := l.Sizes(1)
+	if err != nil {
+		return err
+	}
+	_, err = lower.Sized(l.Lower, w)
+	return err
+}
+
+// unlikely are random keys of an operation, sizes of a few powers of ten among them.
+func unlikely(r *rand.Rand, o *Operation) map[string]string {
+	values := map[string]string{}
+	for _, k := range o.AllKeys() {
+		size := func(most int) string { return strconv.Itoa(1 + r.IntN(most)) }
+		switch k.Name {
+		case "n":
+			values["n"] = size(3)
+			if o.Name == "matmul" || o.Name == "linear" {
+				values["n"] = size(40000)
+			}
+		case "c", "cin", "cout", "m", "k", "h", "w":
+			values[k.Name] = size([]int{16, 300, 3000, 40000}[r.IntN(4)])
+			if k.Name == "k" && o.Name != "matmul" && o.Name != "linear" {
+				values["k"] = size(40)
+			}
+		case "stride":
+			values["stride"] = size(4)
+		case "pad":
+			values["pad"] = strconv.Itoa(r.IntN(40))
+		case "axis":
+			values["axis"] = []string{"c", "h", "w", "hw", "ch", "cw", "chw"}[r.IntN(7)]
+		case "rhs":
+			values["rhs"] = []string{"constant", "runtime"}[r.IntN(2)]
+		case "tx", "ty":
+			values[k.Name] = []string{"true", "false"}[r.IntN(2)]
+		case "broadcast":
+			if r.IntN(2) == 0 {
+				values["broadcast"] = []string{"c", "h", "w", "hw", "chw"}[r.IntN(5)]
+			}
+		case "reps":
+			values["reps"] = strings.Join([]string{size(2), size(3), size(300), size(3)}, "x")
+		case "parts":
+			values["parts"] = strings.Repeat("8+", r.IntN(60)) + "8"
+			delete(values, "c")
+		case "size":
+			values["size"] = size(300)
+		case "begin":
+			values["begin"] = strconv.Itoa(r.IntN(300))
+		}
+	}
+	if o.Name == "concat" {
+		delete(values, "c")
+	}
+	return values
+}
+
+// Every refusal of more than 100 over all operations names a layer that is lowered, and
+// whose keys are the refused one's but for those it names.
+func TestNearestWorks(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 100))
+	each, tries, most := 3, 150, 100
+	if testing.Short() {
+		each, most = 1, 50
+	}
+	refused := 0
+	for _, o := range Operations() {
+		n := 0
+		for range tries {
+			values := unlikely(r, &o)
+			if err := sized(&o, values); err == nil || !Refused(err) {
+				continue
+			}
+			n++
+			near := maps.Clone(values)
+			keys := o.Nearest(values)
+			if len(keys) == 0 {
+				t.Errorf("%s %v: no layer near it is found", o.Name, values)
+			}
+			for _, k := range keys {
+				key, v, _ := strings.Cut(k, "=")
+				near[key] = v
+			}
+			if err := sized(&o, near); err != nil {
+				t.Errorf("%s %v with %v: %v", o.Name, values, keys, err)
+			}
+			if n == each {
+				break
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: none of %d layers is refused", o.Name, tries)
+		}
+		refused += n
+	}
+	t.Logf("%d refusals", refused)
+	if refused < most {
+		t.Errorf("%d refusals, want %d", refused, most)
+	}
+}

@@ -1,0 +1,203 @@
+package loader
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+// operation says what a task computes.
+func operation(g *regs.Groups, o *regs.Operands) string {
+	var parts []string
+	if g.Planar() {
+		parts = planarOperation(g, o)
+	} else {
+		parts = engineOperation(g)
+	}
+	if g.ResultTransposed() {
+		parts = append(parts, "the result transposed")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// engineOperation says what the MAC engines do.
+func engineOperation(g *regs.Groups) []string {
+	c, m := &g.Common, g.NE.MACCfg
+	var parts []string
+	switch m.OpMode() {
+	case regs.MultiplyAccumulate:
+		name := convolutionName(c)
+		if m.BiasMode() {
+			name += " with bias"
+		}
+		parts = append(parts, name)
+		if v := c.ConvCfg; v.Sx() > 1 || v.Sy() > 1 {
+			parts = append(parts, fmt.Sprintf("stride %dx%d", v.Sy(), v.Sx()))
+		}
+		if v := c.ConvCfg; v.Px() > 0 || v.Py() > 0 {
+			parts = append(parts, fmt.Sprintf("padding %dx%d", v.Py(), v.Px()))
+		}
+	case regs.PassThrough:
+		if m.NonlinearMode() == regs.NoActivation {
+			return []string{"copy"}
+		}
+		return []string{activationName(m.NonlinearMode())}
+	case regs.ChannelMaximum:
+		parts = append(parts, "maximum over the channels")
+	case regs.ChannelProduct:
+		parts = append(parts, "product over the channels")
+	case regs.MantissaTable:
+		return []string{"reciprocal or reciprocal square root by a table of mantissas"}
+	default:
+		parts = append(parts, fmt.Sprintf("operation %d of the MAC engines, whose meaning is not known", uint32(m.OpMode())))
+	}
+	if n := m.NonlinearMode(); n != regs.NoActivation {
+		parts = append(parts, "then "+activationName(n))
+	}
+	return parts
+}
+
+func convolutionName(c *regs.Common) string {
+	v := c.ConvCfg
+	window := fmt.Sprintf("%dx%d convolution", v.Kh(), v.Kw())
+	switch u := c.GroupConvCfg; {
+	case u.UnicastEn() && u.UnicastCin() == 1:
+		return window + " of each channel by itself"
+	case c.Cfg.Transpose() && v.Kh() == 1 && v.Kw() == 1:
+		return "matrix product"
+	case u.NumGroups() > 1:
+		return fmt.Sprintf("%s in %d groups", window, u.NumGroups())
+	}
+	return window
+}
+
+func activationName(n regs.Nonlinear) string {
+	switch n {
+	case regs.ReLU:
+		return "ReLU"
+	case regs.ActivationTable:
+		return "activation by table"
+	}
+	return fmt.Sprintf("activation %d, whose meaning is not known", uint32(n))
+}
+
+// planarOperation says what the planar engine does, in the order of its stages: the
+// operation on the sources, the constants, the reduction, the function of its result, ReLU
+// (hw/planar has the stages and what they rest on).
+func planarOperation(g *regs.Groups, o *regs.Operands) []string {
+	form, pe := g.Common.Cfg.PlanarForm(), &g.PE
+	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
+	var parts []string
+	what := ""
+	switch form {
+	case regs.FormConstant, regs.FormReduction:
+		what = "source"
+	case regs.FormTwoSources, regs.FormTwoReduced:
+		what = twoSources(pe.Cfg)
+	case regs.FormBiasScale:
+		sign := "plus"
+		if pe.Cfg.SecSrc() == negated {
+			sign = "less"
+		}
+		what = "source 1 " + sign + " the first row of source 2, times its second row"
+	}
+	if what == "" {
+		return []string{fmt.Sprintf("operation %v of the planar engine in form %v, whose meaning is not known", pe.Cfg.OpMode(), form)}
+	}
+	if bias != 0 {
+		what += fmt.Sprintf(", plus %v", bias)
+	}
+	if scale != one {
+		what += fmt.Sprintf(", times %v", scale)
+	}
+	switch {
+	case form.Reduces():
+		over := what
+		if what == "source" {
+			over = "each channel"
+		}
+		if over == what {
+			over = "the " + over
+		}
+		what = reductionName(pe, o) + " of " + over
+	case pe.Cfg.Absolute():
+		what = strings.Replace(what, "source", "absolute value", 1)
+	case what == "source":
+		what = "copy by the planar engine"
+	}
+	parts = append(parts, what)
+	if n := float16.Frombits(uint16(pe.PreScale.PreScale())); n != 0 {
+		parts = append(parts, fmt.Sprintf("plus %v", n))
+	}
+	if n := float16.Frombits(uint16(pe.PreScale.Scale())); n != one && n != 0 {
+		parts = append(parts, fmt.Sprintf("times %v", n))
+	}
+	for _, f := range [...]struct {
+		on   bool
+		name string
+	}{
+		{pe.Cfg.Reciprocal(), "then the reciprocal"}, {pe.Cfg.Rsqrt(), "then the reciprocal square root"}, {pe.Cfg.ReluEn(), "then ReLU"},
+		{g.L2.Cfg.InputReLU(), "source 1 behind a ReLU"}, {g.L2.Cfg.InputReLU2(), "source 2 behind a ReLU"},
+	} {
+		if f.on {
+			parts = append(parts, f.name)
+		}
+	}
+	return parts
+}
+
+// negated is PE.Cfg.SecSrc where source 2 has its sign turned (bytes: binary_sub).
+const negated = 3
+
+// twoSources names an operation on two sources, empty when it has no name.
+func twoSources(c regs.PECfg) string {
+	sum := "sum of two sources"
+	switch {
+	case c.FirstSrc() && c.SecSrc() == negated:
+		sum = "minus the sum of two sources"
+	case c.SecSrc() == negated:
+		sum = "difference of two sources"
+	case c.FirstSrc():
+		sum = "difference of two sources, source 2 less source 1"
+	}
+	switch c.OpMode() {
+	case regs.PlanarAdd:
+		return sum
+	case regs.PlanarMul:
+		return "product of two sources"
+	case regs.PlanarMax:
+		return "maximum of two sources"
+	case regs.PlanarMin:
+		return "minimum of two sources"
+	case regs.PlanarSumSquare:
+		return "square of the " + strings.TrimPrefix(sum, "minus the ")
+	}
+	return ""
+}
+
+// reductionName names what a reduction makes of the elements it joins.
+func reductionName(pe *regs.PE, o *regs.Operands) string {
+	op := pe.Cfg.OpMode()
+	switch {
+	case pe.Cfg.Maximum() || op == regs.PlanarMax:
+		return "maximum"
+	case op == regs.PlanarMin:
+		return "minimum"
+	}
+	f := math.Float32frombits(pe.FinalScale.FinalScale())
+	n := float32(o.In.Height*o.In.Width*o.In.Planes()) / float32(max(1, o.Out.Height*o.Out.Width*o.Out.Planes()))
+	switch f {
+	case 1:
+		return "sum"
+	case 1 / n:
+		return "mean"
+	}
+	return fmt.Sprintf("%v times the sum", f)
+}
+
+// one is 1.0 in fp16.
+const one float16.Float16 = 0x3c00

@@ -1,0 +1,273 @@
+package params
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// MaxValues bounds the sizes that Derive lowers.
+const MaxValues = 1 << 10
+
+// A DeriveError is a program that does not follow a size in a straight line.
+type DeriveError struct {
+	Name  string // the parameter
+	Value uint64 // where it does not, beside the range's first and last values
+	What  string
+}
+
+func (e *DeriveError) Error() string {
+	return fmt.Sprintf("one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
+}
+
+// Derive makes one program of those that at gives for each value of a range: that of the
+// largest, with a parameter for everything that differs. Every value's program is made once
+// and compared to what the parameters give, word for word. Errors are a *DeriveError, or
+// what at returns.
+func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
+	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
+		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case !isName(name):
+		return bad(r.Start, "the parameter has no name")
+	case r.Start >= r.Stop || r.Step == 0 || (r.Stop-r.Start)%r.Step != 0:
+		return bad(r.Stop, "the range does not end: want START to STOP by STEP")
+	case (r.Stop-r.Start)/r.Step >= MaxValues:
+		return bad(r.Stop, "the range has more than %d values", MaxValues)
+	}
+	low, err := at(r.Start)
+	if err != nil {
+		return nil, nil, err
+	}
+	high, err := at(r.Stop)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := derivation{name: name, r: r, low: low, high: high}
+	d.set.Parameters = []Parameter{{name, r.Stop, r}}
+	if what := d.fields(); what != "" {
+		return bad(r.Start, "%s", what)
+	}
+	if what := d.ports(); what != "" {
+		return bad(r.Start, "%s", what)
+	}
+	whole, err := d.set.Apply(high)
+	if err != nil {
+		return nil, nil, err
+	}
+	for v := r.Start; v <= r.Stop; v += r.Step {
+		p, err := at(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		if what := differs(whole, p, name, v); what != "" {
+			return bad(v, "%s", what)
+		}
+	}
+	return high, &d.set, nil
+}
+
+// A derivation is two programs on their way to one.
+type derivation struct {
+	name      string
+	r         loader.Range
+	low, high *loader.Program
+	set       Set
+}
+
+// line is the straight line through a field's values at both ends of the range, in units of
+// 1<<shift of it, shift at least the one given.
+func (d *derivation) line(a, b uint64, least int) (scale, plus int64, shift int, ok bool) {
+	span := int64(d.r.Stop - d.r.Start)
+	for shift = least; shift <= 16; shift++ {
+		rise := (int64(b) - int64(a)) << shift
+		if rise%span == 0 {
+			scale = rise / span
+			return scale, int64(a)<<shift - scale*int64(d.r.Start), shift, true
+		}
+	}
+	return 0, 0, 0, false
+}
+
+// fields finds the fields that differ. What it returns says why there is no program for
+// both, "" where there is one.
+func (d *derivation) fields() string {
+	registers := map[uint32]regs.Register{}
+	for r := range regs.Registers() {
+		registers[r.Addr()] = r
+	}
+	low, err := chain(d.low)
+	if err != nil {
+		return err.Error()
+	}
+	high, err := chain(d.high)
+	if err != nil {
+		return err.Error()
+	}
+	if len(low) != len(high) {
+		return fmt.Sprintf("the chain has %d descriptors, at %d it has %d", len(low), d.r.Stop, len(high))
+	}
+	for k := range low {
+		if header(low[k]) != header(high[k]) {
+			return fmt.Sprintf("descriptor %d has another header", k)
+		}
+		if !slices.EqualFunc(low[k].Records, high[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && len(a.Values) == len(b.Values) }) {
+			return fmt.Sprintf("descriptor %d writes other registers", k)
+		}
+		for i, rec := range low[k].Records {
+			for j, a := range rec.Values {
+				b := high[k].Records[i].Values[j]
+				if a == b {
+					continue
+				}
+				reg, ok := registers[rec.Addr+4*uint32(j)]
+				if !ok || reg.Unknown(a) != reg.Unknown(b) {
+					return fmt.Sprintf("descriptor %d has other bits without a name in register %#x", k, rec.Addr+4*uint32(j))
+				}
+				for _, f := range reg.Fields {
+					if f.Of(a) == f.Of(b) {
+						continue
+					}
+					scale, plus, shift, ok := d.line(uint64(f.Of(a)), uint64(f.Of(b)), unit(f))
+					if !ok || scale == 0 {
+						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, at %d %d: no straight line", reg.Block, reg.Name, f.Name, k, f.Of(a), d.r.Stop, f.Of(b))
+					}
+					d.set.Relocations = append(d.set.Relocations, loader.Relocation{
+						Kind: loader.LiveIn, Task: k, Register: reg.Addr(), Bit: f.Low, Width: f.Width, Shift: shift,
+						Name: d.name, Value: d.r.Stop, Range: d.r, Scale: scale, Plus: plus,
+					})
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// unit is log2 of the bytes that a field counts, 0 where it counts something else.
+func unit(f regs.Field) int {
+	switch f.Type {
+	case "bytes64":
+		return 6
+	case "bytes16":
+		return 4
+	}
+	return 0
+}
+
+// ports finds the sizes and strides that differ.
+func (d *derivation) ports() string {
+	if len(d.low.Ports) != len(d.high.Ports) {
+		return "the program has other ports"
+	}
+	for i := range d.low.Ports {
+		a, b := &d.low.Ports[i], &d.high.Ports[i]
+		if a.Name != b.Name || a.Direction != b.Direction || a.BAR != b.BAR {
+			return "the program has other ports"
+		}
+		add := func(axis int, stride bool, from, to uint64) bool {
+			if from == to {
+				return true
+			}
+			scale, plus, shift, ok := d.line(from, to, 0)
+			if ok && shift == 0 {
+				d.set.Axes = append(d.set.Axes, loader.LiveAxis{Port: a.Name, Direction: a.Direction, Axis: axis, Stride: stride, Name: d.name, Scale: scale, Plus: plus})
+			}
+			return ok && shift == 0
+		}
+		for axis := range 4 {
+			if !add(axis, false, uint64(a.Shape[axis]), uint64(b.Shape[axis])) {
+				return fmt.Sprintf("%v %s has a size that is no straight line", a.Direction, a.Name)
+			}
+		}
+		for axis := range 4 {
+			if !add(axis, true, a.Strides[axis], b.Strides[axis]) {
+				return fmt.Sprintf("%v %s has a stride that is no straight line", a.Direction, a.Name)
+			}
+		}
+	}
+	return ""
+}
+
+func chain(p *loader.Program) (list []*regs.Descriptor, err error) {
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// differs says where a program of one value differs from the one with parameters at that
+// value.
+func differs(whole, p *loader.Program, name string, value uint64) string {
+	q := *whole
+	q.Ports, q.Relocations = slices.Clone(whole.Ports), slices.Clone(whole.Relocations)
+	q.Text = slices.Clone(whole.Text)
+	for i := range q.Relocations {
+		r := &q.Relocations[i]
+		if r.Kind != loader.LiveIn || r.Name != name {
+			continue
+		}
+		r.Value = value
+		v, err := r.Resolve(&q.BARs)
+		if err != nil {
+			return err.Error()
+		}
+		w := q.Text[r.Off:]
+		binary.LittleEndian.PutUint32(w, r.Patch(binary.LittleEndian.Uint32(w), v))
+	}
+	if err := Shape(&q, name, value); err != nil {
+		return err.Error()
+	}
+	got, err := chain(&q)
+	if err != nil {
+		return err.Error()
+	}
+	want, err := chain(p)
+	if err != nil {
+		return err.Error()
+	}
+	if len(got) != len(want) {
+		return fmt.Sprintf("the chain has %d descriptors, with parameters %d", len(want), len(got))
+	}
+	for k := range got {
+		if header(got[k]) != header(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
+			return fmt.Sprintf("descriptor %d writes something else than a straight line says", k)
+		}
+	}
+	for i := range p.Ports {
+		a, b := &q.Ports[i], &p.Ports[i]
+		if a.Shape != b.Shape || a.Strides != b.Strides || b.Bytes > a.Bytes {
+			return fmt.Sprintf("%v %s is laid out otherwise", b.Direction, b.Name)
+		}
+	}
+	if !bytes.Equal(constants(&q), constants(p)) {
+		return "the constants are others: make them inputs of the program"
+	}
+	return ""
+}
+
+// constants are the bytes behind the buffer of the weights.
+func constants(p *loader.Program) []byte {
+	at := p.BARs[regs.BARWeights]
+	for i := range p.Segments {
+		if s := &p.Segments[i]; at >= s.Addr && at-s.Addr < uint64(len(s.Data)) {
+			return s.Data[at-s.Addr:]
+		}
+	}
+	return nil
+}
+
+// header is a descriptor's without the compiler's own estimate of its time, which nothing
+// reads.
+func header(d *regs.Descriptor) regs.Header {
+	h := d.Header
+	h.Timing = h.Timing.WithExeCycles(0)
+	return h
+}

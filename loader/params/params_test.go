@@ -1,0 +1,133 @@
+package params_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"anesim/loader"
+	"anesim/loader/lower"
+	"anesim/loader/params"
+)
+
+func parse(t *testing.T, text string) *params.Set {
+	t.Helper()
+	s, err := params.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every kind of relocation, bound from a text beside a real layout of a program.
+func TestApply(t *testing.T) {
+	p, err := lower.ExampleProgram("concat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = `
+# a comment
+param rows 2 1 4 1   # and another
+live-in 0 Common.InDim.Hin rows
+live-in 1 TileDMADst.DstRowStride.Value 64*rows+64 >>6
+offset 1 TileDMADst.DstBase.Value 0x40 >>6
+data-set 0 Common.DPE.Category 3
+shape input "x0" - - rows -
+`
+	s, err := params.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Parameters) != 1 || len(s.Relocations) != 4 || len(s.Axes) != 1 {
+		t.Fatalf("%+v", s)
+	}
+	for i, want := range []uint64{2, 3, 1, 3} {
+		if v, err := s.Relocations[i].Resolve(&p.BARs); err != nil || v != want {
+			t.Errorf("relocation %d is %d, want %d: %v", i, v, want, err)
+		}
+	}
+	var name string
+	for in := range p.Inputs() {
+		name = in.Name
+		break
+	}
+	s.Axes[0].Port = name
+	q, err := s.Apply(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, _ := q.Port(name, loader.Input)
+	was, _ := p.Port(name, loader.Input)
+	if in.Shape[2] != 2 || was.Shape[2] == 2 || len(q.Relocations) < len(p.Relocations)+4 {
+		t.Errorf("%+v, was %+v; %d relocations", in, was, len(q.Relocations))
+	}
+	for text, want := range map[string]string{
+		"param a 1 1 4 1\nlive-in 9 Common.InDim.Hin a":   "descriptor 9: the program has",
+		"param a 1 1 4 1\nshape input nope a - - -":       `no input "nope"`,
+		"data-set 0 PE.Cfg.OpMode 0x100":                  "does not fit",
+		"address 0 TileDMASrc.Src1Base.Value b19":         "buffer 19 is not in the program",
+		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":     "no multiple of 64",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":  "no number of 63 bits",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100": "no number of 63 bits",
+	} {
+		if _, err := parse(t, text).Apply(p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestTextErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"parma a 1 1 1 1":                                    `line 1: "parma" is none of param`,
+		"param a 1":                                          "line 1: want param NAME VALUE START STOP STEP",
+		"param 1a 1 1 1 1":                                   `line 1: "1a" is no name`,
+		"param a 5 1 4 1":                                    "line 1: a is 5, want 1 to 4 by 1",
+		"param a x 1 4 1":                                    `line 1: "x" is no number`,
+		"param a 1 1 4 1\nparam a 1 1 4 1":                   "line 2: a is given twice",
+		"\n\nlive-in 0 Common.InDim.Hin b":                   "line 3: no line above has param b",
+		"param a 1 1 4 1\nlive-in 0 Comon.InDim.Hin a":       `line 2: no register "Comon.InDim"`,
+		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hinn a":     `line 2: Common.InDim has no field "Hinn"; it has Win, Hin`,
+		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a*2":    `line 2: "a*2"`,
+		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a >>99": `line 2: ">>99"`,
+		"live-in x Common.InDim.Hin a":                       `line 1: "x" is no descriptor's number`,
+		"address 0 TileDMASrc.Src1Base.Value 5":              `line 1: "5": want a buffer`,
+		"shape in x 1 1 1 1":                                 "line 1: want input or output",
+		"shape input x - -":                                  "line 1: want four values",
+		"\xff":                                               "line 1: not UTF-8 text",
+	} {
+		_, err := params.Parse([]byte(text))
+		var e *params.TextError
+		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("param k 96 32 128 32\nlive-in 0 Common.Cin.Cin k\nstrides input \"y z\" 2048*k - 64*k+2 -\naddress 1 TileDMASrc.Src1Base.Value b5+0x40 >>6\n"))
+	p, err := lower.ExampleProgram("concat")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := params.Parse(data)
+		if err != nil {
+			var e *params.TextError
+			if !errors.As(err, &e) || e.Line < 1 || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%#v", err)
+			}
+			return
+		}
+		text := s.Append(nil)
+		again, err := params.Parse(text)
+		if err != nil || !bytes.Equal(again.Append(nil), text) {
+			t.Errorf("%v: %q, then %q", err, text, again.Append(nil))
+		}
+		if q, err := s.Apply(p); err == nil {
+			if l, err := q.Link(); err == nil && l == nil {
+				t.Error("no program and no error")
+			}
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package params
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// Bounds on a text.
+const (
+	maxText  = 4 << 20
+	maxLines = 1 << 17
+)
+
+// A TextError is a line that is wrong.
+type TextError struct {
+	Line int // from 1
+	What string
+
+	// Word is one that is not known, and Known are those that are; empty for other mistakes.
+	Word  string
+	Known []string
+}
+
+func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
+
+// Parse reads a text. An error is a *TextError with the line.
+func Parse(data []byte) (*Set, error) {
+	if len(data) > maxText {
+		return nil, &TextError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+	}
+	r := reader{set: new(Set), names: map[string]regs.Register{}}
+	for reg := range regs.Registers() {
+		r.names[strings.ToLower(reg.Block+"."+reg.Name)] = reg
+	}
+	for line := range bytes.Lines(data) {
+		if r.line++; r.line > maxLines {
+			return nil, r.bad("more than %d lines", maxLines)
+		}
+		if !utf8.Valid(line) {
+			return nil, r.bad("not UTF-8 text")
+		}
+		text, _, _ := strings.Cut(string(line), "#")
+		if words := strings.Fields(text); len(words) > 0 {
+			if err := r.read(words); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r.set, nil
+}
+
+// A reader is a text on its way in.
+type reader struct {
+	set   *Set
+	line  int
+	names map[string]regs.Register
+}
+
+func (r *reader) bad(format string, args ...any) error {
+	return &TextError{Line: r.line, What: fmt.Sprintf(format, args...)}
+}
+
+func (r *reader) read(words []string) error {
+	switch words[0] {
+	case "param":
+		return r.param(words[1:])
+	case "shape", "strides":
+		return r.axes(words[0] == "strides", words[1:])
+	}
+	for _, k := range kinds {
+		if k.word == words[0] {
+			return r.field(k.kind, words[1:])
+		}
+	}
+	known := []string{"param", "shape", "strides"}
+	for _, k := range kinds {
+		known = append(known, k.word)
+	}
+	return &TextError{r.line, fmt.Sprintf("%q is none of %s", words[0], strings.Join(known, ", ")), words[0], known}
+}
+
+func (r *reader) param(words []string) error {
+	if len(words) != 5 {
+		return r.bad("want param NAME VALUE START STOP STEP")
+	}
+	if !isName(words[0]) {
+		return r.bad("%q is no name: letters, digits and _, a letter first", words[0])
+	}
+	for _, p := range r.set.Parameters {
+		if p.Name == words[0] {
+			return r.bad("%s is given twice", p.Name)
+		}
+	}
+	var v [4]uint64
+	for i, w := range words[1:] {
+		n, err := strconv.ParseUint(w, 0, 42)
+		if err != nil {
+			return r.bad("%q is no number below 1<<42", w)
+		}
+		v[i] = n
+	}
+	p := Parameter{words[0], v[0], loader.Range{Start: v[1], Stop: v[2], Step: v[3]}}
+	if !p.Range.Contains(p.Value) {
+		return r.bad("%s is %d, want %d to %d by %d", p.Name, p.Value, v[1], v[2], v[3])
+	}
+	r.set.Parameters = append(r.set.Parameters, p)
+	return nil
+}
+
+// isName reports whether a word names a parameter: a number and its operators are none.
+func isName(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+func (r *reader) field(kind loader.RelocKind, words []string) error {
+	if len(words) != 3 && len(words) != 4 {
+		return r.bad("want DESCRIPTOR BLOCK.REGISTER.FIELD VALUE, and >>N where the field counts units")
+	}
+	task, err := strconv.Atoi(words[0])
+	if err != nil || task < 0 || task > 1<<20 {
+		return r.bad("%q is no descriptor's number", words[0])
+	}
+	x := loader.Relocation{Kind: kind, Task: task}
+	name, field := words[1], ""
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		name, field = name[:i], name[i+1:]
+	}
+	reg, ok := r.names[strings.ToLower(name)]
+	if !ok {
+		var known []string
+		for reg := range regs.Registers() {
+			known = append(known, reg.Block+"."+reg.Name)
+		}
+		return &TextError{r.line, fmt.Sprintf("no register %q", name), name, known}
+	}
+	f, ok := reg.Field(field)
+	if !ok {
+		var known []string
+		for _, f := range reg.Fields {
+			known = append(known, f.Name)
+		}
+		return &TextError{r.line, fmt.Sprintf("%s.%s has no field %q; it has %s", reg.Block, reg.Name, field, strings.Join(known, ", ")), field, known}
+	}
+	x.Register, x.Bit, x.Width = reg.Addr(), f.Low, f.Width
+	if len(words) == 4 {
+		shift, ok := strings.CutPrefix(words[3], ">>")
+		n, err := strconv.Atoi(shift)
+		if !ok || err != nil || n < 0 || n > 31 {
+			return r.bad("%q: want >>N, N from 0 to 31", words[3])
+		}
+		x.Shift = n
+	}
+	if err := r.value(&x, words[2]); err != nil {
+		return err
+	}
+	r.set.Relocations = append(r.set.Relocations, x)
+	return nil
+}
+
+func (r *reader) value(x *loader.Relocation, word string) error {
+	switch x.Kind {
+	case loader.LiveIn:
+		p, scale, plus, err := r.linear(word)
+		if err != nil {
+			return err
+		}
+		x.Name, x.Value, x.Range, x.Scale, x.Plus = p.Name, p.Value, p.Range, scale, plus
+		return nil
+	case loader.DeviceAddress:
+		bar, more, _ := strings.Cut(word, "+")
+		n, err := strconv.Atoi(strings.TrimPrefix(bar, "b"))
+		if err != nil || bar == "" || bar[0] != 'b' || n < 0 || n >= len(regs.BARs{}) {
+			return r.bad("%q: want a buffer, b0 to b%d, and what is added, like b5+0x40", word, len(regs.BARs{})-1)
+		}
+		x.Target = n
+		if word = more; more == "" {
+			return nil
+		}
+	}
+	n, err := strconv.ParseUint(word, 0, 42)
+	if err != nil {
+		return r.bad("%q is no number below 1<<42", word)
+	}
+	x.Value = n
+	return nil
+}
+
+// linear reads NAME, N*NAME and either with +N or -N behind it.
+func (r *reader) linear(word string) (p *Parameter, scale, plus int64, err error) {
+	bad := func() (*Parameter, int64, int64, error) {
+		return nil, 0, 0, r.bad("%q: want a parameter, as k, 2*k or 2*k+64", word)
+	}
+	rest := word
+	if n, after, ok := strings.Cut(word, "*"); ok {
+		if scale, err = strconv.ParseInt(n, 0, 64); err != nil || scale == 0 {
+			return bad()
+		}
+		rest = after
+	}
+	name := rest
+	if i := strings.IndexAny(rest, "+-"); i >= 0 {
+		name = rest[:i]
+		if plus, err = strconv.ParseInt(rest[i:], 0, 64); err != nil {
+			return bad()
+		}
+	}
+	if scale == 1 {
+		scale = 0
+	}
+	var known []string
+	for i := range r.set.Parameters {
+		if p := &r.set.Parameters[i]; p.Name == name {
+			return p, scale, plus, nil
+		}
+		known = append(known, r.set.Parameters[i].Name)
+	}
+	if !isName(name) {
+		return bad()
+	}
+	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("no line above has param %s", name), name, known}
+}
+
+func (r *reader) axes(stride bool, words []string) error {
+	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
+		return r.bad("want input or output, a port and four values, - for one that stays")
+	}
+	d := loader.Input
+	if words[0] == "output" {
+		d = loader.Output
+	}
+	port, err := strconv.QuotedPrefix(strings.Join(words[1:], " "))
+	list := strings.Fields(strings.Join(words[1:], " ")[len(port):])
+	if err != nil {
+		port, list = words[1], words[2:]
+	} else if port, err = strconv.Unquote(port); err != nil {
+		return r.bad("%s is no quoted name", words[1])
+	}
+	if len(list) != 4 {
+		return r.bad("want four values, of N, C, H and W; - for one that stays")
+	}
+	for axis, w := range list {
+		if w == "-" {
+			continue
+		}
+		p, scale, plus, err := r.linear(w)
+		if err != nil {
+			return err
+		}
+		r.set.Axes = append(r.set.Axes, loader.LiveAxis{Port: port, Direction: d, Axis: axis, Stride: stride, Name: p.Name, Scale: scale, Plus: plus})
+	}
+	return nil
+}

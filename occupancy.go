@@ -1,0 +1,99 @@
+package anesim
+
+import (
+	"cmp"
+	"slices"
+
+	"anesim/hw"
+	"anesim/hw/regs"
+	"anesim/loader/lower"
+)
+
+// occupancy is the bytes of the L2 that each descriptor of the program has tensors and
+// tiles in: of a network's program what its residency planned, which has the tensors that
+// wait for a later descriptor too; of any other what the registers say.
+func (p *ProgramResult) occupancy(chip *hw.Chip) []int {
+	if p.L2 != nil {
+		return p.L2
+	}
+	linked, err := p.Program.Link()
+	if err != nil {
+		return nil // nothing ran
+	}
+	list := make([]int, len(linked.Tasks))
+	for i := range linked.Tasks {
+		list[i] = occupied(linked.Tasks[i], uint64(chip.L2Bytes.Value))
+	}
+	return list
+}
+
+// occupied is the bytes of an L2 of a size that a task's operands cover. A result on its
+// way to memory has at most what the largest tile of a source leaves (inferred).
+func occupied(t *regs.Task, size uint64) int {
+	staged := size - min(size, lower.MaxTile)
+	o := t.Groups.Operands()
+	type span struct{ from, to uint64 }
+	var covered []span
+	for _, x := range o.List() {
+		if !x.Used || x.Shape.Elements() <= 0 {
+			continue
+		}
+		shape := x.Shape
+		if tile := int(t.Groups.Common.TileCfg.TileHeight()); x.Role != regs.Destination && tile > 0 && tile < o.Out.Height {
+			// A source comes in as many rows as a tile of the result needs.
+			shape.Height = min(shape.Height, (tile-1)*max(1, int(t.Groups.Common.ConvCfg.Sy()))+max(1, int(t.Groups.Common.ConvCfg.Kh())))
+		}
+		from, to := uint64(x.Tile.Base), x.Tile.Span(shape)
+		if x.Role == regs.Destination && x.DRAM {
+			to = min(to, from+staged)
+		}
+		covered = append(covered, span{min(from, size), min(to, size)})
+	}
+	slices.SortFunc(covered, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	sum, end := uint64(0), uint64(0)
+	for _, s := range covered {
+		if s.to > max(end, s.from) {
+			sum += s.to - max(end, s.from)
+			end = s.to
+		}
+	}
+	return int(sum)
+}
+
+// kernelFill is the bytes of coefficients that a MAC engine holds for a descriptor: what
+// exceeds the kernel memory streams through it.
+func kernelFill(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
+	return min(d.DMA.Kernel/uint64(max(1, d.Engines)), uint64(chip.KernelMemory.Value))
+}
+
+// spans is the power of a run's timeline, with what its descriptors do.
+func (r *Result) spans(l *Timeline) []SpanDocument {
+	list := make([]SpanDocument, len(l.Spans))
+	for i := range l.Spans {
+		s := &l.Spans[i]
+		list[i] = SpanDocument{AtNs: s.At, ForNs: s.For, Watts: s.Watts(), EnergyNJ: s.Energy, What: s.What}
+	}
+	occupied := map[*ProgramResult][]int{}
+	at := 0
+	for d, p := range r.dispatches() {
+		if _, ok := occupied[p]; !ok {
+			occupied[p] = p.occupancy(&r.Options.Chip)
+		}
+		for at < len(list) && list[at].What != spanHost && list[at].What != spanDispatch {
+			at++ // what comes before a dispatch
+		}
+		at++
+		counted := r.counted(p, d)
+		for i := range counted.Descriptors {
+			x := &counted.Descriptors[i]
+			if at < len(list) {
+				list[at].Bound = x.Cycles.Bound()
+				if x.Index < len(occupied[p]) {
+					list[at].L2Bytes = occupied[p][x.Index]
+				}
+			}
+			at++
+		}
+	}
+	return list
+}

@@ -1,0 +1,76 @@
+package anesim
+
+import (
+	"fmt"
+
+	"anesim/loader"
+	"anesim/loader/cache"
+)
+
+// A ProgramCache is a directory of lowered programs, for [Options.Cache]. See package
+// [cache] for the key and the layout of the tree.
+type ProgramCache = cache.Cache
+
+// A CacheMode says what a [ProgramCache] is used for.
+type CacheMode = cache.Mode
+
+// The modes: to take an entry or make it, to make it anew, to take it or fail.
+const (
+	FetchOrMake        = cache.FetchOrMake
+	ForceRecompilation = cache.ForceRecompilation
+	ForceFetch         = cache.ForceFetch
+)
+
+// A CacheEntry is what became of a [ProgramCache] in a run.
+type CacheEntry = cache.Entry
+
+// OpenProgramCache is a cache in a directory, which need not be there yet.
+func OpenProgramCache(dir string) (*ProgramCache, error) { return cache.Open(dir) }
+
+// cacheKey is the key of a network's programs: one segment, for the model knows no other
+// engine that could have a part of it.
+func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
+	structure, weights := cache.NewHasher(), cache.NewHasher()
+	if err := m.net.WriteStructure(structure); err != nil {
+		return nil, err
+	}
+	if err := m.net.WriteWeights(weights); err != nil {
+		return nil, err
+	}
+	return &cache.Key{
+		Segments: []cache.Segment{{Structure: structure.Sum(), Weights: weights.Sum()}},
+		Source:   o.Cache.Source,
+		Options:  fmt.Sprintf("kind=%v seed=%d sizes=%t", m.kind, o.Seed, sizes),
+		Platform: fmt.Sprintf("h13 subtype=%d", uint32(loader.SubtypeM1)),
+	}, nil
+}
+
+// lowerCached takes the model's programs from the cache, or makes them and keeps them there.
+func (m *Model) lowerCached(low *lowered, o *Options, make func() error) error {
+	key, err := m.cacheKey(o, low.sizes)
+	if err != nil {
+		return err
+	}
+	made := false
+	e, err := o.Cache.Do(key, func(content []byte) error {
+		if made {
+			return nil // as they are, not as they would be read back
+		}
+		programs, reasons, err := m.net.DecodeBundle(content)
+		if err == nil {
+			low.programs, low.reasons = programs, reasons
+		}
+		return err
+	}, func() ([]byte, error) {
+		made = true
+		if err := make(); err != nil {
+			return nil, err
+		}
+		return m.net.EncodeBundle(low.programs, low.reasons)
+	})
+	if err != nil {
+		return err
+	}
+	low.entry = &e
+	return nil
+}

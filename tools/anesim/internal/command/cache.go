@@ -1,0 +1,75 @@
+package command
+
+import (
+	"io"
+	"net/url"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"anesim"
+)
+
+// cacheFlags are what a command says of the program cache.
+type cacheFlags struct {
+	dir              string
+	recompile, fetch bool
+}
+
+func (f *cacheFlags) register(s *pflag.FlagSet) {
+	s.StringVar(&f.dir, "cache", "", "take the lowered programs from `DIR`, or make them and keep them there")
+	s.BoolVar(&f.recompile, "force-recompilation", false, "with --cache: make the programs whether or not they are there")
+	s.BoolVar(&f.fetch, "force-fetch", false, "with --cache: fail where they are not there")
+}
+
+// open is the cache for the programs of a file, nil without one.
+func (f *cacheFlags) open(file string) (*anesim.ProgramCache, error) {
+	switch {
+	case f.dir == "" && (f.recompile || f.fetch):
+		return nil, usage("--force-recompilation and --force-fetch require --cache")
+	case f.recompile && f.fetch:
+		return nil, usage("--force-recompilation and --force-fetch are mutually exclusive")
+	case f.dir == "":
+		return nil, nil
+	}
+	c, err := anesim.OpenProgramCache(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	c.Source = sourceURL(file)
+	switch {
+	case f.recompile:
+		c.Mode = anesim.ForceRecompilation
+	case f.fetch:
+		c.Mode = anesim.ForceFetch
+	}
+	return c, nil
+}
+
+// sourceURL is the resolved URL of a file, empty of standard input.
+func sourceURL(file string) string {
+	if file == "-" {
+		return ""
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		path = file
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+// writeCache says what became of the cache.
+func writeCache(w io.Writer, d *anesim.CacheDocument) error {
+	if d == nil {
+		return nil
+	}
+	p := newPager(w)
+	p.printf("cache: %s %s (%s)", d.Outcome, escaped(d.Path), bytesText(uint64(d.Bytes)))
+	if d.Why != "" {
+		p.printf("cache: the entry that was there is damaged: %s", d.Why)
+	}
+	return p.err
+}

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anesim"
+)
+
+// The first run makes the programs, the second fetches them and prints the same; damage is
+// found, force makes them again, and a forced fetch of nothing fails.
+func TestModelCache(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	file := exampleLoad("observed.yaml")
+	run := func(outcome string, flags ...string) string {
+		t.Helper()
+		out, errs, code := invoke(append([]string{"model", file, "--cache", dir}, flags...)...)
+		if code != exitDone {
+			t.Fatalf("%q: exit %d: %s", flags, code, errs)
+		}
+		body, last, _ := strings.Cut(out, "cache: ")
+		if !strings.HasPrefix(last, outcome+" "+dir) {
+			t.Errorf("%q: %s, want %s", flags, last, outcome)
+		}
+		return body
+	}
+	first := run("made")
+	if second := run("fetched"); second != first {
+		t.Errorf("fetched:\n%s\nmade:\n%s", second, first)
+	}
+	run("made", "--force-recompilation")
+	run("fetched", "--force-fetch")
+	if plain, _, _ := invoke("model", file); plain != first {
+		t.Errorf("without a cache:\n%s\nwith one:\n%s", plain, first)
+	}
+	out, errs, code := invoke("model", file, "--cache", dir, "--json")
+	var d anesim.NetworkDocument
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != exitDone || d.Cache == nil || d.Cache.Outcome != "fetched" {
+		t.Fatalf("exit %d, %v, %+v: %s", code, err, d.Cache, errs)
+	}
+	b, err := os.ReadFile(d.Cache.Path)
+	if err != nil || len(b) != d.Cache.Bytes {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(d.Cache.Path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := invoke("model", file, "--cache", dir, "--force-fetch"); code != exitFailed || !strings.Contains(errs, "is damaged") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	run("remade")
+	run("fetched")
+	run("made", "--values") // programs with weights are others
+	for _, bad := range [][]string{
+		{"--force-fetch"}, {"--force-recompilation"}, {"--cache", dir, "--force-fetch", "--force-recompilation"},
+	} {
+		if _, errs, code := invoke(append([]string{"model", file}, bad...)...); code != exitUsage {
+			t.Errorf("%q: exit %d: %s", bad, code, errs)
+		}
+	}
+	if _, errs, code := invoke("model", file, "--cache", filepath.Join(dir, "none"), "--force-fetch"); code != exitFailed || !strings.Contains(errs, "no entry") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,21 @@
+package command
+
+import (
+	"syscall"
+	"testing"
+)
+
+// smallDisk mounts a disk of a few megabytes, or skips where that is not allowed.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("anesim", dir, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skip("no file system of its own: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}

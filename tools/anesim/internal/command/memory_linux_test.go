@@ -1,0 +1,183 @@
+package command
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/lower"
+)
+
+// A hungry command is one that once took far more memory than what it was given.
+type hungry struct {
+	name string
+	args []string
+	data func(t *testing.T) []byte // of the file FILE; nil for none
+	size int64                     // of FILE, zeros behind the data
+	want string                    // in what it prints; "" where it succeeds
+	most int                       // resident memory at its highest, MB
+}
+
+// The most memory that a process had resident, held to what its input is worth. The
+// program itself takes 20 MB.
+func TestPeakMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("inputs of many megabytes")
+	}
+	for _, h := range []hungry{
+		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "marks that may begin a value", 60},
+		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "marks that may begin a value", 60},
+		{"16 MiB of YAML, all open", []string{"model", "FILE.yaml"}, repeated("", "[", 16<<20-8), 0, "marks that may begin a value", 60},
+		{"5 MB of ONNX nodes", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
+			return onnxModel(bytes.Repeat(field(1, field(4, []byte("Relu"))), 625_000))
+		}, 0, "more than 65536 nodes", 90},
+		{"64 MB of numbers in an initialiser", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
+			const n = 64 << 20
+			var tensor []byte
+			tensor = protowire.AppendVarint(protowire.AppendTag(tensor, 1, protowire.VarintType), n)
+			tensor = protowire.AppendVarint(protowire.AppendTag(tensor, 2, protowire.VarintType), 6)
+			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
+			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
+		}, 0, "", 160},
+		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText, 0, "", 80},
+		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText, 0, "", 80},
+		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText, 0, "", 200},
+		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
+		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
+		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
+		{"1e9 workers", []string{"sweep", "relu", "c=4", "--workers", "1000000000"}, nil, 0, "must be between 1 and 4096", 40},
+		{"rows without an end", []string{"accuracy", "--csv", "/dev/zero"}, nil, 0, "more than 16777216 bytes", 130},
+		{"a sweep to go on with without an end", []string{"sweep", "relu", "c=4", "--resume", "/dev/zero"}, nil, 0, "is not a regular file", 40},
+		{"a line of rows without an end", []string{"sweep", "relu", "c=4", "--resume", "FILE.csv"}, nil, 1 << 30, "a line of more than 1048576 bytes", 60},
+		{"a program without an end", []string{"run", "/dev/zero"}, nil, 0, "more than 268435456 bytes in a pipe", 700},
+	} {
+		t.Run(h.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "x")
+			args := append([]string{}, h.args...)
+			for i, arg := range args {
+				before, ext, ok := strings.Cut(arg, "FILE")
+				if !ok {
+					continue
+				}
+				args[i] = before + file + ext
+				var data []byte
+				if h.data != nil {
+					data = h.data(t)
+				}
+				if err := os.WriteFile(file+ext, data, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if h.size > 0 {
+					if err := os.Truncate(file+ext, h.size); err != nil {
+						t.Skip("no sparse files here: ", err)
+					}
+				}
+			}
+			c := process(t, args...)
+			status := filepath.Join(t.TempDir(), "status")
+			c.Env = append(c.Env, statusFile+"="+status)
+			var errs bytes.Buffer
+			c.Stderr = &errs
+			err := c.Run()
+			if (err == nil) != (h.want == "") || !strings.Contains(errs.String(), h.want) {
+				t.Errorf("%v: %.300s", err, errs.String())
+			}
+			// What wait4 says of it would have what this process had when it forked.
+			_, peak, _ := strings.Cut(string(contents(t, status)), "VmHWM:")
+			kb, err := strconv.Atoi(strings.Fields(peak)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mb := kb >> 10; mb > h.most {
+				t.Errorf("%d MB resident, want at most %d", mb, h.most)
+			} else {
+				t.Logf("%d MB resident, %v of a processor", mb, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
+			}
+		})
+	}
+}
+
+// repeated is a text and another one as often as fits a size.
+func repeated(first, again string, size int) func(*testing.T) []byte {
+	return func(*testing.T) []byte {
+		return append([]byte(first), strings.Repeat(again, (size-len(first))/len(again))...)
+	}
+}
+
+func field(number protowire.Number, b []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
+}
+
+// onnxModel is a file with a graph.
+func onnxModel(graph []byte) []byte {
+	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
+}
+
+// chainText is a bare text of 20,000 descriptors: the add example's, and then its first
+// record again and again.
+func chainText(t *testing.T) []byte {
+	t.Helper()
+	const n = 20_000
+	b, err := lower.Example("add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := loader.Read("add.hwx", bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first regs.Descriptor
+	for d, err := range p.Descriptors() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = *d
+	}
+	next := first
+	next.Records = first.Records[:1]
+	next.Words = regs.HeaderWords + 1 + len(next.Records[0].Values)
+	next.Header.Timing = next.Header.Timing.WithNextSize(uint32(next.Words - 1))
+	first.Header.Timing = next.Header.Timing
+	one := next.Append(nil)
+	one = append(one, make([]byte, regs.Alignment-len(one)%regs.Alignment)...)
+	size := (4*first.Words + regs.Alignment - 1) / regs.Alignment * regs.Alignment
+	first.Header.Next = first.Header.Next.WithNextPointer(uint32(size))
+	text := append(make([]byte, 0, size+n*len(one)), first.Append(nil)...)
+	text = text[:size]
+	for range n - 1 {
+		text = append(text, one...)
+		binary.LittleEndian.PutUint32(text[len(text)-len(one)+4*7:], uint32(len(text)))
+	}
+	binary.LittleEndian.PutUint32(text[len(text)-len(one)+4*7:], 0)
+	return text
+}
+
+// A named pipe is read to its end.
+func TestRunOfANamedPipe(t *testing.T) {
+	b, err := lower.Example("add")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe.hwx")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no named pipes here: ", err)
+	}
+	wrote := make(chan error, 1)
+	go func() { wrote <- os.WriteFile(pipe, b, 0) }()
+	out, errs, code := invoke("run", pipe)
+	if code != exitDone || !strings.Contains(out, "elementwise") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,80 @@
+// Command manual writes the manual of anesim: a man page of each command, and completions
+// for bash, zsh, fish and PowerShell. It is a module of its own, so that what makes man
+// pages is no dependency of the command.
+//
+//	go run . -o /usr/local/share
+//
+//	DIR/man/man1/anesim.1, anesim-run.1, ...
+//	DIR/bash-completion/completions/anesim
+//	DIR/zsh/site-functions/_anesim
+//	DIR/fish/vendor_completions.d/anesim.fish
+//	DIR/powershell/anesim.ps1
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"anesim/tools/anesim/internal/command"
+)
+
+func main() {
+	dir := flag.String("o", "share", "write below `DIR`")
+	flag.Parse()
+	if err := write(*dir, date()); err != nil {
+		fmt.Fprintln(os.Stderr, "manual:", err)
+		os.Exit(1)
+	}
+}
+
+// date is that of the revision, so that one revision has one manual; today without one.
+func date() time.Time {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if t, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+				return t
+			}
+		}
+	}
+	return time.Now()
+}
+
+// write writes the manual below a directory.
+func write(dir string, date time.Time) error {
+	root := command.Root(io.Discard)
+	root.DisableAutoGenTag = true
+	man := filepath.Join(dir, "man", "man1")
+	if err := os.MkdirAll(man, 0o755); err != nil {
+		return err
+	}
+	header := &doc.GenManHeader{Section: "1", Date: &date, Source: "anesim", Manual: "anesim"}
+	if err := doc.GenManTree(root, header, man); err != nil {
+		return err
+	}
+	for _, x := range []struct {
+		file  string
+		write func(*cobra.Command, string) error
+	}{
+		{"bash-completion/completions/anesim", func(c *cobra.Command, file string) error { return c.GenBashCompletionFileV2(file, true) }},
+		{"zsh/site-functions/_anesim", (*cobra.Command).GenZshCompletionFile},
+		{"fish/vendor_completions.d/anesim.fish", func(c *cobra.Command, file string) error { return c.GenFishCompletionFile(file, true) }},
+		{"powershell/anesim.ps1", (*cobra.Command).GenPowerShellCompletionFileWithDesc},
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(x.file))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := x.write(root, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
