@@ -43,6 +43,7 @@ var constantRules = [...]constantRule{
 	{"MACEnergy", "a multiply-accumulate", 0, 1e6, false, ""},
 	{"ZeroMACEnergy", "a multiply-accumulate whose operand is zero, where values are computed", 0, 1e6, false, ""},
 	{"TableEnergy", "an activation-table look-up", 0, 1e6, false, ""},
+	{"PlanarEnergy", "an element through the planar engine", 0, 1e6, false, ""},
 	{"L2Energy", "a byte in or out of the scratchpad", 0, 1e6, false, ""},
 	{"DRAMEnergy", "a byte in or out of device memory, as far as the engine's rail feeds it", 0, 1e6, false, ""},
 	{"ActivePower", "all engines that the chip has, powered and clocked; it does not follow Engines", 0, 1e4, false, ""},

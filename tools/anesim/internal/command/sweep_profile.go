@@ -34,7 +34,9 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 		}
 		parts = append(parts, p)
 	}
-	if err := writeTo(f.pprof, func(w io.Writer) error { return anesim.WriteProfiles(w, "sweep "+s.name, s.file(), parts, 0) }); err != nil {
+	if err := writeTo(f.pprof, func(w io.Writer) error {
+		return anesim.WriteProfiles(w, "sweep "+s.name, strings.Join(s.files(), " "), parts, 0)
+	}); err != nil {
 		return err
 	}
 	return writeTo(f.trace, func(w io.Writer) error {
@@ -46,14 +48,6 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 			}
 		})
 	})
-}
-
-// file is what the points were read from, where that is one file.
-func (s *sweep) file() string {
-	if files := s.files(); len(files) == 1 && len(s.workloads) == 1 {
-		return files[0]
-	}
-	return ""
 }
 
 // run runs a point and names it by what is particular about it.

@@ -235,6 +235,25 @@ func (s *sweep) timer() (*pointTimer, error) {
 	return &pointTimer{s, t, varied, s.options}, nil
 }
 
+// set gives the engine the point's constants and register values.
+func (t *pointTimer) set(values []string) error {
+	c, overrides, err := t.settings(values)
+	if err != nil {
+		return err
+	}
+	if t.varied {
+		if err := t.engine.Chip(c); err != nil {
+			return err
+		}
+		t.options.Chip = c
+	}
+	if t.keys < len(t.grid) {
+		t.engine.Override(overrides)
+		t.options.Overrides = overrides
+	}
+	return nil
+}
+
 // settings are the chip and the register values of a point.
 func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Override, err error) {
 	c = s.options.Chip
@@ -259,25 +278,6 @@ func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Ove
 		overrides = append(overrides, v)
 	}
 	return c, overrides, nil
-}
-
-// set gives the engine the point's constants and register values.
-func (t *pointTimer) set(values []string) error {
-	c, overrides, err := t.settings(values)
-	if err != nil {
-		return err
-	}
-	if t.varied {
-		if err := t.engine.Chip(c); err != nil {
-			return err
-		}
-		t.options.Chip = c
-	}
-	if t.keys < len(t.grid) {
-		t.options.Overrides = overrides
-		t.engine.Override(overrides)
-	}
-	return nil
 }
 
 // row times a point.
