@@ -202,6 +202,12 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 	return groups, ends
 }
 
+// sameMatrix reports whether two shapes are of the same elements in the same order of one
+// matrix, or of the same matrices: rows may stand in channels or in height.
+func sameMatrix(a, b Shape) bool {
+	return a == b || a.N == b.N && a.W == b.W && a.C*a.H == b.C*b.H && min(a.C, a.H) == 1 && min(b.C, b.H) == 1
+}
+
 // behind folds a node into the product that makes its input.
 func (f *folder) behind(g *rowGroup, n *Node) bool {
 	l, w := &n.Part.layer, &n.Part.weights
@@ -267,7 +273,7 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 		if _, ok := turned[in]; !ok && f.shapes[in].W != shapeOf(&n.Part.inputs[k]).W {
 			return nil, false
 		}
-		if _, ok := turned[in]; ok && (l.Op != MatMul || k != 1 || f.shapes[in] != shapeOf(&n.Part.inputs[k])) {
+		if _, ok := turned[in]; ok && (l.Op != MatMul || k != 1 || !sameMatrix(f.shapes[in], shapeOf(&n.Part.inputs[k]))) {
 			return nil, false // the rows of other matrices
 		}
 	}
