@@ -103,14 +103,12 @@ type walk struct {
 	clients []*walkClient
 	buffers []uint64
 	counts  walkCounts
-	sent    uint64 // messages that the test knows it put on the rings itself
 	ended   map[queue.ID]int
 }
 
 type walkClient struct {
 	user   *driver.Client
 	broker *broker.Client
-	closed bool
 }
 
 func newWalk(t *testing.T, seed uint64, models []*Model, values bool) *walk {

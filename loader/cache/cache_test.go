@@ -60,7 +60,7 @@ func TestKey(t *testing.T) {
 	add("the key", func(*cache.Key) {})
 	add("structure", func(k *cache.Key) { k.Segments[0].Structure[31]++ })
 	add("weights", func(k *cache.Key) { k.Segments[0].Weights[0]++ })
-	add("structure and weights exchanged", func(k *cache.Key) {
+	add("structure and weights swapped", func(k *cache.Key) {
 		s := &k.Segments[0]
 		s.Structure, s.Weights = s.Weights, s.Structure
 	})
@@ -70,7 +70,7 @@ func TestKey(t *testing.T) {
 	add("options", func(k *cache.Key) { k.Options += "x" })
 	add("platform", func(k *cache.Key) { k.Platform += "x" })
 	add("a letter that moves", func(k *cache.Key) { k.Source, k.Options = k.Source+"s", k.Options[1:] })
-	if key().Identifier() != key().Identifier() {
+	if again, k := key(), key(); again.Identifier() != k.Identifier() {
 		t.Error("equal keys differ")
 	}
 }

@@ -79,7 +79,7 @@ const groupRows = 1 << 16
 // compressors differ between machines; labels have dictionaries, which do most of it.
 type tableOutput struct {
 	file  *outfile.File
-	w     *parquet.Writer
+	w     *parquet.GenericWriter[any]
 	kinds []columnKind
 	names []string
 	row   parquet.Row
@@ -96,7 +96,7 @@ func newTable(name string, header []string, kinds []columnKind) (*tableOutput, e
 }
 
 // tableWriter is a writer of rows with the header's columns, in its order.
-func tableWriter(w io.Writer, header []string, kinds []columnKind) *parquet.Writer {
+func tableWriter(w io.Writer, header []string, kinds []columnKind) *parquet.GenericWriter[any] {
 	root := columnsInOrder{parquet.Group{}, header}
 	for i, name := range header {
 		var n parquet.Node
@@ -113,7 +113,7 @@ func tableWriter(w io.Writer, header []string, kinds []columnKind) *parquet.Writ
 		}
 		root.Group[name] = parquet.Optional(n)
 	}
-	return parquet.NewWriter(w, parquet.NewSchema("sweep", root),
+	return parquet.NewGenericWriter[any](w, parquet.NewSchema("sweep", root),
 		parquet.CreatedBy("anesim", "1", "0"), parquet.MaxRowsPerRowGroup(groupRows), parquet.Compression(&parquet.Uncompressed))
 }
 
