@@ -374,7 +374,7 @@ func (p *Port) flat() {
 const elementBytes = 2
 
 // shape fills in the port's shape from its symbol, or else from its operation, or else
-// as a flat run of halves; it returns the element type's number.
+// as a flat run of fp16 values; it returns the element type's number.
 func (m *imager) shape(port *Port, op *OperationLoad) int {
 	if sh, ok := m.shapes[port.Name]; ok {
 		port.Shape, port.Strides = sh.Extents, sh.Strides

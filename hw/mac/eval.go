@@ -122,7 +122,7 @@ func (t *Table) eval(v float32) float16.Float16 {
 }
 
 // between interpolates at pos steps from the first knot, pos in [0,32]. Knots and
-// result are halves (inferred); that nothing between them is rounded to fp16 is
+// result are fp16 values (inferred); that nothing between them is rounded to fp16 is
 // assumed.
 //
 // Silicon gives gelu(0) = -0.000543 and swish(0) = -0.001259 where the knots of

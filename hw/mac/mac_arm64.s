@@ -13,8 +13,8 @@
 #define FCMEQ(m, n, d)  WORD $(0x4E20E400 | (m)<<16 | (n)<<5 | (d)) // d = n == m
 #define FCVTZS(n, d)    WORD $(0x4EA1B800 | (n)<<5 | (d))           // to int32, toward zero
 #define SCVTF(n, d)     WORD $(0x4E21D800 | (n)<<5 | (d))           // from int32
-#define FCVTL(n, d)     WORD $(0x0E217800 | (n)<<5 | (d))           // 4 halves to fp32
-#define FCVTN(n, d)     WORD $(0x0E216800 | (n)<<5 | (d))           // fp32 to 4 halves, half to even
+#define FCVTL(n, d)     WORD $(0x0E217800 | (n)<<5 | (d))           // 4 fp16 values to fp32
+#define FCVTN(n, d)     WORD $(0x0E216800 | (n)<<5 | (d))           // fp32 to 4 fp16 values, half to even
 #define CMHI4H(m, n, d) WORD $(0x2E603400 | (m)<<16 | (n)<<5 | (d)) // d = n > m, unsigned halfwords
 #define AND(m, n, d)    WORD $(0x4E201C00 | (m)<<16 | (n)<<5 | (d)) // d = n & m
 #define UMAX(m, n, d)   WORD $(0x6EA06400 | (m)<<16 | (n)<<5 | (d)) // d = max(n, m), 4 x uint32

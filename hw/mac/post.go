@@ -14,7 +14,7 @@ type Post struct {
 	Bias  float32 // addend, 0 for none; AccBias makes it from the register
 	ReLU  bool    // cut below zero; not together with Table
 	Table *Table  // activation table, nil for none
-	Port  Port    // the port that the halves leave through
+	Port  Port    // the port that the fp16 values leave through
 }
 
 // PostScale is the factor that the PostScale register stands for: an fp16 value

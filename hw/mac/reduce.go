@@ -152,7 +152,7 @@ func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
 }
 
 // product is an fp32 multiply in which 0 * inf is +0 (measured). Of two operands it
-// is exact: halves have 11 significant bits.
+// is exact: fp16 values have 11 significant bits.
 func product(x, w float32) float32 {
 	p := float32(x * w)
 	if p != p {

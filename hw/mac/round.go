@@ -29,7 +29,7 @@ func (m RoundingMode) String() string {
 	return "RoundingMode(" + strconv.Itoa(int(m)) + ")"
 }
 
-// Bits of the halves that mark the edges of the format.
+// Bits of the fp16 values that mark the edges of the format.
 const (
 	halfSign     = 0x8000
 	halfInf      = 0x7c00

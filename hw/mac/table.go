@@ -7,10 +7,10 @@ import (
 	"github.com/x448/float16"
 )
 
-// TableBytes is the size of an activation table in memory: 64 little-endian halves.
+// TableBytes is the size of an activation table in memory: 64 little-endian fp16 values.
 const TableBytes = 128
 
-// Places in the 64 halves.
+// Places in the 64 fp16 values.
 const (
 	atClampLow, atClampHigh      = 0, 1
 	atBelow, atAbove             = 2, 3

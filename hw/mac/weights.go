@@ -7,7 +7,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Coefficients reach the engines in one of these forms and unfold to halves on the
+// Coefficients reach the engines in one of these forms and unfold to fp16 values on the
 // way: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts
 // at the least significant bit (bytes of real programs); that palette indices do
 // so too is assumed.
@@ -65,8 +65,8 @@ func PackPalette(w []float16.Float16, bits int) (codebook []float16.Float16, ind
 	return codebook, indices, nil
 }
 
-// UnpackSparse reads len(dst) halves from src: a mask of one bit each, LSB first,
-// rounded up to bytes, then the halves of the set bits; the others are +0. It
+// UnpackSparse reads len(dst) fp16 values from src: a mask of one bit each, LSB first,
+// rounded up to bytes, then the fp16 values of the set bits; the others are +0. It
 // returns how many bytes it read. Bits beyond len(dst) are ignored.
 func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	at := (len(dst) + 7) / 8
@@ -80,7 +80,7 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 			continue
 		}
 		if len(src)-at < 2 {
-			return 0, &FormatError{"sparse", len(src), "halves end early at value", i}
+			return 0, &FormatError{"sparse", len(src), "values end early at", i}
 		}
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(src[at:]))
 		at += 2
@@ -103,7 +103,7 @@ func PackSparse(w []float16.Float16) []byte {
 // UnpackInt8 expands symmetric int8 weights: q holds len(scale) rows, one per
 // output channel, and dst[i] = scale[row]*q[i] rounded once, half to even (that
 // the product is rounded to fp16 before the multiply-accumulate is assumed: its
-// operands are halves). 0 * inf is +0 and a NaN scale reads as +Inf, as
+// operands are fp16 values). 0 * inf is +0 and a NaN scale reads as +Inf, as
 // everywhere. Each byte is two's complement, -128 included.
 func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
 	if len(q) < len(dst) {
@@ -126,7 +126,7 @@ func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error 
 	return nil
 }
 
-// PackInt8 is the nearest UnpackInt8 can come to w, channels rows of finite halves:
+// PackInt8 is the nearest UnpackInt8 can come to w, channels rows of finite fp16 values:
 // the scale of a row is its largest magnitude over 127, and values round half to
 // even within [-127,127].
 func PackInt8(w []float16.Float16, channels int) (q []byte, scale []float16.Float16, err error) {

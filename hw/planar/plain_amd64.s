@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// One loop for four operations: eight halves of each source to float32, a NaN
+// One loop for four operations: eight fp16 values of each source to float32, a NaN
 // to +Inf, ReLU and signs, the operation, a NaN to +0, the bias adder's +0,
-// ReLU, and back to halves with ties to even.
+// ReLU, and back to fp16 values with ties to even.
 //
 // Y10 +0, Y11 +Inf, Y12 and Y13 signs of the sources, Y14 and Y15 ReLU masks
 // of source 2 and of the result.

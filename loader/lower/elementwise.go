@@ -24,7 +24,7 @@ func (p *plan) elementwise() error {
 	case l.Op == RealDiv && l.Second == Runtime:
 		return p.quotient(in, x)
 	case l.Second == Scalar && l.Op == RealDiv:
-		// The factors are the same for every channel (bytes: 64 halves of 1/v).
+		// The factors are the same for every channel (bytes: 64 fp16 values of 1/v).
 		return p.channelConstants(in, x)
 	case l.Second == Scalar:
 		return p.scalar(in, x)

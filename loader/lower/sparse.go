@@ -12,7 +12,7 @@ import (
 //
 // and the body has, for each input channel, the taps of each stride phase in turn: the
 // g channels of each tap side by side are its entries, and every 8 entries have a byte
-// that says which are not zero, lowest bit first, and then those halves. A phase with an
+// that says which are not zero, lowest bit first, and then those fp16 values. A phase with an
 // odd number of such bytes starts with a zero byte, and every phase of a 1x1 window does.
 //
 // The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both

@@ -58,7 +58,7 @@ func (n *nodeReader) inMemory(c *constant, name string) (operand, error) {
 	if _, done := n.net.Constants[name]; done {
 		return x, nil
 	}
-	h, err := c.halves()
+	h, err := c.fp16()
 	if err != nil {
 		return x, err
 	}
@@ -281,7 +281,7 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *constant) (operand,
 			return x, err
 		}
 	}
-	h, err := c.halves()
+	h, err := c.fp16()
 	if err != nil {
 		return x, err
 	}

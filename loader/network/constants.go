@@ -42,8 +42,8 @@ func (c *constant) values() ([]float64, error) {
 	return c.tensor.Numbers()
 }
 
-// halves are the elements rounded to fp16, nil where they are absent.
-func (c *constant) halves() ([]float16.Float16, error) {
+// fp16 is the elements rounded to fp16, nil where they are absent.
+func (c *constant) fp16() ([]float16.Float16, error) {
 	switch {
 	case c.absent():
 		return nil, nil

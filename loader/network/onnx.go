@@ -145,7 +145,7 @@ func (r *graphReader) output(v onnx.Value) error {
 		out.Type = t.String()
 	}
 	if c := r.constants[v.Name]; c != nil {
-		h, err := c.halves()
+		h, err := c.fp16()
 		if err != nil {
 			return &FormatError{What: err.Error(), Err: err}
 		}

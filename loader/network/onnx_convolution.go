@@ -45,7 +45,7 @@ func (n *nodeReader) weights(i int) (kernel, error) {
 	if c == nil {
 		return kernel{}, errors.New("its weights are computed, not constants")
 	}
-	v, err := c.halves()
+	v, err := c.fp16()
 	d := c.dims
 	k := kernel{cout: d[0], cin: d[1], kh: 1, kw: d[len(d)-1], v: v}
 	if len(d) == 4 {
@@ -146,7 +146,7 @@ func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
 		return b, fmt.Errorf("a bias of shape %v for %d channels", c.dims, channels)
 	}
 	b.given = true
-	b.v, err = c.halves()
+	b.v, err = c.fp16()
 	return b, err
 }
 

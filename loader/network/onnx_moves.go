@@ -239,7 +239,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		for c := range x.dims[1] {
 			filter[c*k+after] = 1
 		}
-		h, _ := (&constant{numbers: filter}).halves()
+		h, _ := (&constant{numbers: filter}).fp16()
 		return n.layer(l, lower.Weights{Filter: h}, nil, x)
 	}
 	parts := []operand{}

@@ -31,13 +31,13 @@ func (n *nodeReader) gemm() error {
 		if n.int("transB", 0) != 0 {
 			l.Op = lower.Linear
 		}
-		h, err := c.halves()
+		h, err := c.fp16()
 		if err != nil {
 			return err
 		}
 		w := lower.Weights{Filter: times(h, alpha)}
 		if b := n.constant(2); b != nil && (b.elements() == columns && b.dims[len(b.dims)-1] == columns || b.elements() == 1) {
-			v, err := b.halves()
+			v, err := b.fp16()
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func (n *nodeReader) matmul() error {
 		}
 		if elements(d[:len(d)-2]) == 1 {
 			columns := d[len(d)-1]
-			h, err := c.halves()
+			h, err := c.fp16()
 			if err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func (n *nodeReader) linear() error {
 	}
 	w := lower.Weights{Bias: b.v}
 	l.Bias = b.given
-	if w.Filter, err = c.halves(); err != nil {
+	if w.Filter, err = c.fp16(); err != nil {
 		return err
 	}
 	return n.finish(n.layer(l, w, n.results[0].dims, x))

@@ -115,7 +115,7 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 		if c == nil {
 			return nil, nil
 		}
-		h, err := c.halves()
+		h, err := c.fp16()
 		if err != nil || h == nil {
 			return nil, err
 		}

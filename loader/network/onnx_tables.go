@@ -110,7 +110,7 @@ func (n *nodeReader) prelu() error {
 		return n.finish(n.leaky(x, v))
 	}
 	if s := x.shape(); c != nil && len(x.dims) >= 3 && c.elements() == s.C && len(c.dims) >= len(x.dims)-1 && c.dims[len(c.dims)-len(x.dims)+1] == s.C && !c.absent() {
-		h, err := c.halves()
+		h, err := c.fp16()
 		if err != nil {
 			return err
 		}

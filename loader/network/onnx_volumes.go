@@ -81,7 +81,7 @@ func (n *nodeReader) volumetric(x operand) error {
 	if err != nil {
 		return err
 	}
-	v, err := c.halves()
+	v, err := c.fp16()
 	if err != nil {
 		return err
 	}
