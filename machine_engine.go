@@ -194,15 +194,9 @@ func (m *Machine) Power(on bool) command.Status {
 	if on {
 		m.session.ctl.Wake(1)
 	} else {
-		m.railsOff()
+		m.session.ctl.PowerDown()
 	}
 	return command.OK
-}
-
-// railsOff lets as much time pass as takes every domain down.
-func (m *Machine) railsOff() {
-	off := m.session.ctl.PowerTimes.RailsOff
-	m.pass(off)
 }
 
 // pass lets time pass without work.
@@ -233,7 +227,7 @@ func (m *Machine) Pause(on bool) command.Status {
 
 // Secure enters or leaves secure mode: the queues quiesce and the power is cycled.
 func (m *Machine) Secure(on bool) command.Status {
-	if _, err := m.queue.SecureBoundary(on, m.railsOff); err != nil {
+	if _, err := m.queue.SecureBoundary(on, m.session.ctl.PowerDown); err != nil {
 		return command.WrongState
 	}
 	return command.OK
