@@ -224,6 +224,10 @@ func (x *explainer) network(ctx context.Context) error {
 	return x.residency(ctx)
 }
 
+// maxReshapes bounds the layers of a network that one tried change reshapes: each is a flag
+// of the command that is printed, and costs a walk of the network.
+const maxReshapes = 32
+
 // layer tries the rewrites of a layer: within the network where that only takes a reshape,
 // else by itself. Names are those of the network's layers that it is.
 func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) error {
@@ -246,6 +250,9 @@ func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) e
 	for i := range list {
 		to := layerWords(&list[i].layer)
 		if to == nil || slices.Equal(from, to) {
+			continue
+		}
+		if list[i].reshaped && len(names) > maxReshapes {
 			continue
 		}
 		x.doc.Tried.All++
