@@ -564,7 +564,7 @@ func TestConvolutionChains(t *testing.T) {
 				sparse = g.NE.KernelCfg.Sparse()
 			}
 			if testing.Short() && macs > 1e8 {
-				t.Skipf("%d multiply-accumulates", macs)
+				t.Skipf("-short: %d multiply-accumulates take seconds", macs)
 			}
 			r := rand.New(rand.NewPCG(7, uint64(macs)))
 			f.weights = slices.Collect(slices.Chunk(uniform(r, channels*taps), taps))

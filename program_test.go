@@ -15,7 +15,7 @@ import (
 // builds and runs as it stands.
 func TestSeparateModule(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a module of its own")
+		t.Skip("-short: building a module of its own takes seconds")
 	}
 	dir := filepath.Join("testdata", "program")
 	source, err := os.ReadFile(filepath.Join(dir, "main.go"))

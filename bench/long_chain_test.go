@@ -89,7 +89,7 @@ func TestBriefRun(t *testing.T) {
 // chain itself takes.
 func TestMillionDescriptors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a chain of 256 MB")
+		t.Skip("-short: a chain of 256 MB takes seconds")
 	}
 	const n = 1_000_000
 	p := longChain(t, n)

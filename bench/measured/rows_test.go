@@ -38,7 +38,7 @@ func TestRows(t *testing.T) {
 func TestRowsAreThoseOfTheCollection(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "measured", "m1_public.csv"))
 	if err != nil {
-		t.Skip("no collection beside the checkout:", err)
+		t.Skip("the published measurements are not beside the repository: ", err)
 	}
 	defer f.Close()
 	want, err := ReadCSV(f)
@@ -62,7 +62,7 @@ func TestRowsAreThoseOfTheCollection(t *testing.T) {
 func TestRowsAreThoseOfTheNetworks(t *testing.T) {
 	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "measured", "networks.csv"))
 	if err != nil {
-		t.Skip("no collection beside the checkout:", err)
+		t.Skip("the published measurements are not beside the repository: ", err)
 	}
 	defer f.Close()
 	records, err := csv.NewReader(f).ReadAll()

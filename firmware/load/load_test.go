@@ -266,7 +266,7 @@ func TestRefusals(t *testing.T) {
 // that does much else.
 func TestAMillionDispatches(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a million dispatches")
+		t.Skip("-short: a million dispatches take seconds")
 	}
 	start := time.Now()
 	r := run(t, million(1))

@@ -91,7 +91,7 @@ func TestRoundEdges(t *testing.T) {
 // ends a monotone rounding has no other value.
 func TestNarrowings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("2^32 conversions; run without -short")
+		t.Skip("-short: 2^32 conversions take seconds")
 	}
 	const parts, block, run = 8, 1 << 16, 1 << 12
 	post := Post{Scale: 1, Bias: negZero, Port: PortFull} // v + -0 is v

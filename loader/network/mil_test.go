@@ -180,7 +180,7 @@ func TestSharedNetworks(t *testing.T) {
 	}{{"add.mil", 1, 0}, {"tiny_mobilenet.mlpackage", 13, 0}, {"yolo_structure_only.mlmodel", 177, 0}} {
 		path := filepath.Join("..", "..", "..", "shared", "networks", tc.file)
 		if _, err := os.Stat(path); err != nil {
-			t.Skipf("no %s here", path)
+			t.Skipf("the reference networks are not beside the repository: %v", err)
 		}
 		n, err := Open(path, Options{})
 		if err != nil {

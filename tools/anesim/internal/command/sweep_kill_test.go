@@ -3,36 +3,12 @@ package command
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
-
-// childWords is the variable that makes this test's binary the command itself.
-const childWords = "ANESIM_TEST_COMMAND"
-
-// TestCommandProcess is no test but the command, for tests that kill it.
-func TestCommandProcess(t *testing.T) {
-	words := os.Getenv(childWords)
-	if words == "" {
-		t.Skip("runs as a process of another test")
-	}
-	os.Exit(Main(strings.Split(words, "\n"), os.Stdout, os.Stderr))
-}
-
-// sweepProcess starts the command as a process of its own.
-func sweepProcess(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	c := exec.Command(os.Args[0], "-test.run=^TestCommandProcess$")
-	c.Env = append(os.Environ(), childWords+"="+strings.Join(args, "\n"))
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // A sweep that is killed, again and again and at any moment, leaves a file whose rows are
 // the sweep's first ones, and the next one goes on behind them.
@@ -45,7 +21,10 @@ func TestSweepKilled(t *testing.T) {
 	}
 	before := 0
 	for kill := range 4 {
-		c := sweepProcess(t, append(args, "--resume", file, "--workers", "2")...)
+		c := process(t, append(args, "--resume", file, "--workers", "2")...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
 		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(2 * time.Millisecond) {
 			if info, err := os.Stat(file); err == nil && int(info.Size()) >= min(before+20_000*(kill+1), len(whole)) {
 				break
@@ -77,7 +56,7 @@ func TestSweepKilled(t *testing.T) {
 // one ends and spoils nothing.
 func TestSweepLocked(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files are not locked")
+		t.Skip("Windows: a shard's file is not locked there")
 	}
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	held, err := openRows(file)
