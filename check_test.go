@@ -326,13 +326,16 @@ func TestCheckNamesRegistersOfANetwork(t *testing.T) {
 // What cycles, energy and bytes are made of sums to them, of a network with every unit at
 // work.
 func TestTermsSumToTheMeasures(t *testing.T) {
-	e := entry(t, readNetwork(t, profiledNetwork), anesim.Options{})
-	costs := []anesim.Cost{e.Total}
-	for i := range e.Layers {
-		costs = append(costs, e.Layers[i].Cost)
-	}
-	for i := range e.Descriptors {
-		costs = append(costs, e.Descriptors[i].Cost)
+	var costs []anesim.Cost
+	for _, repeat := range []int{1, 10_000} { // of which most are counted and not listed
+		e := entry(t, readNetwork(t, profiledNetwork), anesim.Options{Repeat: repeat})
+		costs = append(costs, e.Total)
+		for i := range e.Layers {
+			costs = append(costs, e.Layers[i].Cost)
+		}
+		for i := range e.Descriptors {
+			costs = append(costs, e.Descriptors[i].Cost)
+		}
 	}
 	for i := range costs {
 		c := &costs[i]
