@@ -199,21 +199,9 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 // registerTexts lists, for each descriptor of a program, the registers that are not zero
 // when it starts.
 func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
-	linked, err := p.LinkStream()
-	if err != nil {
-		return nil, err
-	}
-	linked.Stream.Modify = func(f *regs.File) error {
-		for _, o := range set {
-			if err := o.Apply(f); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	var file regs.File
 	var texts []string
-	for _, err := range linked.Stream.Tasks(&file) {
+	for _, err := range tasks(p, &file, set) {
 		if err != nil {
 			return nil, err
 		}
