@@ -12,7 +12,6 @@ import (
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -128,36 +127,36 @@ func (c *Cost) terms() (list []term) {
 }
 
 func costOf(r *hw.Report) Cost {
-	a := r.Accounting()
+	a, parts := r.Accounting(), r.Parts()
+	energy, bytes := energyDocument(&parts, r.Dispatch), dmaDocument(&r.DMA)
 	c := Cost{
 		Cycles: uint64(r.Cycles), TimeNs: r.Time, EnergyNJ: r.Energy - r.Dispatch, DispatchNJ: r.Dispatch,
 		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: cycles(&a),
+		EnergyOf: &energy, DMA: &bytes, Counters: new(Counters),
 	}
 	for i := range r.Descriptors {
-		d := &r.Descriptors[i]
-		c.ExeCycles += uint64(d.Exe.Model)
-		c.made(d.Parts, &d.DMA, &d.Counters)
-	}
-	if c.EnergyOf != nil {
-		c.EnergyOf.Dispatch = r.Dispatch
+		d, n := &r.Descriptors[i], uint64(1)
+		if i >= len(r.Descriptors)-r.Per {
+			n += uint64(r.Again)
+		}
+		c.ExeCycles += n * uint64(d.Exe.Model)
+		for k := range d.Counters {
+			c.Counters[k] += n * d.Counters[k]
+		}
 	}
 	c.TimeLowNs, c.TimeHighNs = r.Interval()
 	return c
 }
 
-// made adds what a descriptor's energy and bytes are made of, and its counters.
-func (c *Cost) made(e hw.EnergyParts, t *dma.Traffic, n *hw.Counters) {
-	if c.EnergyOf == nil {
-		c.EnergyOf, c.DMA, c.Counters = new(EnergyDocument), new(DMADocument), new(Counters)
+func costOfDescriptor(d *hw.DescriptorReport) Cost {
+	energy, bytes, counters := energyDocument(&d.Parts, 0), dmaDocument(&d.DMA), Counters(d.Counters)
+	c := Cost{
+		Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
+		MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
+		EnergyOf: &energy, DMA: &bytes, Counters: &counters,
 	}
-	of := c.EnergyOf
-	of.MAC, of.Table, of.L2 = of.MAC+e.MAC, of.Table+e.Table, of.L2+e.L2
-	of.DRAM, of.Planar, of.Active = of.DRAM+e.DRAM, of.Planar+e.Planar, of.Active+e.Active
-	b := c.DMA
-	*b = DMADocument{b.Source1 + t.Source1, b.Source2 + t.Source2, b.Kernel + t.Kernel, b.Destination + t.Destination, b.Total + t.Total()}
-	for i := range n {
-		c.Counters[i] += n[i]
-	}
+	c.TimeLowNs, c.TimeHighNs = d.Interval()
+	return c
 }
 
 // BaselineEntry is what the result's model cost, under a name of the caller's.
@@ -187,13 +186,7 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 			if d.Index >= len(texts) {
 				continue
 			}
-			c := Cost{
-				Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
-				MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: cycles(&d.Cycles),
-			}
-			c.TimeLowNs, c.TimeHighNs = d.Interval()
-			c.made(d.Parts, &d.DMA, &d.Counters)
-			x := BaselineDescriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: c}
+			x := BaselineDescriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: costOfDescriptor(d)}
 			if l := r.layer(p, d); l != nil && r.Model.kind == KindNetwork {
 				x.Layer = l.Layer.Name
 			}
@@ -206,21 +199,9 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 // registerTexts lists, for each descriptor of a program, the registers that are not zero
 // when it starts.
 func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
-	linked, err := p.Link()
-	if err != nil {
-		return nil, err
-	}
-	linked.Stream.Modify = func(f *regs.File) error {
-		for _, o := range set {
-			if err := o.Apply(f); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	var file regs.File
 	var texts []string
-	for _, err := range linked.Stream.Tasks(&file) {
+	for _, err := range tasks(p, &file, set) {
 		if err != nil {
 			return nil, err
 		}

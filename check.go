@@ -109,7 +109,7 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 			v.ProgramChanged = true
 		}
 	}
-	everywhere, byLayer := registersOf(pairs)
+	everywhere, byLayer, each := registersOf(pairs)
 	v.compare("total", &want.Total, &got.Total, most, everywhere)
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
@@ -117,15 +117,14 @@ func (b *Baseline) Check(got *BaselineEntry, most float64) Verdict {
 	}
 	v.outputs(want.Outputs, got.Outputs)
 	v.layers(want.Layers, got.Layers, most, byLayer)
-	for _, p := range pairs {
+	for i, p := range pairs {
 		switch {
 		case p.got == nil:
 			v.gone(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
 		case p.want == nil:
 			v.gone(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
 		default:
-			v.compare(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most,
-				RegisterChanges(p.want.Registers, p.got.Registers))
+			v.compare(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
 		}
 	}
 	return v
@@ -149,8 +148,7 @@ func (v *Verdict) compare(where string, want, got *Cost, most float64, registers
 			terms = termChanges(want, got)
 		}
 		missed[d.What] = true
-		d.Why = append(d.Why, registers...)
-		d.Why = append(d.Why, terms...)
+		d.Why = slices.Concat(registers, terms)
 		v.Differences = append(v.Differences, d)
 	}
 	if text := counterChanges(want.Counters, got.Counters, most, missed); text != "" {
@@ -164,36 +162,21 @@ func (v *Verdict) compare(where string, want, got *Cost, most float64, registers
 // termChanges are the terms that differ, cycles before energy before bytes, and of each
 // those that differ most first.
 func termChanges(want, got *Cost) []string {
-	type change struct {
-		term
-		by float64
-	}
-	before := map[[2]string]float64{}
-	has := map[string]bool{} // what the baseline knows the terms of
-	for _, t := range want.terms() {
-		before[[2]string{t.of, t.name}], has[t.of] = t.v, true
-	}
-	var list []change
-	for _, t := range got.terms() {
-		if by := t.v - before[[2]string{t.of, t.name}]; by != 0 && has[t.of] {
-			list = append(list, change{t, by})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b change) int {
-		if a.of != b.of {
-			return 0 // they stand in order
-		}
-		return cmp.Compare(math.Abs(b.by), math.Abs(a.by))
+	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
+	kinds := []string{"cycles", "energy", "bytes"}
+	slices.SortStableFunc(list, func(a, b CostChange) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(kinds, a.Of), slices.Index(kinds, b.Of)),
+			cmp.Compare(math.Abs(b.B-b.A), math.Abs(a.B-a.A)),
+		)
 	})
 	var text []string
 	for _, c := range list {
-		switch c.of {
-		case "cycles":
-			text = append(text, fmt.Sprintf("%s %+.0f cycles", c.name, c.by))
+		switch c.Of {
 		case "energy":
-			text = append(text, fmt.Sprintf("energy of %s %+.6g nJ", c.name, c.by))
+			text = append(text, fmt.Sprintf("energy of %s %+.6g nJ", c.Name, c.B-c.A))
 		default:
-			text = append(text, fmt.Sprintf("%s %+.0f bytes", c.name, c.by))
+			text = append(text, fmt.Sprintf("%s %+.0f %s", c.Name, c.B-c.A, c.Of))
 		}
 	}
 	return text
@@ -205,10 +188,6 @@ func counterChanges(want, got *Counters, most float64, missed map[string]bool) s
 	if want == nil || got == nil {
 		return ""
 	}
-	before := map[string]uint64{}
-	for name, n := range want.All() {
-		before[name] = n
-	}
 	var list []string
 	at := -1
 	for name, n := range got.All() {
@@ -218,9 +197,9 @@ func counterChanges(want, got *Counters, most float64, missed map[string]bool) s
 			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[measuredBytes]:
 			continue
 		}
-		d := Difference{Want: float64(before[name]), Got: float64(n)}
+		d := Difference{Want: float64(want[at]), Got: float64(n)}
 		if math.Abs(d.Relative()) > most {
-			list = append(list, fmt.Sprintf("%s %d -> %d", name, before[name], n))
+			list = append(list, fmt.Sprintf("%s %d -> %d", name, want[at], n))
 		}
 	}
 	if len(list) == 0 {

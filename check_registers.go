@@ -13,21 +13,22 @@ import (
 // mostRegisters is how many registers explain a whole.
 const mostRegisters = 5
 
-// registersOf are the register changes of a whole, those of most descriptors first, and of
-// each layer.
-func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string) {
+// registersOf are the register changes of a whole, those of most descriptors first, of each
+// layer and of each pair.
+func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
 	type change struct {
 		text string
 		n    int
 	}
 	var list []change
 	at := map[string]int{}
-	byLayer = map[string][]string{}
-	for _, p := range pairs {
+	byLayer, each = map[string][]string{}, make([][]string, len(pairs))
+	for i, p := range pairs {
 		if p.want == nil || p.got == nil {
 			continue
 		}
-		for _, text := range RegisterChanges(p.want.Registers, p.got.Registers) {
+		each[i] = RegisterChanges(p.want.Registers, p.got.Registers)
+		for _, text := range each[i] {
 			k, ok := at[text]
 			if !ok {
 				k = len(list)
@@ -50,7 +51,7 @@ func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string
 		}
 		everywhere = append(everywhere, c.text)
 	}
-	return everywhere, byLayer
+	return everywhere, byLayer, each
 }
 
 // RegisterChanges lists the fields that differ between two descriptors' registers, as

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"anesim/hw/dma"
 )
 
 // A Delta is what became of one descriptor between two entries. One side is nil where the
@@ -95,7 +97,7 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 			return nil, err
 		}
 		e := &BaselineEntry{Input: d.Program, Chip: d.Chip, Total: costOfTotal(&d.Total.TotalDocument, &d.Cycles), Outputs: d.Outputs}
-		var streams DMADocument
+		var streams dma.Traffic
 		var counters Counters
 		for i := range d.Descriptors {
 			x := &d.Descriptors[i]
@@ -108,11 +110,11 @@ func EntryOf(document []byte) (*BaselineEntry, error) {
 			for k, n := range x.Counters {
 				counters[k] += n
 			}
-			b := &streams
-			*b = DMADocument{b.Source1 + x.DMA.Source1, b.Source2 + x.DMA.Source2, b.Kernel + x.DMA.Kernel, b.Destination + x.DMA.Destination, b.Total + x.DMA.Total}
+			streams.Add(&dma.Traffic{Source1: x.DMA.Source1, Source2: x.DMA.Source2, Kernel: x.DMA.Kernel, Destination: x.DMA.Destination})
 		}
-		if streams.Total == d.Total.DMABytes { // every dispatch is listed
-			e.Total.DMA, e.Total.Counters = &streams, &counters
+		if streams.Total() == d.Total.DMABytes { // every dispatch is listed
+			all := dmaDocument(&streams)
+			e.Total.DMA, e.Total.Counters = &all, &counters
 		}
 		return e, nil
 	}

@@ -124,6 +124,10 @@ type EnergyDocument struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
+func energyDocument(p *hw.EnergyParts, dispatch clock.Nanojoules) EnergyDocument {
+	return EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
+}
+
 // A CyclesDocument is cycles by cause, under the causes' names. They sum to the total.
 type CyclesDocument struct {
 	Total uint64 `json:"total"`
@@ -212,7 +216,7 @@ func total(r *hw.Report) TotalDocument {
 	return TotalDocument{
 		Cycles: uint64(r.Cycles), TimeNs: r.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows, WallNs: r.Time,
 		EnergyNJ: r.Energy, DispatchNJ: r.Dispatch,
-		EnergyOf: EnergyDocument{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, r.Dispatch},
+		EnergyOf: energyDocument(&p, r.Dispatch),
 		Saved:    uint64(r.Saved()), MACs: r.MACs, DMABytes: r.DMA.Total(), Rates: rates(r.MACs, r.DMA.Total(), r.Time),
 	}
 }

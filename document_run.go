@@ -8,6 +8,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/dma"
 )
 
 // A RunDocument is the JSON of a run of a program or a layer.
@@ -109,6 +110,10 @@ type DMADocument struct {
 	Total       uint64 `json:"total"`
 }
 
+func dmaDocument(t *dma.Traffic) DMADocument {
+	return DMADocument{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
+}
+
 // An ExeDocument is the vendor compiler's estimate of a descriptor in microseconds: the
 // one the program stores (0 for none) and what its rule gives.
 type ExeDocument struct {
@@ -182,13 +187,13 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 			u.WorkUnits, u.MACCyclesPerWU, u.PostCyclesPerWU, uint64(u.NESingle), uint64(u.NEDouble),
 			uint64(u.Planar), uint64(u.L2Broadcast), uint64(u.L2Writeback), u.KernelBytes,
 		},
-		DMA:  DMADocument{d.DMA.Source1, d.DMA.Source2, d.DMA.Kernel, d.DMA.Destination, d.DMA.Total()},
+		DMA:  dmaDocument(&d.DMA),
 		Exe:  ExeDocument(d.Exe),
 		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
 		Bound: a.Bound(), Advice: d.Advice(),
 		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
 		EnergyNJ: d.Energy,
-		EnergyOf: EnergyDocument{MAC: e.MAC, Table: e.Table, L2: e.L2, DRAM: e.DRAM, Planar: e.Planar, Active: e.Active},
+		EnergyOf: energyDocument(e, 0),
 		PowerW:   watts(d), Counters: Counters(d.Counters),
 		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
 	}

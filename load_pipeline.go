@@ -61,16 +61,13 @@ func (l *Load) join(ctx context.Context) error {
 		if p == nil {
 			continue
 		}
+		before := session.saved
 		res, err := p.Call(ctx)
 		if err != nil {
 			return &LoadError{l.Script.Clients[i].Line, l.Script.Clients[i].Name, err.Error(), err}
 		}
 		l.Config.Clients[i].Host.Outside = outside(&l.Options, res.Programs[0].Host)
-		for q := range p.program.Ports {
-			if port := &p.program.Ports[q]; p.stays(port) {
-				l.Saved[i] += 2 * uint64(elements(port))
-			}
-		}
+		l.Saved[i] = session.saved - before
 	}
 	return nil
 }

@@ -241,23 +241,16 @@ func (e *BindError) Error() string {
 func bind(p *loader.Program, name string, value uint64) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
-	found := false
-	var have []string
+	if have := runTimeParameters(p); !slices.Contains(have, name) {
+		return nil, &BindError{name, have}
+	}
 	for i := range q.Relocations {
-		r := &q.Relocations[i]
-		switch {
-		case r.Kind != loader.LiveIn:
-		case r.Name == name:
-			r.Value, found = value, true
+		if r := &q.Relocations[i]; r.Kind == loader.LiveIn && r.Name == name {
+			r.Value = value
 			if _, err := r.Resolve(&q.BARs); err != nil {
 				return nil, err
 			}
-		case !slices.Contains(have, r.Name):
-			have = append(have, r.Name)
 		}
-	}
-	if !found {
-		return nil, &BindError{name, have}
 	}
 	return &q, params.Shape(&q, name, value)
 }

@@ -2,6 +2,7 @@ package anesim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,13 @@ import (
 
 // method calls a method beside the selectors: raw CLIENT METHOD NUMBERS...
 func (p *player) method(c *scriptClient, words []string) error {
+	var names []string
+	for _, m := range driver.Methods() {
+		names = append(names, m.Name)
+	}
+	if !slices.Contains(names, words[0]) {
+		return fmt.Errorf("no method %s%s", words[0], hint(Nearest(words[0], names)))
+	}
 	var args []uint64
 	for _, w := range words[1:] {
 		v, err := p.address(w)
@@ -22,19 +30,6 @@ func (p *player) method(c *scriptClient, words []string) error {
 		args = append(args, v)
 	}
 	out, ret := c.user.Method(words[0], args...)
-	if ret == driver.BadArgument && len(args) == 0 {
-		var names []string
-		for _, m := range driver.Methods() {
-			if m.Name == words[0] {
-				names = nil
-				break
-			}
-			names = append(names, m.Name)
-		}
-		if names != nil {
-			return fmt.Errorf("no method %s%s", words[0], hint(Nearest(words[0], names)))
-		}
-	}
 	p.returned(ret)
 	if len(out) > 0 {
 		fmt.Fprintf(p.w, "  %s %#x\n", words[0], out)
@@ -44,8 +39,7 @@ func (p *player) method(c *scriptClient, words []string) error {
 
 // mapBuffer maps a buffer of a direct-path client and names it: map CLIENT NAME bytes=N.
 func (p *player) mapBuffer(words []string) error {
-	c, err := p.named(words[0])
-	if err != nil {
+	if _, err := p.named(words[0]); err != nil {
 		return err
 	}
 	name := words[1]
@@ -66,8 +60,8 @@ func (p *player) mapBuffer(words []string) error {
 	if err := p.call([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
 		return fmt.Errorf("%w (the direct path maps buffers: kind=direct)", err)
 	}
-	if at := p.mapped; at != 0 && c != nil {
-		p.buffers[name] = at
+	if p.mapped != 0 {
+		p.buffers[name] = p.mapped
 	}
 	return nil
 }

@@ -85,16 +85,6 @@ func (m *Machine) Load(slot int32, p command.Program) (procedures uint32, s comm
 	return uint32(len(models)), command.OK
 }
 
-// runTimeParameters are the names of a program's parameters, in the order of its relocations.
-func runTimeParameters(p *loader.Program) (names []string) {
-	for i := range p.Relocations {
-		if r := &p.Relocations[i]; r.Kind == loader.LiveIn && !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
-		}
-	}
-	return names
-}
-
 // Unload takes a slot's program out of memory, with what is left of its calls.
 func (m *Machine) Unload(slot int32) {
 	r := m.programs[slot]

@@ -196,6 +196,7 @@ func TestMachineScriptErrors(t *testing.T) {
 		"client app rights=user-access\ncall ap ANE_DeviceOpen":           "line 2: no client ap; did you mean app?",
 		"client app rights=user-access\ncall app ANE_DeviceOpn":           "line 2: the control client has no selector ANE_DeviceOpn; did you mean ANE_DeviceOpen or ANE_DeviceClose?",
 		"client app rights=user-access\nraw app ANE_PowerOnn":             "line 2: no method ANE_PowerOnn; did you mean ANE_PowerOn or ANE_PowerOff?",
+		"client app rights=user-access\nraw app ANE_ReadRegister 1":       "line 2: no method ANE_ReadRegister; did you mean ANE_ReadANERegister or",
 		"client app rights=user-access\ncall app ANE_DeviceOpen siz=4":    `line 2: "siz": want`,
 		"client app rights=user-access\ncall app 2 surfaces=x":            `line 2: no buffer "x"`,
 		"client app rights=user-access\nmap app b bytes=4":                "line 2: the control client has no selector ANE_MemoryMapRequest",

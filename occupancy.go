@@ -2,27 +2,54 @@ package anesim
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
+	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/regs"
+	"anesim/loader"
 	"anesim/loader/lower"
 )
 
-// occupancy is the bytes of the L2 that each descriptor of the program has tensors and
-// tiles in: of a network's program what its residency planned, which has the tensors that
-// wait for a later descriptor too; of any other what the registers say.
-func (p *ProgramResult) occupancy(chip *hw.Chip) []int {
+// tasks walks a program's descriptors as they run, with what the overrides set. A task is
+// good until the next.
+func tasks(p *loader.Program, file *regs.File, set []firmware.Override) iter.Seq2[*regs.Task, error] {
+	return func(yield func(*regs.Task, error) bool) {
+		linked, err := p.LinkStream()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		linked.Stream.Modify = func(f *regs.File) error {
+			for _, o := range set {
+				if err := o.Apply(f); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		linked.Stream.Tasks(file)(yield)
+	}
+}
+
+// occupancy is the bytes of the L2 that each descriptor of the program which is listed has
+// tensors and tiles in: of a network's program what its residency planned, which has the
+// tensors that wait for a later descriptor too; of any other what the registers say.
+func (p *ProgramResult) occupancy(o *Options) []int {
 	if p.L2 != nil {
 		return p.L2
 	}
-	linked, err := p.Program.Link()
-	if err != nil {
-		return nil // nothing ran
+	listed := 0
+	for i := range p.Dispatches {
+		listed = max(listed, len(p.Dispatches[i].Descriptors))
 	}
-	list := make([]int, len(linked.Tasks))
-	for i := range linked.Tasks {
-		list[i] = occupied(linked.Tasks[i], uint64(chip.L2Bytes.Value))
+	list := make([]int, 0, listed)
+	for t, err := range tasks(p.Program, new(regs.File), o.Overrides) {
+		if err != nil || len(list) == listed {
+			break // behind an error nothing ran
+		}
+		list = append(list, occupied(t, uint64(o.Chip.L2Bytes.Value)))
 	}
 	return list
 }
@@ -77,7 +104,7 @@ func (r *Result) spans(l *Timeline) []SpanDocument {
 	at := 0
 	for d, p := range r.dispatches() {
 		if _, ok := occupied[p]; !ok {
-			occupied[p] = p.occupancy(&r.Options.Chip)
+			occupied[p] = p.occupancy(&r.Options)
 		}
 		for at < len(list) && list[at].What != spanHost && list[at].What != spanDispatch {
 			at++ // what comes before a dispatch

@@ -34,6 +34,16 @@ func ReadParameters(data []byte) (*params.Set, error) {
 	return s, err
 }
 
+// runTimeParameters are the names of a program's parameters, in the order of its relocations.
+func runTimeParameters(p *loader.Program) (names []string) {
+	for i := range p.Relocations {
+		if r := &p.Relocations[i]; r.Kind == loader.LiveIn && !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // WithParameters is the model, which must be a compiled program, with run-time parameters
 // for [Options.Bind] and [Loaded.Bind]. Errors are an *[OptionError], a *[params.ApplyError]
 // or a *[loader.RelocError].

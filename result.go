@@ -240,17 +240,10 @@ func (l *LayerResult) record(p *ProgramResult, run lower.Run) {
 	}
 }
 
-// include adds a descriptor to a report.
+// include lists a descriptor in a report, and adds it up.
 func include(r *hw.Report, d *hw.DescriptorReport) {
 	r.Descriptors = append(r.Descriptors, *d)
-	r.Cycles += d.Cycles.Total()
-	r.Time += d.Time
-	r.Energy += d.Energy
-	r.MACs += d.MACs
-	r.DMA.Source1 += d.DMA.Source1
-	r.DMA.Source2 += d.DMA.Source2
-	r.DMA.Kernel += d.DMA.Kernel
-	r.DMA.Destination += d.DMA.Destination
+	r.Add(d)
 }
 
 // report adds a network up, in the order in which its descriptors ran.

@@ -90,7 +90,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *Result]) e
 		t.occupied = make(map[*ProgramResult][]int)
 		for d, p := range r.dispatches() {
 			if t.occupied[p] == nil {
-				t.occupied[p] = p.occupancy(&r.Options.Chip)
+				t.occupied[p] = p.occupancy(&r.Options)
 			}
 			t.dispatch(d, p, calls[p])
 			calls[p]++

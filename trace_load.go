@@ -1,8 +1,10 @@
 package anesim
 
 import (
+	"container/heap"
 	"fmt"
 	"io"
+	"sort"
 
 	"anesim/firmware/load"
 	"anesim/firmware/queue"
@@ -12,7 +14,7 @@ import (
 // for whom, what waits at the gate and in each queue, and a track for each call of a client
 // that is under way at one time, with where it is. It simulates the load once more.
 func (l *Load) WriteTrace(w io.Writer) error {
-	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]*tracedCall{}, lanes: make([][]lane, len(l.Config.Clients))}
+	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
 	t.process(trackProcess, "load on "+l.Options.Chip.Name)
 	t.engine = t.track("engine", "Runs of descriptors, by client.", "")
 	t.power = t.track("power", "Mean of each interval.", "W")
@@ -46,18 +48,27 @@ type loadTracer struct {
 	waiting                   [queue.Queues]int // calls in them
 	gated                     int               // calls at the gate
 
-	calls map[int]*tracedCall
-	lanes [][]lane // of each client
+	calls map[int]int // the lanes of calls under way
+	lanes []lanes     // of each client
 }
 
-// A lane is a track with room for one call at a time.
-type lane struct {
-	of   track
-	busy bool
+// The lanes of a client are tracks with room for one call each at a time.
+type lanes struct {
+	of   []track
+	free intHeap
 }
 
-// A tracedCall is a call under way.
-type tracedCall struct{ lane int }
+// An intHeap is a heap of numbers, for the lowest.
+type intHeap struct{ sort.IntSlice }
+
+func (h *intHeap) Push(x any) { h.IntSlice = append(h.IntSlice, x.(int)) }
+
+func (h *intHeap) Pop() any {
+	last := len(h.IntSlice) - 1
+	x := h.IntSlice[last]
+	h.IntSlice = h.IntSlice[:last]
+	return x
+}
 
 // track describes a track in the order in which they are shown.
 func (t *loadTracer) track(name, description, unit string) track {
@@ -75,7 +86,8 @@ func (t *loadTracer) event(e load.Event) {
 		t.arrived(&e, at)
 		return
 	}
-	on := t.lanes[e.Client][t.calls[e.Call].lane].of
+	lanes := &t.lanes[e.Client]
+	on := lanes.of[t.calls[e.Call]]
 	in := func(where string, args ...argument) {
 		t.end(on, at)
 		t.begin(on, at, "call", where, nil, nil, args...)
@@ -112,7 +124,7 @@ func (t *loadTracer) event(e load.Event) {
 	case load.Left:
 		t.end(on, at)
 		t.end(on, at)
-		t.lanes[e.Client][t.calls[e.Call].lane].busy = false
+		heap.Push(&lanes.free, t.calls[e.Call])
 		delete(t.calls, e.Call)
 	}
 }
@@ -120,21 +132,19 @@ func (t *loadTracer) event(e load.Event) {
 // arrived begins a call on the first lane of its client that is free.
 func (t *loadTracer) arrived(e *load.Event, at uint64) {
 	client, lanes := &t.load.Config.Clients[e.Client], &t.lanes[e.Client]
-	k := 0
-	for k < len(*lanes) && (*lanes)[k].busy {
-		k++
-	}
-	if k == len(*lanes) {
+	if lanes.free.Len() == 0 {
+		k := len(lanes.of)
 		name := client.Name
 		if k > 0 {
 			name = fmt.Sprintf("%s, %d at a time", name, k+1)
 		}
-		*lanes = append(*lanes, lane{of: t.track(name, fmt.Sprintf("Calls of %s, priority %d, %s.", t.load.Alone[e.Client].Model.Name(), client.Priority, client.Arrival), "")})
+		lanes.of = append(lanes.of, t.track(name, fmt.Sprintf("Calls of %s, priority %d, %s.", t.load.Alone[e.Client].Model.Name(), client.Priority, client.Arrival), ""))
+		heap.Push(&lanes.free, k)
 	}
-	(*lanes)[k].busy = true
-	t.calls[e.Call] = &tracedCall{k}
-	t.begin((*lanes)[k].of, at, "call", fmt.Sprintf("call %d", e.Call), nil, nil, argument{"priority", uint64(client.Priority)})
-	t.begin((*lanes)[k].of, at, "call", "host", nil, nil)
+	k := heap.Pop(&lanes.free).(int)
+	t.calls[e.Call] = k
+	t.begin(lanes.of[k], at, "call", fmt.Sprintf("call %d", e.Call), nil, nil, argument{"priority", uint64(client.Priority)})
+	t.begin(lanes.of[k], at, "call", "host", nil, nil)
 }
 
 // WriteProfile writes what the engine did for each client as a profile that go tool pprof
