@@ -224,10 +224,6 @@ func (x *explainer) network(ctx context.Context) error {
 	return x.residency(ctx)
 }
 
-// maxReshapes bounds the layers of a network that one tried change reshapes: each is a flag
-// of the command that is printed, and costs a walk of the network.
-const maxReshapes = 32
-
 // layer tries the rewrites of a layer: within the network where that only takes a reshape,
 // else by itself. Names are those of the network's layers that it is.
 func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) error {
@@ -252,9 +248,6 @@ func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) e
 		if to == nil || slices.Equal(from, to) {
 			continue
 		}
-		if list[i].reshaped && len(names) > maxReshapes {
-			continue
-		}
 		x.doc.Tried.All++
 		if list[i].reshaped && len(names) > 0 {
 			if err := x.reshaped(ctx, names, &list[i]); err != nil {
@@ -273,21 +266,24 @@ func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) e
 			Part: part, Alike: alike, Kind: "rewrite", Change: list[i].change, Needs: list[i].needs,
 			Results: "the same, up to the rounding of sums in another order", Before: *before, After: *after,
 			CommandBefore: x.layerCommand(from), Command: x.layerCommand(to),
-		})
+		}, alike)
 	}
 	return nil
 }
 
-// reshaped tries a layer's new shape within the network, on all layers that are alike.
+// reshaped tries a layer's new shape within the network, on all layers that are alike at
+// once: what is before and after is the whole network.
 func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) error {
-	m := x.model
+	var list []Reshape
 	var flags []string
 	for _, name := range names {
-		var err error
-		if m, err = m.Reshaped(name, r.layer.In.H, r.layer.In.W); err != nil {
-			return x.failed(ctx, err)
-		}
-		flags = append(flags, "--reshape", fmt.Sprintf("%s=%dx%d", name, r.layer.In.H, r.layer.In.W))
+		to := Reshape{name, r.layer.In.H, r.layer.In.W}
+		list = append(list, to)
+		flags = append(flags, "--reshape", to.String())
+	}
+	m, err := x.model.ReshapedAll(list)
+	if err != nil {
+		return x.failed(ctx, err)
 	}
 	res, err := m.Run(ctx, x.options)
 	if err != nil {
@@ -298,10 +294,10 @@ func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) er
 		return nil
 	}
 	x.keep(ChangeDocument{
-		Part: names[0], Alike: 1, Kind: "rewrite", Change: r.change, Needs: r.needs, Results: "the same",
+		Part: names[0], Alike: len(names), Kind: "rewrite", Change: r.change, Needs: r.needs, Results: "the same",
 		Before: x.doc.Now, After: costOfReport(res.Report),
 		CommandBefore: x.fileCommand("model", x.residencyFlag()...), Command: x.fileCommand("model", append(x.residencyFlag(), flags...)...),
-	})
+	}, 1)
 	return nil
 }
 
@@ -322,16 +318,21 @@ func (x *explainer) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// keep adds a change that was run, where it gains.
-func (x *explainer) keep(c ChangeDocument) {
+// keep adds a change that was run, where it gains; what it saves it saves so many times.
+func (x *explainer) keep(c ChangeDocument, times int) {
 	if c.After.Cycles >= c.Before.Cycles {
 		x.doc.Tried.NotFaster++
 		return
 	}
 	x.doc.Tried.Faster++
+	x.doc.Trials = append(x.doc.Trials, c.gained(times))
+}
+
+// gained is the change with what it gains, so many times.
+func (c ChangeDocument) gained(times int) ChangeDocument {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
-	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(c.Alike)
-	x.doc.Trials = append(x.doc.Trials, c)
+	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
+	return c
 }
 
 func (x *explainer) runLayer(ctx context.Context, words []string) (*CostDocument, error) {
@@ -379,7 +380,7 @@ func (x *explainer) residency(ctx context.Context) error {
 		c.Change, c.Needs = "send every tensor between layers to memory and back", "--in-memory"
 		c.CommandBefore, c.Command = c.Command, c.CommandBefore
 	}
-	x.keep(c)
+	x.keep(c, 1)
 	return nil
 }
 

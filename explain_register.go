@@ -120,7 +120,7 @@ func (x *explainer) register(ctx context.Context, k *knob, set firmware.Override
 		}
 		c.Results = "the same, bit for bit, on pseudo-random inputs"
 	}
-	x.keep(c)
+	x.keep(c, 1)
 	return nil
 }
 

@@ -58,9 +58,7 @@ func (x *explainer) machines(ctx context.Context) error {
 			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
 			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
 		}
-		c.SavedNs = float64(c.Before.TimeNs - c.After.TimeNs)
-		c.Gain = c.SavedNs / float64(c.Before.TimeNs)
-		x.doc.Machines = append(x.doc.Machines, c)
+		x.doc.Machines = append(x.doc.Machines, c.gained(1))
 	}
 	slices.SortStableFunc(x.doc.Machines, func(a, b ChangeDocument) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return nil
@@ -124,6 +122,7 @@ func (x *explainer) gating(ctx context.Context) error {
 		return nil
 	}
 	var best *ChangeDocument
+	ran := 0
 	for _, list := range gates {
 		o := x.options
 		var err error
@@ -138,8 +137,8 @@ func (x *explainer) gating(ctx context.Context) error {
 			}
 			continue
 		}
+		ran++
 		before := &x.doc.Now
-		x.doc.Tried.NotFaster++
 		if float64(after.TimeNs) > (1+gatedTime)*float64(before.TimeNs) || float64(after.EnergyNJ) > (1-gatedEnergy)*float64(before.EnergyNJ) {
 			continue
 		}
@@ -152,12 +151,11 @@ func (x *explainer) gating(ctx context.Context) error {
 		}
 	}
 	if best != nil {
-		x.doc.Tried.NotFaster--
+		ran--
 		x.doc.Tried.Faster++
-		best.SavedNs = float64(best.Before.TimeNs - best.After.TimeNs)
-		best.Gain = best.SavedNs / float64(best.Before.TimeNs)
-		x.doc.Trials = append(x.doc.Trials, *best)
+		x.doc.Trials = append(x.doc.Trials, best.gained(1))
 	}
+	x.doc.Tried.NotFaster += ran
 	return nil
 }
 
@@ -197,6 +195,6 @@ func (x *explainer) pruned(ctx context.Context, l *lower.Layer, words, names []s
 	x.keep(ChangeDocument{
 		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained so; the compiler leaves zeros of strides of two out: --in weights=FILE.npy",
 		Results: "other: whether they are good enough is for training to show", Before: *before, After: *after, CommandBefore: x.layerCommand(words),
-	})
+	}, max(1, len(names)))
 	return nil
 }

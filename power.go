@@ -2,11 +2,11 @@ package anesim
 
 import (
 	"fmt"
+	"math"
 
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/tiles"
 )
 
 // powerTimes are a chip's constants in the form the firmware counts idle gaps with.
@@ -28,28 +28,16 @@ func (o *Options) powerTimes() firmware.PowerTimes { return powerTimes(&o.Chip).
 // gate no engine does; else it is what the chip does by itself.
 func (o *Options) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	chip, policy := o.Chip, o.Power
-	if policy == (firmware.PowerPolicy{}) {
+	if policy.AlwaysOn || policy.Hysteresis > 0 {
+		chip.HoldTime.Value = math.Inf(1)
+		if policy.Ungated {
+			chip.EngineHold.Value = math.Inf(1)
+		}
+	}
+	if !policy.Ungated {
 		return chip.Waiting
 	}
-	held := policy.AlwaysOn || policy.Hysteresis > 0
-	return func(engines int, t clock.Nanoseconds) clock.Nanojoules {
-		if t <= 0 {
-			return 0
-		}
-		idle := chip.Waiting(0, t)
-		steps := chip.Waiting(engines, t) - idle
-		if held {
-			idle = clock.Nanojoules(chip.ActivePower.Value * float64(t))
-		}
-		if policy.Ungated {
-			all := chip.Waiting(tiles.Engines, t) - chip.Waiting(0, t)
-			if held {
-				all = clock.Nanojoules(float64(tiles.Engines) * chip.EngineStep.Value * float64(t))
-			}
-			steps = all
-		}
-		return idle + steps
-	}
+	return func(_ int, t clock.Nanoseconds) clock.Nanojoules { return chip.Waiting(int(chip.Engines.Value), t) }
 }
 
 // A Dispatch is one dispatch of a run, with the idle gap before it.

@@ -177,6 +177,15 @@ func TestPowerPolicy(t *testing.T) {
 	if open := run(firmware.PowerPolicy{AlwaysOn: true, Ungated: true}); open.IdleNJ <= on.IdleNJ {
 		t.Errorf("without gating %v idle, with it %v", open.IdleNJ, on.IdleNJ)
 	}
+	idle := func(engines float64) clock.Nanojoules {
+		o := Options{Chip: hw.M1(), Power: firmware.PowerPolicy{AlwaysOn: true, Ungated: true}}
+		o.Chip.Engines.Value = engines
+		return o.waiting()(1, 1e6)
+	}
+	chip := hw.M1()
+	if more, want := idle(32)-idle(16), 16*chip.EngineStep.Value*1e6; math.Abs(float64(more)-want) > 1e-6*want {
+		t.Errorf("16 engines more draw %v more ungated, want %g nJ", more, want)
+	}
 	var e *OptionError
 	if _, err := Identity().Run(t.Context(), Options{Power: firmware.PowerPolicy{Hysteresis: -1}}); !errors.As(err, &e) {
 		t.Errorf("a negative hysteresis: %v", err)

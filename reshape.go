@@ -6,11 +6,25 @@ import (
 	"slices"
 )
 
-// Reshaped is the network with a reshape before and behind a layer that looks at single
-// pixels: it has them in h rows of w. Values and their order in memory stay. What it costs
-// to lay the rows out anew for the layers on both sides is in the result of a run. The error
-// is an *[OptionError].
+// A Reshape gives a layer its pixels in H rows of W.
+type Reshape struct {
+	Layer string
+	H, W  int
+}
+
+// String is the reshape as [ParseReshape] reads it.
+func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, r.W) }
+
+// Reshaped is [Model.ReshapedAll] of one layer.
 func (m *Model) Reshaped(layer string, h, w int) (*Model, error) {
+	return m.ReshapedAll([]Reshape{{layer, h, w}})
+}
+
+// ReshapedAll is the network with a reshape before and behind each of some layers, which
+// look at single pixels. Values and their order in memory stay. What it costs to lay the rows
+// out anew for the layers on both sides is in the result of a run; between two layers that
+// have the same new rows it costs nothing. The error is an *[OptionError].
+func (m *Model) ReshapedAll(list []Reshape) (*Model, error) {
 	bad := func(format string, args ...any) (*Model, error) {
 		return nil, &OptionError{"Reshape", fmt.Sprintf(format, args...)}
 	}
@@ -19,25 +33,29 @@ func (m *Model) Reshaped(layer string, h, w int) (*Model, error) {
 	}
 	n := *m.net
 	n.Layers = slices.Clone(n.Layers)
-	for i := range n.Layers {
-		l := &n.Layers[i]
-		if l.Name != layer {
-			continue
+	at := make(map[string]int, len(n.Layers))
+	for i := len(n.Layers) - 1; i >= 0; i-- {
+		at[n.Layers[i].Name] = i // the first of a name
+	}
+	for _, r := range list {
+		i, ok := at[r.Layer]
+		if !ok {
+			return bad("network %s has no layer %q", m.name, r.Layer)
 		}
+		l := &n.Layers[i]
 		in := l.Lower.In
 		switch {
 		case l.Reason != "":
-			return bad("layer %s is not modelled: %s", layer, l.Reason)
+			return bad("layer %s is not modelled: %s", r.Layer, l.Reason)
 		case !pointwise(&l.Lower):
-			return bad("layer %s looks beyond single pixels", layer)
-		case h < 1 || w < 1 || h > in.H*in.W || h*w != in.H*in.W:
-			return bad("layer %s has %dx%d pixels, not %dx%d", layer, in.H, in.W, h, w)
+			return bad("layer %s looks beyond single pixels", r.Layer)
+		case r.H < 1 || r.W < 1 || r.H > in.H*in.W || r.H*r.W != in.H*in.W:
+			return bad("layer %s has %dx%d pixels, not %dx%d", r.Layer, in.H, in.W, r.H, r.W)
 		}
-		l.Lower = sized(l.Lower, h, w)
+		l.Lower = sized(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
-		return &Model{name: m.name, kind: KindNetwork, net: n.Arranged()}, nil
 	}
-	return bad("network %s has no layer %q", m.name, layer)
+	return &Model{name: m.name, kind: KindNetwork, net: n.Arranged()}, nil
 }
 
 // ParseReshape reads "LAYER=HxW" for [Model.Reshaped].

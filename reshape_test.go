@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"anesim"
@@ -39,6 +40,51 @@ func TestReshapedGivesTheSameValues(t *testing.T) {
 	again := runModel(t, m, anesim.Options{})
 	if again.Report.Cycles != want.Report.Cycles {
 		t.Errorf("the network itself was changed: %d cycles, %d before", again.Report.Cycles, want.Report.Cycles)
+	}
+}
+
+// Layers that are reshaped together stand in their new rows between each other: no tensor is
+// laid out anew there, one after the other comes to the same network, and Explain tries it
+// however many they are.
+func TestReshapedAll(t *testing.T) {
+	text := strings.Builder{}
+	text.WriteString("inputs: {x: {c: 16, h: 6, w: 10}}\nlayers:\n")
+	const layers = 40
+	var list []anesim.Reshape
+	for i := range layers {
+		fmt.Fprintf(&text, "  - {name: l%d, op: conv, cout: 16, k: 1}\n", i)
+		list = append(list, anesim.Reshape{Layer: fmt.Sprint("l", i), H: 1, W: 60})
+	}
+	m := readNetwork(t, text.String())
+	want := runModel(t, m, anesim.Options{Values: true})
+	all, err := m.ReshapedAll(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := runModel(t, all, anesim.Options{Values: true})
+	if len(got.Outputs) != 1 || !slices.Equal(got.Outputs[0].Data, want.Outputs[0].Data) {
+		t.Error("other values")
+	}
+	one := m
+	for _, r := range list {
+		if one, err = one.Reshaped(r.Layer, r.H, r.W); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x := runModel(t, one, anesim.Options{}); x.Report.Cycles != got.Report.Cycles || len(x.Layers) != len(got.Layers) {
+		t.Errorf("together %d cycles of %d layers, one after the other %d of %d", got.Report.Cycles, len(got.Layers), x.Report.Cycles, len(x.Layers))
+	}
+	if _, err := m.ReshapedAll(append(list, anesim.Reshape{Layer: "l3", H: 7, W: 7})); err == nil {
+		t.Error("a reshape to other pixels behind good ones")
+	}
+	x, err := m.Explain(t.Context(), anesim.Options{}, anesim.Explaining{File: "net.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(x.Trials, func(c anesim.ChangeDocument) bool {
+		return c.Alike == layers && strings.Count(c.Command, " --reshape ") == layers && c.After.Cycles == uint64(got.Report.Cycles)
+	}) {
+		t.Errorf("no trial reshapes all %d layers: %+v", layers, x.Trials)
 	}
 }
 

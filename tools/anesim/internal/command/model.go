@@ -268,16 +268,18 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):
 		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(anesim.NetworkExtensions(), ", ")))
 	}
+	var list []anesim.Reshape
 	for _, text := range f.reshape {
 		layer, h, w, bad := anesim.ParseReshape(text)
 		if bad != nil {
 			return nil, usage("--reshape %q: %v", text, bad)
 		}
-		if err == nil {
-			m, err = m.Reshaped(layer, h, w)
-		}
+		list = append(list, anesim.Reshape{Layer: layer, H: h, W: w})
 	}
-	return m, err
+	if err != nil || list == nil {
+		return m, err
+	}
+	return m.ReshapedAll(list)
 }
 
 // emit writes the programs to a file, or to one each, numbered from 1. None is written
