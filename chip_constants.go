@@ -47,7 +47,7 @@ var constantRules = [...]constantRule{
 	{"DRAMEnergy", "a byte in or out of device memory, as far as the engine's rail feeds it", 0, 1e6, false, ""},
 	{"PlanarEnergy", "an element through the planar engine", 0, 1e6, false, ""},
 	{"ActivePower", "all engines that the chip has, at work and, for HoldTime, waiting; it does not follow Engines", 0, 1e4, false, ""},
-	{"HoldTime", "for how long after work a waiting rail still draws ActivePower, on average over machines", 0, 1e12, false, ""},
+	{"HoldTime", "for how long after work a waiting rail still draws ActivePower, on average over machines; a --host that has its own, HostHold, goes before it", 0, 1e12, false, ""},
 	{"EngineStep", "one engine at work", 0, 1e4, false, ""},
 	{"EngineHold", "for how long it draws that after work", 0, 1e12, false, ""},
 	{"WakeGap", "the idle time from which a wake costs WakeTime", 0, 1e12, false, ""},
