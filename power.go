@@ -25,9 +25,9 @@ func (o *Options) powerTimes() firmware.PowerTimes { return powerTimes(&o.Chip).
 
 // waiting is the energy of a wait with the rails on, after work on a number of engines.
 // Where the policy keeps them on the rail does not let go on its own, and where it does not
-// gate no engine does; else it is what the chip does by itself.
+// gate no engine does; else it is what the chip does under the host's software.
 func (o *Options) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	chip, policy := o.Chip, o.Power
+	chip, policy := o.Chip.Holding(o.Host.Hold), o.Power
 	if policy.AlwaysOn || policy.Hysteresis > 0 {
 		chip.HoldTime.Value = math.Inf(1)
 		if policy.Ungated {

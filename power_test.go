@@ -146,6 +146,37 @@ func TestDispatchesEndWithAFault(t *testing.T) {
 	}
 }
 
+// The rail holds for as long as the host's software lets it, and where that is not known for
+// as long as the chip's.
+func TestHostsHold(t *testing.T) {
+	idle := func(name string) (clock.Nanoseconds, clock.Nanojoules) {
+		t.Helper()
+		h, err := HostByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Layer("add") // on no engine
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := m.Run(t.Context(), Options{Host: h, Idle: 90 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return clock.Nanoseconds(h.Hold.Value), res.RunDocument().Total.IdleNJ
+	}
+	chip := hw.M1()
+	for _, name := range []string{"none", "linux-m1", "macos-air", "macos-mbp"} {
+		hold, got := idle(name)
+		if hold == 0 {
+			hold = clock.Nanoseconds(chip.HoldTime.Value)
+		}
+		if want := chip.ActivePower.Value * float64(hold); math.Abs(float64(got)-want) > 1e-9*want {
+			t.Errorf("%s: an idle gap costs %v, want %g nJ, %v of the rail", name, got, want, hold)
+		}
+	}
+}
+
 // Settings of power management are wall time and idle energy, never the engine's.
 func TestPowerPolicy(t *testing.T) {
 	run := func(p firmware.PowerPolicy) *WallDocument {

@@ -83,14 +83,6 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// holding is a chip whose rail holds for as long as a host's software lets it.
-func holding(c hw.Chip, h host.Host) hw.Chip {
-	if h.Hold.Value > 0 {
-		c.HoldTime = h.Hold
-	}
-	return c
-}
-
 // Estimate times a chain, descriptor by descriptor, and adds the host's part.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
@@ -102,7 +94,7 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	e.Engine += last.Time - time
 	e.Energy += last.Energy - energy
 	e.Host = h.Time(c.Host)
-	chip = holding(chip, h)
+	chip = chip.Holding(h.Hold)
 	e.ZeroMACs = uint64(float64(c.Zero) * float64(e.MACs))
 	e.Energy -= clock.Nanojoules((chip.MACEnergy.Value - chip.ZeroMACEnergy.Value) * float64(e.ZeroMACs) / 1e3)
 	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + chip.Waiting(e.Engines, e.Host)

@@ -1,6 +1,18 @@
 package hw
 
-import "anesim/hw/clock"
+import (
+	"anesim/hw/clock"
+	"anesim/hw/evidence"
+)
+
+// Holding is the chip with a rail that holds for a time of its host's software
+// (host.Host.Hold); 0 leaves it the chip's own.
+func (c Chip) Holding(time evidence.Constant) Chip {
+	if time.Value > 0 {
+		c.HoldTime = time
+	}
+	return c
+}
 
 // Waiting is the energy of waiting for a time after work on a number of engines. The rail
 // draws what it does at work, holds that for a while, and lets go: a wait beyond the hold

@@ -88,15 +88,27 @@ func (v *V10) Load(addr uint32) (value uint32, ok bool) {
 // V10Address finds a register of the version 10 image by name, case aside: Common.InDim, or
 // TileDMASrc.Word04 where the word has no name of its own.
 func V10Address(name string) (addr uint32, ok bool) {
+	block, register, _ := strings.Cut(name, ".")
 	for _, w := range V10Windows() {
+		if !strings.EqualFold(w.Block, block) {
+			continue
+		}
+		for r := range registersOf('K') {
+			if r.Group[1:] == w.Group[1:] && strings.EqualFold(r.Name, register) {
+				return w.Base + 4*uint32(r.Word), true
+			}
+		}
 		for i := range w.Words {
-			if strings.EqualFold(w.word(i).Name(), name) {
-				return w.Base + 4*uint32(i), true
+			if strings.EqualFold(unnamed(i), register) {
+				return w.Base + 4*uint32(i), w.word(i).Reg.Name == ""
 			}
 		}
 	}
 	return 0, false
 }
+
+// unnamed is what a word is called that has no name of its own.
+func unnamed(i int) string { return fmt.Sprintf("Word%02d", i) }
 
 // word is a word of the window without a value.
 func (w V10Window) word(i int) V10Word {
@@ -123,7 +135,7 @@ func (w V10Word) Name() string {
 	if w.Reg.Name != "" {
 		return w.Window.Block + "." + w.Reg.Name
 	}
-	return fmt.Sprintf("%s.Word%02d", w.Window.Block, (w.Addr-w.Window.Base)/4)
+	return w.Window.Block + "." + unnamed(int(w.Addr-w.Window.Base)/4)
 }
 
 // Words returns the written words in image order.

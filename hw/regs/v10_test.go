@@ -2,6 +2,7 @@ package regs_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"anesim/hw/regs"
@@ -72,6 +73,28 @@ func TestV10Store(t *testing.T) {
 		}
 		if _, ok := v.Load(addr); ok {
 			t.Errorf("load at %#x", addr)
+		}
+	}
+}
+
+// Every word is found by the one name that it is printed with, case aside.
+func TestV10Address(t *testing.T) {
+	var v regs.V10
+	for _, w := range regs.V10Windows() {
+		for i := range w.Words {
+			if err := v.Store(w.Base+4*uint32(i), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, w := range v.Words() {
+		if addr, ok := regs.V10Address(strings.ToLower(w.Name())); !ok || addr != w.Addr {
+			t.Errorf("%s: %#x, %v, want %#x", w.Name(), addr, ok, w.Addr)
+		}
+	}
+	for _, name := range []string{"", "Common", "Common.", "Common.Word00", "Common.Word19", "L2.InDim", "TileDMASrc.Word4", "G1.InDim"} {
+		if addr, ok := regs.V10Address(name); ok {
+			t.Errorf("%q is at %#x", name, addr)
 		}
 	}
 }

@@ -84,9 +84,10 @@ func (f *runFlags) registerOnly(s *pflag.FlagSet, names ...string) {
 
 // idleHelp says what --idle does to a report.
 const idleHelp = `With --idle the engine has idled before each dispatch. Idling and the wake after it are
-wall time, never the engine's, and cost energy: ActivePower for as long as the rail holds
-(HoldTime), over the wake again, and nothing else. The constants are WakeGap, WakeTime,
-ColdGap, ColdWake, HoldTime and RailsOff of anesim run --constants.`
+wall time, never the engine's, and cost energy: ActivePower for HoldTime (HostHold where the
+--host has one), EngineStep of each engine that was at work for EngineHold, over the wake
+again, and nothing else. The constants are those, WakeGap, WakeTime, ColdGap, ColdWake and
+RailsOff of anesim run --constants.`
 
 // options turns the flags into a run's.
 func (f *runFlags) options() (o anesim.Options, err error) {
