@@ -223,7 +223,7 @@ func (d *disassembler) run(rec *regs.Record, i int, r *regs.Register) (n int, st
 	}
 	for n = 1; i+n < len(rec.Values) && same(i+n) && rec.Values[i+n] == rec.Values[i]; n++ {
 	}
-	if n > 1 || !sole(r) || i+2 >= len(rec.Values) {
+	if n > 1 || !r.Sole() || i+2 >= len(rec.Values) {
 		return n, 0
 	}
 	first := rec.Values[i]

@@ -133,7 +133,7 @@ func (d *derivation) fields() string {
 					if f.Of(a) == f.Of(b) {
 						continue
 					}
-					scale, plus, shift, ok := d.line(uint64(f.Of(a)), uint64(f.Of(b)), unit(f))
+					scale, plus, shift, ok := d.line(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
 					if !ok || scale == 0 {
 						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, at %d %d: no straight line", reg.Block, reg.Name, f.Name, k, f.Of(a), d.r.Stop, f.Of(b))
 					}
@@ -146,17 +146,6 @@ func (d *derivation) fields() string {
 		}
 	}
 	return ""
-}
-
-// unit is log2 of the bytes that a field counts, 0 where it counts something else.
-func unit(f regs.Field) int {
-	switch f.Type {
-	case "bytes64":
-		return 6
-	case "bytes16":
-		return 4
-	}
-	return 0
 }
 
 // ports finds the sizes and strides that differ.
