@@ -14,8 +14,8 @@ import (
 // wide is the width from which a number is a mask or an offset and prints in hexadecimal.
 const wide = 24
 
-// spell is a field's value as parseValue reads it.
-func spell(f regs.Field, v uint32) string {
+// Spell is a field's value as descriptor text has it.
+func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name
 	}
@@ -110,7 +110,7 @@ func fields(r *regs.Register, w uint32) string {
 	case len(r.Fields) == 0:
 		return hex(uint64(w))
 	case r.Sole():
-		parts = append(parts, spell(r.Fields[0], r.Fields[0].Of(w)))
+		parts = append(parts, Spell(r.Fields[0], r.Fields[0].Of(w)))
 	default:
 		for _, f := range r.Fields {
 			v := f.Of(w)
@@ -119,7 +119,7 @@ func fields(r *regs.Register, w uint32) string {
 			case f.Type == "bool" && v != 0:
 				parts = append(parts, f.Name)
 			case v != 0 || named:
-				parts = append(parts, f.Name+"="+spell(f, v))
+				parts = append(parts, f.Name+"="+Spell(f, v))
 			}
 		}
 	}

@@ -2,13 +2,10 @@ package command
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
-	"github.com/x448/float16"
-
 	"anesim/hw/regs"
+	"anesim/loader/asm"
 )
 
 // fieldText prints a register's fields: those that are not zero, or all.
@@ -23,7 +20,7 @@ func fieldText(w dumpWord, all bool) string {
 		if v == 0 && !all && !named {
 			continue
 		}
-		text := valueText(f, v)
+		text := asm.Spell(f, v)
 		switch {
 		case w.reg.Sole():
 		case f.Type == "bool" && !all:
@@ -40,28 +37,6 @@ func fieldText(w dumpWord, all bool) string {
 		return "0"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// wideField is the width from which a number is a mask or an offset.
-const wideField = 24
-
-func valueText(f regs.Field, v uint32) string {
-	if name, ok := f.ValueName(v); ok {
-		return name
-	}
-	switch f.Type {
-	case "half":
-		return float16.Frombits(uint16(v)).String()
-	case "single":
-		return strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
-	}
-	if unit := f.Unit(); unit > 0 {
-		return hexOrZero(v << unit)
-	}
-	if f.Width >= wideField {
-		return hexOrZero(v)
-	}
-	return strconv.FormatUint(uint64(v), 10)
 }
 
 func hexOrZero(v uint32) string {
