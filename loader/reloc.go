@@ -136,10 +136,19 @@ func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	return uint64(total), true
 }
 
-// Patch writes a resolved value into the field of word.
-func (r *Relocation) Patch(word uint32, v uint64) uint32 {
-	mask := uint32(1<<r.Width-1) << r.Bit
-	return regs.Masked(word, mask, uint32(v)<<r.Bit)
+// Store resolves the relocation and writes it into its word of text. Errors are a
+// *RelocError.
+func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
+	v, err := r.Resolve(bars)
+	if err != nil {
+		return err
+	}
+	if r.Off%4 != 0 || uint64(r.Off)+4 > uint64(len(text)) {
+		return &RelocError{*r, fmt.Sprintf("no word at offset %#x of the %#x bytes of text", r.Off, len(text))}
+	}
+	w, mask := text[r.Off:], uint32(1<<r.Width-1)<<r.Bit
+	le.PutUint32(w, regs.Masked(le.Uint32(w), mask, uint32(v)<<r.Bit))
+	return nil
 }
 
 // recordWord is the register that the word at a byte offset of __text is stored to.
@@ -178,18 +187,12 @@ func (p *Program) relocated() ([]byte, error) {
 		if r.Kind == SectionRelative {
 			continue
 		}
-		v, err := r.Resolve(&p.BARs)
-		if err != nil {
-			return nil, err
-		}
-		off := uint64(r.Off)
-		if off%4 != 0 || off+4 > uint64(len(text)) {
-			return nil, &RelocError{*r, fmt.Sprintf("no word at offset %#x of the %#x bytes of text", off, len(text))}
-		}
 		if own {
 			text, own = append([]byte(nil), text...), false
 		}
-		le.PutUint32(text[off:], r.Patch(le.Uint32(text[off:]), v))
+		if err := r.Store(text, &p.BARs); err != nil {
+			return nil, err
+		}
 	}
 	return text, nil
 }

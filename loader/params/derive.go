@@ -2,7 +2,6 @@ package params
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -204,12 +203,9 @@ func differs(whole, p *loader.Program, name string, value uint64) string {
 			continue
 		}
 		r.Value = value
-		v, err := r.Resolve(&q.BARs)
-		if err != nil {
+		if err := r.Store(q.Text, &q.BARs); err != nil {
 			return err.Error()
 		}
-		w := q.Text[r.Off:]
-		binary.LittleEndian.PutUint32(w, r.Patch(binary.LittleEndian.Uint32(w), v))
 	}
 	if err := Shape(&q, name, value); err != nil {
 		return err.Error()
