@@ -130,7 +130,7 @@ func Linear(v uint64, scale, plus int64) (uint64, bool) {
 		sum = -sum
 	}
 	total := sum + plus
-	if total < 0 || plus > 0 && total < sum {
+	if wrapped := (sum^total)&(plus^total) < 0; wrapped || total < 0 {
 		return 0, false
 	}
 	return uint64(total), true
