@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -76,8 +77,21 @@ type RelocError struct {
 }
 
 func (e *RelocError) Error() string {
-	return printable(fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
-		e.Kind, e.Task, e.Register, e.Bit, e.Bit+e.Width-1, e.What))
+	return printable(fmt.Sprintf("%v relocation of descriptor %d, %s: %s", e.Kind, e.Task, e.Field(), e.What))
+}
+
+// Field names what the relocation writes, BLOCK.REGISTER.FIELD where the field has a name.
+func (r *Relocation) Field() string {
+	reg, ok := regs.RegisterAt(r.Register)
+	if !ok {
+		return fmt.Sprintf("register %#x bits %d to %d", r.Register, r.Bit, r.Bit+r.Width-1)
+	}
+	for _, f := range reg.Fields {
+		if f.Low == r.Bit && f.Width == r.Width {
+			return reg.Block + "." + reg.Name + "." + f.Name
+		}
+	}
+	return fmt.Sprintf("%s.%s bits %d to %d", reg.Block, reg.Name, r.Bit, r.Bit+r.Width-1)
 }
 
 // Resolve is the value that the relocation's field takes.
@@ -101,7 +115,7 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		}
 		scaled, ok := Linear(v, r.Scale, r.Plus)
 		if !ok {
-			return bad("%d times %s and %d is no number of 63 bits for %d", r.Scale, r.Name, r.Plus, v)
+			return bad("%d*%s%+d is below 0 or exceeds 63 bits at %[2]s=%[4]d", cmp.Or(r.Scale, 1), r.Name, r.Plus, v)
 		}
 		v = scaled
 	}

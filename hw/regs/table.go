@@ -85,6 +85,15 @@ func registersOf(kind byte) iter.Seq[Register] {
 	}
 }
 
+// RegisterAt is the version 7 register at a byte address; ok is false outside the windows.
+func RegisterAt(addr uint32) (r Register, ok bool) {
+	at, room := slot(addr)
+	if room == 0 {
+		return Register{}, false
+	}
+	return registerTable[at], true
+}
+
 // Lookup finds a register by group or block name and register name, case aside.
 func Lookup(block, register string) (Register, bool) {
 	for r := range Registers() {

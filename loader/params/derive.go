@@ -96,10 +96,6 @@ func (d *derivation) line(a, b uint64, least int) (scale, plus int64, shift int,
 // fields finds the fields that differ. What it returns says why there is no program for
 // both, "" where there is one.
 func (d *derivation) fields() string {
-	registers := map[uint32]regs.Register{}
-	for r := range regs.Registers() {
-		registers[r.Addr()] = r
-	}
 	low, err := chain(d.low)
 	if err != nil {
 		return err.Error()
@@ -124,7 +120,7 @@ func (d *derivation) fields() string {
 				if a == b {
 					continue
 				}
-				reg, ok := registers[rec.Addr+4*uint32(j)]
+				reg, ok := regs.RegisterAt(rec.Addr + 4*uint32(j))
 				if !ok || reg.Unknown(a) != reg.Unknown(b) {
 					return fmt.Sprintf("descriptor %d has other bits without a name in register %#x", k, rec.Addr+4*uint32(j))
 				}

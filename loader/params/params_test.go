@@ -68,8 +68,8 @@ shape input "x0" - - rows -
 		"data-set 0 PE.Cfg.OpMode 0x100":                  "does not fit",
 		"address 0 TileDMASrc.Src1Base.Value b19":         "buffer 19 is not in the program",
 		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":     "no multiple of 64",
-		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":  "no number of 63 bits",
-		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100": "no number of 63 bits",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":  "-2*a+0 is below 0 or exceeds 63 bits at a=4",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100": "1*a-100 is below 0 or exceeds 63 bits at a=4",
 	} {
 		if _, err := parse(t, text).Apply(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

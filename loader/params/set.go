@@ -51,7 +51,7 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 		}
 		words := p.WordsOf(d, r.Register)
 		if len(words) == 0 {
-			return bad("descriptor %d does not write %s", r.Task, fieldName(&r))
+			return bad("descriptor %d does not write %s", r.Task, r.Field())
 		}
 		for _, off := range words {
 			r.Off = off
@@ -100,20 +100,4 @@ func Shape(p *loader.Program, name string, value uint64) error {
 		}
 	}
 	return nil
-}
-
-// fieldName is the name of the register field that a relocation writes.
-func fieldName(r *loader.Relocation) string {
-	for reg := range regs.Registers() {
-		if reg.Addr() != r.Register {
-			continue
-		}
-		for _, f := range reg.Fields {
-			if f.Low == r.Bit && f.Width == r.Width {
-				return reg.Block + "." + reg.Name + "." + f.Name
-			}
-		}
-		return fmt.Sprintf("%s.%s bits %d to %d", reg.Block, reg.Name, r.Bit, r.Bit+r.Width-1)
-	}
-	return fmt.Sprintf("register %#x", r.Register)
 }
