@@ -36,6 +36,8 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 		return bad(r.Start, "the parameter has no name")
 	case r.Start >= r.Stop || r.Step == 0 || (r.Stop-r.Start)%r.Step != 0:
 		return bad(r.Stop, "the range does not end: want START to STOP by STEP")
+	case r.Stop>>valueBits != 0:
+		return bad(r.Stop, "the value has more than %d bits", valueBits)
 	case (r.Stop-r.Start)/r.Step >= MaxValues:
 		return bad(r.Stop, "the range has more than %d values", MaxValues)
 	}
@@ -60,9 +62,13 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 		return nil, nil, err
 	}
 	for v := r.Start; v <= r.Stop; v += r.Step {
-		p, err := at(v)
-		if err != nil {
-			return nil, nil, err
+		p := low
+		if v == r.Stop {
+			p = high
+		} else if v != r.Start {
+			if p, err = at(v); err != nil {
+				return nil, nil, err
+			}
 		}
 		if what := differs(whole, p, name, v); what != "" {
 			return bad(v, "%s", what)
