@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -76,8 +77,21 @@ type RelocError struct {
 }
 
 func (e *RelocError) Error() string {
-	return printable(fmt.Sprintf("%v relocation of descriptor %d, register %#x bits %d-%d: %s",
-		e.Kind, e.Task, e.Register, e.Bit, e.Bit+e.Width-1, e.What))
+	return printable(fmt.Sprintf("%v relocation of descriptor %d, %s: %s", e.Kind, e.Task, e.Field(), e.What))
+}
+
+// Field names what the relocation writes, BLOCK.REGISTER.FIELD where the field has a name.
+func (r *Relocation) Field() string {
+	reg, ok := regs.RegisterAt(r.Register)
+	if !ok {
+		return fmt.Sprintf("register %#x bits %d to %d", r.Register, r.Bit, r.Bit+r.Width-1)
+	}
+	for _, f := range reg.Fields {
+		if f.Low == r.Bit && f.Width == r.Width {
+			return reg.Block + "." + reg.Name + "." + f.Name
+		}
+	}
+	return fmt.Sprintf("%s.%s bits %d to %d", reg.Block, reg.Name, r.Bit, r.Bit+r.Width-1)
 }
 
 // Resolve is the value that the relocation's field takes.
@@ -101,7 +115,7 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		}
 		scaled, ok := Linear(v, r.Scale, r.Plus)
 		if !ok {
-			return bad("%d times %s and %d is no number of 63 bits for %d", r.Scale, r.Name, r.Plus, v)
+			return bad("%d*%s%+d is below 0 or exceeds 63 bits at %[2]s=%[4]d", cmp.Or(r.Scale, 1), r.Name, r.Plus, v)
 		}
 		v = scaled
 	}
@@ -130,16 +144,25 @@ func Linear(v uint64, scale, plus int64) (uint64, bool) {
 		sum = -sum
 	}
 	total := sum + plus
-	if total < 0 || plus > 0 && total < sum {
+	if wrapped := (sum^total)&(plus^total) < 0; wrapped || total < 0 {
 		return 0, false
 	}
 	return uint64(total), true
 }
 
-// Patch writes a resolved value into the field of word.
-func (r *Relocation) Patch(word uint32, v uint64) uint32 {
-	mask := uint32(1<<r.Width-1) << r.Bit
-	return regs.Masked(word, mask, uint32(v)<<r.Bit)
+// Store resolves the relocation and writes it into its word of text. Errors are a
+// *RelocError.
+func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
+	v, err := r.Resolve(bars)
+	if err != nil {
+		return err
+	}
+	if r.Off%4 != 0 || uint64(r.Off)+4 > uint64(len(text)) {
+		return &RelocError{*r, fmt.Sprintf("no word at offset %#x of the %#x bytes of text", r.Off, len(text))}
+	}
+	w, mask := text[r.Off:], uint32(1<<r.Width-1)<<r.Bit
+	le.PutUint32(w, regs.Masked(le.Uint32(w), mask, uint32(v)<<r.Bit))
+	return nil
 }
 
 // recordWord is the register that the word at a byte offset of __text is stored to.
@@ -178,18 +201,12 @@ func (p *Program) relocated() ([]byte, error) {
 		if r.Kind == SectionRelative {
 			continue
 		}
-		v, err := r.Resolve(&p.BARs)
-		if err != nil {
-			return nil, err
-		}
-		off := uint64(r.Off)
-		if off%4 != 0 || off+4 > uint64(len(text)) {
-			return nil, &RelocError{*r, fmt.Sprintf("no word at offset %#x of the %#x bytes of text", off, len(text))}
-		}
 		if own {
 			text, own = append([]byte(nil), text...), false
 		}
-		le.PutUint32(text[off:], r.Patch(le.Uint32(text[off:]), v))
+		if err := r.Store(text, &p.BARs); err != nil {
+			return nil, err
+		}
 	}
 	return text, nil
 }

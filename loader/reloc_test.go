@@ -2,6 +2,8 @@ package loader
 
 import (
 	"errors"
+	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -88,5 +90,27 @@ func TestRelocationLink(t *testing.T) {
 	p.Relocations[0] = Relocation{Kind: DeviceAddress, Target: 9, Width: 32}
 	if _, err := p.Link(); !errors.As(err, &r) {
 		t.Errorf("error %v, want a *RelocError", err)
+	}
+}
+
+// TestLinear holds the values at the edges of their range to arithmetic without one.
+func TestLinear(t *testing.T) {
+	edges := []int64{math.MinInt64, math.MinInt64 + 1, -3, -1, 0, 1, 2, 1 << 31, math.MaxInt64 - 1, math.MaxInt64}
+	for _, v := range []uint64{0, 1, 2, 1 << 32, math.MaxInt64, math.MaxUint64} {
+		for _, scale := range edges {
+			for _, plus := range edges {
+				want := new(big.Int).SetUint64(v)
+				if scale != 0 {
+					want.Mul(want, big.NewInt(scale))
+				}
+				// A product of more than 63 bits is refused even where the sum has fewer.
+				fits := want.IsInt64() && want.Int64() != math.MinInt64
+				want.Add(want, big.NewInt(plus))
+				fits = fits && want.IsInt64() && want.Sign() >= 0
+				if got, ok := Linear(v, scale, plus); ok != fits || ok && got != want.Uint64() {
+					t.Errorf("%d*%d%+d is %d, %v; want %v, %v", scale, v, plus, got, ok, want, fits)
+				}
+			}
+		}
 	}
 }

@@ -258,3 +258,17 @@ func TestEnumerationNames(t *testing.T) {
 		}
 	}
 }
+
+// TestRegisterAt finds every register by its address, and none between the windows.
+func TestRegisterAt(t *testing.T) {
+	n := 0
+	for r := range regs.Registers() {
+		n++
+		if got, ok := regs.RegisterAt(r.Addr()); !ok || got.Group != r.Group || got.Word != r.Word {
+			t.Errorf("%#x is %s.%s, %v, want %s.%s", r.Addr(), got.Block, got.Name, ok, r.Block, r.Name)
+		}
+	}
+	if r, ok := regs.RegisterAt(0x100); ok || n == 0 {
+		t.Errorf("%d registers, one of them at 0x100: %v", n, r)
+	}
+}

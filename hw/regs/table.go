@@ -23,6 +23,17 @@ func (f Field) Fits(v uint64) bool { return v>>f.Width == 0 }
 // With returns w with the field set to v; it panics when v does not fit.
 func (f Field) With(w, v uint32) uint32 { return withField(w, f.Low, f.Width, v) }
 
+// Unit is log2 of the bytes that the field counts in, 0 where it counts something else.
+func (f Field) Unit() int {
+	switch f.Type {
+	case "bytes64":
+		return 6
+	case "bytes16":
+		return 4
+	}
+	return 0
+}
+
 // A Register is one word of a group.
 type Register struct {
 	Group  string // G0 to G6, H for the header, K0 and K1 for the version 10 image
@@ -41,6 +52,11 @@ func (r Register) Unknown(w uint32) uint32 {
 		w &^= (1<<f.Width - 1) << f.Low
 	}
 	return w
+}
+
+// Sole reports whether the register is one quantity, which goes by the register's name.
+func (r Register) Sole() bool {
+	return len(r.Fields) == 1 && (r.Fields[0].Unit() > 0 || r.Fields[0].Name == "Value" || r.Fields[0].Name == r.Name)
 }
 
 // Field finds a field by name.
@@ -67,6 +83,15 @@ func registersOf(kind byte) iter.Seq[Register] {
 			}
 		}
 	}
+}
+
+// RegisterAt is the version 7 register at a byte address; ok is false outside the windows.
+func RegisterAt(addr uint32) (r Register, ok bool) {
+	at, room := slot(addr)
+	if room == 0 {
+		return Register{}, false
+	}
+	return registerTable[at], true
 }
 
 // Lookup finds a register by group or block name and register name, case aside.

@@ -37,7 +37,7 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 	value1 := token{text1, len(name) + 2}
 	if field == "" {
 		mask = ^uint32(0)
-		if sole(&r) {
+		if r.Sole() {
 			mask = r.Fields[0].With(0, 1<<r.Fields[0].Width-1)
 		}
 		value, err = a.word(l, &r, []token{value1})

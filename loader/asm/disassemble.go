@@ -28,10 +28,7 @@ func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "descriptor text spells version 7 descriptors"}
 	}
-	d := &disassembler{out: bufio.NewWriter(w), registers: make(map[uint32]*regs.Register)}
-	for r := range regs.Registers() {
-		d.registers[r.Addr()] = &r
-	}
+	d := &disassembler{out: bufio.NewWriter(w)}
 	for r := range regs.HeaderRegisters() {
 		d.header = append(d.header, r)
 	}
@@ -93,10 +90,9 @@ func roundUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignme
 
 // A disassembler writes a text.
 type disassembler struct {
-	out       *bufio.Writer // whose error shows when it is flushed
-	registers map[uint32]*regs.Register
-	header    []regs.Register
-	end       uint64 // of the descriptors so far
+	out    *bufio.Writer // whose error shows when it is flushed
+	header []regs.Register
+	end    uint64 // of the descriptors so far
 }
 
 // about says in comments what the text cannot: name, form, ports.
@@ -189,17 +185,18 @@ func (d *disassembler) line(name, text string) {
 // offsets in equal steps.
 func (d *disassembler) write(rec *regs.Record) {
 	for i := 0; i < len(rec.Values); {
-		r := d.registers[rec.Addr+4*uint32(i)]
-		if r == nil { // no window has such a register; the walk would have refused it
+		r, ok := regs.RegisterAt(rec.Addr + 4*uint32(i))
+		if !ok { // no window has such a register; the walk would have refused it
 			d.line(fmt.Sprintf("%#x", rec.Addr+4*uint32(i)), hex(uint64(rec.Values[i])))
 			i++
 			continue
 		}
-		n, step := d.run(rec, i, r)
-		name, text := r.Block+"."+r.Name, fields(r, rec.Values[i])
+		n, step := run(rec, i, &r)
+		name, text := r.Block+"."+r.Name, fields(&r, rec.Values[i])
 		if n > 1 {
 			base, first, _ := strings.Cut(name, "[")
-			_, last, _ := strings.Cut(d.registers[rec.Addr+4*uint32(i+n-1)].Name, "[")
+			end, _ := regs.RegisterAt(rec.Addr + 4*uint32(i+n-1))
+			_, last, _ := strings.Cut(end.Name, "[")
 			name = base + "[" + strings.TrimSuffix(first, "]") + "-" + last
 			if step != 0 {
 				text += " step " + hex(uint64(step))
@@ -212,18 +209,18 @@ func (d *disassembler) write(rec *regs.Record) {
 
 // run is how many registers of one array from i on stand on one line, and their step in
 // bytes.
-func (d *disassembler) run(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
+func run(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	array, _, ok := strings.Cut(r.Name, "[")
 	if !ok {
 		return 1, 0
 	}
 	same := func(j int) bool {
-		q := d.registers[rec.Addr+4*uint32(j)]
-		return q != nil && q.Block == r.Block && strings.HasPrefix(q.Name, array+"[")
+		q, ok := regs.RegisterAt(rec.Addr + 4*uint32(j))
+		return ok && q.Block == r.Block && strings.HasPrefix(q.Name, array+"[")
 	}
 	for n = 1; i+n < len(rec.Values) && same(i+n) && rec.Values[i+n] == rec.Values[i]; n++ {
 	}
-	if n > 1 || !sole(r) || i+2 >= len(rec.Values) {
+	if n > 1 || !r.Sole() || i+2 >= len(rec.Values) {
 		return n, 0
 	}
 	first := rec.Values[i]

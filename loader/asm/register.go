@@ -27,7 +27,7 @@ func (a *assembler) register(l line) error {
 		if step, err = number(values[n-1].text); err != nil {
 			return l.fail(values[n-1], "%v", err)
 		}
-		if n != 3 || !sole(&list[0]) {
+		if n != 3 || !list[0].Sole() {
 			return l.fail(values[n-2], "step goes with one number of a register that is one quantity")
 		}
 		values = values[:1]
@@ -139,7 +139,7 @@ func (a *assembler) word(l line, r *regs.Register, values []token) (uint32, erro
 				return 0, l.fail(t, "word= gives all bits; nothing may stand beside it")
 			}
 			return n, nil
-		case i == 0 && !assigned && sole(r):
+		case i == 0 && !assigned && r.Sole():
 			v, err := a.field(l, r.Fields[0], t)
 			if err != nil {
 				return 0, err

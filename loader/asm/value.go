@@ -11,27 +11,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// unit is log2 of the bytes a field counts in.
-func unit(f regs.Field) int {
-	switch f.Type {
-	case "bytes64":
-		return 6
-	case "bytes16":
-		return 4
-	}
-	return 0
-}
-
-// sole reports whether a register is one quantity, which goes by the register's name.
-func sole(r *regs.Register) bool {
-	return len(r.Fields) == 1 && (unit(r.Fields[0]) > 0 || r.Fields[0].Name == "Value" || r.Fields[0].Name == r.Name)
-}
-
 // wide is the width from which a number is a mask or an offset and prints in hexadecimal.
 const wide = 24
 
-// spell is a field's value as parseValue reads it.
-func spell(f regs.Field, v uint32) string {
+// Spell is a field's value as descriptor text has it.
+func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name
 	}
@@ -49,7 +33,7 @@ func spell(f regs.Field, v uint32) string {
 		}
 		return fmt.Sprintf("%#x", v)
 	}
-	if u := unit(f); u > 0 {
+	if u := f.Unit(); u > 0 {
 		return hex(uint64(v) << u)
 	}
 	if f.Width >= wide {
@@ -94,7 +78,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	u := unit(f)
+	u := f.Unit()
 	if n&(1<<u-1) != 0 {
 		return 0, fmt.Errorf("%s is not a multiple of %d bytes, which %s counts in", text, 1<<u, f.Name)
 	}
@@ -125,8 +109,8 @@ func fields(r *regs.Register, w uint32) string {
 	switch {
 	case len(r.Fields) == 0:
 		return hex(uint64(w))
-	case sole(r):
-		parts = append(parts, spell(r.Fields[0], r.Fields[0].Of(w)))
+	case r.Sole():
+		parts = append(parts, Spell(r.Fields[0], r.Fields[0].Of(w)))
 	default:
 		for _, f := range r.Fields {
 			v := f.Of(w)
@@ -135,7 +119,7 @@ func fields(r *regs.Register, w uint32) string {
 			case f.Type == "bool" && v != 0:
 				parts = append(parts, f.Name)
 			case v != 0 || named:
-				parts = append(parts, f.Name+"="+spell(f, v))
+				parts = append(parts, f.Name+"="+Spell(f, v))
 			}
 		}
 	}

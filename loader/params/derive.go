@@ -2,7 +2,6 @@ package params
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -37,6 +36,8 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 		return bad(r.Start, "the parameter has no name")
 	case r.Start >= r.Stop || r.Step == 0 || (r.Stop-r.Start)%r.Step != 0:
 		return bad(r.Stop, "the range does not end: want START to STOP by STEP")
+	case r.Stop>>valueBits != 0:
+		return bad(r.Stop, "the value has more than %d bits", valueBits)
 	case (r.Stop-r.Start)/r.Step >= MaxValues:
 		return bad(r.Stop, "the range has more than %d values", MaxValues)
 	}
@@ -61,9 +62,13 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 		return nil, nil, err
 	}
 	for v := r.Start; v <= r.Stop; v += r.Step {
-		p, err := at(v)
-		if err != nil {
-			return nil, nil, err
+		p := low
+		if v == r.Stop {
+			p = high
+		} else if v != r.Start {
+			if p, err = at(v); err != nil {
+				return nil, nil, err
+			}
 		}
 		if what := differs(whole, p, name, v); what != "" {
 			return bad(v, "%s", what)
@@ -97,10 +102,6 @@ func (d *derivation) line(a, b uint64, least int) (scale, plus int64, shift int,
 // fields finds the fields that differ. What it returns says why there is no program for
 // both, "" where there is one.
 func (d *derivation) fields() string {
-	registers := map[uint32]regs.Register{}
-	for r := range regs.Registers() {
-		registers[r.Addr()] = r
-	}
 	low, err := chain(d.low)
 	if err != nil {
 		return err.Error()
@@ -125,7 +126,7 @@ func (d *derivation) fields() string {
 				if a == b {
 					continue
 				}
-				reg, ok := registers[rec.Addr+4*uint32(j)]
+				reg, ok := regs.RegisterAt(rec.Addr + 4*uint32(j))
 				if !ok || reg.Unknown(a) != reg.Unknown(b) {
 					return fmt.Sprintf("descriptor %d has other bits without a name in register %#x", k, rec.Addr+4*uint32(j))
 				}
@@ -133,7 +134,7 @@ func (d *derivation) fields() string {
 					if f.Of(a) == f.Of(b) {
 						continue
 					}
-					scale, plus, shift, ok := d.line(uint64(f.Of(a)), uint64(f.Of(b)), unit(f))
+					scale, plus, shift, ok := d.line(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
 					if !ok || scale == 0 {
 						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, at %d %d: no straight line", reg.Block, reg.Name, f.Name, k, f.Of(a), d.r.Stop, f.Of(b))
 					}
@@ -146,17 +147,6 @@ func (d *derivation) fields() string {
 		}
 	}
 	return ""
-}
-
-// unit is log2 of the bytes that a field counts, 0 where it counts something else.
-func unit(f regs.Field) int {
-	switch f.Type {
-	case "bytes64":
-		return 6
-	case "bytes16":
-		return 4
-	}
-	return 0
 }
 
 // ports finds the sizes and strides that differ.
@@ -215,12 +205,9 @@ func differs(whole, p *loader.Program, name string, value uint64) string {
 			continue
 		}
 		r.Value = value
-		v, err := r.Resolve(&q.BARs)
-		if err != nil {
+		if err := r.Store(q.Text, &q.BARs); err != nil {
 			return err.Error()
 		}
-		w := q.Text[r.Off:]
-		binary.LittleEndian.PutUint32(w, r.Patch(binary.LittleEndian.Uint32(w), v))
 	}
 	if err := Shape(&q, name, value); err != nil {
 		return err.Error()

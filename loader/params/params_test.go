@@ -3,6 +3,7 @@ package params_test
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -63,13 +64,14 @@ shape input "x0" - - rows -
 		t.Errorf("%+v, was %+v; %d relocations", in, was, len(q.Relocations))
 	}
 	for text, want := range map[string]string{
-		"param a 1 1 4 1\nlive-in 9 Common.InDim.Hin a":   "descriptor 9: the program has",
-		"param a 1 1 4 1\nshape input nope a - - -":       `no input "nope"`,
-		"data-set 0 PE.Cfg.OpMode 0x100":                  "does not fit",
-		"address 0 TileDMASrc.Src1Base.Value b19":         "buffer 19 is not in the program",
-		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":     "no multiple of 64",
-		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":  "no number of 63 bits",
-		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100": "no number of 63 bits",
+		"param a 1 1 4 1\nlive-in 9 Common.InDim.Hin a":           "descriptor 9: the program has",
+		"param a 1 1 4 1\nshape input nope a - - -":               `no input "nope"`,
+		"data-set 0 PE.Cfg.OpMode 0x100":                          "does not fit",
+		"address 0 TileDMASrc.Src1Base.Value b19":                 "buffer 19 is not in the program",
+		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":             "no multiple of 64",
+		"param a 4 1 4 1\nshape input \"" + name + "\" - - a-4 -": "axis 2 has no size for a=4",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":          "-2*a+0 is below 0 or exceeds 63 bits at a=4",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100":         "1*a-100 is below 0 or exceeds 63 bits at a=4",
 	} {
 		if _, err := parse(t, text).Apply(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -130,4 +132,47 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The text in the package's documentation is one.
+func TestDocumentedText(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []string
+	for line := range strings.Lines(string(doc)) {
+		if line, ok := strings.CutPrefix(line, "//\t"); ok && len(line) > 0 && 'a' <= line[0] && line[0] <= 'z' {
+			text = append(text, line)
+		}
+	}
+	s := parse(t, strings.Join(text[1:], "")) // the first stands in the drawing above
+	if len(s.Parameters) != 1 || len(s.Relocations) != 5 || len(s.Axes) != 3 {
+		t.Errorf("%q: %+v", text, s)
+	}
+}
+
+// Derive lowers each size of its range once, and refuses a range no text could have.
+func TestDerive(t *testing.T) {
+	sizes := map[uint64]int{}
+	at := func(k uint64) (*loader.Program, error) {
+		sizes[k]++
+		l := lower.Layer{Op: lower.MatMul, In: lower.Shape{N: 1, C: 1, H: 16, W: int(k)}, Columns: 32, Second: lower.Runtime}
+		return lower.Lower(l, lower.Weights{})
+	}
+	_, s, err := params.Derive("k", loader.Range{Start: 32, Stop: 128, Step: 32}, at)
+	if err != nil || len(s.Relocations) == 0 || len(s.Axes) == 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for k := uint64(32); k <= 128; k += 32 {
+		if sizes[k] != 1 {
+			t.Errorf("size %d is lowered %d times", k, sizes[k])
+		}
+	}
+	var d *params.DeriveError
+	for _, r := range []loader.Range{{Start: 1, Stop: 1 << 42, Step: 1<<42 - 1}, {Start: 0, Stop: 1 << 12, Step: 1}, {Start: 1, Stop: 4, Step: 2}, {Start: 4, Stop: 4, Step: 1}} {
+		if _, _, err := params.Derive("k", r, at); !errors.As(err, &d) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
 }

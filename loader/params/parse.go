@@ -15,6 +15,8 @@ import (
 const (
 	maxText  = 4 << 20
 	maxLines = 1 << 17
+
+	valueBits = 42 // of a number: those of a device address
 )
 
 // A TextError is a line that is wrong.
@@ -34,10 +36,7 @@ func Parse(data []byte) (*Set, error) {
 	if len(data) > maxText {
 		return nil, &TextError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
 	}
-	r := reader{set: new(Set), names: map[string]regs.Register{}}
-	for reg := range regs.Registers() {
-		r.names[strings.ToLower(reg.Block+"."+reg.Name)] = reg
-	}
+	r := reader{set: new(Set)}
 	for line := range bytes.Lines(data) {
 		if r.line++; r.line > maxLines {
 			return nil, r.bad("more than %d lines", maxLines)
@@ -57,9 +56,8 @@ func Parse(data []byte) (*Set, error) {
 
 // A reader is a text on its way in.
 type reader struct {
-	set   *Set
-	line  int
-	names map[string]regs.Register
+	set  *Set
+	line int
 }
 
 func (r *reader) bad(format string, args ...any) error {
@@ -99,9 +97,9 @@ func (r *reader) param(words []string) error {
 	}
 	var v [4]uint64
 	for i, w := range words[1:] {
-		n, err := strconv.ParseUint(w, 0, 42)
+		n, err := strconv.ParseUint(w, 0, valueBits)
 		if err != nil {
-			return r.bad("%q is no number below 1<<42", w)
+			return r.bad("%q is no number below 1<<%d", w, valueBits)
 		}
 		v[i] = n
 	}
@@ -137,7 +135,8 @@ func (r *reader) field(kind loader.RelocKind, words []string) error {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		name, field = name[:i], name[i+1:]
 	}
-	reg, ok := r.names[strings.ToLower(name)]
+	block, register, _ := strings.Cut(name, ".")
+	reg, ok := regs.Lookup(block, register)
 	if !ok {
 		var known []string
 		for reg := range regs.Registers() {
@@ -189,9 +188,9 @@ func (r *reader) value(x *loader.Relocation, word string) error {
 			return nil
 		}
 	}
-	n, err := strconv.ParseUint(word, 0, 42)
+	n, err := strconv.ParseUint(word, 0, valueBits)
 	if err != nil {
-		return r.bad("%q is no number below 1<<42", word)
+		return r.bad("%q is no number below 1<<%d", word, valueBits)
 	}
 	x.Value = n
 	return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/hw/regs"
 	"anesim/loader"
 )
 
@@ -35,23 +34,19 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	bad := func(format string, args ...any) (*loader.Program, error) {
 		return nil, &ApplyError{fmt.Sprintf(format, args...)}
 	}
-	chain := map[int]*regs.Descriptor{}
-	for d, err := range p.Descriptors() {
-		if err != nil {
-			return nil, err
-		}
-		chain[d.Index] = d
+	list, err := chain(p)
+	if err != nil {
+		return nil, err
 	}
 	q := *p
 	q.Relocations, q.LiveAxes, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.LiveAxes), slices.Clone(p.Ports)
 	for _, r := range s.Relocations {
-		d := chain[r.Task]
-		if d == nil {
-			return bad("descriptor %d: the program has %d", r.Task, len(chain))
+		if r.Task >= len(list) {
+			return bad("descriptor %d: the program has %d", r.Task, len(list))
 		}
-		words := p.WordsOf(d, r.Register)
+		words := p.WordsOf(list[r.Task], r.Register)
 		if len(words) == 0 {
-			return bad("descriptor %d does not write %s", r.Task, fieldName(&r))
+			return bad("descriptor %d does not write %s", r.Task, r.Field())
 		}
 		for _, off := range words {
 			r.Off = off
@@ -76,15 +71,15 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 }
 
 // Shape gives the sizes and strides of the program's ports that follow a parameter their
-// value. The program's ports must be its own. A window is that of the largest shape: an
-// error says that one does not fit.
+// value. The program's ports must be its own. A window is that of the largest shape: whoever
+// fills or reads a port checks that its shape stays inside.
 func Shape(p *loader.Program, name string, value uint64) error {
 	for _, a := range p.LiveAxes {
 		if a.Name != name {
 			continue
 		}
 		v, ok := loader.Linear(value, a.Scale, a.Plus)
-		if !ok || v > 1<<31 {
+		if !ok || v > 1<<31 || v == 0 && !a.Stride {
 			return &ApplyError{fmt.Sprintf("%v %s: axis %d has no size for %s=%d", a.Direction, a.Port, a.Axis, name, value)}
 		}
 		for i := range p.Ports {
@@ -100,20 +95,4 @@ func Shape(p *loader.Program, name string, value uint64) error {
 		}
 	}
 	return nil
-}
-
-// fieldName is the name of the register field that a relocation writes.
-func fieldName(r *loader.Relocation) string {
-	for reg := range regs.Registers() {
-		if reg.Addr() != r.Register {
-			continue
-		}
-		for _, f := range reg.Fields {
-			if f.Low == r.Bit && f.Width == r.Width {
-				return reg.Block + "." + reg.Name + "." + f.Name
-			}
-		}
-		return fmt.Sprintf("%s.%s bits %d to %d", reg.Block, reg.Name, r.Bit, r.Bit+r.Width-1)
-	}
-	return fmt.Sprintf("register %#x", r.Register)
 }

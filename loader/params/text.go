@@ -22,7 +22,7 @@ func (s *Set) Append(b []byte) []byte {
 		r := &s.Relocations[i]
 		for _, k := range kinds {
 			if k.kind == r.Kind {
-				b = fmt.Appendf(b, "%s %d %s %s", k.word, r.Task, fieldName(r), valueText(r))
+				b = fmt.Appendf(b, "%s %d %s %s", k.word, r.Task, r.Field(), valueText(r))
 			}
 		}
 		if r.Shift > 0 {

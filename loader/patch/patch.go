@@ -95,15 +95,9 @@ func (p *Program) Bind(name string, value uint64) error {
 			continue
 		}
 		r.Value = value
-		v, err := r.Resolve(&p.BARs)
-		if err != nil {
+		if err := r.Store(p.Text, &p.BARs); err != nil {
 			return err
 		}
-		if uint64(r.Off)+4 > uint64(len(p.Text)) {
-			return &Error{What: name, Why: fmt.Sprintf("its word at %#x leaves the text", r.Off)}
-		}
-		w := p.Text[r.Off:]
-		binary.LittleEndian.PutUint32(w, r.Patch(binary.LittleEndian.Uint32(w), v))
 		written++
 	}
 	if written == 0 {

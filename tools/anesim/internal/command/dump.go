@@ -124,7 +124,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return nil
 	}
 	b := bufio.NewWriter(w)
-	d := newDumper(b, p, f.all)
+	d := &dumper{b, p, f.all}
 	if f.json {
 		err = d.writeJSON()
 	} else {
@@ -138,18 +138,9 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 
 // A dumper prints a program.
 type dumper struct {
-	w         *bufio.Writer
-	p         *loader.Program
-	all       bool
-	registers map[uint32]regs.Register // by address
-}
-
-func newDumper(w *bufio.Writer, p *loader.Program, all bool) *dumper {
-	d := &dumper{w: w, p: p, all: all, registers: make(map[uint32]regs.Register)}
-	for r := range regs.Registers() {
-		d.registers[r.Addr()] = r
-	}
-	return d
+	w   *bufio.Writer
+	p   *loader.Program
+	all bool
 }
 
 // A dumpDescriptor is a descriptor with what it computes in words.
@@ -201,7 +192,8 @@ func (d *dumper) written(desc *regs.Descriptor) []dumpWord {
 				continue
 			}
 			at[addr] = len(words)
-			words = append(words, dumpWord{d.registers[addr], w})
+			reg, _ := regs.RegisterAt(addr)
+			words = append(words, dumpWord{reg, w})
 		}
 	}
 	return words

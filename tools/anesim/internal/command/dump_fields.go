@@ -2,13 +2,10 @@ package command
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
-	"github.com/x448/float16"
-
 	"anesim/hw/regs"
+	"anesim/loader/asm"
 )
 
 // fieldText prints a register's fields: those that are not zero, or all.
@@ -23,9 +20,9 @@ func fieldText(w dumpWord, all bool) string {
 		if v == 0 && !all && !named {
 			continue
 		}
-		text := valueText(f, v)
+		text := asm.Spell(f, v)
 		switch {
-		case sole(w.reg):
+		case w.reg.Sole():
 		case f.Type == "bool" && !all:
 			text = f.Name
 		default:
@@ -40,48 +37,6 @@ func fieldText(w dumpWord, all bool) string {
 		return "0"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// sole reports whether the register is one quantity that goes by the register's name.
-func sole(r regs.Register) bool {
-	if len(r.Fields) != 1 {
-		return false
-	}
-	f := r.Fields[0]
-	return byteUnit(f.Type) > 0 || f.Name == "Value" || f.Name == r.Name
-}
-
-// byteUnit is log2 of the bytes a field counts in, 0 when it counts no bytes.
-func byteUnit(fieldType string) int {
-	switch fieldType {
-	case "bytes64":
-		return 6
-	case "bytes16":
-		return 4
-	}
-	return 0
-}
-
-// wideField is the width from which a number is a mask or an offset.
-const wideField = 24
-
-func valueText(f regs.Field, v uint32) string {
-	if name, ok := f.ValueName(v); ok {
-		return name
-	}
-	switch f.Type {
-	case "half":
-		return float16.Frombits(uint16(v)).String()
-	case "single":
-		return strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
-	}
-	if unit := byteUnit(f.Type); unit > 0 {
-		return hexOrZero(v << unit)
-	}
-	if f.Width >= wideField {
-		return hexOrZero(v)
-	}
-	return strconv.FormatUint(uint64(v), 10)
 }
 
 func hexOrZero(v uint32) string {
@@ -127,7 +82,7 @@ func inBytes(r regs.Register, words ...uint32) bool {
 			return false
 		}
 	}
-	return sole(r) && byteUnit(r.Fields[0].Type) > 0
+	return r.Sole() && r.Fields[0].Unit() > 0
 }
 
 func neighbours(a, b regs.Register) bool {

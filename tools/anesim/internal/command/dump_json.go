@@ -281,7 +281,7 @@ func rawFields(w dumpWord) orderedObject {
 
 func (d *dumper) jsonRelocation(r *loader.Relocation) jsonRelocation {
 	out := jsonRelocation{
-		Kind: r.Kind.String(), Descriptor: r.Task, Register: d.registerName(r.Register), Offset: r.Off,
+		Kind: r.Kind.String(), Descriptor: r.Task, Register: registerName(r.Register), Offset: r.Off,
 		Bit: r.Bit, Width: r.Width, Shift: r.Shift, Target: r.Target, Value: r.Value, Name: r.Name,
 	}
 	if r.Kind == loader.LiveIn {
@@ -290,8 +290,8 @@ func (d *dumper) jsonRelocation(r *loader.Relocation) jsonRelocation {
 	return out
 }
 
-func (d *dumper) registerName(addr uint32) string {
-	if r, ok := d.registers[addr]; ok {
+func registerName(addr uint32) string {
+	if r, ok := regs.RegisterAt(addr); ok {
 		return r.Block + "." + r.Name
 	}
 	return fmt.Sprintf("%#x", addr)

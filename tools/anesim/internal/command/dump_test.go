@@ -288,7 +288,7 @@ func TestDumpOrder(t *testing.T) {
 }
 
 func TestDumpWrittenTwice(t *testing.T) {
-	d := newDumper(nil, nil, false)
+	d := new(dumper)
 	words := d.written(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
 	if len(words) != 2 || words[0].reg.Name != "InDim" || words[0].word != 3 || words[1].word != 2 {
 		t.Errorf("%v", words)

@@ -146,7 +146,7 @@ func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file strin
 
 // registerTexts are the registers that each descriptor of a program writes, a line each.
 func registerTexts(p *loader.Program) ([]string, error) {
-	d := newDumper(bufio.NewWriter(new(bytes.Buffer)), p, false)
+	d := &dumper{bufio.NewWriter(new(bytes.Buffer)), p, false}
 	var list []string
 	for desc, err := range p.Descriptors() {
 		if err != nil {
