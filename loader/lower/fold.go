@@ -60,10 +60,11 @@ type folder struct {
 	shapes  map[string]Shape
 	values  map[string][]float16.Float16
 	readers map[string]int // nodes, and the network's outputs
+	rows    []int          // the first node from each on that a chain of rows is for
 }
 
 func newFolder(n *Network) *folder {
-	f := &folder{n, map[string]Shape{}, map[string][]float16.Float16{}, map[string]int{}}
+	f := &folder{n, map[string]Shape{}, map[string][]float16.Float16{}, map[string]int{}, make([]int, len(n.Nodes))}
 	for i := range n.Inputs {
 		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
 		if n.Inputs[i].Values != nil {
@@ -81,17 +82,35 @@ func newFolder(n *Network) *folder {
 	for _, out := range n.Outputs {
 		f.readers[out]++
 	}
+	for i, next := len(n.Nodes)-1, len(n.Nodes); i >= 0; i-- {
+		if p := n.Nodes[i].Part; p != nil && p.layer.ofRows() {
+			next = i
+		}
+		f.rows[i] = next
+	}
 	return f
+}
+
+// ofRows reports whether a layer makes those around it a chain of rows.
+func (l *Layer) ofRows() bool {
+	switch l.Op {
+	case Linear, MatMul, LayerNorm, Softmax:
+		return true
+	}
+	return false
 }
 
 // folds are the parts that nodes from first on become, and the node behind them; none
 // where the node stays by itself.
 func (f *folder) folds(first int) ([]folded, int) {
+	if f.rows[first] == len(f.net.Nodes) {
+		return nil, first
+	}
 	groups, ends := f.groups(first)
 	var ready []int // runs that nothing but their last output leaves
-	for n := 1; n <= len(groups); n++ {
-		if f.closed(groups[:n], first, ends[n-1]) && ofRows(groups[:n]) {
-			ready = append(ready, n)
+	for n, closed := range f.closed(groups, first, ends) {
+		if closed && f.rows[first] < ends[n] {
+			ready = append(ready, n+1)
 		}
 	}
 	best := 0
@@ -127,29 +146,31 @@ func (f *folder) folds(first int) ([]folded, int) {
 	return list, ends[best-1]
 }
 
-// closed reports whether nothing but the last group's output leaves the nodes.
-func (f *folder) closed(groups []rowGroup, first, end int) bool {
-	nodes := 0
-	for i := range groups {
-		nodes += len(groups[i].nodes)
-	}
-	if nodes != end-first {
-		return false
-	}
-	inside := map[string]int{}
-	for i := first; i < end; i++ {
-		for _, in := range f.net.Nodes[i].Inputs {
-			inside[in]++
+// closed says of each group whether nothing but its output leaves the nodes from first to
+// its end.
+func (f *folder) closed(groups []rowGroup, first int, ends []int) []bool {
+	closed := make([]bool, len(groups))
+	inside := map[string]int{} // readers among the nodes so far
+	made := map[string]bool{}  // by them
+	leave := 0                 // outputs that others read
+	nodes, at := 0, first
+	for k, end := range ends {
+		for ; at < end; at++ {
+			n := &f.net.Nodes[at]
+			for _, in := range n.Inputs {
+				if inside[in]++; made[in] && inside[in] == f.readers[in] {
+					leave--
+				}
+			}
+			if made[n.Output] = true; inside[n.Output] < f.readers[n.Output] {
+				leave++
+			}
 		}
+		nodes += len(groups[k].nodes)
+		last := groups[k].output
+		closed[k] = nodes == end-first && leave == 1 && inside[last] == 0 && f.readers[last] > 0
 	}
-	last := groups[len(groups)-1].output
-	for i := first; i < end; i++ {
-		out := f.net.Nodes[i].Output
-		if (out == last) != (inside[out] < f.readers[out]) || out == last && inside[out] > 0 {
-			return false
-		}
-	}
-	return true
+	return closed
 }
 
 // groups are the groups of nodes from first on, as far as they are of rows, and the node
@@ -391,14 +412,6 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 		surface: bar4,
 	}
 	return out, true
-}
-
-// ofRows reports whether groups are a chain of rows: one has a product, a layer norm or a
-// softmax among them.
-func ofRows(groups []rowGroup) bool {
-	return slices.ContainsFunc(groups, func(g rowGroup) bool {
-		return g.kind == rowProduct || g.kind == rowProduct2 || g.kind == rowNorm || g.kind == rowSoftmax
-	})
 }
 
 // plan chooses which products work on blocks: those of up to 32 rows, see blockRows, and
