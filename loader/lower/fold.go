@@ -359,7 +359,7 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{},
+	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
 		constants: section{sizes: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
 	made := map[string]bool{}
 	for i := range groups {
@@ -420,48 +420,47 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 // (5/5: 256 stay a row of pixels, 1024 do not; a product by itself is two tasks at 64 rows,
 // and five behind a layer norm).
 func (c *rowChain) plan() {
-	set := make([]int, len(c.groups))
-	for i := range set {
+	// Products of the same columns, or of another's, are a set: its first one stands for it.
+	set, from := make([]int, len(c.groups)), map[string]int{}
+	var first func(i int) int
+	first = func(i int) int {
+		if set[i] != i {
+			set[i] = first(set[i])
+		}
+		return set[i]
+	}
+	paired, pairs := map[string]bool{}, map[string]bool{} // what products of two read and make
+	for i := range c.groups {
 		set[i] = i
-	}
-	join := func(a, b int) {
-		from, to := set[a], set[b]
-		for i := range set {
-			if set[i] == from {
-				set[i] = to
+		switch g := &c.groups[i]; g.kind {
+		case rowProduct:
+			for _, name := range [...]string{g.inputs[0], g.output} {
+				if k, ok := from[name]; ok {
+					set[first(i)] = first(k)
+				} else {
+					from[name] = i
+				}
 			}
+		case rowProduct2:
+			paired[g.inputs[0]], paired[g.inputs[1]], pairs[g.output] = true, true, true
 		}
 	}
-	mixed, multiplied := map[int]bool{}, c.multiplied()
+	type columns struct{ wide, row, behind bool }
+	sets, multiplied := map[int]columns{}, c.multiplied()
 	for i := range c.groups {
-		for k := range c.groups {
-			a, b := &c.groups[i], &c.groups[k]
-			if a.kind != rowProduct {
-				continue
-			}
-			switch {
-			case b.kind == rowProduct && (a.inputs[0] == b.inputs[0] || a.output == b.inputs[0]):
-				join(i, k)
-			case b.kind == rowProduct2 && slices.Contains(b.inputs, a.output), b.kind == rowProduct2 && b.output == a.inputs[0],
-				b.kind == rowProduct2 && slices.Contains(b.inputs, a.inputs[0]):
-				mixed[i] = true
-			}
+		if g := &c.groups[i]; g.kind == rowProduct {
+			s := sets[first(i)]
+			s.wide = s.wide || g.width > 256
+			s.row = s.row || paired[g.output] || paired[g.inputs[0]] || pairs[g.inputs[0]]
+			s.behind = s.behind || multiplied[g.output]
+			sets[first(i)] = s
 		}
 	}
 	for i := range c.groups {
-		g := &c.groups[i]
-		if g.kind != rowProduct || g.rows <= blockWidth || g.rows > 64 || g.rows%blockWidth != 0 {
-			continue
+		g, s := &c.groups[i], sets[first(i)]
+		if g.kind == rowProduct && g.rows > blockWidth && g.rows <= 64 && g.rows%blockWidth == 0 {
+			g.block = (blockRows(g.rows) || s.wide && s.behind) && !s.row
 		}
-		wide, row, behind := false, false, false
-		for k := range c.groups {
-			if set[k] == set[i] {
-				wide = wide || c.groups[k].width > 256
-				row = row || mixed[k]
-				behind = behind || multiplied[c.groups[k].output]
-			}
-		}
-		g.block = (blockRows(g.rows) || wide && behind) && !row
 	}
 }
 
@@ -503,12 +502,9 @@ func (c *rowChain) ready(g *rowGroup) bool {
 
 // onlyColumns reports whether all that read a tensor are products of its columns.
 func (c *rowChain) onlyColumns(name string) bool {
-	for i := range c.groups {
-		g := &c.groups[i]
-		for k, in := range g.inputs {
-			if in == name && g.kind != rowProduct && !(g.kind == rowProduct2 && k == 1 && g.turned && g.heads == 1) {
-				return false
-			}
+	for _, u := range c.uses[name] {
+		if g := u.group; g.kind != rowProduct && !(g.kind == rowProduct2 && u.input == 1 && g.turned && g.heads == 1) {
+			return false
 		}
 	}
 	return true
