@@ -37,23 +37,64 @@ func allocate(list []*extent, size int) *extent {
 		}
 		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.first, b.first))
 	})
-	var placed []*extent // by base
+	p := newPlaced(list)
 	for _, e := range order {
+		met := p.meeting(e)
+		slices.SortFunc(met, func(a, b *extent) int { return cmp.Compare(a.base, b.base) })
 		at := 0
-		for _, o := range placed {
+		for _, o := range met {
 			if o.base >= at+e.bytes && !e.above {
 				break
 			}
-			if o.meets(e) {
-				at = max(at, o.base+o.bytes)
-			}
+			at = max(at, o.base+o.bytes)
 		}
 		if at+e.bytes > size {
 			return e
 		}
 		e.base = at
-		i, _ := slices.BinarySearchFunc(placed, e, func(a, b *extent) int { return cmp.Compare(a.base, b.base) })
-		placed = slices.Insert(placed, i, e)
+		p.add(e)
 	}
 	return nil
+}
+
+// placed are extents by the steps that they live in.
+type placed struct {
+	begin [][]*extent // by their first step
+	// over has those that live in a run of steps where no node above has them, as a
+	// tree: the children of node n are 2n and 2n+1, and a step is a leaf.
+	over [][]*extent
+}
+
+func newPlaced(list []*extent) *placed {
+	steps := 0
+	for _, e := range list {
+		steps = max(steps, e.last+1)
+	}
+	return &placed{make([][]*extent, steps), make([][]*extent, 2*steps)}
+}
+
+func (p *placed) add(e *extent) {
+	p.begin[e.first] = append(p.begin[e.first], e)
+	steps := len(p.begin)
+	for l, r := e.first+steps, e.last+1+steps; l < r; l, r = l/2, r/2 {
+		if l&1 == 1 {
+			p.over[l] = append(p.over[l], e)
+			l++
+		}
+		if r&1 == 1 {
+			r--
+			p.over[r] = append(p.over[r], e)
+		}
+	}
+}
+
+// meeting are those that meet an extent: they live in its first step or begin later.
+func (p *placed) meeting(e *extent) (list []*extent) {
+	for n := e.first + len(p.begin); n > 0; n /= 2 {
+		list = append(list, p.over[n]...)
+	}
+	for _, begin := range p.begin[e.first+1 : e.last+1] {
+		list = append(list, begin...)
+	}
+	return list
 }

@@ -60,10 +60,11 @@ type folder struct {
 	shapes  map[string]Shape
 	values  map[string][]float16.Float16
 	readers map[string]int // nodes, and the network's outputs
+	rows    []int          // the first node from each on that a chain of rows is for
 }
 
 func newFolder(n *Network) *folder {
-	f := &folder{n, map[string]Shape{}, map[string][]float16.Float16{}, map[string]int{}}
+	f := &folder{n, map[string]Shape{}, map[string][]float16.Float16{}, map[string]int{}, make([]int, len(n.Nodes))}
 	for i := range n.Inputs {
 		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
 		if n.Inputs[i].Values != nil {
@@ -81,17 +82,35 @@ func newFolder(n *Network) *folder {
 	for _, out := range n.Outputs {
 		f.readers[out]++
 	}
+	for i, next := len(n.Nodes)-1, len(n.Nodes); i >= 0; i-- {
+		if p := n.Nodes[i].Part; p != nil && p.layer.ofRows() {
+			next = i
+		}
+		f.rows[i] = next
+	}
 	return f
+}
+
+// ofRows reports whether a layer makes those around it a chain of rows.
+func (l *Layer) ofRows() bool {
+	switch l.Op {
+	case Linear, MatMul, LayerNorm, Softmax:
+		return true
+	}
+	return false
 }
 
 // folds are the parts that nodes from first on become, and the node behind them; none
 // where the node stays by itself.
 func (f *folder) folds(first int) ([]folded, int) {
+	if f.rows[first] == len(f.net.Nodes) {
+		return nil, first
+	}
 	groups, ends := f.groups(first)
 	var ready []int // runs that nothing but their last output leaves
-	for n := 1; n <= len(groups); n++ {
-		if f.closed(groups[:n], first, ends[n-1]) && ofRows(groups[:n]) {
-			ready = append(ready, n)
+	for n, closed := range f.closed(groups, first, ends) {
+		if closed && f.rows[first] < ends[n] {
+			ready = append(ready, n+1)
 		}
 	}
 	best := 0
@@ -127,29 +146,31 @@ func (f *folder) folds(first int) ([]folded, int) {
 	return list, ends[best-1]
 }
 
-// closed reports whether nothing but the last group's output leaves the nodes.
-func (f *folder) closed(groups []rowGroup, first, end int) bool {
-	nodes := 0
-	for i := range groups {
-		nodes += len(groups[i].nodes)
-	}
-	if nodes != end-first {
-		return false
-	}
-	inside := map[string]int{}
-	for i := first; i < end; i++ {
-		for _, in := range f.net.Nodes[i].Inputs {
-			inside[in]++
+// closed says of each group whether nothing but its output leaves the nodes from first to
+// its end.
+func (f *folder) closed(groups []rowGroup, first int, ends []int) []bool {
+	closed := make([]bool, len(groups))
+	inside := map[string]int{} // readers among the nodes so far
+	made := map[string]bool{}  // by them
+	leave := 0                 // outputs that others read
+	nodes, at := 0, first
+	for k, end := range ends {
+		for ; at < end; at++ {
+			n := &f.net.Nodes[at]
+			for _, in := range n.Inputs {
+				if inside[in]++; made[in] && inside[in] == f.readers[in] {
+					leave--
+				}
+			}
+			if made[n.Output] = true; inside[n.Output] < f.readers[n.Output] {
+				leave++
+			}
 		}
+		nodes += len(groups[k].nodes)
+		last := groups[k].output
+		closed[k] = nodes == end-first && leave == 1 && inside[last] == 0 && f.readers[last] > 0
 	}
-	last := groups[len(groups)-1].output
-	for i := first; i < end; i++ {
-		out := f.net.Nodes[i].Output
-		if (out == last) != (inside[out] < f.readers[out]) || out == last && inside[out] > 0 {
-			return false
-		}
-	}
-	return true
+	return closed
 }
 
 // groups are the groups of nodes from first on, as far as they are of rows, and the node
@@ -338,7 +359,7 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, tables: map[string]int{},
+	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
 		constants: section{sizes: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
 	made := map[string]bool{}
 	for i := range groups {
@@ -393,62 +414,53 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 	return out, true
 }
 
-// ofRows reports whether groups are a chain of rows: one has a product, a layer norm or a
-// softmax among them.
-func ofRows(groups []rowGroup) bool {
-	return slices.ContainsFunc(groups, func(g rowGroup) bool {
-		return g.kind == rowProduct || g.kind == rowProduct2 || g.kind == rowNorm || g.kind == rowSoftmax
-	})
-}
-
 // plan chooses which products work on blocks: those of up to 32 rows, see blockRows, and
 // those of up to 64, in eights, where one of the products that share columns has more than
 // 256 results, so that the engines take 32 channels a pass, and another product takes them
 // (5/5: 256 stay a row of pixels, 1024 do not; a product by itself is two tasks at 64 rows,
 // and five behind a layer norm).
 func (c *rowChain) plan() {
-	set := make([]int, len(c.groups))
-	for i := range set {
+	// Products of the same columns, or of another's, are a set: its first one stands for it.
+	set, from := make([]int, len(c.groups)), map[string]int{}
+	var first func(i int) int
+	first = func(i int) int {
+		if set[i] != i {
+			set[i] = first(set[i])
+		}
+		return set[i]
+	}
+	paired, pairs := map[string]bool{}, map[string]bool{} // what products of two read and make
+	for i := range c.groups {
 		set[i] = i
-	}
-	join := func(a, b int) {
-		from, to := set[a], set[b]
-		for i := range set {
-			if set[i] == from {
-				set[i] = to
+		switch g := &c.groups[i]; g.kind {
+		case rowProduct:
+			for _, name := range [...]string{g.inputs[0], g.output} {
+				if k, ok := from[name]; ok {
+					set[first(i)] = first(k)
+				} else {
+					from[name] = i
+				}
 			}
+		case rowProduct2:
+			paired[g.inputs[0]], paired[g.inputs[1]], pairs[g.output] = true, true, true
 		}
 	}
-	mixed, multiplied := map[int]bool{}, c.multiplied()
+	type columns struct{ wide, row, behind bool }
+	sets, multiplied := map[int]columns{}, c.multiplied()
 	for i := range c.groups {
-		for k := range c.groups {
-			a, b := &c.groups[i], &c.groups[k]
-			if a.kind != rowProduct {
-				continue
-			}
-			switch {
-			case b.kind == rowProduct && (a.inputs[0] == b.inputs[0] || a.output == b.inputs[0]):
-				join(i, k)
-			case b.kind == rowProduct2 && slices.Contains(b.inputs, a.output), b.kind == rowProduct2 && b.output == a.inputs[0],
-				b.kind == rowProduct2 && slices.Contains(b.inputs, a.inputs[0]):
-				mixed[i] = true
-			}
+		if g := &c.groups[i]; g.kind == rowProduct {
+			s := sets[first(i)]
+			s.wide = s.wide || g.width > 256
+			s.row = s.row || paired[g.output] || paired[g.inputs[0]] || pairs[g.inputs[0]]
+			s.behind = s.behind || multiplied[g.output]
+			sets[first(i)] = s
 		}
 	}
 	for i := range c.groups {
-		g := &c.groups[i]
-		if g.kind != rowProduct || g.rows <= blockWidth || g.rows > 64 || g.rows%blockWidth != 0 {
-			continue
+		g, s := &c.groups[i], sets[first(i)]
+		if g.kind == rowProduct && g.rows > blockWidth && g.rows <= 64 && g.rows%blockWidth == 0 {
+			g.block = (blockRows(g.rows) || s.wide && s.behind) && !s.row
 		}
-		wide, row, behind := false, false, false
-		for k := range c.groups {
-			if set[k] == set[i] {
-				wide = wide || c.groups[k].width > 256
-				row = row || mixed[k]
-				behind = behind || multiplied[c.groups[k].output]
-			}
-		}
-		g.block = (blockRows(g.rows) || wide && behind) && !row
 	}
 }
 
@@ -490,12 +502,9 @@ func (c *rowChain) ready(g *rowGroup) bool {
 
 // onlyColumns reports whether all that read a tensor are products of its columns.
 func (c *rowChain) onlyColumns(name string) bool {
-	for i := range c.groups {
-		g := &c.groups[i]
-		for k, in := range g.inputs {
-			if in == name && g.kind != rowProduct && !(g.kind == rowProduct2 && k == 1 && g.turned && g.heads == 1) {
-				return false
-			}
+	for _, u := range c.uses[name] {
+		if g := u.group; g.kind != rowProduct && !(g.kind == rowProduct2 && u.input == 1 && g.turned && g.heads == 1) {
+			return false
 		}
 	}
 	return true

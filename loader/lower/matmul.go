@@ -158,8 +158,9 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 		}
 		g.bias = g.weights.Bias
 	}
+	groups := []rowGroup{g}
 	c := &rowChain{
-		groups: []rowGroup{g}, reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
+		groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: w.SizesOnly},
 	}
 	c.values = map[string]*rowValue{"x": {name: "x", heads: 1, rows: rows, width: l.In.W, mem: &x}}

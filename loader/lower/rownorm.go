@@ -233,16 +233,6 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 
 // onlyLeft reports whether a tensor is read by one product, as its left side.
 func (c *rowChain) onlyLeft(name string) bool {
-	n := 0
-	for i := range c.groups {
-		g := &c.groups[i]
-		for k, in := range g.inputs {
-			if in == name {
-				if n++; g.kind != rowProduct2 || k != 0 {
-					return false
-				}
-			}
-		}
-	}
-	return n == 1
+	u := c.uses[name]
+	return len(u) == 1 && u[0].group.kind == rowProduct2 && u[0].input == 0
 }

@@ -42,21 +42,13 @@ func (c *rowChain) result(t *task, v *rowValue, out bool) {
 // wantsColumns reports whether all that read a tensor are products of its columns, of
 // blocks or not as block says.
 func (c *rowChain) wantsColumns(name string, block bool) bool {
-	n := 0
-	for i := range c.groups {
-		g := &c.groups[i]
-		for k, in := range g.inputs {
-			if in != name {
-				continue
-			}
-			n++
-			column := g.kind == rowProduct && g.block == block || g.kind == rowProduct2 && k == 1 && g.turned && !block
-			if !column {
-				return false
-			}
+	for _, u := range c.uses[name] {
+		g := u.group
+		if !(g.kind == rowProduct && g.block == block || g.kind == rowProduct2 && u.input == 1 && g.turned && !block) {
+			return false
 		}
 	}
-	return n > 0
+	return len(c.uses[name]) > 0
 }
 
 // source gives a task its first operand over the given view; what is in memory and read

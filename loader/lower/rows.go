@@ -20,6 +20,7 @@ type rowChain struct {
 	groups []rowGroup
 	values map[string]*rowValue
 	reads  map[string]int // groups that still read a tensor
+	uses   map[string][]use
 
 	tasks     chain
 	extents   []*extent
@@ -30,6 +31,23 @@ type rowChain struct {
 	step      int            // the group in the making
 	described int            // bytes of the scratch buffer that a preparation describes
 	output    memory
+}
+
+// A use is an input of a group.
+type use struct {
+	group *rowGroup
+	input int
+}
+
+// usesOf are all uses of tensors, in order.
+func usesOf(groups []rowGroup) map[string][]use {
+	uses := map[string][]use{}
+	for i := range groups {
+		for k, in := range groups[i].inputs {
+			uses[in] = append(uses[in], use{&groups[i], k})
+		}
+	}
+	return uses
 }
 
 // A rowValue is a tensor of rows and where it stands.
