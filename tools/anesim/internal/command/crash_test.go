@@ -123,7 +123,7 @@ func writers(t *testing.T) map[string]func(dir string) (file string, args []stri
 // before or the one it was to write, and never a part of it.
 func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
+		t.Skip("Windows sends a process no signals")
 	}
 	tries := 12
 	if testing.Short() {
@@ -169,7 +169,7 @@ func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 // that was not.
 func TestStoppedSweepResumes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
+		t.Skip("Windows sends a process no signals")
 	}
 	dir := t.TempDir()
 	sweep := func(file string) []string {
@@ -243,7 +243,7 @@ func fill(t *testing.T, name string) {
 // A reader that goes away ends a command; what the command wrote to files is whole.
 func TestClosedPipe(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
+		t.Skip("Windows sends a process no signals")
 	}
 	for _, args := range [][]string{
 		{"run", "--json"},

@@ -77,7 +77,7 @@ func TestSweepKilled(t *testing.T) {
 // one ends and spoils nothing.
 func TestSweepLocked(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files are not locked")
+		t.Skip("files are not locked on Windows")
 	}
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	held, err := openRows(file)
