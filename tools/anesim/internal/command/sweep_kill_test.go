@@ -3,40 +3,20 @@ package command
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// childWords is the variable that makes this test's binary the command itself.
-const childWords = "ANESIM_TEST_COMMAND"
-
-// TestCommandProcess is no test but the command, for tests that kill it.
-func TestCommandProcess(t *testing.T) {
-	words := os.Getenv(childWords)
-	if words == "" {
-		t.Skip("runs as a process of another test")
-	}
-	os.Exit(Main(strings.Split(words, "\n"), os.Stdout, os.Stderr))
-}
-
-// sweepProcess starts the command as a process of its own.
-func sweepProcess(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	c := exec.Command(os.Args[0], "-test.run=^TestCommandProcess$")
-	c.Env = append(os.Environ(), childWords+"="+strings.Join(args, "\n"))
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// A sweep that is killed, again and again and at any moment, leaves a file whose rows are
-// the sweep's first ones, and the next one goes on behind them.
+// A sweep that is killed or interrupted, again and again and at any moment, leaves a file
+// whose rows are the sweep's first ones, and the next one goes on behind them.
 func TestSweepKilled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends a process no signals")
+	}
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	args := []string{"sweep", "conv", "cin=16..512+16", "cout=16..512+16", "h=14", "w=7,14,28", "k=1,3", "pad=same"}
 	whole, errs, code := invoke(args...)
@@ -45,25 +25,26 @@ func TestSweepKilled(t *testing.T) {
 	}
 	before := 0
 	for kill := range 4 {
-		c := sweepProcess(t, append(args, "--resume", file, "--workers", "2")...)
-		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(2 * time.Millisecond) {
-			if info, err := os.Stat(file); err == nil && int(info.Size()) >= min(before+20_000*(kill+1), len(whole)) {
-				break
+		grown := func() {
+			for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(2 * time.Millisecond) {
+				if info, err := os.Stat(file); err == nil && int(info.Size()) >= min(before+20_000*(kill+1), len(whole)) {
+					break
+				}
 			}
 		}
-		c.Process.Kill()
-		c.Wait()
+		signal := [...]os.Signal{syscall.SIGKILL, os.Interrupt}[kill%2]
+		stopped(t, grown, signal, append(args, "--resume", file, "--workers", "2")...)
 		got, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(whole, string(got)) || len(got) < before {
-			t.Fatalf("killed %d times the file has %d bytes that are not the sweep's first, %d before", kill+1, len(got), before)
+			t.Fatalf("stopped %d times the file has %d bytes that are not the sweep's first, %d before", kill+1, len(got), before)
 		}
 		before = len(got)
 	}
 	if before == 0 || before == len(whole) {
-		t.Errorf("%d of %d bytes after all kills", before, len(whole))
+		t.Errorf("%d of %d bytes after all of them", before, len(whole))
 	}
 	if _, errs, code := invoke(append(args, "--resume", file)...); code != exitDone {
 		t.Fatal(errs)
