@@ -96,7 +96,7 @@ func FuzzRunProgram(f *testing.F) {
 
 // FuzzRunChain changes the descriptors of good chains as descriptors: registers of one get
 // values, fields other bits, descriptors are repeated, dropped, put elsewhere and linked
-// again, so that what is wrong stands behind what reading checks. An edit is six bytes: what
+// again, so that what is wrong stands behind what reading checks. An edit is seven bytes: what
 // to do, with which descriptor, at which word, and a value.
 func FuzzRunChain(f *testing.F) {
 	names := lower.Examples()

@@ -81,7 +81,7 @@ func TestManualIsDeterministic(t *testing.T) {
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("no bash")
+		t.Skip("completions are tried in bash, which is not installed")
 	}
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "anesim"), "anesim/tools/anesim")

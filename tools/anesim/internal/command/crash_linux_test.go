@@ -10,7 +10,7 @@ func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("anesim", dir, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skip("no file system of its own: ", err)
+		t.Skip("filling a disk takes one that the test may mount, as root: ", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {

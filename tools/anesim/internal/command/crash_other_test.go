@@ -5,6 +5,6 @@ package command
 import "testing"
 
 func smallDisk(t *testing.T) string {
-	t.Skip("a file system of its own is made on Linux alone")
+	t.Skip("filling a disk takes one that the test mounts, which it does on Linux alone")
 	return ""
 }

@@ -37,13 +37,13 @@ func writePage(file string, r *report.Report, o page.Options, inputs ...string) 
 func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *anesim.RunDocument, file string) error {
 	r := report.OfRun(doc)
 	o := page.Options{}
-	texts, err := registerTexts(res.Programs[0].Program)
-	if err != nil {
-		return err
-	}
 	if len(doc.Descriptors) > maxRegisterTexts {
 		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
 	} else {
+		texts, err := registerTexts(res.Programs[0].Program)
+		if err != nil {
+			return err
+		}
 		for i := range doc.Descriptors {
 			if k := doc.Descriptors[i].Index; k < len(texts) {
 				o.Details = append(o.Details, texts[k])
@@ -53,6 +53,7 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *an
 	if err := f.compare(res, cmp.Or(file, doc.Program), &o); err != nil {
 		return err
 	}
+	var err error
 	if o.Explained, err = f.explained(ctx, res, file); err != nil {
 		return err
 	}
@@ -60,10 +61,10 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *an
 }
 
 // writeNetworkPage writes the page of a network's run. A layer's registers are those of its
-// descriptors.
-func (f *runFlags) writeNetworkPage(ctx context.Context, res *anesim.Result, doc *anesim.NetworkDocument) error {
+// descriptors. The explanation is what was tried, nil where nothing was.
+func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocument, x *anesim.Explanation) error {
 	r := report.OfNetwork(doc)
-	o := page.Options{}
+	o := page.Options{Explained: x}
 	total := 0
 	for k := range res.Programs {
 		total += res.Programs[k].Program.TaskCount
@@ -86,10 +87,6 @@ func (f *runFlags) writeNetworkPage(ctx context.Context, res *anesim.Result, doc
 		}
 	}
 	if err := f.compare(res, doc.File, &o); err != nil {
-		return err
-	}
-	var err error
-	if o.Explained, err = f.explained(ctx, res, doc.File); err != nil {
 		return err
 	}
 	return writePage(f.html, r, o, append(f.inputFiles(), doc.File)...)
@@ -129,19 +126,31 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 // tried runs all of them.
 const maxExplained = 2000
 
-// explained are the changes that were tried to a result's model, nil of one that is too
-// long or faulted.
+// explained are the changes that were tried to a program or a layer, nil of one that is too
+// long, faulted or ran in a way that explain has no flags for.
 func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*anesim.Explanation, error) {
-	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 {
+	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.altered() {
 		return nil, nil
 	}
-	how := anesim.Explaining{File: file, Top: 5}
-	for _, x := range [...]struct{ flag, value, usual string }{{"--chip", f.chip, "m1"}, {"--gate-tiles", f.gateTiles, ""}} {
-		if x.value != x.usual {
-			how.Flags = append(how.Flags, x.flag, x.value)
-		}
+	return res.Model.Explain(ctx, res.Options, f.explaining(file))
+}
+
+// altered reports whether a run differs from the model's own in a way that explain and the
+// commands in its answer have no flags for.
+func (f *runFlags) altered() bool {
+	return len(f.state)+len(f.set)+len(f.bind) > 0 || f.init != "" || f.watts != 0 || f.power != ""
+}
+
+// explaining is a model for explain, with the flags of both commands.
+func (f *runFlags) explaining(file string) anesim.Explaining {
+	how := anesim.Explaining{File: file}
+	if f.chip != "m1" {
+		how.Flags = append(how.Flags, "--chip", f.chip)
 	}
-	return res.Model.Explain(ctx, res.Options, how)
+	if f.gateTiles != "" {
+		how.Flags = append(how.Flags, "--gate-tiles", f.gateTiles)
+	}
+	return how
 }
 
 // registerTexts are the registers that each descriptor of a program writes, a line each.

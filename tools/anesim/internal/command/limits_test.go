@@ -16,7 +16,7 @@ func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 // A pipe without an end is given up on.
 func TestEndlessPipe(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 256 MiB")
+		t.Skip("reads 256 MiB, which is no short run")
 	}
 	if data, err := readAll(zeros{}); err == nil || data != nil || !strings.Contains(err.Error(), "more than 268435456 bytes") {
 		t.Errorf("%d bytes, %v", len(data), err)
@@ -31,7 +31,7 @@ func TestRawTensorTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.Truncate(3 << 30); err != nil {
-		t.Skip("no sparse files here: ", err)
+		t.Skip("a file of 3 GiB without data cannot be made here: ", err)
 	}
 	f.Close()
 	_, errs, code := invoke("layer", "relu", "c=4096", "--in", "x="+file)
@@ -44,7 +44,7 @@ func TestRawTensorTooLarge(t *testing.T) {
 func TestHelpToAFullDevice(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip("no /dev/full here: ", err)
+		t.Skip("the test writes to /dev/full, a device of Linux: ", err)
 	}
 	defer full.Close()
 	for _, args := range [][]string{{"--help"}, {"layer", "--help"}, {"help", "run"}, {"sweep", "merge", "-h"}} {

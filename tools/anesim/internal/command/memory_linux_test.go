@@ -31,7 +31,7 @@ type hungry struct {
 // program itself takes 20 MB.
 func TestPeakMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("inputs of many megabytes")
+		t.Skip("inputs of many megabytes, each in a process of its own, are no short run")
 	}
 	for _, h := range []hungry{
 		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "marks that may begin a value", 60},
@@ -78,7 +78,7 @@ func TestPeakMemory(t *testing.T) {
 				}
 				if h.size > 0 {
 					if err := os.Truncate(file+ext, h.size); err != nil {
-						t.Skip("no sparse files here: ", err)
+						t.Skip("a large file without data cannot be made here: ", err)
 					}
 				}
 			}
@@ -169,7 +169,7 @@ func TestRunOfANamedPipe(t *testing.T) {
 	}
 	pipe := filepath.Join(t.TempDir(), "pipe.hwx")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip("no named pipes here: ", err)
+		t.Skip("the file system has no named pipes: ", err)
 	}
 	wrote := make(chan error, 1)
 	go func() { wrote <- os.WriteFile(pipe, b, 0) }()

@@ -159,16 +159,18 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if doc.Placement, err = f.place(res); err != nil {
 		return inFile(file, err)
 	}
+	var x *anesim.Explanation
+	if f.html != "" || !f.json && !f.csv {
+		if x, err = f.advice(ctx, m, o, file); err != nil {
+			return inFile(file, err)
+		}
+	}
 	switch {
 	case f.json:
 		err = anesim.WriteDocument(c.OutOrStdout(), doc)
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
-		var x *anesim.Explanation
-		if x, err = f.advice(ctx, m, o, file); err != nil {
-			return inFile(file, err)
-		}
 		if err = writeNetwork(c.OutOrStdout(), res, doc, x, f.explainCommand(file)); err == nil && f.l2 {
 			err = writeOccupancy(c.OutOrStdout(), doc)
 		}
@@ -180,7 +182,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	if f.html != "" {
-		if err := f.writeNetworkPage(ctx, res, doc); err != nil {
+		if err := f.writeNetworkPage(res, doc, x); err != nil {
 			return err
 		}
 	}
@@ -202,15 +204,9 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 
 // explaining is the network for explain, with the flags of both commands.
 func (f *modelFlags) explaining(file string) anesim.Explaining {
-	how := anesim.Explaining{File: file}
+	how := f.runFlags.explaining(file)
 	if f.dim != "" {
 		how.Flags = append(how.Flags, "--dim", f.dim)
-	}
-	if f.chip != "m1" {
-		how.Flags = append(how.Flags, "--chip", f.chip)
-	}
-	if f.gateTiles != "" {
-		how.Flags = append(how.Flags, "--gate-tiles", f.gateTiles)
 	}
 	return how
 }
@@ -227,7 +223,7 @@ func (f *modelFlags) explainCommand(file string) string {
 
 // advice is what makes the network faster, of what can be tried on a network by itself.
 func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*anesim.Explanation, error) {
-	if len(o.State)+len(o.Overrides)+len(f.reshape) > 0 {
+	if f.altered() || len(f.reshape) > 0 {
 		return nil, nil // what explain would say is of the network without them
 	}
 	return m.Explain(ctx, o, f.explaining(file))

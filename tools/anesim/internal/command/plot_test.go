@@ -124,3 +124,33 @@ func TestPageFlag(t *testing.T) {
 		t.Errorf("a sweep's page: %v", err)
 	}
 }
+
+// The commands of a page's changes have the flags that the run had; a run with what-ifs that
+// explain has no flags for is not explained.
+func TestPageExplains(t *testing.T) {
+	dir := t.TempDir()
+	file, hwx := filepath.Join(dir, "page.html"), filepath.Join(dir, "x.hwx")
+	page := func(args ...string) string {
+		t.Helper()
+		if _, errs, code := invoke(append(args, "--html", file)...); code != exitDone {
+			t.Fatalf("%v: exit %d: %s", args, code, errs)
+		}
+		return string(contents(t, file))
+	}
+	page(append(strings.Fields("layer add c=64 h=32 w=32 --timing-only"), "--emit", hwx)...)
+	const command = "<code>anesim "
+	for flags, want := range map[string]string{
+		"":                                  command + "run " + hwx + " --timing-only --gate-tiles ",
+		"--chip m1max":                      command + "run " + hwx + " --timing-only --chip m1max --gate-tiles ",
+		"--set Common.TileCfg.TileHeight=2": "",
+		"--power-budget 3":                  "",
+	} {
+		text := page(append([]string{"run", hwx, "--timing-only"}, strings.Fields(flags)...)...)
+		if !strings.Contains(text, want) || want == "" && strings.Contains(text, command) {
+			t.Errorf("%s: no %q, or commands of another run", flags, want)
+		}
+	}
+	if text := page("model", exampleNetwork("transformer.yaml"), "--chip", "m1,Clock=1e9"); !strings.Contains(text, command) || strings.Count(text, command) != strings.Count(text, "--chip m1,Clock=1e9") {
+		t.Error("a network's commands are not on the chip of the run")
+	}
+}

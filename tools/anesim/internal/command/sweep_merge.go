@@ -74,15 +74,14 @@ func merge(w io.Writer, names []string, points int) error {
 	}
 	out := bufio.NewWriterSize(w, flushBytes)
 	begun := false
-	err = mergeRows(files, func(f *mergeFile) error {
+	if _, err := mergeRows(files, func(f *mergeFile) error {
 		if !begun {
 			begun = true
 			out.Write(f.header)
 		}
 		_, err := out.Write(f.rows.line)
 		return err
-	}, func(int) error { return nil })
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -108,13 +107,12 @@ func mergeTable(name string, names []string, points int) error {
 		return err
 	}
 	defer t.abort()
-	err = mergeRows(files, func(f *mergeFile) error {
+	if _, err := mergeRows(files, func(f *mergeFile) error {
 		if err := t.add(f.row); err != nil {
 			return f.fail("%v", err)
 		}
 		return nil
-	}, func(int) error { return nil })
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	return t.finish()
@@ -165,7 +163,7 @@ func (c *census) points() int {
 // checkShards reads all files and reports what is there, where every point is there once.
 func checkShards(files []*mergeFile, points int) (*census, error) {
 	var c *census
-	err := mergeRows(files, func(f *mergeFile) error {
+	total, err := mergeRows(files, func(f *mergeFile) error {
 		if c == nil {
 			c = newCensus(f.columns)
 		}
@@ -173,55 +171,55 @@ func checkShards(files []*mergeFile, points int) (*census, error) {
 			return f.fail("%v", err)
 		}
 		return nil
-	}, func(total int) error {
-		want := points
-		if want == 0 && c != nil {
-			want = c.points()
-		}
-		if total < max(want, 1) {
-			return fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, max(want, 1))
-		}
-		if points > 0 && total > points {
-			return fmt.Errorf("the files have %d points, more than --points %d", total, points)
-		}
-		return nil
 	})
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	want := points
+	if want == 0 && c != nil {
+		want = c.points()
+	}
+	if want = max(want, 1); total < want {
+		return nil, fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, want)
+	}
+	if points > 0 && total > points {
+		return nil, fmt.Errorf("the files have %d points, more than --points %d", total, points)
+	}
+	return c, nil
 }
 
 // mergeRows reads the files side by side and gives each row to do in the order of the
-// points, from 0 on without a gap; end is called with how many there were.
-func mergeRows(files []*mergeFile, do func(*mergeFile) error, end func(total int) error) error {
+// points, from 0 on without a gap; total is how many there were.
+func mergeRows(files []*mergeFile, do func(*mergeFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
 		if err := f.start(); err != nil {
-			return err
+			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
-			return f.fail("is of another sweep than %s", escaped(first.name))
+			return 0, f.fail("is of another sweep than %s", escaped(first.name))
 		}
 		if err := f.next(); err != nil {
-			return err
+			return 0, err
 		}
 		if f.at >= 0 {
 			queue = append(queue, f)
 		}
 	}
 	heap.Init(&queue)
-	total := 0
 	for ; len(queue) > 0; total++ {
 		f := queue[0]
 		switch {
 		case f.at < total:
-			return f.fail("point %d is there twice", f.at)
+			return total, f.fail("point %d is there twice", f.at)
 		case f.at > total:
-			return fmt.Errorf("no file has point %d: some shard is missing or not complete", total)
+			return total, fmt.Errorf("no file has point %d: some shard is missing or not complete", total)
 		}
 		if err := do(f); err != nil {
-			return err
+			return total, err
 		}
 		if err := f.next(); err != nil {
-			return err
+			return total, err
 		}
 		if f.at < 0 {
 			heap.Pop(&queue)
@@ -229,7 +227,7 @@ func mergeRows(files []*mergeFile, do func(*mergeFile) error, end func(total int
 			heap.Fix(&queue, 0)
 		}
 	}
-	return end(total)
+	return total, nil
 }
 
 // fail is an error in the file's line.

@@ -106,7 +106,8 @@ func parseKnob(word string) (knob, error) {
 			return knob{}, usage("%v", err)
 		}
 	}
-	if anesim.SetConstant(&c, name, (low+top)/2+0.125) != nil && anesim.SetConstant(&c, name, low) == nil {
+	// Between two whole numbers of the range there is a half, which only a count refuses.
+	if anesim.SetConstant(&c, name, low+min(0.5, top-low)) != nil {
 		return knob{}, usage("%s: takes whole numbers; anesim sweep varies them", name)
 	}
 	return knob{name, low, top}, nil
@@ -330,7 +331,10 @@ func (s *search) simplex(from []int) (best *candidate, err error) {
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		at := make([]int, len(x))
 		for i, v := range x {
-			at[i] = int(math.Round(steps * min(max(v, 0), 1)))
+			// What is half a step but for its last digits, which differ between machines, is half.
+			const digits = 1e6
+			v = math.Round(digits*steps*min(max(v, 0), 1)) / digits
+			at[i] = int(math.Round(v))
 		}
 		c, e := s.at(at)
 		if e != nil {

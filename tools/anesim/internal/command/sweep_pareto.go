@@ -116,17 +116,15 @@ func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
 	if err != nil {
 		return err
 	}
-	err = mergeRows(files, func(m *mergeFile) error {
+	total, err := mergeRows(files, func(m *mergeFile) error {
 		best.add(m.row)
-		return nil
-	}, func(total int) error {
-		if total%f.programs != 0 {
-			return fmt.Errorf("%d rows are not those of %s", total, plural(f.programs, "program"))
-		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if total%f.programs != 0 {
+		return fmt.Errorf("%d rows are not those of %s", total, plural(f.programs, "program"))
 	}
 	out := &sweepOutput{w: w, header: header}
 	if err := best.write(out); err != nil {

@@ -106,7 +106,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	rows, rate := 0, 0.0
 	var left time.Duration
 	var header []byte
-	var failed error
+	failed := 0
 	list, now := f.look(names), time.Now()
 	for i, name := range names {
 		s := &list[i]
@@ -118,7 +118,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 			s.err = errors.New("is of another sweep than " + escaped(names[0]))
 		}
 		if s.err != nil {
-			failed = errors.Join(failed, inFile(name, s.err))
+			failed++
 			fmt.Fprintf(t, "%s\t-\t-\t-\t%s\n", escaped(name), escaped(s.err.Error()))
 			continue
 		}
@@ -139,8 +139,8 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	if err := f.total(w, rows, rate, left, shards-len(names)); err != nil {
 		return err
 	}
-	if failed != nil {
-		return fmt.Errorf("%s cannot be read", plural(len(unjoined(failed)), "file"))
+	if failed > 0 {
+		return fmt.Errorf("%s cannot be read", plural(failed, "file"))
 	}
 	return nil
 }
@@ -236,16 +236,4 @@ func orDash(n int) string {
 		return "-"
 	}
 	return fmt.Sprint(n)
-}
-
-// unjoined is the errors that were joined.
-func unjoined(err error) []error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range j.Unwrap() {
-			all = append(all, unjoined(e)...)
-		}
-		return all
-	}
-	return []error{err}
 }

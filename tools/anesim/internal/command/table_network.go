@@ -11,6 +11,7 @@ import (
 
 	"anesim"
 	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/report"
 )
 
 // writeNetwork is the report of a network for people. The explanation is what was tried to
@@ -166,11 +167,21 @@ func (p *pager) changes(x *anesim.Explanation, explain string) {
 		if c.Alike > 1 {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
-		gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.Gain, clock.Nanoseconds(c.SavedNs))
+		gain := gainText(c)
 		p.printf("%s%s", elided(fmt.Sprintf("  %s: %s", where, c.Change), headWidth-utf8.RuneCountInString(gain)), gain)
 	}
 	p.printf("how, and what each needs:")
 	p.whole("  " + explain)
+}
+
+// gainText is what a change gains: time, or of closed tiles energy, beside what that does to
+// the time.
+func gainText(c *anesim.ChangeDocument) string {
+	if c.Kind == "gating" {
+		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
+		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+	}
+	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.Gain, clock.Nanoseconds(c.SavedNs))
 }
 
 // elided cuts a text to so many columns.
