@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -178,7 +179,11 @@ func TestIdleInTheTable(t *testing.T) {
 			t.Errorf("%q without a gap:\n%s", args, out)
 		}
 		out, _, _ = invoke(append(args, "--idle", "150ms", "--host", "macos-air")...)
-		chip, engines := hw.M1(), 16
+		air, err := anesim.HostByName("macos-air")
+		if err != nil {
+			t.Fatal(err)
+		}
+		chip, engines := hw.M1().Holding(air.Hold), 16
 		if args[0] == "layer" {
 			engines = 4 // of four channels
 		}
