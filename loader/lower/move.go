@@ -242,6 +242,9 @@ func (p *plan) tile() error {
 	if reps.W > 1 && l.In.W*elementBytes%64 != 0 {
 		return l.unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, roundUp(l.In.W, 32))
 	}
+	if err := within(limit{"copies", reps.N * reps.C * reps.H * reps.W, maxTasks, "repeat at most %d times"}); err != nil {
+		return err
+	}
 	for n := range reps.N {
 		for c := range reps.C {
 			for h := range reps.H {

@@ -99,6 +99,9 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 	if err := p.lower(); err != nil {
 		return nil, err
 	}
+	if err := within(limit{"descriptors of a layer", len(p.tasks), maxTasks, "split it into layers of at most %d"}); err != nil {
+		return nil, err
+	}
 	return p, p.tasks.err()
 }
 
@@ -133,7 +136,12 @@ type plan struct {
 	interleaved int
 }
 
-func (p *plan) add(t *task) { p.tasks = append(p.tasks, t) }
+// add appends a task. Those beyond what can be numbered only count (newPlan).
+func (p *plan) add(t *task) {
+	if len(p.tasks) <= maxTasks {
+		p.tasks = append(p.tasks, t)
+	}
+}
 
 func (p *plan) lower() error {
 	if p.layer.tabulated() && p.layer.Op > Linear {
