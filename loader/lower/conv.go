@@ -369,13 +369,13 @@ func (t *task) tilePatch(sh uint32) {
 }
 
 // tileHeight is how many source rows stand in the L2 at a time and how many output rows
-// they make. A source up to MaxTile bytes stands there whole. A larger one comes in whole
+// they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
 // patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
 // skew stays unless it makes them fewer (11/11, of the heights 7/11). One that fills the
 // L2 to the byte comes a patch at a time for one row of taps, in two halves for several
 // (3/4: no mechanism found).
 func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (rows, tile int) {
-	if at.row*src.Height <= MaxTile {
+	if at.row*src.Height <= p.maxTile() {
 		return src.Height, out.H
 	}
 	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
@@ -383,7 +383,7 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == Convolution && !p.layer.depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := l2Bytes - unit*out.C*roundUp(out.W*elementBytes, unitBytes)
+	room := p.l2() - unit*out.C*roundUp(out.W*elementBytes, unitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -395,9 +395,9 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 		at.row = at.depth
 		tile = most(at.row)
 	}
-	if at.depth*src.Height == l2Bytes && w.Kh == 1 {
+	if at.depth*src.Height == p.l2() && w.Kh == 1 {
 		tile = patch
-	} else if at.depth*src.Height == l2Bytes && w.Sy == 1 {
+	} else if at.depth*src.Height == p.l2() && w.Sy == 1 {
 		tile = roundUp((out.H+1)/2, patch)
 	}
 	tile = min(max(tile, 1), out.H)
@@ -407,6 +407,6 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *plan) checkTile(src regs.Shape, kh int) error {
-	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, MaxTile,
+	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, p.maxTile(),
 		"split the width or the input channels until it is at most %d"})
 }

@@ -29,7 +29,7 @@ func (p *plan) matmul() error {
 			return nil
 		}
 	}
-	if part := min(rows, columnRows); rows > patchPixels && productTiles(min(rows, MaxExtent), k) > MaxTile && k*sliceColumns*elementBytes <= MaxTile {
+	if part := min(rows, p.columnRows()); rows > patchPixels && productTiles(min(rows, MaxExtent), k) > p.maxTile() && k*sliceColumns*elementBytes <= p.maxTile() {
 		columns := p.held
 		for first := 0; first < rows; first += part {
 			m := min(part, rows-first)
@@ -46,10 +46,10 @@ func (p *plan) matmul() error {
 		return p.finishActivation(l.Out(), to, y)
 	}
 	part := min(rows, MaxExtent)
-	for part > 1 && productTiles(part, k) > MaxTile {
+	for part > 1 && productTiles(part, k) > p.maxTile() {
 		part = (part + 1) / 2
 	}
-	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), MaxTile,
+	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
 		"split the reduction until they are at most %d and add the parts"}); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (p *plan) matmul() error {
 
 // columnRows is the most rows that a task turns to columns on their way to memory: their
 // slices of 128 pixels fit the L2.
-const columnRows = MaxTile / (sliceColumns * elementBytes)
+func (p *plan) columnRows() int { return p.maxTile() / (sliceColumns * elementBytes) }
 
 // turnColumns writes m rows of k as k rows of m to memory.
 func (p *plan) turnColumns(m, k int, src, dst memory) {
@@ -160,7 +160,7 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 	}
 	groups := []rowGroup{g}
 	c := &rowChain{
-		groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
+		l2: l.l2(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: w.SizesOnly},
 	}
 	c.values = map[string]*rowValue{"x": {name: "x", heads: 1, rows: rows, width: l.In.W, mem: &x}}
@@ -307,7 +307,7 @@ func (p *plan) turnedProduct() error {
 		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile {
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
 		src, out := matrix(bar, k, m), p.behind(y, l.Out())
 		src.bar, src.base = to["x"].bar, to["x"].base

@@ -105,11 +105,11 @@ func (p *plan) transpose() error {
 	return p.eachElement(in, view{s: in.s, m: out}, func(in, out view) error {
 		most := in.s.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.s, most) <= l2Bytes-unitBytes {
+			if movedBytes(in.s, most) <= p.l2()-unitBytes {
 				break
 			}
 		}
-		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), l2Bytes - unitBytes,
+		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2() - unitBytes,
 			"split the channels or the width until they are at most %d"}); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (p *plan) sliced(in, out view) error {
 	if s.Height > 1 {
 		result = result.skewed(1, fetch{2, 10})
 	}
-	if (at.row+result.row)*s.Height > l2Bytes-unitBytes {
+	if (at.row+result.row)*s.Height > p.l2()-unitBytes {
 		return p.copyTask(in, out)
 	}
 	t.source1(in.m, at, false)
@@ -206,7 +206,7 @@ func (p *plan) shifted(in, out view, columns int) error {
 	prep := transposing(s)
 	from := prep.sourceTile()
 	bytes := turned.row * s.Height
-	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
+	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"}); err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (p *plan) repeatedTile(in, out view) error {
 	if in.s.Height == 1 && s.Height > 1 {
 		at.row = at.channel // the one row is read for all (1/1)
 	}
-	if err := within(limit{"bytes of a tile and its copies in the L2", bytes + result.row*s.Height, l2Bytes - unitBytes,
+	if err := within(limit{"bytes of a tile and its copies in the L2", bytes + result.row*s.Height, p.l2() - unitBytes,
 		"repeat along fewer axes at a time until they are at most %d"}); err != nil {
 		return err
 	}

@@ -117,6 +117,10 @@ func (p *plan) finish() []*regs.Descriptor {
 	return p.tasks.finish()
 }
 
+// l2 and maxTile are the bytes of the L2 and those of the largest source tile in it.
+func (p *plan) l2() int      { return p.layer.l2() }
+func (p *plan) maxTile() int { return LargestTile(p.l2()) }
+
 // A plan is a program in the making.
 type plan struct {
 	layer     *Layer

@@ -303,7 +303,7 @@ func (p *plan) softmaxStreams(in, out view) error {
 		flat.channel = stats.row
 	}
 	if err := within(limit{"groups of rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of a value for each row in the L2", stats.row, MaxTile, "split the tensor until they are at most %d"}); err != nil {
+		limit{"bytes of a value for each row in the L2", stats.row, p.maxTile(), "split the tensor until they are at most %d"}); err != nil {
 		return err
 	}
 	p.powers = p.constants.add(append([]byte(nil), p.weights.Table...))

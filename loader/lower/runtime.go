@@ -28,17 +28,17 @@ func (p *plan) runtimeMatmul() error {
 		return k * packedColumns(regs.Shape{Channels: 1, Width: columns}, engineColumns(columns)).channel
 	}
 	columns := n
-	for columns > 32 && at(columns) > MaxTile {
+	for columns > 32 && at(columns) > p.maxTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := within(limit{"bytes of 32 columns in the L2", at(columns), MaxTile,
+	if err := within(limit{"bytes of 32 columns in the L2", at(columns), p.maxTile(),
 		"split the reduction until they are at most %d and add the parts"}); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns))
-			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, MaxTile,
+			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
 				"split the reduction until they are at most %d and add the parts"}); err != nil {
 				return err
 			}

@@ -74,8 +74,8 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	extent, overH := in.s.Height, p.layer.Axes == AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
-		if softmaxBytes(in.s) > MaxTile {
-			return within(limit{"bytes of the tiles in the L2", softmaxBytes(in.s), MaxTile,
+		if softmaxBytes(in.s) > p.maxTile() {
+			return within(limit{"bytes of the tiles in the L2", softmaxBytes(in.s), p.maxTile(),
 				"split the axes that softmax leaves until they are at most %d"})
 		}
 		return f(in, out)
@@ -88,11 +88,11 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	}
 	for ; ; rows = (rows + 1) / 2 {
 		part.Height = rows
-		if rows == 1 || bytes(part) <= MaxTile {
+		if rows == 1 || bytes(part) <= p.maxTile() {
 			break
 		}
 	}
-	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), MaxTile,
+	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
 		"split the axes that softmax leaves until they are at most %d"}); err != nil {
 		return err
 	}

@@ -179,9 +179,9 @@ func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
 	s := p.layer.In
 	return p.eachElement(viewOf(x, s), viewOf(y, s), func(in, out view) error {
 		row := packed(in.s).row + 0x100
-		rows := min(in.s.Height, MaxTile/(n*row))
+		rows := min(in.s.Height, p.maxTile()/(n*row))
 		if rows == 0 {
-			return within(limit{"bytes of a row in the L2", n * row, MaxTile, "split the width or the channels until it is at most %d"})
+			return within(limit{"bytes of a row in the L2", n * row, p.maxTile(), "split the width or the channels until it is at most %d"})
 		}
 		for first := 0; first < in.s.Height; first += rows {
 			m := min(rows, in.s.Height-first)
@@ -385,7 +385,7 @@ func (p *plan) negation() error {
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
-	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, MaxTile, "split the height until it is at most %d"}); err != nil {
+	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, p.maxTile(), "split the height until it is at most %d"}); err != nil {
 		return err
 	}
 	if err := p.tabulate(t, p.weights.Table); err != nil {
