@@ -96,7 +96,7 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 		t.narrow()
 	}
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in, s, pointwise, &at)
+	rows, tile := p.tileHeight(in, s, pointwise, &at, false)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
