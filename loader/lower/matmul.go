@@ -297,8 +297,14 @@ func (p *plan) turnedProduct() error {
 		to["z"] = p.port("z", loader.Input, bar, given, surface(bar, given))
 		bar = bar6
 		if p.layer.TransposeY {
+			if !p.layer.TransposeX && !l.direct() {
+				to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+				if p.pairedRows(to["x"], to["z"], y) {
+					return nil
+				}
+			}
 			turned := p.intermediate(right)
-			if err := p.turnRows(given, to["z"], turned); err != nil {
+			if err := p.turnSide(given, to["z"], turned); err != nil {
 				return err
 			}
 			to["z"] = turned
@@ -306,7 +312,9 @@ func (p *plan) turnedProduct() error {
 	} else if p.layer.TransposeY {
 		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
-	to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+	if _, given := to["x"]; !given {
+		to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+	}
 	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
 		src, out := matrix(bar, k, m), p.behind(y, l.Out())
@@ -320,10 +328,26 @@ func (p *plan) turnedProduct() error {
 	}
 	if p.layer.TransposeX {
 		turned := p.intermediate(l.In)
-		if err := p.turnRows(left, to["x"], turned); err != nil {
+		if err := p.turnSide(left, to["x"], turned); err != nil {
 			return err
 		}
 		to["x"] = turned
 	}
 	return p.pieces(piece{l, p.weights, to})
+}
+
+// turnSide turns the matrices of a side: one that the L2 does not hold together with its
+// transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
+// at 128 of 2048 by 2048, counts of a public table).
+func (p *plan) turnSide(s Shape, x, y memory) error {
+	if movedBytes(viewOf(x, s).swapped().s, s.C) <= p.l2()-unitBytes || s.H > p.columnRows() || s.W < sliceColumns {
+		return p.turnRows(s, x, y)
+	}
+	for b := range s.N * s.C {
+		src, dst := matrix(x.bar, s.H, s.W), matrix(y.bar, s.W, s.H)
+		src.base, dst.base = x.base+b*x.plane, y.base+b*y.plane
+		dst.row = dst.plane
+		p.turnColumns(s.H, s.W, src, dst)
+	}
+	return nil
 }

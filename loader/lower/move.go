@@ -24,7 +24,7 @@ func (p *plan) copyTask(in, out view) error {
 	s := in.s
 	t := passTask(s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, pointwise, &at)
+	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, pointwise, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)

@@ -83,7 +83,7 @@ func (p *plan) builder() *loader.Builder {
 		Constants:     p.constants.data,
 		ConstantBytes: uint64(p.constants.bytes),
 		Ports:         p.ports,
-		Scratch:       uint64(p.scratch),
+		Scratch:       uint64(roundUp(p.scratch, scratchPage)),
 	}
 }
 
@@ -132,7 +132,6 @@ type plan struct {
 	ports     []loader.Port
 	scratch   int    // bytes
 	held      int    // of them, with tensors between steps
-	powers    int    // where softmax's tables stand in the constants
 	taps      [2]int // rows and columns of weights in a convolution's window
 	// bound are the surfaces of a step's ports, nil of a layer by itself.
 	bound ports

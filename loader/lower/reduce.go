@@ -410,7 +410,7 @@ func (p *plan) maximum(in, out view) error {
 	}
 	t := maximumTask(in.s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
+	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)

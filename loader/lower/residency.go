@@ -307,7 +307,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 		}
 		switch {
 		case kept[access{step, k, operandResult}] != nil:
-		case t.g.DestinationOn() && l.ResultCfg.Type() != 1:
+		case t.g.DestinationOn() && l.ResultChannelStride == 0:
 			cover(int(l.ResultBase.Bytes()), min(j.l2()-j.maxTile(), packed(t.g.OutShape()).row*t.g.OutShape().Height))
 		default:
 			o := t.g.OutShape()

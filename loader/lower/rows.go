@@ -196,13 +196,11 @@ func (c *rowChain) table(t *task, table []byte) {
 	if c.try {
 		return
 	}
-	lanes := 1 << t.g.Common.Cfg.ActiveNE()
-	at, ok := c.tables[string(table)]
+	section := tableSection(table, t.tableLanes())
+	at, ok := c.tables[string(section)]
 	if !ok {
-		section := make([]byte, tableBytes*lanes)
-		copy(section, table)
 		at = c.constant(section)
-		c.tables[string(table)] = at
+		c.tables[string(section)] = at
 	}
 	t.lookup(at, table)
 }

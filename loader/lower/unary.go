@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -98,7 +96,7 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 		t.narrow()
 	}
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in, s, pointwise, &at)
+	rows, tile := p.tileHeight(in, s, pointwise, &at, false)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
@@ -136,30 +134,28 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 	return t
 }
 
-// tabulate gives a task a table; a section of tables alone is padded.
+// tabulate gives a task a table.
 func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
 		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
-	t.lookup(p.placeTable(table), table)
+	t.lookup(p.placeTable(table, t.tableLanes()), table)
 	return nil
 }
 
-// placeTable is where a table stands in the constants, once however many tasks take it. A
-// section of tables alone is padded, by the newest compiler.
-func (p *plan) placeTable(table []byte) int {
-	if base, ok := p.placed[string(table)]; ok {
+// placeTable is where a table stands in the constants, once however many tasks of so many
+// lanes take it.
+func (p *plan) placeTable(table []byte, lanes int) int {
+	section := tableSection(table, lanes)
+	if base, ok := p.placed[string(section)]; ok {
 		return base
 	}
 	p.constants.pad(64)
-	base := p.constants.add(slices.Clone(table))
-	if p.layer.Release != Release2023 {
-		p.constants.pad(tableSection)
-	}
+	base := p.constants.add(section)
 	if p.placed == nil {
 		p.placed = map[string]int{}
 	}
-	p.placed[string(table)] = base
+	p.placed[string(section)] = base
 	return base
 }
 
@@ -310,7 +306,7 @@ func (p *plan) sumOfTables() error {
 			order = []int{1, 0, 2}
 		}
 		for _, i := range order {
-			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i])
+			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i], min(engines, l.In.C))
 		}
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
