@@ -58,6 +58,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.programs(d)
+	p.weights(d)
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
 	p.printf("note: %s", res.Residency().What)
@@ -254,6 +255,36 @@ func (p *pager) programs(d *anesim.NetworkDocument) {
 			line += "; written to " + escaped(x.File)
 		}
 		p.printf("%s", line)
+	}
+}
+
+// weights says in which of the engine's forms the weights stand that a file has packed.
+func (p *pager) weights(d *anesim.NetworkDocument) {
+	type form struct{ as, in string }
+	layers := map[form][]string{}
+	var order []form
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if l.PackedAs == "" || l.Weights == "" {
+			continue
+		}
+		f := form{l.PackedAs, l.Weights}
+		if layers[f] == nil {
+			order = append(order, f)
+		}
+		layers[f] = append(layers[f], l.Name)
+	}
+	for _, f := range order {
+		names := layers[f]
+		where := escaped(names[0])
+		if len(names) > 1 {
+			where += fmt.Sprintf(" and %d more", len(names)-1)
+		}
+		why := ""
+		if f.in == "fp16" {
+			why = ", of whose forms none has the same values in fewer bytes"
+		}
+		p.printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
 	}
 }
 
