@@ -14,6 +14,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
+	"anesim/hw/tiles"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
@@ -94,6 +95,33 @@ type LayerResult struct {
 	Data    []float16.Float16 // its result, where that leaves its program with values
 	Note    string            // why its values were not computed, where they were asked for
 	Caveat  string            // what its values rest on that is not known of real programs
+}
+
+// Weights names the forms that a convolution's or a product's constant weights have in its
+// descriptors: "fp16", "zero-skipping", "masked", "palette-4", "palette-8" or "int8", several
+// with + between them. It is "" of a layer without any.
+func (l *LayerResult) Weights() string {
+	if l.Report == nil || network.Needs(&l.Layer.Lower).Filter == 0 {
+		return ""
+	}
+	var forms []string
+	for i := range l.Report.Descriptors {
+		d := &l.Report.Descriptors[i]
+		if d.MACs == 0 || d.DMA.Kernel == 0 {
+			continue
+		}
+		form := d.Packing.String()
+		switch d.Packing {
+		case tiles.Dense:
+			form = "fp16"
+		case tiles.Palette:
+			form += "-" + strconv.Itoa(d.PaletteBits)
+		}
+		if !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return strings.Join(forms, "+")
 }
 
 // Modelled reports whether the layer is in the totals.

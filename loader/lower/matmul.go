@@ -272,6 +272,7 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
 	}
+	f.takes(w, func(_, c int) int { return s.first + c })
 	return f.pack(width)
 }
 

@@ -13,6 +13,11 @@ type Weights struct {
 	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
 	Filter []float16.Float16
 	Bias   []float16.Float16 // [Cout], of Mul [C]; nil is zeros
+	// Form is what the coefficients of a convolution or a product with constants take where
+	// it holds the values of Filter bit for bit and takes fewer bytes. Scale is that of the
+	// filter in int8: of all output channels, or one of each.
+	Form  Form
+	Scale []float16.Float16
 	// Dense keeps zeros in the coefficients of a convolution with a stride, where the
 	// compiler skips them. The model computes values from dense ones only.
 	Dense bool
