@@ -24,6 +24,11 @@ type Options struct {
 	// descriptors and does not link. A bare text whose memory cannot be laid out from its
 	// descriptors is read too, without memory.
 	Inspect bool
+	// InFile leaves the chain of a bare text in its file, for programs that are only timed:
+	// Program.Text is nil, and the reader is read whenever the chain is walked. A program of
+	// another form, or whose descriptors move bytes of the text, is read as ever. Open then
+	// leaves closing the file to the collector.
+	InFile bool
 }
 
 // A Window is the memory behind a buffer index.
@@ -64,7 +69,9 @@ func (o *Options) Open(path string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	if !o.InFile {
+		defer f.Close()
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -91,6 +98,12 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	read, err := o.recognise(name, head, size)
 	if err != nil {
 		return nil, err
+	}
+	if read == nil {
+		read = func(file []byte) (*Program, error) { return o.readText(name, file) }
+		if o.InFile && size > int64(len(head)) {
+			return o.leaveText(name, r, size)
+		}
 	}
 	file := head
 	if size > int64(len(head)) {
@@ -129,7 +142,8 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 }
 
 // recognise finds the reader of a file of size bytes by its head, which is all of a file
-// that is no longer. An error says that the file is no program, whatever follows.
+// that is no longer. It is nil for a bare text. An error says that the file is no program,
+// whatever follows.
 func (o *Options) recognise(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
 	switch le.Uint32(head) {
 	case magicFirmware:
@@ -160,7 +174,7 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 	case len(d.Records) == 0:
 		return nil, noRecords(d.Index, d.Offset)
 	}
-	return func(file []byte) (*Program, error) { return o.readText(name, file) }, nil
+	return nil, nil
 }
 
 // readContainer reads a hardware container.

@@ -48,9 +48,12 @@ func TestPeakMemory(t *testing.T) {
 			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
 			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
 		}, 0, "", 160},
-		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText, 0, "", 80},
-		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText, 0, "", 80},
-		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText, 0, "", 200},
+		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText(20_000), 0, "", 80},
+		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText(20_000), 0, "", 80},
+		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(20_000), 0, "", 200},
+		{"a chain of 77 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
 		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
@@ -122,11 +125,14 @@ func onnxModel(graph []byte) []byte {
 	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
-// chainText is a bare text of 20,000 descriptors: the add example's, and then its first
-// record again and again.
-func chainText(t *testing.T) []byte {
+// chainText is a bare text of n descriptors: the add example's, and then its first record
+// again and again.
+func chainText(n int) func(t *testing.T) []byte {
+	return func(t *testing.T) []byte { return longText(t, n) }
+}
+
+func longText(t *testing.T, n int) []byte {
 	t.Helper()
-	const n = 20_000
 	b, err := lower.Example("add")
 	if err != nil {
 		t.Fatal(err)
