@@ -90,7 +90,9 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	if !o.Program.InFile {
+		defer f.Close()
+	}
 	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ func TestBriefRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := sound(t, p, anesim.Options{})
-	brief := sound(t, p, anesim.Options{Brief: true})
+	var shown []anesim.DescriptorDocument
+	brief := sound(t, p, anesim.Options{Brief: true, Each: func(d *anesim.DescriptorDocument) { shown = append(shown, *d) }})
 	a, b := all.Report, brief.Report
 	if len(a.Descriptors) != n || a.Rest.Count != 0 || len(b.Descriptors) != 1<<12 || b.Count() != n {
 		t.Fatalf("%d descriptors, %d of %d in brief", len(a.Descriptors), len(b.Descriptors), b.Count())
@@ -45,6 +47,9 @@ func TestBriefRun(t *testing.T) {
 	}
 	if d := cmp.Diff(x.Descriptors[:1<<12], y.Descriptors); d != "" {
 		t.Errorf("those that are listed differ:\n%s", d)
+	}
+	if !slices.Equal(x.Descriptors, shown) {
+		t.Errorf("%d are shown as the run goes on, or they differ", len(shown))
 	}
 	if last := y.Power[len(y.Power)-1]; last.What != "65904 descriptors that are not listed" || y.Rest.Descriptors != 65904 {
 		t.Errorf("the last span is %q, the rest %+v", last.What, y.Rest)

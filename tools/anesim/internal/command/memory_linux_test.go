@@ -46,9 +46,12 @@ func TestPeakMemory(t *testing.T) {
 			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
 			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
 		}, 0, "", 160},
-		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText, 0, "", 80},
-		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText, 0, "", 80},
-		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText, 0, "", 200},
+		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText(20_000), 0, "", 80},
+		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText(20_000), 0, "", 80},
+		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(20_000), 0, "", 200},
+		{"a chain of 77 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
 		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
@@ -120,14 +123,16 @@ func onnxModel(graph []byte) []byte {
 	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
-// chainText is a bare text of 20,000 descriptors.
-func chainText(t *testing.T) []byte {
-	t.Helper()
-	p, err := bench.LongChain(20_000)
-	if err != nil {
-		t.Fatal(err)
+// chainText is a bare text of n descriptors.
+func chainText(n int) func(t *testing.T) []byte {
+	return func(t *testing.T) []byte {
+		t.Helper()
+		p, err := bench.LongChain(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Text
 	}
-	return p.Text
 }
 
 // A named pipe is read to its end.
