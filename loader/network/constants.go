@@ -17,7 +17,8 @@ type constant struct {
 	dims    []int
 	elem    onnx.DataType
 	tensor  *onnx.Tensor // its values in the order of dims, or
-	numbers []float64    // those that were worked out
+	numbers []float64    // those that were worked out, or
+	half    []float16.Float16
 }
 
 // stored is a constant of the file.
@@ -36,7 +37,14 @@ func (c *constant) absent() bool { return c.tensor != nil && c.tensor.External()
 
 // values are the elements in order.
 func (c *constant) values() ([]float64, error) {
-	if c.tensor == nil {
+	switch {
+	case c.half != nil:
+		v := make([]float64, len(c.half))
+		for i, h := range c.half {
+			v[i] = float64(h.Float32())
+		}
+		return v, nil
+	case c.tensor == nil:
 		return c.numbers, nil
 	}
 	return c.tensor.Numbers()
@@ -47,6 +55,8 @@ func (c *constant) fp16() ([]float16.Float16, error) {
 	switch {
 	case c.absent():
 		return nil, nil
+	case c.half != nil:
+		return c.half, nil
 	case c.tensor != nil:
 		return c.tensor.Halves()
 	}

@@ -324,6 +324,7 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
+	l.Host = n.stage(&l)
 	n.missing(l, shape, why.Error())
 	for _, out := range n.Outputs {
 		if _, ok := n.tensors[out]; !ok {
