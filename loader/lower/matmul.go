@@ -276,6 +276,12 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	return f.pack(width)
 }
 
+// TakesColumns reports whether a product of m rows of k with constants takes them transposed
+// as they stand: the engines do, but for the few rows that the compiler has in blocks.
+func TakesColumns(m, k int) bool {
+	return !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile
+}
+
 // turnedProduct turns the sides of a product that are given the other way round, then
 // multiplies.
 func (p *plan) turnedProduct() error {
@@ -308,7 +314,7 @@ func (p *plan) turnedProduct() error {
 		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile {
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && TakesColumns(m, k) {
 		// It stands there as the engines take it.
 		src, out := matrix(bar, k, m), p.behind(y, l.Out())
 		src.bar, src.base = to["x"].bar, to["x"].base

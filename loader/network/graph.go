@@ -100,6 +100,7 @@ func (b *builder) finish(outputs []string) *Network {
 	n.fold()
 	n.store()
 	n.rearrange()
+	n.shareColumns()
 	n.drop()
 	return n
 }
@@ -122,6 +123,7 @@ func (b *builder) whole() *Network {
 	n.fold()
 	n.store()
 	n.rearrange()
+	n.shareColumns()
 	n.drop()
 	return n
 }
