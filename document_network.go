@@ -95,6 +95,9 @@ type LayerDocument struct {
 	Note        string         `json:"note,omitempty"`
 	Caveat      string         `json:"caveat,omitempty"`
 	Total       TotalDocument  `json:"total"`
+	// HostNs is the time of a layer that the host does, and HostWhy why the engine does not.
+	HostNs  clock.Nanoseconds `json:"host_ns,omitempty"`
+	HostWhy string            `json:"host_why,omitempty"`
 }
 
 // A CoverageDocument is how much of the file's network is in the totals. A node is an
@@ -102,6 +105,7 @@ type LayerDocument struct {
 type CoverageDocument struct {
 	Nodes     int            `json:"nodes"`
 	Done      int            `json:"nodes_done"`
+	Hosted    int            `json:"nodes_on_host"` // of those done
 	MACs      uint64         `json:"macs"`
 	DoneMACs  uint64         `json:"macs_done"`
 	Bytes     uint64         `json:"bytes"`
@@ -175,7 +179,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 func (r *Result) coverageDocument() CoverageDocument {
 	c := r.Coverage()
 	d := CoverageDocument{
-		Nodes: c.Nodes, Done: c.Done, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
+		Nodes: c.Nodes, Done: c.Done, Hosted: c.Hosted, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
 		Unsized: c.Unsized, Lost: []LossDocument{},
 	}
 	for _, x := range c.Lost {
@@ -215,6 +219,9 @@ func layerDocument(l *LayerResult) LayerDocument {
 			d.Bound = a.Bound()
 		}
 		d.Cycles, d.Total = cycles(&a), total(rep)
+	}
+	if l.Host > 0 {
+		d.HostNs, d.HostWhy = l.Host, l.Reason
 	}
 	if l.Data != nil {
 		d.CRC32 = Checksum(l.Data)

@@ -415,6 +415,13 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 	if o.Brief && repeat == 1 && !values && linked.Count > maxBrief && l.statistics == (addressRange{}) {
 		device.List = maxListed
 	}
+	if o.Each != nil {
+		var doc DescriptorDocument
+		device.Each = func(d *hw.DescriptorReport) {
+			doc = descriptorDocument(d)
+			o.Each(&doc)
+		}
+	}
 	engine := &engine{Device: hw.New(s.mem, device), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0

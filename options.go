@@ -23,7 +23,10 @@ type Options struct {
 	Values bool                         // compute values
 	Inputs map[string][]float16.Float16 // by name, in N, C, H, W order
 	Shapes map[string][]int             // of Inputs, checked where they are known
-	Seed   uint64                       // of the inputs and weights that are not given
+	// Numbers are the values of some of Inputs that fp16 may not have, such as places of a
+	// table: what the host works out of a network is worked out with them.
+	Numbers map[string][]float64
+	Seed    uint64 // of the inputs and weights that are not given
 
 	// State makes outputs the next dispatch's inputs; see [Loaded.Alias]. A state that no
 	// input gives starts at zero.
@@ -53,6 +56,11 @@ type Options struct {
 	// 65,536, which is as many as have a number of their own, the first 4,096 are listed and
 	// the rest are in the sums alone. A run of several dispatches or with values lists all.
 	Brief bool
+
+	// Each, when it is not nil, is shown every descriptor of a run that is only timed, in
+	// order, while the run goes on: those too that Brief leaves off the list. What it is
+	// shown is good until it returns.
+	Each func(*DescriptorDocument)
 
 	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor

@@ -350,14 +350,14 @@ func (t *task) kernel(base int, lanes []lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// lookup gives the engines an activation table, base bytes into the constants. Every
-// engine at work reads the same 128 bytes (6/6), one engine for all in a pass-through of
-// an earlier tile (2/2).
+// tableLanes is how many engines look their results up: one for each channel of the
+// result, sixteen at most (44/44).
+func (t *task) tableLanes() int { return min(engines, int(t.g.Common.Cout.Cout())) }
+
+// lookup gives the engines an activation table, base bytes into the constants. All of
+// them read the same 128 bytes.
 func (t *task) lookup(base int, table []byte) {
-	lanes := make([]lane, 1<<t.g.Common.Cfg.ActiveNE())
-	if t.dependent() && t.g.NE.MACCfg.OpMode() != elementProduct {
-		lanes = lanes[:1]
-	}
+	lanes := make([]lane, t.tableLanes())
 	for i := range lanes {
 		lanes[i].size = tableBytes
 	}
@@ -366,8 +366,13 @@ func (t *task) lookup(base int, table []byte) {
 	t.activate(regs.ActivationTable)
 }
 
-const (
-	tableBytes = 128
-	// tableSection is what a program with one table has for constants (7/7).
-	tableSection = 2048
-)
+const tableBytes = 128
+
+// tableSection is what a table of so many lanes has for constants: room for one each, and
+// the table ahead of zeros (all section hashes and sizes on record: 128 bytes for one
+// channel, 640 - 128 for four, 1536 for twelve, 2048 from sixteen on).
+func tableSection(table []byte, lanes int) []byte {
+	section := make([]byte, tableBytes*lanes)
+	copy(section, table)
+	return section
+}

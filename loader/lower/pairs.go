@@ -18,7 +18,7 @@ func (l *Layer) paired() bool {
 		return false
 	}
 	source, result := l.pairTiles()
-	return source.row+result.row <= MaxTile
+	return source.row+result.row <= LargestTile(l.l2())
 }
 
 // pairTiles are the tiles of such a convolution: the source in pieces of the columns that

@@ -33,7 +33,7 @@ func (n *nodeReader) in(i int) (operand, error) {
 		return operand{}, err
 	}
 	name := n.Inputs[i]
-	if t := n.types[name]; t != 0 && !t.IsFloat() {
+	if t := n.types[name]; t != 0 && !t.IsFloat() && !n.narrow(t) {
 		return operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
 	}
 	if c := n.constants[name]; c != nil {

@@ -18,8 +18,9 @@ type constant struct {
 	dims    []int
 	elem    onnx.DataType
 	tensor  *onnx.Tensor // its values in the order of dims, or
-	numbers []float64    // those that were worked out
-	packing *packing     // nil where the file has the values themselves
+	numbers []float64    // those that were worked out, or
+	half    []float16.Float16
+	packing *packing // nil where the file has the values themselves
 }
 
 // A packing is how the file holds values that are expanded here, which the engine may hold
@@ -52,7 +53,14 @@ func (c *constant) absent() bool { return c.tensor != nil && c.tensor.External()
 
 // values are the elements in order.
 func (c *constant) values() ([]float64, error) {
-	if c.tensor == nil {
+	switch {
+	case c.half != nil:
+		v := make([]float64, len(c.half))
+		for i, h := range c.half {
+			v[i] = float64(h.Float32())
+		}
+		return v, nil
+	case c.tensor == nil:
 		return c.numbers, nil
 	}
 	return c.tensor.Numbers()
@@ -63,6 +71,8 @@ func (c *constant) fp16() ([]float16.Float16, error) {
 	switch {
 	case c.absent():
 		return nil, nil
+	case c.half != nil:
+		return c.half, nil
 	case c.tensor != nil:
 		return c.tensor.Halves()
 	}

@@ -50,7 +50,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 	r := &graphReader{
 		packings: packings,
 		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -83,6 +83,7 @@ type graphReader struct {
 	padded    map[string]padding
 	bypassed  map[string]bool       // results of transposes that what followed them no longer reads
 	ranges    map[string][2]float64 // the least and the largest value of some tensors
+	smaller   map[string]float64    // powers of two that some tensors of int32 are smaller by
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
 	files     map[string]*os.File   // that values stand in, by path
@@ -144,6 +145,9 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 
 // output notes what the network gives under a name of the file.
 func (r *graphReader) output(v onnx.Value) error {
+	if r.smaller[v.Name] > 1 {
+		r.note("output %q is given divided by %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
+	}
 	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String()}
 	if t := r.types[v.Name]; t != 0 {
 		out.Type = t.String()
@@ -328,6 +332,7 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
+	l.Host = n.stage(&l)
 	n.missing(l, shape, why.Error())
 	for _, out := range n.Outputs {
 		if _, ok := n.tensors[out]; !ok {
@@ -379,8 +384,20 @@ func (n *nodeReader) read() error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
-	if err := n.infer(); err != nil {
+	if done, err := n.scaledOperands(); done || err != nil {
 		return err
+	}
+	var whole error
+	if f := expansionOf(n.Op); f != nil && n.expands() {
+		if whole = n.inOthers(f); whole == nil {
+			return nil
+		}
+	}
+	if err := n.infer(); err != nil {
+		return cmp.Or(whole, err)
+	}
+	if whole != nil && operators[n.Op] == nil {
+		return whole
 	}
 	for _, r := range n.results {
 		if elements(r.dims) == 0 {

@@ -37,6 +37,8 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 		}
 		row := []string{escaped(l.Name), escaped(op), dims(l.In), dims(l.Out), l.Kernel}
 		switch {
+		case l.HostNs > 0:
+			row = append(row, "-", "-", "host", "-", "-", l.HostNs.String(), "-", "-")
 		case l.Modelled && l.Descriptors == 0:
 			row = append(row, "-", "-", "fused", "-", "-", "-", "-", "-")
 		case l.Modelled:
@@ -65,6 +67,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 	for _, note := range res.Model.Network().Notes {
 		p.printf("note: %s", escaped(note))
 	}
+	p.stages(d)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {
 		p.printf("not modelled: %s, in no total", plural(len(d.NotModelled), "layer"))
@@ -283,11 +286,11 @@ func (p *pager) uncovered(d *anesim.NetworkDocument) {
 // coverage says how much of the network the figures are of.
 func (p *pager) coverage(c *anesim.CoverageDocument) {
 	if c.Done == c.Nodes {
-		p.printf("covers: all of %s, %s multiply-accumulates, %s of operands and results", plural(c.Nodes, "node"), countText(c.MACs), bytesText(c.Bytes))
+		p.printf("covers: all of %s%s, %s multiply-accumulates, %s of operands and results", plural(c.Nodes, "node"), hostedText(c), countText(c.MACs), bytesText(c.Bytes))
 		return
 	}
-	line := fmt.Sprintf("covers: %d of %s (%s), %s of multiply-accumulates, %s of bytes", c.Done, plural(c.Nodes, "node"),
-		shareText(uint64(c.Done), uint64(c.Nodes)), shareText(c.DoneMACs, c.MACs), shareText(c.DoneBytes, c.Bytes))
+	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, plural(c.Nodes, "node"),
+		shareText(uint64(c.Done), uint64(c.Nodes)), hostedText(c), shareText(c.DoneMACs, c.MACs), shareText(c.DoneBytes, c.Bytes))
 	if c.Unsized > 0 {
 		line += fmt.Sprintf(", %s of unknown shape left out of both", plural(c.Unsized, "node"))
 	}
@@ -295,6 +298,14 @@ func (p *pager) coverage(c *anesim.CoverageDocument) {
 	for _, x := range c.Lost {
 		p.printf("output %s needs %s, which is not modelled", escaped(x.Output), escaped(x.Layer))
 	}
+}
+
+// hostedText says how many nodes the host does.
+func hostedText(c *anesim.CoverageDocument) string {
+	if c.Hosted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them on the host", c.Hosted)
 }
 
 // shareText is a share in per cent that is 100 for the whole alone.
@@ -370,6 +381,25 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Note != "" {
 			p.printf("no values: %s: %s", escaped(l.Name), l.Note)
+		}
+	}
+}
+
+// stages says what the host does of the network, and why the engine does not.
+func (p *pager) stages(d *anesim.NetworkDocument) {
+	n := 0
+	for i := range d.Layers {
+		if d.Layers[i].HostNs > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	p.printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", plural(n, "layer"), d.Total.StagesNs)
+	for i := range d.Layers {
+		if l := &d.Layers[i]; l.HostNs > 0 {
+			p.printf("  %s (%s): %s", escaped(l.Name), escaped(l.Op), escaped(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
 		}
 	}
 }
