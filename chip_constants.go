@@ -26,7 +26,7 @@ var constantRules = [...]constantRule{
 	{"MACs", "multipliers of an engine", 1, 1 << 16, true, ""},
 	{"PatchPixels", "pixels that an engine covers in a step", 1, 1 << 16, true, ""},
 	{"MaxPack", "output channels that an engine packs into a step of a small source", 1, 1 << 16, true, ""},
-	{"L2Bytes", "size of the scratchpad; programs are lowered for 2 MiB, and one that needs more than a smaller one has faults", 1 << 10, maxL2, true, "an L2 register counts 16-byte units in 17 bits"},
+	{"L2Bytes", "size of the scratchpad; layers and networks are lowered for it, and a program for more has faults", 1 << 10, maxL2, true, "an L2 register counts 16-byte units in 17 bits"},
 	{"L2Banks", "banks of the scratchpad", 1, 1 << 16, true, ""},
 	{"L2Granule", "bytes of a bank side by side", 1, 1 << 16, true, ""},
 	{"TransposeRate", "elements of a transposed result that the scratchpad takes", 1e-3, 1 << 16, false, ""},

@@ -66,6 +66,7 @@ type WallDocument struct {
 	WakeNs       clock.Nanoseconds `json:"wake_ns"`
 	WakeNJ       clock.Nanojoules  `json:"wake_energy_nj"`
 	HostNJ       clock.Nanojoules  `json:"host_energy_nj"`
+	StagesNs     clock.Nanoseconds `json:"host_stages_ns,omitempty"` // of a network, what the host does of it
 	WallEnergyNJ clock.Nanojoules  `json:"wall_energy_nj"`
 	PeakW        float64           `json:"peak_w"`
 
@@ -109,7 +110,7 @@ func (r *Result) hostParts() *HostPartsDocument {
 		p := &r.Programs[i]
 		d.Dispatches += len(p.Dispatches) + p.Again
 	}
-	d.DataNs = max(0, r.Host()-clock.Nanoseconds(1e3*float64(d.Dispatches)*r.Options.Host.Floor.Value))
+	d.DataNs = max(0, r.Host()-r.Stages()-clock.Nanoseconds(1e3*float64(d.Dispatches)*r.Options.Host.Floor.Value))
 	return d
 }
 
@@ -229,7 +230,7 @@ func (r *Result) wall(l *Timeline) WallDocument {
 		TotalDocument: t,
 		IdleNs:        l.Idle.Time, IdleNJ: l.Idle.Energy,
 		WakeNs: l.Wake.Time, WakeNJ: l.Wake.Energy,
-		HostNJ:       l.Host.Energy,
+		HostNJ: l.Host.Energy, StagesNs: r.Stages(),
 		WallEnergyNJ: t.EnergyNJ + l.Idle.Energy + l.Wake.Energy + l.Host.Energy,
 		PeakW:        l.Peak(),
 		HostParts:    r.hostParts(),

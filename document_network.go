@@ -73,7 +73,8 @@ type ProgramDocument struct {
 
 // A LayerDocument is a network's layer. A layer that is not modelled has zeros for
 // numbers. Program counts from 1 and is 0 for none; Kernel is taps, /stride and :groups,
-// or "-".
+// or "-". Weights is the form of constant weights, see [LayerResult.Weights]; PackedAs is the
+// one that the file has them in, where that is not their values.
 type LayerDocument struct {
 	Name        string         `json:"name"`
 	Op          string         `json:"op"`
@@ -81,6 +82,8 @@ type LayerDocument struct {
 	In          [4]int         `json:"in"`
 	Out         [4]int         `json:"out"`
 	Kernel      string         `json:"kernel"`
+	Weights     string         `json:"weights,omitempty"`
+	PackedAs    string         `json:"packed_as,omitempty"`
 	Folded      []string       `json:"folded"`
 	Program     int            `json:"program"`
 	Modelled    bool           `json:"modelled"`
@@ -92,6 +95,9 @@ type LayerDocument struct {
 	Note        string         `json:"note,omitempty"`
 	Caveat      string         `json:"caveat,omitempty"`
 	Total       TotalDocument  `json:"total"`
+	// HostNs is the time of a layer that the host does, and HostWhy why the engine does not.
+	HostNs  clock.Nanoseconds `json:"host_ns,omitempty"`
+	HostWhy string            `json:"host_why,omitempty"`
 }
 
 // A CoverageDocument is how much of the file's network is in the totals. A node is an
@@ -99,6 +105,7 @@ type LayerDocument struct {
 type CoverageDocument struct {
 	Nodes     int            `json:"nodes"`
 	Done      int            `json:"nodes_done"`
+	Hosted    int            `json:"nodes_on_host"` // of those done
 	MACs      uint64         `json:"macs"`
 	DoneMACs  uint64         `json:"macs_done"`
 	Bytes     uint64         `json:"bytes"`
@@ -172,7 +179,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 func (r *Result) coverageDocument() CoverageDocument {
 	c := r.Coverage()
 	d := CoverageDocument{
-		Nodes: c.Nodes, Done: c.Done, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
+		Nodes: c.Nodes, Done: c.Done, Hosted: c.Hosted, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
 		Unsized: c.Unsized, Lost: []LossDocument{},
 	}
 	for _, x := range c.Lost {
@@ -201,6 +208,10 @@ func layerDocument(l *LayerResult) LayerDocument {
 	if x.Lower.Activation != 0 {
 		d.Activation = x.Lower.Activation.String()
 	}
+	d.Weights = l.Weights()
+	if f := x.Weights.Form; f != lower.FormFP16 {
+		d.PackedAs = f.String()
+	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()
 		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Time)
@@ -208,6 +219,9 @@ func layerDocument(l *LayerResult) LayerDocument {
 			d.Bound = a.Bound()
 		}
 		d.Cycles, d.Total = cycles(&a), total(rep)
+	}
+	if l.Host > 0 {
+		d.HostNs, d.HostWhy = l.Host, l.Reason
 	}
 	if l.Data != nil {
 		d.CRC32 = Checksum(l.Data)

@@ -48,12 +48,12 @@ func hint(nearest []string) string {
 }
 
 // refusal says which layer works near one that the engine does not take.
-func refusal(op string, keys map[string]string, err error) error {
+func refusal(op string, keys map[string]string, l2 int, err error) error {
 	o, ok := network.Find(op)
 	if !ok || !network.Refused(err) {
 		return layerError(op, err)
 	}
-	return &network.RefusalError{Op: op, Err: err, Nearest: o.Nearest(keys)}
+	return &network.RefusalError{Op: op, Err: err, Nearest: o.Nearest(keys, l2)}
 }
 
 // layerError tells mistakes in keys apart.

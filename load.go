@@ -196,6 +196,8 @@ func (c *LoadClient) time(ctx context.Context, o *Options, open func(string) (*M
 	switch n := len(res.Programs); {
 	case n != 1:
 		return nil, fmt.Errorf("a client calls one program; %s has %d", m.Name(), n)
+	case res.Stages() > 0:
+		return nil, fmt.Errorf("a client calls one program; the host does layers of %s too", m.Name())
 	case len(res.Report.Faults) > 0:
 		return nil, fmt.Errorf("device fault: %v", res.Report.Faults[0])
 	case len(res.Missing()) > 0:

@@ -239,7 +239,7 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, refusal(op, values, err)
+		return nil, refusal(op, values, 0, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
@@ -275,11 +275,21 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 // A lowered model is its programs.
 type lowered struct {
 	seed     uint64
+	l2       int  // bytes of the scratchpad that they are for, 0 as 2 MiB
 	sizes    bool // programs that are only timed
 	given    bool // with weights that the options gave
 	programs []network.Program
 	reasons  []string    // why a layer is in no program, "" where it is in one
 	entry    *CacheEntry // that they are from or went to, nil without a cache
+}
+
+// l2 is the bytes of the scratchpad that programs are lowered for: the chip's where it has
+// less than its addresses reach, else 0.
+func (o *Options) l2() int {
+	if n := o.Chip.L2Bytes.Value; 0 < n && n < lower.MaxL2 {
+		return int(n) &^ 63
+	}
+	return 0
 }
 
 // lower makes the model's programs, or takes those of the run before: with sizes those
@@ -290,10 +300,10 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.l2 == o.l2() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
 		return l, nil
 	}
-	low := &lowered{seed: o.Seed, sizes: sizes, given: o.givesWeights()}
+	low := &lowered{seed: o.Seed, l2: o.l2(), sizes: sizes, given: o.givesWeights()}
 	make := func() error { return m.lowerAnew(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {
@@ -314,11 +324,8 @@ func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err er
 		return m.lowerLayer(low, o)
 	}
 	meter := o.meter(StageLower, len(m.net.Layers))
-	lower := m.net.LowerContext
-	if low.sizes {
-		lower = m.net.SizesContext
-	}
-	low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add)
+	how := network.Lowering{Seed: o.Seed, SizesOnly: low.sizes, L2: low.l2, Done: meter.add}
+	low.programs, low.reasons, err = m.net.LowerContext(ctx, how)
 	return err
 }
 
@@ -334,11 +341,12 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	}
 	w, err := complete(o.Seed)
 	if err != nil {
-		return refusal(l.Op, m.keys, err)
+		return refusal(l.Op, m.keys, low.l2, err)
 	}
+	l.Lower.L2 = low.l2
 	p, err := make(l.Lower, w)
 	if err != nil {
-		return refusal(l.Op, m.keys, err)
+		return refusal(l.Op, m.keys, low.l2, err)
 	}
 	p.Name = m.name
 	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}

@@ -23,7 +23,10 @@ type Options struct {
 	Values bool                         // compute values
 	Inputs map[string][]float16.Float16 // by name, in N, C, H, W order
 	Shapes map[string][]int             // of Inputs, checked where they are known
-	Seed   uint64                       // of the inputs and weights that are not given
+	// Numbers are the values of some of Inputs that fp16 may not have, such as places of a
+	// table: what the host works out of a network is worked out with them.
+	Numbers map[string][]float64
+	Seed    uint64 // of the inputs and weights that are not given
 
 	// State makes outputs the next dispatch's inputs; see [Loaded.Alias]. A state that no
 	// input gives starts at zero.

@@ -84,7 +84,7 @@ func (r *Result) Place(m placement.Machine) (*placement.Plan, error) {
 			}
 		}
 		net.Bytes[x.Output] = 2 * o.Elements
-		if l.Modelled() {
+		if l.Report != nil {
 			o.EngineNs = float64(l.Report.Time) / float64(max(1, r.Options.Repeat))
 		} else {
 			o.Refused = cmp.Or(l.Reason, "it has no report")

@@ -14,6 +14,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
+	"anesim/hw/tiles"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
@@ -26,6 +27,9 @@ type Output struct {
 	Data []float16.Float16 // N, C, H, W order
 	Dims []int             // of a network's file; nil where it has the port's shape
 	Type string            // of the file's elements, as numpy spells it; "" for float16
+	// Numbers are the values of whole numbers that the host worked out, which Data has
+	// rounded; nil of all else.
+	Numbers []float64
 }
 
 // Shape is the tensor's extents.
@@ -94,10 +98,38 @@ type LayerResult struct {
 	Data    []float16.Float16 // its result, where that leaves its program with values
 	Note    string            // why its values were not computed, where they were asked for
 	Caveat  string            // what its values rest on that is not known of real programs
+	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [network.Stage]
 }
 
-// Modelled reports whether the layer is in the totals.
-func (l *LayerResult) Modelled() bool { return l.Report != nil }
+// Weights names the forms that a convolution's or a product's constant weights have in its
+// descriptors: "fp16", "zero-skipping", "masked", "palette-4", "palette-8" or "int8", several
+// with + between them. It is "" of a layer without any.
+func (l *LayerResult) Weights() string {
+	if l.Report == nil || network.Needs(&l.Layer.Lower).Filter == 0 {
+		return ""
+	}
+	var forms []string
+	for i := range l.Report.Descriptors {
+		d := &l.Report.Descriptors[i]
+		if d.MACs == 0 || d.DMA.Kernel == 0 {
+			continue
+		}
+		form := d.Packing.String()
+		switch d.Packing {
+		case tiles.Dense:
+			form = "fp16"
+		case tiles.Palette:
+			form += "-" + strconv.Itoa(d.PaletteBits)
+		}
+		if !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return strings.Join(forms, "+")
+}
+
+// Modelled reports whether the layer is in the totals: those of the engine, or of the host.
+func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
 // end makes the result of what the programs did.
 func (r *execution) end() *Result {
@@ -119,6 +151,7 @@ func (r *execution) end() *Result {
 		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs
 		return res
 	}
+	res.hostStages()
 	res.report()
 	r.results(res)
 	return res
@@ -141,12 +174,18 @@ func (r *execution) results(res *Result) {
 	}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		lost := !res.Layers[i].Modelled()
+		lost := !res.Layers[i].Modelled() || r.failed[i] != ""
+		if r.failed[i] != "" {
+			res.Layers[i].Note = "the host: " + r.failed[i]
+		}
 		for _, in := range l.Inputs {
 			lost = lost || madeUp[in]
 		}
 		made[l.Output] = l.Out
 		if lost {
+			for _, out := range l.Others {
+				madeUp[out] = true
+			}
 			madeUp[l.Output] = true
 			res.Layers[i].Data = nil
 		}
@@ -169,7 +208,11 @@ func (r *execution) results(res *Result) {
 		if s, ok := made[out.Tensor]; ok {
 			port.Shape = [4]int{s.N, s.C, s.H, s.W}
 		}
-		res.Outputs = append(res.Outputs, Output{port, data, out.Dims, out.Type})
+		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
+		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
+			o.Numbers = r.numbers[out.Tensor]
+		}
+		res.Outputs = append(res.Outputs, o)
 	}
 }
 
@@ -344,6 +387,9 @@ func (r *Result) Timeline() *Timeline {
 		c := r.counted(p, d)
 		l.Add(&c, p.Host)
 	}
+	if len(r.Programs) == 0 { // the host alone
+		l.part(&l.Host, r.Stages(), 0, 0, spanHost)
+	}
 	if n := r.again(); n > 0 {
 		round := &Timeline{Waiting: l.Waiting}
 		for d, p := range r.lastRound() {
@@ -360,6 +406,9 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	for i := range r.Programs {
 		p := &r.Programs[i]
 		t += p.Host * clock.Nanoseconds(len(p.Dispatches)+p.Again)
+	}
+	if len(r.Programs) == 0 {
+		t = r.Stages()
 	}
 	return t
 }

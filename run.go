@@ -41,15 +41,19 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}}
+	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, failed: map[int]string{}}
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
+	done := 0
 	for k := range low.programs {
+		r.stage(done, low.programs[k].First)
+		done = low.programs[k].First
 		if err := r.program(ctx, k); err != nil {
 			return nil, err
 		}
 	}
+	r.stage(done, len(low.reasons))
 	return r.end(), nil
 }
 
@@ -62,6 +66,8 @@ type execution struct {
 	list    int // dispatches that are listed
 
 	tensors   map[string][]float16.Float16 // of a network, by name
+	numbers   map[string][]float64         // those that fp16 may not have, which the host's stages work with
+	failed    map[int]string               // layers whose stage has no values, and why
 	programs  []ProgramResult
 	synthetic []string
 }
@@ -166,6 +172,9 @@ func (r *execution) networkInputs() error {
 			return err
 		}
 		r.tensors[in.Name] = data
+		if v, ok := o.Numbers[in.Name]; ok && len(v) == len(data) {
+			r.numbers[in.Name] = v
+		}
 	}
 	for _, name := range sortedNames(o.Inputs) {
 		if !slices.Contains(names, name) {

@@ -1,6 +1,9 @@
 package lower
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // An Op is what a layer computes.
 type Op uint8
@@ -210,7 +213,11 @@ type Layer struct {
 	// OutputFirst has the result's buffer below the input's, as products have it.
 	OutputFirst bool
 	Release     Release
+	L2          int // bytes of the scratchpad that the tiles have to fit, 0 as 2 MiB
 }
+
+// l2 is the bytes of the scratchpad.
+func (l *Layer) l2() int { return cmp.Or(l.L2, MaxL2) }
 
 // Conv is a dense convolution.
 func Conv(in Shape, cout int, w Window) Layer {

@@ -142,7 +142,7 @@ func affineTask(s regs.Shape) *task {
 }
 
 func (p *plan) checkStatistics(bytes int) error {
-	return within(limit{"bytes of a tile and its statistics in the L2", bytes, MaxTile,
+	return within(limit{"bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
 		"split the axes that are left until they are at most %d"})
 }
 

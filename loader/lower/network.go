@@ -18,6 +18,7 @@ type Network struct {
 	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
 	// the same either way.
 	InMemory bool
+	L2       int // bytes of the scratchpad that the parts were lowered for, 0 as 2 MiB
 }
 
 // A Tensor is an input of a network.
@@ -235,11 +236,16 @@ func (j *joiner) node(i int, node *Node) error {
 
 // folded makes several nodes one step.
 func (j *joiner) folded(f *folded) error {
+	shapes := f.part.Inputs()
 	inputs := make([]int, len(f.inputs))
 	for k, name := range f.inputs {
 		at, ok := j.names[name]
 		if !ok {
 			return j.net.wrong(f.nodes[0], "no layer before it makes %q", name)
+		}
+		at, err := j.view(f.nodes[0], at, shapes[k])
+		if err != nil {
+			return err
 		}
 		inputs[k] = at
 	}
@@ -403,6 +409,10 @@ func (j *joiner) place() (chain, []Run, []int) {
 		}
 		if f := s.folded; f != nil {
 			for k, n := range f.nodes {
+				if before := runs[n].Tasks; before > 0 { // of what transposes its input
+					runs[n].Tasks = before + f.runs[k].Tasks
+					continue
+				}
 				runs[n] = Run{len(c) + f.runs[k].First, f.runs[k].Tasks}
 			}
 			for n, by := range f.none {

@@ -299,6 +299,31 @@ func TestNetworkTurnsRows(t *testing.T) {
 	}
 }
 
+// Channels become a row for a product that ends with a rectifier or a table as well.
+func TestNetworkTurnsRowsOfPairs(t *testing.T) {
+	for _, after := range []Op{ReLU, Tanh} {
+		r := rand.New(rand.NewPCG(3, uint64(after)))
+		b := newNet(t, r)
+		s := Shape{1, 96, 5, 5}
+		pool := b.layer(Reduction(ReduceMean, s, AxisH|AxisW), b.nothing, b.input(s, false))
+		l := Layer{Op: Linear, In: Shape{1, 1, 1, 96}, Columns: 40, Bias: true}
+		product := b.layer(l, Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool)
+		entries, _ := mac.TableOf(mac.Tanh)
+		encoded := entries.Encode()
+		w := map[Op]Weights{Tanh: {Table: encoded[:]}}[after]
+		b.net.Outputs = []string{b.layer(Unary(after, Shape{1, 1, 1, 40}), w, product)}
+		b.join(true)
+		// A table that rides rounds once less, so that only its size is told from that of
+		// nothing but the bias.
+		got, want := b.fused[b.net.Outputs[0]], b.values[b.net.Outputs[0]]
+		for i := range got {
+			if d := got[i].Float32() - want[i].Float32(); after == Tanh && d*d > 1e-4 {
+				t.Errorf("%v: element %d is %v, by itself %v", after, i, got[i], want[i])
+			}
+		}
+	}
+}
+
 // A network of one layer is the layer's program, and two alike share their constants.
 func TestNetworkOfOneLayer(t *testing.T) {
 	in := Shape{1, 32, 16, 16}

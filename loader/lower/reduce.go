@@ -197,7 +197,7 @@ func (p *plan) planarReduction(in, out view, depth int) error {
 	}
 	at := t.skewedPlanar()
 	bytes := at.row * in.s.Height
-	if err := within(limit{"bytes of a tile in the L2", bytes, MaxTile,
+	if err := within(limit{"bytes of a tile in the L2", bytes, p.maxTile(),
 		"split the tensor until they are at most %d, and reduce the parts' results"}); err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (p *plan) channelSum(in, out view) error {
 	from := prep.sourceTile()
 	if err := within(
 		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
+		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
 			"split the tensor until they are at most %d"},
 	); err != nil {
 		return err
@@ -339,7 +339,7 @@ func (p *plan) rowReduction(in, out view) error {
 	last := max(bytes+from.row*s.Height, means.base+2*means.row)
 	if err := within(
 		limit{"columns", s.Width, MaxGroups, "split the tensor into parts of at most %d columns"},
-		limit{"bytes of tiles in the L2", last, l2Bytes - unitBytes, "split the tensor until they are at most %d"},
+		limit{"bytes of tiles in the L2", last, p.l2() - unitBytes, "split the tensor until they are at most %d"},
 	); err != nil {
 		return err
 	}
@@ -410,7 +410,7 @@ func (p *plan) maximum(in, out view) error {
 	}
 	t := maximumTask(in.s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
+	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)

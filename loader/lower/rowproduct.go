@@ -178,6 +178,7 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 		c.constants.addKernel(kernel)
 	}
 	t.kernel(base, lanes)
+	kernel.coding.set(t)
 	c.post(t, g)
 }
 

@@ -33,7 +33,7 @@ func (n *nodeReader) in(i int) (operand, error) {
 		return operand{}, err
 	}
 	name := n.Inputs[i]
-	if t := n.types[name]; t != 0 && !t.IsFloat() {
+	if t := n.types[name]; t != 0 && !t.IsFloat() && !n.narrow(t) {
 		return operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
 	}
 	if c := n.constants[name]; c != nil {
@@ -89,6 +89,9 @@ func (n *nodeReader) append(l Layer, dims []int, inputs ...operand) (operand, er
 	}
 	if len(n.net.Layers) >= maxLayers {
 		return operand{}, fmt.Errorf("more than %d layers", maxLayers)
+	}
+	if c := n.constant(1); c != nil {
+		c.packing.set(&l.Weights)
 	}
 	l.Name, l.Op = n.name, n.operator()
 	if k := len(n.net.Layers) - n.first; k > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader/lower"
 	"anesim/loader/network/onnx"
 )
 
@@ -17,7 +18,23 @@ type constant struct {
 	dims    []int
 	elem    onnx.DataType
 	tensor  *onnx.Tensor // its values in the order of dims, or
-	numbers []float64    // those that were worked out
+	numbers []float64    // those that were worked out, or
+	half    []float16.Float16
+	packing *packing // nil where the file has the values themselves
+}
+
+// A packing is how the file holds values that are expanded here, which the engine may hold
+// in a form of its own: see [lower.Weights].
+type packing struct {
+	form  lower.Form
+	scale []float16.Float16 // of bytes: of all, or of each element of an axis
+}
+
+// set gives weights made of a packed constant its form.
+func (p *packing) set(w *lower.Weights) {
+	if p != nil && w.Filter != nil {
+		w.Form, w.Scale = p.form, p.scale
+	}
 }
 
 // stored is a constant of the file.
@@ -36,7 +53,14 @@ func (c *constant) absent() bool { return c.tensor != nil && c.tensor.External()
 
 // values are the elements in order.
 func (c *constant) values() ([]float64, error) {
-	if c.tensor == nil {
+	switch {
+	case c.half != nil:
+		v := make([]float64, len(c.half))
+		for i, h := range c.half {
+			v[i] = float64(h.Float32())
+		}
+		return v, nil
+	case c.tensor == nil:
 		return c.numbers, nil
 	}
 	return c.tensor.Numbers()
@@ -47,6 +71,8 @@ func (c *constant) fp16() ([]float16.Float16, error) {
 	switch {
 	case c.absent():
 		return nil, nil
+	case c.half != nil:
+		return c.half, nil
 	case c.tensor != nil:
 		return c.tensor.Halves()
 	}

@@ -8,6 +8,7 @@ type Coverage struct {
 	// Bytes are those of operands and results in fp16, each node's own: what a fusion saves
 	// is not taken off.
 	Bytes, DoneBytes uint64
+	Hosted           int    // of Done, those that a [Stage] of the host does
 	Unsized          int    // nodes whose shapes are not known: in Nodes, not in MACs and Bytes
 	Lost             []Loss // outputs that are not computed
 }
@@ -27,14 +28,15 @@ type Loss struct {
 func (n *Network) Coverage(reasons []string) Coverage {
 	var c Coverage
 	behind := map[string]int{} // tensors that need a missing layer, and which
-	missing := make([]bool, max(len(n.Nodes), len(n.Layers)))
+	missing, hosted := make([]bool, max(len(n.Nodes), len(n.Layers))), make([]bool, max(len(n.Nodes), len(n.Layers)))
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		at := i
 		if len(n.Nodes) > 0 {
 			at = l.Node
 		}
-		gone := i < len(reasons) && reasons[i] != ""
+		gone := i < len(reasons) && reasons[i] != "" && l.Host == nil
+		hosted[at] = hosted[at] || l.Host != nil
 		missing[at] = missing[at] || gone
 		if len(n.Nodes) == 0 {
 			c.add(l.MACs(), l.Bytes(), !gone)
@@ -62,6 +64,9 @@ func (n *Network) Coverage(reasons []string) Coverage {
 	for i := range c.Nodes {
 		if !missing[i] {
 			c.Done++
+			if hosted[i] {
+				c.Hosted++
+			}
 		}
 	}
 	for i, x := range n.Nodes {

@@ -50,6 +50,9 @@
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
 // those that are needed. [Network.Coverage] says which outputs are not computed and why.
 // Core ML's programs are stated in ONNX's operators first (see packages mil and coreml).
+// Weights that they have as palettes, masks or bytes with scales, and those that an ONNX graph
+// dequantises, are expanded to fp16 here and say to package lower what they were, which gives
+// them a form of the engine's where that holds the same values.
 //
 // # Layers in YAML
 //

@@ -108,6 +108,7 @@ func (b *builder) finish(outputs []string) *Network {
 func (b *builder) whole() *Network {
 	n := &b.net
 	b.sweep()
+	b.stages()
 	var outputs []string
 	for i := range n.Results {
 		r := &n.Results[i]

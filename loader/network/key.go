@@ -25,6 +25,7 @@ func (n *Network) WriteStructure(w io.Writer) error {
 		// What a layer has folded in, and where it stands in its file, nothing is made of;
 		// lowering adds to the first.
 		l.Weights, l.Folded, l.Node, l.Line = lower.Weights{}, nil, 0, 0
+		l.Host = nil // the host's, of which no program is made
 		if err == nil {
 			_, err = fmt.Fprintf(w, "layer %#v\n", l)
 		}

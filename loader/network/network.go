@@ -69,6 +69,7 @@ type Layer struct {
 	Node    int      // index into the network's Nodes, where it has some
 	Line    int      // of a text, from 1; 0 where the file has no lines
 	Others  []string // further tensors that a layer without a form would make
+	Host    *Stage   // what the host does of a layer with a Reason, nil for nothing
 
 	macs uint64 // of a layer without a form, as its definition has them
 

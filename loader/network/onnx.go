@@ -22,7 +22,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 	if err != nil {
 		return nil, formatError(err)
 	}
-	return readModel(m, len(data), o)
+	return readModel(m, nil, len(data), o)
 }
 
 // openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
@@ -31,7 +31,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
 	if err != nil {
 		return nil, formatError(err)
 	}
-	return readModel(m, int(size), o)
+	return readModel(m, nil, int(size), o)
 }
 
 // formatError gives an error of a file's form its place.
@@ -44,11 +44,13 @@ func formatError(err error) error {
 	return f
 }
 
-// readModel builds a network of a model that was read from a file of size bytes.
-func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
+// readModel builds a network of a model that was read from a file of size bytes. Some of its
+// constants were packed there.
+func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Options) (*Network, error) {
 	r := &graphReader{
-		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
+		packings: packings,
+		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -81,10 +83,12 @@ type graphReader struct {
 	padded    map[string]padding
 	bypassed  map[string]bool       // results of transposes that what followed them no longer reads
 	ranges    map[string][2]float64 // the least and the largest value of some tensors
+	smaller   map[string]float64    // powers of two that some tensors of int32 are smaller by
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
 	files     map[string]*os.File   // that values stand in, by path
-	told      map[string]bool       // inputs that a note is about
+	packings  map[*onnx.Tensor]*packing
+	told      map[string]bool // inputs that a note is about
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -97,6 +101,7 @@ type padding struct {
 func (r *graphReader) declare(g *onnx.Graph) {
 	for name, t := range g.Constants {
 		c := stored(t)
+		c.packing = r.packings[t]
 		r.constants[name] = c
 		r.dims[name], r.types[name] = c.dims, c.elem
 	}
@@ -140,6 +145,9 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 
 // output notes what the network gives under a name of the file.
 func (r *graphReader) output(v onnx.Value) error {
+	if r.smaller[v.Name] > 1 {
+		r.note("output %q is given divided by %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
+	}
 	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String()}
 	if t := r.types[v.Name]; t != 0 {
 		out.Type = t.String()
@@ -324,6 +332,7 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
+	l.Host = n.stage(&l)
 	n.missing(l, shape, why.Error())
 	for _, out := range n.Outputs {
 		if _, ok := n.tensors[out]; !ok {
@@ -375,8 +384,20 @@ func (n *nodeReader) read() error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
-	if err := n.infer(); err != nil {
+	if done, err := n.scaledOperands(); done || err != nil {
 		return err
+	}
+	var whole error
+	if f := expansionOf(n.Op); f != nil && n.expands() {
+		if whole = n.inOthers(f); whole == nil {
+			return nil
+		}
+	}
+	if err := n.infer(); err != nil {
+		return cmp.Or(whole, err)
+	}
+	if whole != nil && operators[n.Op] == nil {
+		return whole
 	}
 	for _, r := range n.results {
 		if elements(r.dims) == 0 {

@@ -65,6 +65,9 @@ func (x *Layer) Sizes(seed uint64) (lower.Weights, error) {
 func (x *Layer) complete(seed uint64, sizes bool) (lower.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = sizes
+	if w.Filter == nil {
+		w.Form, w.Scale = lower.FormFP16, nil // made-up values fit no other
+	}
 	need := Needs(l)
 	if need.Filter > MaxCoefficients {
 		return w, &lower.LimitError{

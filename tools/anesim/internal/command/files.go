@@ -105,29 +105,33 @@ const maxRaw = 512 << 20
 
 // readTensor reads a tensor's fp16 values: .npy, with its shape, or raw little-endian ones
 // as .f16, whose shape is not known.
-func readTensor(name string) ([]float16.Float16, []int, error) { return readTensorAs(name, npy.Read) }
+func readTensor(name string) ([]float16.Float16, []int, error) {
+	a, err := readTensorAs(name, npy.Read)
+	return a.Data, a.Shape, err
+}
 
-func readTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) ([]float16.Float16, []int, error) {
+func readTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) (npy.Array, error) {
 	r, err := infile.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return npy.Array{}, err
 	}
 	defer r.Close()
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".npy":
 		a, err := read(r, r.Size())
-		return a.Data, append([]int{}, a.Shape...), err
+		a.Shape = append([]int{}, a.Shape...)
+		return a, err
 	case ".f16":
 		if r.Size()%2 != 0 {
-			return nil, nil, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
+			return npy.Array{}, fmt.Errorf("%d bytes are not a whole number of fp16 values", r.Size())
 		}
 		if r.Size() > maxRaw {
-			return nil, nil, fmt.Errorf("%d bytes; a tensor has at most %d", r.Size(), maxRaw)
+			return npy.Array{}, fmt.Errorf("%d bytes; a tensor has at most %d", r.Size(), maxRaw)
 		}
 		data, err := readHalves(r, int(r.Size()/2))
-		return data, nil, err
+		return npy.Array{Data: data}, err
 	default:
-		return nil, nil, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
+		return npy.Array{}, fmt.Errorf("extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
 	}
 }
 
@@ -167,7 +171,12 @@ func writeOutputs(dir string, res *anesim.Result) error {
 			return err
 		}
 		defer f.Abort()
-		if err := npy.WriteAs(f, out.Type, out.Shape(), out.Data); err != nil {
+		if out.Numbers != nil {
+			err = npy.WriteNumbers(f, out.Type, out.Shape(), out.Numbers)
+		} else {
+			err = npy.WriteAs(f, out.Type, out.Shape(), out.Data)
+		}
+		if err != nil {
 			return err
 		}
 		if err := f.Commit(); err != nil {

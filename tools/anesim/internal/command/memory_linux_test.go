@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,8 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/hw/regs"
-	"anesim/loader"
+	"anesim/bench"
 	"anesim/loader/lower"
 )
 
@@ -125,46 +123,16 @@ func onnxModel(graph []byte) []byte {
 	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
-// chainText is a bare text of n descriptors: the add example's, and then its first record
-// again and again.
+// chainText is a bare text of n descriptors.
 func chainText(n int) func(t *testing.T) []byte {
-	return func(t *testing.T) []byte { return longText(t, n) }
-}
-
-func longText(t *testing.T, n int) []byte {
-	t.Helper()
-	b, err := lower.Example("add")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := loader.Read("add.hwx", bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var first regs.Descriptor
-	for d, err := range p.Descriptors() {
+	return func(t *testing.T) []byte {
+		t.Helper()
+		p, err := bench.LongChain(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		first = *d
+		return p.Text
 	}
-	next := first
-	next.Records = first.Records[:1]
-	next.Words = regs.HeaderWords + 1 + len(next.Records[0].Values)
-	next.Header.Timing = next.Header.Timing.WithNextSize(uint32(next.Words - 1))
-	first.Header.Timing = next.Header.Timing
-	one := next.Append(nil)
-	one = append(one, make([]byte, regs.Alignment-len(one)%regs.Alignment)...)
-	size := (4*first.Words + regs.Alignment - 1) / regs.Alignment * regs.Alignment
-	first.Header.Next = first.Header.Next.WithNextPointer(uint32(size))
-	text := append(make([]byte, 0, size+n*len(one)), first.Append(nil)...)
-	text = text[:size]
-	for range n - 1 {
-		text = append(text, one...)
-		binary.LittleEndian.PutUint32(text[len(text)-len(one)+4*7:], uint32(len(text)))
-	}
-	binary.LittleEndian.PutUint32(text[len(text)-len(one)+4*7:], 0)
-	return text
 }
 
 // A named pipe is read to its end.

@@ -142,7 +142,7 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		}
 		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
-	o.Inputs, o.Shapes = make(map[string][]float16.Float16), make(map[string][]int)
+	o.Inputs, o.Shapes, o.Numbers = make(map[string][]float16.Float16), make(map[string][]int), make(map[string][]float64)
 	read := npy.Read
 	if f.rounds {
 		read = npy.ReadRounded
@@ -155,8 +155,13 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		if _, twice := o.Inputs[name]; twice {
 			return o, usage("--in %s is given twice", name)
 		}
-		if o.Inputs[name], o.Shapes[name], err = readTensorAs(file, read); err != nil {
+		a, err := readTensorAs(file, read)
+		if err != nil {
 			return o, inFile(file, err)
+		}
+		o.Inputs[name], o.Shapes[name] = a.Data, a.Shape
+		if a.Numbers != nil {
+			o.Numbers[name] = a.Numbers
 		}
 	}
 	return o, nil

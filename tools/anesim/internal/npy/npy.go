@@ -22,6 +22,9 @@ const (
 type Array struct {
 	Shape []int // empty for a single number
 	Data  []float16.Float16
+	// Numbers are the elements of a type that fp16 does not have all values of: whole
+	// numbers. nil of another.
+	Numbers []float64
 }
 
 // A FormatError is a file that is not a valid .npy file.
@@ -74,12 +77,18 @@ func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) 
 	case got > want:
 		return Array{}, malformed(off+want, "%d bytes behind the data of shape %v", got-want, h.shape)
 	}
-	a := Array{h.shape, make([]float16.Float16, n)}
-	if err := readData(io.NewSectionReader(r, off, size-off), a.Data, e); err != nil {
+	a := Array{Shape: h.shape, Data: make([]float16.Float16, n)}
+	if e.number != nil {
+		a.Numbers = make([]float64, n)
+	}
+	if err := readData(io.NewSectionReader(r, off, size-off), &a, e); err != nil {
 		return Array{}, err
 	}
 	if h.fortran {
 		a.Data = fromFortran(a.Shape, a.Data)
+		if a.Numbers != nil {
+			a.Numbers = fromFortran(a.Shape, a.Numbers)
+		}
 	}
 	return a, nil
 }
@@ -132,9 +141,10 @@ func readAt(r io.ReaderAt, b []byte, off int64) error {
 
 const chunk = 32 << 10 // bytes
 
-func readData(r io.Reader, dst []float16.Float16, e element) error {
+func readData(r io.Reader, a *Array, e element) error {
 	var b [chunk]byte
-	for len(dst) > 0 {
+	numbers := a.Numbers
+	for dst := a.Data; len(dst) > 0; {
 		n := min(len(dst), chunk/e.bytes)
 		if _, err := io.ReadFull(r, b[:e.bytes*n]); err != nil {
 			if err == io.EOF {
@@ -144,6 +154,12 @@ func readData(r io.Reader, dst []float16.Float16, e element) error {
 		}
 		for i := range n {
 			dst[i] = e.read(b[e.bytes*i:])
+		}
+		if e.number != nil {
+			for i := range n {
+				numbers[i] = e.number(b[e.bytes*i:])
+			}
+			numbers = numbers[n:]
 		}
 		dst = dst[n:]
 	}
@@ -171,8 +187,8 @@ func elements(shape []int) (int, error) {
 }
 
 // fromFortran reorders elements whose first axis varies fastest.
-func fromFortran(shape []int, src []float16.Float16) []float16.Float16 {
-	dst := make([]float16.Float16, len(src))
+func fromFortran[T any](shape []int, src []T) []T {
+	dst := make([]T, len(src))
 	at := make([]int, len(shape))
 	for i := range dst {
 		from, stride := 0, 1

@@ -87,7 +87,7 @@ func TestHeaderAlignment(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	for _, shape := range [][]int{{}, {0}, {1}, {3, 0, 5}, {2, 3}, {1, 64, 8, 8}, {chunk/2 + 1}, {3, chunk / 2}} {
 		n, _ := elements(shape)
-		want := Array{shape, count(n)}
+		want := Array{Shape: shape, Data: count(n)}
 		var b bytes.Buffer
 		if err := Write(&b, want.Shape, want.Data); err != nil {
 			t.Fatalf("%v: %v", shape, err)
@@ -103,8 +103,8 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	two := Array{[]int{2}, halves(1, -2)}
-	matrix := Array{[]int{2, 3}, halves(1, 2, 3, 4, 5, 6)}
+	two := Array{Shape: []int{2}, Data: halves(1, -2)}
+	matrix := Array{Shape: []int{2, 3}, Data: halves(1, 2, 3, 4, 5, 6)}
 	for _, test := range []struct {
 		name string
 		file []byte

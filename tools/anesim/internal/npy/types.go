@@ -2,8 +2,11 @@ package npy
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/x448/float16"
 )
@@ -13,6 +16,7 @@ type element struct {
 	bytes  int
 	read   func(b []byte) float16.Float16
 	append func(b []byte, v float16.Float16) []byte
+	number func(b []byte) float64 // of a type of whole numbers, nil of another
 }
 
 // widest is the bytes of the widest element.
@@ -27,6 +31,7 @@ var half = element{
 	elementBytes,
 	func(b []byte) float16.Float16 { return float16.Frombits(little.Uint16(b)) },
 	func(b []byte, v float16.Float16) []byte { return little.AppendUint16(b, v.Bits()) },
+	nil,
 }
 
 // floats are the types that a network's file may have; the engine computes fp16 of all.
@@ -36,6 +41,7 @@ var floats = map[string]element{
 		4,
 		func(b []byte) float16.Float16 { return float16.Fromfloat32(math.Float32frombits(little.Uint32(b))) },
 		func(b []byte, v float16.Float16) []byte { return little.AppendUint32(b, math.Float32bits(v.Float32())) },
+		nil,
 	},
 	"<f8": {
 		8,
@@ -43,8 +49,26 @@ var floats = map[string]element{
 		func(b []byte, v float16.Float16) []byte {
 			return little.AppendUint64(b, math.Float64bits(float64(v.Float32())))
 		},
+		nil,
 	},
 }
+
+// mixed are the floats and the types of whole numbers, which the host works with.
+var mixed = func() map[string]element {
+	all := maps.Clone(floats)
+	whole := func(bytes int, number func(b []byte) float64) element {
+		return element{bytes, func(b []byte) float16.Float16 { return rounded(number(b)) }, nil, number}
+	}
+	unsigned := whole(1, func(b []byte) float64 { return float64(b[0]) })
+	all["|b1"], all["|u1"] = unsigned, unsigned
+	all["|i1"] = whole(1, func(b []byte) float64 { return float64(int8(b[0])) })
+	all["<i2"] = whole(2, func(b []byte) float64 { return float64(int16(little.Uint16(b))) })
+	all["<u2"] = whole(2, func(b []byte) float64 { return float64(little.Uint16(b)) })
+	all["<i4"] = whole(4, func(b []byte) float64 { return float64(int32(little.Uint32(b))) })
+	all["<u4"] = whole(4, func(b []byte) float64 { return float64(little.Uint32(b)) })
+	all["<i8"] = whole(8, func(b []byte) float64 { return float64(int64(little.Uint64(b))) })
+	return all
+}()
 
 // rounded is the fp16 value nearest to a number. On the way there it is rounded to an odd
 // float32, which is in the middle of no two fp16 values.
@@ -60,8 +84,42 @@ func rounded(x float64) float16.Float16 {
 	return float16.Fromfloat32(f)
 }
 
-// ReadRounded is Read that takes float32 and float64 as well and rounds them to fp16.
-func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, floats) }
+// ReadRounded is Read that takes float32, float64 and whole numbers as well and rounds them
+// to fp16; whole numbers are in the array's Numbers too.
+func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, mixed) }
+
+// WriteNumbers is WriteAs of whole numbers: int64, int32, int16, int8, uint8 or bool as numpy
+// names them. Any other type is float64.
+func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
+	kind, ok := map[string]struct {
+		descr string
+		bytes int
+	}{"int64": {"<i8", 8}, "int32": {"<i4", 4}, "int16": {"<i2", 2}, "int8": {"|i1", 1}, "uint8": {"|u1", 1}, "bool": {"|b1", 1}}[typ]
+	if !ok {
+		kind.descr, kind.bytes = "<f8", 8
+	}
+	if n, err := elements(shape); err != nil || n != len(data) {
+		return fmt.Errorf("npy: %d elements for shape %v", len(data), shape)
+	}
+	if _, err := w.Write(appendHeader(nil, kind.descr, shape)); err != nil {
+		return err
+	}
+	b := make([]byte, 0, min(chunk, kind.bytes*len(data)))
+	for part := range slices.Chunk(data, chunk/8) {
+		b = b[:0]
+		for _, v := range part {
+			bits := uint64(int64(v))
+			if !ok {
+				bits = math.Float64bits(v)
+			}
+			b = append(b, little.AppendUint64(nil, bits)[:kind.bytes]...)
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // WriteAs is Write with elements of a type as numpy names it: float16, float32 or float64.
 // Any other is written as float16.

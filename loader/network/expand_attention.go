@@ -1,0 +1,565 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+
+	"anesim/loader/network/onnx"
+)
+
+// Attention as one operator, of which there are four: with the projections in it, with three
+// tensors, with fewer heads of keys than of queries, and ONNX's own. All are
+//
+//	softmax(scale * q k^T + mask) v
+//
+// a head at a time; they differ in where heads, what came before and the mask stand.
+
+// An attended is what attention is of: heads [batch][heads][length][size].
+type attended struct {
+	q, k, v       string
+	pastK, pastV  string // ahead of k and v, "" for nothing
+	presentK      string // names for them joined
+	presentV      string
+	mask          string // added to the scores, "" for nothing
+	causal        bool
+	scale         float64
+	filter        float64 // what is added where nothing is to be seen
+	softcap       float64
+	groups, heads int // heads of q for each of k
+}
+
+const unseen = -65504 // the least that fp16 has
+
+// attend reads attention, whose result has heads still apart.
+func (e *expansion) attend(a attended) (string, error) {
+	var err error
+	if a.pastK != "" && e.dims[a.pastK] != nil && elements(e.dims[a.pastK]) > 0 {
+		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err != nil {
+			return "", err
+		}
+		if a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v); err != nil {
+			return "", err
+		}
+	} else {
+		for _, x := range [...]struct{ out, of string }{{a.presentK, a.k}, {a.presentV, a.v}} {
+			if x.out == "" {
+				continue
+			}
+			if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
+				return "", err
+			}
+		}
+	}
+	q, k := e.dims[a.q], e.dims[a.k]
+	if len(q) != 4 || len(k) != 4 {
+		return "", fmt.Errorf("attention of %v and %v", q, k)
+	}
+	if a.groups > 1 {
+		for _, x := range [...]*string{&a.k, &a.v} {
+			if *x, err = e.repeatHeads(*x, a.groups); err != nil {
+				return "", err
+			}
+		}
+	}
+	turned, err := e.turned("", a.k, 0, 1, 3, 2)
+	if err != nil {
+		return "", err
+	}
+	s, err := e.chain("", a.q, step{"Mul", nil, []string{"", e.number(a.scale)}}, step{"MatMul", nil, []string{"", turned}})
+	if err == nil && a.softcap != 0 {
+		s, err = e.chain("", s, step{"Mul", nil, []string{"", e.number(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []string{"", e.number(a.softcap)}})
+	}
+	if err == nil && a.mask != "" {
+		s, err = e.node("", "Add", nil, s, a.mask)
+	}
+	if err == nil && a.causal {
+		rows, columns := q[2], k[2]
+		if e.budget -= 2 * numberBytes * rows * columns; e.budget < 0 {
+			return "", errBudget
+		}
+		v := make([]float64, rows*columns)
+		for i := range v {
+			if i%columns > i/columns+columns-rows {
+				v[i] = unseen
+			}
+		}
+		s, err = e.node("", "Add", nil, s, e.floats([]int{1, 1, rows, columns}, v))
+	}
+	if err == nil {
+		s, err = e.node("", "Softmax", attributes{"axis": ofInt(3)}, s)
+	}
+	if err != nil {
+		return "", err
+	}
+	return e.node("", "MatMul", nil, s, a.v)
+}
+
+// repeatHeads gives each head of keys or values as many copies, next to each other.
+func (e *expansion) repeatHeads(x string, times int) (string, error) {
+	d := e.dims[x]
+	x, err := e.reshaped("", x, d[0], d[1], 1, d[2], d[3])
+	if err == nil {
+		x, err = e.node("", "Expand", nil, x, e.wholes(d[0], d[1], times, d[2], d[3]))
+	}
+	if err == nil {
+		x, err = e.reshaped("", x, d[0], d[1]*times, d[2], d[3])
+	}
+	return x, err
+}
+
+// heads takes heads apart that stand next to each other in the last axis.
+func (e *expansion) heads(x string, n int) (string, error) {
+	d := e.dims[x]
+	if len(d) == 4 {
+		return x, nil
+	}
+	if len(d) != 3 || n < 1 || d[2]%n != 0 {
+		return "", fmt.Errorf("%d heads of shape %v", n, d)
+	}
+	x, err := e.reshaped("", x, d[0], d[1], n, d[2]/n)
+	if err != nil {
+		return "", err
+	}
+	return e.turned("", x, 0, 2, 1, 3)
+}
+
+// joinHeads puts heads next to each other in the last axis.
+func (e *expansion) joinHeads(out, x string) error {
+	d := e.dims[x]
+	x, err := e.turned("", x, 0, 2, 1, 3)
+	if err == nil {
+		_, err = e.reshaped(out, x, d[0], d[2], d[1]*d[3])
+	}
+	return err
+}
+
+// masked is what is added to scores [batch][heads][rows][columns] for a mask of ones and
+// zeros: of the columns, of rows and columns, or how many columns there are.
+func (e *expansion) masked(mask string, rows, columns int, filter float64) (string, error) {
+	d := e.dims[mask]
+	if t := e.types[mask]; t.IsFloat() {
+		return "", errors.New("a mask with a fraction")
+	}
+	switch {
+	case len(d) == 1: // how many columns count
+		places := make([]float64, columns)
+		for i := range places {
+			places[i] = float64(i)
+		}
+		count, err := e.reshaped("", mask, d[0], 1, 1, 1)
+		if err != nil {
+			return "", err
+		}
+		less, err := e.node("", "Less", nil, e.floats([]int{1, 1, 1, columns}, places), e.float(count))
+		if err != nil {
+			return "", err
+		}
+		mask = less
+	case len(d) == 2 && d[1] == columns:
+		var err error
+		if mask, err = e.reshaped("", mask, d[0], 1, 1, columns); err != nil {
+			return "", err
+		}
+	case len(d) == 3 && d[1] == rows && d[2] == columns:
+		var err error
+		if mask, err = e.reshaped("", mask, d[0], 1, rows, columns); err != nil {
+			return "", err
+		}
+	case len(d) == 4:
+	default:
+		return "", fmt.Errorf("a mask of shape %v for %d by %d scores", d, rows, columns)
+	}
+	seen, err := e.node("", "Cast", attributes{"to": ofInt(int(onnx.Float))}, mask)
+	if err != nil {
+		return "", err
+	}
+	return e.chain("", seen, step{"Sub", nil, []string{e.number(1), ""}}, step{"Mul", nil, []string{"", e.number(max(unseen, filter))}})
+}
+
+// attention is that of either domain.
+func attention(e *expansion) error {
+	if e.Domain == "com.microsoft" {
+		return projectedAttention(e)
+	}
+	return ownAttention(e)
+}
+
+// projectedAttention has the projections to queries, keys and values in it.
+func projectedAttention(e *expansion) error {
+	n := e.int("num_heads", 0)
+	x, err := e.node("", "MatMul", nil, e.input(0), e.input(1))
+	if err != nil {
+		return err
+	}
+	if b := e.input(2); b != "" {
+		if x, err = e.node("", "Add", nil, x, b); err != nil {
+			return err
+		}
+	}
+	d := e.dims[x]
+	if len(d) != 3 || n < 1 || e.int("do_rotary", 0) != 0 {
+		return fmt.Errorf("%d heads of shape %v, or turned ones", n, d)
+	}
+	sizes, given, err := e.list("qkv_hidden_sizes", -1)
+	if err != nil {
+		return err
+	}
+	if !given || len(sizes) != 3 {
+		sizes = []int{d[2] / 3, d[2] / 3, d[2] - 2*(d[2]/3)}
+	}
+	parts, err := e.several([]string{"", "", ""}, "", "Split", attributes{"axis": ofInt(2)}, x, e.wholes(sizes...))
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		if parts[i], err = e.heads(parts[i], n); err != nil {
+			return err
+		}
+	}
+	a := attended{q: parts[0], k: parts[1], v: parts[2], causal: e.int("unidirectional", 0) != 0, scale: e.scaleOf(sizes[0] / n), mask: e.input(5)}
+	if e.input(4) != "" || e.output(1) != "" {
+		return errors.New("keys and values of steps before in one tensor")
+	}
+	if m := e.input(3); m != "" {
+		mask, err := e.masked(m, d[1], d[1], float64(e.nodeReader.float("mask_filter_value", -10000)))
+		if err != nil {
+			return err
+		}
+		if a.mask == "" {
+			a.mask = mask
+		} else if a.mask, err = e.node("", "Add", nil, a.mask, mask); err != nil {
+			return err
+		}
+	}
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// multiHead takes queries, keys and values as they are, in one tensor or in three.
+func multiHead(e *expansion) error {
+	n := e.int("num_heads", 0)
+	in := [3]string{e.input(0), e.input(1), e.input(2)}
+	var err error
+	if d := e.dims[in[0]]; len(d) == 5 { // [batch][length][heads][3][size]
+		if err := e.unpack(in[:], in[0], 3); err != nil {
+			return err
+		}
+	} else if d := e.dims[in[1]]; len(d) == 5 {
+		if err := e.unpack(in[1:], in[1], 2); err != nil {
+			return err
+		}
+	}
+	if b := e.input(3); b != "" {
+		c := e.constant(3)
+		if c == nil {
+			return errors.New("its bias is computed, not a constant")
+		}
+		v, err := c.values()
+		if err != nil {
+			return err
+		}
+		for i, x := range in {
+			d := e.dims[x]
+			if len(d) != 3 || len(v) < d[2] {
+				return fmt.Errorf("a bias of %d for shape %v", len(v), d)
+			}
+			if in[i], err = e.node("", "Add", nil, x, e.floats([]int{d[2]}, v[:d[2]])); err != nil {
+				return err
+			}
+			v = v[d[2]:]
+		}
+	}
+	for i := range in {
+		if in[i], err = e.heads(in[i], n); err != nil {
+			return err
+		}
+	}
+	q := e.dims[in[0]]
+	a := attended{
+		q: in[0], k: in[1], v: in[2], pastK: e.input(6), pastV: e.input(7), presentK: e.output(1), presentV: e.output(2),
+		mask: e.input(5), causal: e.int("unidirectional", 0) != 0, scale: e.scaleOf(q[3]),
+	}
+	columns := e.dims[in[1]][2]
+	if p := e.dims[a.pastK]; len(p) == 4 {
+		columns += p[2]
+	}
+	if m := e.input(4); m != "" {
+		mask, err := e.masked(m, q[2], columns, float64(e.nodeReader.float("mask_filter_value", -10000)))
+		if err != nil {
+			return err
+		}
+		if a.mask == "" {
+			a.mask = mask
+		} else if a.mask, err = e.node("", "Add", nil, a.mask, mask); err != nil {
+			return err
+		}
+	}
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// unpack takes apart tensors that stand next to each other in the fourth of five axes.
+func (e *expansion) unpack(to []string, x string, n int) error {
+	d := e.dims[x]
+	if d[3] != n {
+		return fmt.Errorf("%d tensors in one of shape %v", n, d)
+	}
+	for i := range to {
+		y, err := e.node("", "Slice", nil, x, e.wholes(i), e.wholes(i+1), e.wholes(3))
+		if err == nil {
+			y, err = e.reshaped("", y, d[0], d[1], d[2], d[4])
+		}
+		if err == nil {
+			y, err = e.turned("", y, 0, 2, 1, 3)
+		}
+		if err != nil {
+			return err
+		}
+		to[i] = y
+	}
+	return nil
+}
+
+// groupQuery has fewer heads of keys than of queries, and may turn both by their places.
+// The places are those behind what came before, as long as that tensor is.
+func groupQuery(e *expansion) error {
+	n, kv := e.int("num_heads", 0), e.int("kv_num_heads", 0)
+	if n < 1 || kv < 1 || n%kv != 0 || e.int("local_window_size", -1) > 0 {
+		return fmt.Errorf("%d heads of %d keys in windows of %d", n, kv, e.int("local_window_size", -1))
+	}
+	in := [3]string{e.input(0), e.input(1), e.input(2)}
+	var err error
+	if in[1] == "" {
+		d := e.dims[in[0]]
+		if len(d) != 3 || d[2]%(n+2*kv) != 0 {
+			return fmt.Errorf("%d and twice %d heads in shape %v", n, kv, d)
+		}
+		size := d[2] / (n + 2*kv)
+		parts, err := e.several([]string{"", "", ""}, "", "Split", attributes{"axis": ofInt(2)}, in[0], e.wholes(n*size, kv*size, kv*size))
+		if err != nil {
+			return err
+		}
+		copy(in[:], parts)
+	}
+	for i, heads := range [...]int{n, kv, kv} {
+		if in[i], err = e.heads(in[i], heads); err != nil {
+			return err
+		}
+	}
+	q, past := e.dims[in[0]], 0
+	if p := e.dims[e.input(3)]; len(p) == 4 {
+		past = p[2]
+	}
+	if e.int("do_rotary", 0) != 0 {
+		places := make([]int, q[2])
+		for i := range places {
+			places[i] = past + i
+		}
+		for i := range in[:2] {
+			if in[i], err = e.turnedBy("", in[i], e.input(7), e.input(8), e.wholes(places...), e.int("rotary_interleaved", 0) != 0, 0); err != nil {
+				return err
+			}
+		}
+	}
+	a := attended{
+		q: in[0], k: in[1], v: in[2], presentK: e.output(1), presentV: e.output(2), causal: true,
+		scale: e.scaleOf(q[3]), groups: n / kv, softcap: float64(e.nodeReader.float("softcap", 0)),
+	}
+	if past > 0 {
+		a.pastK, a.pastV = e.input(3), e.input(4)
+	}
+	e.note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.name)
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// ownAttention is ONNX's, from version 23 on: heads apart, or next to each other.
+func ownAttention(e *expansion) error {
+	in := [3]string{e.input(0), e.input(1), e.input(2)}
+	apart := len(e.dims[in[0]]) == 4
+	n, kv := e.int("q_num_heads", 0), e.int("kv_num_heads", 0)
+	var err error
+	for i, heads := range [...]int{n, kv, kv} {
+		if in[i], err = e.heads(in[i], heads); err != nil {
+			return err
+		}
+	}
+	q, k := e.dims[in[0]], e.dims[in[1]]
+	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 || e.output(3) != "" {
+		return fmt.Errorf("attention of %v and %v, or its scores", q, k)
+	}
+	a := attended{
+		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),
+		causal: e.int("is_causal", 0) != 0, scale: e.scaleOf(q[3]), groups: q[1] / k[1], softcap: float64(e.nodeReader.float("softcap", 0)),
+	}
+	if m := e.input(3); m != "" {
+		a.mask = m
+		if !e.types[m].IsFloat() {
+			seen, err := e.node("", "Cast", attributes{"to": ofInt(int(onnx.Float))}, m)
+			if err == nil {
+				a.mask, err = e.chain("", seen, step{"Sub", nil, []string{e.number(1), ""}}, step{"Mul", nil, []string{"", e.number(unseen)}})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	y, err := e.attend(a)
+	if err != nil {
+		return err
+	}
+	if apart {
+		_, err = e.node(e.output(0), "Identity", nil, y)
+		return err
+	}
+	return e.joinHeads(e.output(0), y)
+}
+
+// rotary turns pairs of elements by angles of tables, of either domain's operator.
+func rotary(e *expansion) error {
+	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
+	if e.Domain != "com.microsoft" {
+		cos, sin, places = e.input(1), e.input(2), e.input(3)
+	}
+	d := e.dims[x]
+	joined := len(d) == 3
+	var err error
+	if joined {
+		n := e.int("num_heads", 0)
+		if t := e.dims[cos]; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
+			n = d[2] / (2 * t[len(t)-1])
+		}
+		if x, err = e.heads(x, n); err != nil {
+			return err
+		}
+	}
+	if len(e.dims[x]) != 4 {
+		return fmt.Errorf("a tensor of shape %v", d)
+	}
+	name := e.output(0)
+	if joined {
+		name = ""
+	}
+	if x, err = e.turnedBy(name, x, cos, sin, places, e.int("interleaved", 0) != 0, e.int("rotary_embedding_dim", 0)); err != nil {
+		return err
+	}
+	if joined {
+		err = e.joinHeads(e.output(0), x)
+	}
+	return err
+}
+
+// turnedBy turns the pairs of x [batch][heads][length][size], halves of the last axis or
+// neighbours, by the angles of tables at places, of which one is the first of a row.
+func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, part int) (string, error) {
+	d := e.dims[x]
+	if part == 0 {
+		part = d[3]
+	}
+	var table [2]string
+	for i, name := range [...]string{cos, sin} {
+		t := e.dims[name]
+		if places != "" {
+			p := e.dims[places]
+			if elements(p) == 1 && d[2] > 1 { // the first of a row
+				row := make([]int, d[2])
+				for k := range row {
+					row[k] = k
+				}
+				sum, err := e.node("", "Add", nil, places, e.wholes(row...))
+				if err != nil {
+					return "", err
+				}
+				places, p = sum, e.dims[sum]
+			}
+			var err error
+			if name, err = e.node("", "Gather", nil, name, places); err != nil {
+				return "", err
+			}
+			t = e.dims[name]
+		}
+		if elements(t)%(d[2]*part/2) != 0 {
+			return "", fmt.Errorf("angles of shape %v for %v", t, d)
+		}
+		var err error
+		if table[i], err = e.reshaped("", name, elements(t)/(d[2]*part/2), 1, d[2], part/2); err != nil {
+			return "", err
+		}
+	}
+	rest := ""
+	if part < d[3] {
+		parts, err := e.several([]string{"", ""}, "", "Split", attributes{"axis": ofInt(3)}, x, e.wholes(part, d[3]-part))
+		if err != nil {
+			return "", err
+		}
+		x, rest = parts[0], parts[1]
+	}
+	last := 1 // pairs are halves, else [...][2]
+	shape := []int{d[0], d[1], d[2], 2, part / 2}
+	if neighbours {
+		last, shape = 2, []int{d[0], d[1], d[2], part / 2, 2}
+	}
+	var pair [2]string
+	for i := range pair {
+		var err error
+		if last == 1 {
+			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
+		} else {
+			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	turn := func(a, b, op string) (string, error) {
+		l, err := e.node("", "Mul", nil, a, table[0])
+		if err != nil {
+			return "", err
+		}
+		r, err := e.node("", "Mul", nil, b, table[1])
+		if err != nil {
+			return "", err
+		}
+		return e.node("", op, nil, l, r)
+	}
+	first, err := turn(pair[0], pair[1], "Sub")
+	if err != nil {
+		return "", err
+	}
+	second, err := turn(pair[1], pair[0], "Add")
+	if err != nil {
+		return "", err
+	}
+	parts := []string{first, second}
+	if last == 2 {
+		for i := range parts {
+			if parts[i], err = e.reshaped("", parts[i], append(shape[:4:4], 1)...); err != nil {
+				return "", err
+			}
+		}
+		y, err := e.node("", "Concat", attributes{"axis": ofInt(4)}, parts...)
+		if err == nil {
+			y, err = e.reshaped("", y, d[0], d[1], d[2], part)
+		}
+		if err != nil {
+			return "", err
+		}
+		parts = []string{y}
+	}
+	if rest != "" {
+		parts = append(parts, rest)
+	}
+	if len(parts) == 1 {
+		return e.node(out, "Identity", nil, parts[0])
+	}
+	return e.node(out, "Concat", attributes{"axis": ofInt(3)}, parts...)
+}

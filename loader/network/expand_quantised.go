@@ -1,0 +1,498 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// Quantised tensors are whole numbers of eight bits, which fp16 has exactly: a quantised
+// tensor is rounded and clamped as the file says, and what reads it takes off the zero point
+// and multiplies by the scale. Numbers of more bits are the host's.
+
+// scaling is a scale and a zero point, of all of a tensor or of each of an axis.
+type scaling struct {
+	scale, zero []float64
+	elem        onnx.DataType // of the quantised tensor
+	axis        int
+}
+
+// scaling reads the constants of two inputs, of a tensor of a rank.
+func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
+	c := e.constant(scale)
+	if c == nil {
+		return s, errors.New("its scale is computed, not a constant")
+	}
+	if s.scale, err = c.values(); err != nil {
+		return s, err
+	}
+	s.elem, s.zero = onnx.Uint8, make([]float64, len(s.scale))
+	if e.given(zero) {
+		z := e.constant(zero)
+		if z == nil {
+			return s, errors.New("its zero point is computed, not a constant")
+		}
+		s.elem = z.elem
+		if s.zero, err = z.values(); err != nil {
+			return s, err
+		}
+	}
+	if len(s.zero) != len(s.scale) || e.int("block_size", 0) != 0 {
+		return s, fmt.Errorf("%d scales and %d zero points", len(s.scale), len(s.zero))
+	}
+	s.axis = 1
+	if len(s.scale) > 1 {
+		s.axis, err = e.axisOf(rank, e.int("axis", 1))
+	}
+	return s, err
+}
+
+// limits are the least and the largest number of a type, whether fp16 has all of them.
+func limits(t onnx.DataType) (low, high float64, exact bool) {
+	switch t {
+	case onnx.Uint8:
+		return 0, 255, true
+	case onnx.Int8:
+		return -128, 127, true
+	}
+	return 0, 0, false
+}
+
+// along is a constant of one number, or of one for each of an axis.
+func (e *expansion) alongAxis(v []float64, axis, rank int) string {
+	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
+		return e.number(v[0])
+	}
+	d := slices.Repeat([]int{1}, rank)
+	d[axis] = len(v)
+	return e.floats(d, v)
+}
+
+// rounded clamps and rounds x/scale + zero: halves go up, where the operator has them go
+// to the even number.
+func (e *expansion) rounded(out, x string, s scaling) error {
+	low, high, exact := limits(s.elem)
+	if !exact {
+		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", s.elem)
+	}
+	rank := len(e.dims[x])
+	by, offset := make([]float64, len(s.scale)), make([]float64, len(s.scale))
+	for i := range by {
+		if by[i], offset[i] = 1/s.scale[i], s.zero[i]+0.5; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
+			return fmt.Errorf("a scale of %g", s.scale[i])
+		}
+	}
+	_, err := e.chain(out, x,
+		step{"Mul", nil, []string{"", e.alongAxis(by, s.axis, rank)}}, step{"Add", nil, []string{"", e.alongAxis(offset, s.axis, rank)}},
+		step{"Floor", nil, nil}, step{"Clip", attributes{"min": ofFloat(low), "max": ofFloat(high)}, nil})
+	if err == nil {
+		e.types[out] = s.elem
+	}
+	return err
+}
+
+// real takes off the zero point and multiplies by the scale; of a constant that is worked
+// out. The result is called out, "" for a name of its own.
+func (e *expansion) real(out, x string, s scaling) (string, error) {
+	rank := len(e.dims[x])
+	steps := []step{{"Mul", nil, []string{"", e.alongAxis(s.scale, s.axis, rank)}}}
+	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
+		steps = append([]step{{"Sub", nil, []string{"", e.alongAxis(s.zero, s.axis, rank)}}}, steps...)
+	}
+	return e.chain(out, e.float(x), steps...)
+}
+
+func quantise(e *expansion) error {
+	d, err := e.operandDims(0)
+	if err != nil {
+		return err
+	}
+	s, err := e.scaling(1, 2, len(d))
+	if err != nil {
+		return err
+	}
+	if t := e.int("output_dtype", 0); !e.given(2) && t != 0 {
+		s.elem = onnx.DataType(t)
+	}
+	return e.rounded(e.output(0), e.input(0), s)
+}
+
+func dequantise(e *expansion) error {
+	d, err := e.operandDims(0)
+	if err != nil {
+		return err
+	}
+	s, err := e.scaling(1, 2, len(d))
+	if err != nil {
+		return err
+	}
+	if _, _, exact := limits(e.elem(0)); !exact && e.constant(0) == nil {
+		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", e.elem(0))
+	}
+	_, err = e.real(e.output(0), e.input(0), s)
+	return err
+}
+
+// operand is a quantised input as a tensor of floats: its values, scale and zero point are
+// inputs from i on.
+func (e *expansion) operand(i int) (string, error) {
+	d, err := e.operandDims(i)
+	if err != nil {
+		return "", err
+	}
+	s, err := e.scaling(i+1, i+2, len(d))
+	if err != nil {
+		return "", err
+	}
+	if e.constant(i) != nil && len(s.scale) > 1 { // of weights, each of the first axis, or of a product's columns
+		if s.axis = 0; e.Op != "QLinearConv" {
+			s.axis = len(d) - 1
+		}
+	}
+	return e.real("", e.Inputs[i], s)
+}
+
+// quantised makes x the node's result, by the scale and zero point of two inputs.
+func (e *expansion) quantised(x string, scale, zero int) error {
+	s, err := e.scaling(scale, zero, len(e.dims[x]))
+	if err != nil {
+		return err
+	}
+	return e.rounded(e.output(0), x, s)
+}
+
+func quantisedConv(e *expansion) error {
+	x, err := e.operand(0)
+	if err != nil {
+		return err
+	}
+	w, err := e.operand(3)
+	if err != nil {
+		return err
+	}
+	in := []string{x, w}
+	if b := e.constant(8); b != nil {
+		bias, err := e.product(b, 1, 4)
+		if err != nil {
+			return err
+		}
+		in = append(in, bias)
+	} else if e.given(8) {
+		return errors.New("its bias is computed, not a constant")
+	}
+	y, err := e.node("", "Conv", e.Attributes, in...)
+	if err != nil {
+		return err
+	}
+	return e.quantised(y, 6, 7)
+}
+
+// product is a bias times the scales of both sides.
+func (e *expansion) product(b *constant, x, w int) (string, error) {
+	v, err := b.values()
+	if err != nil {
+		return "", err
+	}
+	sx, err := e.constant(x).scalar()
+	if err != nil {
+		return "", err
+	}
+	sw, err := e.constant(w).values()
+	if err != nil {
+		return "", err
+	}
+	if len(sw) != 1 && len(sw) != len(v) {
+		return "", fmt.Errorf("%d scales for a bias of %d", len(sw), len(v))
+	}
+	out := make([]float64, len(v))
+	for i := range v {
+		out[i] = v[i] * sx * sw[i%len(sw)]
+	}
+	return e.floats([]int{len(v)}, out), nil
+}
+
+func quantisedProduct(e *expansion) error {
+	var side [2]string
+	for i := range side {
+		var err error
+		if side[i], err = e.operand(3 * i); err != nil {
+			return err
+		}
+	}
+	y, err := e.node("", "MatMul", nil, side[:]...)
+	if err != nil {
+		return err
+	}
+	return e.quantised(y, 6, 7)
+}
+
+func quantisedGemm(e *expansion) error {
+	x, err := e.operand(0)
+	if err != nil {
+		return err
+	}
+	w, err := e.operand(3)
+	if err != nil {
+		return err
+	}
+	in := []string{x, w}
+	if b := e.constant(6); b != nil {
+		bias, err := e.product(b, 1, 4)
+		if err != nil {
+			return err
+		}
+		in = append(in, bias)
+	}
+	name := ""
+	if !e.given(7) {
+		name = e.output(0)
+	}
+	y, err := e.node(name, "Gemm", e.Attributes, in...)
+	if err != nil || name != "" {
+		return err
+	}
+	return e.quantised(y, 7, 8)
+}
+
+// quantisedPair is an operator of two tensors between quantised ones.
+func quantisedPair(op string) func(e *expansion) error {
+	return func(e *expansion) error {
+		var side [2]string
+		for i := range side {
+			var err error
+			if side[i], err = e.operand(3 * i); err != nil {
+				return err
+			}
+		}
+		y, err := e.node("", op, nil, side[:]...)
+		if err != nil {
+			return err
+		}
+		return e.quantised(y, 6, 7)
+	}
+}
+
+// quantisedUnary is an operator of one tensor between quantised ones.
+func quantisedUnary(op string) func(e *expansion) error {
+	return func(e *expansion) error {
+		if e.int("channels_last", 0) != 0 {
+			return errors.New("channels that stand last")
+		}
+		x, err := e.operand(0)
+		if err != nil {
+			return err
+		}
+		y, err := e.node("", op, e.without("channels_last", "opset"), x)
+		if err != nil {
+			return err
+		}
+		return e.quantised(y, 3, 4)
+	}
+}
+
+// quantisedConcat joins tensors of scales of their own.
+func quantisedConcat(e *expansion) error {
+	var parts []string
+	for i := 2; i+2 < len(e.Inputs); i += 3 {
+		x, err := e.operand(i)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, x)
+	}
+	y, err := e.node("", "Concat", e.Attributes, parts...)
+	if err != nil {
+		return err
+	}
+	return e.quantised(y, 0, 1)
+}
+
+// dynamicQuantise quantises a tensor by its own range: the range with zero in it has 255
+// steps, and the zero point is where zero stands.
+func dynamicQuantise(e *expansion) error {
+	d, err := e.operandDims(0)
+	if err != nil {
+		return err
+	}
+	all := make([]int, len(d))
+	for i := range all {
+		all[i] = i
+	}
+	reduce := attributes{"axes": ofInts(all...), "keepdims": ofInt(0)}
+	var bound [2]string
+	for i, op := range [...]string{"ReduceMax", "ReduceMin"} {
+		y, err := e.node("", op, reduce, e.input(0))
+		if err == nil {
+			bound[i], err = e.node("", [...]string{"Max", "Min"}[i], nil, y, e.number(0))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// fp16 has the steps a unit of range, and the scale as its inverse, with the same error.
+	scale, zero := e.output(1), e.output(2)
+	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []string{"", bound[1]}}, step{"Mul", nil, []string{"", e.number(1. / 255)}}); err != nil {
+		return err
+	}
+	steps, err := e.node("", "Reciprocal", nil, scale)
+	if err != nil {
+		return err
+	}
+	clip := attributes{"min": ofFloat(0), "max": ofFloat(255)}
+	if zero, err = e.chain(zero, bound[1], step{"Mul", nil, []string{"", steps}}, step{"Neg", nil, nil},
+		step{"Add", nil, []string{"", e.number(0.5)}}, step{"Floor", nil, nil}, step{"Clip", clip, nil}); err != nil {
+		return err
+	}
+	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []string{"", steps}}, step{"Add", nil, []string{"", zero}},
+		step{"Add", nil, []string{"", e.number(0.5)}}, step{"Floor", nil, nil}, step{"Clip", clip, nil})
+	for _, name := range [...]string{e.output(0), e.output(2)} {
+		if name != "" {
+			e.types[name] = onnx.Uint8
+		}
+	}
+	return err
+}
+
+// less is an operand of whole numbers less its zero point, which may be left out.
+func (e *expansion) less(x, zero int) (string, error) {
+	name := e.float(e.input(x))
+	if !e.given(zero) {
+		return name, nil
+	}
+	z := e.float(e.input(zero))
+	if c := e.constants[z]; c != nil && !c.absent() {
+		v, err := c.values()
+		if err != nil {
+			return "", err
+		}
+		if !slices.ContainsFunc(v, func(v float64) bool { return v != 0 }) {
+			return name, nil
+		}
+		if rank := len(e.dims[name]); len(v) > 1 { // one for each output channel, or column
+			axis := rank - 1
+			if e.Op == "ConvInteger" {
+				axis = 0
+			}
+			z = e.alongAxis(v, axis, rank)
+		}
+	} else if d := e.dims[z]; elements(d) != 1 {
+		return "", fmt.Errorf("zero points of shape %v", d)
+	}
+	return e.node("", "Sub", nil, name, z)
+}
+
+// beyond is the power of two by which a sum of so many products of eight bits is taken
+// smaller, so that fp16 has room for it.
+func beyond(terms int) float64 {
+	const room = 1 << 15
+	f := 1.0
+	for float64(terms)*255*128 > f*room {
+		f *= 2
+	}
+	return f
+}
+
+// integers makes the result of a product of whole numbers the node's: a power of two of it,
+// which the scale that follows makes up for.
+func (e *expansion) integers(op string, a attributes, x, w string, terms int) error {
+	by := beyond(terms)
+	if by > 1 {
+		small, err := e.node("", "Mul", nil, w, e.number(1/by))
+		if err != nil {
+			return err
+		}
+		w = small
+	}
+	out, err := e.node(e.output(0), op, a, x, w)
+	if err == nil {
+		e.types[out] = onnx.Int32
+		e.smaller[out] = by
+	}
+	return err
+}
+
+func integerConv(e *expansion) error {
+	x, err := e.less(0, 2)
+	if err != nil {
+		return err
+	}
+	w, err := e.less(1, 3)
+	if err != nil {
+		return err
+	}
+	d := e.dims[w]
+	if len(d) < 3 {
+		return fmt.Errorf("weights of shape %v", d)
+	}
+	return e.integers("Conv", e.Attributes, x, w, elements(d[1:]))
+}
+
+func integerProduct(e *expansion) error {
+	x, err := e.less(0, 2)
+	if err != nil {
+		return err
+	}
+	w, err := e.less(1, 3)
+	if err != nil {
+		return err
+	}
+	d := e.dims[x]
+	if len(d) == 0 {
+		return fmt.Errorf("a product of shape %v", d)
+	}
+	return e.integers("MatMul", nil, x, w, d[len(d)-1])
+}
+
+// dynamicProduct is the product of a tensor that is quantised by its own range.
+func dynamicProduct(e *expansion) error {
+	q, err := e.several([]string{"", "", ""}, "", "DynamicQuantizeLinear", nil, e.input(0))
+	if err != nil {
+		return err
+	}
+	x, err := e.node("", "Sub", nil, e.float(q[0]), e.float(q[2]))
+	if err == nil {
+		x, err = e.node("", "Mul", nil, x, q[1])
+	}
+	if err != nil {
+		return err
+	}
+	return e.realProduct(x, 1, 2, 3, 4)
+}
+
+// scaledProduct is a product of whole numbers with scales of both sides.
+func scaledProduct(e *expansion) error {
+	x, err := e.less(0, 4)
+	if err == nil {
+		x, err = e.node("", "Mul", nil, x, e.input(2))
+	}
+	if err != nil {
+		return err
+	}
+	return e.realProduct(x, 1, 3, 5, 6)
+}
+
+// realProduct multiplies by weights of whole numbers, and adds a bias.
+func (e *expansion) realProduct(x string, weights, scale, zero, bias int) error {
+	d, err := e.operandDims(weights)
+	if err != nil {
+		return err
+	}
+	s, err := e.scaling(scale, zero, len(d))
+	if err != nil {
+		return err
+	}
+	s.axis = len(d) - 1
+	w, err := e.real("", e.Inputs[weights], s)
+	if err != nil {
+		return err
+	}
+	if b := e.input(bias); b != "" {
+		_, err = e.chain(e.output(0), x, step{"MatMul", nil, []string{"", w}}, step{"Add", nil, []string{"", b}})
+		return err
+	}
+	_, err = e.node(e.output(0), "MatMul", nil, x, w)
+	return err
+}

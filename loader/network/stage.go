@@ -1,0 +1,202 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// A Stage is a node that the host works out between two programs, as the vendor's framework
+// has the CPU do what the engine has no form for: rows of a table by computed places, sorting,
+// arithmetic on whole numbers. Its layer's Reason says why the engine does not do it.
+type Stage struct {
+	Elements uint64 // that it reads and makes
+	Bytes    uint64 // of them in the file's types
+	Outputs  []Tensor
+
+	node   *onnx.Node
+	opset  int64
+	inputs []source // of the node's inputs, in order
+	known  []result // its results
+}
+
+// A source is where an operand of a stage comes from: a constant, or the layer's input of an
+// index, -1 for none.
+type source struct {
+	index    int
+	constant *constant
+	dims     []int
+	elem     onnx.DataType
+}
+
+// mostStaged is the most elements of a result that a stage works out.
+const mostStaged = 1 << 26
+
+// stage makes the node one that the host works out, nil where that has no function for it
+// either. why is what keeps it from the engine.
+func (n *nodeReader) stage(l *Layer) *Stage {
+	if n.results == nil || n.folder() == nil {
+		return nil
+	}
+	s := &Stage{node: n.Node, opset: n.opset, known: n.results}
+	for i, r := range n.results {
+		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
+			return nil
+		}
+		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+			continue
+		}
+		s.Outputs = append(s.Outputs, Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
+		s.count(elements(r.dims), r.elem)
+	}
+	l.Inputs = nil
+	for i, name := range n.Inputs {
+		in := source{index: -1, dims: n.dims[name], elem: n.types[name]}
+		c := n.constants[name]
+		switch {
+		case name == "":
+		case c != nil:
+			kept, err := c.kept()
+			if err != nil {
+				return nil
+			}
+			in.constant = kept
+		default:
+			if _, ok := n.tensors[name]; !ok {
+				return nil
+			}
+			in.index = len(l.Inputs)
+			l.Inputs = append(l.Inputs, name)
+		}
+		s.inputs = append(s.inputs, in)
+		if name != "" && !(i == 0 && n.picks()) {
+			s.count(elements(in.dims), in.elem)
+		}
+	}
+	if n.picks() { // as much of its table as it makes
+		s.count(elements(n.results[0].dims), n.results[0].elem)
+	}
+	return s
+}
+
+func (s *Stage) count(elements int, elem onnx.DataType) {
+	s.Elements += uint64(elements)
+	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
+}
+
+// picks reports whether the operator reads only what it picks of its first input.
+func (n *nodeReader) picks() bool {
+	switch n.Op {
+	case "Gather", "GatherND", "GatherElements":
+		return true
+	}
+	return false
+}
+
+// kept is the constant with its values in memory, once the file is closed: those with a
+// fraction in fp16, as all that reaches the engine is. An absent one stays without.
+func (c *constant) kept() (*constant, error) {
+	switch {
+	case c.tensor == nil, c.absent():
+		return c, nil
+	case c.elem.IsFloat():
+		h, err := c.fp16()
+		return &constant{dims: c.dims, elem: c.elem, half: h}, err
+	}
+	v, err := c.values()
+	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
+}
+
+// Run works the stage out on the values of its layer's inputs, in order. The results are in
+// the order of Outputs.
+func (s *Stage) Run(in [][]float64) ([][]float64, error) {
+	r := &graphReader{
+		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
+		types: map[string]onnx.DataType{}, budget: maxFolded,
+	}
+	n := &nodeReader{graphReader: r, Node: s.node, results: s.known}
+	for i, x := range s.inputs {
+		name := s.node.Inputs[i]
+		c := x.constant
+		switch {
+		case name == "":
+			continue
+		case c != nil && c.absent():
+			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
+		case c == nil && (x.index >= len(in) || len(in[x.index]) != elements(x.dims)):
+			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
+		case c == nil:
+			c = &constant{dims: x.dims, elem: x.elem, numbers: in[x.index]}
+		}
+		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
+	}
+	f := n.folder()
+	if f == nil {
+		return nil, errors.New("the host has no function for it")
+	}
+	results, err := f(n)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]float64
+	for i, name := range s.node.Outputs {
+		if name == "" || i >= len(s.known) {
+			continue
+		}
+		if i >= len(results) || results[i] == nil {
+			return nil, fmt.Errorf("%q is not worked out", name)
+		}
+		v, err := results[i].values()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// stages orders layers so that the host's stages do not cut a program where they need not:
+// those that rest on nothing the engine makes go ahead of all, those on whose results no
+// layer of the engine rests behind all. All else keeps its order.
+func (b *builder) stages() {
+	n := &b.net
+	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
+		return
+	}
+	const ahead, between, behind = 0, 1, 2
+	place := make([]int, len(n.Layers))
+	engine := map[string]bool{} // tensors that rest on the engine
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		place[i] = between
+		if l.Host != nil && !slices.ContainsFunc(l.Inputs, func(in string) bool { return engine[in] }) {
+			place[i] = ahead
+			continue
+		}
+		for _, out := range append([]string{l.Output}, l.Others...) {
+			engine[out] = true
+		}
+	}
+	read := map[string]bool{} // tensors that a layer between reads
+	for i := len(n.Layers) - 1; i >= 0; i-- {
+		l := &n.Layers[i]
+		if place[i] == between && l.Host != nil && !slices.ContainsFunc(append([]string{l.Output}, l.Others...), func(out string) bool { return read[out] }) {
+			place[i] = behind
+			continue
+		}
+		for _, in := range l.Inputs {
+			read[in] = true
+		}
+	}
+	var sorted []Layer
+	for _, p := range [...]int{ahead, between, behind} {
+		for i := range n.Layers {
+			if place[i] == p {
+				sorted = append(sorted, n.Layers[i])
+			}
+		}
+	}
+	n.Layers = sorted
+}

@@ -1,0 +1,132 @@
+package anesim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/clock"
+	"anesim/loader"
+	"anesim/loader/network"
+	"anesim/loader/network/placement"
+)
+
+// stageTime is what a stage of a network takes the host: a call, and the longer of computing
+// and moving, by the rates that package placement assumes of a CPU.
+func (r *Result) stageTime(s *network.Stage) clock.Nanoseconds {
+	m := r.Machine()
+	for i := range m.Backends {
+		if b := &m.Backends[i]; b.Name == placement.CPU {
+			return clock.Nanoseconds(1e3*b.Launch.Value + max(float64(s.Elements)/b.Rate.Value, float64(s.Bytes)/b.Bandwidth.Value))
+		}
+	}
+	return 0
+}
+
+// Stages is the host's time for the network's stages of its own, in all dispatches. It is
+// part of [Result.Host].
+func (r *Result) Stages() (t clock.Nanoseconds) {
+	for i := range r.Layers {
+		t += r.Layers[i].Host
+	}
+	return t * clock.Nanoseconds(max(1, r.Options.Repeat))
+}
+
+// hostStages gives the network's stages their time, which is part of the host's ahead of the
+// program that follows; those behind the last program are counted with it.
+func (r *Result) hostStages() {
+	k, t := 0, clock.Nanoseconds(0)
+	for i := range r.Layers {
+		l := &r.Layers[i]
+		for k < len(r.Programs) && i >= r.Programs[k].First {
+			r.Programs[k].Host += t
+			k, t = k+1, 0
+		}
+		if s := l.Layer.Host; s != nil {
+			l.Host = r.stageTime(s)
+			t += l.Host
+		}
+	}
+	if n := len(r.Programs); n > 0 {
+		r.Programs[n-1].Host += t
+	}
+}
+
+// stage works out what the host does of the layers from first to last-1. Values that a
+// stage needs and nobody gave are made up: ones of whole numbers, which are places of a
+// table and masks, else what a program is given in their place.
+func (r *execution) stage(first, last int) {
+	if !r.options.Values || r.model.kind != KindNetwork {
+		return
+	}
+	n := r.model.net
+	for i := first; i < last; i++ {
+		l := &n.Layers[i]
+		if l.Host == nil {
+			continue
+		}
+		if err := r.work(l); err != nil {
+			r.failed[i] = err.Error()
+		}
+	}
+}
+
+func (r *execution) work(l *network.Layer) error {
+	var in [][]float64
+	for _, name := range l.Inputs {
+		v, ok := r.numbers[name]
+		if !ok {
+			data, made := r.tensors[name]
+			if !made {
+				at := slices.IndexFunc(r.model.net.Inputs, func(t network.Tensor) bool { return t.Name == name })
+				if at < 0 {
+					return fmt.Errorf("%q has no values", name)
+				}
+				data = r.madeUp(&r.model.net.Inputs[at])
+			}
+			v = make([]float64, len(data))
+			for k, h := range data {
+				v[k] = float64(h.Float32())
+			}
+		}
+		in = append(in, v)
+	}
+	out, err := l.Host.Run(in)
+	if err != nil {
+		return err
+	}
+	for k, t := range l.Host.Outputs {
+		r.numbers[t.Name] = out[k]
+		r.tensors[t.Name] = rounded(out[k])
+	}
+	return nil
+}
+
+// madeUp gives an input of the network values, the same to every layer that reads it.
+func (r *execution) madeUp(in *network.Tensor) []float16.Float16 {
+	s := in.Shape
+	var data []float16.Float16
+	if in.Type != "" && in.Type[0] != 'f' {
+		data = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, s.Elements())
+	} else {
+		data = pseudoRandom(&loader.Port{Name: in.Name, Shape: [4]int{s.N, s.C, s.H, s.W}}, r.options.Seed)
+	}
+	r.tensors[in.Name] = data
+	r.synthetic = append(r.synthetic, in.Name)
+	return data
+}
+
+// rounded are numbers as fp16: those of a magnitude that it does not have are infinite.
+func rounded(v []float64) []float16.Float16 {
+	out := make([]float16.Float16, len(v))
+	for i, x := range v {
+		f := float32(x)
+		if math.Abs(x) > math.MaxFloat32 && !math.IsInf(x, 0) {
+			f = float32(math.Copysign(math.Inf(1), x))
+		}
+		out[i] = float16.Fromfloat32(f)
+	}
+	return out
+}
