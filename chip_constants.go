@@ -34,7 +34,7 @@ var constantRules = [...]constantRule{
 	{"ReadRate", "all reads from device memory", 1e6, 1e15, false, ""},
 	{"TotalRate", "all traffic with device memory", 1e6, 1e15, false, ""},
 	{"TaskOverhead", "from the end of a descriptor to the start of the next", 0, 1e9, false, ""},
-	{"KernelMemory", "coefficients that an engine holds", 0, 1 << 30, true, ""},
+	{"KernelMemory", "coefficients that an engine holds; layers and networks are lowered for it", 0, 1 << 30, true, ""},
 	{"KernelOverlap", "share of a task's first part that runs on coefficients still arriving", 0, 1, false, ""},
 	{"MemoryLatency", "from a request to the first byte of its answer", 0, 1e12, false, ""},
 	{"TileRate", "tile DMA, each way", 1e6, 1e15, false, ""},

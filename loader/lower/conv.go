@@ -58,7 +58,7 @@ func (m memory) element(n int) memory {
 type share struct{ group, groups, first, channels int }
 
 // shares splits a convolution so that a lane's coefficients fit an engine. Above one
-// patch an engine holds MaxLane bytes, so it takes an even number of channels; the
+// patch an engine holds 64 KiB, so it takes an even number of channels; the
 // remainder goes first, then the last channels down (5/5). Under one patch there is no
 // limit. Groups are split before their channels (assumed).
 func (p *plan) shares() ([]share, error) {
@@ -75,7 +75,7 @@ func (p *plan) shares() ([]share, error) {
 		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
 	}
 	group := roundUp((channels+engines-1)/engines*rows*elementBytes, 64)
-	if each := MaxLane / group; groups > 1 && each > 0 {
+	if each := l.lane() / group; groups > 1 && each > 0 {
 		var s []share
 		for first := 0; first < groups; first += each {
 			s = append(s, share{first, min(each, groups-first), 0, channels})
@@ -86,7 +86,7 @@ func (p *plan) shares() ([]share, error) {
 	if p.skipsZeros(channels) {
 		bytes += (rows + 7) / 8 // a bit a weight (4/4)
 	}
-	parts, err := splitChannels(channels, bytes)
+	parts, err := splitChannels(channels, bytes, l.lane())
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +99,14 @@ func (p *plan) shares() ([]share, error) {
 	return s, nil
 }
 
-// splitChannels shares the channels of one group, each of so many bytes.
-func splitChannels(channels, bytes int) ([]share, error) {
-	each := MaxLane / bytes
+// splitChannels shares the channels of one group, each of so many bytes of a lane.
+func splitChannels(channels, bytes, lane int) ([]share, error) {
+	each := lane / bytes
 	if each > 1 {
 		each &^= 1
 	}
 	if each == 0 {
-		return nil, within(limit{"bytes of one channel's coefficients", bytes, MaxLane,
+		return nil, within(limit{"bytes of one channel's coefficients", bytes, lane,
 			"split the input channels until those of one output channel are at most %d, and add the parts"})
 	}
 	var s []share
@@ -262,7 +262,7 @@ func (p *plan) rides() bool {
 	if !l.depthwise() {
 		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
 	}
-	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= MaxLane
+	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= l.lane()
 }
 
 // rides reports whether an activation is one table and nothing else: no scale ahead of it,

@@ -213,11 +213,18 @@ type Layer struct {
 	// OutputFirst has the result's buffer below the input's, as products have it.
 	OutputFirst bool
 	Release     Release
-	L2          int // bytes of the scratchpad that the tiles have to fit, 0 as 2 MiB
+	Memories    Memories
 }
 
-// l2 is the bytes of the scratchpad.
-func (l *Layer) l2() int { return cmp.Or(l.L2, MaxL2) }
+// Memories are the bytes of a chip's memories that tasks have to fit; 0 as the M1's.
+type Memories struct {
+	L2   int // the scratchpad: MaxL2, and not more
+	Lane int // the coefficients that an engine holds: MaxLane
+}
+
+// l2 and lane are the bytes of the scratchpad and of an engine's coefficients.
+func (l *Layer) l2() int   { return cmp.Or(l.Memories.L2, MaxL2) }
+func (l *Layer) lane() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
 // Conv is a dense convolution.
 func Conv(in Shape, cout int, w Window) Layer {

@@ -86,7 +86,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes, l.lane()); err != nil {
 			return err
 		}
 	}
@@ -212,7 +212,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes, l.lane()); err != nil {
 			return err
 		}
 	}

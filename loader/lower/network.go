@@ -18,7 +18,7 @@ type Network struct {
 	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
 	// the same either way.
 	InMemory bool
-	L2       int // bytes of the scratchpad that the parts were lowered for, 0 as 2 MiB
+	Memories Memories // that the parts were lowered for
 }
 
 // A Tensor is an input of a network.

@@ -168,7 +168,7 @@ func (r *resident) bytes() int {
 }
 
 // l2 and maxTile are the bytes of the L2 and those of the largest tensor in it.
-func (j *joiner) l2() int      { return cmp.Or(j.net.L2, MaxL2) }
+func (j *joiner) l2() int      { return cmp.Or(j.net.Memories.L2, MaxL2) }
 func (j *joiner) maxTile() int { return LargestTile(j.l2()) }
 
 func (j *joiner) maps(r *resident) bool {

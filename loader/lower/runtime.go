@@ -40,7 +40,7 @@ func (p *plan) runtimeMatmul() error {
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
-			rows := runtimeRows(m-first, k, min(n, columns))
+			rows := runtimeRows(m-first, k, min(n, columns), l.lane())
 			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
 				"split the reduction until they are at most %d and add the parts"}); err != nil {
 				return err
@@ -120,13 +120,13 @@ func rowLanes(m memory, rows, k int) []lane {
 
 // runtimeRows is how many rows of the left side one pair takes: so many that each engine
 // holds one plane of up to 8 of them (4 in the one example of 64 rows).
-func runtimeRows(m, k, columns int) int {
+func runtimeRows(m, k, columns, lane int) int {
 	if m < engines {
 		return m
 	}
 	most := maxInterleave
 	if columns > patchPixels {
-		for most > 1 && most*k*elementBytes > MaxLane {
+		for most > 1 && most*k*elementBytes > lane {
 			most /= 2
 		}
 	}

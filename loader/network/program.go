@@ -48,7 +48,7 @@ type Lowering struct {
 	// SizesOnly makes programs that are only timed: they have descriptors, ports and sizes,
 	// and neither weights nor containers. See [lower.Sized].
 	SizesOnly bool
-	L2        int // bytes of the chip's scratchpad, 0 as 2 MiB
+	Memories  lower.Memories // of the chip
 	// Done, unless it is nil, is called with the number of layers that are through, from
 	// several goroutines.
 	Done func(layers int)
@@ -148,7 +148,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
-	net := lower.Network{InMemory: c.n.InMemory, L2: c.how.L2}
+	net := lower.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known := map[string]bool{}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
@@ -256,6 +256,6 @@ func (x *Layer) part(how Lowering) (*lower.Part, error) {
 		return nil, err
 	}
 	l := x.Lower
-	l.L2 = how.L2
+	l.Memories = how.Memories
 	return lower.NewPart(l, w)
 }

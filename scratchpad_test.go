@@ -9,6 +9,8 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader/network"
+
+	"github.com/x448/float16"
 )
 
 // Layers and networks are lowered for the chip's scratchpad: on a smaller one the values are
@@ -89,6 +91,35 @@ layers:
 		bytes, cycles = moved, r.Report.Cycles
 		if !slices.Equal(r.Outputs[0].Data, whole.Outputs[0].Data) {
 			t.Errorf("other values with %g bytes", size)
+		}
+	}
+}
+
+// Tasks have as many output channels as an engine holds the coefficients of: less memory takes
+// more tasks, more of it fewer, and the values stay.
+func TestKernelMemory(t *testing.T) {
+	for _, spelled := range []string{"conv cin=512 h=14 w=14 cout=512 k=3 pad=same", "matmul m=200 k=1024 n=1024", "matmul m=512 k=1024 n=768 act=gelu", "conv cin=512 h=16 w=16 cout=512 k=3 groups=2 pad=same"} {
+		words := strings.Fields(spelled)
+		m, err := Layer(words[0], words[1:]...)
+		if err != nil {
+			t.Fatal(spelled, ": ", err)
+		}
+		tasks := 0
+		var values []float16.Float16
+		for _, size := range []float64{256 << 10, 64 << 10, 16 << 10} {
+			o := scratchpad(2 << 20)
+			o.Chip.KernelMemory.Value = size
+			r, err := m.Run(t.Context(), o)
+			if err != nil || len(r.Report.Faults) > 0 {
+				t.Fatalf("%s with %g bytes: %v, %v", spelled, size, err, r.Report)
+			}
+			n := len(r.Report.Descriptors)
+			if values == nil {
+				values = r.Outputs[0].Data
+			} else if n <= tasks || !slices.Equal(values, r.Outputs[0].Data) {
+				t.Errorf("%s with %g bytes: %d tasks, %d with more of them, values alike: %t", spelled, size, n, tasks, slices.Equal(values, r.Outputs[0].Data))
+			}
+			tasks = n
 		}
 	}
 }
