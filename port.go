@@ -86,20 +86,22 @@ func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write boo
 	if err != nil {
 		return &PortError{p, err.Error(), err}
 	}
-	i := 0
+	width := p.Shape[3]
 	for n := range p.Shape[0] {
 		for c := range p.Shape[1] {
 			for h := range p.Shape[2] {
 				at := uint64(n)*p.Strides[0] + uint64(c)*p.Strides[1] + uint64(h)*p.Strides[2]
-				for w := range p.Shape[3] {
-					v := b[at+2*uint64(w):]
-					if write {
-						binary.LittleEndian.PutUint16(v, uint16(data[i]))
-					} else {
-						data[i] = float16.Float16(binary.LittleEndian.Uint16(v))
+				v := b[at : at+2*uint64(width)]
+				if write {
+					for x, value := range data[:width] {
+						binary.LittleEndian.PutUint16(v[2*x:], uint16(value))
 					}
-					i++
+				} else {
+					for x := range data[:width] {
+						data[x] = float16.Float16(binary.LittleEndian.Uint16(v[2*x:]))
+					}
 				}
+				data = data[width:]
 			}
 		}
 	}
@@ -112,10 +114,14 @@ func pseudoRandom(p *loader.Port, seed uint64) []float16.Float16 {
 	name := fnv.New64a()
 	name.Write([]byte(p.Name))
 	r := rand.New(rand.NewPCG(seed, name.Sum64()))
+	// Eleven bits: every value is a half without rounding.
+	var values [1 << 11]float16.Float16
+	for i := range values {
+		values[i] = float16.Fromfloat32(float32(i-1024) / 1024)
+	}
 	data := make([]float16.Float16, elements(p))
 	for i := range data {
-		// Eleven bits: every value is a half without rounding.
-		data[i] = float16.Fromfloat32(float32(int(r.Uint32()>>21)-1024) / 1024)
+		data[i] = values[r.Uint32()>>21]
 	}
 	return data
 }

@@ -539,9 +539,8 @@ func (g *limitGroups) list() []evidence.Limit {
 func (o *Output) Summary() string {
 	const shown = 4
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, h := range o.Data {
-		v := float64(h.Float32())
-		lo, hi = min(lo, v), max(hi, v)
+	if len(o.Data) > 0 {
+		lo, hi = bounds(o.Data)
 	}
 	var b strings.Builder
 	b.WriteByte('[')
@@ -556,4 +555,20 @@ func (o *Output) Summary() string {
 	}
 	fmt.Fprintf(&b, "] in [%g, %g]", lo, hi)
 	return b.String()
+}
+
+// bounds are the smallest and the largest of halves, NaN where one is.
+func bounds(data []float16.Float16) (lo, hi float64) {
+	// The bits of a half, those below zero turned over, are in the order of its values.
+	order := func(b uint16) int16 { return int16(b ^ uint16(int16(b)>>15)>>1) }
+	least, most := int16(math.MaxInt16), int16(math.MinInt16)
+	for _, h := range data {
+		k := order(h.Bits())
+		least, most = min(least, k), max(most, k)
+	}
+	value := func(k int16) float16.Float16 { return float16.Frombits(uint16(order(uint16(k)))) }
+	if value(least).IsNaN() || value(most).IsNaN() {
+		return math.NaN(), math.NaN()
+	}
+	return float64(value(least).Float32()), float64(value(most).Float32())
 }

@@ -69,8 +69,12 @@ func testScaled(t *testing.T, scaled func(dst, a, b []float16.Float16, p *plan),
 	for round := range 4000 {
 		c := Neutral(Op(round % 5))
 		c.Negate1, c.Negate2 = r.IntN(2) == 0, r.IntN(2) == 0
+		c.Negate1, c.Negate2 = r.IntN(2) == 0, r.IntN(2) == 0
 		c.Relu2, c.ReLU = r.IntN(2) == 0, r.IntN(2) == 0
 		c.Bias, c.Scale = any(), any()
+		if r.IntN(4) == 0 {
+			c.Bias = 0
+		}
 		if r.IntN(2) == 0 {
 			c.Epsilon, c.PreScale, c.FinalScale = any(), any(), finals[r.IntN(len(finals))]
 		}

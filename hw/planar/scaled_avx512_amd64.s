@@ -59,7 +59,9 @@ ready:                                 \
 	KXNORW K1, K1, K1                  \
 	MOVBQZX plan_op(R8), R9            \
 	MOVBQZX plan_finite(R8), R10       \
-	MOVBQZX plan_tailless(R8), R11
+	MOVBQZX plan_tailless(R8), R11     \
+	MOVBQZX plan_straight(R8), R12     \
+	MOVBQZX plan_unbiased(R8), R13
 
 // MASK leaves out what is behind the last element.
 #define MASK \
@@ -76,6 +78,8 @@ whole:
 // they are two that no NaN comes of. The float32 is rounded to odd: cut off, with its lowest
 // bit set where bits were lost.
 #define REST \
+	CMPQ R13, $0                  \
+	JNE  finite                   \ // 0 is added behind the scale
 	VADDPD Z12, Z0, Z0            \
 	CMPQ R10, $0                  \
 	JNE  finite                   \
@@ -120,9 +124,13 @@ next:
 	SOURCE((SI), Y0, Z0)
 	SOURCE((DX), Y1, Z1)
 	ADDQ $16, DX
+	CMPQ R12, $0
+	JNE  meet
 	VMAXPD Z1, Z6, Z1 // -0 stays
 	VMULPD Z14, Z0, Z0
 	VMULPD Z13, Z1, Z1
+
+meet:
 	CMPQ R9, $const_Add
 	JEQ  add
 	CMPQ R9, $const_Mul
