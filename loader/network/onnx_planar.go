@@ -62,7 +62,11 @@ func operatorTable() map[string]func(n *nodeReader) error {
 
 // refusals say why an operator is no layer, where more is to be said than that.
 var refusals = map[string]string{
-	"Atan":    "the engine's tables of it are off by up to 2e-2",
+	"Atan":              "the engine's tables of it are off by up to 2e-2",
+	"GridSample":        "it looks between pixels at computed places",
+	"NonMaxSuppression": "how many rows its result has depends on values",
+	"ScatterND":         "it writes at places that values say", "ScatterElements": "it writes at places that values say",
+	"Round":   "no table of it rounds halves to the even number",
 	"ArgMax":  "it gives places, not fp16 values; the host does it",
 	"ArgMin":  "it gives places, not fp16 values; the host does it",
 	"TopK":    "it sorts; the host does it",
