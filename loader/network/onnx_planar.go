@@ -36,7 +36,7 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
 		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
 		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
-		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,
+		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "ScaledLog": (*nodeReader).scaledLog, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,
 		"Identity": (*nodeReader).view, "Dropout": (*nodeReader).dropout, "Reshape": (*nodeReader).view, "Flatten": (*nodeReader).view,
 		"Squeeze": (*nodeReader).view, "Unsqueeze": (*nodeReader).view, "Cast": (*nodeReader).cast, "CastLike": (*nodeReader).cast,
 		"Transpose": (*nodeReader).transpose, "Concat": (*nodeReader).concat, "Split": (*nodeReader).split, "Slice": (*nodeReader).slice,

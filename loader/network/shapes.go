@@ -90,7 +90,7 @@ func shapeTable() map[string]shapeRule {
 		"Rsqrt", "Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu",
 		"HardSigmoid", "HardSwish", "Clip", "Softmax", "LogSoftmax", "Hardmax", "Identity", "Dropout", "LRN", "CumSum",
 		"BatchNormalization", "InstanceNormalization", "SimplifiedLayerNormalization",
-		"RMSNormalization", "GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "Trilu", "Shrink", "Not", "BitwiseNot",
+		"RMSNormalization", "GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "Trilu", "Shrink", "Not", "BitwiseNot", "ScaledLog",
 		"ScatterElements", "Scatter", "ScatterND", "ReverseSequence",
 	} {
 		t[op] = sameShape
