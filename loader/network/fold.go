@@ -535,8 +535,11 @@ func foldReduce(n *nodeReader) ([]*constant, error) {
 // foldDequantize gives weights of integers their scale.
 func foldDequantize(n *nodeReader) ([]*constant, error) {
 	c, scale := n.constant(0), n.constant(1)
-	if scale == nil || n.int("block_size", 0) != 0 {
+	if scale == nil {
 		return nil, nil
+	}
+	if n.int("block_size", 0) != 0 {
+		return foldBlocks(n)
 	}
 	s, err := scale.values()
 	if err != nil {

@@ -554,3 +554,44 @@ func foldRandom(n *nodeReader) ([]*constant, error) {
 	}
 	return n.made(out), nil
 }
+
+// foldBlocks gives weights of whole numbers a scale a block along an axis.
+func foldBlocks(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	scale, to, err := n.operandValues(1)
+	if err != nil {
+		return nil, err
+	}
+	zero := make([]float64, len(scale))
+	if n.given(2) {
+		if zero, _, err = n.operandValues(2); err != nil {
+			return nil, err
+		}
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", 1))
+	block := n.int("block_size", 1)
+	if err != nil || len(to) != len(d) || block < 1 || to[axis] != (d[axis]+block-1)/block || len(zero) != len(scale) {
+		return nil, errors.Join(err, fmt.Errorf("scales of %v in blocks of %d for %v", to, block, d))
+	}
+	for i := range d {
+		if i != axis && to[i] != d[i] {
+			return nil, fmt.Errorf("scales of %v for %v", to, d)
+		}
+	}
+	out, own, of := make([]float64, len(v)), strides(d), strides(to)
+	for i, x := range v {
+		at := 0
+		for a := range d {
+			k := i / own[a] % d[a]
+			if a == axis {
+				k /= block
+			}
+			at += k * of[a]
+		}
+		out[i] = (x - zero[at]) * scale[at]
+	}
+	return n.made(out), nil
+}
