@@ -277,20 +277,20 @@ func TestWhatIsWritten(t *testing.T) {
 func TestWordLimits(t *testing.T) {
 	const td = ".td\n"
 	for text, want := range map[string]string{
-		"Common.InDim -2147483648":               "",
-		"Common.InDim -2147483649":               "32",
-		"Common.InDim 4294967295":                "",
-		"Common.InDim 4294967296":                "32",
-		"Common.InDim Win=1 +0x0":                "",
-		"Common.Cin 131071":                      "",
-		"Common.Cin 131072":                      "at most 0x1ffff",
-		"KernelDMASrc.CoeffBaseAddr[3-3] 0x40":   "",
-		"KernelDMASrc.CoeffBaseAddr[4-3] 0x40":   "no register",
-		"TileDMASrc.Src1RowStride -2147483648":   "",
-		"TileDMASrc.Src1RowStride -2147483712":   "exceeds",
-		"Header.KernelBases 3\nHeader.Extra 0":   "",
-		"TileDMASrc.Src1RowStride 0x40 +0x3f":    "",
-		"L2.Src1Base 16":                         "",
+		"Common.InDim -2147483648":             "",
+		"Common.InDim -2147483649":             "32",
+		"Common.InDim 4294967295":              "",
+		"Common.InDim 4294967296":              "32",
+		"Common.InDim Win=1 +0x0":              "",
+		"Common.Cin 131071":                    "",
+		"Common.Cin 131072":                    "at most 0x1ffff",
+		"KernelDMASrc.CoeffBaseAddr[3-3] 0x40": "",
+		"KernelDMASrc.CoeffBaseAddr[4-3] 0x40": "no register",
+		"TileDMASrc.Src1RowStride -2147483648": "",
+		"TileDMASrc.Src1RowStride -2147483712": "exceeds",
+		"Header.KernelBases 3\nHeader.Extra 0": "",
+		"TileDMASrc.Src1RowStride 0x40 +0x3f":  "",
+		"L2.Src1Base 16":                       "",
 	} {
 		_, err := Assemble("f.td", []byte(td+text+"\n"), nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
