@@ -109,6 +109,10 @@ func (c chain) starts(place map[*task]int) []bool {
 		if t.describesSource {
 			described = i + 1
 		}
+		if t.continues {
+			inside[i]++
+			inside[i+1]--
+		}
 		for _, operand := range [...]*tile{t.first, t.second} {
 			if operand == nil {
 				continue
@@ -188,7 +192,14 @@ func (c chain) route(i int, other *task, place map[*task]int, starts bool, waite
 		l.ResultCfg = l.ResultCfg.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 		return
 	}
+	if l.SourceCfg.Type() == typeRing {
+		return // it runs beside the task that fills the ring (9/9)
+	}
 	if !t.dependent() {
+		if t.continues { // of its own engine it waits for nothing (1/1)
+			source, result := other != nil && t.first.overlaps(other.first), other != nil && t.first.overlaps(other.result)
+			l.SourceCfg = l.SourceCfg.WithAConvSrc(source).WithAConvRslt(result)
+		}
 		if !starts {
 			return
 		}
@@ -203,6 +214,15 @@ func (c chain) route(i int, other *task, place map[*task]int, starts bool, waite
 	source, result := t.inMemory() && other != nil && t.first.overlaps(other.first), false
 	ownResult := false
 	linked := c.linked(i)
+	// A tile of a result on its way to memory waits for what the other engine still writes
+	// where it stands (1/1).
+	if t.staged && other != nil && place[other] > *waited && t.result.overlaps(other.result) {
+		if t.planar() {
+			l.ResultCfg = l.ResultCfg.WithAConvRslt(true)
+		} else {
+			l.ResultCfg = l.ResultCfg.WithAPlnrRslt(true)
+		}
+	}
 	last := *waited
 	for j, operand := range [...]*tile{t.first, t.second} {
 		if operand == nil || operand.owner == t {

@@ -146,6 +146,8 @@ func (p *plan) stages(t *task, m memory, at layout) {
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
 	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
+	t.staged = true
+	t.result.bytes = at.row * t.g.OutShape().Height
 	p.add(t)
 }
 

@@ -1,6 +1,7 @@
 package lower_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -43,6 +44,28 @@ func TestPartValues(t *testing.T) {
 			l.TransposeY = true
 		}
 		check(t, r, Layer{Op: MatMul, In: Shape{1, 3, 130, k}, Columns: 192}, Weights{}, 0.02)
+	}
+	// Softmax over columns through a ring, with eight, two and one channels side by side.
+	for _, s := range []Shape{{1, 8, 375, 375}, {1, 6, 300, 700}, {1, 1, 1200, 900}} {
+		x := within(r, s.Elements(), -3, 3)
+		want := make([]float64, len(x))
+		for first := 0; first < len(x); first += s.W {
+			sum := 0.0
+			for i, v := range x[first : first+s.W] {
+				want[first+i] = math.Exp(float64(v.Float32()))
+				sum += want[first+i]
+			}
+			for i := range s.W {
+				want[first+i] /= sum
+			}
+		}
+		got, err := run(Reduction(Softmax, s, AxisW), tables, map[string][]float16.Float16{"x": x})
+		if err == nil {
+			err = near(got, want, 0.001)
+		}
+		if err != nil {
+			t.Errorf("softmax of %v: %v", s, err)
+		}
 	}
 	if testing.Short() {
 		return // some 300 million multiplications

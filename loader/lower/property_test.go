@@ -88,6 +88,9 @@ func small(r *rand.Rand) Shape {
 		s.H = side(4)
 	case 1:
 		s.C, s.H = 1, 190+r.IntN(20)
+	case 2: // wider than a patch of the planar engine, by itself and in slices
+		s.W = 500 + r.IntN(800)
+		s.C, s.H = side(6), side(3)
 	}
 	return s
 }

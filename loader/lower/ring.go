@@ -19,12 +19,15 @@ const (
 	typeRing    = 3 // of L2.SourceCfg and L2.ResultCfg
 )
 
+// ringFetch: the MAC engines read a ring 16 rows of 8 columns at a time.
+var ringFetch = fetch{8, 2}
+
 // A ring is where two tasks' shared tiles stand in the L2, one behind the other.
 type ring struct{ held, source, result layout }
 
 func newRing(s regs.Shape, base int) ring {
 	tile := func(columns, base int) layout {
-		return packedColumns(s, columns).skewed(1, planarFetch, fetch{8, 2}).moved(base)
+		return packedColumns(s, columns).skewed(1, planarFetch, ringFetch).moved(base)
 	}
 	held := tile(ringColumns, base)
 	source := tile(ringSource, base+held.row*ringRows)

@@ -42,6 +42,9 @@ func (p *plan) softmax() error {
 		if p.passes() {
 			return p.softmaxStreams(in, out)
 		}
+		if s := in.s; s.Groups == 1 && s.Height > 1 && packed(s).row*s.Height > MaxTile && p.softmaxRing(in, out) {
+			return nil
+		}
 	}
 	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
 }

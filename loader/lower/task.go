@@ -18,6 +18,8 @@ type task struct {
 	// the L2: the first as a destination, the second as a source.
 	describesResult, describesSource bool
 	waitsForPairs                    bool   // reads the result of steps of several pixels
+	continues                        bool   // reads in memory what the task before wrote, in its run
+	staged                           bool   // its result goes to memory by way of a tile
 	table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
 	kernelFrom                       *task  // wrote the coefficients into the scratch buffer
