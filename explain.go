@@ -216,7 +216,7 @@ func (x *explainer) network(ctx context.Context) error {
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
-	b := neighboursOf(x.model.net)
+	b := neighboursOf(x.model.net, cmp.Or(x.base.Options.memories().Lane, lower.MaxLane))
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
 		if err := x.layer(ctx, g.layer, g.names); err != nil {
 			return err

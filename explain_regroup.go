@@ -16,11 +16,12 @@ type neighbours struct {
 	at     map[string]int   // layers by name
 	beside map[string][]int // those that can be one, by [network.Layer.Beside]
 	reader map[string]int   // of a tensor that a layer makes and one reads; -1 of others
+	lane   int              // bytes of coefficients that an engine holds
 	tried  map[string]bool
 }
 
-func neighboursOf(n *network.Network) *neighbours {
-	b := &neighbours{n: n, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
+func neighboursOf(n *network.Network, lane int) *neighbours {
+	b := &neighbours{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i
 	}
@@ -114,7 +115,7 @@ func (b *neighbours) parts(names []string) regrouping {
 		if !network.Splits(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
 			continue
 		}
-		n := partsOf(&l.Lower)
+		n := partsOf(&l.Lower, b.lane)
 		if n < 2 || (n-1)*channelGroup >= l.Lower.Cout {
 			return r
 		}
@@ -125,11 +126,11 @@ func (b *neighbours) parts(names []string) regrouping {
 	return r
 }
 
-// partsOf is in how many parts an engine holds the coefficients of each.
-func partsOf(l *lower.Layer) int {
+// partsOf is in how many parts an engine that holds so many bytes has the coefficients of each.
+func partsOf(l *lower.Layer, lane int) int {
 	const fp16Bytes = 2
-	lane := (l.Cout + channelGroup - 1) / channelGroup * l.In.C * l.Taps() * fp16Bytes
-	return (lane + lower.MaxLane - 1) / lower.MaxLane
+	each := (l.Cout + channelGroup - 1) / channelGroup * l.In.C * l.Taps() * fp16Bytes
+	return (each + lane - 1) / lane
 }
 
 func without(names []string, name string) []string {

@@ -326,6 +326,9 @@ func (l *Loaded) write(res *ProgramResult) error {
 			data = make([]float16.Float16, elements(port))
 		default:
 			data = pseudoRandom(port, s.options.Seed)
+			if readsBytes(l.program, port) {
+				truths(data)
+			}
 			res.Synthetic = append(res.Synthetic, port.Name)
 			mark = s.mem.MakeUp
 		}

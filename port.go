@@ -10,6 +10,7 @@ import (
 
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
+	"anesim/hw/regs"
 	"anesim/loader"
 )
 
@@ -123,4 +124,28 @@ func pseudoRandom(p *loader.Port, seed uint64) []float16.Float16 {
 		data[i] = values[r.Uint32()>>21]
 	}
 	return data
+}
+
+// readsBytes reports whether a task of the program takes a port's elements as ones of 8
+// bits.
+func readsBytes(p *loader.Program, port *loader.Port) bool {
+	f, g := new(regs.File), new(regs.Groups)
+	for d, err := range regs.Chain(p.Text, p.FirstWords) {
+		if err != nil || d.Apply(f) != nil {
+			return false
+		}
+		f.Snapshot(g)
+		if c := g.Common.ChCfg; c.InFmt() != regs.FormatFP16 && g.Source1On() && int(d.Header.Bases.RBase0()) == port.BAR {
+			return true
+		}
+	}
+	return false
+}
+
+// truths makes each byte of pseudo-random values a truth value, by its value's sign and
+// lowest bits.
+func truths(data []float16.Float16) {
+	for i, h := range data {
+		data[i] = h>>15 | h>>5&1<<8
+	}
 }

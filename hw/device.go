@@ -59,7 +59,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 	if opts.Budget == 0 {
 		opts.Budget = DefaultBudget
 	}
-	d := &Device{p: opts.Chip.params(), opts: opts, mem: mem, broken: -1}
+	d := &Device{p: opts.Chip.params(), opts: opts, mem: mem}
 	d.open = d.p.tiles.Present()
 	d.p.budget = opts.PowerBudget
 	d.Dispatch()

@@ -2,6 +2,7 @@ package onnxnodes
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -182,38 +183,33 @@ func attempt(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, consta
 	return Pass, ""
 }
 
-// Run computes a network on tensors, to which it adds what it makes. It returns why
+// Run computes a network on tensors, to which it adds the network's results. It returns why
 // a layer was not computed, if one was not.
 func Run(n *network.Network, tensors map[string][]float16.Float16) (why string, err error) {
-	for name, v := range n.Constants {
-		tensors[name] = v
-	}
-	programs, reasons := n.Lower(1, func(int) {})
-	for i, r := range reasons {
-		if r != "" && why == "" {
-			why = n.Layers[i].Name + ": " + r
+	o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}}
+	for _, in := range n.Inputs {
+		if v, ok := tensors[in.Name]; ok {
+			o.Inputs[in.Name] = v
 		}
 	}
-	for _, p := range programs {
-		o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}}
-		missing := false
-		for port := range p.Inputs() {
-			v, ok := tensors[port.Name]
-			missing = missing || !ok
-			o.Inputs[port.Name] = v
+	res, err := anesim.FromNetwork(n).Run(context.Background(), o)
+	var input *anesim.InputError
+	if errors.As(err, &input) { // a tensor without elements
+		return err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for i := range res.Layers {
+		if l := &res.Layers[i]; why == "" && (!l.Modelled() || l.Note != "") {
+			why = l.Layer.Name + ": " + cmp.Or(l.Reason, l.Note)
 		}
-		if missing {
-			continue
-		}
-		res, err := anesim.Run(p.Program, o)
-		if err != nil {
-			return why, err
-		}
-		if len(res.Outputs) == 0 && why == "" {
-			why = n.Layers[p.First].Name + ": its program gave no values"
-		}
+	}
+	for _, r := range n.Results {
 		for _, out := range res.Outputs {
-			tensors[out.Port.Name] = out.Data
+			if out.Port.Name == r.Name {
+				tensors[r.Tensor] = out.Data
+			}
 		}
 	}
 	return why, nil

@@ -338,11 +338,18 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 			return nil, false
 		case l.Second == Runtime && l.SecondShape == l.In && !l.SecondReLU:
 			g.kind = rowBinary
-			return g, true
+			g.activation = l.Activation
+			return g, l.Activation == 0 || l.Activation == ReLU
 		case l.Second == Scalar && l.Op != Max && l.Op != Min:
 			g.kind = rowScalar
-			return g, true
+			return g, l.Activation == 0
 		}
+		return nil, false
+	}
+	if l.Activation != 0 {
+		return nil, false // a task of its own, which none of these groups has
+	}
+	switch l.Op {
 	case LayerNorm:
 		g.kind = rowNorm
 		return g, l.Axes == AxisW && l.In.C == 1 && (g.rows <= 192 || g.rows%8 == 0)

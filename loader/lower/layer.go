@@ -107,6 +107,13 @@ type Shape struct{ N, C, H, W int }
 // Elements is the number of elements.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
+// Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
+// memory, and is the same in rows of any length that fills them too.
+func (s Shape) Gapless() bool { return s.W*elementBytes%rowUnit == 0 }
+
+// rowUnit is what rows in memory begin at multiples of.
+const rowUnit = 64
+
 // A Window is how a convolution walks its source.
 type Window struct {
 	Kh, Kw int // taps

@@ -49,7 +49,7 @@ func (p *plan) layerNorm() error {
 			each = p.normaliseChannels
 		}
 	}
-	return p.eachElement(in, out, each)
+	return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, each) })
 }
 
 // normaliseTurned orders the axes so that those that are normalised together become ones

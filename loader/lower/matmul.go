@@ -276,6 +276,12 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	return f.pack(width)
 }
 
+// TakesColumns reports whether a product of m rows of k with constants takes them transposed
+// as they stand: the engines do, but for the few rows that the compiler has in blocks.
+func TakesColumns(m, k int) bool {
+	return !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile
+}
+
 // turnedProduct turns the sides of a product that are given the other way round, then
 // multiplies.
 func (p *plan) turnedProduct() error {

@@ -167,7 +167,9 @@ func (p *plan) slice() error {
 	in.m.base += l.Begin.W * elementBytes &^ 63
 	column := l.Begin.W % 32
 	in.s.Width += column
-	return p.eachElement(in, out, func(in, out view) error { return p.shifted(in, out, column) })
+	return p.eachElement(in, out, func(in, out view) error {
+		return p.eachPart(in, out, func(in, out view) error { return p.shifted(in, out, column) })
+	})
 }
 
 // sliced copies rows of more than 128 columns, in slices both in the source's tile and the

@@ -324,6 +324,28 @@ func TestNetworkTurnsRowsOfPairs(t *testing.T) {
 	}
 }
 
+// A rectifier that a layer of a chain of rows has of its own is not lost in the chain.
+func TestNetworkRowsKeepTheirRectifier(t *testing.T) {
+	for _, rows := range []int{1, 5, 40} {
+		r := rand.New(rand.NewPCG(7, uint64(rows)))
+		b := newNet(t, r)
+		s := Shape{1, 1, rows, 32}
+		product := b.layer(Layer{Op: Linear, In: s, Columns: 32}, Weights{Filter: halves(r, 32*32)}, b.input(s, false))
+		for _, l := range []Layer{Binary(Sub, s, s), Binary(Mul, s, Shape{1, 1, 1, 1})} {
+			l.Activation = ReLU
+			w, in := b.nothing, []string{product, product}
+			if l.Op == Mul {
+				l.Second, w, in = Scalar, Weights{Second: halves(r, 1)}, in[:1]
+			} else {
+				in[1] = b.input(s, false)
+			}
+			product = b.layer(l, w, in...)
+		}
+		b.net.Outputs = []string{b.layer(Layer{Op: Linear, In: s, Columns: 8}, Weights{Filter: halves(r, 32*8)}, product)}
+		b.join(true)
+	}
+}
+
 // A network of one layer is the layer's program, and two alike share their constants.
 func TestNetworkOfOneLayer(t *testing.T) {
 	in := Shape{1, 32, 16, 16}

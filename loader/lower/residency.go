@@ -233,7 +233,16 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 		}
 	}
 	column := m.base % s.row
-	if !plain || column%16 != 0 || column+width*elementBytes > s.row {
+	if !plain || column%16 != 0 {
+		return layout{}, false
+	}
+	if r.flat && r.at.row == s.row {
+		// Rows without gaps stand there as in memory, and so do rows of another length.
+		at := layout{base: m.base, channel: m.plane, row: m.row, group: m.group}
+		return at.of(planes, rows, width)
+	}
+	inside := column + width*elementBytes // of a row
+	if inside > s.row {
 		return layout{}, false
 	}
 	at := layout{base: column}
@@ -243,6 +252,9 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 		switch {
 		case n <= 1 || bytes == 0:
 			return 0
+		case bytes%16 == 0 && inside+(n-1)*bytes <= s.row: // pieces of a row
+			inside += (n - 1) * bytes
+			return bytes
 		case bytes%s.row != 0:
 			ok = false
 			return 0
@@ -267,16 +279,26 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 			ok = false
 		}
 	}
-	// Strides of axes that are one long are what a packed tile has.
 	if at.channel == 0 && planes <= 1 {
-		at.channel = cmp.Or(r.at.channel, roundUp(width*elementBytes, 16))
+		at.channel = r.at.channel
+	}
+	at, within := at.of(planes, rows, width)
+	return at, ok && within
+}
+
+// of gives strides of axes that are one long what a packed tile has, and reports whether all
+// are such as the L2 takes.
+func (at layout) of(planes, rows, width int) (layout, bool) {
+	if planes <= 1 {
+		at.channel = cmp.Or(at.channel, roundUp(width*elementBytes, 16))
 	}
 	if at.row == 0 && rows <= 1 {
 		at.row = at.channel * max(1, planes)
 	}
 	at.depth = at.channel * max(1, planes)
+	ok := true
 	for _, n := range [...]int{at.channel, at.row, at.group} {
-		ok = ok && n < MaxL2
+		ok = ok && n < MaxL2 && n%16 == 0
 	}
 	return at, ok
 }

@@ -69,11 +69,13 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	extent, overH := in.s.Height, p.layer.Axes == AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
-		if softmaxBytes(in.s) > p.maxTile() {
-			return within(limit{"bytes of the tiles in the L2", softmaxBytes(in.s), p.maxTile(),
-				"split the axes that softmax leaves until they are at most %d"})
-		}
-		return f(in, out)
+		return p.eachPart(in, out, func(in, out view) error {
+			if err := within(limit{"bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
+				"split the axes that softmax leaves until they are at most %d"}); err != nil {
+				return err
+			}
+			return f(in, out)
+		})
 	}
 	rows := extent
 	part := in.s

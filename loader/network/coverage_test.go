@@ -8,20 +8,29 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// An output behind a layer that is not modelled is lost, another is not.
+// An output behind a layer that is not modelled is lost, another is not. What the host does
+// is done.
 func TestCoverage(t *testing.T) {
-	n, err := ReadONNX(ox.Model(
-		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, zeros(32)...),
-		ox.Node("Conv", "a", in("x", "w")), ox.Node("Hardmax", "b", in("a")), ox.Node("Relu", "c", in("b")), ox.Node("Tanh", "d", in("a")),
-		ox.Output("c"), ox.Output("d"),
-	), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, reasons := n.Lower(1, func(int) {})
-	want := Coverage{Nodes: 4, Done: 3, MACs: 2048, DoneMACs: 2048, Bytes: 2 * (800 + 3*1024), DoneBytes: 2 * (800 + 2*1024), Lost: []Loss{{"c", 1}}}
-	if d := cmp.Diff(want, n.Coverage(reasons)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+	const all = 2 * (800 + 3*1024)
+	for _, tc := range []struct {
+		op   string
+		want Coverage
+	}{
+		{"Det", Coverage{Nodes: 4, Done: 2, MACs: 2048, DoneMACs: 2048, Bytes: 2*(800+1024) + 1024, DoneBytes: 2 * (800 + 1024), Unsized: 2, Lost: []Loss{{"c", 2}}}},
+		{"Hardmax", Coverage{Nodes: 4, Done: 4, MACs: 2048, DoneMACs: 2048, Bytes: all, DoneBytes: all, Hosted: 1}},
+	} {
+		n, err := ReadONNX(ox.Model(
+			ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 1, 1}, zeros(32)...),
+			ox.Node("Conv", "a", in("x", "w")), ox.Node(tc.op, "b", in("a")), ox.Node("Relu", "c", in("b")), ox.Node("Tanh", "d", in("a")),
+			ox.Output("c"), ox.Output("d"),
+		), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, reasons := n.Lower(1, func(int) {})
+		if d := cmp.Diff(tc.want, n.Coverage(reasons)); d != "" {
+			t.Errorf("%s: (-want +got):\n%s", tc.op, d)
+		}
 	}
 }
 

@@ -69,8 +69,9 @@
 //	  - {name: sum, op: add, from: [stem, left]}
 //	  - {op: reshape, c: 1, h: 64, w: 12544}
 //
-// reshape gives a tensor other extents. It is no work where the width stays, a task where
-// a pixel's channels become a row or a row channels, and else two transposes.
+// reshape gives a tensor other extents. It is no work where the width stays, or where rows
+// fill units of 64 bytes before and after it, a task where a pixel's channels become a row or
+// a row channels, and else two transposes.
 //
 // # JSON of anesim model
 //

@@ -27,7 +27,7 @@ func expansionOf(op string) func(e *expansion) error {
 		"SkipLayerNormalization": skipNorm("LayerNormalization"), "SkipSimplifiedLayerNormalization": skipNorm("SimplifiedLayerNormalization"),
 		"EmbedLayerNormalization": embedNorm, "GroupNorm": groupNorm,
 		"Attention": attention, "MultiHeadAttention": multiHead, "GroupQueryAttention": groupQuery, "RotaryEmbedding": rotary,
-		"MatMulNBits":    matMulBits,
+		"MatMulNBits": matMulBits, "STFT": frames, "DFT": spectrum,
 		"QuantizeLinear": quantise, "DequantizeLinear": dequantise, "DynamicQuantizeLinear": dynamicQuantise,
 		"QLinearConv": quantisedConv, "QLinearMatMul": quantisedProduct, "QGemm": quantisedGemm,
 		"ConvInteger": integerConv, "MatMulInteger": integerProduct, "DynamicQuantizeMatMul": dynamicProduct, "MatMulIntegerToFloat": scaledProduct,

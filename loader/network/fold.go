@@ -170,6 +170,9 @@ func (n *nodeReader) folder() folder {
 	if f, ok := scalarFunctions[n.Op]; ok {
 		return func(n *nodeReader) ([]*constant, error) { return n.map1(f) }
 	}
+	if f := placeFolder(n.Op); f != nil {
+		return f
+	}
 	if f, ok := pairFunctions[n.Op]; ok {
 		return func(n *nodeReader) ([]*constant, error) { return n.mapAll(f) }
 	}
@@ -188,7 +191,10 @@ var scalarFunctions = map[string]func(float64) float64{
 	"Floor": math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven, "Sin": math.Sin, "Cos": math.Cos,
 	"Reciprocal": func(x float64) float64 { return 1 / x }, "Not": func(x float64) float64 { return truth(x == 0) },
 	"Relu": func(x float64) float64 { return max(0, x) }, "Sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-	"Tanh": math.Tanh, "Erf": math.Erf,
+	"Tanh": math.Tanh, "Erf": math.Erf, "Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos, "Atan": math.Atan,
+	"Sinh": math.Sinh, "Cosh": math.Cosh, "Asinh": math.Asinh, "Acosh": math.Acosh, "Atanh": math.Atanh,
+	"Sign":       func(x float64) float64 { return truth(x > 0) - truth(x < 0) },
+	"BitwiseNot": func(x float64) float64 { return float64(^int64(x)) },
 }
 
 // pairFunctions are those of two operands; whether they are integers is the third.
@@ -210,6 +216,9 @@ var pairFunctions = map[string]func(a, b float64, whole bool) float64{
 			return r
 		}
 	},
+	"BitwiseAnd":     func(a, b float64, _ bool) float64 { return float64(int64(a) & int64(b)) },
+	"BitwiseOr":      func(a, b float64, _ bool) float64 { return float64(int64(a) | int64(b)) },
+	"BitwiseXor":     func(a, b float64, _ bool) float64 { return float64(int64(a) ^ int64(b)) },
 	"Equal":          func(a, b float64, _ bool) float64 { return truth(a == b) },
 	"Less":           func(a, b float64, _ bool) float64 { return truth(a < b) },
 	"Greater":        func(a, b float64, _ bool) float64 { return truth(a > b) },
@@ -528,8 +537,11 @@ func foldReduce(n *nodeReader) ([]*constant, error) {
 // foldDequantize gives weights of integers their scale.
 func foldDequantize(n *nodeReader) ([]*constant, error) {
 	c, scale := n.constant(0), n.constant(1)
-	if scale == nil || n.int("block_size", 0) != 0 {
+	if scale == nil {
 		return nil, nil
+	}
+	if n.int("block_size", 0) != 0 {
+		return foldBlocks(n)
 	}
 	s, err := scale.values()
 	if err != nil {

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -95,6 +96,30 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 	}
 	if got, all := coefficients(packed[0]), coefficients(plain[0]); got >= all*2/3 {
 		t.Errorf("%d bytes of program and coefficients, %d as fp16", got, all)
+	}
+}
+
+// A cache of programs tells forms and scales apart.
+func TestKeysTellFormsApart(t *testing.T) {
+	key := func(w lower.Weights) string {
+		n := Network{Layers: []Layer{{Name: "a", Weights: w}}}
+		var b strings.Builder
+		if err := errors.Join(n.WriteStructure(&b), n.WriteWeights(&b)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	seen := map[string]bool{}
+	for _, w := range []lower.Weights{
+		{Filter: []float16.Float16{1}}, {Filter: []float16.Float16{1}, Form: lower.FormPalette},
+		{Filter: []float16.Float16{1}, Form: lower.FormInt8, Scale: []float16.Float16{1}},
+		{Filter: []float16.Float16{1}, Form: lower.FormInt8, Scale: []float16.Float16{2}},
+	} {
+		if k := key(w); seen[k] {
+			t.Errorf("%+v has the key of another", w)
+		} else {
+			seen[k] = true
+		}
 	}
 }
 

@@ -439,7 +439,7 @@ func (n *nodeReader) branch() error {
 	}
 	n.declare(a.Graph)
 	n.depth++
-	n.nodes(a.Graph.Nodes)
+	n.composed(a.Graph.Nodes, a.Graph.Outputs)
 	n.depth--
 	for i, out := range n.Outputs {
 		n.same(out, a.Graph.Outputs[i].Name)

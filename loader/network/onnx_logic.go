@@ -79,6 +79,10 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 	var side [2]operand
 	for i := range side {
 		if n.constant(i) == nil {
+			// Two of them may be one value in fp16, which a comparison would take for equal.
+			if t := n.elem(i); t == onnx.Int64 || t == onnx.Int32 || t == onnx.Uint32 || t == onnx.Uint64 {
+				return operand{}, fmt.Errorf("whole numbers of %v, of which fp16 has not all", t)
+			}
 			var err error
 			if side[i], err = n.whole(i); err != nil {
 				return operand{}, err

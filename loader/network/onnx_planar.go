@@ -36,7 +36,7 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
 		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
 		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
-		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,
+		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "ScaledLog": (*nodeReader).scaledLog, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,
 		"Identity": (*nodeReader).view, "Dropout": (*nodeReader).dropout, "Reshape": (*nodeReader).view, "Flatten": (*nodeReader).view,
 		"Squeeze": (*nodeReader).view, "Unsqueeze": (*nodeReader).view, "Cast": (*nodeReader).cast, "CastLike": (*nodeReader).cast,
 		"Transpose": (*nodeReader).transpose, "Concat": (*nodeReader).concat, "Split": (*nodeReader).split, "Slice": (*nodeReader).slice,
@@ -62,7 +62,11 @@ func operatorTable() map[string]func(n *nodeReader) error {
 
 // refusals say why an operator is no layer, where more is to be said than that.
 var refusals = map[string]string{
-	"Atan":    "the engine's tables of it are off by up to 2e-2",
+	"Atan":              "the engine's tables of it are off by up to 2e-2",
+	"GridSample":        "it looks between pixels at computed places",
+	"NonMaxSuppression": "how many rows its result has depends on values",
+	"ScatterND":         "it writes at places that values say", "ScatterElements": "it writes at places that values say",
+	"Round":   "no table of it rounds halves to the even number",
 	"ArgMax":  "it gives places, not fp16 values; the host does it",
 	"ArgMin":  "it gives places, not fp16 values; the host does it",
 	"TopK":    "it sorts; the host does it",

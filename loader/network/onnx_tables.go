@@ -245,3 +245,19 @@ func (n *nodeReader) rsqrt() error {
 	}
 	return n.finish(x, err)
 }
+
+// scaledLog is log(c*x + a) as log(x + a/c) + log(c), which fp16 has room for.
+func (n *nodeReader) scaledLog() error {
+	x, err := n.in(0)
+	if err != nil {
+		return err
+	}
+	c := float64(n.float("scale", 1))
+	if x, err = n.shifted(x, float64(n.float("shift", 0))/c); err == nil {
+		x, err = n.unary(lower.Log, x)
+	}
+	if err == nil {
+		x, err = n.shifted(x, math.Log(c))
+	}
+	return n.finish(x, err)
+}

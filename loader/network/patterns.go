@@ -25,11 +25,7 @@ func (r *graphReader) fusions(nodes []onnx.Node, outputs []onnx.Value) (map[int]
 		for _, in := range nodes[i].Inputs {
 			m.readers[in]++
 		}
-		for _, a := range nodes[i].Attributes {
-			if a.Graph != nil { // a branch may read any tensor
-				return nil, nil
-			}
-		}
+		m.branches(&nodes[i])
 	}
 	for _, out := range outputs {
 		m.readers[out.Name]++
@@ -51,6 +47,24 @@ func (r *graphReader) fusions(nodes []onnx.Node, outputs []onnx.Value) (map[int]
 	return found, inside
 }
 
+// branches counts what the branches of a node read of the tensors around them.
+func (m *matcher) branches(node *onnx.Node) {
+	for _, a := range node.Attributes {
+		if a.Graph == nil {
+			continue
+		}
+		for i := range a.Graph.Nodes {
+			for _, in := range a.Graph.Nodes[i].Inputs {
+				m.readers[in]++
+			}
+			m.branches(&a.Graph.Nodes[i])
+		}
+		for _, out := range a.Graph.Outputs {
+			m.readers[out.Name]++
+		}
+	}
+}
+
 // A matcher walks from a result to what it is made of.
 type matcher struct {
 	r       *graphReader
@@ -62,7 +76,7 @@ type matcher struct {
 
 // patterns are tried in this order: a norm before the one that its centred rows alone are.
 var patterns = [...]func(m *matcher, out string) *onnx.Node{
-	(*matcher).gelu, (*matcher).silu, (*matcher).hardSwish, (*matcher).hardSigmoid, (*matcher).softplus,
+	(*matcher).gelu, (*matcher).silu, (*matcher).hardSwish, (*matcher).hardSigmoid, (*matcher).softplus, (*matcher).scaledLog,
 	(*matcher).softmax, (*matcher).norm,
 }
 

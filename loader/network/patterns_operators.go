@@ -156,6 +156,25 @@ func (m *matcher) softplus(out string) *onnx.Node {
 	return nil
 }
 
+// scaledLog is log(c*x + a) of a factor that takes x beyond fp16, as spectra are scaled
+// before their logarithm.
+func (m *matcher) scaledLog(out string) *onnx.Node {
+	const small = 64
+	arg := m.one(out, "Log")
+	if arg == "" {
+		return nil
+	}
+	shift := 0.0
+	if x, a, ok := m.plus(arg); ok {
+		arg, shift = x, a
+	}
+	c, f := m.product(arg)
+	if len(f) != 1 || c < small || shift < 0 {
+		return nil
+	}
+	return fused("ScaledLog", f[0], map[string]*onnx.Attribute{"scale": {Float: float32(c)}, "shift": {Float: float32(shift)}})
+}
+
 // softmax is exp(x - max)/sum of it over one axis, with the maximum or without.
 func (m *matcher) softmax(out string) *onnx.Node {
 	d := m.made(out, "Div")

@@ -78,6 +78,9 @@ func shapeTable() map[string]shapeRule {
 		"GlobalAveragePool": globalShape, "GlobalMaxPool": globalShape, "GlobalLpPool": globalShape,
 		"LSTM": recurrentShape, "GRU": recurrentShape, "RNN": recurrentShape,
 		"ArgMax": argShape, "ArgMin": argShape, "TopK": topKShape,
+		"GatherElements": likeShape(1), "GatherND": gatherNDShape, "OneHot": oneHotShape, "GridSample": gridShape,
+		"NonMaxSuppression": suppressionShape, "NonZero": nonZeroShape, "Compress": compressShape, "RoiAlign": roiShape,
+		"EyeLike": madeShape, "RandomNormalLike": madeShape, "RandomUniformLike": madeShape, "RandomNormal": madeShape, "RandomUniform": madeShape,
 		"LayerNormalization": layerNormShape,
 		"DequantizeLinear":   dequantizeShape, "QuantizeLinear": quantizeShape,
 	}
@@ -87,13 +90,15 @@ func shapeTable() map[string]shapeRule {
 		"Rsqrt", "Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu",
 		"HardSigmoid", "HardSwish", "Clip", "Softmax", "LogSoftmax", "Hardmax", "Identity", "Dropout", "LRN", "CumSum",
 		"BatchNormalization", "InstanceNormalization", "SimplifiedLayerNormalization",
-		"RMSNormalization", "GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "Trilu", "Shrink", "Not",
+		"RMSNormalization", "GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "Trilu", "Shrink", "Not", "BitwiseNot", "ScaledLog",
+		"ScatterElements", "Scatter", "ScatterND", "ReverseSequence",
 	} {
 		t[op] = sameShape
 	}
-	for _, op := range []string{"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "Pow", "Mod"} {
+	for _, op := range []string{"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "Pow", "Mod", "BitwiseAnd", "BitwiseOr", "BitwiseXor"} {
 		t[op] = broadcastShape(0)
 	}
+	t["IsNaN"], t["IsInf"] = truthShape, truthShape
 	for _, op := range []string{"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Xor"} {
 		t[op] = broadcastShape(onnx.Bool)
 	}

@@ -162,7 +162,7 @@ var tables = map[lower.Op][]mac.Activation{
 	lower.Sign: {mac.Sign}, lower.Frac: {mac.Fraction}, lower.Log: {mac.Log2}, lower.Inverse: {mac.Reciprocal},
 	lower.Atan: {mac.AtanNear, mac.AtanFar}, lower.Sin: {mac.Fraction, mac.SineTurn}, lower.Cos: {mac.Fraction, mac.SineTurn},
 	lower.Ceil: {mac.Integer, mac.Fraction, mac.Positive}, lower.Floor: {mac.Integer, mac.Fraction, mac.Negative},
-	lower.LogicalNot: {mac.Negative},
+	lower.LogicalNot: {mac.Not},
 }
 
 func table(a mac.Activation) []byte {

@@ -241,6 +241,11 @@ func writeResults(dir string, res *anesim.Result, doc *anesim.NetworkDocument) e
 	}
 	why := strings.Join(lost, "; ")
 	if len(res.Outputs) == 0 {
+		for i := range doc.Layers {
+			if l := &doc.Layers[i]; l.Note != "" && why == "" {
+				why = escaped(l.Name) + ": " + l.Note
+			}
+		}
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(why, "no layer that makes one was computed"))
 	}
 	if err := writeOutputs(dir, res); err != nil {

@@ -1,0 +1,198 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A spectrum is a product with cosines and sines.
+
+// wave is a cosine or a negative sine of the k-th of n frequencies at an element, exact
+// where the angle is a multiple of a quarter turn.
+func wave(k, at, n, part int) float64 {
+	turn := k * at % n
+	switch {
+	case part == 0 && 4*turn%n == 0:
+		return [...]float64{1, 0, -1, 0}[4*turn/n]
+	case part == 1 && 4*turn%n == 0:
+		return [...]float64{0, -1, 0, 1}[4*turn/n]
+	case part == 0:
+		return math.Cos(2 * math.Pi * float64(turn) / float64(n))
+	}
+	return -math.Sin(2 * math.Pi * float64(turn) / float64(n))
+}
+
+// mostWaves is the most constants that a spectrum is a product with.
+const mostWaves = 1 << 26
+
+// frames are spectra of overlapping parts of a signal: a convolution of one channel.
+func frames(e *expansion) error {
+	d, err := e.operandDims(0)
+	if err != nil {
+		return err
+	}
+	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
+		return fmt.Errorf("a signal of shape %v; want a real one", d)
+	}
+	var window []float64
+	n := 0
+	if e.given(2) {
+		c := e.constant(2)
+		if c == nil {
+			return errors.New("its window is computed, not a constant")
+		}
+		if window, err = c.values(); err != nil {
+			return err
+		}
+		n = len(window)
+	}
+	size := func(i, missing int) (int, error) {
+		c := e.constant(i)
+		if c == nil {
+			if e.given(i) || missing == 0 {
+				return 0, errors.New("its step or length is computed, not a constant")
+			}
+			return missing, nil
+		}
+		v, err := c.scalar()
+		if err != nil || v < 1 || v > float64(d[1]) {
+			return 0, errors.Join(err, fmt.Errorf("a step or a length of %g of %d", v, d[1]))
+		}
+		return int(v), nil
+	}
+	step, err := size(1, 0)
+	if err != nil {
+		return err
+	}
+	length, err := size(3, n)
+	if err != nil {
+		return err
+	}
+	if window != nil && len(window) != length {
+		return fmt.Errorf("a window of %d for parts of %d", len(window), length)
+	}
+	bins := length
+	if e.int("onesided", 1) != 0 {
+		bins = length/2 + 1
+	}
+	if bins*length > mostWaves/2 || length > d[1] {
+		return fmt.Errorf("parts of %d of %d", length, d[1])
+	}
+	if e.budget -= 2 * numberBytes * bins * length; e.budget < 0 {
+		return errBudget
+	}
+	v := make([]float64, 2*bins*length)
+	for i := range v {
+		at, k, part := i%length, i/length%bins, i/length/bins
+		if v[i] = wave(k, at, length, part); window != nil {
+			v[i] *= window[at]
+		}
+	}
+	x, err := e.reshaped("", e.input(0), d[0], 1, d[1])
+	if err == nil {
+		x, err = e.node("", "Conv", attributes{"strides": ofInts(step)}, x, e.floats([]int{2 * bins, 1, length}, v))
+	}
+	if err != nil {
+		return err
+	}
+	count := e.dims[x][2]
+	if x, err = e.reshaped("", x, d[0], 2, bins, count); err == nil {
+		_, err = e.turned(e.output(0), x, 0, 3, 2, 1)
+	}
+	return err
+}
+
+// spectrum is the discrete Fourier transform along an axis, of real or complex elements.
+func spectrum(e *expansion) error {
+	d, err := e.operandDims(0)
+	if err != nil {
+		return err
+	}
+	rank := len(d)
+	axis := e.int("axis", 1)
+	if e.opset >= 20 {
+		axis = -2
+		if c := e.constant(2); c != nil {
+			v, err := c.scalar()
+			if err != nil {
+				return err
+			}
+			axis = int(max(-maxRank, min(maxRank, v)))
+		} else if e.given(2) {
+			return errors.New("its axis is computed, not a constant")
+		}
+	}
+	if axis, err = e.axisOf(rank, axis); err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
+		return errors.Join(err, fmt.Errorf("a spectrum of %v along axis %d", d, axis))
+	}
+	n, parts := d[axis], d[rank-1]
+	if e.given(1) {
+		c := e.constant(1)
+		if c == nil {
+			return errors.New("its length is computed, not a constant")
+		}
+		if v, err := c.scalar(); err != nil || int(v) != n {
+			return errors.Join(err, fmt.Errorf("a length of %g, other than the %d there are", v, n))
+		}
+	}
+	bins, inverse := n, e.int("inverse", 0) != 0
+	if e.int("onesided", 0) != 0 {
+		bins = n/2 + 1
+	}
+	if n*parts*bins*2 > mostWaves || inverse && bins != n {
+		return fmt.Errorf("a spectrum of %d", n)
+	}
+	if e.budget -= numberBytes * n * parts * bins * 2; e.budget < 0 {
+		return errBudget
+	}
+	v := make([]float64, n*parts*bins*2)
+	for i := range v {
+		part, k, of, at := i%2, i/2%bins, i/(2*bins)%parts, i/(2*bins)/parts
+		re, im := wave(k, at, n, 0), wave(k, at, n, 1)
+		if inverse {
+			re, im = re/float64(n), -im/float64(n)
+		}
+		switch { // (a + ib)(re + i im)
+		case of == part:
+			v[i] = re
+		case part == 1:
+			v[i] = im
+		default:
+			v[i] = -im
+		}
+	}
+	// The axis goes next to the last.
+	order := []int{}
+	for i := range rank - 1 {
+		if i != axis {
+			order = append(order, i)
+		}
+	}
+	order = append(order, axis, rank-1)
+	x, err := e.turned("", e.input(0), order...)
+	if err != nil {
+		return err
+	}
+	rest := []int{}
+	for _, i := range order[:rank-2] {
+		rest = append(rest, d[i])
+	}
+	x, err = e.reshaped("", x, append(slices.Clone(rest), n*parts)...)
+	if err == nil {
+		x, err = e.node("", "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
+	}
+	if err == nil {
+		x, err = e.reshaped("", x, append(slices.Clone(rest), bins, 2)...)
+	}
+	if err != nil {
+		return err
+	}
+	back := make([]int, rank)
+	for to, from := range order {
+		back[from] = to
+	}
+	_, err = e.turned(e.output(0), x, back...)
+	return err
+}

@@ -1,0 +1,186 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// likeShape is a result of the first input's type and another's shape.
+func likeShape(i int) shapeRule {
+	return func(n *nodeReader) ([]result, error) {
+		d, err := n.operandDims(i)
+		if err != nil {
+			return nil, err
+		}
+		return n.of(d), nil
+	}
+}
+
+func truthShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	return []result{{d, onnx.Bool}}, err
+}
+
+func gatherNDShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	at, err := n.operandDims(1)
+	if err != nil {
+		return nil, err
+	}
+	batch := n.int("batch_dims", 0)
+	if len(at) == 0 || batch < 0 || batch >= len(at) || at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d) || !slices.Equal(at[:batch], d[:batch]) {
+		return nil, fmt.Errorf("places of %v in %v", at, d)
+	}
+	return n.of(slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
+}
+
+func oneHotShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	c := n.constant(1)
+	if c == nil {
+		return nil, errors.New("its depth is computed, not a constant")
+	}
+	depth, err := c.scalar()
+	if err != nil || depth < 1 || depth > maxExtent {
+		return nil, errors.Join(err, fmt.Errorf("a depth of %g", depth))
+	}
+	axis, err := n.axisOf(len(d)+1, n.int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	return []result{{slices.Insert(slices.Clone(d), axis, int(depth)), n.elem(2)}}, nil
+}
+
+func gridShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	g, err := n.operandDims(1)
+	if err != nil || len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
+		return nil, errors.Join(err, fmt.Errorf("a grid of %v for %v", g, d))
+	}
+	return n.of([]int{d[0], d[1], g[1], g[2]}), nil
+}
+
+func roiShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	r, err := n.operandDims(1)
+	h, w := n.int("output_height", 1), n.int("output_width", 1)
+	if err != nil || len(d) != 4 || len(r) != 2 || h < 1 || w < 1 {
+		return nil, errors.Join(err, fmt.Errorf("boxes of %v for %v", r, d))
+	}
+	return n.of([]int{r[0], d[1], h, w}), nil
+}
+
+// most notes that a result has the most rows that there may be, where values decide.
+func (n *nodeReader) most(rows int) int {
+	n.note("%s: how many rows %q has depends on values; it is taken to have the most, %d, of which those beyond are zeros", n.name, n.Outputs[0], rows)
+	return rows
+}
+
+// suppressionShape is a row for each box that is left.
+func suppressionShape(n *nodeReader) ([]result, error) {
+	b, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.operandDims(1)
+	if err != nil || len(b) != 3 || len(s) != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2] {
+		return nil, errors.Join(err, fmt.Errorf("scores of %v for boxes of %v", s, b))
+	}
+	each := 0
+	if c := n.constant(2); c != nil {
+		v, err := c.scalar()
+		if err != nil {
+			return nil, err
+		}
+		each = int(max(0, min(v, float64(b[1]))))
+	} else if n.given(2) {
+		each = b[1]
+	}
+	return []result{{[]int{n.most(s[0] * s[1] * each), 3}, onnx.Int64}}, nil
+}
+
+// nonZeroShape is a column for each place that is not zero, which of constants are counted.
+func nonZeroShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	count := 0
+	if c := n.constant(0); c != nil && !c.absent() {
+		v, err := c.values()
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range v {
+			if x != 0 {
+				count++
+			}
+		}
+	} else {
+		count = n.most(elements(d))
+	}
+	return []result{{[]int{max(1, len(d)), count}, onnx.Int64}}, nil
+}
+
+func compressShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	out, axis := []int{elements(d)}, 0
+	if n.Attributes["axis"] != nil {
+		if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+			return nil, err
+		}
+		out = slices.Clone(d)
+	}
+	if c := n.constant(1); c != nil && !c.absent() {
+		v, err := c.values()
+		if err != nil {
+			return nil, err
+		}
+		count := 0
+		for i, x := range v {
+			if x != 0 && i < out[axis] {
+				count++
+			}
+		}
+		out[axis] = count
+	} else {
+		out[axis] = n.most(out[axis])
+	}
+	return n.of(out), nil
+}
+
+// madeShape is what is filled without values to read: of a shape, or like another tensor.
+func madeShape(n *nodeReader) ([]result, error) {
+	d, given, err := n.list("shape", -1)
+	if err == nil && !given {
+		d, err = n.operandDims(0)
+	}
+	if err != nil || n.Op == "EyeLike" && len(d) != 2 {
+		return nil, errors.Join(err, fmt.Errorf("shape %v", d))
+	}
+	elem := onnx.DataType(n.int("dtype", 0))
+	if elem == 0 {
+		if elem = onnx.Float; n.elem(0) != 0 {
+			elem = n.elem(0)
+		}
+	}
+	return []result{{d, elem}}, nil
+}
