@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"runtime/metrics"
@@ -294,33 +295,38 @@ func TestTextFile(t *testing.T) {
 		"empty":          {},
 	} {
 		for _, words := range []int{0, first, 20, 600} {
-			whole := regs.Stream{Text: text, FirstWords: words}
-			paged := regs.Stream{File: &regs.TextFile{R: bytes.NewReader(text), Bytes: uint64(len(text))}, FirstWords: words}
-			next, stop := iter.Pull2(paged.Tasks(new(regs.File)))
-			for want, err := range whole.Tasks(new(regs.File)) {
-				got, gotErr, ok := next()
-				if !ok || (err == nil) != (gotErr == nil) || err != nil && err.Error() != gotErr.Error() {
-					t.Fatalf("%s: %v, want %v", name, gotErr, err)
-				}
-				if err == nil && *got != *want {
-					t.Fatalf("%s: task %d differs", name, want.Index)
-				}
-			}
-			if _, _, more := next(); more {
-				t.Errorf("%s: the walk goes on", name)
-			}
-			stop()
-			n, states := 0, 0
-			for range whole.States() {
-				n++
-			}
-			for range paged.States() {
-				states++
-			}
-			if n != states {
-				t.Errorf("%s: %d states, want %d", name, states, n)
-			}
+			t.Run(fmt.Sprintf("%s, %d words", name, words), func(t *testing.T) { walksInFile(t, text, words) })
 		}
+	}
+}
+
+// walksInFile holds the walks of a text that stays in its file to those of the text.
+func walksInFile(t *testing.T, text []byte, first int) {
+	whole := regs.Stream{Text: text, FirstWords: first}
+	inFile := regs.Stream{File: &regs.TextFile{R: bytes.NewReader(text), Bytes: uint64(len(text))}, FirstWords: first}
+	next, stop := iter.Pull2(inFile.Tasks(new(regs.File)))
+	defer stop()
+	for want, err := range whole.Tasks(new(regs.File)) {
+		got, gotErr, ok := next()
+		if !ok || (err == nil) != (gotErr == nil) || err != nil && err.Error() != gotErr.Error() {
+			t.Fatalf("%v, want %v", gotErr, err)
+		}
+		if err == nil && *got != *want {
+			t.Fatalf("task %d differs", want.Index)
+		}
+	}
+	if _, _, more := next(); more {
+		t.Error("the walk goes on")
+	}
+	n, states := 0, 0
+	for range whole.States() {
+		n++
+	}
+	for range inFile.States() {
+		states++
+	}
+	if n != states {
+		t.Errorf("%d states, want %d", states, n)
 	}
 }
 
@@ -371,6 +377,7 @@ func FuzzChain(f *testing.F) {
 			}
 		}
 		storesAsApplied(t, text, first, chain)
+		walksInFile(t, text, first)
 	})
 }
 
