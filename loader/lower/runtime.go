@@ -89,7 +89,7 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 	}
 	groups := []rowGroup{g}
 	c := &rowChain{
-		groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
+		l2: l.l2(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: p.weights.SizesOnly},
 	}
 	right := l.In.W
