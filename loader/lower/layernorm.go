@@ -154,7 +154,7 @@ func (p *plan) normalise(in, out view) error {
 	stats := statistics(s.Channels)
 	base := 2 * stats.row
 	mean := p.meanTask(s).aside(false, true)
-	at := mean.planarTile().moved(base)
+	at := mean.keptTile().moved(base)
 	end := base + at.row*s.Height
 	if err := p.checkStatistics(end); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (p *plan) normaliseWhole(in, out view) error {
 	stats := statistics(1)
 	mean := p.meanTask(s).aside(false, true)
 	mean.deep(depth)
-	at := mean.planarTile().moved(2 * stats.row)
+	at := mean.keptTile().moved(2 * stats.row)
 	affine := affineTask(in.s).aside(true, false)
 	again := affine.planarTile().moved(at.base)
 	end := again.base + again.row*in.s.Height

@@ -132,6 +132,20 @@ func (t *task) planarTile() layout {
 	return t.skewedPlanar()
 }
 
+// keptTile is planarTile of a source that later tasks read in the L2: whole rows, where a
+// source that comes and goes has the columns of a patch (inferred: 375 rows of 1024 are read
+// from memory by each of three tasks, and their tile has room for 512 columns).
+func (t *task) keptTile() layout {
+	s := t.g.InShape()
+	l := packed(s)
+	l.group *= max(1, int(t.g.Common.InDepth.Din()))
+	l.row = l.group
+	if s.Height == 1 && s.Width > 1 {
+		return l
+	}
+	return l.skewed(1, planarFetch)
+}
+
 // planarColumns is the layout of a planar task's source without a skew: the columns of
 // its patch side by side (81/83).
 func (t *task) planarColumns() layout {

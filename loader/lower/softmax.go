@@ -288,7 +288,7 @@ func (p *plan) softmaxRow(in, out view) error {
 	end := exps.base + exps.row
 	top := planarTask(regs.FormReduction, s, s).aside(false, true)
 	top.takesMaximum()
-	source := top.planarTile().moved(end)
+	source := top.keptTile().moved(end)
 	operands := func(t *task) *regs.PlanarOperands { return &t.g.Common.PlanarOperands }
 	*operands(top) = operands(top).WithResultTranspose(many)
 	x := top.source1(in.m, source, true)

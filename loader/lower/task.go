@@ -171,6 +171,9 @@ func (t *task) source1(m memory, at layout, keep bool) *tile {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
+		if width := int(t.g.Common.InDim.Win()) * elementBytes; at.channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
+			t.refuse("bytes of a row that is kept", width, at.channel)
+		}
 		l.SourceCfg = l.SourceCfg.WithType(keptTile)
 	}
 	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
