@@ -266,9 +266,14 @@ func (r *Result) limits() []LimitDocument {
 
 // Checksum is the CRC-32 (IEEE) of fp16 values, little-endian, as eight hexadecimal digits.
 func Checksum(data []float16.Float16) string {
-	b := make([]byte, 0, 2*len(data))
-	for _, h := range data {
-		b = binary.LittleEndian.AppendUint16(b, uint16(h))
+	var b [8 << 10]byte
+	sum := uint32(0)
+	for len(data) > 0 {
+		n := min(len(data), len(b)/2)
+		for i, h := range data[:n] {
+			binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
+		}
+		sum, data = crc32.Update(sum, crc32.IEEETable, b[:2*n]), data[n:]
 	}
-	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
+	return fmt.Sprintf("%08x", sum)
 }

@@ -74,7 +74,8 @@ type ProgramDocument struct {
 
 // A LayerDocument is a network's layer. A layer that is not modelled has zeros for
 // numbers. Program counts from 1 and is 0 for none; Kernel is taps, /stride and :groups,
-// or "-".
+// or "-". Weights is the form of constant weights, see [LayerResult.Weights]; PackedAs is the
+// one that the file has them in, where that is not their values.
 type LayerDocument struct {
 	Name        string         `json:"name"`
 	Op          string         `json:"op"`
@@ -82,6 +83,8 @@ type LayerDocument struct {
 	In          [4]int         `json:"in"`
 	Out         [4]int         `json:"out"`
 	Kernel      string         `json:"kernel"`
+	Weights     string         `json:"weights,omitempty"`
+	PackedAs    string         `json:"packed_as,omitempty"`
 	Folded      []string       `json:"folded"`
 	Program     int            `json:"program"`
 	Modelled    bool           `json:"modelled"`
@@ -205,6 +208,10 @@ func layerDocument(l *LayerResult) LayerDocument {
 	}
 	if x.Lower.Activation != 0 {
 		d.Activation = x.Lower.Activation.String()
+	}
+	d.Weights = l.Weights()
+	if f := x.Weights.Form; f != lower.FormFP16 {
+		d.PackedAs = f.String()
 	}
 	if rep := l.Report; rep != nil {
 		a := rep.Accounting()

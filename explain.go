@@ -216,8 +216,12 @@ func (x *explainer) network(ctx context.Context) error {
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
+	b := neighboursOf(x.model.net, cmp.Or(x.base.Options.memories().Lane, lower.MaxLane))
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
 		if err := x.layer(ctx, g.layer, g.names); err != nil {
+			return err
+		}
+		if err := x.regrouped(ctx, b, g.names); err != nil {
 			return err
 		}
 	}
@@ -289,15 +293,10 @@ func (x *explainer) reshaped(ctx context.Context, names []string, r *rewrite) er
 	if err != nil {
 		return x.failed(ctx, err)
 	}
-	if len(res.Programs) > len(x.base.Programs) || len(res.Missing()) > len(x.base.Missing()) || len(res.Report.Faults) > 0 {
-		x.doc.Tried.NotFaster++ // a dispatch more takes the host longer than a reshape saves
-		return nil
-	}
-	x.keep(ChangeDocument{
+	x.whole(res, ChangeDocument{
 		Part: names[0], Alike: len(names), Kind: "rewrite", Change: r.change, Needs: r.needs, Results: "the same",
-		Before: x.doc.Now, After: costOfReport(res.Report),
-		CommandBefore: x.fileCommand("model", x.residencyFlag()...), Command: x.fileCommand("model", append(x.residencyFlag(), flags...)...),
-	}, 1)
+		Command: x.fileCommand("model", append(x.residencyFlag(), flags...)...),
+	})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package anesim
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,6 +60,7 @@ func FuzzLayerKeys(f *testing.F) {
 		"matmul m=4 k=8 n=16 rhs=runtime", "linear m=300 k=64 n=80 bias=true", "softmax c=64 h=8 w=8 axis=c",
 		"slice c=8 axis=c begin=2 size=4", "concat parts=4+12 h=2 w=2", "tile c=2 h=2 w=2 reps=1x2x3x1",
 		"reduce c=4 h=4 w=4 kind=mean axis=hw", "pow c=16 h=4 w=4", "relu w=9999999999999999999", "conv cin=-1", "x", "conv k=1e3",
+		"tile c=2 h=2 w=2 reps=1x64x64x64", "deconv cin=64 cout=64 h=512 w=512 k=16 stride=16", "matmul m=16384 k=16384 n=16384",
 	} {
 		f.Add(s)
 	}
@@ -71,6 +73,14 @@ func FuzzLayerKeys(f *testing.F) {
 		if len(words) == 0 || len(s) > 256 {
 			return
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		defer func() {
+			runtime.ReadMemStats(&after)
+			if most := uint64(1 << 30); after.TotalAlloc-before.TotalAlloc > most {
+				t.Errorf("%s: %d bytes, more than %d", s, after.TotalAlloc-before.TotalAlloc, most)
+			}
+		}()
 		m, err := Layer(words[0], words[1:]...)
 		if err != nil {
 			return

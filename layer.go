@@ -8,6 +8,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader/lower"
 	"anesim/loader/network"
 )
 
@@ -48,12 +49,12 @@ func hint(nearest []string) string {
 }
 
 // refusal says which layer works near one that the engine does not take.
-func refusal(op string, keys map[string]string, err error) error {
+func refusal(op string, keys map[string]string, m lower.Memories, err error) error {
 	o, ok := network.Find(op)
 	if !ok || !network.Refused(err) {
 		return layerError(op, err)
 	}
-	return &network.RefusalError{Op: op, Err: err, Nearest: o.Nearest(keys)}
+	return &network.RefusalError{Op: op, Err: err, Nearest: o.Nearest(keys, m)}
 }
 
 // layerError tells mistakes in keys apart.

@@ -326,6 +326,9 @@ func (l *Loaded) write(res *ProgramResult) error {
 			data = make([]float16.Float16, elements(port))
 		default:
 			data = pseudoRandom(port, s.options.Seed)
+			if readsBytes(l.program, port) {
+				truths(data)
+			}
 			res.Synthetic = append(res.Synthetic, port.Name)
 			mark = s.mem.MakeUp
 		}
@@ -414,6 +417,13 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 	device := s.deviceOptions(values, budget)
 	if o.Brief && repeat == 1 && !values && linked.Count > maxBrief && l.statistics == (addressRange{}) {
 		device.List = maxListed
+	}
+	if o.Each != nil {
+		var doc DescriptorDocument
+		device.Each = func(d *hw.DescriptorReport) {
+			doc = descriptorDocument(d)
+			o.Each(&doc)
+		}
 	}
 	engine := &engine{Device: hw.New(s.mem, device), ctx: ctx, meter: m}
 	res.Report = engine.Report()

@@ -90,7 +90,9 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	if !o.Program.InFile {
+		defer f.Close()
+	}
 	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}
@@ -237,7 +239,7 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, refusal(op, values, err)
+		return nil, refusal(op, values, lower.Memories{}, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
@@ -273,11 +275,24 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 // A lowered model is its programs.
 type lowered struct {
 	seed     uint64
-	sizes    bool // programs that are only timed
-	given    bool // with weights that the options gave
+	memories lower.Memories // that they are for
+	sizes    bool           // programs that are only timed
+	given    bool           // with weights that the options gave
 	programs []network.Program
 	reasons  []string    // why a layer is in no program, "" where it is in one
 	entry    *CacheEntry // that they are from or went to, nil without a cache
+}
+
+// memories are those that programs are lowered for: the chip's, a scratchpad no larger than
+// its addresses reach and coefficients of at least one word of a lane.
+func (o *Options) memories() (m lower.Memories) {
+	if n := o.Chip.L2Bytes.Value; 0 < n && n < lower.MaxL2 {
+		m.L2 = int(n) &^ 63
+	}
+	if n := int(o.Chip.KernelMemory.Value) &^ 63; n > 0 && n != lower.MaxLane {
+		m.Lane = n
+	}
+	return m
 }
 
 // lower makes the model's programs, or takes those of the run before: with sizes those
@@ -288,10 +303,10 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
 		return l, nil
 	}
-	low := &lowered{seed: o.Seed, sizes: sizes, given: o.givesWeights()}
+	low := &lowered{seed: o.Seed, memories: o.memories(), sizes: sizes, given: o.givesWeights()}
 	make := func() error { return m.lowerAnew(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {
@@ -312,11 +327,8 @@ func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err er
 		return m.lowerLayer(low, o)
 	}
 	meter := o.meter(StageLower, len(m.net.Layers))
-	lower := m.net.LowerContext
-	if low.sizes {
-		lower = m.net.SizesContext
-	}
-	low.programs, low.reasons, err = lower(ctx, o.Seed, meter.add)
+	how := network.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
+	low.programs, low.reasons, err = m.net.LowerContext(ctx, how)
 	return err
 }
 
@@ -332,11 +344,12 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	}
 	w, err := complete(o.Seed)
 	if err != nil {
-		return refusal(l.Op, m.keys, err)
+		return refusal(l.Op, m.keys, low.memories, err)
 	}
+	l.Lower.Memories = low.memories
 	p, err := make(l.Lower, w)
 	if err != nil {
-		return refusal(l.Op, m.keys, err)
+		return refusal(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
 	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}

@@ -57,7 +57,7 @@ func (p *ProgramResult) occupancy(o *Options) []int {
 // occupied is the bytes of an L2 of a size that a task's operands cover. A result on its
 // way to memory has at most what the largest tile of a source leaves (inferred).
 func occupied(t *regs.Task, size uint64) int {
-	staged := size - min(size, lower.MaxTile)
+	staged := size - uint64(lower.LargestTile(int(size)))
 	o := t.Groups.Operands()
 	type span struct{ from, to uint64 }
 	var covered []span

@@ -57,6 +57,11 @@ type Options struct {
 	// the rest are in the sums alone. A run of several dispatches or with values lists all.
 	Brief bool
 
+	// Each, when it is not nil, is shown every descriptor of a run that is only timed, in
+	// order, while the run goes on: those too that Brief leaves off the list. What it is
+	// shown is good until it returns.
+	Each func(*DescriptorDocument)
+
 	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer

@@ -10,6 +10,7 @@ import (
 
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
+	"anesim/hw/regs"
 	"anesim/loader"
 )
 
@@ -85,20 +86,22 @@ func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write boo
 	if err != nil {
 		return &PortError{p, err.Error(), err}
 	}
-	i := 0
+	width := p.Shape[3]
 	for n := range p.Shape[0] {
 		for c := range p.Shape[1] {
 			for h := range p.Shape[2] {
 				at := uint64(n)*p.Strides[0] + uint64(c)*p.Strides[1] + uint64(h)*p.Strides[2]
-				for w := range p.Shape[3] {
-					v := b[at+2*uint64(w):]
-					if write {
-						binary.LittleEndian.PutUint16(v, uint16(data[i]))
-					} else {
-						data[i] = float16.Float16(binary.LittleEndian.Uint16(v))
+				v := b[at : at+2*uint64(width)]
+				if write {
+					for x, value := range data[:width] {
+						binary.LittleEndian.PutUint16(v[2*x:], uint16(value))
 					}
-					i++
+				} else {
+					for x := range data[:width] {
+						data[x] = float16.Float16(binary.LittleEndian.Uint16(v[2*x:]))
+					}
 				}
+				data = data[width:]
 			}
 		}
 	}
@@ -111,10 +114,38 @@ func pseudoRandom(p *loader.Port, seed uint64) []float16.Float16 {
 	name := fnv.New64a()
 	name.Write([]byte(p.Name))
 	r := rand.New(rand.NewPCG(seed, name.Sum64()))
+	// Eleven bits: every value is a half without rounding.
+	var values [1 << 11]float16.Float16
+	for i := range values {
+		values[i] = float16.Fromfloat32(float32(i-1024) / 1024)
+	}
 	data := make([]float16.Float16, elements(p))
 	for i := range data {
-		// Eleven bits: every value is a half without rounding.
-		data[i] = float16.Fromfloat32(float32(int(r.Uint32()>>21)-1024) / 1024)
+		data[i] = values[r.Uint32()>>21]
 	}
 	return data
+}
+
+// readsBytes reports whether a task of the program takes a port's elements as ones of 8
+// bits.
+func readsBytes(p *loader.Program, port *loader.Port) bool {
+	f, g := new(regs.File), new(regs.Groups)
+	for d, err := range regs.Chain(p.Text, p.FirstWords) {
+		if err != nil || d.Apply(f) != nil {
+			return false
+		}
+		f.Snapshot(g)
+		if c := g.Common.ChCfg; c.InFmt() != regs.FormatFP16 && g.Source1On() && int(d.Header.Bases.RBase0()) == port.BAR {
+			return true
+		}
+	}
+	return false
+}
+
+// truths makes each byte of pseudo-random values a truth value, by its value's sign and
+// lowest bits.
+func truths(data []float16.Float16) {
+	for i, h := range data {
+		data[i] = h>>15 | h>>5&1<<8
+	}
 }

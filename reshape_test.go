@@ -3,11 +3,16 @@ package anesim_test
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/x448/float16"
+
 	"anesim"
+	"anesim/loader/lower"
 )
 
 const reshapedNetwork = `inputs: {x: {c: 24, h: 6, w: 10}}
@@ -124,4 +129,51 @@ func FuzzParseReshape(f *testing.F) {
 			t.Errorf("%q is %q, %d and %d", text, layer, h, w)
 		}
 	})
+}
+
+// Rows without gaps are rows of any other length without gaps: no task stands between them,
+// in memory or in the L2, and a move of whole pieces of rows is one.
+func TestRowsWithoutGaps(t *testing.T) {
+	const text = `inputs: {x: {c: 6, h: 4, w: 96}}
+layers:
+  - {name: a, op: relu}
+  - {name: pieces, op: reshape, c: 24, h: 3, w: 32}
+  - {name: swapped, op: transpose, perm: hcw}
+  - {name: b, op: sigmoid}
+  - {name: whole, op: reshape, c: 1, h: 3, w: 768}
+  - {name: sum, op: relu}
+`
+	m := readNetwork(t, text)
+	layers := 0
+	for i := range m.Network().Layers {
+		if l := &m.Network().Layers[i]; l.Lower.Op == lower.Transpose {
+			layers++
+		}
+	}
+	if layers != 1 {
+		t.Errorf("%d transposes, want that of the network alone", layers)
+	}
+	r := rand.New(rand.NewPCG(2, 5))
+	x := make([]float16.Float16, 6*4*96)
+	for i := range x {
+		x[i] = float16.Fromfloat32(r.Float32()*4 - 2)
+	}
+	o := anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}}
+	got := runModel(t, m, o)
+	n := *m.Network()
+	n.InMemory = true
+	inMemory := runModel(t, anesim.FromNetwork(&n), o)
+	if len(got.Outputs) != 1 || !slices.Equal(got.Outputs[0].Data, inMemory.Outputs[0].Data) {
+		t.Error("other values in the L2 and in memory")
+	}
+	for i, h := range got.Outputs[0].Data {
+		piece, place := i/32, i%32 // [3][24] pieces, of [24][3] before
+		v := float64(x[(piece%24*3+piece/24)*32+place].Float32())
+		if want := 1 / (1 + math.Exp(-max(0, v))); math.Abs(float64(h.Float32())-want) > 1e-2 { // a table
+			t.Fatalf("element %d is %v, want %v", i, h.Float32(), want)
+		}
+	}
+	if a, b := got.Report.DMA.Total(), inMemory.Report.DMA.Total(); a >= b {
+		t.Errorf("%d bytes moved with tensors in the L2, %d in memory", a, b)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
+	"anesim/hw/tiles"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
@@ -98,6 +99,33 @@ type LayerResult struct {
 	Note    string            // why its values were not computed, where they were asked for
 	Caveat  string            // what its values rest on that is not known of real programs
 	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [network.Stage]
+}
+
+// Weights names the forms that a convolution's or a product's constant weights have in its
+// descriptors: "fp16", "zero-skipping", "masked", "palette-4", "palette-8" or "int8", several
+// with + between them. It is "" of a layer without any.
+func (l *LayerResult) Weights() string {
+	if l.Report == nil || network.Needs(&l.Layer.Lower).Filter == 0 {
+		return ""
+	}
+	var forms []string
+	for i := range l.Report.Descriptors {
+		d := &l.Report.Descriptors[i]
+		if d.MACs == 0 || d.DMA.Kernel == 0 {
+			continue
+		}
+		form := d.Packing.String()
+		switch d.Packing {
+		case tiles.Dense:
+			form = "fp16"
+		case tiles.Palette:
+			form += "-" + strconv.Itoa(d.PaletteBits)
+		}
+		if !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return strings.Join(forms, "+")
 }
 
 // Modelled reports whether the layer is in the totals: those of the engine, or of the host.
@@ -511,9 +539,8 @@ func (g *limitGroups) list() []evidence.Limit {
 func (o *Output) Summary() string {
 	const shown = 4
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, h := range o.Data {
-		v := float64(h.Float32())
-		lo, hi = min(lo, v), max(hi, v)
+	if len(o.Data) > 0 {
+		lo, hi = bounds(o.Data)
 	}
 	var b strings.Builder
 	b.WriteByte('[')
@@ -528,4 +555,20 @@ func (o *Output) Summary() string {
 	}
 	fmt.Fprintf(&b, "] in [%g, %g]", lo, hi)
 	return b.String()
+}
+
+// bounds are the smallest and the largest of halves, NaN where one is.
+func bounds(data []float16.Float16) (lo, hi float64) {
+	// The bits of a half, those below zero turned over, are in the order of its values.
+	order := func(b uint16) int16 { return int16(b ^ uint16(int16(b)>>15)>>1) }
+	least, most := int16(math.MaxInt16), int16(math.MinInt16)
+	for _, h := range data {
+		k := order(h.Bits())
+		least, most = min(least, k), max(most, k)
+	}
+	value := func(k int16) float16.Float16 { return float16.Frombits(uint16(order(uint16(k)))) }
+	if value(least).IsNaN() || value(most).IsNaN() {
+		return math.NaN(), math.NaN()
+	}
+	return float64(value(least).Float32()), float64(value(most).Float32())
 }

@@ -84,6 +84,43 @@ func BenchmarkElementwise(b *testing.B) {
 	}
 }
 
+// BenchmarkFromMemory has operands of 32 MB each, beyond the caches: what a copy moves a
+// second is what the other kernels are held against.
+func BenchmarkFromMemory(b *testing.B) {
+	const n = 1 << 24
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y, dst, acc := make([]half, n), make([]half, n), make([]half, n), make([]float32, n)
+	normal(x[:rowElements], rng, 1)
+	for i := rowElements; i < n; i *= 2 {
+		copy(x[i:], x[:i])
+	}
+	copy(y, x[1:])
+	mac.Widen(acc, x)
+	sum, scaled := planar.Neutral(planar.Add), planar.Neutral(planar.Add)
+	scaled.Scale, scaled.ReLU = 0x3800, true
+	table, _ := mac.TableOf(mac.Sigmoid)
+	post := mac.Post{Scale: mac.Sigmoid.Prescale().Float32(), Table: table, Port: mac.PortFull}
+	for _, k := range []struct {
+		name  string
+		moved float64 // bytes an element
+		run   func()
+	}{
+		{"copy", 4, func() { copy(dst, x) }},
+		{"add", 6, func() { sum.Apply(dst, x, y) }},
+		{"add_scale_relu", 6, func() { scaled.Apply(dst, x, y) }},
+		{"widen", 6, func() { mac.Widen(acc, x) }},
+		{"sigmoid", 6, func() { post.Apply(dst, acc) }},
+	} {
+		b.Run(k.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				k.run()
+			}
+			rate(b, k.moved*n, "moved-B/s")
+		})
+	}
+}
+
 func BenchmarkActivation(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, acc, dst := make([]half, rowElements), make([]float32, rowElements), make([]half, rowElements)

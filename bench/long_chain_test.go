@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,52 +12,19 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/regs"
-	"anesim/loader"
 )
-
-// longChain is the add example with its descriptor n times: whole the first time, then with
-// no more than its first record. Task numbers of 16 bits do not number so many; they are 0.
-func longChain(tb testing.TB, n int) *loader.Program {
-	tb.Helper()
-	p := *example(tb, "add")
-	var first regs.Descriptor
-	for d, err := range p.Descriptors() {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		first = *d
-	}
-	next := first
-	next.Records = first.Records[:1]
-	next.Words = regs.HeaderWords + 1 + len(first.Records[0].Values)
-	next.Header.Timing = next.Header.Timing.WithNextSize(uint32(next.Words - 1))
-	first.Header.Timing = next.Header.Timing
-	text := make([]byte, 0, 4*first.Words+(n+1)*regs.Alignment)
-	for i := range n {
-		d := &next
-		if i == 0 {
-			d = &first
-		}
-		end := (len(text) + 4*d.Words + regs.Alignment - 1) / regs.Alignment * regs.Alignment
-		d.Header.Next = d.Header.Next.WithNextPointer(uint32(end))
-		if i == n-1 {
-			d.Header.Next, d.Header.Timing = 0, d.Header.Timing.WithNextSize(0)
-		}
-		text = d.Append(text)
-		text = text[:end]
-	}
-	p.Text, p.TaskCount = text, n
-	return &p
-}
 
 // A chain of more descriptors than there are numbers for has the same totals, to the last
 // digit, with most of them off the list.
 func TestBriefRun(t *testing.T) {
 	const n = 70_000
-	p := longChain(t, n)
+	p, err := LongChain(n)
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := sound(t, p, anesim.Options{})
-	brief := sound(t, p, anesim.Options{Brief: true})
+	var shown []anesim.DescriptorDocument
+	brief := sound(t, p, anesim.Options{Brief: true, Each: func(d *anesim.DescriptorDocument) { shown = append(shown, *d) }})
 	a, b := all.Report, brief.Report
 	if len(a.Descriptors) != n || a.Rest.Count != 0 || len(b.Descriptors) != 1<<12 || b.Count() != n {
 		t.Fatalf("%d descriptors, %d of %d in brief", len(a.Descriptors), len(b.Descriptors), b.Count())
@@ -80,6 +48,9 @@ func TestBriefRun(t *testing.T) {
 	if d := cmp.Diff(x.Descriptors[:1<<12], y.Descriptors); d != "" {
 		t.Errorf("those that are listed differ:\n%s", d)
 	}
+	if !slices.Equal(x.Descriptors, shown) {
+		t.Errorf("%d are shown as the run goes on, or they differ", len(shown))
+	}
 	if last := y.Power[len(y.Power)-1]; last.What != "65904 descriptors that are not listed" || y.Rest.Descriptors != 65904 {
 		t.Errorf("the last span is %q, the rest %+v", last.What, y.Rest)
 	}
@@ -92,7 +63,10 @@ func TestMillionDescriptors(t *testing.T) {
 		t.Skip("-short: a chain of 256 MB takes seconds")
 	}
 	const n = 1_000_000
-	p := longChain(t, n)
+	p, err := LongChain(n)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	at := time.Now()

@@ -23,6 +23,10 @@ type Options struct {
 	// List is how many descriptors the report lists, 0 for all; the others are counted in
 	// its Rest. With Values all are listed.
 	List int
+	// Each, when it is not nil, is shown every descriptor in order, listed or not, once its
+	// figures are final, which they are when the next one is timed. The report is the
+	// device's own. With Values it is shown none.
+	Each func(*DescriptorReport)
 	// PowerBudget is the watts that no descriptor exceeds on average, 0 for any: it runs
 	// slower where it would. It must be more than the chip's ActivePower.
 	PowerBudget float64
@@ -42,6 +46,7 @@ type Device struct {
 	held   *held         // a task that waits for the one that reads its ring
 	sums   sums          // of the report, without its last descriptor
 	broken int           // descriptor whose values could not be computed, -1 for none
+	shown  int           // descriptors of the report's list that Each has seen
 	report Report
 }
 
@@ -54,7 +59,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 	if opts.Budget == 0 {
 		opts.Budget = DefaultBudget
 	}
-	d := &Device{p: opts.Chip.params(), opts: opts, mem: mem, broken: -1}
+	d := &Device{p: opts.Chip.params(), opts: opts, mem: mem}
 	d.open = d.p.tiles.Present()
 	d.p.budget = opts.PowerBudget
 	d.Dispatch()
@@ -103,8 +108,17 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 // shorten takes the descriptors that are not to be listed off the report, but for the last
 // so many: what the last one takes is known when the chain goes on or ends.
 func (d *Device) shorten(open int) {
-	if d.opts.List > 0 && !d.opts.Values {
+	if d.opts.Values {
+		return
+	}
+	if d.opts.Each != nil {
+		for end := len(d.report.Descriptors) - open; d.shown < end; d.shown++ {
+			d.opts.Each(&d.report.Descriptors[d.shown])
+		}
+	}
+	if d.opts.List > 0 {
 		d.report.shorten(d.opts.List, open)
+		d.shown = min(d.shown, d.opts.List)
 	}
 }
 

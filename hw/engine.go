@@ -114,7 +114,7 @@ func (l lowered) SetRow(src []half, c, y, x int) { l.dst.SetRow(src, c, y+l.by, 
 func (d *Device) lanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
 		if l.On {
-			if b[i], err = d.mem.Bytes(l.Addr, uint64(l.Size)); err != nil {
+			if b[i], err = d.mem.Peek(l.Addr, uint64(l.Size)); err != nil {
 				return b, fmt.Errorf("lane %d: %w", i, err)
 			}
 		}

@@ -118,10 +118,8 @@ func secondFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 
 func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	c, n := &g.Common, &g.NE
 	in, out := g.InShape(), g.OutShape()
-	switch {
-	case c.ChCfg.InFmt() != regs.FormatFP16 || c.ChCfg.OutFmt() != regs.FormatFP16,
-		o.Source2.Used && secondFormat(c.ChCfg) != regs.FormatFP16:
-		return notModelled("8-bit elements (Common.ChCfg %#x)", uint32(c.ChCfg))
+	if u := eightBit(g, o); u != nil {
+		return u
 	}
 	if u := unknownBits(g); u != nil {
 		return u

@@ -31,7 +31,11 @@ type DescriptorReport struct {
 	// that has one tile open, -1 where none has.
 	Crew       tiles.Crew
 	HalfEngine int
-	Cycles     Accounting // those it adds to the chain
+	// Packing is the form of a multiply-accumulate's weights, and PaletteBits the width of a
+	// palette's indices.
+	Packing     tiles.Packing
+	PaletteBits int
+	Cycles      Accounting // those it adds to the chain
 	// Saved is the cycles that running beside the descriptor before it saves, its last
 	// results' way to memory among them.
 	Saved   clock.Cycles

@@ -45,6 +45,11 @@ func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open 
 		array = w.Buffered(p.tiles)
 		d.Lookups, d.Skipped = w.Lookups, w.Skipped
 		d.Crew, d.HalfEngine = w.Crew, open.Half()
+		if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+			if d.Packing, _ = tiles.PackingOf(g); d.Packing == tiles.Palette {
+				d.PaletteBits = int(g.NE.KernelCfg.PalBits())
+			}
+		}
 		need.fills, need.drains, need.reread = w.Patches, w.Patches*w.Own, w.Patches > 1
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate { // channel by channel
 			need.fills *= o.In.Channels

@@ -2,6 +2,7 @@ package hw
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
@@ -60,7 +61,8 @@ type job struct {
 	ops    *regs.Operands
 	engine engineTask // of a task on the MAC engines
 	planar planarTask
-	ring   *ring // of a source or a result that is one
+	ring   *ring        // of a source or a result that is one
+	beyond *atomic.Bool // an 8-bit element whose number is not known
 }
 
 // A part is one depth of one group of a task.
@@ -72,7 +74,7 @@ type part struct {
 
 // prepare makes a task ready: its coefficients, its operations.
 func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
-	*j = job{task: t, ops: o}
+	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
 	if d.pad == nil {
 		d.pad = l2.New(d.p.l2.Bytes)
 	}
@@ -108,7 +110,7 @@ func (d *Device) compute(t *regs.Task) (limit *evidence.Limit, f *Fault) {
 			}
 		}
 	}
-	return nil, nil
+	return j.unsigned(), nil
 }
 
 // depths is how many planes a task works through one by one: a reduction joins them.
@@ -154,6 +156,9 @@ func (d *Device) run(j *job, p part, first, last int) *Fault {
 func (d *Device) source(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	depth = min(depth, o.Planes()-1)
 	switch {
+	case o.DRAM && o.Element == 1:
+		v, err := d.mem.ByteView(j.task.Bases.Source1, &o.Surface, group, depth)
+		return byteRows{v, j.beyond}, err
 	case o.DRAM && o.Role == regs.FirstSource:
 		return d.mem.View(j.task.Bases.Source1, &o.Surface, group, depth)
 	case o.DRAM:
@@ -178,6 +183,9 @@ func (d *Device) sink(j *job, group, depth int) (tiles.Sink, error) {
 	switch {
 	case o.L2 == regs.Circular:
 		return j.ring, nil
+	case o.L2 == regs.Streamed && o.Element == 1:
+		v, err := d.mem.ByteView(j.task.Bases.Destination, &o.Surface, group, depth)
+		return byteRows{v, j.beyond}, err
 	case o.L2 == regs.Streamed:
 		return d.mem.View(j.task.Bases.Destination, &o.Surface, group, depth)
 	}

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -42,7 +41,7 @@ func (b *Builder) Build(name string) (*Program, error) {
 		return nil, err
 	}
 	file := c.Bytes()
-	p, err := Read(name, bytes.NewReader(file), int64(len(file)))
+	p, err := fromMemory(name, file)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +264,10 @@ func (l *layout) placeText(at uint64) {
 			flags = 0
 		}
 		constants = padTo(constants, TileSize)
-		q.data = uint64(len(constants))
+		if q.data = uint64(len(constants)); constants == nil {
+			constants = slices.Clip(q.constants) // of most programs all there are
+			continue
+		}
 		constants = append(constants, q.constants...)
 	}
 	at = cmp.Or(l.TextAddr, at)

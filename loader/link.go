@@ -84,11 +84,11 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	}
 	l := &Linked{
 		Program: p, Map: m,
-		Stream: regs.Stream{Text: text, FirstWords: p.FirstWords, BARs: p.BARs},
+		Stream: regs.Stream{Text: text, File: p.TextFile, FirstWords: p.FirstWords, BARs: p.BARs},
 	}
 	// Room for as many as are declared, which is not checked yet, and no more than the
 	// text can hold.
-	most := min(max(0, p.TaskCount), len(text)/regs.Alignment+1)
+	most := min(max(0, p.TaskCount), int(p.textBytes()/regs.Alignment)+1)
 	buf := make([]access, 0, 3+len(regs.KernelDMASrc{}.CoeffBaseAddr)) // the tensors and the lanes
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {

@@ -3,7 +3,12 @@ package loader
 import (
 	"bytes"
 	"io"
+	"iter"
+	"reflect"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"anesim/hw/regs"
 	"anesim/loader/internal/cost"
@@ -45,21 +50,10 @@ func TestLongChain(t *testing.T) {
 	if testing.Short() {
 		n = 20_000
 	}
-	p, err := exampleProgram("relu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	step := (len(p.Text) + regs.Alignment - 1) &^ (regs.Alignment - 1)
-	text := make([]byte, n*step)
-	for i := range n {
-		d := text[i*step:]
-		copy(d, p.Text)
-		if i+1 < n {
-			le.PutUint32(d[4:], uint32(regs.HeaderTiming(le.Uint32(d[4:])).WithNextSize(uint32(len(p.Text)/4-1))))
-			le.PutUint32(d[0x1c:], uint32((i+1)*step))
-		}
-	}
+	text := longText(t, n)
 	rule := cost.Rule{Bytes: 1 << 20, PerByte: 2}
+	var p *Program
+	var err error
 	if err := rule.Check(len(text), func() {
 		p, err = Read("chain", bytes.NewReader(text), int64(len(text)))
 	}); err != nil {
@@ -77,5 +71,88 @@ func TestLongChain(t *testing.T) {
 	}
 	if last != n-1 {
 		t.Errorf("the walk ends at descriptor %d of %d", last, n)
+	}
+}
+
+// longText is a bare text of n descriptors.
+func longText(t *testing.T, n int) []byte {
+	t.Helper()
+	p, err := exampleProgram("relu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := (len(p.Text) + regs.Alignment - 1) &^ (regs.Alignment - 1)
+	text := make([]byte, n*step)
+	for i := range n {
+		d := text[i*step:]
+		copy(d, p.Text)
+		if i+1 < n {
+			le.PutUint32(d[4:], uint32(regs.HeaderTiming(le.Uint32(d[4:])).WithNextSize(uint32(len(p.Text)/4-1))))
+			le.PutUint32(d[0x1c:], uint32((i+1)*step))
+		}
+	}
+	return text
+}
+
+// TestTextInFile: a bare text that stays in its file is the same program but for its bytes,
+// and costs a mark for each place of a descriptor.
+func TestTextInFile(t *testing.T) {
+	text := longText(t, 20_000)
+	whole, err := Read("chain", bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p *Program
+	err = cost.Rule{Bytes: 2 << 20}.Check(len(text), func() {
+		if p, err = (&Options{InFile: true}).Read("chain", bytes.NewReader(text), int64(len(text))); err == nil {
+			_, err = p.LinkStream()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Text != nil || p.TextFile == nil || p.FirstWords != whole.FirstWords || p.BARs != whole.BARs {
+		t.Errorf("%d bytes of text, first descriptor of %d words, buffers at %x", len(p.Text), p.FirstWords, p.BARs)
+	}
+	if d := cmp.Diff(whole.Ports, p.Ports); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(whole.Segments, p.Segments, cmpopts.IgnoreFields(Segment{}, "Data", "Unmade")); d != "" {
+		t.Error(d)
+	}
+	want, err := whole.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want.Tasks[19_990:], got.Tasks[19_990:]); d != "" || got.Count != want.Count {
+		t.Errorf("%d tasks, want %d:\n%s", got.Count, want.Count, d)
+	}
+	next, stop := iter.Pull2(p.Descriptors())
+	defer stop()
+	for d, err := range whole.Descriptors() {
+		if q, qerr, _ := next(); err != nil || qerr != nil || !reflect.DeepEqual(d, q) {
+			t.Fatal("descriptors differ: ", err, qerr)
+		}
+	}
+}
+
+// TestTextThatMoves: a text whose own bytes descriptors read is read, wherever it was to
+// stay.
+func TestTextThatMoves(t *testing.T) {
+	text := longText(t, 500)
+	for at := 0; at < len(text); at += len(text) / 500 {
+		h := regs.HeaderBases(le.Uint32(text[at+4*8:]))
+		le.PutUint32(text[at+4*8:], uint32(h.WithRBase0(regs.BARText)))
+	}
+	p, err := (&Options{InFile: true}).Read("chain", bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(p.Text, text) || p.TextFile != nil {
+		t.Errorf("%d bytes of text, want %d", len(p.Text), len(text))
 	}
 }

@@ -25,11 +25,12 @@ type Program struct {
 	Form    Form
 	Subtype Subtype // 4, the M1; 0 for captured registers
 
-	Text       []byte    // the descriptor chain, __text
-	TextAddr   uint64    // its device address
-	FirstWords int       // size of the first descriptor in words
-	TaskCount  int       // declared number of descriptors, 0 when nothing declares it
-	BARs       regs.BARs // buffer addresses by index
+	Text       []byte         // the descriptor chain, __text
+	TextFile   *regs.TextFile // the chain where it stays in its file and Text is nil; see Options.InFile
+	TextAddr   uint64         // its device address
+	FirstWords int            // size of the first descriptor in words
+	TaskCount  int            // declared number of descriptors, 0 when nothing declares it
+	BARs       regs.BARs      // buffer addresses by index
 
 	Segments    []Segment // memory, in the file's order
 	Ports       []Port    // inputs in the order of the operations, then outputs
@@ -53,13 +54,21 @@ type Program struct {
 
 // Descriptors walks the chain; see regs.Chain.
 func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
-	return regs.Chain(p.Text, p.FirstWords)
+	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).Descriptors()
 }
 
 // States walks the chain and yields the registers as each descriptor finds them; see
 // regs.States.
 func (p *Program) States() iter.Seq2[*regs.State, error] {
-	return regs.States(p.Text, p.FirstWords)
+	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
+}
+
+// textBytes is the size of the chain.
+func (p *Program) textBytes() uint64 {
+	if p.TextFile != nil {
+		return p.TextFile.Bytes
+	}
+	return uint64(len(p.Text))
 }
 
 // TextOffset is where Text stands in the program's file.

@@ -24,6 +24,11 @@ type Options struct {
 	// descriptors and does not link. A bare text whose memory cannot be laid out from its
 	// descriptors is read too, without memory.
 	Inspect bool
+	// InFile leaves the chain of a bare text in its file, for programs that are only timed:
+	// Program.Text is nil, and the reader is read whenever the chain is walked. A program of
+	// another form, or whose descriptors move bytes of the text, is read as ever. Open then
+	// leaves closing the file to the collector.
+	InFile bool
 }
 
 // A Window is the memory behind a buffer index.
@@ -64,7 +69,9 @@ func (o *Options) Open(path string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	if !o.InFile {
+		defer f.Close()
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -74,10 +81,21 @@ func (o *Options) Open(path string) (*Program, error) {
 
 // Read is Read with options.
 func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
+	return o.read(name, r, size, readExact)
+}
+
+// fromMemory reads a program whose bytes become parts of it.
+func fromMemory(name string, file []byte) (*Program, error) {
+	r := bytes.NewReader(file)
+	return new(Options).read(name, r, r.Size(), func(_ io.ReaderAt, size int64) ([]byte, error) { return file[:size], nil })
+}
+
+// read reads a program of which exact gives the first bytes.
+func (o *Options) read(name string, r io.ReaderAt, size int64, exact func(r io.ReaderAt, size int64) ([]byte, error)) (*Program, error) {
 	if size < 0 || size > MaxFile {
 		return nil, fail(0, nil, "file of %d bytes, want at most %d", size, int64(MaxFile))
 	}
-	head, err := readExact(r, min(size, headBytes))
+	head, err := exact(r, min(size, headBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +110,15 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	if err != nil {
 		return nil, err
 	}
+	if read == nil {
+		read = func(file []byte) (*Program, error) { return o.readText(name, file) }
+		if o.InFile && size > int64(len(head)) {
+			return o.leaveText(name, r, size)
+		}
+	}
 	file := head
 	if size > int64(len(head)) {
-		if file, err = readExact(r, size); err != nil {
+		if file, err = exact(r, size); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +153,8 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 }
 
 // recognise finds the reader of a file of size bytes by its head, which is all of a file
-// that is no longer. An error says that the file is no program, whatever follows.
+// that is no longer. It is nil for a bare text. An error says that the file is no program,
+// whatever follows.
 func (o *Options) recognise(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
 	switch le.Uint32(head) {
 	case magicFirmware:
@@ -160,7 +185,7 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 	case len(d.Records) == 0:
 		return nil, noRecords(d.Index, d.Offset)
 	}
-	return func(file []byte) (*Program, error) { return o.readText(name, file) }, nil
+	return nil, nil
 }
 
 // readContainer reads a hardware container.

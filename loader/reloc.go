@@ -201,6 +201,13 @@ func (p *Program) relocated() ([]byte, error) {
 		if r.Kind == SectionRelative {
 			continue
 		}
+		if own && p.TextFile != nil {
+			var err error
+			if text, err = readExact(p.TextFile.R, int64(p.TextFile.Bytes)); err != nil {
+				return nil, err
+			}
+			own = false
+		}
 		if own {
 			text, own = append([]byte(nil), text...), false
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"anesim/hw/regs"
@@ -26,14 +27,39 @@ type buffer struct {
 	touched uint64 // to the end of the farthest byte a DMA moves
 	read    bool   // read before it was written
 	written bool
-	first   *access // first reader
-	last    *access // last writer
+	reached bool   // by a reader
+	first   access // reader
+	last    access // writer
 }
 
 // readText reads a chain of descriptors and makes its windows.
 func (o *Options) readText(name string, text []byte) (*Program, error) {
-	p := &Program{Name: name, Form: FormText, Subtype: SubtypeM1, Text: text, FirstWords: o.FirstWords}
+	return o.readChain(&Program{Name: name, Text: text})
+}
+
+// leaveText is readText of a chain that stays in its file.
+func (o *Options) leaveText(name string, r io.ReaderAt, size int64) (*Program, error) {
+	if p, err := o.readChain(&Program{Name: name, TextFile: &regs.TextFile{R: r, Bytes: uint64(size)}}); !errors.Is(err, errTextMoved) {
+		return p, err
+	}
+	text, err := readExact(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return o.readText(name, text)
+}
+
+// errTextMoved is a chain in its file whose descriptors move bytes of the text: those have to
+// be there.
+var errTextMoved = errors.New("descriptors move bytes of the text")
+
+// readChain makes the windows of a program that is its chain.
+func (o *Options) readChain(p *Program) (*Program, error) {
+	p.Form, p.Subtype, p.FirstWords = FormText, SubtypeM1, o.FirstWords
 	buffers, err := p.buffers()
+	if p.TextFile != nil && slices.ContainsFunc(buffers, func(b *buffer) bool { return b.bar == regs.BARText && b.touched > 0 }) {
+		return nil, errTextMoved
+	}
 	if err != nil {
 		if o.Inspect && p.walk() == nil {
 			return p, nil // a chain whose memory cannot be laid out
@@ -69,7 +95,7 @@ func (p *Program) buffers() ([]*buffer, error) {
 		list = accesses(list, &d.Header, &d.Groups)
 		lanes := uint64(0)
 		for i := range list {
-			a := list[i]
+			a := &list[i]
 			if a.bar < 0 {
 				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
 			}
@@ -78,7 +104,7 @@ func (p *Program) buffers() ([]*buffer, error) {
 				b = &buffer{bar: a.bar}
 				byBAR[a.bar] = b
 			}
-			b.add(&a)
+			b.add(a)
 			if a.kernel {
 				// The compiler keeps room for every lane of its own, also where all
 				// read one activation table (bytes: 7 of 7 constant sections).
@@ -107,13 +133,13 @@ func (b *buffer) add(a *access) {
 	b.bytes, b.touched = max(b.bytes, end), max(b.touched, end)
 	switch {
 	case a.write:
-		b.written, b.last = true, a
+		b.written, b.last = true, *a
 	case !b.written:
 		b.read = true
 		fallthrough
 	default:
-		if b.first == nil {
-			b.first = a
+		if !b.reached {
+			b.reached, b.first = true, *a
 		}
 	}
 }
@@ -155,19 +181,21 @@ func (o *Options) place(p *Program, buffers []*buffer) error {
 		p.Segments = append(p.Segments, s)
 	}
 	at = cmp.Or(given[regs.BARText].Addr, at)
-	if !inAperture(at, uint64(len(p.Text))) {
+	size := p.textBytes()
+	if !inAperture(at, size) {
 		return fail(0, at, "text leaves the device space at")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
-	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: uint64(len(p.Text)), Data: p.Text, Prot: ProtRead | ProtExec})
+	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: size, Data: p.Text, Prot: ProtRead | ProtExec, Unmade: p.TextFile != nil})
+	at += size
 
 	w := given[regs.BARWeights]
-	size := uint64(unreadConstants)
+	size = unreadConstants
 	if constants != nil {
 		size = roundUp(constants.bytes, TileSize)
 	}
 	size = max(size, w.Bytes)
-	at = cmp.Or(w.Addr, roundUp(at+uint64(len(p.Text)), TileSize))
+	at = cmp.Or(w.Addr, roundUp(at, TileSize))
 	if size > MaxAddressRange || !inAperture(at, size) {
 		return fail(0, nil, "constants need %#x bytes at %#x, want at most %#x", size, at, uint64(MaxAddressRange))
 	}
@@ -191,10 +219,10 @@ func (p *Program) textPorts(buffers []*buffer) {
 			name = "weights"
 		}
 		if b.read {
-			p.Ports = append(p.Ports, p.textPort(name, Input, b, b.first))
+			p.Ports = append(p.Ports, p.textPort(name, Input, b, &b.first))
 		}
 		if b.written {
-			p.Ports = append(p.Ports, p.textPort(name, Output, b, b.last))
+			p.Ports = append(p.Ports, p.textPort(name, Output, b, &b.last))
 		}
 	}
 	// Weights come last among the inputs.

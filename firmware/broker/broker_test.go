@@ -192,3 +192,48 @@ func TestUnwiring(t *testing.T) {
 		t.Error("a turn on unwired memory")
 	}
 }
+
+// A model stays as long as one of its instances is open.
+func TestReleaseOfASharedModel(t *testing.T) {
+	b := broker.New()
+	c := connect(t, b, "c", us, broker.Default, broker.ModelShare)
+	var open [2]*broker.Instance
+	for k := range open {
+		i, err := c.Open("m", 100, broker.InstanceOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open[k] = i
+	}
+	for k, want := range []int{1, 0} {
+		open[k].Release()
+		open[k].Release() // again: nothing is left to release
+		if n, _ := b.Resident(); n != want {
+			t.Errorf("%d models after %d releases, want %d", n, k+1, want)
+		}
+	}
+}
+
+// Requests of one priority go in the order they were made, and each makes room for another.
+func TestOldestOfEqualsFirst(t *testing.T) {
+	b := broker.New()
+	i, err := connect(t, b, "c", us, broker.Default).Open("m", 1, broker.InstanceOptions{QueueDepth: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []int
+	submit := func(n int) bool { return i.Submit(func() { order = append(order, n) }) }
+	if !submit(1) || !submit(2) || submit(3) {
+		t.Error("a queue of two")
+	}
+	for n := 3; n < 6; n++ {
+		if !b.Turn() || !submit(n) || submit(n) {
+			t.Errorf("one turn makes room for one request, not so for %d", n)
+		}
+	}
+	for b.Turn() {
+	}
+	if diff := cmp.Diff([]int{1, 2, 3, 4, 5}, order); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -22,6 +22,10 @@ func TestRateRoundsUp(t *testing.T) {
 	}{
 		{16, 0, 0}, {16, 1, 1}, {16, 16, 1}, {16, 17, 2}, {0, 100, 0}, {0.5, 3, 6},
 		{PerSecond(58e9, 1.45e9), 80, 2},
+		{0.7, 21, 30}, {1.4, 21, 15}, // quotients a little above a whole number, by noise
+		{1e10, 1, 0},             // a tenth of a billionth of a cycle is noise too
+		{100, 1, 1}, {1e8, 1, 1}, // ten of them are not
+		{4, 1_200_000_001, 300_000_000}, {4, 1_200_000_002, 300_000_001}, // however large: a quarter at most
 	} {
 		if got := tc.r.Cycles(tc.n); got != tc.want {
 			t.Errorf("rate %v, %d units: %d cycles, want %d", tc.r, tc.n, got, tc.want)

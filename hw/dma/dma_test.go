@@ -209,6 +209,35 @@ func TestMemoryAddsAndRemoves(t *testing.T) {
 	}
 }
 
+// What is only read is the segment's own initial bytes until something may write to it, and
+// zeros behind them.
+func TestMemoryPeek(t *testing.T) {
+	initial := []byte{1, 2, 3, 4}
+	m, err := NewMemory([]Segment{{Name: "a", Addr: 0x1000, Size: 0x100, Data: initial}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := m.Peek(0x1001, 2)
+	if err != nil || &b[0] != &initial[1] || len(b) != 2 || cap(b) != 2 {
+		t.Fatalf("%v, %v", b, err)
+	}
+	w, err := m.Bytes(0x1001, 2)
+	if err != nil || &w[0] == &initial[1] {
+		t.Fatalf("%v, %v: what may be written is not a copy", w, err)
+	}
+	w[0] = 9
+	if b, err = m.Peek(0x1000, 3); err != nil || !cmp.Equal(b, []byte{1, 9, 3}) || initial[1] != 2 {
+		t.Errorf("%v, %v behind a write", b, err)
+	}
+	if b, err = m.Peek(0x1003, 2); err != nil || !cmp.Equal(b, []byte{4, 0}) {
+		t.Errorf("%v, %v across the end of the initial bytes", b, err)
+	}
+	var ae *AccessError
+	if _, err = m.Peek(0x10ff, 2); !errors.As(err, &ae) {
+		t.Errorf("beyond the segment: %v", err)
+	}
+}
+
 // A surface whose rows, planes, groups or depths go backwards stands below its address; each
 // element stands where the strides say.
 func TestViewOfASurfaceThatGoesBack(t *testing.T) {

@@ -131,6 +131,19 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	return s.data[off : off+n : off+n], nil
 }
 
+// Peek is Bytes for what is only read: the segment's initial bytes as they stand, where
+// nothing has touched it yet.
+func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
+	s, err := m.find(addr, n)
+	if err != nil {
+		return nil, err
+	}
+	if off := addr - s.addr; s.data == nil && off+n <= uint64(len(s.init)) {
+		return s.init[off : off+n : off+n], nil
+	}
+	return m.Bytes(addr, n)
+}
+
 // MakeUp says that nobody gave the n bytes at addr: what is written there only fills a
 // place. An *AccessError says that they are in no segment.
 func (m *Memory) MakeUp(addr, n uint64) error {

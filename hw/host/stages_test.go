@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"anesim/hw/evidence"
 	"anesim/hw/host"
 )
 
@@ -54,6 +55,22 @@ func TestSplit(t *testing.T) {
 		}
 		if got := h.Floor.Value / held; math.Abs(got-1.04) > 1e-9 {
 			t.Errorf("%s: two threads get %v done", h.Name, got)
+		}
+	}
+}
+
+// A constant that no row shows is assumed to be nothing; every other one is fitted, and says
+// to which rows.
+func TestEvidenceOfPresets(t *testing.T) {
+	for _, h := range host.Presets() {
+		for name, c := range h.Constants() {
+			want := evidence.Fitted
+			if c.Value == 0 {
+				want = evidence.Assumed
+			}
+			if c.Evidence != want || c.Source == "" {
+				t.Errorf("%s: %s = %v is %v, want %v (%s)", h.Name, name, c.Value, c.Evidence, want, c.Source)
+			}
 		}
 	}
 }

@@ -56,6 +56,7 @@ const (
 	Negative   // -1 below 0, else 0
 	SineTurn   // sin(2 pi x) within [-1,1]
 	Atan       // in one table, coarser than in two
+	Not        // 1 at 0 and below, 0 at 1 and above: the negation of a truth value
 	numActivations
 )
 
@@ -114,6 +115,7 @@ var activations = [numActivations]activation{
 	Negative:   {"negative", func(x float64) float64 { return min(sign(x), 0) }, linesSpec(-smallest, smallest, -1, 0, Line{0, -1}, Line{}), 0},
 	SineTurn:   {"sine-turn", func(x float64) float64 { return math.Sin(2 * math.Pi * x) }, TableSpec{Mode: ModeOdd, StepLog: 5, Low: 0, High: 1, Below: 0, Above: 0, Balance: true}, 1},
 	Atan:       {"atan", math.Atan, TableSpec{Mode: ModeOdd, StepLog: 1, Low: 0, High: 48, Below: 0, Above: math.Pi/2 - 1./96, Balance: true}, 0},
+	Not:        {"not", func(x float64) float64 { return max(0, min(1, 1-x)) }, linesSpec(0, 1, 1, 0, Line{-1, 1}, Line{-1, 1}), 0},
 }
 
 var (

@@ -32,6 +32,27 @@ loop:
 	VZEROUPPER
 	RET
 
+// func widenExactF16C(dst *float32, src *float16.Float16, n int)
+TEXT ·widenExactF16C(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+	VPCMPEQD Y15, Y15, Y15
+	VPSLLD $24, Y15, Y15
+	VPSRLD $1, Y15, Y15 // 0x7f800000, infinity
+
+exact:
+	VCVTPH2PS (SI), Y0
+	VCMPPS $3, Y0, Y0, Y1 // unordered
+	VBLENDVPS Y1, Y15, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $16, SI
+	ADDQ $32, DI
+	SUBQ $8, CX
+	JNE  exact
+	VZEROUPPER
+	RET
+
 // func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32, top uint16)
 TEXT ·narrowF16C(SB), NOSPLIT, $0-38
 	MOVQ dst+0(FP), DI

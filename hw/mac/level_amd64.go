@@ -174,6 +174,16 @@ func widenAt(lv level, dst []float32, src []float16.Float16) {
 	widenPortable(dst[n:], src[n:])
 }
 
+func widenExactAt(lv level, dst []float32, src []float16.Float16) {
+	n := 0
+	if lv != portable {
+		if n = len(src) &^ 7; n > 0 {
+			widenExactF16C(&dst[0], &src[0], n)
+		}
+	}
+	widenExactPortable(dst[n:], src[n:])
+}
+
 func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	if lv == portable {
 		narrowPortable(dst, acc, p)
@@ -296,6 +306,11 @@ func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit f
 //
 //go:noescape
 func widenF16C(dst *float32, src *float16.Float16, n int)
+
+// widenExactF16C is WidenExact for n fp16 values, n a positive multiple of 8.
+//
+//go:noescape
+func widenExactF16C(dst *float32, src *float16.Float16, n int)
 
 // narrowF16C takes n accumulators out, n a positive multiple of 8. Values below
 // floor become floor; a rounded magnitude above top, as bits, becomes infinity.

@@ -66,6 +66,10 @@ func widenAt(lv level, dst []float32, src []float16.Float16) {
 	widenPortable(dst[n:], src[n:])
 }
 
+func widenExactAt(_ level, dst []float32, src []float16.Float16) {
+	widenExactPortable(dst, src)
+}
+
 func narrowAt(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	n := 0
 	if lv == neon {

@@ -18,6 +18,10 @@ func widenAt(_ level, dst []float32, src []float16.Float16) {
 	widenPortable(dst, src)
 }
 
+func widenExactAt(_ level, dst []float32, src []float16.Float16) {
+	widenExactPortable(dst, src)
+}
+
 func narrowAt(_ level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst, acc, p)
 }

@@ -229,3 +229,37 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestWidenExact widens every half, at every length up to a few vectors, with denormals
+// kept and NaN as +Inf.
+func TestWidenExact(t *testing.T) {
+	every := make([]float16.Float16, 1<<16)
+	for i := range every {
+		every[i] = float16.Float16(i)
+	}
+	for _, lv := range levels() {
+		check := func(src []float16.Float16) {
+			t.Helper()
+			got := make([]float32, len(src)+1)
+			got[len(src)] = 42
+			widenExactAt(lv, got[:len(src)], src)
+			for i, h := range src {
+				want := h.Float32()
+				if h.IsNaN() {
+					want = float32(math.Inf(1))
+				}
+				if math.Float32bits(got[i]) != math.Float32bits(want) {
+					t.Fatalf("%v: %#04x is %v, want %v", lv, h, got[i], want)
+				}
+			}
+			if got[len(src)] != 42 {
+				t.Fatalf("%v: writes behind %d values", lv, len(src))
+			}
+		}
+		check(every)
+		for n := range 40 {
+			check(every[0x7be8 : 0x7be8+n])
+		}
+	}
+	WidenExact(nil, nil)
+}

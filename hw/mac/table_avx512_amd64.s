@@ -13,12 +13,11 @@ DATA consts<>+8(SB)/4, $0x3f800000  // 1
 DATA consts<>+12(SB)/4, $0x3f000000 // 1/2
 DATA consts<>+16(SB)/4, $0x42c80000 // 100
 DATA consts<>+20(SB)/4, $0xc2c80000 // -100
-GLOBL consts<>(SB), RODATA|NOPTR, $24
+DATA consts<>+24(SB)/4, $0x88       // NaN to +0: class 8 for the classes 0 and 1 of VFIXUPIMM
+GLOBL consts<>(SB), RODATA|NOPTR, $28
 
 // NAN0 turns NaN into +0.
-#define NAN0(X) \
-	VCMPPS $7, X, X, K1 \ // ordered
-	VMOVAPS.Z X, K1, X
+#define NAN0(X) VFIXUPIMMPS.BCST $0, consts<>+24(SB), X, X
 
 // INPUT leaves scale*acc + bias in Z0.
 #define INPUT \

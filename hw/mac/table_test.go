@@ -186,6 +186,7 @@ func TestOwnTables(t *testing.T) {
 		{Negative, 0, false, []end{{0, 0}, {negZero, 0}, {0x1p-24, 0}, {-0x1p-24, -1}, {float32(-inf), -1}}},
 		{SineTurn, 0.0031, false, []end{{0, 0}, {0.5, 0}, {1, 0}, {-0.25, -1.001953125}}},
 		{Atan, 0.0115, false, []end{{0, 0}, {-100, -1.560546875}}},
+		{Not, 0.0005, false, []end{{0, 1}, {negZero, 1}, {1, 0}, {127, 0}, {-1, 1}, {0.5, 0.5}}},
 	} {
 		table, d := TableOf(tt.a)
 		covered[tt.a] = true

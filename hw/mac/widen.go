@@ -22,6 +22,24 @@ func widenPortable(dst []float32, src []float16.Float16) {
 	}
 }
 
+// WidenExact loads src as the operands of everything but a multiply-accumulate: NaN becomes
+// +Inf, and every other half, a denormal too, keeps its value (measured). dst must be at
+// least as long as src.
+func WidenExact(dst []float32, src []float16.Float16) {
+	if len(src) == 0 {
+		return
+	}
+	widenExactAt(active, dst[:len(src)], src)
+}
+
+func widenExactPortable(dst []float32, src []float16.Float16) {
+	for i, h := range src {
+		if dst[i] = h.Float32(); h.IsNaN() {
+			dst[i] = float32(inf)
+		}
+	}
+}
+
 // widen is the operand load of one half.
 func widen(h float16.Float16) float32 {
 	sign, abs := uint32(h&halfSign)<<16, uint32(h&^halfSign)

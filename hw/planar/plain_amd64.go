@@ -7,9 +7,25 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-var vector = cpu.X86.HasAVX2 && cpu.X86.HasF16C
+var (
+	vector = cpu.X86.HasAVX2 && cpu.X86.HasF16C
+	wider  = vector && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasBMI2
+)
 
-// The vector loops take n fp16 values, a multiple of 8.
+// The loops of AVX-512 take any number of fp16 values but none, those of AVX2 a multiple
+// of 8.
+
+//go:noescape
+func addAVX512(dst, a, b *float16.Float16, n int, m *masks)
+
+//go:noescape
+func mulAVX512(dst, a, b *float16.Float16, n int, m *masks)
+
+//go:noescape
+func maxAVX512(dst, a, b *float16.Float16, n int, m *masks)
+
+//go:noescape
+func minAVX512(dst, a, b *float16.Float16, n int, m *masks)
 
 //go:noescape
 func addAVX2(dst, a, b *float16.Float16, n int, m *masks)
@@ -24,6 +40,21 @@ func maxAVX2(dst, a, b *float16.Float16, n int, m *masks)
 func minAVX2(dst, a, b *float16.Float16, n int, m *masks)
 
 func plain(dst, a, b []float16.Float16, m *masks, op Op) {
+	switch {
+	case !wider || len(dst) == 0:
+		plainAVX2(dst, a, b, m, op)
+	case op == Add:
+		addAVX512(&dst[0], &a[0], &b[0], len(dst), m)
+	case op == Mul:
+		mulAVX512(&dst[0], &a[0], &b[0], len(dst), m)
+	case op == Max:
+		maxAVX512(&dst[0], &a[0], &b[0], len(dst), m)
+	case op == Min:
+		minAVX512(&dst[0], &a[0], &b[0], len(dst), m)
+	}
+}
+
+func plainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 	n := len(dst) &^ 7
 	if n == 0 || !vector {
 		plainGo(dst, a, b, m, op)
@@ -42,7 +73,14 @@ func plain(dst, a, b []float16.Float16, m *masks, op Op) {
 	plainGo(dst[n:], a[n:], b[n:], m, op)
 }
 
-// The stages in float64, n a multiple of 4; singleAVX2 reads no source 2.
+// The stages in float64, those of AVX-512 for any number of fp16 values but none, those of
+// AVX2 for a multiple of 4; the loops of one source read no b.
+
+//go:noescape
+func scaledAVX512(dst, a, b *float16.Float16, n int, p *plan)
+
+//go:noescape
+func singleAVX512(dst, a, b *float16.Float16, n int, p *plan)
 
 //go:noescape
 func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
@@ -56,6 +94,14 @@ func (p *plan) staged() bool {
 }
 
 func scaled(dst, a, b []float16.Float16, p *plan) {
+	if wider && p.staged() && len(dst) > 0 {
+		scaledAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+		return
+	}
+	scaledByFour(dst, a, b, p)
+}
+
+func scaledByFour(dst, a, b []float16.Float16, p *plan) {
 	n := 0
 	if p.staged() {
 		if n = len(dst) &^ 3; n > 0 {
@@ -66,6 +112,14 @@ func scaled(dst, a, b []float16.Float16, p *plan) {
 }
 
 func single(dst, a []float16.Float16, p *plan) {
+	if wider && p.staged() && len(dst) > 0 {
+		singleAVX512(&dst[0], &a[0], nil, len(dst), p)
+		return
+	}
+	singleByFour(dst, a, p)
+}
+
+func singleByFour(dst, a []float16.Float16, p *plan) {
 	n := 0
 	if p.staged() {
 		if n = len(dst) &^ 3; n > 0 {

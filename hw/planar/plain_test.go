@@ -11,7 +11,9 @@ import (
 
 // The vector loops against the portable ones: every length across the cut-offs,
 // odd alignments, and nothing written beyond the end.
-func TestPlainMatchesPortable(t *testing.T) {
+func TestPlainMatchesPortable(t *testing.T) { testPlain(t, plain) }
+
+func testPlain(t *testing.T, plain func(dst, a, b []float16.Float16, m *masks, op Op)) {
 	r := rand.New(rand.NewPCG(7, 8))
 	const room = 80
 	a, b := make([]float16.Float16, room), make([]float16.Float16, room)
@@ -49,7 +51,9 @@ func TestApplyInPlace(t *testing.T) {
 
 // TestScaledMatchesStages holds the vector loops for every stage to the Go code, at
 // every length up to a few vectors and over pairs of any elements.
-func TestScaledMatchesStages(t *testing.T) {
+func TestScaledMatchesStages(t *testing.T) { testScaled(t, scaled, single) }
+
+func testScaled(t *testing.T, scaled func(dst, a, b []float16.Float16, p *plan), single func(dst, a []float16.Float16, p *plan)) {
 	r := rand.New(rand.NewPCG(21, 22))
 	any := func() float16.Float16 {
 		switch r.IntN(4) {
@@ -65,8 +69,12 @@ func TestScaledMatchesStages(t *testing.T) {
 	for round := range 4000 {
 		c := Neutral(Op(round % 5))
 		c.Negate1, c.Negate2 = r.IntN(2) == 0, r.IntN(2) == 0
+		c.Negate1, c.Negate2 = r.IntN(2) == 0, r.IntN(2) == 0
 		c.Relu2, c.ReLU = r.IntN(2) == 0, r.IntN(2) == 0
 		c.Bias, c.Scale = any(), any()
+		if r.IntN(4) == 0 {
+			c.Bias = 0
+		}
 		if r.IntN(2) == 0 {
 			c.Epsilon, c.PreScale, c.FinalScale = any(), any(), finals[r.IntN(len(finals))]
 		}
@@ -88,6 +96,40 @@ func TestScaledMatchesStages(t *testing.T) {
 		single(got[:n], a, &p)
 		if !slices.Equal(want, got[:n]) || got[n] != 42 {
 			t.Fatalf("%+v of one source\n%#04x:\n%#04x, want\n%#04x", c, a, got, want)
+		}
+	}
+}
+
+// TestEveryHalf holds the vector loops to the Go code at every fp16 value with every
+// operation.
+func TestEveryHalf(t *testing.T) {
+	a, b := make([]float16.Float16, 1<<16), make([]float16.Float16, 1<<16)
+	for i := range a {
+		a[i], b[i] = float16.Float16(i), float16.Float16(i*40503)
+	}
+	got, want := make([]float16.Float16, len(a)), make([]float16.Float16, len(a))
+	for op := Add; op <= SumSquare; op++ {
+		for flags := range 32 {
+			c := Neutral(op)
+			c.Negate1, c.Negate2, c.Relu2, c.ReLU = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
+			if flags&16 != 0 {
+				c.Bias, c.Scale = 0x2e66, 0x3555 // 0.1, a third
+			}
+			p := c.plan()
+			scaledGo(want, a, b, &p)
+			if scaled(got, a, b, &p); !slices.Equal(got, want) {
+				t.Errorf("%v, flags %#x", op, flags)
+			}
+			singleGo(want, a, &p)
+			if single(got, a, &p); !slices.Equal(got, want) {
+				t.Errorf("%v of one source, flags %#x", op, flags)
+			}
+			if op <= Min {
+				plainGo(want, a, b, &p.masks, op)
+				if plain(got, a, b, &p.masks, op); !slices.Equal(got, want) {
+					t.Errorf("%v at neutral scales, flags %#x", op, flags)
+				}
+			}
 		}
 	}
 }

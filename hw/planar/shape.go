@@ -14,9 +14,9 @@ type Shape struct{ C, H, W int }
 func (s Shape) Len() int { return s.C * s.H * s.W }
 
 // within reports whether s is a shape of at most n elements. It divides, so
-// that no extent overflows it.
+// that no extent overflows it; planes alone beyond n leave a width of 0.
 func (s Shape) within(n int) bool {
-	return s.C > 0 && s.H > 0 && s.W > 0 && s.H <= n/s.C && s.W <= n/s.C/s.H
+	return s.C > 0 && s.H > 0 && s.W > 0 && s.W <= n/s.C/s.H
 }
 
 func (s Shape) String() string { return fmt.Sprintf("%dx%dx%d", s.C, s.H, s.W) }

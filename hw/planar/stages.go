@@ -37,6 +37,9 @@ type plan struct {
 	epsilon, preScale float64
 	tailless          bool // back only rounds
 	neutral           bool // and front is only the operation
+	finite            bool // tailless, and Bias and Scale make no NaN of anything else
+	unbiased          bool // finite, and Bias is 0
+	straight          bool // sources are taken as they are
 	masks             masks
 }
 
@@ -57,6 +60,9 @@ func (c *Config) plan() plan {
 		p.final = math.Inf(1)
 	}
 	p.tailless = p.final == 1 && c.Epsilon == 0 && p.preScale == 1 && p.post == PostNone
+	p.finite = p.tailless && !math.IsInf(p.bias, 0) && !math.IsInf(p.scale, 0) && p.scale != 0
+	p.unbiased = p.finite && p.bias == 0
+	p.straight = !c.Negate1 && !c.Negate2 && !c.Relu2
 	p.neutral = p.tailless && p.bias == 0 && p.scale == 1 && p.op <= Min
 	p.masks = c.masks()
 	return p

@@ -27,9 +27,10 @@ func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 				p.apply(row, a.Data[ai:ai+g.W], b.Data[bi:bi+g.W])
 			case as.w == 1 && bs.w == 0:
 				p.applyConst(row, a.Data[ai:ai+g.W], b.Data[bi])
-			default:
+			default: // source 1 stands still along the row
+				first := p.first(a.Data[ai])
 				for x := range row {
-					row[x] = p.back(p.front(p.first(a.Data[ai+x*as.w]), p.second(b.Data[bi+x*bs.w])))
+					row[x] = p.back(p.front(first, p.second(b.Data[bi+x*bs.w])))
 				}
 			}
 		}

@@ -67,7 +67,7 @@ func (h *Header) extended() bool { return h.KernelBases&3 == 3 }
 // error is a *StreamError.
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
 	var f frame
-	if err := f.read(text, index, off, words); err != nil {
+	if err := f.read(&window{buf: text}, index, off, words); err != nil {
 		return nil, err
 	}
 	return f.decode(), nil
@@ -99,8 +99,13 @@ func (d *Descriptor) Append(dst []byte) []byte {
 // *StreamError naming the descriptor: one that loops back, is misaligned, points
 // outside the text, is cut off, or overlaps another.
 func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
+	return (&Stream{Text: text, FirstWords: firstWords}).Descriptors()
+}
+
+// Descriptors is Chain of the stream's text, which nothing modifies.
+func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	return func(yield func(*Descriptor, error) bool) {
-		for f, err := range frames(text, firstWords) {
+		for f, err := range s.frames() {
 			if err != nil {
 				yield(nil, err)
 				return

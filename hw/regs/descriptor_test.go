@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
+	"iter"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -166,7 +168,7 @@ func TestDecodeTooLong(t *testing.T) {
 	}
 	_, err := regs.Decode(d.Append(nil), 3, 0, 0)
 	var e *regs.StreamError
-	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "577 words") {
+	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "at least 514 words") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -266,6 +268,74 @@ func TestTasksAllocations(t *testing.T) {
 	})
 	if allocations > n/10 {
 		t.Errorf("%v allocations for %d descriptors", allocations, n)
+	}
+}
+
+// A walk of a text that stays in its file yields what one of the text in memory does: its
+// tasks, its states and its errors.
+func TestTextFile(t *testing.T) {
+	far := func(n int, next func(i int) int) []byte { // n descriptors that a walk jumps about between
+		chain := make([]*regs.Descriptor, n)
+		at := make([]uint32, n)
+		for i, k := 0, 0; i < n; i, k = i+1, next(k) {
+			chain[i] = &regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{uint32(i), 2, 3}}}}
+			at[i] = uint32(0x900 * k)
+		}
+		return chainAt(at, chain...)
+	}
+	two, first := twoSizes()
+	long := far(500, func(i int) int { return i + 1 })
+	for name, text := range map[string][]byte{
+		"three": chainAt(threeAt, three()...), "two": two, "long": long,
+		"back and forth": far(499, func(i int) int { return (i + 211) % 499 }),
+		"cut":            long[:len(long)-8],
+		"header":         long[:16],
+		"ones":           bytes.Repeat([]byte{0, 0, 0, 0, 1, 0xf8, 1, 0}, 4000),
+		"empty":          {},
+	} {
+		for _, words := range []int{0, first, 20, 600} {
+			whole := regs.Stream{Text: text, FirstWords: words}
+			paged := regs.Stream{File: &regs.TextFile{R: bytes.NewReader(text), Bytes: uint64(len(text))}, FirstWords: words}
+			next, stop := iter.Pull2(paged.Tasks(new(regs.File)))
+			for want, err := range whole.Tasks(new(regs.File)) {
+				got, gotErr, ok := next()
+				if !ok || (err == nil) != (gotErr == nil) || err != nil && err.Error() != gotErr.Error() {
+					t.Fatalf("%s: %v, want %v", name, gotErr, err)
+				}
+				if err == nil && *got != *want {
+					t.Fatalf("%s: task %d differs", name, want.Index)
+				}
+			}
+			if _, _, more := next(); more {
+				t.Errorf("%s: the walk goes on", name)
+			}
+			stop()
+			n, states := 0, 0
+			for range whole.States() {
+				n++
+			}
+			for range paged.States() {
+				states++
+			}
+			if n != states {
+				t.Errorf("%s: %d states, want %d", name, states, n)
+			}
+		}
+	}
+}
+
+// A file that ends before its text is an error with the place.
+func TestTextFileEnds(t *testing.T) {
+	text, first := twoSizes()
+	s := regs.Stream{File: &regs.TextFile{R: bytes.NewReader(text[:0x210]), Bytes: uint64(len(text))}, FirstWords: first}
+	var e *regs.StreamError
+	for _, err := range s.Tasks(new(regs.File)) {
+		if err != nil && (!errors.As(err, &e) || !errors.Is(err, io.EOF)) {
+			t.Error(err)
+		}
+	}
+	if e == nil {
+		t.Error("no error")
 	}
 }
 

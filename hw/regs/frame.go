@@ -14,29 +14,33 @@ type frame struct {
 	count      int    // of records
 }
 
-// read checks the descriptor at text[off:] as Decode says.
-func (f *frame) read(text []byte, index int, off uint32, words int) error {
+// read checks the descriptor at off as Decode says.
+func (f *frame) read(text *window, index int, off uint32, words int) error {
 	fail := func(at uint64, format string, args ...any) error {
 		return &StreamError{Index: index, Off: at, What: fmt.Sprintf(format, args...)}
 	}
 	base := uint64(off)
-	if base+HeaderBytes > uint64(len(text)) {
-		return fail(base, "header of %d bytes leaves the %d bytes of text", HeaderBytes, len(text))
+	if base+HeaderBytes > text.size() {
+		return fail(base, "header of %d bytes leaves the %d bytes of text", HeaderBytes, text.size())
 	}
-	end := uint64(len(text))
+	end := text.size()
 	if words != 0 {
 		if words < HeaderWords {
 			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
 		}
-		if end = base + 4*uint64(words); end > uint64(len(text)) {
-			return fail(base, "declared size of %#x bytes leaves the %#x bytes of text", 4*words, len(text))
+		if end = base + 4*uint64(words); end > text.size() {
+			return fail(base, "declared size of %#x bytes leaves the %#x bytes of text", 4*words, text.size())
 		}
+	}
+	b, err := text.from(base)
+	if err != nil {
+		return &StreamError{Index: index, Off: base, What: err.Error(), Err: err}
 	}
 	le := binary.LittleEndian
 	*f = frame{Descriptor: Descriptor{Index: index, Offset: off}}
 	var h [HeaderWords]uint32
 	for i := range h {
-		h[i] = le.Uint32(text[base+4*uint64(i):])
+		h[i] = le.Uint32(b[4*i:])
 	}
 	f.Header.load(&h)
 	at := base + HeaderBytes
@@ -44,12 +48,12 @@ func (f *frame) read(text []byte, index int, off uint32, words int) error {
 		if at+4 > end {
 			return fail(at, "extra word of W9&3 == 3 is missing")
 		}
-		f.Extended, f.Extra = true, le.Uint32(text[at:])
+		f.Extended, f.Extra = true, le.Uint32(b[at-base:])
 		at += 4
 	}
 	first := at
-	for at+4 <= end {
-		w := le.Uint32(text[at:])
+	for at+4 <= end && at-base <= 4*MaxWords {
+		w := le.Uint32(b[at-base:])
 		if w == 0 && words == 0 {
 			break
 		}
@@ -63,11 +67,11 @@ func (f *frame) read(text []byte, index int, off uint32, words int) error {
 		at += 4 + 4*n
 		f.count++
 	}
-	f.records = text[first:at]
 	f.Words = int(at-base) / 4
 	if f.Words > MaxWords {
-		return fail(base, "%d words, more than the %d a descriptor can declare", f.Words, MaxWords)
+		return fail(base, "at least %d words, more than the %d a descriptor can declare", f.Words, MaxWords)
 	}
+	f.records = b[first-base : at-base]
 	return nil
 }
 
@@ -109,11 +113,11 @@ func (f *frame) decode() *Descriptor {
 }
 
 // frames is the walk of Chain. The frame is the walk's own and good until its next step.
-func frames(text []byte, firstWords int) iter.Seq2[*frame, error] {
+func frames(text *window, firstWords int) iter.Seq2[*frame, error] {
 	return func(yield func(*frame, error) bool) {
 		// owner marks the alignment units a descriptor covers, so that overlap is
 		// found in one look-up whatever order the links take.
-		owner := make([]int32, (len(text)+Alignment-1)/Alignment)
+		owner := make([]int32, (text.size()+Alignment-1)/Alignment)
 		var f frame
 		off, words := uint32(0), firstWords
 		for index := 0; ; index++ {
@@ -130,7 +134,7 @@ func frames(text []byte, firstWords int) iter.Seq2[*frame, error] {
 				owner[u] = int32(index) + 1
 			}
 			next := uint32(f.Header.Next)
-			if err := checkNext(text, owner, &f.Descriptor, next); err != nil {
+			if err := checkNext(text.size(), owner, &f.Descriptor, next); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -142,7 +146,7 @@ func frames(text []byte, firstWords int) iter.Seq2[*frame, error] {
 	}
 }
 
-func checkNext(text []byte, owner []int32, d *Descriptor, next uint32) error {
+func checkNext(size uint64, owner []int32, d *Descriptor, next uint32) error {
 	if next == 0 {
 		return nil
 	}
@@ -150,8 +154,8 @@ func checkNext(text []byte, owner []int32, d *Descriptor, next uint32) error {
 	switch {
 	case next%Alignment != 0:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is no multiple of %#x", next, Alignment)}
-	case uint64(next) >= uint64(len(text)):
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, len(text))}
+	case uint64(next) >= size:
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, size)}
 	case owner[next/Alignment] != 0:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x loops back to descriptor %d", next, owner[next/Alignment]-1)}
 	}

@@ -17,10 +17,15 @@ type State struct {
 // records, from the reset state on. The state is the walk's own and good until its next
 // step: copy it to keep it.
 func States(text []byte, firstWords int) iter.Seq2[*State, error] {
+	return (&Stream{Text: text, FirstWords: firstWords}).States()
+}
+
+// States is States of the stream's text, which nothing modifies.
+func (stream *Stream) States() iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		var file File
 		var s State
-		for d, err := range frames(text, firstWords) {
+		for d, err := range stream.frames() {
 			if err != nil {
 				yield(nil, err)
 				return

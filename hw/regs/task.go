@@ -16,10 +16,11 @@ type Task struct {
 	Beside *Groups
 }
 
-// A Stream is a chain of descriptors with what its addresses need: the text, the first
-// descriptor's words (0 when unknown) and the buffers.
+// A Stream is a chain of descriptors with what its addresses need: the text, in memory or
+// in its file, the first descriptor's words (0 when unknown) and the buffers.
 type Stream struct {
 	Text       []byte
+	File       *TextFile // where Text is nil
 	FirstWords int
 	BARs       BARs
 
@@ -41,7 +42,7 @@ func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 			held = false
 			return !h || yield(&t, nil)
 		}
-		for d, err := range frames(s.Text, s.FirstWords) {
+		for d, err := range s.frames() {
 			cur := &t
 			if held {
 				cur = &next
@@ -71,6 +72,14 @@ func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 		}
 		release()
 	}
+}
+
+// frames walks the stream's text.
+func (s *Stream) frames() iter.Seq2[*frame, error] {
+	if s.Text == nil && s.File != nil {
+		return frames(&window{file: s.File}, s.FirstWords)
+	}
+	return frames(&window{buf: s.Text}, s.FirstWords)
 }
 
 // task takes a task from a descriptor's frame.

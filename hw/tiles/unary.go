@@ -1,8 +1,6 @@
 package tiles
 
 import (
-	"math"
-
 	"github.com/x448/float16"
 
 	"anesim/hw/mac"
@@ -27,9 +25,7 @@ func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int)
 						}
 					}
 				} else {
-					for i, h := range row {
-						acc[i] = exactly(h)
-					}
+					mac.WidenExact(acc, row)
 					post.Apply(row, acc)
 				}
 				dst.SetRow(row, c, y, 0)
@@ -40,24 +36,16 @@ func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int)
 
 const positiveInfinity = float16.Float16(0x7c00)
 
-// exactly widens a half without the multiply-accumulate's flush: outside it denormals
-// are kept (measured). NaN becomes +Inf.
-func exactly(h float16.Float16) float32 {
-	if h.IsNaN() {
-		return float32(math.Inf(1))
-	}
-	return h.Float32()
-}
-
 // ChannelMaximum writes the largest of the channels at each pixel as one channel.
 func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
-	acc := make([]float32, s.Width)
+	acc, next := make([]float32, s.Width), make([]float32, s.Width)
 	for y := range s.Height {
 		for c := range channels {
 			src.Row(row, c, y)
-			for i, h := range row {
-				if v := exactly(h); c == 0 || v > acc[i] {
+			mac.WidenExact(next, row)
+			for i, v := range next {
+				if c == 0 || v > acc[i] {
 					acc[i] = v
 				}
 			}
@@ -71,13 +59,15 @@ func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.P
 // exact; one of zero and infinity is +0.
 func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 	a, b := make([]float16.Float16, s.Width), make([]float16.Float16, s.Width)
-	acc := make([]float32, s.Width)
+	acc, second := make([]float32, s.Width), make([]float32, s.Width)
 	for c := range s.Channels {
 		for y := range s.Height {
 			src.Row(a, 2*c, y)
 			src.Row(b, 2*c+1, y)
+			mac.WidenExact(acc, a)
+			mac.WidenExact(second, b)
 			for i := range acc {
-				v := float32(exactly(a[i]) * exactly(b[i]))
+				v := float32(acc[i] * second[i])
 				if v != v {
 					v = 0
 				}

@@ -114,7 +114,10 @@ func TestFind(t *testing.T) {
 		}
 	}
 	n := 0
-	for range Find("0x12") {
+	for m := range Find("0x12") {
+		if m.Value.Number != 18 {
+			t.Errorf("%s of %s is %d", m.Value.Name, m.Enum.Name, m.Value.Number)
+		}
 		n++
 	}
 	if n < 3 { // units, opcodes, modes

@@ -57,8 +57,10 @@ func allocate(list []*extent, size int) *extent {
 	return nil
 }
 
-// placed are extents by the steps that they live in.
+// placed are extents by the steps that they live in. A step is one at which an extent
+// begins: who lives from one to the next without it meets the same ones.
 type placed struct {
+	steps []int
 	begin [][]*extent // by their first step
 	// over has those that live in a run of steps where no node above has them, as a
 	// tree: the children of node n are 2n and 2n+1, and a step is a leaf.
@@ -66,17 +68,27 @@ type placed struct {
 }
 
 func newPlaced(list []*extent) *placed {
-	steps := 0
-	for _, e := range list {
-		steps = max(steps, e.last+1)
+	p := &placed{steps: make([]int, len(list))}
+	for i, e := range list {
+		p.steps[i] = e.first
 	}
-	return &placed{make([][]*extent, steps), make([][]*extent, 2*steps)}
+	slices.Sort(p.steps)
+	p.steps = slices.Compact(p.steps)
+	p.begin, p.over = make([][]*extent, len(p.steps)), make([][]*extent, 2*len(p.steps))
+	return p
+}
+
+// span is the steps of an extent, from one up to another without it.
+func (p *placed) span(e *extent) (from, to int) {
+	from, _ = slices.BinarySearch(p.steps, e.first)
+	to, _ = slices.BinarySearch(p.steps, e.last+1)
+	return from, to
 }
 
 func (p *placed) add(e *extent) {
-	p.begin[e.first] = append(p.begin[e.first], e)
-	steps := len(p.begin)
-	for l, r := e.first+steps, e.last+1+steps; l < r; l, r = l/2, r/2 {
+	l, r := p.span(e)
+	p.begin[l] = append(p.begin[l], e)
+	for l, r = l+len(p.steps), r+len(p.steps); l < r; l, r = l/2, r/2 {
 		if l&1 == 1 {
 			p.over[l] = append(p.over[l], e)
 			l++
@@ -90,10 +102,11 @@ func (p *placed) add(e *extent) {
 
 // meeting are those that meet an extent: they live in its first step or begin later.
 func (p *placed) meeting(e *extent) (list []*extent) {
-	for n := e.first + len(p.begin); n > 0; n /= 2 {
+	from, to := p.span(e)
+	for n := from + len(p.steps); n > 0; n /= 2 {
 		list = append(list, p.over[n]...)
 	}
-	for _, begin := range p.begin[e.first+1 : e.last+1] {
+	for _, begin := range p.begin[from+1 : to] {
 		list = append(list, begin...)
 	}
 	return list

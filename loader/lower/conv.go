@@ -58,7 +58,7 @@ func (m memory) element(n int) memory {
 type share struct{ group, groups, first, channels int }
 
 // shares splits a convolution so that a lane's coefficients fit an engine. Above one
-// patch an engine holds MaxLane bytes, so it takes an even number of channels; the
+// patch an engine holds 64 KiB, so it takes an even number of channels; the
 // remainder goes first, then the last channels down (5/5). Under one patch there is no
 // limit. Groups are split before their channels (assumed).
 func (p *plan) shares() ([]share, error) {
@@ -75,7 +75,7 @@ func (p *plan) shares() ([]share, error) {
 		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
 	}
 	group := roundUp((channels+engines-1)/engines*rows*elementBytes, 64)
-	if each := MaxLane / group; groups > 1 && each > 0 {
+	if each := l.lane() / group; groups > 1 && each > 0 {
 		var s []share
 		for first := 0; first < groups; first += each {
 			s = append(s, share{first, min(each, groups-first), 0, channels})
@@ -86,7 +86,7 @@ func (p *plan) shares() ([]share, error) {
 	if p.skipsZeros(channels) {
 		bytes += (rows + 7) / 8 // a bit a weight (4/4)
 	}
-	parts, err := splitChannels(channels, bytes)
+	parts, err := splitChannels(channels, bytes, l.lane())
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +99,14 @@ func (p *plan) shares() ([]share, error) {
 	return s, nil
 }
 
-// splitChannels shares the channels of one group, each of so many bytes.
-func splitChannels(channels, bytes int) ([]share, error) {
-	each := MaxLane / bytes
+// splitChannels shares the channels of one group, each of so many bytes of a lane.
+func splitChannels(channels, bytes, lane int) ([]share, error) {
+	each := lane / bytes
 	if each > 1 {
 		each &^= 1
 	}
 	if each == 0 {
-		return nil, within(limit{"bytes of one channel's coefficients", bytes, MaxLane,
+		return nil, within(limit{"bytes of one channel's coefficients", bytes, lane,
 			"split the input channels until those of one output channel are at most %d, and add the parts"})
 	}
 	var s []share
@@ -149,12 +149,12 @@ func (p *plan) convolve(shares []share, x, y memory) {
 	l := p.layer
 	whole, out := p.convSource(), l.Out()
 	w := &l.Window
-	at := p.convTask(whole, p.convResult(shares[0])).sourceTile()
-	rows, tileRows := p.tileHeight(whole, out, w, &at)
-	rows = min(rows, whole.Height)
+	first := p.convTask(whole, p.convResult(shares[0]))
+	at := first.sourceTile()
+	resident := at.row*whole.Height <= p.maxTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
 	// from it.
-	shared := rows == whole.Height && whole.Groups == 1 && !l.depthwise() && len(shares) > 1
+	shared := resident && whole.Groups == 1 && !l.depthwise() && len(shares) > 1
 	x.group, y.group = x.depth/whole.Groups, y.depth/whole.Groups
 	var loaded *tile
 	for i, s := range shares {
@@ -166,23 +166,43 @@ func (p *plan) convolve(shares []share, x, y memory) {
 			from.base += s.first * x.plane
 		}
 		t := p.convTask(src, p.convResult(s))
-		if src != whole && rows == whole.Height {
+		if src != whole && resident {
 			at = t.sourceTile()
 		}
-		t.tileRows(tileRows)
+		rows, result := whole.Height, layout{}
+		if !resident {
+			at, result, rows = p.tiled(t, src, out, w)
+		}
 		p.attach(t, s, t.planeWidth(), p.convKernel)
 		if loaded != nil && shared {
 			t.reads(loaded, at)
 		} else {
 			loaded = t.source1(from, at, shared)
 			loaded.bytes = at.row * rows
-			t.restream(i, len(shares), rows == whole.Height)
+			t.restream(i, len(shares), resident)
 		}
 		to := y
 		to.base += s.group*y.group + s.first*y.plane
+		if result.row > 0 {
+			p.stages(t, to, result)
+			continue
+		}
 		t.writes(to, roundUp(at.row*rows, 16))
 		p.add(t)
 	}
+}
+
+// tiled is where the source of a task stands that does not fit the L2 whole, and so many
+// of its rows; result is where the result does, zero of one that streams out.
+func (p *plan) tiled(t *task, src regs.Shape, out Shape, w *Window) (at, result layout, rows int) {
+	if at, result, ok := t.takesColumns(w, p.l2()); ok {
+		return at, result, src.Height
+	}
+	at = t.sourceTile()
+	c := &t.g.Common
+	rows, tile := p.tileHeight(src, out, w, &at, c.Cfg.ShMin() > 0 && c.Cfg.ShMin() == c.Cfg.ShMax())
+	t.tileRows(tile)
+	return at, result, min(rows, src.Height)
 }
 
 // convResult is what the task of a share computes.
@@ -242,7 +262,7 @@ func (p *plan) rides() bool {
 	if !l.depthwise() {
 		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
 	}
-	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= MaxLane
+	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= l.lane()
 }
 
 // rides reports whether an activation is one table and nothing else: no scale ahead of it,
@@ -297,9 +317,7 @@ func (t *task) patch(out regs.Shape, unicast bool, w *Window) {
 
 // densePatch is the patch of a multiply-accumulate: the small source mode up to 8
 // columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
-// fixes it (80/84; any threshold from 289 to 512 fits up to 32 columns, above them one
-// between 576 and 2304), unless every channel is convolved by itself or a stride makes few
-// channels.
+// fixes it, unless every channel is convolved by itself.
 func (t *task) densePatch(out regs.Shape, unicast bool, w *Window) {
 	c := &t.g.Common
 	if out.Width <= 8 {
@@ -311,14 +329,22 @@ func (t *task) densePatch(out regs.Shape, unicast bool, w *Window) {
 		top = 7 - min(7, log2Ceil(out.Width))
 	}
 	c.Cfg = c.Cfg.WithShMax(top)
-	long := 512
-	if out.Width > 32 {
-		long = 1024
-	}
-	few := max(w.Sy, w.Sx) > 1 && out.Channels <= 64
-	if !unicast && !few && int(c.Cin.Cin())*w.Kh*w.Kw >= long {
+	if !unicast && t.longReduction(out.Width, out.Channels, w) {
 		c.Cfg = c.Cfg.WithShMin(top).WithShPref(top)
 	}
+}
+
+// longReduction reports whether a reduction is long enough to fix the patch of a result of
+// so many columns and channels (81/84; any threshold from 289 to 512 fits up to 32
+// columns, above them one between 576 and 2304). Few channels at a stride, or of more than
+// 32 columns, leave it open (6/6).
+func (t *task) longReduction(columns, channels int, w *Window) bool {
+	long := 512
+	if columns > 32 {
+		long = 1024
+	}
+	few := channels <= 64 && (max(w.Sy, w.Sx) > 1 || columns > 32)
+	return !few && int(t.g.Common.Cin.Cin())*w.Kh*w.Kw >= long
 }
 
 // passPatch is the patch of a task that passes its source through: 7 - log2 of the
@@ -369,13 +395,14 @@ func (t *task) tilePatch(sh uint32) {
 }
 
 // tileHeight is how many source rows stand in the L2 at a time and how many output rows
-// they make. A source up to MaxTile bytes stands there whole. A larger one comes in whole
+// they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
 // patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
 // skew stays unless it makes them fewer (11/11, of the heights 7/11). One that fills the
-// L2 to the byte comes a patch at a time for one row of taps, in two halves for several
-// (3/4: no mechanism found).
-func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (rows, tile int) {
-	if at.row*src.Height <= MaxTile {
+// L2 to the byte comes a patch at a time for one row of taps. For several, without a
+// stride, it comes in two halves, but as high as fits where the patch is fixed and that
+// takes no more runs of 256 pixels (5/5; why only such sources do is not known).
+func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixed bool) (rows, tile int) {
+	if at.row*src.Height <= p.maxTile() {
 		return src.Height, out.H
 	}
 	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
@@ -383,7 +410,7 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == Convolution && !p.layer.depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := l2Bytes - unit*out.C*roundUp(out.W*elementBytes, unitBytes)
+	room := p.l2() - unit*out.C*roundUp(out.W*elementBytes, unitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -395,10 +422,14 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 		at.row = at.depth
 		tile = most(at.row)
 	}
-	if at.depth*src.Height == l2Bytes && w.Kh == 1 {
+	if at.depth*src.Height == p.l2() && w.Kh == 1 {
 		tile = patch
-	} else if at.depth*src.Height == l2Bytes && w.Sy == 1 {
-		tile = roundUp((out.H+1)/2, patch)
+	} else if at.depth*src.Height == p.l2() && w.Sy == 1 {
+		half := roundUp((out.H+1)/2, patch)
+		runs := func(rows int) int { return (rows*out.W + 255) / 256 }
+		if !fixed || tile < half || runs(tile)+runs(out.H-tile) > runs(half)+runs(out.H-half) {
+			tile = half
+		}
 	}
 	tile = min(max(tile, 1), out.H)
 	// The first tile starts with the padding, which takes no memory.
@@ -407,6 +438,6 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout) (row
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *plan) checkTile(src regs.Shape, kh int) error {
-	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, MaxTile,
+	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, p.maxTile(),
 		"split the width or the input channels until it is at most %d"})
 }

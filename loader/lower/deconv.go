@@ -8,8 +8,11 @@ import "github.com/x448/float16"
 // tensor, transposed again at the end (inferred).
 func (p *plan) deconvolution() error {
 	l, w := p.layer, p.layer.Window
-	x, out := p.input("x", l.In), l.Out()
-	y := p.output("y", out)
+	out := l.Out()
+	if err := within(limit{"phases", min(w.Sx, out.W) * min(w.Sy, out.H), maxTasks, "use strides with a product of at most %d"}); err != nil {
+		return err
+	}
+	x, y := p.input("x", l.In), p.output("y", out)
 	single := w.Sx == 1
 	turned := Shape{out.N, out.C, out.W, out.H}
 	var columns memory

@@ -59,6 +59,16 @@
 //	            ^ leaves      | reads, joins
 //	engines    MAC engines: coefficients by lane        planar engine
 //
+// Weights that a file has packed are coefficients of one of the engine's forms, each lane's
+// planes behind what unpacks them; the smallest of those that give the same fp16 values is
+// taken for each share of the channels, and dense fp16 where none does ([Form]; which form the
+// compiler takes, and where its parts stand, is assumed):
+//
+//	dense     [bias row][taps, fp16]                  per plane
+//	palette   codebook | [bias row][indices of 4 or 8 bits]
+//	masked    [bias row][mask][values that are not zero]
+//	int8      [scales][bias row][signed bytes]
+//
 // The rules are read from some 300 programs of the compiler; beside each stands how many
 // of the descriptors it applies to it explains, as (holds/applies), or that it is assumed. testdata/identity.md is the table of the programs whose text and constants
 // come out the same byte for byte, and of the words that do not; a test keeps it.

@@ -84,12 +84,12 @@ func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error)
 		*at = t.planarColumns()
 		return rows, nil
 	}
-	if n*at.row*s.Height <= MaxTile {
+	if n*at.row*s.Height <= p.maxTile() {
 		return s.Height, nil
 	}
-	rows := MaxTile / (n * at.row)
+	rows := p.maxTile() / (n * at.row)
 	if rows == 0 {
-		return 0, within(limit{"bytes of a row in the L2", n * at.row, MaxTile,
+		return 0, within(limit{"bytes of a row in the L2", n * at.row, p.maxTile(),
 			"split the width or the channels until it is at most %d"})
 	}
 	return rows, nil
@@ -244,10 +244,10 @@ func (p *plan) repeat(in regs.Shape, s Shape, x, y, z memory) error {
 // besideTile reads x into the L2 behind a kept second operand and writes y.
 func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, second layout, used int) error {
 	at := t.planarTile()
-	if used+at.row*in.Height > MaxTile {
-		rows := (MaxTile - used) / at.row
+	if used+at.row*in.Height > p.maxTile() {
+		rows := (p.maxTile() - used) / at.row
 		if rows < 1 {
-			return within(limit{"bytes of a row in the L2", used + at.row, MaxTile,
+			return within(limit{"bytes of a row in the L2", used + at.row, p.maxTile(),
 				"split the width or the channels until it is at most %d"})
 		}
 		t.tileRows(rows)

@@ -70,7 +70,7 @@ func (o Op) Limits() string {
 	case Concat:
 		return "up to 27 inputs"
 	case LogicalNot:
-		return "timed; the device computes no values of 8-bit elements"
+		return "elements of 8 bits from 0 to 127: whether their highest bit is a sign no program shows"
 	}
 	return fmt.Sprintf("a row of all channels within %d bytes of the L2", MaxTile)
 }

@@ -366,7 +366,7 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	c := &rowChain{try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
+	c := &rowChain{l2: groups[0].layer.l2(), try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
 		constants: section{sizes: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
 	made := map[string]bool{}
 	for i := range groups {

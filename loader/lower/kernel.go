@@ -14,7 +14,7 @@ import (
 type kernel struct {
 	data   []byte // nil of a program that is only timed
 	lanes  []lane
-	sparse bool
+	coding coding
 }
 
 // size is the bytes of all lanes, which stand one behind the other.
@@ -36,6 +36,12 @@ type filter struct {
 	bias                   func(g, n int) float16.Float16 // nil without
 	sizes                  bool                           // lanes without their bytes
 	uniform                bool                           // the same taps are zero in every channel
+
+	// form is what the coefficients take where it holds them, with the channels' scales for
+	// int8; of a strided task the engine reads a mask in another way.
+	form    Form
+	scale   func(g, n int) (float16.Float16, bool) // nil without
+	strided bool
 }
 
 // convKernel packs the coefficients of a share of a convolution. The taps of an input
@@ -70,10 +76,27 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
+	f.strided = win.Sy > 1 || win.Sx > 1
+	f.takes(w, func(g, n int) int { return (s.group+g)*perGroup + s.first + n })
+	k := f.pack(width)
 	if p.skipsZeros(s.channels) && f.sparseFits(width, taps, phases) {
-		return p.withTable(f.packSparse(width, taps, phases))
+		if skipping := f.packSparse(width, taps, phases); k.coding == dense || w.Form == FormSparse || skipping.size() < k.size() {
+			k = skipping
+		}
 	}
-	return p.withTable(f.pack(width))
+	return p.withTable(k)
+}
+
+// takes gives the filter the form of a layer's weights; channel is the layer's output channel
+// that a channel of the filter makes. Weights that are not there have none.
+func (f *filter) takes(w *Weights, channel func(g, n int) int) {
+	if w.Filter == nil {
+		return
+	}
+	f.form = w.Form
+	if len(w.Scale) > 0 {
+		f.scale = func(g, n int) (float16.Float16, bool) { return w.scale(channel(g, n)) }
+	}
 }
 
 // skipsZeros reports whether a share's coefficients have the zero-skipping form.
@@ -89,7 +112,7 @@ func (p *plan) withTable(k *kernel) *kernel {
 	if !p.rides() {
 		return k
 	}
-	whole := &kernel{sparse: k.sparse}
+	whole := &kernel{coding: k.coding}
 	if k.data == nil { // sizes alone
 		at := 0
 		for _, l := range k.lanes {
@@ -148,7 +171,7 @@ func (w *Window) phases() [][]int {
 // fifteen or fewer take a lane each. Groups follow each other, each padded to 64 bytes.
 // (Every section hash on record, the 14 among them.)
 func (f *filter) pack(width int) *kernel {
-	if f.sizes {
+	if f.sizes && f.form == FormFP16 {
 		return f.size(width)
 	}
 	var planes []plane
@@ -232,6 +255,11 @@ func (f *filter) fill(planes []plane) *kernel {
 			total += n
 		}
 	}
+	if f.form != FormFP16 {
+		if c := f.coded(planes, k); c != nil {
+			return c
+		}
+	}
 	if f.sizes {
 		return k
 	}
@@ -283,7 +311,7 @@ type packing struct {
 type attached struct {
 	base   int
 	lanes  []lane
-	sparse bool
+	coding coding
 }
 
 // attach gives a task its coefficients: those of an earlier task with the same share in
@@ -293,17 +321,14 @@ func (p *plan) attach(t *task, s share, width int, pack func(s share, width int)
 	a, ok := p.packed[key]
 	if !ok {
 		k := pack(s, width)
-		a = attached{p.constants.addKernel(k), k.lanes, k.sparse}
+		a = attached{p.constants.addKernel(k), k.lanes, k.coding}
 		if p.packed == nil {
 			p.packed = map[packing]attached{}
 		}
 		p.packed[key] = a
 	}
 	t.kernel(a.base, a.lanes)
-	if a.sparse {
-		t.g.KernelDMASrc.Reserved00 |= sparseWord
-		t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithSparse(true)
-	}
+	a.coding.set(t)
 }
 
 // planeWidth is the most channels side by side in a plane of the task's coefficients.
@@ -325,14 +350,14 @@ func (t *task) kernel(base int, lanes []lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// lookup gives the engines an activation table, base bytes into the constants. Every
-// engine at work reads the same 128 bytes (6/6), one engine for all in a pass-through of
-// an earlier tile (2/2).
+// tableLanes is how many engines look their results up: one for each channel of the
+// result, sixteen at most (44/44).
+func (t *task) tableLanes() int { return min(engines, int(t.g.Common.Cout.Cout())) }
+
+// lookup gives the engines an activation table, base bytes into the constants. All of
+// them read the same 128 bytes.
 func (t *task) lookup(base int, table []byte) {
-	lanes := make([]lane, 1<<t.g.Common.Cfg.ActiveNE())
-	if t.dependent() && t.g.NE.MACCfg.OpMode() != elementProduct {
-		lanes = lanes[:1]
-	}
+	lanes := make([]lane, t.tableLanes())
 	for i := range lanes {
 		lanes[i].size = tableBytes
 	}
@@ -341,8 +366,13 @@ func (t *task) lookup(base int, table []byte) {
 	t.activate(regs.ActivationTable)
 }
 
-const (
-	tableBytes = 128
-	// tableSection is what a program with one table has for constants (7/7).
-	tableSection = 2048
-)
+const tableBytes = 128
+
+// tableSection is what a table of so many lanes has for constants: room for one each, and
+// the table ahead of zeros (all section hashes and sizes on record: 128 bytes for one
+// channel, 640 - 128 for four, 1536 for twelve, 2048 from sixteen on).
+func tableSection(table []byte, lanes int) []byte {
+	section := make([]byte, tableBytes*lanes)
+	copy(section, table)
+	return section
+}

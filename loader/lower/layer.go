@@ -1,6 +1,9 @@
 package lower
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // An Op is what a layer computes.
 type Op uint8
@@ -103,6 +106,13 @@ type Shape struct{ N, C, H, W int }
 
 // Elements is the number of elements.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
+
+// Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
+// memory, and is the same in rows of any length that fills them too.
+func (s Shape) Gapless() bool { return s.W*elementBytes%rowUnit == 0 }
+
+// rowUnit is what rows in memory begin at multiples of.
+const rowUnit = 64
 
 // A Window is how a convolution walks its source.
 type Window struct {
@@ -210,7 +220,18 @@ type Layer struct {
 	// OutputFirst has the result's buffer below the input's, as products have it.
 	OutputFirst bool
 	Release     Release
+	Memories    Memories
 }
+
+// Memories are the bytes of a chip's memories that tasks have to fit; 0 as the M1's.
+type Memories struct {
+	L2   int // the scratchpad: MaxL2, and not more
+	Lane int // the coefficients that an engine holds: MaxLane
+}
+
+// l2 and lane are the bytes of the scratchpad and of an engine's coefficients.
+func (l *Layer) l2() int   { return cmp.Or(l.Memories.L2, MaxL2) }
+func (l *Layer) lane() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
 // Conv is a dense convolution.
 func Conv(in Shape, cout int, w Window) Layer {

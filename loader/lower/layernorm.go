@@ -49,7 +49,7 @@ func (p *plan) layerNorm() error {
 			each = p.normaliseChannels
 		}
 	}
-	return p.eachElement(in, out, each)
+	return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, each) })
 }
 
 // normaliseTurned orders the axes so that those that are normalised together become ones
@@ -142,7 +142,7 @@ func affineTask(s regs.Shape) *task {
 }
 
 func (p *plan) checkStatistics(bytes int) error {
-	return within(limit{"bytes of a tile and its statistics in the L2", bytes, MaxTile,
+	return within(limit{"bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
 		"split the axes that are left until they are at most %d"})
 }
 

@@ -29,7 +29,7 @@ func (p *plan) matmul() error {
 			return nil
 		}
 	}
-	if part := min(rows, columnRows); rows > patchPixels && productTiles(min(rows, MaxExtent), k) > MaxTile && k*sliceColumns*elementBytes <= MaxTile {
+	if part := min(rows, p.columnRows()); rows > patchPixels && productTiles(min(rows, MaxExtent), k) > p.maxTile() && k*sliceColumns*elementBytes <= p.maxTile() {
 		columns := p.held
 		for first := 0; first < rows; first += part {
 			m := min(part, rows-first)
@@ -46,10 +46,10 @@ func (p *plan) matmul() error {
 		return p.finishActivation(l.Out(), to, y)
 	}
 	part := min(rows, MaxExtent)
-	for part > 1 && productTiles(part, k) > MaxTile {
+	for part > 1 && productTiles(part, k) > p.maxTile() {
 		part = (part + 1) / 2
 	}
-	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), MaxTile,
+	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
 		"split the reduction until they are at most %d and add the parts"}); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (p *plan) matmul() error {
 
 // columnRows is the most rows that a task turns to columns on their way to memory: their
 // slices of 128 pixels fit the L2.
-const columnRows = MaxTile / (sliceColumns * elementBytes)
+func (p *plan) columnRows() int { return p.maxTile() / (sliceColumns * elementBytes) }
 
 // turnColumns writes m rows of k as k rows of m to memory.
 func (p *plan) turnColumns(m, k int, src, dst memory) {
@@ -86,7 +86,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes, l.lane()); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 	}
 	groups := []rowGroup{g}
 	c := &rowChain{
-		groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
+		l2: l.l2(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: w.SizesOnly},
 	}
 	c.values = map[string]*rowValue{"x": {name: "x", heads: 1, rows: rows, width: l.In.W, mem: &x}}
@@ -212,7 +212,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes, l.lane()); err != nil {
 			return err
 		}
 	}
@@ -272,7 +272,14 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
 	}
+	f.takes(w, func(_, c int) int { return s.first + c })
 	return f.pack(width)
+}
+
+// TakesColumns reports whether a product of m rows of k with constants takes them transposed
+// as they stand: the engines do, but for the few rows that the compiler has in blocks.
+func TakesColumns(m, k int) bool {
+	return !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile
 }
 
 // turnedProduct turns the sides of a product that are given the other way round, then
@@ -297,8 +304,14 @@ func (p *plan) turnedProduct() error {
 		to["z"] = p.port("z", loader.Input, bar, given, surface(bar, given))
 		bar = bar6
 		if p.layer.TransposeY {
+			if !p.layer.TransposeX && !l.direct() {
+				to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+				if p.pairedRows(to["x"], to["z"], y) {
+					return nil
+				}
+			}
 			turned := p.intermediate(right)
-			if err := p.turnRows(given, to["z"], turned); err != nil {
+			if err := p.turnSide(given, to["z"], turned); err != nil {
 				return err
 			}
 			to["z"] = turned
@@ -306,8 +319,10 @@ func (p *plan) turnedProduct() error {
 	} else if p.layer.TransposeY {
 		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
-	to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile {
+	if _, given := to["x"]; !given {
+		to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+	}
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
 		src, out := matrix(bar, k, m), p.behind(y, l.Out())
 		src.bar, src.base = to["x"].bar, to["x"].base
@@ -320,10 +335,26 @@ func (p *plan) turnedProduct() error {
 	}
 	if p.layer.TransposeX {
 		turned := p.intermediate(l.In)
-		if err := p.turnRows(left, to["x"], turned); err != nil {
+		if err := p.turnSide(left, to["x"], turned); err != nil {
 			return err
 		}
 		to["x"] = turned
 	}
 	return p.pieces(piece{l, p.weights, to})
+}
+
+// turnSide turns the matrices of a side: one that the L2 does not hold together with its
+// transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
+// at 128 of 2048 by 2048, counts of a public table).
+func (p *plan) turnSide(s Shape, x, y memory) error {
+	if movedBytes(viewOf(x, s).swapped().s, s.C) <= p.l2()-unitBytes || s.H > p.columnRows() || s.W < sliceColumns {
+		return p.turnRows(s, x, y)
+	}
+	for b := range s.N * s.C {
+		src, dst := matrix(x.bar, s.H, s.W), matrix(y.bar, s.W, s.H)
+		src.base, dst.base = x.base+b*x.plane, y.base+b*y.plane
+		dst.row = dst.plane
+		p.turnColumns(s.H, s.W, src, dst)
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ func (p *plan) copyTask(in, out view) error {
 	s := in.s
 	t := passTask(s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, pointwise, &at)
+	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, pointwise, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)
@@ -105,11 +105,11 @@ func (p *plan) transpose() error {
 	return p.eachElement(in, view{s: in.s, m: out}, func(in, out view) error {
 		most := in.s.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.s, most) <= l2Bytes-unitBytes {
+			if movedBytes(in.s, most) <= p.l2()-unitBytes {
 				break
 			}
 		}
-		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), l2Bytes - unitBytes,
+		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2() - unitBytes,
 			"split the channels or the width until they are at most %d"}); err != nil {
 			return err
 		}
@@ -167,7 +167,9 @@ func (p *plan) slice() error {
 	in.m.base += l.Begin.W * elementBytes &^ 63
 	column := l.Begin.W % 32
 	in.s.Width += column
-	return p.eachElement(in, out, func(in, out view) error { return p.shifted(in, out, column) })
+	return p.eachElement(in, out, func(in, out view) error {
+		return p.eachPart(in, out, func(in, out view) error { return p.shifted(in, out, column) })
+	})
 }
 
 // sliced copies rows of more than 128 columns, in slices both in the source's tile and the
@@ -182,7 +184,7 @@ func (p *plan) sliced(in, out view) error {
 	if s.Height > 1 {
 		result = result.skewed(1, fetch{2, 10})
 	}
-	if (at.row+result.row)*s.Height > l2Bytes-unitBytes {
+	if (at.row+result.row)*s.Height > p.l2()-unitBytes {
 		return p.copyTask(in, out)
 	}
 	t.source1(in.m, at, false)
@@ -206,7 +208,7 @@ func (p *plan) shifted(in, out view, columns int) error {
 	prep := transposing(s)
 	from := prep.sourceTile()
 	bytes := turned.row * s.Height
-	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
+	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"}); err != nil {
 		return err
 	}
@@ -241,6 +243,9 @@ func (p *plan) tile() error {
 	}
 	if reps.W > 1 && l.In.W*elementBytes%64 != 0 {
 		return l.unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, roundUp(l.In.W, 32))
+	}
+	if err := within(limit{"copies", reps.N * reps.C * reps.H * reps.W, maxTasks, "repeat at most %d times"}); err != nil {
+		return err
 	}
 	for n := range reps.N {
 		for c := range reps.C {
@@ -281,7 +286,7 @@ func (p *plan) repeatedTile(in, out view) error {
 	if in.s.Height == 1 && s.Height > 1 {
 		at.row = at.channel // the one row is read for all (1/1)
 	}
-	if err := within(limit{"bytes of a tile and its copies in the L2", bytes + result.row*s.Height, l2Bytes - unitBytes,
+	if err := within(limit{"bytes of a tile and its copies in the L2", bytes + result.row*s.Height, p.l2() - unitBytes,
 		"repeat along fewer axes at a time until they are at most %d"}); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type Network struct {
 	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
 	// the same either way.
 	InMemory bool
+	Memories Memories // that the parts were lowered for
 }
 
 // A Tensor is an input of a network.
@@ -30,8 +31,9 @@ type Tensor struct {
 }
 
 // A Node is a part and the tensors it works on. A tensor may be read in another shape of
-// as many elements: one of the same width is the same memory, and a row that becomes
-// channels, or channels that become a row, are transposed by a task ahead of the part.
+// as many elements: one of the same width is the same memory, as are rows without gaps in
+// rows without gaps, and a row that becomes channels, or channels that become a row, are
+// transposed by a task ahead of the part.
 type Node struct {
 	Part   *Part
 	Inputs []string // in the order of the part's
@@ -272,7 +274,7 @@ func (j *joiner) view(node, tensor int, want Shape) (int, error) {
 	switch {
 	case have.Elements() != want.Elements():
 		return 0, j.net.wrong(node, "%q is %v, the layer takes %v", j.tensors[tensor].name, have, want)
-	case have.W == want.W:
+	case have.W == want.W || have.Gapless() && want.Gapless():
 		return tensor, nil // rows follow each other without a gap, whatever axes they are of
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
 		return 0, j.net.wrong(node, "no task takes %v for %v: rows are padded in memory", have, want)

@@ -49,8 +49,8 @@ func (j *joiner) spills(resident []bool) {
 		switch {
 		case could[i]:
 			s.Why = "it does not fit beside what is live with it, and others are dearer to spill"
-		case s.Bytes > MaxTile:
-			s.Why = fmt.Sprintf("a tensor in the L2 has at most %d bytes", MaxTile)
+		case s.Bytes > j.maxTile():
+			s.Why = fmt.Sprintf("a tensor in the L2 has at most %d bytes", j.maxTile())
 		default:
 			s.Why = "a layer addresses it in a way that the L2 has no strides for"
 		}

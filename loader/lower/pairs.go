@@ -18,7 +18,7 @@ func (l *Layer) paired() bool {
 		return false
 	}
 	source, result := l.pairTiles()
-	return source.row+result.row <= MaxTile
+	return source.row+result.row <= LargestTile(l.l2())
 }
 
 // pairTiles are the tiles of such a convolution: the source in pieces of the columns that
@@ -89,5 +89,7 @@ func (p *plan) pairKernel(_ share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(_, n int) float16.Float16 { return value(w.Bias, n/pairedPixels) }
 	}
+	f.strided = true // by the pixels of a step
+	f.takes(w, func(_, n int) int { return n / pairedPixels })
 	return f.packEach(width)
 }

@@ -13,6 +13,11 @@ type Weights struct {
 	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
 	Filter []float16.Float16
 	Bias   []float16.Float16 // [Cout], of Mul [C]; nil is zeros
+	// Form is what the coefficients of a convolution or a product with constants take where
+	// it holds the values of Filter bit for bit and takes fewer bytes. Scale is that of the
+	// filter in int8: of all output channels, or one of each.
+	Form  Form
+	Scale []float16.Float16
 	// Dense keeps zeros in the coefficients of a convolution with a stride, where the
 	// compiler skips them. The model computes values from dense ones only.
 	Dense bool
@@ -83,7 +88,7 @@ func (p *plan) builder() *loader.Builder {
 		Constants:     p.constants.data,
 		ConstantBytes: uint64(p.constants.bytes),
 		Ports:         p.ports,
-		Scratch:       uint64(p.scratch),
+		Scratch:       uint64(roundUp(p.scratch, scratchPage)),
 	}
 }
 
@@ -97,6 +102,9 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 	}
 	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
 	if err := p.lower(); err != nil {
+		return nil, err
+	}
+	if err := within(limit{"descriptors of a layer", len(p.tasks), maxTasks, "split it into layers of at most %d"}); err != nil {
 		return nil, err
 	}
 	return p, p.tasks.err()
@@ -114,6 +122,10 @@ func (p *plan) finish() []*regs.Descriptor {
 	return p.tasks.finish()
 }
 
+// l2 and maxTile are the bytes of the L2 and those of the largest source tile in it.
+func (p *plan) l2() int      { return p.layer.l2() }
+func (p *plan) maxTile() int { return LargestTile(p.l2()) }
+
 // A plan is a program in the making.
 type plan struct {
 	layer     *Layer
@@ -125,7 +137,6 @@ type plan struct {
 	ports     []loader.Port
 	scratch   int    // bytes
 	held      int    // of them, with tensors between steps
-	powers    int    // where softmax's tables stand in the constants
 	taps      [2]int // rows and columns of weights in a convolution's window
 	// bound are the surfaces of a step's ports, nil of a layer by itself.
 	bound ports
@@ -133,7 +144,12 @@ type plan struct {
 	interleaved int
 }
 
-func (p *plan) add(t *task) { p.tasks = append(p.tasks, t) }
+// add appends a task. Those beyond what can be numbered only count (newPlan).
+func (p *plan) add(t *task) {
+	if len(p.tasks) <= maxTasks {
+		p.tasks = append(p.tasks, t)
+	}
+}
 
 func (p *plan) lower() error {
 	if p.layer.tabulated() && p.layer.Op > Linear {

@@ -39,7 +39,7 @@ func (p *plan) pow() error {
 		both = both.skewed(1, planarFetch)
 	}
 	bytes := both.row * s.H
-	if bytes+at.row*s.H > MaxTile {
+	if bytes+at.row*s.H > p.maxTile() {
 		return p.largePow(x, z, y)
 	}
 	// Every second channel.

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"errors"
 	"math"
 
 	"github.com/x448/float16"
@@ -105,7 +106,7 @@ func (p *plan) reduction() error {
 	in, out := viewOf(x, l.In), viewOf(y, l.Out())
 	switch l.Axes {
 	case AxisH | AxisW:
-		return p.planarReduction(in, out, 1)
+		return p.eachPart(in, out, func(in, out view) error { return p.planarReduction(in, out, 1) })
 	case AxisC | AxisH | AxisW:
 		return p.eachElement(in, out, func(in, out view) error {
 			depth := in.s.Height
@@ -127,7 +128,7 @@ func (p *plan) reduction() error {
 			return p.planarReduction(in.grouped(), out.grouped(), 1)
 		})
 	case AxisH:
-		return p.eachElement(in, out, p.rowReduction)
+		return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, p.rowReduction) })
 	case AxisC:
 		switch {
 		case l.Op == ReduceMax:
@@ -135,7 +136,7 @@ func (p *plan) reduction() error {
 		case l.In.H == 1 && l.In.W == 1:
 			return p.planarReduction(in.column(), out, 1)
 		}
-		return p.eachElement(in, out, p.channelSum)
+		return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, p.channelSum) })
 	}
 	return l.wrong("axes %#x", uint8(l.Axes))
 }
@@ -148,6 +149,37 @@ func (p *plan) eachElement(in, out view, f func(in, out view) error) error {
 		}
 	}
 	return nil
+}
+
+// eachPart runs f for the whole where that fits the L2, else for its halves: of the channels
+// where they are not reduced, of the rows where those are not, until they fit. (No program
+// shows what the compiler does with what is larger.)
+func (p *plan) eachPart(in, out view, f func(in, out view) error) error {
+	tasks, held, scratch := len(p.tasks), p.held, p.scratch
+	err := f(in, out)
+	if limit := (*LimitError)(nil); !errors.As(err, &limit) {
+		return err
+	}
+	cut := view.channelRun
+	n := in.s.Channels
+	if axes := p.layer.Axes; axes&AxisC != 0 || n == 1 {
+		if cut, n = view.run, in.s.Height; axes&AxisH != 0 || n == 1 {
+			return err
+		}
+	}
+	p.tasks, p.held, p.scratch = p.tasks[:tasks], held, scratch
+	half := (n + 1) / 2
+	if err := p.eachPart(cut(in, 0, half), cut(out, 0, half), f); err != nil {
+		return err
+	}
+	return p.eachPart(cut(in, half, n-half), cut(out, half, n-half), f)
+}
+
+// channelRun is m channels from first on.
+func (v view) channelRun(first, m int) view {
+	v.m.base += first * v.m.plane
+	v.s.Channels = m
+	return v
 }
 
 // minimum is the negative of the maximum of negatives: no program shows a minimum of the
@@ -197,7 +229,7 @@ func (p *plan) planarReduction(in, out view, depth int) error {
 	}
 	at := t.skewedPlanar()
 	bytes := at.row * in.s.Height
-	if err := within(limit{"bytes of a tile in the L2", bytes, MaxTile,
+	if err := within(limit{"bytes of a tile in the L2", bytes, p.maxTile(),
 		"split the tensor until they are at most %d, and reduce the parts' results"}); err != nil {
 		return err
 	}
@@ -260,7 +292,7 @@ func (p *plan) channelSum(in, out view) error {
 	from := prep.sourceTile()
 	if err := within(
 		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, MaxTile,
+		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
 			"split the tensor until they are at most %d"},
 	); err != nil {
 		return err
@@ -339,7 +371,7 @@ func (p *plan) rowReduction(in, out view) error {
 	last := max(bytes+from.row*s.Height, means.base+2*means.row)
 	if err := within(
 		limit{"columns", s.Width, MaxGroups, "split the tensor into parts of at most %d columns"},
-		limit{"bytes of tiles in the L2", last, l2Bytes - unitBytes, "split the tensor until they are at most %d"},
+		limit{"bytes of tiles in the L2", last, p.l2() - unitBytes, "split the tensor until they are at most %d"},
 	); err != nil {
 		return err
 	}
@@ -410,7 +442,7 @@ func (p *plan) maximum(in, out view) error {
 	}
 	t := maximumTask(in.s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at)
+	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)

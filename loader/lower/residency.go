@@ -167,8 +167,12 @@ func (r *resident) bytes() int {
 	return roundUp(n, 64)
 }
 
+// l2 and maxTile are the bytes of the L2 and those of the largest tensor in it.
+func (j *joiner) l2() int      { return cmp.Or(j.net.Memories.L2, MaxL2) }
+func (j *joiner) maxTile() int { return LargestTile(j.l2()) }
+
 func (j *joiner) maps(r *resident) bool {
-	if r.bytes() > MaxTile {
+	if r.bytes() > j.maxTile() {
 		return false
 	}
 	for _, a := range r.accesses {
@@ -229,7 +233,16 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 		}
 	}
 	column := m.base % s.row
-	if !plain || column%16 != 0 || column+width*elementBytes > s.row {
+	if !plain || column%16 != 0 {
+		return layout{}, false
+	}
+	if r.flat && r.at.row == s.row {
+		// Rows without gaps stand there as in memory, and so do rows of another length.
+		at := layout{base: m.base, channel: m.plane, row: m.row, group: m.group}
+		return at.of(planes, rows, width)
+	}
+	inside := column + width*elementBytes // of a row
+	if inside > s.row {
 		return layout{}, false
 	}
 	at := layout{base: column}
@@ -239,6 +252,9 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 		switch {
 		case n <= 1 || bytes == 0:
 			return 0
+		case bytes%16 == 0 && inside+(n-1)*bytes <= s.row: // pieces of a row
+			inside += (n - 1) * bytes
+			return bytes
 		case bytes%s.row != 0:
 			ok = false
 			return 0
@@ -263,16 +279,26 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 			ok = false
 		}
 	}
-	// Strides of axes that are one long are what a packed tile has.
 	if at.channel == 0 && planes <= 1 {
-		at.channel = cmp.Or(r.at.channel, roundUp(width*elementBytes, 16))
+		at.channel = r.at.channel
+	}
+	at, within := at.of(planes, rows, width)
+	return at, ok && within
+}
+
+// of gives strides of axes that are one long what a packed tile has, and reports whether all
+// are such as the L2 takes.
+func (at layout) of(planes, rows, width int) (layout, bool) {
+	if planes <= 1 {
+		at.channel = cmp.Or(at.channel, roundUp(width*elementBytes, 16))
 	}
 	if at.row == 0 && rows <= 1 {
 		at.row = at.channel * max(1, planes)
 	}
 	at.depth = at.channel * max(1, planes)
+	ok := true
 	for _, n := range [...]int{at.channel, at.row, at.group} {
-		ok = ok && n < l2Bytes
+		ok = ok && n < MaxL2 && n%16 == 0
 	}
 	return at, ok
 }
@@ -280,7 +306,7 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 // stepTiles are the bytes of the L2 from lo to hi that the tasks of a step use for what
 // is not resident.
 func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
-	lo = l2Bytes
+	lo = j.l2()
 	alone := true
 	cover := func(base, bytes int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
@@ -303,8 +329,8 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 		}
 		switch {
 		case kept[access{step, k, operandResult}] != nil:
-		case t.g.DestinationOn() && l.ResultCfg.Type() != 1:
-			cover(int(l.ResultBase.Bytes()), min(streamBytes, packed(t.g.OutShape()).row*t.g.OutShape().Height))
+		case t.g.DestinationOn() && l.ResultChannelStride == 0:
+			cover(int(l.ResultBase.Bytes()), min(j.l2()-j.maxTile(), packed(t.g.OutShape()).row*t.g.OutShape().Height))
 		default:
 			o := t.g.OutShape()
 			cover(int(l.ResultBase.Bytes()), span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.g.ResultTransposed()))
@@ -313,12 +339,8 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 	if hi == 0 || alone {
 		lo = 0
 	}
-	return lo &^ 63, min(l2Bytes, roundUp(hi, 64))
+	return lo &^ 63, min(j.l2(), roundUp(hi, 64))
 }
-
-// streamBytes is what a result on its way to memory has in the L2 beside the largest
-// source tile.
-const streamBytes = l2Bytes - MaxTile
 
 // tileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
 // the result needs.
@@ -382,7 +404,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 			arenas[i], lows[i] = &extent{bytes: hi - lo, first: i, last: i, streams: true}, lo
 			list = append(list, arenas[i])
 		}
-		bad := allocate(list, l2Bytes)
+		bad := allocate(list, j.l2())
 		if bad == nil {
 			shift = make([]int, len(j.steps))
 			for i, a := range arenas {

@@ -303,10 +303,9 @@ func (p *plan) softmaxStreams(in, out view) error {
 		flat.channel = stats.row
 	}
 	if err := within(limit{"groups of rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of a value for each row in the L2", stats.row, MaxTile, "split the tensor until they are at most %d"}); err != nil {
+		limit{"bytes of a value for each row in the L2", stats.row, p.maxTile(), "split the tensor until they are at most %d"}); err != nil {
 		return err
 	}
-	p.powers = p.constants.add(append([]byte(nil), p.weights.Table...))
 	powers := viewOf(p.intermediate(p.layer.In), p.layer.In)
 
 	reduce := func(from view, previous bool, set func(*task)) *tile {
@@ -337,7 +336,7 @@ func (p *plan) softmaxStreams(in, out view) error {
 	exp := passTask(s)
 	exp.narrow()
 	exp.source1(between, exp.sourceTile().moved(stats.row), false)
-	exp.lookup(p.powers, p.weights.Table)
+	exp.lookup(p.placeTable(p.weights.Table, exp.tableLanes()), p.weights.Table)
 	exp.writes(powers.m, stats.row)
 	p.add(exp)
 

@@ -117,7 +117,7 @@ func (c *rowChain) describe(t *task, x *rowValue, block bool) {
 // with a table). The remainder goes first, from the last channels down; without one they
 // ascend (1/1).
 func (g *rowGroup) shares(n, k int) ([]share, bool) {
-	each := (MaxLane - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes)
+	each := (g.layer.lane() - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes)
 	switch {
 	case each > 16:
 		each &^= 15
@@ -178,6 +178,7 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 		c.constants.addKernel(kernel)
 	}
 	t.kernel(base, lanes)
+	kernel.coding.set(t)
 	c.post(t, g)
 }
 

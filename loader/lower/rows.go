@@ -16,6 +16,7 @@ import (
 // else. Columns are one row of pixels, or a block eight pixels wide where that lets the
 // engines take 32 channels a pass (see wide).
 type rowChain struct {
+	l2     int  // bytes of the scratchpad
 	try    bool // without coefficients, whether it fits
 	groups []rowGroup
 	values map[string]*rowValue
@@ -151,13 +152,13 @@ func (c *rowChain) hold(t *task, at layout, bytes int, e *extent) *held {
 func (c *rowChain) write(t *task, m memory) {
 	t.writes(m, 0)
 	o := t.g.OutShape()
-	e := c.stream(min(streamBytes, packed(o).row*o.Height))
+	e := c.stream(min(c.l2-LargestTile(c.l2), packed(o).row*o.Height))
 	c.fixes = append(c.fixes, fix{t, &t.g.L2.ResultBase, e, t.result})
 }
 
 // finish places the tiles. It fails where the chain does not fit the L2.
 func (c *rowChain) finish() bool {
-	if allocate(c.extents, l2Bytes) != nil {
+	if allocate(c.extents, c.l2) != nil {
 		return false
 	}
 	resident := 0
@@ -166,7 +167,7 @@ func (c *rowChain) finish() bool {
 			resident = max(resident, e.base+e.bytes)
 		}
 	}
-	if resident > MaxTile {
+	if resident > LargestTile(c.l2) {
 		return false
 	}
 	for _, f := range c.fixes {
@@ -195,13 +196,11 @@ func (c *rowChain) table(t *task, table []byte) {
 	if c.try {
 		return
 	}
-	lanes := 1 << t.g.Common.Cfg.ActiveNE()
-	at, ok := c.tables[string(table)]
+	section := tableSection(table, t.tableLanes())
+	at, ok := c.tables[string(section)]
 	if !ok {
-		section := make([]byte, tableBytes*lanes)
-		copy(section, table)
 		at = c.constant(section)
-		c.tables[string(table)] = at
+		c.tables[string(section)] = at
 	}
 	t.lookup(at, table)
 }

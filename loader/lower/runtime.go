@@ -21,24 +21,27 @@ func (p *plan) runtimeMatmul() error {
 	result := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	rhs := p.port("z", loader.Input, bar5, right, surface(bar5, right))
 	lhs := p.port("x", loader.Input, bar6, l.In, surface(bar6, l.In))
+	direct := l.direct()
+	if !direct && p.pairedRows(lhs, rhs, result) {
+		return nil
+	}
 	to := p.behind(result, l.Out())
 	p.interleaved = p.scratch
-	direct := m <= engines && k*elementBytes%64 == 0
 	at := func(columns int) int {
 		return k * packedColumns(regs.Shape{Channels: 1, Width: columns}, engineColumns(columns)).channel
 	}
 	columns := n
-	for columns > 32 && at(columns) > MaxTile {
+	for columns > 32 && at(columns) > p.maxTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := within(limit{"bytes of 32 columns in the L2", at(columns), MaxTile,
+	if err := within(limit{"bytes of 32 columns in the L2", at(columns), p.maxTile(),
 		"split the reduction until they are at most %d and add the parts"}); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
-			rows := runtimeRows(m-first, k, min(n, columns))
-			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, MaxTile,
+			rows := runtimeRows(m-first, k, min(n, columns), l.lane())
+			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
 				"split the reduction until they are at most %d and add the parts"}); err != nil {
 				return err
 			}
@@ -67,6 +70,44 @@ func (p *plan) runtimeMatmul() error {
 	return p.finishActivation(l.Out(), to, result)
 }
 
+// direct reports whether the left side's rows are coefficients as they stand in memory.
+func (l *Layer) direct() bool { return l.In.H <= engines && l.In.W*elementBytes%64 == 0 }
+
+// pairedRows lowers the product as a chain of one: all rows of the left side interleaved at
+// once, the right side's rows made columns in the L2 where it is given turned, and a product
+// for each 128 rows. ([1,S,D] by [1,S,D] turned 3 tasks at 64 and 128 rows, 4 at 256, 6 at
+// 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
+func (p *plan) pairedRows(x, z, y memory) bool {
+	l := p.layer
+	if p.bound != nil || p.scratch > 0 || l.tabulated() || l.TransposeX {
+		return false
+	}
+	heads := l.In.N * l.In.C
+	g := rowGroup{
+		kind: rowProduct2, layer: *l, inputs: []string{"x", "z"}, output: "y",
+		heads: heads, rows: l.In.H, width: l.Columns, activation: l.Activation, turned: l.TransposeY,
+	}
+	groups := []rowGroup{g}
+	c := &rowChain{
+		groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
+		constants: section{sizes: p.weights.SizesOnly},
+	}
+	right := l.In.W
+	if l.TransposeY {
+		right = l.Columns
+	}
+	c.values = map[string]*rowValue{
+		"x": {name: "x", heads: 1, rows: heads * l.In.H, width: l.In.W, mem: &x},
+		"z": {name: "z", heads: 1, rows: heads * right, width: l.In.W + l.Columns - right, mem: &z},
+	}
+	if heads*max(l.In.H, right) > MaxChannels || !c.emit(&c.groups[0], true) || !c.finish() {
+		return false
+	}
+	p.tasks = append(p.tasks, c.tasks...)
+	p.scratch = max(c.described, c.kernels.size)
+	return true
+}
+
 // rowLanes are the rows of the left side as coefficients: one row for each engine is in the
 // order the engines read them as it stands in memory (1/1).
 func rowLanes(m memory, rows, k int) []lane {
@@ -79,13 +120,13 @@ func rowLanes(m memory, rows, k int) []lane {
 
 // runtimeRows is how many rows of the left side one pair takes: so many that each engine
 // holds one plane of up to 8 of them (4 in the one example of 64 rows).
-func runtimeRows(m, k, columns int) int {
+func runtimeRows(m, k, columns, lane int) int {
 	if m < engines {
 		return m
 	}
 	most := maxInterleave
 	if columns > patchPixels {
-		for most > 1 && most*k*elementBytes > MaxLane {
+		for most > 1 && most*k*elementBytes > lane {
 			most /= 2
 		}
 	}

@@ -1,10 +1,6 @@
 package lower
 
-import (
-	"slices"
-
-	"anesim/hw/regs"
-)
+import "anesim/hw/regs"
 
 // softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
 // the same place, the reciprocal of the sum in the maximum's.
@@ -47,7 +43,6 @@ func (p *plan) softmax() error {
 			return p.softmaxStreams(in, out)
 		}
 	}
-	p.powers = p.constants.add(slices.Concat(p.weights.Table, p.weights.Reciprocal))
 	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
 }
 
@@ -74,11 +69,13 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	extent, overH := in.s.Height, p.layer.Axes == AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
-		if softmaxBytes(in.s) > MaxTile {
-			return within(limit{"bytes of the tiles in the L2", softmaxBytes(in.s), MaxTile,
-				"split the axes that softmax leaves until they are at most %d"})
-		}
-		return f(in, out)
+		return p.eachPart(in, out, func(in, out view) error {
+			if err := within(limit{"bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
+				"split the axes that softmax leaves until they are at most %d"}); err != nil {
+				return err
+			}
+			return f(in, out)
+		})
 	}
 	rows := extent
 	part := in.s
@@ -88,11 +85,11 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	}
 	for ; ; rows = (rows + 1) / 2 {
 		part.Height = rows
-		if rows == 1 || bytes(part) <= MaxTile {
+		if rows == 1 || bytes(part) <= p.maxTile() {
 			break
 		}
 	}
-	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), MaxTile,
+	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
 		"split the axes that softmax leaves until they are at most %d"}); err != nil {
 		return err
 	}
@@ -144,7 +141,7 @@ func (p *plan) powerTask(s regs.Shape, from *tile, at layout) *task {
 	t.engines(s.Channels)
 	t.fixPatch(passedFixed(s))
 	t.reads(from, from.at)
-	t.lookup(p.powers, p.weights.Table)
+	t.lookup(p.placeTable(p.weights.Table, t.tableLanes()), p.weights.Table)
 	p.add(t)
 	return t
 }
@@ -202,7 +199,7 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 		exp = transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.fixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
 		exp.readsScratch(differences, row)
-		exp.lookup(p.powers, p.weights.Table)
+		exp.lookup(p.placeTable(p.weights.Table, exp.tableLanes()), p.weights.Table)
 		p.add(exp)
 	} else {
 		sub.tilePatch(passedFixed(v))
@@ -231,7 +228,8 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 }
 
 // reciprocalSum is the reciprocal of the channels' sum: a multiply-accumulate of ones
-// behind the reciprocal's table.
+// behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
+// engine takes the reciprocal, and the constants have the table of powers alone.)
 func (p *plan) reciprocalSum(s regs.Shape, from *tile, to layout, pixel bool) *tile {
 	one := s
 	one.Channels = 1
@@ -242,7 +240,7 @@ func (p *plan) reciprocalSum(s regs.Shape, from *tile, to layout, pixel bool) *t
 		t.fixPatch(t.g.Common.Cfg.ShMax())
 	}
 	t.reads(from, from.at)
-	t.lookup(p.powers+tableBytes, p.weights.Reciprocal)
+	t.lookup(p.placeTable(p.weights.Reciprocal, t.tableLanes()), p.weights.Reciprocal)
 	reciprocals := t.leaves(to, to.row*s.Height)
 	p.add(t)
 	return reciprocals

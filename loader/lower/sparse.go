@@ -37,7 +37,7 @@ func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 	if f.sizes {
 		return f.sizeSparse(width, taps, phases)
 	}
-	k := &kernel{sparse: true}
+	k := &kernel{coding: zeroSkipping}
 	perLane := make([][]byte, engines)
 	var body []byte
 	for i := range perLane {
@@ -93,7 +93,7 @@ func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]in
 
 // sizeSparse is the lanes of packSparse without their bytes.
 func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
-	k := &kernel{sparse: true}
+	k := &kernel{coding: zeroSkipping}
 	var perLane [engines]int
 	for first := 0; first < f.channels; {
 		g := min(width, (f.channels-first)/engines)

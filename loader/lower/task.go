@@ -64,8 +64,8 @@ func (t *task) dma(w *regs.DMAWord, n int) {
 
 // l2 writes an address or stride in the L2.
 func (t *task) l2(w *regs.L2Word, n int) {
-	if n < 0 || n >= l2Bytes {
-		t.refuse("address or stride in the L2 in bytes", n, l2Bytes-16)
+	if n < 0 || n >= MaxL2 {
+		t.refuse("address or stride in the L2 in bytes", n, MaxL2-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))

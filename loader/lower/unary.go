@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -98,7 +96,7 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 		t.narrow()
 	}
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in, s, pointwise, &at)
+	rows, tile := p.tileHeight(in, s, pointwise, &at, false)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
@@ -136,30 +134,28 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 	return t
 }
 
-// tabulate gives a task a table; a section of tables alone is padded.
+// tabulate gives a task a table.
 func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
 		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
-	t.lookup(p.placeTable(table), table)
+	t.lookup(p.placeTable(table, t.tableLanes()), table)
 	return nil
 }
 
-// placeTable is where a table stands in the constants, once however many tasks take it. A
-// section of tables alone is padded, by the newest compiler.
-func (p *plan) placeTable(table []byte) int {
-	if base, ok := p.placed[string(table)]; ok {
+// placeTable is where a table stands in the constants, once however many tasks of so many
+// lanes take it.
+func (p *plan) placeTable(table []byte, lanes int) int {
+	section := tableSection(table, lanes)
+	if base, ok := p.placed[string(section)]; ok {
 		return base
 	}
 	p.constants.pad(64)
-	base := p.constants.add(slices.Clone(table))
-	if p.layer.Release != Release2023 {
-		p.constants.pad(tableSection)
-	}
+	base := p.constants.add(section)
 	if p.placed == nil {
 		p.placed = map[string]int{}
 	}
-	p.placed[string(table)] = base
+	p.placed[string(section)] = base
 	return base
 }
 
@@ -179,9 +175,9 @@ func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
 	s := p.layer.In
 	return p.eachElement(viewOf(x, s), viewOf(y, s), func(in, out view) error {
 		row := packed(in.s).row + 0x100
-		rows := min(in.s.Height, MaxTile/(n*row))
+		rows := min(in.s.Height, p.maxTile()/(n*row))
 		if rows == 0 {
-			return within(limit{"bytes of a row in the L2", n * row, MaxTile, "split the width or the channels until it is at most %d"})
+			return within(limit{"bytes of a row in the L2", n * row, p.maxTile(), "split the width or the channels until it is at most %d"})
 		}
 		for first := 0; first < in.s.Height; first += rows {
 			m := min(rows, in.s.Height-first)
@@ -310,7 +306,7 @@ func (p *plan) sumOfTables() error {
 			order = []int{1, 0, 2}
 		}
 		for _, i := range order {
-			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i])
+			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i], min(engines, l.In.C))
 		}
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
@@ -385,7 +381,7 @@ func (p *plan) negation() error {
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
-	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, MaxTile, "split the height until it is at most %d"}); err != nil {
+	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, p.maxTile(), "split the height until it is at most %d"}); err != nil {
 		return err
 	}
 	if err := p.tabulate(t, p.weights.Table); err != nil {

@@ -226,28 +226,59 @@ func gathered(l Layer, x tensor) []float64 {
 			}
 		}
 	}
+	// What is joined is the same for every element of the axes that are: it is computed once.
+	type joined struct {
+		done       bool
+		sum, count float64
+		top, least float64
+		total      float64 // of exponentials
+		deviation  float64 // standard
+	}
+	known := make([]joined, l.In.Elements())
+	of := func(n, c, h, w int) *joined {
+		at := n
+		for _, axis := range [...]struct {
+			a     Axes
+			n, at int
+		}{{AxisC, l.In.C, c}, {AxisH, l.In.H, h}, {AxisW, l.In.W, w}} {
+			at *= axis.n
+			if l.Axes&axis.a == 0 {
+				at += axis.at
+			}
+		}
+		k := &known[at]
+		if k.done {
+			return k
+		}
+		*k = joined{done: true, top: math.Inf(-1), least: math.Inf(1)}
+		over(n, c, h, w, func(v float64) {
+			k.sum, k.count, k.top, k.least = k.sum+v, k.count+1, max(k.top, v), min(k.least, v)
+		})
+		mean, square := k.sum/k.count, 0.0
+		over(n, c, h, w, func(v float64) {
+			if l.Op == Softmax {
+				k.total += math.Exp(v - k.top)
+			}
+			square += (v - mean) * (v - mean)
+		})
+		k.deviation = math.Sqrt(square/k.count + float64(l.Epsilon))
+		return k
+	}
 	return each(l.Out(), func(n, c, h, w int) float64 {
-		sum, count, top, square := 0.0, 0.0, math.Inf(-1), 0.0
-		over(n, c, h, w, func(v float64) { sum, count, top = sum+v, count+1, max(top, v) })
+		k := of(n, c, h, w)
 		switch l.Op {
 		case ReduceSum:
-			return sum
+			return k.sum
 		case ReduceMean:
-			return sum / count
+			return k.sum / k.count
 		case ReduceMax:
-			return top
+			return k.top
 		case ReduceMin:
-			least := math.Inf(1)
-			over(n, c, h, w, func(v float64) { least = min(least, v) })
-			return least
+			return k.least
 		case Softmax:
-			total := 0.0
-			over(n, c, h, w, func(v float64) { total += math.Exp(v - top) })
-			return math.Exp(x.at(n, c, h, w)-top) / total
+			return math.Exp(x.at(n, c, h, w)-k.top) / k.total
 		}
-		mean := sum / count
-		over(n, c, h, w, func(v float64) { square += (v - mean) * (v - mean) })
-		return (x.at(n, c, h, w) - mean) / math.Sqrt(square/count+float64(l.Epsilon))
+		return (x.at(n, c, h, w) - k.sum/k.count) / k.deviation
 	})
 }
 

@@ -84,7 +84,7 @@ func (a *lineage) arrangements(width int) (from, to arrangement) {
 type reached struct {
 	arrangement
 	cost int
-	step lower.Layer
+	step lower.Layer // none where the rows alone are of another length
 	from *reached
 }
 
@@ -129,7 +129,9 @@ func (a arrangement) to(goal arrangement) []lower.Layer {
 		if k == end {
 			steps := []lower.Layer{}
 			for ; at.from != nil; at = at.from {
-				steps = append(steps, at.step)
+				if at.step.Op != 0 {
+					steps = append(steps, at.step)
+				}
 			}
 			slices.Reverse(steps)
 			return steps
@@ -143,8 +145,24 @@ func (a arrangement) to(goal arrangement) []lower.Layer {
 	return nil
 }
 
-// transposed are the arrangements that one transpose makes.
+// rowed are the arrangements that are the same memory in rows of another length: those
+// without gaps.
+func (a *reached) rowed() (list []*reached) {
+	gapless := func(row int) bool { return (lower.Shape{W: a.product(a.order[row:])}).Gapless() }
+	if !gapless(a.row) {
+		return nil
+	}
+	for row := range a.order {
+		if row != a.row && gapless(row) && a.product(a.order[row:]) <= lower.MaxExtent {
+			list = append(list, &reached{arrangement: arrangement{a.size, a.order, row}, cost: a.cost, from: a})
+		}
+	}
+	return list
+}
+
+// transposed are the arrangements that one transpose makes, and those of the same memory.
 func (a *reached) transposed() (list []*reached) {
+	list = a.rowed()
 	o, row := a.order, a.row
 	for c := 0; c <= row; c++ {
 		for h := c; h <= row; h++ {

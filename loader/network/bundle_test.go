@@ -37,11 +37,7 @@ func bundledNetwork(t testing.TB, text string) *network.Network {
 func TestBundle(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		n := bundledNetwork(t, bundled)
-		lower := n.LowerContext
-		if sizes {
-			lower = n.SizesContext
-		}
-		programs, reasons, err := lower(t.Context(), 1, nil)
+		programs, reasons, err := n.LowerContext(t.Context(), network.Lowering{Seed: 1, SizesOnly: sizes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +134,7 @@ func TestStructureAndWeights(t *testing.T) {
 
 func TestBrokenBundles(t *testing.T) {
 	n := bundledNetwork(t, bundled)
-	programs, reasons, err := n.LowerContext(t.Context(), 1, nil)
+	programs, reasons, err := n.LowerContext(t.Context(), network.Lowering{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +177,7 @@ const small = "inputs: {x: {c: 4, h: 1, w: 2}}\nlayers:\n  - {name: a, op: relu,
 func FuzzBundle(f *testing.F) {
 	n := bundledNetwork(f, small)
 	for _, sizes := range []bool{false, true} {
-		lower := n.LowerContext
-		if sizes {
-			lower = n.SizesContext
-		}
-		programs, reasons, err := lower(f.Context(), 1, nil)
+		programs, reasons, err := n.LowerContext(f.Context(), network.Lowering{Seed: 1, SizesOnly: sizes})
 		if err != nil {
 			f.Fatal(err)
 		}

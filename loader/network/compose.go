@@ -90,6 +90,9 @@ func (n *nodeReader) append(l Layer, dims []int, inputs ...operand) (operand, er
 	if len(n.net.Layers) >= maxLayers {
 		return operand{}, fmt.Errorf("more than %d layers", maxLayers)
 	}
+	if c := n.constant(1); c != nil {
+		c.packing.set(&l.Weights)
+	}
 	l.Name, l.Op = n.name, n.operator()
 	if k := len(n.net.Layers) - n.first; k > 0 {
 		l.Name = fmt.Sprintf("%s/%d", n.name, k+1)

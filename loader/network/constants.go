@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader/lower"
 	"anesim/loader/network/onnx"
 )
 
@@ -19,6 +20,21 @@ type constant struct {
 	tensor  *onnx.Tensor // its values in the order of dims, or
 	numbers []float64    // those that were worked out, or
 	half    []float16.Float16
+	packing *packing // nil where the file has the values themselves
+}
+
+// A packing is how the file holds values that are expanded here, which the engine may hold
+// in a form of its own: see [lower.Weights].
+type packing struct {
+	form  lower.Form
+	scale []float16.Float16 // of bytes: of all, or of each element of an axis
+}
+
+// set gives weights made of a packed constant its form.
+func (p *packing) set(w *lower.Weights) {
+	if p != nil && w.Filter != nil {
+		w.Form, w.Scale = p.form, p.scale
+	}
 }
 
 // stored is a constant of the file.

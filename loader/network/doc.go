@@ -58,6 +58,9 @@
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
 // those that are needed. [Network.Coverage] says which outputs are not computed and why.
 // Core ML's programs are stated in ONNX's operators first (see packages mil and coreml).
+// Weights that they have as palettes, masks or bytes with scales, and those that an ONNX graph
+// dequantises, are expanded to fp16 here and say to package lower what they were, which gives
+// them a form of the engine's where that holds the same values.
 //
 // # Layers in YAML
 //
@@ -74,8 +77,9 @@
 //	  - {name: sum, op: add, from: [stem, left]}
 //	  - {op: reshape, c: 1, h: 64, w: 12544}
 //
-// reshape gives a tensor other extents. It is no work where the width stays, a task where
-// a pixel's channels become a row or a row channels, and else two transposes.
+// reshape gives a tensor other extents. It is no work where the width stays, or where rows
+// fill units of 64 bytes before and after it, a task where a pixel's channels become a row or
+// a row channels, and else two transposes.
 //
 // # JSON of anesim model
 //

@@ -296,7 +296,9 @@ func foldCast(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.made(slices.Clone(v)), nil
+	made := n.made(slices.Clone(v))
+	made[0].packing = c.packing
+	return made, nil
 }
 
 // place is the first input's values at places of every result element.
@@ -307,7 +309,7 @@ func (n *nodeReader) place(dims, steps []int, first int) ([]*constant, error) {
 	}
 	out := make([]float64, elements(dims))
 	each(dims, steps, first, func(i, at int) { out[i] = v[at] })
-	return []*constant{{dims: dims, elem: n.constant(0).elem, numbers: out}}, nil
+	return []*constant{{dims: dims, elem: n.constant(0).elem, numbers: out, packing: n.constant(0).packing}}, nil
 }
 
 func foldTranspose(n *nodeReader) ([]*constant, error) {
@@ -574,5 +576,7 @@ func foldDequantize(n *nodeReader) ([]*constant, error) {
 			set(i, x)
 		}
 	}
-	return n.made(out), err
+	made := n.made(out)
+	made[0].packing = scaled(s)
+	return made, err
 }

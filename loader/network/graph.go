@@ -100,6 +100,7 @@ func (b *builder) finish(outputs []string) *Network {
 	n.fold()
 	n.store()
 	n.rearrange()
+	n.shareColumns()
 	n.drop()
 	return n
 }
@@ -123,6 +124,7 @@ func (b *builder) whole() *Network {
 	n.fold()
 	n.store()
 	n.rearrange()
+	n.shareColumns()
 	n.drop()
 	return n
 }

@@ -20,8 +20,8 @@ func (n *Network) WriteStructure(w io.Writer) error {
 	for i := 0; i < len(n.Layers) && err == nil; i++ {
 		l := n.Layers[i]
 		x := &l.Weights
-		_, err = fmt.Fprintf(w, "weights %d %d %d %d %d %d dense %t sizes %t\n",
-			len(x.Filter), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly)
+		_, err = fmt.Fprintf(w, "weights %d %d %d %d %d %d dense %t sizes %t %v %d\n",
+			len(x.Filter), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly, x.Form, len(x.Scale))
 		// What a layer has folded in, and where it stands in its file, nothing is made of;
 		// lowering adds to the first.
 		l.Weights, l.Folded, l.Node, l.Line = lower.Weights{}, nil, 0, 0
@@ -43,7 +43,7 @@ func (n *Network) WriteWeights(w io.Writer) error {
 	var err error
 	for i := range n.Layers {
 		x := &n.Layers[i].Weights
-		for _, v := range [...][]float16.Float16{x.Filter, x.Bias, x.Second} {
+		for _, v := range [...][]float16.Float16{x.Filter, x.Bias, x.Second, x.Scale} {
 			if err == nil {
 				err = writeValues(w, v)
 			}

@@ -74,16 +74,17 @@ func openPackage(path string, o Options) (*Network, error) {
 // A milReader states a program's operations as nodes of a graph, whose operators are
 // those of ONNX and a few of this package's own.
 type milReader struct {
-	model   onnx.Model
-	dir     string
-	text    bool                      // places are lines
-	files   map[string]coreml.Weights // of weights; nil for one that is not there
-	texts   map[string]string
-	dims    map[string][]int64 // as declared
-	elems   map[string]onnx.DataType
-	fixed   map[string]*onnx.Tensor
-	bytes   int64 // of weights
-	numbers int   // of constants without a name
+	model    onnx.Model
+	dir      string
+	text     bool                      // places are lines
+	files    map[string]coreml.Weights // of weights; nil for one that is not there
+	texts    map[string]string
+	dims     map[string][]int64 // as declared
+	elems    map[string]onnx.DataType
+	fixed    map[string]*onnx.Tensor
+	packings map[*onnx.Tensor]*packing
+	bytes    int64 // of weights
+	numbers  int   // of constants without a name
 }
 
 // elemTypes are the types of elements as a graph has them; those of a few bits are bytes.
@@ -102,7 +103,7 @@ func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options
 	const opset = 20
 	r := &milReader{
 		dir: o.Dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
-		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{},
+		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*packing{},
 	}
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
@@ -118,7 +119,7 @@ func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options
 		v := onnx.Value{Name: out, Type: r.elems[out]}
 		r.model.Outputs = append(r.model.Outputs, v)
 	}
-	n, err := readModel(&r.model, size+int(min(r.bytes, 1<<30)), o)
+	n, err := readModel(&r.model, r.packings, size+int(min(r.bytes, 1<<30)), o)
 	if err != nil || m == nil {
 		return n, err
 	}

@@ -87,6 +87,7 @@ func milTable() map[string]func(x *milOperation) {
 		"scaled_dot_product_attention": milAttention,
 		"constexpr_affine_dequantize":  milAffine, "constexpr_lut_to_dense": milLUT, "constexpr_sparse_to_dense": milSparse,
 		"constexpr_cast": func(x *milOperation) { x.copyOf(x.value("source_val"), x.value("source_val")) }, "constexpr_blockwise_shift_scale": milBlockwise,
+		"constexpr_lut_to_sparse": milLUTSparse, "constexpr_sparse_blockwise_shift_scale": milBlockwiseSparse,
 		"dequantize": func(x *milOperation) {
 			in := []string{x.in("input"), x.in("scale")}
 			if x.has("zero_point") {

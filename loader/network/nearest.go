@@ -24,10 +24,10 @@ func Refused(err error) bool {
 
 // Nearest finds the layer nearest to a refused one that is lowered, and returns the keys
 // that differ, in the operation's order. Nearest is the one whose keys change least: one
-// key if that is enough, else all sizes together. It lowers candidates without their
-// weights, and returns nil where none is found.
-func (o *Operation) Nearest(values map[string]string) []string {
-	s := search{o: o, values: values}
+// key if that is enough, else all sizes together. It lowers candidates for a chip's
+// memories, without their weights, and returns nil where none is found.
+func (o *Operation) Nearest(values map[string]string, m lower.Memories) []string {
+	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
 		s.vary(k.Name)
 	}
@@ -58,10 +58,11 @@ func (o *Operation) Nearest(values map[string]string) []string {
 
 // A search looks for a layer that is lowered.
 type search struct {
-	o      *Operation
-	values map[string]string
-	best   map[string]string
-	change float64 // of the best: the sum of the sizes' ratios as logarithms
+	o        *Operation
+	memories lower.Memories
+	values   map[string]string
+	best     map[string]string
+	change   float64 // of the best: the sum of the sizes' ratios as logarithms
 }
 
 // works reports whether a layer is lowered.
@@ -74,6 +75,7 @@ func (s *search) works(values map[string]string) bool {
 	if err != nil {
 		return false
 	}
+	l.Lower.Memories = s.memories
 	_, err = lower.Sized(l.Lower, w)
 	return err == nil
 }

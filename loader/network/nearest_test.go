@@ -90,7 +90,7 @@ func TestNearestWorks(t *testing.T) {
 			}
 			n++
 			near := maps.Clone(values)
-			keys := o.Nearest(values)
+			keys := o.Nearest(values, lower.Memories{})
 			if len(keys) == 0 {
 				t.Errorf("%s %v: no layer near it is found", o.Name, values)
 			}

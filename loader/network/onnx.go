@@ -22,7 +22,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 	if err != nil {
 		return nil, formatError(err)
 	}
-	return readModel(m, len(data), o)
+	return readModel(m, nil, len(data), o)
 }
 
 // openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
@@ -31,7 +31,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
 	if err != nil {
 		return nil, formatError(err)
 	}
-	return readModel(m, int(size), o)
+	return readModel(m, nil, int(size), o)
 }
 
 // formatError gives an error of a file's form its place.
@@ -44,10 +44,12 @@ func formatError(err error) error {
 	return f
 }
 
-// readModel builds a network of a model that was read from a file of size bytes.
-func readModel(m *onnx.Model, size int, o Options) (*Network, error) {
+// readModel builds a network of a model that was read from a file of size bytes. Some of its
+// constants were packed there.
+func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Options) (*Network, error) {
 	r := &graphReader{
-		builder: newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
+		packings: packings,
+		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
 	}
 	r.net.Name = m.Name
@@ -85,7 +87,8 @@ type graphReader struct {
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
 	files     map[string]*os.File   // that values stand in, by path
-	told      map[string]bool       // inputs that a note is about
+	packings  map[*onnx.Tensor]*packing
+	told      map[string]bool // inputs that a note is about
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -98,6 +101,7 @@ type padding struct {
 func (r *graphReader) declare(g *onnx.Graph) {
 	for name, t := range g.Constants {
 		c := stored(t)
+		c.packing = r.packings[t]
 		r.constants[name] = c
 		r.dims[name], r.types[name] = c.dims, c.elem
 	}

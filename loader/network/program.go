@@ -38,28 +38,31 @@ type Program struct {
 // done, unless it is nil, is called with the number of layers that are through, from
 // several goroutines.
 func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string) {
-	programs, reasons, _ := n.LowerContext(context.Background(), seed, done)
+	programs, reasons, _ := n.LowerContext(context.Background(), Lowering{Seed: seed, Done: done})
 	return programs, reasons
 }
 
+// A Lowering is how a network is lowered.
+type Lowering struct {
+	Seed uint64 // of weights that the file does not have
+	// SizesOnly makes programs that are only timed: they have descriptors, ports and sizes,
+	// and neither weights nor containers. See [lower.Sized].
+	SizesOnly bool
+	Memories  lower.Memories // of the chip
+	// Done, unless it is nil, is called with the number of layers that are through, from
+	// several goroutines.
+	Done func(layers int)
+}
+
 // LowerContext is Lower, which ends with the context's error once that is done.
-func (n *Network) LowerContext(ctx context.Context, seed uint64, done func(layers int)) ([]Program, []string, error) {
-	return n.programs(ctx, seed, false, done)
-}
-
-// SizesContext is LowerContext for programs that are only timed: they have descriptors,
-// ports and sizes, and neither weights nor containers. See [lower.Sized].
-func (n *Network) SizesContext(ctx context.Context, seed uint64, done func(layers int)) ([]Program, []string, error) {
-	return n.programs(ctx, seed, true, done)
-}
-
-func (n *Network) programs(ctx context.Context, seed uint64, sizes bool, done func(layers int)) ([]Program, []string, error) {
+func (n *Network) LowerContext(ctx context.Context, how Lowering) ([]Program, []string, error) {
+	done := how.Done
 	if done == nil {
 		done = func(int) {}
 	}
-	c := cutter{n: n, seed: seed, sizes: sizes, last: map[string]int{}, inputs: map[string]lower.Shape{}}
+	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]lower.Shape{}}
 	var reasons []string
-	c.parts, reasons = n.parts(ctx, seed, sizes, done)
+	c.parts, reasons = n.parts(ctx, how, done)
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -101,8 +104,7 @@ func (n *Network) programs(ctx context.Context, seed uint64, sizes bool, done fu
 // A cutter cuts a network into programs.
 type cutter struct {
 	n     *Network
-	seed  uint64
-	sizes bool // programs are only timed
+	how   Lowering
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
 	// inputs are the shapes of the network's inputs.
@@ -146,7 +148,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
-	net := lower.Network{InMemory: c.n.InMemory}
+	net := lower.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known := map[string]bool{}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
@@ -170,7 +172,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 		return nil, err
 	}
 	build := j.Builder.Build
-	if c.sizes {
+	if c.how.SizesOnly {
 		build = j.Builder.Layout
 	}
 	p, err := build(c.n.Name)
@@ -189,13 +191,13 @@ func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
 	}
 	v, constant := c.n.Constants[name]
 	if constant && v == nil {
-		v = random(s.Elements(), 0, c.seed, "second")
+		v = random(s.Elements(), 0, c.how.Seed, "second")
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: v}
 }
 
 // parts lowers every layer, layers that are alike once, until the context is done.
-func (n *Network) parts(ctx context.Context, seed uint64, sizes bool, done func(layers int)) ([]*lower.Part, []string) {
+func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
 	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -230,7 +232,7 @@ func (n *Network) parts(ctx context.Context, seed uint64, sizes bool, done func(
 				}
 				i := distinct[k]
 				var err error
-				if parts[i], err = n.Layers[i].part(seed, sizes); err != nil {
+				if parts[i], err = n.Layers[i].part(how); err != nil {
 					reasons[i] = err.Error()
 				}
 				done(1)
@@ -248,10 +250,12 @@ func (n *Network) parts(ctx context.Context, seed uint64, sizes bool, done func(
 }
 
 // part lowers the layer.
-func (x *Layer) part(seed uint64, sizes bool) (*lower.Part, error) {
-	w, err := x.complete(seed, sizes)
+func (x *Layer) part(how Lowering) (*lower.Part, error) {
+	w, err := x.complete(how.Seed, how.SizesOnly)
 	if err != nil {
 		return nil, err
 	}
-	return lower.NewPart(x.Lower, w)
+	l := x.Lower
+	l.Memories = how.Memories
+	return lower.NewPart(l, w)
 }

@@ -65,6 +65,9 @@ func (x *Layer) Sizes(seed uint64) (lower.Weights, error) {
 func (x *Layer) complete(seed uint64, sizes bool) (lower.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = sizes
+	if w.Filter == nil {
+		w.Form, w.Scale = lower.FormFP16, nil // made-up values fit no other
+	}
 	need := Needs(l)
 	if need.Filter > MaxCoefficients {
 		return w, &lower.LimitError{
@@ -159,7 +162,7 @@ var tables = map[lower.Op][]mac.Activation{
 	lower.Sign: {mac.Sign}, lower.Frac: {mac.Fraction}, lower.Log: {mac.Log2}, lower.Inverse: {mac.Reciprocal},
 	lower.Atan: {mac.AtanNear, mac.AtanFar}, lower.Sin: {mac.Fraction, mac.SineTurn}, lower.Cos: {mac.Fraction, mac.SineTurn},
 	lower.Ceil: {mac.Integer, mac.Fraction, mac.Positive}, lower.Floor: {mac.Integer, mac.Fraction, mac.Negative},
-	lower.LogicalNot: {mac.Negative},
+	lower.LogicalNot: {mac.Not},
 }
 
 func table(a mac.Activation) []byte {

@@ -151,6 +151,9 @@ func checkNetwork(t *testing.T, n *Network) {
 			}
 		}
 		made[l.Output] = true
+		for _, out := range l.Others {
+			made[out] = true
+		}
 		if l.Reason == "" && validShape(l.Out) != nil {
 			t.Fatalf("layer %q: result %v", l.Name, l.Out)
 		}

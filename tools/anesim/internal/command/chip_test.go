@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -110,11 +111,19 @@ func TestSweepChipConstants(t *testing.T) {
 	}
 }
 
-// Programs are lowered for the M1's scratchpad. On a chip with a smaller one what does not
-// fit is a fault with its place; one that descriptors cannot address is refused.
+// Layers are lowered for the chip's scratchpad. On a smaller one than a program was made for
+// what does not fit is a fault with its place; one that descriptors cannot address is refused.
 func TestChipScratchpad(t *testing.T) {
 	grid := []string{"conv", "cin=256", "cout=512", "h=56", "w=56", "k=3", "pad=same"}
 	rows := sweepRows(t, append(grid, "chip.L2Bytes=1048576,2097152")...)
+	if rows[1][len(rows[1])-1] != "" || rows[2][len(rows[2])-1] != "" || slices.Equal(rows[1][3:], rows[2][3:]) {
+		t.Errorf("%q", rows[1:])
+	}
+	file := filepath.Join(t.TempDir(), "conv.hwx")
+	if _, errs, code := invoke(append(append([]string{"layer"}, grid...), "--emit", file)...); code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	rows = sweepRows(t, file, "chip.L2Bytes=1048576,2097152")
 	if why := rows[1][len(rows[1])-1]; !strings.Contains(why, "device fault: descriptor 0, l2") || !strings.Contains(why, "the scratchpad has 0x100000 bytes") {
 		t.Errorf("%q", why)
 	}

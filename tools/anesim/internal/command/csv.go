@@ -24,42 +24,89 @@ func runColumns() []string {
 	)
 }
 
-// writeRunCSV writes the descriptors, a row each; with the program's name first where
-// there are several. Names of a file are escaped.
-func writeRunCSV(w io.Writer, doc *anesim.RunDocument, several, header bool) error {
-	c := csv.NewWriter(w)
-	var name []string
-	if several {
-		name = []string{"program"}
-	}
+// A runCSV writes descriptors, a row each; with the program's name first where there are
+// several. Names of a file are escaped.
+type runCSV struct {
+	w      *csv.Writer
+	name   []string
+	header []string // to be written before the first row
+	row    []string
+	text   []byte // of the row's fields, one after the other
+	ends   []int  // of the fields in text
+}
+
+func newRunCSV(w io.Writer, program string, several, header bool) *runCSV {
+	c := &runCSV{w: csv.NewWriter(w)}
 	if header {
-		c.Write(append(name, runColumns()...))
+		c.header = runColumns()
 	}
 	if several {
-		name = []string{escaped(doc.Program)}
+		c.name = []string{escaped(program)}
+		if header {
+			c.header = append([]string{"program"}, c.header...)
+		}
 	}
-	for i := range doc.Descriptors {
-		d := &doc.Descriptors[i]
-		row := append(name[:len(name):len(name)], strconv.Itoa(d.Index), strconv.Itoa(int(d.Offset)), d.Op)
-		for _, n := range [...]int{d.Shape.Win, d.Shape.Hin, d.Shape.Cin, d.Shape.Wout, d.Shape.Hout, d.Shape.Cout, d.Shape.Kw, d.Shape.Kh, d.Shape.Groups, d.Engines, d.Tiles} {
-			row = append(row, strconv.Itoa(n))
-		}
-		u, m := d.Units, d.DMA
-		row = append(row, strconv.FormatUint(d.Cycles.Total, 10))
-		for _, n := range d.Cycles.All() {
-			row = append(row, strconv.FormatUint(n, 10))
-		}
-		for _, n := range [...]uint64{
-			uint64(u.WorkUnits), uint64(u.MACCycles), uint64(u.PostCycles), u.NESingle, u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback, u.KernelBytes,
-			m.Source1, m.Source2, m.Kernel, m.Destination, m.Total, uint64(d.Exe.Stored), uint64(d.Exe.Model), d.MACs,
-		} {
-			row = append(row, strconv.FormatUint(n, 10))
-		}
-		c.Write(append(row, d.Bound, number(d.TimeNs), number(d.EnergyNJ), strconv.FormatBool(d.Computed),
-			number(d.TimeLowNs), number(d.TimeHighNs), strconv.FormatUint(d.Saved, 10), number(d.PowerW)))
+	return c
+}
+
+// begin writes the header.
+func (c *runCSV) begin() {
+	if c.header != nil {
+		c.w.Write(c.header)
+		c.header = nil
 	}
-	c.Flush()
-	return c.Error()
+}
+
+// descriptor writes a row.
+func (c *runCSV) descriptor(d *anesim.DescriptorDocument) {
+	c.begin()
+	c.text, c.ends = c.text[:0], c.ends[:0]
+	end := func() { c.ends = append(c.ends, len(c.text)) }
+	text := func(s string) { c.text = append(c.text, s...); end() }
+	integer := func(n uint64) { c.text = strconv.AppendUint(c.text, n, 10); end() }
+	float := func(v float64) { c.text = appendNumber(c.text, v); end() }
+
+	integer(uint64(d.Index))
+	integer(uint64(d.Offset))
+	text(d.Op)
+	for _, n := range [...]int{d.Shape.Win, d.Shape.Hin, d.Shape.Cin, d.Shape.Wout, d.Shape.Hout, d.Shape.Cout, d.Shape.Kw, d.Shape.Kh, d.Shape.Groups, d.Engines, d.Tiles} {
+		c.text = strconv.AppendInt(c.text, int64(n), 10)
+		end()
+	}
+	integer(d.Cycles.Total)
+	for _, n := range d.Cycles.All() {
+		integer(n)
+	}
+	u, m := &d.Units, &d.DMA
+	for _, n := range [...]uint64{
+		uint64(u.WorkUnits), uint64(u.MACCycles), uint64(u.PostCycles), u.NESingle, u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback, u.KernelBytes,
+		m.Source1, m.Source2, m.Kernel, m.Destination, m.Total, uint64(d.Exe.Stored), uint64(d.Exe.Model), d.MACs,
+	} {
+		integer(n)
+	}
+	text(d.Bound)
+	float(float64(d.TimeNs))
+	float(float64(d.EnergyNJ))
+	text(strconv.FormatBool(d.Computed))
+	float(float64(d.TimeLowNs))
+	float(float64(d.TimeHighNs))
+	integer(d.Saved)
+	float(d.PowerW)
+
+	c.row = append(c.row[:0], c.name...)
+	all, from := string(c.text), 0
+	for _, to := range c.ends {
+		c.row = append(c.row, all[from:to])
+		from = to
+	}
+	c.w.Write(c.row)
+}
+
+// end writes what is left.
+func (c *runCSV) end() error {
+	c.begin()
+	c.w.Flush()
+	return c.w.Error()
 }
 
 // writeNetworkCSV writes the layers, a row each.

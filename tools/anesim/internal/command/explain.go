@@ -33,7 +33,9 @@ costs elsewhere. Changes are ones that a user can make:
   layers     pixels in a row or a column, height and width swapped, softmax, norms and
              reductions along another axis, channels filled up to multiples of 16, a batch
              as groups, a product as a 1x1 convolution or with its sides swapped
-  networks   those of the layers that take most (--top), and tensors in the L2 or memory
+  networks   those of the layers that take most (--top), convolutions and products side by
+             side or one behind the other merged, convolutions split, and tensors in the L2
+             or memory
   programs   register fields that a compiler chooses (--set), on all descriptors at once:
              strides in the L2, tile height, output-channel group, MAC engines; those that
              change the values that come out are left out
@@ -43,8 +45,8 @@ costs elsewhere. Changes are ones that a user can make:
 Then it times the whole on other machines (a faster clock, more bandwidth, more L2 banks):
 what limits it that no change to the model moves.
 
-A layer of a network is reshaped within the network, and that is left out where it would
-take more dispatches. Other changes to a layer are tried on the layer by itself, with its
+Layers of a network are reshaped, merged and split within the network, and that is left out
+where it would take more dispatches. Other changes to a layer are tried on the layer by itself, with its
 tensors in memory; what they gain within the network also depends on its neighbours.`,
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json

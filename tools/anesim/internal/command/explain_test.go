@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -153,11 +154,12 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 		lines := strings.Split(head, "\n")
 		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, d.Total.TimeNs.String()+" of engine time") })
 		what := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "what to change") })
-		if at != 2 || what < at+3 || what > at+7 || !strings.HasPrefix(lines[len(lines)-1], "  anesim explain "+file) {
+		why := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "why: ") })
+		if at != 2 || why < at+3 || why > at+7 || what != why+1 || !strings.HasPrefix(lines[len(lines)-1], "  anesim explain "+file) {
 			t.Fatalf("%s begins with\n%s", name, head)
 		}
 		last, listed := uint64(1<<63), map[string]bool{}
-		for _, line := range lines[at+2 : what] {
+		for _, line := range lines[at+2 : why] {
 			f := strings.Fields(line)
 			i := slices.IndexFunc(d.Layers, func(l anesim.LayerDocument) bool { return l.Name == f[0] })
 			if i < 0 || !strings.Contains(line, causeText(d.Layers[i].Bound)) {
@@ -182,14 +184,29 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 				t.Errorf("%s: %s takes %d cycles and is not among\n%s", name, d.Layers[i].Name, c, head)
 			}
 		}
-		for i, c := range explain(t, file).Trials {
-			gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.Gain, clock.Nanoseconds(c.SavedNs))
+		first, cycles := "", uint64(0)
+		for cause, n := range d.Cycles.All() {
+			if n > cycles {
+				first, cycles = causeText(cause), n
+			}
+		}
+		if want := fmt.Sprintf("why: %s %.0f%%", first, percent(cycles, d.Cycles.Total)); !strings.HasPrefix(lines[why], want) {
+			t.Errorf("%s: %q, want %q", name, lines[why], want)
+		}
+		printed := 0
+		x := explain(t, file)
+		for _, c := range x.Trials {
+			if c.Kind != "gating" && c.SavedNs < float64(x.Now.TimeNs)/2000 {
+				continue // no gain to speak of
+			}
+			gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(x.Now.TimeNs), clock.Nanoseconds(c.SavedNs))
 			if c.Kind == "gating" {
 				gain = fmt.Sprintf("  energy -%.1f%%, time %s", 100-100*float64(c.After.EnergyNJ/c.Before.EnergyNJ), report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 			}
-			if i < 5 && (!strings.HasSuffix(lines[what+1+i], gain) || strings.Contains(gain, "--")) {
-				t.Errorf("%s: %q, want %s", name, lines[what+1+i], gain)
+			if found := slices.ContainsFunc(lines[what:], func(l string) bool { return strings.HasSuffix(l, gain) }); printed < 5 && !found || strings.Contains(gain, "--") {
+				t.Errorf("%s: no line ends in %q:\n%s", name, gain, head)
 			}
+			printed++
 			changes++
 		}
 		for _, line := range lines[:len(lines)-1] {
@@ -200,5 +217,39 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 	}
 	if changes == 0 {
 		t.Error("no change gains anywhere")
+	}
+}
+
+// The command that a merge of convolutions is shown with takes what it says.
+func TestModelMergesAndSplits(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "net.yaml")
+	const text = `inputs: {x: {c: 192, h: 28, w: 28}}
+layers:
+  - {name: a, op: conv, cout: 64, k: 1, act: relu, from: [x]}
+  - {name: b, op: conv, cout: 96, k: 1, act: relu, from: [x]}
+  - {name: c, op: conv, cout: 128, k: 3, pad: 1, act: relu}
+  - {name: d, op: concat, from: [a, c]}
+`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	x := explain(t, file)
+	i := slices.IndexFunc(x.Trials, func(c anesim.ChangeDocument) bool { return strings.HasSuffix(c.Command, " --merge a,b") })
+	if i < 0 {
+		t.Fatalf("no merge of a and b gains: %+v", x.Trials)
+	}
+	if d := model(t, file, "--merge", "a,b"); d.Total.Cycles != x.Trials[i].After.Cycles || len(d.Layers) != 5 {
+		t.Errorf("%d cycles of %d layers, explain has %d", d.Total.Cycles, len(d.Layers), x.Trials[i].After.Cycles)
+	}
+	if d := model(t, file, "--split", "c=2"); len(d.Layers) != 6 || d.Layers[2].Name != "c/1" || d.Layers[2].Out[1] != 64 {
+		t.Errorf("split in %+v", d.Layers)
+	}
+	for _, line := range [][]string{{"--merge", "a"}, {"--split", "a"}, {"--split", "a=1"}} {
+		if _, errs, code := invoke(append([]string{"model", file}, line...)...); code != exitUsage || errs == "" {
+			t.Errorf("%q: exit %d: %s", line, code, errs)
+		}
+	}
+	if _, errs, code := invoke("model", file, "--merge", "a,c"); code != exitFailed || !strings.Contains(errs, "one input") {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }

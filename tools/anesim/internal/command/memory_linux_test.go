@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,8 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/hw/regs"
-	"anesim/loader"
+	"anesim/bench"
 	"anesim/loader/lower"
 )
 
@@ -48,9 +46,12 @@ func TestPeakMemory(t *testing.T) {
 			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
 			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
 		}, 0, "", 160},
-		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText, 0, "", 80},
-		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText, 0, "", 80},
-		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText, 0, "", 200},
+		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText(20_000), 0, "", 80},
+		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText(20_000), 0, "", 80},
+		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(20_000), 0, "", 200},
+		{"a chain of 77 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
 		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
@@ -122,43 +123,16 @@ func onnxModel(graph []byte) []byte {
 	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
-// chainText is a bare text of 20,000 descriptors: the add example's, and then its first
-// record again and again.
-func chainText(t *testing.T) []byte {
-	t.Helper()
-	const n = 20_000
-	b, err := lower.Example("add")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := loader.Read("add.hwx", bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var first regs.Descriptor
-	for d, err := range p.Descriptors() {
+// chainText is a bare text of n descriptors.
+func chainText(n int) func(t *testing.T) []byte {
+	return func(t *testing.T) []byte {
+		t.Helper()
+		p, err := bench.LongChain(n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		first = *d
+		return p.Text
 	}
-	next := first
-	next.Records = first.Records[:1]
-	next.Words = regs.HeaderWords + 1 + len(next.Records[0].Values)
-	next.Header.Timing = next.Header.Timing.WithNextSize(uint32(next.Words - 1))
-	first.Header.Timing = next.Header.Timing
-	one := next.Append(nil)
-	one = append(one, make([]byte, regs.Alignment-len(one)%regs.Alignment)...)
-	size := (4*first.Words + regs.Alignment - 1) / regs.Alignment * regs.Alignment
-	first.Header.Next = first.Header.Next.WithNextPointer(uint32(size))
-	text := append(make([]byte, 0, size+n*len(one)), first.Append(nil)...)
-	text = text[:size]
-	for range n - 1 {
-		text = append(text, one...)
-		binary.LittleEndian.PutUint32(text[len(text)-len(one)+4*7:], uint32(len(text)))
-	}
-	binary.LittleEndian.PutUint32(text[len(text)-len(one)+4*7:], 0)
-	return text
 }
 
 // A named pipe is read to its end.

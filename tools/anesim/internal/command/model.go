@@ -27,6 +27,8 @@ type modelFlags struct {
 	l2       bool
 	emit     string
 	reshape  []string
+	merge    []string
+	split    []string
 }
 
 func modelCommand() *cobra.Command {
@@ -98,6 +100,8 @@ rates are assumed, and --backends replaces them:
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
+	s.StringArrayVar(&f.merge, "merge", nil, "what-if: convolutions or products of one input, or two one behind the other, are one, `LAYER,LAYER,...`; repeatable")
+	s.StringArrayVar(&f.split, "split", nil, "what-if: a convolution is made in parts of its output channels, `LAYER=PARTS`; repeatable")
 	f.placeFlags.register(c)
 	f.cacheFlags.register(s)
 	completeFlags(c)
@@ -225,7 +229,7 @@ func (f *modelFlags) explainCommand(file string) string {
 
 // advice is what makes the network faster, of what can be tried on a network by itself.
 func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*anesim.Explanation, error) {
-	if f.altered() || len(f.reshape) > 0 {
+	if f.altered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // what explain would say is of the network without them
 	}
 	return m.Explain(ctx, o, f.explaining(file))
@@ -279,10 +283,36 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 		}
 		list = append(list, anesim.Reshape{Layer: layer, H: h, W: w})
 	}
-	if err != nil || list == nil {
-		return m, err
+	groups, bad := f.regroups()
+	if bad != nil {
+		return nil, bad
 	}
-	return m.ReshapedAll(list)
+	if err == nil && list != nil {
+		m, err = m.ReshapedAll(list)
+	}
+	if err == nil && groups != nil {
+		m, err = m.Regrouped(groups)
+	}
+	return m, err
+}
+
+// regroups are the layers that --merge and --split name.
+func (f *modelFlags) regroups() (list []anesim.Regroup, err error) {
+	for _, text := range f.merge {
+		r, err := anesim.ParseMerge(text)
+		if err != nil {
+			return nil, usage("--merge %q: %v", text, err)
+		}
+		list = append(list, r)
+	}
+	for _, text := range f.split {
+		r, err := anesim.ParseSplit(text)
+		if err != nil {
+			return nil, usage("--split %q: %v", text, err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
 }
 
 // emit writes the programs to a file, or to one each, numbered from 1. None is written

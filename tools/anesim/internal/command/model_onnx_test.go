@@ -112,6 +112,10 @@ func TestModelTransformerEncoder(t *testing.T) {
 			t.Errorf("%d layers of %s", count[op], op)
 		}
 	}
+	// The columns that three projections share, and the heads of queries, values and results.
+	if n := count["Transpose"]; n != 4*layers {
+		t.Errorf("%d transposes, want %d", n, 4*layers)
+	}
 	t.Logf("%d layers, %v", len(r.Layers), r.Total.TimeNs)
 	if len(r.Programs) != 1 {
 		t.Errorf("%d programs, the second because of %s", len(r.Programs), r.Programs[1].Why)

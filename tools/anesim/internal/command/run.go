@@ -60,7 +60,7 @@ many JSON documents, one after the other.
 			if err != nil {
 				return err
 			}
-			o.Brief = !f.csv && f.html == "" && f.pprof == "" && f.trace == "" && f.record == ""
+			o.Brief = f.html == "" && f.pprof == "" && f.trace == "" && f.record == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
@@ -89,7 +89,9 @@ many JSON documents, one after the other.
 // runFiles runs programs one after the other.
 func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) error {
 	return eachFile(c, files, func(i int, file string) error {
-		m, err := openModel(file, c.InOrStdin())
+		var open anesim.OpenOptions
+		open.Program.InFile = o.Brief && !o.Values
+		m, err := openModelWith(&open, file, c.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -139,11 +141,21 @@ type printing struct {
 func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Options, how printing) error {
 	ctx, stop := interruptible()
 	defer stop()
+	var rows *runCSV
+	if f.csv {
+		rows = newRunCSV(stdout, m.Name(), how.several, how.header)
+		if !o.Values { // rows are written as the run goes on: nothing of them is kept
+			o.Each = rows.descriptor
+		}
+	}
 	bar := newMeter(stderr)
 	o.Progress = bar.show
 	res, err := m.Run(ctx, o)
 	bar.end()
 	if err != nil {
+		if o.Each != nil {
+			rows.w.Flush()
+		}
 		return modelError(m, err)
 	}
 	if f.out != "" {
@@ -167,7 +179,12 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	case f.json:
 		err = anesim.WriteDocument(stdout, doc)
 	case f.csv:
-		err = writeRunCSV(stdout, doc, how.several, how.header)
+		for i := range doc.Descriptors {
+			if o.Each == nil {
+				rows.descriptor(&doc.Descriptors[i])
+			}
+		}
+		err = rows.end()
 	default:
 		if err = writeRun(stdout, res, doc, f); err == nil {
 			err = writeExplainHint(stdout, m, how)

@@ -60,6 +60,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 	p.causes(&d.Cycles, d.Total.Saved)
 	p.energies(&d.Total)
 	p.programs(d)
+	p.weights(d)
 	p.spills(d.Spilled)
 	p.placement(d.Placement)
 	p.printf("note: %s", res.Residency().What)
@@ -132,7 +133,7 @@ func (p *pager) bottlenecks(d *anesim.NetworkDocument, x *anesim.Explanation, ex
 		layers += k.count
 	}
 	t := &d.Total
-	p.printf("%v of engine time (%v to %v), %v; %.0f%% of it in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
+	p.printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
 		percent(sum, t.Cycles), plural(layers, "layer"))
 	rows := &table{columns: []column{
 		{"layer", 0, true}, {"op", 1, true}, {"alike", 2, false}, {"share", 0, false}, {"time", 0, false}, {"bound by", 0, true}, {"for", 0, false},
@@ -144,25 +145,61 @@ func (p *pager) bottlenecks(d *anesim.NetworkDocument, x *anesim.Explanation, ex
 	if err := rows.write(p.w, min(cmp.Or(p.width, headWidth), headWidth), 2); err != nil && p.err == nil {
 		p.err = err
 	}
+	p.why(&d.Cycles)
 	p.changes(x, explain)
+}
+
+// glosses say causes in other words, for who reads them the first time.
+var glosses = map[string]string{
+	"input_stall": "waiting for tensors", "output_stall": "results wait to leave", "kernel_stall": "waiting for weights",
+	"l2_read_stall": "waiting for L2 reads", "l2_write_stall": "waiting for L2 writes", "overhead": "starting descriptors",
+	"throttle": "within the power limit", "idle": "nothing to do",
+}
+
+// why is the causes that take most of a network's cycles.
+func (p *pager) why(c *anesim.CyclesDocument) {
+	const most, least = 3, 5 // causes, and per cent
+	type cause struct {
+		name string
+		n    uint64
+	}
+	var list []cause
+	for name, n := range c.All() {
+		if percent(n, c.Total) >= least {
+			list = append(list, cause{name, n})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.n, a.n) })
+	var words []string
+	for _, x := range list[:min(most, len(list))] {
+		text := fmt.Sprintf("%s %.0f%%", causeText(x.name), percent(x.n, c.Total))
+		if gloss := glosses[x.name]; gloss != "" {
+			text += " (" + gloss + ")"
+		}
+		words = append(words, text)
+	}
+	line := "why: " + strings.Join(words, ", ")
+	for len(words) > 1 && utf8.RuneCountInString(line) > headWidth {
+		words = words[:len(words)-1]
+		line = "why: " + strings.Join(words, ", ")
+	}
+	p.printf("%s", line)
 }
 
 // changes are those that were tried on the layers that take most, with what they gain, and
 // the command that tells more.
 func (p *pager) changes(x *anesim.Explanation, explain string) {
-	const most = 5
-	switch {
-	case x == nil:
+	const most, least = 5, 0.0005 // lines, and what counts as faster
+	if x == nil {
 		p.whole("what to change: " + explain)
 		return
-	case len(x.Trials) == 0:
-		p.printf("what to change: nothing of %s that explain tries on these; more layers:", plural(x.Tried.All, "change"))
-		p.whole("  " + explain + " --top 20")
-		return
 	}
-	p.printf("what to change, of %s tried on such layers by themselves:", plural(x.Tried.All, "change"))
-	for i := range x.Trials[:min(len(x.Trials), most)] {
+	var within, alone []string
+	for i := range x.Trials {
 		c := &x.Trials[i]
+		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
+			continue
+		}
 		where := "all layers"
 		if c.Part != "" {
 			where = escaped(c.Part)
@@ -170,21 +207,50 @@ func (p *pager) changes(x *anesim.Explanation, explain string) {
 		if c.Alike > 1 {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
-		gain := gainText(c)
-		p.printf("%s%s", elided(fmt.Sprintf("  %s: %s", where, c.Change), headWidth-utf8.RuneCountInString(gain)), gain)
+		gain := gainText(c, x.Now.TimeNs)
+		line := elided(fmt.Sprintf("  %s: %s", where, c.Change), headWidth-utf8.RuneCountInString(gain)) + gain
+		if c.Before == x.Now {
+			within = append(within, line)
+		} else {
+			alone = append(alone, line)
+		}
 	}
-	p.printf("how, and what each needs:")
+	tried := plural(x.Tried.All, "change")
+	if len(within)+len(alone) == 0 {
+		p.printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
+		p.whole("  " + explain + " --top 20")
+		return
+	}
+	if len(within) > 0 {
+		p.printf("what to change, of the %s tried, with what the whole network gains:", tried)
+		p.lines(within)
+	}
+	if len(alone) > 0 {
+		if len(within) > 0 {
+			p.printf("tried on the layer by itself with its tensors in memory; within the network it may gain less:")
+		} else {
+			p.printf("what to change, of the %s tried; these by itself, and within the network they may gain less:", tried)
+		}
+		p.lines(alone)
+	}
+	p.printf("how, and what each change needs:")
 	p.whole("  " + explain)
 }
 
-// gainText is what a change gains: time, or of closed tiles energy, beside what that does to
-// the time.
-func gainText(c *anesim.ChangeDocument) string {
+func (p *pager) lines(list []string) {
+	for _, line := range list {
+		p.printf("%s", line)
+	}
+}
+
+// gainText is what a change gains of the whole network's time, or of closed tiles energy,
+// beside what that does to the time.
+func gainText(c *anesim.ChangeDocument, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
 		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
 		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 	}
-	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.Gain, clock.Nanoseconds(c.SavedNs))
+	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }
 
 // elided cuts a text to so many columns.
@@ -265,6 +331,36 @@ func (p *pager) programs(d *anesim.NetworkDocument) {
 			line += "; written to " + escaped(x.File)
 		}
 		p.printf("%s", line)
+	}
+}
+
+// weights says in which of the engine's forms the weights stand that a file has packed.
+func (p *pager) weights(d *anesim.NetworkDocument) {
+	type form struct{ as, in string }
+	layers := map[form][]string{}
+	var order []form
+	for i := range d.Layers {
+		l := &d.Layers[i]
+		if l.PackedAs == "" || l.Weights == "" {
+			continue
+		}
+		f := form{l.PackedAs, l.Weights}
+		if layers[f] == nil {
+			order = append(order, f)
+		}
+		layers[f] = append(layers[f], l.Name)
+	}
+	for _, f := range order {
+		names := layers[f]
+		where := escaped(names[0])
+		if len(names) > 1 {
+			where += fmt.Sprintf(" and %d more", len(names)-1)
+		}
+		why := ""
+		if f.in == "fp16" {
+			why = ", of whose forms none has the same values in fewer bytes"
+		}
+		p.printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
 	}
 }
 

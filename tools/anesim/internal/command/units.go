@@ -60,7 +60,9 @@ func percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 }
 
 // number prints a float the same on every machine, without more digits than it has.
-func number[T ~float64](v T) string { return strconv.FormatFloat(float64(v), 'g', 9, 64) }
+func number[T ~float64](v T) string { return string(appendNumber(nil, float64(v))) }
+
+func appendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
 // causeText is a cause of cycles in words.
 func causeText(cause string) string {

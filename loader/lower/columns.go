@@ -1,0 +1,54 @@
+package lower
+
+import "anesim/hw/regs"
+
+// A convolution whose source does not fit the L2 whole takes it in tiles of rows, or, where
+// a window of several rows would read some of them twice, in columns over the whole height:
+// so many side by side as fit beside the result, of which 32 stand there, the 64 bytes that
+// the DMA writes at once. A patch is a few columns of them.
+//
+//	        56 columns           32
+//	source |##########|    |   result |####|####|
+//	       |##########| -> |          |####|    |   64 rows
+//	       |##########|    |          |####|    |
+//
+// Read from the two tasks that do so among six of a source of 2 MiB. The four others are
+// of 62 columns (two), of 64 channels at stride 2, and of so many channels that what two
+// patches read does not fit beside the result.
+
+// columnTile is how many columns a DMA writes at once.
+const columnTile = 32
+
+// columnPatches is log2 of how many times as high as the usual patch that of a tile of
+// columns is (2/2).
+const columnPatches = 2
+
+// takesColumns makes a convolution take its source in columns in a scratchpad of l2 bytes,
+// and says where it stands
+// in the L2 and where the result. It reports false where that is not what the compiler
+// does.
+func (t *task) takesColumns(w *Window, l2 int) (source, result layout, ok bool) {
+	c := &t.g.Common
+	in, out := t.g.InShape(), t.g.OutShape()
+	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > sliceColumns || out.Width%columnTile != 0 ||
+		!t.longReduction(columnTile, out.Channels, w) {
+		return source, result, false
+	}
+	saved := *c
+	high := min(4, columnPatches+7-min(7, log2Ceil(out.Width)))
+	t.fixPatch(high)
+	// Rows of a patch that are written together do not meet in a bank; no halo is beside
+	// them (2/2).
+	units := unitBytes >> high
+	result = packedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).skewed(1, fetch{8 / units, units})
+	least := (2*patchPixels>>high-1)*w.Sx + w.Kw // what two patches read
+	room := l2 - result.row*out.Height
+	for columns := room / in.Height / in.Channels / unitBytes * (unitBytes / elementBytes); columns >= least; columns -= unitBytes / elementBytes {
+		source = packedColumns(in, min(columns, in.Width)).skewed(w.Sy, engineFetches(c)...)
+		if source.row*in.Height <= room {
+			return source, result.moved(source.row * in.Height), true
+		}
+	}
+	*c = saved
+	return source, result, false
+}

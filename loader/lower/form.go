@@ -1,0 +1,312 @@
+package lower
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+)
+
+// A Form is how a file holds the weights of a layer, and so which of the engine's forms of
+// coefficients they take first. A form is used where it gives the very same fp16 values in
+// fewer bytes; a share of the channels where none does stays dense.
+type Form uint8
+
+// The forms. Where a lane's planes keep the codebook, the scales and the mask is assumed: no
+// program shows it (see hw/tiles). Dense fp16 is that of the vendor's programs.
+const (
+	FormFP16    Form = iota
+	FormPalette      // indices of 4 or 8 bits, a codebook a lane
+	FormSparse       // a mask and the values that are not zero, in bytes and in compute
+	FormInt8         // signed bytes times a scale a channel, Weights.Scale
+)
+
+// String names the form.
+func (f Form) String() string {
+	switch f {
+	case FormFP16:
+		return "fp16"
+	case FormPalette:
+		return "palette"
+	case FormSparse:
+		return "sparse"
+	case FormInt8:
+		return "int8"
+	}
+	return fmt.Sprintf("Form(%d)", uint8(f))
+}
+
+// A coding is how the planes of a kernel are written.
+type coding uint8
+
+const (
+	dense coding = iota
+	zeroSkipping
+	masked
+	palette4
+	palette8
+	int8s
+)
+
+// codings are those of the engine, the ones that a form asks for first.
+func (f Form) codings() [2][]coding {
+	switch f {
+	case FormPalette:
+		return [2][]coding{{palette4, palette8}, {int8s, masked}}
+	case FormSparse:
+		return [2][]coding{{masked}, {palette4, palette8, int8s}}
+	case FormInt8:
+		return [2][]coding{{int8s}, {palette4, palette8, masked}}
+	}
+	return [2][]coding{}
+}
+
+// set says a coding to the engine.
+func (c coding) set(t *task) {
+	n := &t.g.NE
+	switch c {
+	case zeroSkipping, masked:
+		t.g.KernelDMASrc.Reserved00 |= sparseWord
+		n.KernelCfg = n.KernelCfg.WithSparse(true)
+	case palette4:
+		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(4)
+	case palette8:
+		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(8)
+	case int8s:
+		n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
+	}
+}
+
+// coded is the planes in the smallest coding of the filter's form that holds their values in
+// no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
+// codings; nil where there is none.
+func (f *filter) coded(planes []plane, than *kernel) *kernel {
+	for _, list := range f.form.codings() {
+		var best *kernel
+		for _, c := range list {
+			if c == masked && f.strided {
+				continue // with a stride the bit means the zero-skipping coding
+			}
+			if k := f.code(planes, c); k != nil && k.within(than) && (best == nil || k.size() < best.size()) {
+				best = k
+			}
+		}
+		if best != nil {
+			if f.sizes {
+				best.data = nil
+			}
+			return best
+		}
+	}
+	return nil
+}
+
+// within reports whether no lane is larger than that of another kernel, and all are smaller.
+func (k *kernel) within(than *kernel) bool {
+	if len(k.lanes) != len(than.lanes) || k.size() >= than.size() {
+		return false
+	}
+	for i := range k.lanes {
+		if k.lanes[i].size > than.lanes[i].size {
+			return false
+		}
+	}
+	return true
+}
+
+// code writes planes in a coding, nil where that does not hold their values. Groups start at
+// multiples of 64 bytes.
+func (f *filter) code(planes []plane, c coding) *kernel {
+	var perLane [engines][]byte
+	var books *[engines]codebook
+	if c == palette4 || c == palette8 {
+		if books = f.codebooks(planes, c.entries()); books == nil {
+			return nil
+		}
+		for i := range perLane {
+			perLane[i] = books[i].append(perLane[i], c.entries())
+		}
+	}
+	group := 0
+	var w []float16.Float16
+	for _, p := range planes {
+		if p.group != group {
+			group = p.group
+			for i := range perLane {
+				perLane[i] = pad64(perLane[i])
+			}
+		}
+		b := perLane[p.lane]
+		if c == int8s {
+			for n := range p.width {
+				s, ok := f.scaleOf(p.group, p.first+n)
+				if !ok {
+					return nil
+				}
+				b = appendHalf(b, s)
+			}
+		}
+		for n := range p.width {
+			if f.bias != nil {
+				b = appendHalf(b, f.bias(p.group, p.first+n))
+			}
+		}
+		w = f.values(w[:0], p)
+		switch c {
+		case palette4, palette8:
+			b = books[p.lane].indices(b, w, c)
+		case masked:
+			b = appendMasked(b, w)
+		case int8s:
+			var ok bool
+			if b, ok = f.appendInt8(b, w, p); !ok {
+				return nil
+			}
+		}
+		perLane[p.lane] = b
+	}
+	k := &kernel{coding: c}
+	for _, b := range perLane {
+		if len(b) > 0 {
+			k.lane(b)
+		}
+	}
+	return k
+}
+
+// values appends the weights of a plane in its order.
+func (f *filter) values(dst []float16.Float16, p plane) []float16.Float16 {
+	for k := range f.taps {
+		for n := range p.width {
+			dst = append(dst, f.weight(p.group, p.first+n, k))
+		}
+	}
+	return dst
+}
+
+// entries is how many values the codebook of a palette has.
+func (c coding) entries() int {
+	if c == palette4 {
+		return 1 << 4
+	}
+	return 1 << 8
+}
+
+// A codebook is the distinct weights of a lane in the order of their first use.
+type codebook struct {
+	list []float16.Float16
+	at   map[float16.Float16]byte
+}
+
+// codebooks are those of the lanes, nil where one needs more entries than there are.
+func (f *filter) codebooks(planes []plane, entries int) *[engines]codebook {
+	books := new([engines]codebook)
+	for _, p := range planes {
+		b := &books[p.lane]
+		if b.at == nil {
+			b.at = make(map[float16.Float16]byte, entries)
+		}
+		last, known := float16.Float16(0), false
+		for n := range p.width {
+			for k := range f.taps {
+				h := f.weight(p.group, p.first+n, k)
+				if known && h == last {
+					continue
+				}
+				last, known = h, true
+				if _, ok := b.at[h]; ok {
+					continue
+				}
+				if len(b.list) == entries {
+					return nil
+				}
+				b.at[h] = byte(len(b.list))
+				b.list = append(b.list, h)
+			}
+		}
+	}
+	return books
+}
+
+// append writes a codebook, what is left of it zeros; that of a lane that is off is nothing.
+func (b *codebook) append(dst []byte, entries int) []byte {
+	if len(b.list) == 0 {
+		return dst
+	}
+	for _, h := range b.list {
+		dst = appendHalf(dst, h)
+	}
+	return append(dst, make([]byte, elementBytes*(entries-len(b.list)))...)
+}
+
+// indices appends where weights stand in the codebook, the first of two in the low bits.
+func (b *codebook) indices(dst []byte, w []float16.Float16, c coding) []byte {
+	for i, h := range w {
+		n := b.at[h]
+		if c == palette4 && i%2 == 1 {
+			dst[len(dst)-1] |= n << 4
+			continue
+		}
+		dst = append(dst, n)
+	}
+	return dst
+}
+
+// appendMasked appends a bit for each weight, lowest first, and those that are not +0.
+func appendMasked(dst []byte, w []float16.Float16) []byte {
+	mask := len(dst)
+	dst = append(dst, make([]byte, (len(w)+7)/8)...)
+	for i, h := range w {
+		if h != 0 {
+			dst[mask+i/8] |= 1 << (i % 8)
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(h))
+		}
+	}
+	return dst
+}
+
+// scaleOf is the scale of a channel, false without one that is finite.
+func (f *filter) scaleOf(g, n int) (float16.Float16, bool) {
+	if f.scale == nil {
+		return 0, false
+	}
+	s, ok := f.scale(g, n)
+	return s, ok && s.IsFinite()
+}
+
+// appendInt8 appends signed bytes that times their channels' scales are the weights of a
+// plane, bit for bit; false where some are not.
+func (f *filter) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
+	scales := make([]float32, p.width)
+	for n := range scales {
+		s, _ := f.scaleOf(p.group, p.first+n)
+		scales[n] = s.Float32()
+	}
+	for i, h := range w {
+		s := scales[i%p.width]
+		q := 0.0
+		if s != 0 {
+			q = math.RoundToEven(float64(h.Float32()) / float64(s))
+		}
+		if !(q >= math.MinInt8 && q <= math.MaxInt8) || float16.Fromfloat32(float32(s*float32(q))) != h {
+			return dst, false
+		}
+		dst = append(dst, byte(int8(q)))
+	}
+	return dst, true
+}
+
+// scale is the scale of output channel n of a layer's weights in int8: there is one for all
+// channels, or one each.
+func (w *Weights) scale(n int) (float16.Float16, bool) {
+	switch {
+	case len(w.Scale) == 1:
+		return w.Scale[0], true
+	case n < len(w.Scale):
+		return w.Scale[n], true
+	}
+	return 0, false
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+)
+
+// variable chooses the mutant of a binary: its number, 0 for none.
+const variable = "MUTANT"
+
+const switchFile = "mutantswitch_generated.go"
+
+const switchText = `package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var mutantSwitch = func() int { n, _ := strconv.Atoi(os.Getenv(%q)); return n }()
+`
+
+// lines are those of a written file that hold a mutant's copy of its function.
+type lines struct {
+	first, last int
+	m           *mutant
+}
+
+// switched writes a file whose functions begin with the switch over their mutants.
+func switched(set *token.FileSet, f *source, list []*mutant) (text []byte, where []lines) {
+	of := map[*ast.FuncDecl][]*mutant{}
+	for _, m := range list {
+		if m.file == f.name && m.in != nil && m.status == "" {
+			of[m.in] = append(of[m.in], m)
+		}
+	}
+	var w bytes.Buffer
+	line, last := 1, 0
+	put := func(b []byte) { w.Write(b); line += bytes.Count(b, []byte("\n")) }
+	offset := func(p token.Pos) int { return set.Position(p).Offset }
+	for _, d := range f.tree.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || len(of[fn]) == 0 {
+			continue
+		}
+		open, end := offset(fn.Body.Lbrace)+1, offset(fn.Body.Rbrace)
+		put(f.text[last:open])
+		last = open
+		call, results, after := "", "", "; return"
+		if r := fn.Type.Results; r != nil && len(r.List) > 0 {
+			call, results, after = "return ", " "+string(f.text[offset(r.Pos()):offset(r.End())]), ""
+		}
+		put([]byte("\nswitch mutantSwitch {\n"))
+		for _, m := range of[fn] {
+			first := line
+			put(fmt.Appendf(nil, "case %d: %sfunc()%s {", m.id, call, results))
+			put(m.changed(f.text[open:end], open))
+			put(fmt.Appendf(nil, "}()%s\n", after))
+			where = append(where, lines{first, line - 1, m})
+		}
+		put([]byte("}\n"))
+	}
+	put(f.text[last:])
+	return w.Bytes(), where
+}
+
+var message = regexp.MustCompile(`(?m)([^\s/]+\.go):(\d+):\d+: `)
+
+// build makes the binary with every mutant that compiles; the others are marked.
+func (p *pkg) build(list []*mutant) (string, error) {
+	out := filepath.Join(p.temp, "mutants.test")
+	for {
+		replace := map[string]string{}
+		where := map[string][]lines{}
+		write := func(name string, text []byte) error {
+			replace[filepath.Join(p.Dir, name)] = filepath.Join(p.temp, name)
+			return os.WriteFile(filepath.Join(p.temp, name), text, 0o600)
+		}
+		for i := range p.files {
+			f := &p.files[i]
+			text, w := switched(p.set, f, list)
+			where[f.name] = w
+			if err := write(f.name, text); err != nil {
+				return "", err
+			}
+		}
+		if err := write(switchFile, fmt.Appendf(nil, switchText, p.Name, variable)); err != nil {
+			return "", err
+		}
+		text, err := p.compile(out, replace, "-gcflags="+p.ImportPath+"=-e")
+		if err == nil {
+			return out, nil
+		}
+		marked := false
+		for _, found := range message.FindAllSubmatch(text, -1) {
+			at, _ := strconv.Atoi(string(found[2]))
+			for _, l := range where[string(found[1])] {
+				if l.first <= at && at <= l.last && l.m.status == "" {
+					l.m.status, marked = unbuilt, true
+				}
+			}
+		}
+		if !marked {
+			return "", fmt.Errorf("%s: %w\n%s", p.ImportPath, err, text)
+		}
+	}
+}
+
+// alone makes a binary of one mutant that stands outside functions; "" where it does not
+// compile.
+func (p *pkg) alone(m *mutant) (string, error) {
+	for i := range p.files {
+		if p.files[i].name != m.file {
+			continue
+		}
+		name := filepath.Join(p.temp, "alone.go")
+		if err := os.WriteFile(name, m.changed(p.files[i].text, 0), 0o600); err != nil {
+			return "", err
+		}
+		out := filepath.Join(p.temp, "alone.test")
+		if _, err := p.compile(out, map[string]string{filepath.Join(p.Dir, m.file): name}); err != nil {
+			return "", nil
+		}
+		return out, nil
+	}
+	return "", fmt.Errorf("no file %s", m.file)
+}
+
+// compile builds the package's tests with files in the place of others.
+func (p *pkg) compile(out string, replace map[string]string, flags ...string) ([]byte, error) {
+	js, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, err
+	}
+	overlay := filepath.Join(p.temp, "overlay.json")
+	if err := os.WriteFile(overlay, js, 0o600); err != nil {
+		return nil, err
+	}
+	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", out}, flags...)
+	return exec.Command("go", append(args, p.ImportPath)...).CombinedOutput()
+}

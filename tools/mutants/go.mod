@@ -1,0 +1,3 @@
+module anesim/tools/mutants
+
+go 1.26

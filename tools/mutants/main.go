@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/token"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"sync"
+)
+
+// A pkg is a package under test.
+type pkg struct {
+	Dir, ImportPath, Name string
+	GoFiles               []string
+
+	set   *token.FileSet
+	files []source
+	temp  string
+	short bool
+	skip  *regexp.Regexp
+	every int
+	jobs  int
+}
+
+func main() {
+	dir := flag.String("C", ".", "the module's directory")
+	short := flag.Bool("short", false, "run short tests")
+	skip := flag.String("skip", "", "leave tests out")
+	every := flag.Int("every", 1, "count every Nth covered mutant, from the Nth on")
+	jobs := flag.Int("j", 1, "mutants at a time")
+	flag.Parse()
+	if err := os.Chdir(*dir); err != nil {
+		fail(err)
+	}
+	for _, path := range flag.Args() {
+		p := &pkg{set: token.NewFileSet(), short: *short, every: max(1, *every), jobs: max(1, *jobs)}
+		if *skip != "" {
+			p.skip = regexp.MustCompile(*skip)
+		}
+		list, err := p.count(path)
+		if err != nil {
+			fail(err)
+		}
+		fmt.Println(summary(path, list))
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "mutants:", err)
+	os.Exit(1)
+}
+
+// count decides every mutant of a package. Those that are not killed are printed.
+func (p *pkg) count(path string) ([]*mutant, error) {
+	text, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,GoFiles", path).Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := json.Unmarshal(text, p); err != nil {
+		return nil, err
+	}
+	if p.temp, err = os.MkdirTemp("", "mutants"); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(p.temp)
+	if p.files, err = read(p.set, p.Dir, p.GoFiles); err != nil {
+		return nil, err
+	}
+	tests, err := p.tests()
+	if err != nil {
+		return nil, err
+	}
+	all := find(p.set, p.files)
+	run := p.choose(all, tests)
+	bin, err := p.build(run)
+	if err != nil {
+		return nil, err
+	}
+	tests = slices.DeleteFunc(tests, func(t test) bool {
+		status := p.try(bin, 0, []string{t.name}, 10*together+20*t.time)
+		if status != lived {
+			fmt.Fprintf(os.Stderr, "left out, %s does not pass in this binary\n", t.name)
+		}
+		return status != lived
+	})
+	slices.SortStableFunc(tests, func(a, b test) int { return int(a.time - b.time) })
+	if err := p.decide(run, bin, tests); err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if m.same != nil && m.status == "" {
+			m.status = m.same.status
+		}
+		if m.status == lived || m.status == timedOut {
+			fmt.Println(m)
+		}
+	}
+	return all, nil
+}
+
+// choose marks what no test reaches, and of the others those that a sample leaves out, and
+// returns what is to be run.
+func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
+	n := 0
+	for _, m := range all {
+		if !slices.ContainsFunc(tests, func(t test) bool { return t.reaches(m) }) {
+			m.status = notCovered
+			continue
+		}
+		if n++; n%p.every != 0 {
+			m.status = left
+		} else if m.same == nil || m.same.status == left {
+			m.same = nil
+			run = append(run, m)
+		}
+	}
+	return run
+}
+
+// decide runs the mutants.
+func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
+	work := make(chan *mutant)
+	var wg sync.WaitGroup
+	for range p.jobs {
+		wg.Go(func() {
+			for m := range work {
+				m.status = p.judge(m, bin, tests)
+			}
+		})
+	}
+	var outside []*mutant
+	for _, m := range run {
+		switch {
+		case m.status != "":
+		case m.in == nil:
+			outside = append(outside, m)
+		default:
+			work <- m
+		}
+	}
+	close(work)
+	wg.Wait()
+	for _, m := range outside {
+		one, err := p.alone(m)
+		if err != nil {
+			return err
+		}
+		if m.status = unbuilt; one != "" {
+			m.status = p.judge(m, one, tests)
+		}
+	}
+	return nil
+}
+
+// summary counts as gremlins does.
+func summary(path string, list []*mutant) string {
+	n := map[string]int{}
+	for _, m := range list {
+		n[m.status]++
+	}
+	dead := n[killed] + n[unbuilt]
+	s := fmt.Sprintf("%s: %d of %d killed, %.1f %%", path, dead, dead+n[lived], 100*float64(dead)/float64(max(1, dead+n[lived])))
+	for _, status := range []string{unbuilt, timedOut, notCovered, left} {
+		if n[status] > 0 {
+			s += fmt.Sprintf("; %d %s", n[status], map[string]string{
+				unbuilt: "of them do not compile", timedOut: "do not end", notCovered: "not covered", left: "not in the sample",
+			}[status])
+		}
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const code = `package m
+
+func larger(a, b int) int {
+	if a > b { // that one may be equal makes no difference
+		return a
+	}
+	return b
+}
+
+func length(s []int) (n int, err error) {
+	for range s {
+		n++
+	}
+	return n - -1, nil
+}
+
+func unseen(a int) int { return a + 1 }
+
+var double = func(a int) int { return a * 2 }
+
+func text(a string) string { return a + "." }
+
+func odd(a int) bool { return a%2 != 0 }
+`
+
+const tests = `package m
+
+import "testing"
+
+func Test(t *testing.T) {
+	if larger(1, 2) != 2 || larger(2, 1) != 2 || double(3) != 6 || text("a") != "a." {
+		t.Error("wrong")
+	}
+	if n, err := length(make([]int, 3)); n != 4 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+func TestOdd(t *testing.T) { // of one alone, which a*2 leaves alone
+	if odd(0) {
+		t.Error("0 is odd")
+	}
+}
+
+func TestOutside(t *testing.T) { t.Skip() }
+`
+
+// Mutants of a small module: those that live, those that do not compile, those of one
+// operator that gremlins counts twice, and those outside functions.
+func TestCount(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": code, "m_test.go": tests} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	p := &pkg{set: token.NewFileSet(), every: 1, jobs: 2}
+	list, err := p.count(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		got = append(got, strings.TrimSuffix(m.String(), ":"+strings.SplitN(m.String(), ":", 3)[2]))
+	}
+	want := []string{
+		"LIVED CONDITIONALS_BOUNDARY at m.go:4",
+		"KILLED CONDITIONALS_NEGATION at m.go:4",
+		"KILLED INCREMENT_DECREMENT at m.go:12",
+		"KILLED INVERT_NEGATIVES at m.go:14",
+		"KILLED ARITHMETIC_BASE at m.go:14",
+		"KILLED INVERT_NEGATIVES at m.go:14",
+		"KILLED ARITHMETIC_BASE at m.go:14",
+		"NOT COVERED ARITHMETIC_BASE at m.go:17",
+		"KILLED ARITHMETIC_BASE at m.go:19",
+		"UNBUILT ARITHMETIC_BASE at m.go:21",
+		"KILLED CONDITIONALS_NEGATION at m.go:23",
+		"LIVED ARITHMETIC_BASE at m.go:23",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got, want := summary("m", list), "m: 9 of 11 killed, 81.8 %; 1 of them do not compile; 1 not covered"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p = &pkg{set: token.NewFileSet(), every: 4, jobs: 1}
+	if list, err = p.count("."); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := summary("m", list), "m: 2 of 2 killed, 100.0 %; 1 not covered; 9 not in the sample"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

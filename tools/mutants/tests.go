@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A test is a function of the package's tests and the blocks that it reaches.
+type test struct {
+	name   string
+	time   time.Duration
+	blocks map[string][]block
+}
+
+// A block is a run of source between two places.
+type block struct{ line, col, endLine, endCol int }
+
+// has is gremlins' rule: the first and last lines count by their columns.
+func (b block) has(line, col int) bool {
+	switch {
+	case line > b.line && line < b.endLine:
+		return true
+	case b.line == b.endLine:
+		return line == b.line && col >= b.col && col <= b.endCol
+	}
+	return line == b.line && col >= b.col || line == b.endLine && col <= b.endCol
+}
+
+func (t *test) reaches(m *mutant) bool {
+	return slices.ContainsFunc(t.blocks[m.file], func(b block) bool { return b.has(m.line, m.col) })
+}
+
+// tests runs every test alone for what it reaches.
+func (p *pkg) tests() (list []test, err error) {
+	bin := filepath.Join(p.temp, "cover.test")
+	if text, err := p.compile(bin, nil, "-cover"); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, text)
+	}
+	cmd := exec.Command(bin, "-test.list", ".")
+	cmd.Dir = p.Dir
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range strings.Fields(string(text)) {
+		if strings.HasPrefix(name, "Benchmark") || p.skip != nil && p.skip.MatchString(name) {
+			continue
+		}
+		profile := filepath.Join(p.temp, "profile")
+		os.Remove(profile)
+		cmd := exec.Command(bin, p.arguments([]string{name}, "-test.coverprofile", profile)...)
+		cmd.Dir = p.Dir
+		start := time.Now()
+		if text, err := cmd.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "left out, %s fails alone: %v\n%s", name, err, text)
+			continue
+		}
+		t := test{name, time.Since(start), blocks(profile, p.ImportPath)}
+		if len(t.blocks) > 0 {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+var profileLine = regexp.MustCompile(`^(.*)/([^/]+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ (\d+)$`)
+
+// blocks are those of a profile that were reached.
+func blocks(profile, pkg string) map[string][]block {
+	text, err := os.ReadFile(profile)
+	if err != nil {
+		return nil // a test that skips writes none
+	}
+	list := map[string][]block{}
+	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+		f := profileLine.FindStringSubmatch(s.Text())
+		if f == nil || f[1] != pkg || f[7] == "0" {
+			continue
+		}
+		var n [4]int
+		for i := range n {
+			n[i], _ = strconv.Atoi(f[3+i])
+		}
+		list[f[2]] = append(list[f[2]], block{n[0], n[1], n[2], n[3]})
+	}
+	return list
+}
+
+func (p *pkg) arguments(names []string, more ...string) []string {
+	args := append([]string{"-test.failfast", "-test.run", "^(" + strings.Join(names, "|") + ")$"}, more...)
+	if p.short {
+		args = append(args, "-test.short")
+	}
+	return args
+}
+
+// try runs tests of a binary with a mutant in place.
+func (p *pkg) try(bin string, id int, names []string, limit time.Duration) string {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, p.arguments(names)...)
+	cmd.Dir = p.Dir
+	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(id), "GOMEMLIMIT=3GiB")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err := cmd.Run()
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return timedOut
+	case errors.As(err, &failed):
+		return killed
+	}
+	return lived
+}
+
+// together is how long tests may take that run in one process.
+const together = 2 * time.Second
+
+// judge runs the tests that reach a mutant until one kills it.
+func (p *pkg) judge(m *mutant, bin string, tests []test) string {
+	var quick []string
+	var slow []test
+	sum := time.Duration(0)
+	for _, t := range tests {
+		if !t.reaches(m) {
+			continue
+		}
+		if sum += t.time; sum < together {
+			quick = append(quick, t.name)
+		} else {
+			slow = append(slow, t)
+		}
+	}
+	status := lived
+	if len(quick) > 0 {
+		status = p.try(bin, m.id, quick, 10*together)
+	}
+	for _, t := range slow {
+		if status != lived {
+			break
+		}
+		status = p.try(bin, m.id, []string{t.name}, 5*together+8*t.time)
+	}
+	return status
+}
