@@ -66,7 +66,6 @@ type WallDocument struct {
 	WakeNs       clock.Nanoseconds `json:"wake_ns"`
 	WakeNJ       clock.Nanojoules  `json:"wake_energy_nj"`
 	HostNJ       clock.Nanojoules  `json:"host_energy_nj"`
-	StagesNs     clock.Nanoseconds `json:"host_stages_ns,omitempty"` // of a network, what the host does of it
 	WallEnergyNJ clock.Nanojoules  `json:"wall_energy_nj"`
 	PeakW        float64           `json:"peak_w"`
 
@@ -230,7 +229,7 @@ func (r *Result) wall(l *Timeline) WallDocument {
 		TotalDocument: t,
 		IdleNs:        l.Idle.Time, IdleNJ: l.Idle.Energy,
 		WakeNs: l.Wake.Time, WakeNJ: l.Wake.Energy,
-		HostNJ: l.Host.Energy, StagesNs: r.Stages(),
+		HostNJ:       l.Host.Energy,
 		WallEnergyNJ: t.EnergyNJ + l.Idle.Energy + l.Wake.Energy + l.Host.Energy,
 		PeakW:        l.Peak(),
 		HostParts:    r.hostParts(),

@@ -22,6 +22,7 @@ type NetworkDocument struct {
 	Layers      []LayerDocument     `json:"layers"`
 	Cycles      CyclesDocument      `json:"cycles"`
 	Total       WallDocument        `json:"total"`
+	StagesNs    clock.Nanoseconds   `json:"host_stages_ns"` // of the wall time, what the host does of the network
 	Power       []SpanDocument      `json:"power"`
 	NotModelled []MissingDocument   `json:"not_modelled"`
 	Outputs     []OutputDocument    `json:"outputs"`
@@ -148,7 +149,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 	line, a := r.Timeline(), r.Causes()
 	d := &NetworkDocument{
 		Header: NewHeader(), Network: r.Model.name, Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: r.coverageDocument(),
-		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), Power: r.spans(line),
+		Programs: []ProgramDocument{}, Layers: []LayerDocument{}, Cycles: cycles(&a), Total: r.wall(line), StagesNs: r.Stages(), Power: r.spans(line),
 		NotModelled: []MissingDocument{}, Outputs: r.outputs(), Repeat: r.repeat(), State: r.state(), Calls: r.calls(), Faults: r.faults(), Limits: r.limits(),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.net.Notes...),
 		L2: []OccupancyDocument{}, Spilled: []SpillDocument{}, Cache: cacheDocument(r.Cache),

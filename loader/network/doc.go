@@ -46,6 +46,14 @@
 //	LSTM, GRU, RNN unrolled, the input's products of all steps in one task
 //	comparisons    the sign of a difference, as ones and zeros
 //	Where, If      sums of products with ones and zeros; If by a constant is one of its sides
+//	attention      in the four forms that runtimes have of it: products, a softmax, products
+//	quantised      numbers of eight bits, which fp16 has exactly, rounded and clamped as asked
+//	STFT, DFT      products with waves
+//
+// What the engine has no form for and the reader can work out on constants, the host works
+// out on values (see [Stage]): rows of a table by computed places, sorting, choosing boxes,
+// whole numbers. It has a time by the rates that package placement assumes of a CPU, on the
+// wall clock alone, and is placed ahead of the engine's layers or behind them where it can.
 //
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
 // those that are needed. [Network.Coverage] says which outputs are not computed and why.

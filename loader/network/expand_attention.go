@@ -465,6 +465,9 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 	if part == 0 {
 		part = d[3]
 	}
+	if part < 2 || part%2 != 0 || part > d[3] {
+		return "", fmt.Errorf("pairs of %d elements of %v", part, d)
+	}
 	var table [2]string
 	for i, name := range [...]string{cos, sin} {
 		t := e.dims[name]

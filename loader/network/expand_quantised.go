@@ -40,7 +40,7 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 			return s, err
 		}
 	}
-	if len(s.zero) != len(s.scale) || e.int("block_size", 0) != 0 {
+	if len(s.zero) != len(s.scale) || len(s.scale) == 0 || e.int("block_size", 0) != 0 {
 		return s, fmt.Errorf("%d scales and %d zero points", len(s.scale), len(s.zero))
 	}
 	s.axis = 1
@@ -65,6 +65,9 @@ func limits(t onnx.DataType) (low, high float64, exact bool) {
 func (e *expansion) alongAxis(v []float64, axis, rank int) string {
 	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
 		return e.number(v[0])
+	}
+	if axis < 0 || axis >= rank { // the broadcast says what is wrong
+		return e.floats([]int{len(v)}, v)
 	}
 	d := slices.Repeat([]int{1}, rank)
 	d[axis] = len(v)

@@ -68,8 +68,13 @@ func foldGatherElements(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	axis, err := n.axisOf(len(d), n.int("axis", 0))
-	if err != nil {
-		return nil, err
+	if err != nil || len(to) != len(d) {
+		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
+	}
+	for i := range d {
+		if i != axis && to[i] > d[i] {
+			return nil, fmt.Errorf("places of %v in %v", to, d)
+		}
 	}
 	out := make([]float64, len(at))
 	own := strides(d)
@@ -154,6 +159,9 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	put, err := n.reduction()
+	if err == nil && len(to) != len(d) {
+		err = fmt.Errorf("places of %v in %v", to, d)
+	}
 	if err != nil || len(with) != len(at) {
 		return nil, errors.Join(err, fmt.Errorf("%d values for %d places", len(with), len(at)))
 	}
@@ -186,8 +194,8 @@ func foldScatterND(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	put, err := n.reduction()
-	if err != nil {
-		return nil, err
+	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
+		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
 	k := to[len(to)-1]
 	size := elements(d[k:])
@@ -220,7 +228,10 @@ func foldArg(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, len(v)/max(1, d[axis]))
+	if len(v) == 0 {
+		return nil, fmt.Errorf("none of %v is the largest", d)
+	}
+	out := make([]float64, len(v)/d[axis])
 	last, least := n.int("select_last_index", 0) != 0, n.Op == "ArgMin"
 	line(d, axis, func(k, first, step int) {
 		best := 0
@@ -304,11 +315,11 @@ func foldCumSum(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	which, err := n.constant(1).scalar()
-	if err != nil {
-		return nil, err
+	which, _, err := n.operandValues(1)
+	if err != nil || len(which) != 1 {
+		return nil, errors.Join(err, errors.New("its axis is no single number"))
 	}
-	axis, err := n.axisOf(len(d), int(which))
+	axis, err := n.axisOf(len(d), int(max(-maxRank, min(maxRank, which[0]))))
 	if err != nil {
 		return nil, err
 	}
@@ -338,6 +349,9 @@ func foldHardmax(n *nodeReader) ([]*constant, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
+	}
+	if len(v) == 0 {
+		return nil, fmt.Errorf("none of %v is the largest", d)
 	}
 	missing := -1
 	if n.opset < 13 {

@@ -280,7 +280,7 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 		return ok
 	}
 	for _, out := range n.Outputs {
-		if out != "" && !count(out) {
+		if out != "" && !count(out) && expansionOf(n.Op) == nil { // of an operator in others, results that nothing asks for
 			unsized = true
 		}
 	}

@@ -86,6 +86,10 @@ func (n *nodeReader) finish(x operand, err error) error {
 func unaryOp(op lower.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
 		x, err := n.in(0)
+		if r, known := n.ranges[n.Inputs[0]]; (op == lower.Sqrt || op == lower.Log) && (!known || r[0] < 0) && !n.told["negative"] {
+			n.told["negative"] = true
+			n.note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
+		}
 		if err == nil {
 			x, err = n.unary(op, x)
 		}

@@ -43,7 +43,9 @@ model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim gives dimensions without on
 
 Biases, batch normalisation and rectifiers are folded into the layer before them. A layer
 that cannot be lowered is listed with the reason and is in no total; the layers before
-and behind it are programs of their own, with a dispatch each. A tensor that is read in
+and behind it are programs of their own, with a dispatch each. What the engine has no form
+for and the host works out (rows of a table by computed places, sorting, whole numbers) is
+listed with its time on the wall clock, at the rates assumed of a CPU. A tensor that is read in
 rows of another length than it was made in is laid out anew by tasks that are listed as
 layers. A tensor between layers stays in the L2 where it fits beside what its layers need,
 as the vendor's compiler keeps it in chains of matrix products; that convolutions do the

@@ -396,7 +396,7 @@ func (p *pager) stages(d *anesim.NetworkDocument) {
 	if n == 0 {
 		return
 	}
-	p.printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", plural(n, "layer"), d.Total.StagesNs)
+	p.printf("on the host: %s, %v of wall time at the rates assumed of a CPU, in no time of the engine", plural(n, "layer"), d.StagesNs)
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.HostNs > 0 {
 			p.printf("  %s (%s): %s", escaped(l.Name), escaped(l.Op), escaped(strings.TrimPrefix(l.HostWhy, l.Op+": ")))

@@ -1,0 +1,101 @@
+package anesim
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/network"
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// A row of a table that the engine's own result chooses: the host finds the largest of a
+// product and looks the row up, and the engine goes on with it.
+func TestHostStages(t *testing.T) {
+	const places, width = 6, 8
+	identity, table := make([]float32, places*places), make([]float32, places*width)
+	for i := range places {
+		identity[i*places+i] = 2
+	}
+	for i := range table {
+		table[i] = float32(i)
+	}
+	n, err := network.ReadONNX(ox.Model(
+		ox.Input("x", 1, places), ox.Constant("w", []int{places, places}, identity...), ox.Constant("rows", []int{places, width}, table...),
+		ox.Node("MatMul", "scores", []string{"x", "w"}),
+		ox.Node("ArgMax", "place", []string{"scores"}, ox.Int("axis", 1), ox.Int("keepdims", 0)),
+		ox.Node("Gather", "row", []string{"rows", "place"}), ox.Node("Relu", "y", []string{"row"}),
+		ox.Output("y"), ox.Output("place"),
+	), network.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float16.Float16, places)
+	x[4] = float16.Fromfloat32(1)
+	res, err := FromNetwork(n).Run(context.Background(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Outputs) != 2 || len(res.Programs) != 2 {
+		t.Fatalf("%d outputs, %d programs", len(res.Outputs), len(res.Programs))
+	}
+	for i, v := range res.Outputs[0].Data {
+		if v.Float32() != float32(4*width+i) {
+			t.Errorf("element %d is %v", i, v)
+		}
+	}
+	if p := res.Outputs[1]; len(p.Numbers) != 1 || p.Numbers[0] != 4 {
+		t.Errorf("place %v", p.Numbers)
+	}
+	d := res.NetworkDocument()
+	if c := d.Coverage; c.Done != 4 || c.Hosted != 2 || len(d.NotModelled) != 0 {
+		t.Errorf("%+v", c)
+	}
+	sum := 0.0
+	for _, l := range d.Layers {
+		if l.HostNs > 0 {
+			sum += float64(l.HostNs)
+			if l.HostWhy == "" {
+				t.Errorf("%s has no reason", l.Name)
+			}
+		}
+	}
+	if d.StagesNs <= 0 || math.Abs(sum-float64(d.StagesNs)) > 1e-6 || math.Abs(float64(d.Total.WallNs-d.Total.TimeNs-d.StagesNs)) > 1e-6 {
+		t.Errorf("stages take %v, their layers %v; the wall %v of %v", d.StagesNs, sum, d.Total.WallNs, d.Total.TimeNs)
+	}
+	spans := 0.0
+	for _, s := range d.Power {
+		spans += float64(s.ForNs)
+	}
+	if math.Abs(spans-float64(d.Total.WallNs)) > 1e-6 {
+		t.Errorf("spans of %v on a wall of %v", spans, d.Total.WallNs)
+	}
+}
+
+// A place that a table does not have gives no values, and says which stage it was.
+func TestHostStageFails(t *testing.T) {
+	n, err := network.ReadONNX(ox.Model(
+		ox.Input("x", 1, 4), ox.Constant("rows", []int{2, 8}, make([]float32, 16)...),
+		ox.Node("ArgMax", "place", []string{"x"}, ox.Int("axis", 1), ox.Int("keepdims", 0)),
+		ox.Node("Gather", "row", []string{"rows", "place"}), ox.Node("Relu", "y", []string{"row"}), ox.Output("y"),
+	), network.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float16.Float16, 4)
+	x[3] = float16.Fromfloat32(1)
+	res, err := FromNetwork(n).Run(context.Background(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+	if err != nil || len(res.Outputs) != 0 {
+		t.Fatalf("%v, %d outputs", err, len(res.Outputs))
+	}
+	note := ""
+	for _, l := range res.Layers {
+		note += l.Note
+	}
+	if !strings.Contains(note, "index 3 of 2") {
+		t.Errorf("note %q", note)
+	}
+}
