@@ -67,6 +67,9 @@ func TestWakesByHand(t *testing.T) {
 	if r.Wake != 10 {
 		t.Errorf("wakes take %v, want 10", r.Wake)
 	}
+	if want := []clock.Nanoseconds{50, 30, 45, 35, 45, 35}; !slices.Equal(r.Clients[0].Busy, want) {
+		t.Errorf("busy for %v, want %v", r.Clients[0].Busy, want)
+	}
 }
 
 // The ranks of percentiles and of their intervals, of a hundred calls.
@@ -87,5 +90,21 @@ func TestPercentilesByHand(t *testing.T) {
 	}
 	if got := (&load.ConfigError{Client: "a", What: "wrong"}).Error(); got != `client "a": wrong` {
 		t.Errorf("%q", got)
+	}
+}
+
+// What lies behind the last interval that there may be is in it.
+func TestLastInterval(t *testing.T) {
+	c := load.Config{Duration: load.MaxBins, Bins: load.MaxBins, Clients: []load.Client{{
+		Name: "a", Arrival: load.BackToBack, Runs: []clock.Nanoseconds{load.MaxBins - 2, 10, 5}, Energy: load.MaxBins + 13,
+	}}}
+	r := run(t, &c)
+	if n := len(r.Bins); n != load.MaxBins {
+		t.Fatalf("%d intervals", n)
+	}
+	for i, want := range map[int]clock.Nanoseconds{0: 1, load.MaxBins - 3: 1, load.MaxBins - 2: 1, load.MaxBins - 1: 9 + 5} {
+		if got := r.Bins[i].Busy; got < want-1e-9 || got > want+1e-9 {
+			t.Errorf("interval %d is busy for %v, want %v", i, got, want)
+		}
 	}
 }
