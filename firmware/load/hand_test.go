@@ -85,6 +85,9 @@ func TestPercentilesByHand(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", q, got, want)
 		}
 	}
+	if r := (&load.Result{}); r.Utilisation() != 0 || r.Watts() != 0 {
+		t.Errorf("no time at all: %v, %v W", r.Utilisation(), r.Watts())
+	}
 	if got := (&load.ConfigError{What: "wrong"}).Error(); got != "wrong" {
 		t.Errorf("%q", got)
 	}
@@ -105,6 +108,34 @@ func TestLastInterval(t *testing.T) {
 	for i, want := range map[int]clock.Nanoseconds{0: 1, load.MaxBins - 3: 1, load.MaxBins - 2: 1, load.MaxBins - 1: 9 + 5} {
 		if got := r.Bins[i].Busy; got < want-1e-9 || got > want+1e-9 {
 			t.Errorf("interval %d is busy for %v, want %v", i, got, want)
+		}
+	}
+}
+
+// What happens at one time happens in the order in which it was set off: clients as they
+// are listed, whatever else is under way.
+func TestOrderAtOneTime(t *testing.T) {
+	c := load.Config{Duration: 400, InFlight: 8}
+	for range 5 {
+		c.Clients = append(c.Clients, load.Client{Name: "a", Priority: 3, Arrival: load.Fixed, Rate: 1e7, Runs: []clock.Nanoseconds{20}})
+	}
+	var arrived, began []int
+	c.Observe = func(e load.Event) {
+		switch e.What {
+		case load.Arrived:
+			arrived = append(arrived, e.Client)
+		case load.Began:
+			began = append(began, e.Client)
+		}
+	}
+	run(t, &c)
+	want := []int{0, 1, 2, 3, 4}
+	for k := range 4 {
+		if got := arrived[5*k : 5*k+5]; !slices.Equal(got, want) {
+			t.Errorf("round %d: clients arrive as %v", k, got)
+		}
+		if got := began[5*k : 5*k+5]; !slices.Equal(got, want) {
+			t.Errorf("round %d: clients begin as %v", k, got)
 		}
 	}
 }
