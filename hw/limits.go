@@ -1,6 +1,7 @@
 package hw
 
 import (
+	"cmp"
 	"fmt"
 
 	"anesim/hw/evidence"
@@ -114,6 +115,16 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 // that has one (bytes).
 func secondFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
 
+// overlapping is a tile that stays in the L2 with less from one channel to the next than a
+// row takes, as tiles of wide rows that pass through have.
+func overlapping(o *regs.Operand) *evidence.Limit {
+	step, row := int(o.Tile.Channel), o.Shape.Width*cmp.Or(o.Tile.Element, 2)
+	if !o.InL2() || o.Tile.Transposed || o.Shape.Channels == 1 || step == 0 || step >= row {
+		return nil
+	}
+	return unspecified("%v stays in the L2 in rows of %d bytes, %d bytes apart: which row has the place no program shows", o.Role, row, step)
+}
+
 // unmodelled is what a task uses that the values do not cover, nil when nothing.
 func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	c, n := &g.Common, &g.NE
@@ -134,6 +145,9 @@ func unmodelled(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 		}
 		if s.DRAM && s.Transposed && s.Interleave > 1 {
 			return unspecified("%v is transposed and interleaved", s.Role)
+		}
+		if l := overlapping(s); l != nil {
+			return l
 		}
 	}
 	if g.Planar() {
