@@ -260,7 +260,14 @@ func TestNetworkValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 11))
 	for range max(60, *chains) {
 		b := newNet(t, r)
-		b.input(Shape{1, 1 + r.IntN(20), 1 + r.IntN(12), 1 + r.IntN(40)}, false)
+		s := Shape{1, 1 + r.IntN(20), 1 + r.IntN(12), 1 + r.IntN(40)}
+		switch r.IntN(8) {
+		case 0: // wider than a patch of the planar engine
+			s = Shape{1, 1 + r.IntN(4), 1 + r.IntN(3), 400 + r.IntN(800)}
+		case 1: // of more channels than an engine's lanes take at a time
+			s = Shape{1, 100 + r.IntN(200), 1 + r.IntN(4), 1 + r.IntN(6)}
+		}
+		b.input(s, false)
 		for range 2 + r.IntN(6) {
 			b.random()
 		}

@@ -162,7 +162,6 @@ func (e *expansion) without(names ...string) attributes {
 func ofInts(v ...int) *onnx.Attribute   { return listed(v) }
 func ofInt(v int) *onnx.Attribute       { return &onnx.Attribute{Int: int64(v)} }
 func ofFloat(v float64) *onnx.Attribute { return &onnx.Attribute{Float: float32(v)} }
-func ofText(v string) *onnx.Attribute   { return &onnx.Attribute{Text: v} }
 
 // reshaped is a tensor in other dimensions.
 func (e *expansion) reshaped(out, x string, dims ...int) (string, error) {

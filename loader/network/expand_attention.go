@@ -16,16 +16,15 @@ import (
 
 // An attended is what attention is of: heads [batch][heads][length][size].
 type attended struct {
-	q, k, v       string
-	pastK, pastV  string // ahead of k and v, "" for nothing
-	presentK      string // names for them joined
-	presentV      string
-	mask          string // added to the scores, "" for nothing
-	causal        bool
-	scale         float64
-	filter        float64 // what is added where nothing is to be seen
-	softcap       float64
-	groups, heads int // heads of q for each of k
+	q, k, v      string
+	pastK, pastV string // ahead of k and v, "" for nothing
+	presentK     string // names for them joined
+	presentV     string
+	mask         string // added to the scores, "" for nothing
+	causal       bool
+	scale        float64
+	softcap      float64
+	groups       int // heads of q for each of k
 }
 
 const unseen = -65504 // the least that fp16 has
@@ -482,7 +481,7 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 				if err != nil {
 					return "", err
 				}
-				places, p = sum, e.dims[sum]
+				places = sum
 			}
 			var err error
 			if name, err = e.node("", "Gather", nil, name, places); err != nil {
