@@ -115,14 +115,22 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 // that has one (bytes).
 func secondFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
 
-// overlapping is a tile that stays in the L2 with less from one channel to the next than a
-// row takes, as tiles of wide rows that pass through have.
+// overlapping is a tile that stays in the L2 with less from one channel, row, plane or group
+// to the next than a row takes, as tiles of wide rows that pass through have.
 func overlapping(o *regs.Operand) *evidence.Limit {
-	step, row := int(o.Tile.Channel), o.Shape.Width*cmp.Or(o.Tile.Element, 2)
-	if !o.InL2() || o.Tile.Transposed || o.Shape.Channels == 1 || step == 0 || step >= row {
+	if !o.InL2() || o.Tile.Transposed {
 		return nil
 	}
-	return unspecified("%v stays in the L2 in rows of %d bytes, %d bytes apart: which row has the place no program shows", o.Role, row, step)
+	s, t, row := o.Shape, &o.Tile, o.Shape.Width*cmp.Or(o.Tile.Element, 2)
+	for _, axis := range [...]struct {
+		extent int
+		stride uint32
+	}{{s.Channels, t.Channel}, {s.Height, t.Row}, {s.Planes(), t.Depth}, {s.Groups, t.Group}} {
+		if step := int(axis.stride); axis.extent > 1 && 0 < step && step < row {
+			return unspecified("%v stays in the L2 in rows of %d bytes, %d bytes apart: which row has the place no program shows", o.Role, row, step)
+		}
+	}
+	return nil
 }
 
 // unmodelled is what a task uses that the values do not cover, nil when nothing.

@@ -16,6 +16,8 @@ func TestRowsThatOverlap(t *testing.T) {
 	}{
 		{"whole rows", func(*regs.Operand) {}, true},
 		{"rows in slices", func(o *regs.Operand) { o.Tile.Channel = 64 }, false},
+		{"rows of one channel", func(o *regs.Operand) { o.Tile.Row, o.Shape.Channels, o.Shape.Height = 64, 1, 3 }, false},
+		{"groups", func(o *regs.Operand) { o.Tile.Group, o.Shape.Groups = 64, 2 }, false},
 		{"one channel", func(o *regs.Operand) { o.Tile.Channel, o.Shape.Channels = 64, 1 }, true},
 		{"rows that pass through", func(o *regs.Operand) { o.Tile.Channel, o.L2 = 64, regs.Streamed }, true},
 		{"one row for all", func(o *regs.Operand) { o.Tile.Channel = 0 }, true},
