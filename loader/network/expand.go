@@ -21,21 +21,83 @@ type attributes map[string]*onnx.Attribute
 
 // expansionOf finds what states an operator in others.
 func expansionOf(op string) func(e *expansion) error {
-	return map[string]func(e *expansion) error{
-		"FusedMatMul": fusedMatMul, "TransposeMatMul": fusedMatMul, "FusedConv": fusedConv, "FusedGemm": fusedGemm,
-		"BiasGelu": biased("Gelu"), "FastGelu": biased("FastGelu"), "BiasAdd": biasAdd, "BiasSoftmax": biasSoftmax,
-		"SkipLayerNormalization": skipNorm("LayerNormalization"), "SkipSimplifiedLayerNormalization": skipNorm("SimplifiedLayerNormalization"),
-		"EmbedLayerNormalization": embedNorm, "GroupNorm": groupNorm,
-		"Attention": attention, "MultiHeadAttention": multiHead, "GroupQueryAttention": groupQuery, "RotaryEmbedding": rotary,
-		"MatMulNBits": matMulBits, "STFT": frames, "DFT": spectrum,
-		"QuantizeLinear": quantise, "DequantizeLinear": dequantise, "DynamicQuantizeLinear": dynamicQuantise,
-		"QLinearConv": quantisedConv, "QLinearMatMul": quantisedProduct, "QGemm": quantisedGemm,
-		"ConvInteger": integerConv, "MatMulInteger": integerProduct, "DynamicQuantizeMatMul": dynamicProduct, "MatMulIntegerToFloat": scaledProduct,
-		"QLinearAdd": quantisedPair("Add"), "QLinearMul": quantisedPair("Mul"), "QLinearConcat": quantisedConcat,
-		"QLinearSigmoid": quantisedUnary("Sigmoid"), "QLinearLeakyRelu": quantisedUnary("LeakyRelu"), "QLinearSoftmax": quantisedUnary("Softmax"),
-		"QLinearGlobalAveragePool": quantisedUnary("GlobalAveragePool"), "QLinearAveragePool": quantisedUnary("AveragePool"),
-		"QLinearReduceMean": quantisedUnary("ReduceMean"),
-	}[op]
+	switch op {
+	case "FusedMatMul", "TransposeMatMul":
+		return fusedMatMul
+	case "FusedConv":
+		return fusedConv
+	case "FusedGemm":
+		return fusedGemm
+	case "BiasGelu":
+		return biased("Gelu")
+	case "FastGelu":
+		return biased("FastGelu")
+	case "BiasAdd":
+		return biasAdd
+	case "BiasSoftmax":
+		return biasSoftmax
+	case "SkipLayerNormalization":
+		return skipNorm("LayerNormalization")
+	case "SkipSimplifiedLayerNormalization":
+		return skipNorm("SimplifiedLayerNormalization")
+	case "EmbedLayerNormalization":
+		return embedNorm
+	case "GroupNorm":
+		return groupNorm
+	case "Attention":
+		return attention
+	case "MultiHeadAttention":
+		return multiHead
+	case "GroupQueryAttention":
+		return groupQuery
+	case "RotaryEmbedding":
+		return rotary
+	case "MatMulNBits":
+		return matMulBits
+	case "STFT":
+		return frames
+	case "DFT":
+		return spectrum
+	case "QuantizeLinear":
+		return quantise
+	case "DequantizeLinear":
+		return dequantise
+	case "DynamicQuantizeLinear":
+		return dynamicQuantise
+	case "QLinearConv":
+		return quantisedConv
+	case "QLinearMatMul":
+		return quantisedPair("MatMul")
+	case "QGemm":
+		return quantisedGemm
+	case "ConvInteger":
+		return integerConv
+	case "MatMulInteger":
+		return integerProduct
+	case "DynamicQuantizeMatMul":
+		return dynamicProduct
+	case "MatMulIntegerToFloat":
+		return scaledProduct
+	case "QLinearAdd":
+		return quantisedPair("Add")
+	case "QLinearMul":
+		return quantisedPair("Mul")
+	case "QLinearConcat":
+		return quantisedConcat
+	case "QLinearSigmoid":
+		return quantisedUnary("Sigmoid")
+	case "QLinearLeakyRelu":
+		return quantisedUnary("LeakyRelu")
+	case "QLinearSoftmax":
+		return quantisedUnary("Softmax")
+	case "QLinearGlobalAveragePool":
+		return quantisedUnary("GlobalAveragePool")
+	case "QLinearAveragePool":
+		return quantisedUnary("AveragePool")
+	case "QLinearReduceMean":
+		return quantisedUnary("ReduceMean")
+	}
+	return nil
 }
 
 // inOthers reads the nodes that state this one. What is wrong with them is wrong with it, and

@@ -219,22 +219,29 @@ func projectedAttention(e *expansion) error {
 	if e.input(4) != "" || e.output(1) != "" {
 		return errors.New("keys and values of steps before in one tensor")
 	}
-	if m := e.input(3); m != "" {
-		mask, err := e.masked(m, d[1], d[1], float64(e.nodeReader.float("mask_filter_value", -10000)))
-		if err != nil {
-			return err
-		}
-		if a.mask == "" {
-			a.mask = mask
-		} else if a.mask, err = e.node("", "Add", nil, a.mask, mask); err != nil {
-			return err
-		}
+	if err := e.hides(&a, 3, d[1], d[1]); err != nil {
+		return err
 	}
 	y, err := e.attend(a)
 	if err != nil {
 		return err
 	}
 	return e.joinHeads(e.output(0), y)
+}
+
+// hides adds the mask of an input, of places that are not to be seen, to what is added to the
+// scores.
+func (e *expansion) hides(a *attended, input, rows, columns int) error {
+	m := e.input(input)
+	if m == "" {
+		return nil
+	}
+	mask, err := e.masked(m, rows, columns, float64(e.nodeReader.float("mask_filter_value", -10000)))
+	if err == nil && a.mask != "" {
+		mask, err = e.node("", "Add", nil, a.mask, mask)
+	}
+	a.mask = mask
+	return err
 }
 
 // multiHead takes queries, keys and values as they are, in one tensor or in three.
@@ -285,16 +292,8 @@ func multiHead(e *expansion) error {
 	if p := e.dims[a.pastK]; len(p) == 4 {
 		columns += p[2]
 	}
-	if m := e.input(4); m != "" {
-		mask, err := e.masked(m, q[2], columns, float64(e.nodeReader.float("mask_filter_value", -10000)))
-		if err != nil {
-			return err
-		}
-		if a.mask == "" {
-			a.mask = mask
-		} else if a.mask, err = e.node("", "Add", nil, a.mask, mask); err != nil {
-			return err
-		}
+	if err := e.hides(&a, 4, q[2], columns); err != nil {
+		return err
 	}
 	y, err := e.attend(a)
 	if err != nil {

@@ -168,29 +168,37 @@ func (e *expansion) quantised(x string, scale, zero int) error {
 }
 
 func quantisedConv(e *expansion) error {
-	x, err := e.operand(0)
+	in, err := e.sides(8)
 	if err != nil {
 		return err
-	}
-	w, err := e.operand(3)
-	if err != nil {
-		return err
-	}
-	in := []string{x, w}
-	if b := e.constant(8); b != nil {
-		bias, err := e.product(b, 1, 4)
-		if err != nil {
-			return err
-		}
-		in = append(in, bias)
-	} else if e.given(8) {
-		return errors.New("its bias is computed, not a constant")
 	}
 	y, err := e.node("", "Conv", e.Attributes, in...)
 	if err != nil {
 		return err
 	}
 	return e.quantised(y, 6, 7)
+}
+
+// sides are both operands of a quantised operator, and a product's bias where that input is
+// given; -1 is for none.
+func (e *expansion) sides(bias int) ([]string, error) {
+	var in []string
+	for i := range 2 {
+		x, err := e.operand(3 * i)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, x)
+	}
+	if !e.given(bias) {
+		return in, nil
+	}
+	b := e.constant(bias)
+	if b == nil {
+		return nil, errors.New("its bias is computed, not a constant")
+	}
+	scaled, err := e.product(b, 1, 4)
+	return append(in, scaled), err
 }
 
 // product is a bias times the scales of both sides.
@@ -217,37 +225,10 @@ func (e *expansion) product(b *constant, x, w int) (string, error) {
 	return e.floats([]int{len(v)}, out), nil
 }
 
-func quantisedProduct(e *expansion) error {
-	var side [2]string
-	for i := range side {
-		var err error
-		if side[i], err = e.operand(3 * i); err != nil {
-			return err
-		}
-	}
-	y, err := e.node("", "MatMul", nil, side[:]...)
-	if err != nil {
-		return err
-	}
-	return e.quantised(y, 6, 7)
-}
-
 func quantisedGemm(e *expansion) error {
-	x, err := e.operand(0)
+	in, err := e.sides(6)
 	if err != nil {
 		return err
-	}
-	w, err := e.operand(3)
-	if err != nil {
-		return err
-	}
-	in := []string{x, w}
-	if b := e.constant(6); b != nil {
-		bias, err := e.product(b, 1, 4)
-		if err != nil {
-			return err
-		}
-		in = append(in, bias)
 	}
 	name := ""
 	if !e.given(7) {
@@ -263,14 +244,11 @@ func quantisedGemm(e *expansion) error {
 // quantisedPair is an operator of two tensors between quantised ones.
 func quantisedPair(op string) func(e *expansion) error {
 	return func(e *expansion) error {
-		var side [2]string
-		for i := range side {
-			var err error
-			if side[i], err = e.operand(3 * i); err != nil {
-				return err
-			}
+		in, err := e.sides(-1)
+		if err != nil {
+			return err
 		}
-		y, err := e.node("", op, nil, side[:]...)
+		y, err := e.node("", op, nil, in...)
 		if err != nil {
 			return err
 		}

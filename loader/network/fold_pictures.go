@@ -12,14 +12,11 @@ import (
 // foldSuppression finds boxes that overlap none of a higher score, class by class. What is
 // left of the most that there may be are zeros.
 func foldSuppression(n *nodeReader) ([]*constant, error) {
-	boxes, d, err := n.operandValues(0)
+	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
 	}
-	scores, s, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
+	boxes, d, scores, s := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	bound := [3]float64{0, 0, math.Inf(-1)} // boxes a class, overlap, score
 	for i := range bound {
 		if n.given(2 + i) {
@@ -76,14 +73,11 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 
 // foldGridSample looks up pictures at places between pixels, which a grid has from -1 to 1.
 func foldGridSample(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
 	}
-	grid, g, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
+	v, d, grid, g := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
 		return nil, fmt.Errorf("a grid of %v for %v", g, d)
 	}
@@ -178,18 +172,11 @@ func cubicWeight(d float64) float64 {
 
 // foldRoiAlign averages, or takes the largest of, points between pixels in parts of boxes.
 func foldRoiAlign(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+	in, err := n.operandsOf(3)
 	if err != nil {
 		return nil, err
 	}
-	boxes, r, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
-	batch, _, err := n.operandValues(2)
-	if err != nil {
-		return nil, err
-	}
+	v, d, boxes, r, batch := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	to := n.results[0].dims
 	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] {
 		return nil, fmt.Errorf("boxes of %v for %v", r, d)

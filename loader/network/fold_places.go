@@ -1,40 +1,60 @@
 package network
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"anesim/loader/network/onnx"
 )
 
 // placeFolder is a function of values that stand at computed places, are sorted or counted,
 // which the engine has no form for: it is worked out on constants, or by the host.
 func placeFolder(op string) folder {
-	return map[string]folder{
-		"GatherElements": foldGatherElements, "GatherND": foldGatherND, "ScatterElements": foldScatterElements, "Scatter": foldScatterElements,
-		"ScatterND": foldScatterND, "ArgMax": foldArg, "ArgMin": foldArg, "TopK": foldTopK, "OneHot": foldOneHot, "CumSum": foldCumSum,
-		"Hardmax": foldHardmax, "ReverseSequence": foldReverse, "Trilu": foldTrilu, "EyeLike": foldEye, "GridSample": foldGridSample,
-		"NonMaxSuppression": foldSuppression, "NonZero": foldNonZero, "Compress": foldCompress, "QuantizeLinear": foldQuantize,
-		"IsNaN": foldIs, "IsInf": foldIs, "RoiAlign": foldRoiAlign,
-		"RandomNormalLike": foldRandom, "RandomUniformLike": foldRandom, "RandomNormal": foldRandom, "RandomUniform": foldRandom,
-	}[op]
-}
-
-// line calls visit with every line along an axis: where it begins and its step.
-func line(dims []int, axis int, visit func(k, first, step int)) {
-	step := elements(dims[axis+1:])
-	k := 0
-	for b := range elements(dims[:axis]) {
-		for i := range step {
-			visit(k, b*dims[axis]*step+i, step)
-			k++
-		}
+	switch op {
+	case "GatherElements":
+		return foldGatherElements
+	case "GatherND":
+		return foldGatherND
+	case "ScatterElements", "Scatter":
+		return foldScatterElements
+	case "ScatterND":
+		return foldScatterND
+	case "ArgMax", "ArgMin":
+		return foldArg
+	case "TopK":
+		return foldTopK
+	case "OneHot":
+		return foldOneHot
+	case "CumSum":
+		return foldCumSum
+	case "Hardmax":
+		return foldHardmax
+	case "ReverseSequence":
+		return foldReverse
+	case "Trilu":
+		return foldTrilu
+	case "EyeLike":
+		return foldEye
+	case "GridSample":
+		return foldGridSample
+	case "NonMaxSuppression":
+		return foldSuppression
+	case "NonZero":
+		return foldNonZero
+	case "Compress":
+		return foldCompress
+	case "QuantizeLinear":
+		return foldQuantize
+	case "IsNaN", "IsInf":
+		return foldIs
+	case "RoiAlign":
+		return foldRoiAlign
+	case "RandomNormalLike", "RandomUniformLike", "RandomNormal", "RandomUniform":
+		return foldRandom
 	}
+	return nil
 }
 
 // placeIn is an index that may count from the end.
@@ -58,15 +78,31 @@ func (n *nodeReader) operandValues(i int) ([]float64, []int, error) {
 	return v, c.dims, err
 }
 
+// An array is the values of a constant input in their shape.
+type array struct {
+	numbers []float64
+	dims    []int
+}
+
+// operandsOf are the first k inputs.
+func (n *nodeReader) operandsOf(k int) ([]array, error) {
+	list := make([]array, k)
+	for i := range list {
+		v, d, err := n.operandValues(i)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = array{v, d}
+	}
+	return list, nil
+}
+
 func foldGatherElements(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
 	}
-	at, to, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
+	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	axis, err := n.axisOf(len(d), n.int("axis", 0))
 	if err != nil || len(to) != len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
@@ -92,20 +128,20 @@ func foldGatherElements(n *nodeReader) ([]*constant, error) {
 }
 
 func foldGatherND(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
 	}
-	at, to, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
+	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
+	batch := n.int("batch_dims", 0)
+	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
+		return nil, fmt.Errorf("places of %v in %v behind %d axes", to, d, batch)
 	}
-	batch, k := n.int("batch_dims", 0), to[len(to)-1]
-	own := strides(d)
+	k, own := to[len(to)-1], strides(d)
 	size := elements(d[batch+k:])
 	var out []float64
 	rows := len(at) / max(1, k)
-	shared := max(1, rows/elements(to[:batch]))
+	shared := max(1, rows/max(1, elements(to[:batch])))
 	for r := range rows {
 		base := 0
 		if batch > 0 {
@@ -142,18 +178,11 @@ func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
 }
 
 func foldScatterElements(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+	in, err := n.operandsOf(3)
 	if err != nil {
 		return nil, err
 	}
-	at, to, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
-	with, _, err := n.operandValues(2)
-	if err != nil {
-		return nil, err
-	}
+	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	axis, err := n.axisOf(len(d), n.int("axis", 0))
 	if err != nil {
 		return nil, err
@@ -181,18 +210,11 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 }
 
 func foldScatterND(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+	in, err := n.operandsOf(3)
 	if err != nil {
 		return nil, err
 	}
-	at, to, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
-	with, _, err := n.operandValues(2)
-	if err != nil {
-		return nil, err
-	}
+	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	put, err := n.reduction()
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
@@ -219,70 +241,6 @@ func foldScatterND(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldArg(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
-	if err != nil {
-		return nil, err
-	}
-	if len(v) == 0 {
-		return nil, fmt.Errorf("none of %v is the largest", d)
-	}
-	out := make([]float64, len(v)/d[axis])
-	last, least := n.int("select_last_index", 0) != 0, n.Op == "ArgMin"
-	line(d, axis, func(k, first, step int) {
-		best := 0
-		for i := range d[axis] {
-			a, b := v[first+i*step], v[first+best*step]
-			if least {
-				a, b = b, a
-			}
-			if a > b || last && a == b {
-				best = i
-			}
-		}
-		out[k] = float64(best)
-	})
-	return n.made(out), nil
-}
-
-func foldTopK(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	axis, err := n.axisOf(len(d), n.int("axis", -1))
-	if err != nil {
-		return nil, err
-	}
-	to := n.results[0].dims
-	k := to[axis]
-	if k > d[axis] {
-		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
-	}
-	values, places := make([]float64, elements(to)), make([]float64, elements(to))
-	sign := 1.0
-	if n.int("largest", 1) == 0 {
-		sign = -1
-	}
-	var from []int
-	line(d, axis, func(_, first, _ int) { from = append(from, first) })
-	line(to, axis, func(l, first, step int) {
-		order := make([]int, d[axis])
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*v[from[l]+b*step], sign*v[from[l]+a*step]) })
-		for i, o := range order[:k] {
-			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
-		}
-	})
-	return []*constant{{dims: to, elem: n.results[0].elem, numbers: values}, {dims: to, elem: onnx.Int64, numbers: places}}, nil
-}
-
 func foldOneHot(n *nodeReader) ([]*constant, error) {
 	at, d, err := n.operandValues(0)
 	if err != nil {
@@ -307,102 +265,6 @@ func foldOneHot(n *nodeReader) ([]*constant, error) {
 			out[first+p*step] = v[1]
 		}
 	})
-	return n.made(out), nil
-}
-
-func foldCumSum(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	which, _, err := n.operandValues(1)
-	if err != nil || len(which) != 1 {
-		return nil, errors.Join(err, errors.New("its axis is no single number"))
-	}
-	axis, err := n.axisOf(len(d), int(max(-maxRank, min(maxRank, which[0]))))
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, len(v))
-	line(d, axis, func(_, first, step int) {
-		sum := 0.0
-		for i := range d[axis] {
-			if n.int("reverse", 0) != 0 {
-				i = d[axis] - 1 - i
-			}
-			at := first + i*step
-			if n.int("exclusive", 0) != 0 {
-				out[at] = sum
-				sum += v[at]
-			} else {
-				sum += v[at]
-				out[at] = sum
-			}
-		}
-	})
-	return n.made(out), nil
-}
-
-// foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
-// one.
-func foldHardmax(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	if len(v) == 0 {
-		return nil, fmt.Errorf("none of %v is the largest", d)
-	}
-	missing := -1
-	if n.opset < 13 {
-		missing = 1
-	}
-	axis, err := n.axisOf(len(d), n.int("axis", missing))
-	if err != nil {
-		return nil, err
-	}
-	if n.opset < 13 {
-		d = []int{elements(d[:axis]), elements(d[axis:])}
-		axis = 1
-	}
-	out := make([]float64, len(v))
-	line(d, axis, func(_, first, step int) {
-		best := first
-		for i := range d[axis] {
-			if v[first+i*step] > v[best] {
-				best = first + i*step
-			}
-		}
-		out[best] = 1
-	})
-	return n.made(out), nil
-}
-
-func foldReverse(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	lengths, _, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
-	time, batch := n.int("time_axis", 0), n.int("batch_axis", 1)
-	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
-		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
-	}
-	out, own := make([]float64, len(v)), strides(d)
-	size := elements(d[2:])
-	for b := range d[batch] {
-		for t := range d[time] {
-			from := t
-			if l := int(lengths[b]); t < l && l <= d[time] {
-				from = l - 1 - t
-			}
-			to := b*own[batch] + t*own[time]
-			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
-		}
-	}
 	return n.made(out), nil
 }
 
@@ -453,52 +315,6 @@ func foldIs(n *nodeReader) ([]*constant, error) {
 	})
 }
 
-// foldQuantize rounds halves to the even number.
-func foldQuantize(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	scale, _, err := n.operandValues(1)
-	if err != nil || n.int("block_size", 0) != 0 {
-		return nil, err
-	}
-	zero := make([]float64, len(scale))
-	if n.given(2) {
-		if zero, _, err = n.operandValues(2); err != nil {
-			return nil, err
-		}
-	}
-	inner, extent := len(v), 1
-	if len(scale) > 1 {
-		axis, err := n.axisOf(len(d), n.int("axis", 1))
-		if err != nil {
-			return nil, err
-		}
-		inner, extent = elements(d[axis+1:]), d[axis]
-	}
-	if len(scale) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("%d scales of %d channels", len(scale), extent)
-	}
-	low, high := math.Inf(-1), math.Inf(1)
-	switch n.results[0].elem {
-	case onnx.Uint8:
-		low, high = 0, 255
-	case onnx.Int8:
-		low, high = -128, 127
-	case onnx.Uint16:
-		low, high = 0, 65535
-	case onnx.Int16:
-		low, high = -32768, 32767
-	}
-	out := make([]float64, len(v))
-	for i, x := range v {
-		k := i / max(1, inner) % extent
-		out[i] = min(max(math.RoundToEven(x/scale[k])+zero[k], low), high)
-	}
-	return n.made(out), nil
-}
-
 // foldNonZero lists the places of what is not zero, a row for each axis. What is left of
 // the most that there may be are zeros.
 func foldNonZero(n *nodeReader) ([]*constant, error) {
@@ -520,38 +336,6 @@ func foldNonZero(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-// foldCompress keeps what a condition is true of; what is left are zeros.
-func foldCompress(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	keep, _, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
-	axis := 0
-	if n.Attributes["axis"] == nil {
-		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
-		return nil, err
-	}
-	to := n.results[0].dims
-	out := make([]float64, elements(to))
-	var from []int
-	line(d, axis, func(_, first, _ int) { from = append(from, first) })
-	line(to, axis, func(l, first, step int) {
-		k := 0
-		for i := range d[axis] {
-			if i < len(keep) && keep[i] != 0 && k < to[axis] {
-				out[first+k*step] = v[from[l]+i*step]
-				k++
-			}
-		}
-	})
-	return n.made(out), nil
-}
-
 // foldRandom draws numbers, the same in every run: other ones than another runtime draws.
 func foldRandom(n *nodeReader) ([]*constant, error) {
 	seed := math.Float32bits(n.float("seed", 0))
@@ -565,47 +349,6 @@ func foldRandom(n *nodeReader) ([]*constant, error) {
 		} else {
 			out[i] = low + float64((high-low)*r.Float64())
 		}
-	}
-	return n.made(out), nil
-}
-
-// foldBlocks gives weights of whole numbers a scale a block along an axis.
-func foldBlocks(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
-	if err != nil {
-		return nil, err
-	}
-	scale, to, err := n.operandValues(1)
-	if err != nil {
-		return nil, err
-	}
-	zero := make([]float64, len(scale))
-	if n.given(2) {
-		if zero, _, err = n.operandValues(2); err != nil {
-			return nil, err
-		}
-	}
-	axis, err := n.axisOf(len(d), n.int("axis", 1))
-	block := n.int("block_size", 1)
-	if err != nil || len(to) != len(d) || block < 1 || to[axis] != (d[axis]+block-1)/block || len(zero) != len(scale) {
-		return nil, errors.Join(err, fmt.Errorf("scales of %v in blocks of %d for %v", to, block, d))
-	}
-	for i := range d {
-		if i != axis && to[i] != d[i] {
-			return nil, fmt.Errorf("scales of %v for %v", to, d)
-		}
-	}
-	out, own, of := make([]float64, len(v)), strides(d), strides(to)
-	for i, x := range v {
-		at := 0
-		for a := range d {
-			k := i / own[a] % d[a]
-			if a == axis {
-				k /= block
-			}
-			at += k * of[a]
-		}
-		out[i] = (x - zero[at]) * scale[at]
 	}
 	return n.made(out), nil
 }

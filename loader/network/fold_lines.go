@@ -1,0 +1,209 @@
+package network
+
+import (
+	"anesim/loader/network/onnx"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Functions of lines along an axis: what is largest, what is summed up, what is kept.
+
+// line calls visit with every line along an axis: where it begins and its step.
+func line(dims []int, axis int, visit func(k, first, step int)) {
+	step := elements(dims[axis+1:])
+	k := 0
+	for b := range elements(dims[:axis]) {
+		for i := range step {
+			visit(k, b*dims[axis]*step+i, step)
+			k++
+		}
+	}
+}
+
+func foldArg(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	if err != nil {
+		return nil, err
+	}
+	if len(v) == 0 {
+		return nil, fmt.Errorf("none of %v is the largest", d)
+	}
+	out := make([]float64, len(v)/d[axis])
+	last, least := n.int("select_last_index", 0) != 0, n.Op == "ArgMin"
+	line(d, axis, func(k, first, step int) {
+		best := 0
+		for i := range d[axis] {
+			a, b := v[first+i*step], v[first+best*step]
+			if least {
+				a, b = b, a
+			}
+			if a > b || last && a == b {
+				best = i
+			}
+		}
+		out[k] = float64(best)
+	})
+	return n.made(out), nil
+}
+
+func foldTopK(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", -1))
+	if err != nil {
+		return nil, err
+	}
+	to := n.results[0].dims
+	k := to[axis]
+	if k > d[axis] {
+		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
+	}
+	values, places := make([]float64, elements(to)), make([]float64, elements(to))
+	sign := 1.0
+	if n.int("largest", 1) == 0 {
+		sign = -1
+	}
+	var from []int
+	line(d, axis, func(_, first, _ int) { from = append(from, first) })
+	line(to, axis, func(l, first, step int) {
+		order := make([]int, d[axis])
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*v[from[l]+b*step], sign*v[from[l]+a*step]) })
+		for i, o := range order[:k] {
+			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
+		}
+	})
+	return []*constant{{dims: to, elem: n.results[0].elem, numbers: values}, {dims: to, elem: onnx.Int64, numbers: places}}, nil
+}
+
+func foldCumSum(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	which, _, err := n.operandValues(1)
+	if err != nil || len(which) != 1 {
+		return nil, errors.Join(err, errors.New("its axis is no single number"))
+	}
+	axis, err := n.axisOf(len(d), int(max(-maxRank, min(maxRank, which[0]))))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(v))
+	line(d, axis, func(_, first, step int) {
+		sum := 0.0
+		for i := range d[axis] {
+			if n.int("reverse", 0) != 0 {
+				i = d[axis] - 1 - i
+			}
+			at := first + i*step
+			if n.int("exclusive", 0) != 0 {
+				out[at] = sum
+				sum += v[at]
+			} else {
+				sum += v[at]
+				out[at] = sum
+			}
+		}
+	})
+	return n.made(out), nil
+}
+
+// foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
+// one.
+func foldHardmax(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	if len(v) == 0 {
+		return nil, fmt.Errorf("none of %v is the largest", d)
+	}
+	missing := -1
+	if n.opset < 13 {
+		missing = 1
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", missing))
+	if err != nil {
+		return nil, err
+	}
+	if n.opset < 13 {
+		d = []int{elements(d[:axis]), elements(d[axis:])}
+		axis = 1
+	}
+	out := make([]float64, len(v))
+	line(d, axis, func(_, first, step int) {
+		best := first
+		for i := range d[axis] {
+			if v[first+i*step] > v[best] {
+				best = first + i*step
+			}
+		}
+		out[best] = 1
+	})
+	return n.made(out), nil
+}
+
+func foldReverse(n *nodeReader) ([]*constant, error) {
+	in, err := n.operandsOf(2)
+	if err != nil {
+		return nil, err
+	}
+	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
+	time, batch := n.int("time_axis", 0), n.int("batch_axis", 1)
+	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
+		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
+	}
+	out, own := make([]float64, len(v)), strides(d)
+	size := elements(d[2:])
+	for b := range d[batch] {
+		for t := range d[time] {
+			from := t
+			if l := int(lengths[b]); t < l && l <= d[time] {
+				from = l - 1 - t
+			}
+			to := b*own[batch] + t*own[time]
+			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
+		}
+	}
+	return n.made(out), nil
+}
+
+// foldCompress keeps what a condition is true of; what is left are zeros.
+func foldCompress(n *nodeReader) ([]*constant, error) {
+	in, err := n.operandsOf(2)
+	if err != nil {
+		return nil, err
+	}
+	v, d, keep := in[0].numbers, in[0].dims, in[1].numbers
+	axis := 0
+	if n.Attributes["axis"] == nil {
+		d = []int{len(v)}
+	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+		return nil, err
+	}
+	to := n.results[0].dims
+	out := make([]float64, elements(to))
+	var from []int
+	line(d, axis, func(_, first, _ int) { from = append(from, first) })
+	line(to, axis, func(l, first, step int) {
+		k := 0
+		for i := range d[axis] {
+			if i < len(keep) && keep[i] != 0 && k < to[axis] {
+				out[first+k*step] = v[from[l]+i*step]
+				k++
+			}
+		}
+	})
+	return n.made(out), nil
+}
