@@ -246,13 +246,7 @@ func TestWindowBesideTheSource(t *testing.T) {
 	l.biases = []half{0x3c00, 0x4200}
 	src := newTensor(3, 1, 1)
 	copy(src.data, []half{0x4000, 0x4000, 0x4000})
-	g := l.registers()
-	kernel, err := NewKernel(g, l.pack())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := NewConvolution(g)
-	c.Kernel, c.Post = kernel, mac.Post{Scale: 1}
+	c := l.convolution(t)
 	dst := newTensor(2, l.hout, l.wout)
 	c.Run(dst, src, 2)
 	for i, h := range dst.data {
@@ -313,13 +307,7 @@ func TestTallSourceIsStagedInParts(t *testing.T) {
 	for i := range src.data[63*l.hin*l.win:] {
 		src.data[63*l.hin*l.win+i] = float16.Fromfloat32(float32(i % 1000))
 	}
-	g := l.registers()
-	kernel, err := NewKernel(g, l.pack())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := NewConvolution(g)
-	c.Kernel, c.Post = kernel, mac.Post{Scale: 1}
+	c := l.convolution(t)
 	dst := newTensor(1, l.hout, l.wout)
 	c.Run(dst, src, 2)
 	if err := dst.once(); err != nil {

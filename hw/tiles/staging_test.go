@@ -1,13 +1,12 @@
 package tiles
 
 import (
+	"anesim/hw/mac"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/x448/float16"
-
-	"anesim/hw/mac"
 )
 
 // A watched source lists the rows that are read of channel 0 between writes.
@@ -29,12 +28,9 @@ func (w *watched) Row(dst []half, c, y int) {
 
 func (w *watched) SetRow([]half, int, int, int) { w.wrote = true }
 
-func stagesOf(t *testing.T, l *layer) [][]int {
+// convolution is the layer's, with its weights and without a scale.
+func (l *layer) convolution(t *testing.T) Convolution {
 	t.Helper()
-	l.weights = make([][]half, l.cout)
-	for c := range l.weights {
-		l.weights[c] = make([]half, l.taps())
-	}
 	g := l.registers()
 	kernel, err := NewKernel(g, l.pack())
 	if err != nil {
@@ -42,6 +38,16 @@ func stagesOf(t *testing.T, l *layer) [][]int {
 	}
 	c := NewConvolution(g)
 	c.Kernel, c.Post = kernel, mac.Post{Scale: 1}
+	return c
+}
+
+func stagesOf(t *testing.T, l *layer) [][]int {
+	t.Helper()
+	l.weights = make([][]half, l.cout)
+	for c := range l.weights {
+		l.weights[c] = make([]half, l.taps())
+	}
+	c := l.convolution(t)
 	var w watched
 	c.Run(&w, &w, 1)
 	return w.stages
@@ -119,13 +125,7 @@ func TestBatchesAndPanelsEnd(t *testing.T) {
 		for i := range src.data {
 			src.data[i] = float16.Fromfloat32(float32(i % 11))
 		}
-		g := l.registers()
-		kernel, err := NewKernel(g, l.pack())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := NewConvolution(g)
-		c.Kernel, c.Post = kernel, mac.Post{Scale: 1}
+		c := l.convolution(t)
 		dst := newTensor(tc.cout, 1, tc.pixels)
 		c.Run(dst, src, 1)
 		if err := dst.once(); err != nil {

@@ -395,12 +395,16 @@ func (e *expansion) integers(op string, a attributes, x, w string, terms int) er
 	return err
 }
 
-func integerConv(e *expansion) error {
-	x, err := e.less(0, 2)
-	if err != nil {
-		return err
+// wholeSides are the operands of a product of whole numbers less their zero points.
+func (e *expansion) wholeSides() (x, w string, err error) {
+	if x, err = e.less(0, 2); err == nil {
+		w, err = e.less(1, 3)
 	}
-	w, err := e.less(1, 3)
+	return x, w, err
+}
+
+func integerConv(e *expansion) error {
+	x, w, err := e.wholeSides()
 	if err != nil {
 		return err
 	}
@@ -412,11 +416,7 @@ func integerConv(e *expansion) error {
 }
 
 func integerProduct(e *expansion) error {
-	x, err := e.less(0, 2)
-	if err != nil {
-		return err
-	}
-	w, err := e.less(1, 3)
+	x, w, err := e.wholeSides()
 	if err != nil {
 		return err
 	}
