@@ -82,9 +82,31 @@ func Ints(name string, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(7, packed))
 }
 
+// Whole is an initializer of whole numbers of a type of so many bytes: 2 is uint8, 3 int8 and 6
+// int32.
+func Whole(name string, elem, width int, dims []int, values ...int) Message {
+	t := Message{}.Int(2, elem).Text(8, name)
+	for _, d := range dims {
+		t = t.Int(1, d)
+	}
+	var raw []byte
+	for _, v := range values {
+		raw = append(raw, binary.LittleEndian.AppendUint64(nil, uint64(v))[:width]...)
+	}
+	return Message{}.Bytes(5, t.Bytes(9, raw))
+}
+
 // Node is an operator; name is also the name of its output.
 func Node(op, name string, inputs []string, attributes ...Message) Message {
+	return NodeOf("", op, name, inputs, attributes...)
+}
+
+// NodeOf is a node of a domain other than ONNX's own.
+func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Message {
 	n := Message{}.Text(3, name).Text(4, op).Text(2, name)
+	if domain != "" {
+		n = n.Text(7, domain)
+	}
 	for _, in := range inputs {
 		n = n.Text(1, in)
 	}
@@ -96,6 +118,9 @@ func Node(op, name string, inputs []string, attributes ...Message) Message {
 
 // Int is an attribute.
 func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).Int(20, 2) }
+
+// Text is an attribute.
+func Text(name, v string) Message { return Message{}.Text(1, name).Text(4, v).Int(20, 3) }
 
 // List is an attribute.
 func List(name string, values ...int) Message {
