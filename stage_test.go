@@ -3,6 +3,7 @@ package anesim
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,4 +99,65 @@ func TestHostStageFails(t *testing.T) {
 	if !strings.Contains(note, "index 3 of 2") {
 		t.Errorf("note %q", note)
 	}
+}
+
+// What the host works out of values that the engine made is what the operator is defined as.
+func TestStagesAreTheirDefinitions(t *testing.T) {
+	in := []float64{3, -1, 2, 5, 5, 0, -4, 7, 1, 7, -2, 6}
+	whole := func(name string, dims []int, v ...int) ox.Message { return ox.Whole(name, 7, 8, dims, v...) }
+	for _, tc := range []struct {
+		op     string
+		inputs []string
+		parts  []ox.Message
+		attrs  []ox.Message
+		want   []float64
+	}{
+		{"TopK", []string{"v", "k"}, []ox.Message{whole("k", []int{1}, 2)}, []ox.Message{ox.Int("axis", 1)}, []float64{5, 5, 7, 7}},
+		{"GatherElements", []string{"v", "at"}, []ox.Message{whole("at", []int{2, 2}, 5, -1, 0, 1)}, []ox.Message{ox.Int("axis", 1)}, []float64{0, 0, -4, 7}},
+		{"GatherND", []string{"v", "at"}, []ox.Message{whole("at", []int{2, 2}, 1, 3, 0, -6)}, nil, []float64{7, 3}},
+		{"ScatterElements", []string{"v", "at", "with"}, []ox.Message{whole("at", []int{1, 2}, 2, 0), ox.Constant("with", []int{1, 2}, 9, 8)},
+			[]ox.Message{ox.Int("axis", 1)}, []float64{8, -1, 9, 5, 5, 0, -4, 7, 1, 7, -2, 6}},
+		{"ScatterND", []string{"v", "at", "with"}, []ox.Message{whole("at", []int{2, 2}, 1, 0, 0, 5), ox.Constant("with", []int{2}, 1, 2)},
+			[]ox.Message{ox.Text("reduction", "add")}, []float64{3, -1, 2, 5, 5, 2, -3, 7, 1, 7, -2, 6}},
+		{"Hardmax", []string{"v"}, nil, []ox.Message{ox.Int("axis", 1)}, []float64{0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}},
+		{"Trilu", []string{"v", "k"}, []ox.Message{whole("k", nil, 1)}, nil, []float64{0, -1, 2, 5, 5, 0, 0, 0, 1, 7, -2, 6}},
+		{"ReverseSequence", []string{"v", "lengths"}, []ox.Message{whole("lengths", []int{2}, 3, 6)}, []ox.Message{ox.Int("time_axis", 1), ox.Int("batch_axis", 0)},
+			[]float64{2, -1, 3, 5, 5, 0, 6, -2, 7, 1, 7, -4}},
+		{"Compress", []string{"v", "keep"}, []ox.Message{ox.Whole("keep", 9, 1, []int{6}, 0, 1, 0, 0, 1, 0)}, []ox.Message{ox.Int("axis", 1)}, []float64{-1, 5, 7, -2}},
+	} {
+		parts := append([]ox.Message{ox.Input("x", 2, 6), ox.Node("Mul", "v", []string{"x", "two"}), ox.Constant("two", nil, 2),
+			ox.Node(tc.op, "y", tc.inputs, tc.attrs...), ox.Output("y")}, tc.parts...)
+		n, err := network.ReadONNX(ox.Model(parts...), network.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", tc.op, err)
+			continue
+		}
+		var x []float16.Float16
+		for _, v := range in {
+			x = append(x, float16.Fromfloat32(float32(v/2)))
+		}
+		res, err := FromNetwork(n).Run(t.Context(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+		if err != nil || len(res.Outputs) != 1 {
+			t.Errorf("%s: %v, %d outputs, reasons %q", tc.op, err, len(res.Outputs), reasonsOf(res))
+			continue
+		}
+		var got []float64
+		for _, h := range res.Outputs[0].Data {
+			got = append(got, float64(h.Float32()))
+		}
+		if tc.op == "Compress" && len(got) > len(tc.want) { // its size depends on values: the most there may be
+			got = compressed(got, 6, 2)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.op, got, tc.want)
+		}
+	}
+}
+
+// compressed are the first columns of rows.
+func compressed(v []float64, columns, kept int) (out []float64) {
+	for at := 0; at < len(v); at += columns {
+		out = append(out, v[at:at+kept]...)
+	}
+	return out
 }
