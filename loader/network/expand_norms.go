@@ -1,0 +1,147 @@
+package network
+
+import (
+	"anesim/loader/network/onnx"
+	"fmt"
+	"slices"
+)
+
+// biased is an operator of a sum with a bias, which may be left out.
+func biased(op string) func(e *expansion) error {
+	return func(e *expansion) error {
+		steps := []step{{op, nil, nil}}
+		if b := e.input(1); b != "" {
+			steps = append([]step{{"Add", nil, []string{"", b}}}, steps...)
+		}
+		_, err := e.chain(e.output(0), e.input(0), steps...)
+		return err
+	}
+}
+
+// biasAdd is x + bias + skip.
+func biasAdd(e *expansion) error {
+	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []string{"", e.input(1)}}, step{"Add", nil, []string{"", e.input(2)}})
+	return err
+}
+
+func biasSoftmax(e *expansion) error {
+	if e.int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.dims[e.input(0)], e.dims[e.input(1)]) {
+		return fmt.Errorf("a bias of shape %v that repeats inside of %v", e.dims[e.input(1)], e.dims[e.input(0)])
+	}
+	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []string{"", e.input(1)}}, step{"Softmax", attributes{"axis": ofInt(e.int("axis", 1))}, nil})
+	return err
+}
+
+// skipNorm is the norm of a sum, which may be asked for too.
+func skipNorm(op string) func(e *expansion) error {
+	return func(e *expansion) error {
+		gamma, beta, bias := e.input(2), e.input(3), e.input(4)
+		if op != "LayerNormalization" {
+			beta, bias = "", e.input(3)
+		}
+		name := ""
+		if bias == "" {
+			name = e.output(3)
+		}
+		sum, err := e.node(name, "Add", nil, e.input(0), e.input(1))
+		if err == nil && bias != "" {
+			sum, err = e.node(e.output(3), "Add", nil, sum, bias)
+		}
+		if err != nil {
+			return err
+		}
+		in := []string{sum, gamma}
+		if beta != "" {
+			in = append(in, beta)
+		}
+		_, err = e.node(e.output(0), op, attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.nodeReader.float("epsilon", 1e-12)))}, in...)
+		return err
+	}
+}
+
+// embedNorm is the norm of the sum of rows of tables, and how many places a mask has.
+func embedNorm(e *expansion) error {
+	ids := e.dims[e.input(0)]
+	if len(ids) != 2 {
+		return fmt.Errorf("places of shape %v", ids)
+	}
+	sum, err := e.node("", "Gather", nil, e.input(2), e.input(0))
+	if err != nil {
+		return err
+	}
+	add := func(table, places string) error {
+		row, err := e.node("", "Gather", nil, table, places)
+		if err == nil {
+			sum, err = e.node("", "Add", nil, sum, row)
+		}
+		return err
+	}
+	places := e.input(8)
+	if places == "" {
+		row := make([]int, ids[1])
+		for i := range row {
+			row[i] = i
+		}
+		places = e.wholes(row...)
+		e.constants[places] = e.constants[places].as([]int{1, ids[1]})
+		e.dims[places] = []int{1, ids[1]}
+	}
+	if err := add(e.input(3), places); err != nil {
+		return err
+	}
+	if e.input(4) != "" && e.input(1) != "" {
+		if err := add(e.input(4), e.input(1)); err != nil {
+			return err
+		}
+	}
+	if out := e.output(2); out != "" {
+		if sum, err = e.node(out, "Identity", nil, sum); err != nil {
+			return err
+		}
+	}
+	norm := attributes{"axis": ofInt(-1), "epsilon": ofFloat(float64(e.nodeReader.float("epsilon", 1e-12)))}
+	if _, err := e.node(e.output(0), "LayerNormalization", norm, sum, e.input(5), e.input(6)); err != nil {
+		return err
+	}
+	switch out, mask := e.output(1), e.input(7); {
+	case out == "":
+	case mask == "":
+		e.constants[out] = &constant{dims: []int{ids[0]}, elem: onnx.Int32, numbers: make([]float64, ids[0])}
+		e.dims[out], e.types[out] = []int{ids[0]}, onnx.Int32
+	default:
+		_, err = e.node(out, "ReduceSum", attributes{"keepdims": ofInt(0)}, mask, e.wholes(1))
+	}
+	return err
+}
+
+// groupNorm is a norm over groups of channels, which stand last, and an activation.
+func groupNorm(e *expansion) error {
+	x, last := e.input(0), e.int("channels_last", 1) != 0
+	var err error
+	if last {
+		if x, err = e.turned("", x, 0, 3, 1, 2); err != nil {
+			return err
+		}
+	}
+	d := e.dims[x]
+	if len(d) != 4 {
+		return fmt.Errorf("a picture of shape %v", d)
+	}
+	names := [2]string{e.input(1), e.input(2)}
+	if x, err = e.node("", "GroupNormalization", attributes{
+		"epsilon": ofFloat(float64(e.nodeReader.float("epsilon", 1e-5))), "num_groups": ofInt(e.int("groups", 1)),
+	}, x, names[0], names[1]); err != nil {
+		return err
+	}
+	if e.int("activation", 0) != 0 {
+		if x, err = e.node("", "Swish", nil, x); err != nil {
+			return err
+		}
+	}
+	if last {
+		_, err = e.turned(e.output(0), x, 0, 2, 3, 1)
+	} else {
+		_, err = e.node(e.output(0), "Identity", nil, x)
+	}
+	return err
+}
