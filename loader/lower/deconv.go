@@ -86,7 +86,7 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 			for _, kx := range xs {
 				v := float16.Float16(0)
 				if ky >= 0 && kx >= 0 {
-					v = value(p.weights.Filter, (n*w.Kh+ky)*w.Kw+kx)
+					v = p.weights.filter((n*w.Kh+ky)*w.Kw + kx)
 				}
 				filter = append(filter, v)
 			}

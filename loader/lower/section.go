@@ -12,19 +12,20 @@ type section struct {
 func (s *section) add(b []byte) int {
 	at := s.bytes
 	s.bytes += len(b)
-	switch {
-	case s.sizes:
-	case s.data == nil:
-		s.data = b[:len(b):len(b)] // what follows is appended to a copy
-	default:
+	if !s.sizes {
 		s.data = append(s.data, b...)
 	}
 	return at
 }
 
-// addKernel appends coefficients.
+// addKernel appends coefficients, which are the section's from then on.
 func (s *section) addKernel(k *kernel) int {
-	if !s.sizes {
+	switch {
+	case s.sizes:
+	case s.bytes == 0:
+		s.data, s.bytes = k.data[:len(k.data):len(k.data)], len(k.data) // what follows is appended to a copy
+		return 0
+	default:
 		return s.add(k.data)
 	}
 	s.bytes += k.size()
