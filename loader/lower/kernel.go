@@ -36,6 +36,7 @@ type filter struct {
 	bias                   func(g, n int) float16.Float16 // nil without
 	sizes                  bool                           // lanes without their bytes
 	uniform                bool                           // the same taps are zero in every channel
+	room                   func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
 
 	// channel is all taps of a channel, and tap those of one tap in all channels of the one
 	// group: runs of what weight gives one by one, in the order that is quick where they are
@@ -113,6 +114,9 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	}
 	f.strided = win.Sy > 1 || win.Sx > 1
 	f.takes(w, func(g, n int) int { return (s.group+g)*perGroup + s.first + n })
+	if !p.skipsZeros(s.channels) && !p.rides() {
+		f.room = p.constants.room
+	}
 	k := f.pack(width)
 	if p.skipsZeros(s.channels) && f.sparseFits(width, taps, phases) {
 		if skipping := f.packSparse(width, taps, phases); k.coding == dense || w.Form == FormSparse || skipping.size() < k.size() {
@@ -298,7 +302,10 @@ func (f *filter) fill(planes []plane) *kernel {
 	if f.sizes {
 		return k
 	}
-	k.data = make([]byte, total)
+	if f.room == nil {
+		f.room = func(n int) []byte { return make([]byte, n) }
+	}
+	k.data = f.room(total)
 	at := func(i int) []byte { return k.data[k.lanes[planes[i].lane].base+offsets[i]:] }
 	if f.tap != nil {
 		f.byTaps(planes, at)

@@ -278,6 +278,7 @@ func (p *plan) productKernel(s share, width int) *kernel {
 		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
 	}
 	f.takes(w, func(_, c int) int { return s.first + c })
+	f.room = p.constants.room
 	return f.pack(width)
 }
 

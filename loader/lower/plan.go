@@ -104,6 +104,16 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
+	if w.Source != nil && w.Filter == nil && !w.SizesOnly {
+		// Weights that are made as they are packed are packed where they stay.
+		sizes := *w
+		sizes.Source, sizes.SizesOnly = nil, true
+		sized, err := newPlan(l, &sizes)
+		if err != nil {
+			return nil, err
+		}
+		p.constants.data = make([]byte, 0, sized.constants.bytes)
+	}
 	if err := p.lower(); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,10 @@ func TestPeakMemory(t *testing.T) {
 		{"a chain of 77 MB, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a chain of 77 MB, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
+		// 128 MiB of weights, which stand in memory once.
+		{"values of a layer of 64 million weights", []string{"layer", "conv", "cin=8192", "cout=8192"}, nil, 0, "", 128*12/10 + 17},
+		{"values of a product of 64 million weights", []string{"layer", "matmul", "m=1", "k=8192", "n=8192"}, nil, 0, "", 128*12/10 + 17},
+		{"values of ResNet-50", []string{"model", filepath.Join("..", "..", "examples", "resnet50.yaml"), "--values"}, nil, 0, "", 380},
 		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
 		{"1e9 workers", []string{"sweep", "relu", "c=4", "--workers", "1000000000"}, nil, 0, "must be between 1 and 4096", 40},
