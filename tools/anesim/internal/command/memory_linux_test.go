@@ -52,6 +52,9 @@ func TestPeakMemory(t *testing.T) {
 		{"a chain of 77 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a chain of 77 MB, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, chainText(300_000), 0, "", 70},
 		{"a chain of 77 MB, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, chainText(300_000), 0, "", 70},
+		{"a chain of 77 MB, timed, as a page", []string{"run", "--timing-only", "--html", "FILE.html", "FILE.bin"}, chainText(300_000), 0, "", 150},
+		{"a chain of 77 MB, timed, as a profile", []string{"run", "--timing-only", "--pprof", "FILE.pb.gz", "FILE.bin"}, chainText(300_000), 0, "", 80},
+		{"a chain of 77 MB, timed, as a trace", []string{"run", "--timing-only", "--trace", "FILE.trace", "FILE.bin"}, chainText(300_000), 0, "", 80},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
 		// 128 MiB of weights, which stand in memory once.
 		{"values of a layer of 64 million weights", []string{"layer", "conv", "cin=8192", "cout=8192"}, nil, 0, "", 128*12/10 + 17},
