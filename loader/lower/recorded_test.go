@@ -34,14 +34,14 @@ func TestRecorded(t *testing.T) {
 		l, _, _, _, _ := aLayer(r)
 		return made(varied(r, l), r)
 	})
-	record("form", 80, func(r *rand.Rand) string {
+	record("form", 160, func(r *rand.Rand) string {
 		l := formLayer(r)
 		w := formed(r, &l, Form(1+r.IntN(3)))
 		w.Table = lut(1)
 		return recordedLayer(l, w)
 	})
 	record("window", 700, func(r *rand.Rand) string { return made(varied(r, windowAtEdges(r)), r) })
-	record("product", 400, func(r *rand.Rand) string { return made(varied(r, productAtEdges(r)), r) })
+	record("product", 600, func(r *rand.Rand) string { return made(varied(r, productAtEdges(r)), r) })
 	record("layer", 1400, func(r *rand.Rand) string { return made(varied(r, layerAtEdges(r)), r) })
 	for _, name := range recordedChains {
 		for _, inMemory := range []bool{false, true} {
@@ -153,7 +153,7 @@ func windowAtEdges(r *rand.Rand) Layer {
 	case 0:
 		l = Depthwise(in, w)
 	case 1:
-		l.Groups = 1 << (1 + r.IntN(4))
+		l.Groups = 2 + r.IntN(30)
 		l.In.C, l.Cout = l.Groups*edge(r, 64), l.Groups*edge(r, 64)
 	case 2:
 		l.Op = Pool
