@@ -245,7 +245,7 @@ func (p *plan) output(name string, s Shape) memory {
 
 // value is element i of values, zero where there are none.
 func value(values []float16.Float16, i int) float16.Float16 {
-	if values == nil {
+	if len(values) == 0 {
 		return 0
 	}
 	return values[i]
