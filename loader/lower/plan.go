@@ -290,7 +290,7 @@ func (w *Weights) run(buf []float16.Float16, first, n int) []float16.Float16 {
 
 // value is element i of values, zero where there are none.
 func value(values []float16.Float16, i int) float16.Float16 {
-	if values == nil {
+	if len(values) == 0 {
 		return 0
 	}
 	return values[i]
