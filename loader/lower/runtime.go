@@ -138,8 +138,7 @@ func runtimeRows(m, k, columns, lane int) int {
 }
 
 const (
-	scratchWrite  = 3 << 8 // DMA configuration of a destination that is coefficients (1/1)
-	maxInterleave = 8      // rows of an engine side by side; the format has four bits
+	maxInterleave = 8 // rows of an engine side by side; the format has four bits
 )
 
 // interleave copies rows of the left side into the scratch buffer, the rows of an engine
@@ -158,7 +157,6 @@ func (p *plan) interleave(src memory, rows, k int) []lane {
 	t.source1(src, at, false)
 	t.writes(dst, at.row)
 	d := &t.g.TileDMADst
-	d.DstDMAConfig |= scratchWrite
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
 	p.add(t)
