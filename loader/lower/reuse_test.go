@@ -301,3 +301,50 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 	}
 	return want
 }
+
+// The tensors that real texts have in the scratch buffer stand where allocate puts them.
+func TestScratchOfTexts(t *testing.T) {
+	texts, tensors := 0, 0
+	for _, e := range examples(t) {
+		var list []*extent
+		var bases []int
+		live := map[*extent]stretch{}
+		for i, x := range decoded(t, e.text, e.first) {
+			m := x.move()
+			for p, s := range live {
+				for k := range m.source {
+					if m.on[k] && m.source[k].meets(s) {
+						p.last = i
+					}
+				}
+				if m.kernel.meets(s) {
+					p.last = i
+				}
+			}
+			if m.writes && m.result.bar == barScratch {
+				for p, s := range live {
+					if s.meets(m.result) {
+						delete(live, p)
+					}
+				}
+				p := &extent{bytes: roundUp(int(m.result.to-m.result.from), scratchPage), first: i, last: i}
+				live[p] = m.result
+				list, bases = append(list, p), append(bases, int(m.result.from))
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		texts++
+		tensors += len(list)
+		allocate(list, MaxSurface)
+		for n, p := range list {
+			if p.base != bases[n] {
+				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.first, p.last, p.base, bases[n])
+			}
+		}
+	}
+	if texts != 6 || tensors != 11 {
+		t.Errorf("%d tensors in %d texts, want 11 in 6", tensors, texts)
+	}
+}
