@@ -348,3 +348,76 @@ func TestScratchOfTexts(t *testing.T) {
 		t.Errorf("%d tensors in %d texts, want 11 in 6", tensors, texts)
 	}
 }
+
+// kernelWriters checks that every task whose coefficients stand in the scratch buffer names
+// the last task that wrote there, and counts them.
+func kernelWriters(t *testing.T, name string, text []byte, first int) (count int) {
+	t.Helper()
+	var named []uint32
+	for d, err := range regs.Chain(text, first) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		named = append(named, d.Extra)
+	}
+	var moves []move
+	for i, x := range decoded(t, text, first) {
+		m := x.move()
+		moves = append(moves, m)
+		if m.kernel == (stretch{}) {
+			continue
+		}
+		count++
+		writer := -1
+		for k := range i {
+			if moves[k].writes && moves[k].result.meets(m.kernel) {
+				writer = k
+			}
+		}
+		if int(named[i]) != writer {
+			t.Errorf("%s: task %d has its coefficients from task %d by its extra word, from %d by their place", name, i, named[i], writer)
+		}
+	}
+	return count
+}
+
+// The extra header word names who wrote the coefficients, in real texts, products and chains.
+func TestKernelWriters(t *testing.T) {
+	t.Run("texts", func(t *testing.T) {
+		count := 0
+		for _, e := range examples(t) {
+			count += kernelWriters(t, e.name, e.text, e.first)
+		}
+		if count != 1 {
+			t.Errorf("%d tasks with coefficients in the scratch buffer, want 1", count)
+		}
+	})
+	count := 0
+	joined := func(name string, n *Network) {
+		j, err := n.Join()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		count += kernelWriters(t, name, regs.EncodeChain(j.Builder.Chain), j.Builder.Chain[0].Words)
+	}
+	for _, memory := range []bool{false, true} {
+		for _, name := range []string{"attn_s64_dh96", "attn_s256_dh64", "attn_s128_dh64_h4", "resattn_s64_d256", "stack2_d256_s64_proj1"} {
+			b := NewChain(t, nil)
+			b.Chain(name)
+			b.Net.InMemory = memory
+			joined(name, &b.Net)
+		}
+		// Products in pieces, behind each other and behind another task.
+		b := NewChain(t, nil)
+		x, z, w := b.Input("x", Shape{1, 3, 130, 96}), b.Input("z", Shape{1, 3, 96, 200}), b.Input("w", Shape{1, 3, 200, 70})
+		y := b.node(Layer{Op: MatMul, In: b.shapes[x], Columns: 200}, Weights{}, x, z)
+		y = b.Apply(ReLU, y)
+		b.Net.Outputs = []string{b.node(Layer{Op: MatMul, In: b.shapes[y], Columns: 70}, Weights{}, y, w)}
+		b.Net.InMemory = memory
+		joined("products in pieces", &b.Net)
+	}
+	if count < 60 {
+		t.Errorf("%d tasks with coefficients in the scratch buffer, want more", count)
+	}
+	t.Logf("%d tasks", count)
+}
