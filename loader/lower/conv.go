@@ -70,21 +70,14 @@ func (p *plan) shares() ([]share, error) {
 	if out.H*out.W <= patchPixels {
 		return all, nil
 	}
-	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	if !l.depthwise() {
-		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	}
-	group := roundUp((channels+engines-1)/engines*rows*elementBytes, 64)
+	bytes := p.channelBytes(channels)
+	group := roundUp((channels+engines-1)/engines*bytes, 64)
 	if each := l.lane() / group; groups > 1 && each > 0 {
 		var s []share
 		for first := 0; first < groups; first += each {
 			s = append(s, share{first, min(each, groups-first), 0, channels})
 		}
 		return s, nil
-	}
-	bytes := rows * elementBytes
-	if p.skipsZeros(channels) {
-		bytes += (rows + 7) / 8 // a bit a weight (4/4)
 	}
 	parts, err := splitChannels(channels, bytes, l.lane())
 	if err != nil {
@@ -258,11 +251,7 @@ func (p *plan) rides() bool {
 		return true
 	}
 	s := shares[0]
-	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	if !l.depthwise() {
-		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	}
-	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= l.lane()
+	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*p.channelBytes(s.channels), 64) <= l.lane()
 }
 
 // rides reports whether an activation is one table and nothing else: no scale ahead of it,
