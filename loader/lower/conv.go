@@ -58,9 +58,9 @@ func (m memory) element(n int) memory {
 type share struct{ group, groups, first, channels int }
 
 // shares splits a convolution so that a lane's coefficients fit an engine. Above one
-// patch an engine holds 64 KiB, so it takes an even number of channels; the
-// remainder goes first, then the last channels down (5/5). Under one patch there is no
-// limit. Groups are split before their channels (assumed).
+// patch an engine holds 64 KiB, and takes whole passes of channels; the remainder goes
+// first, then the last channels down (5/5). Under one patch there is no limit. Groups are
+// split before their channels (assumed).
 func (p *plan) shares() ([]share, error) {
 	l := p.layer
 	out := l.Out()
@@ -92,12 +92,25 @@ func (p *plan) shares() ([]share, error) {
 	return s, nil
 }
 
+// wholePasses is how many channels an engine takes of those that it has room for: passes of
+// sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
+// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That the sixteens hold of convolutions too is inferred.
+func wholePasses(room int) int {
+	switch {
+	case room > engineChannels:
+		return room / engineChannels * engineChannels
+	case room > 1:
+		return room &^ 1
+	}
+	return room
+}
+
+// engineChannels is the most channels that an engine makes in a pass over its source.
+const engineChannels = 16
+
 // splitChannels shares the channels of one group, each of so many bytes of a lane.
 func splitChannels(channels, bytes, lane int) ([]share, error) {
-	each := lane / bytes
-	if each > 1 {
-		each &^= 1
-	}
+	each := wholePasses(lane / bytes)
 	if each == 0 {
 		return nil, within(limit{"bytes of one channel's coefficients", bytes, lane,
 			"split the input channels until those of one output channel are at most %d, and add the parts"})
