@@ -399,10 +399,11 @@ func (t *task) tilePatch(sh uint32) {
 // tileHeight is how many source rows stand in the L2 at a time and how many output rows
 // they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
 // patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
-// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that fills the
-// L2 to the byte comes a patch at a time for one row of taps. For several, without a
-// stride, it comes in two halves, but as high as fits where the patch is fixed and that
-// takes no more runs of 256 pixels (5/5; why only such sources do is not known).
+// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds
+// by itself, but not beside its result, comes a patch at a time for one row of taps. For
+// several, without a stride, it comes in two halves, but as high as fits where the patch is
+// fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
+// smaller ones which do not fit beside the result are such is inferred).
 func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixed bool) (rows, tile int) {
 	if at.row*src.Height <= p.maxTile() {
 		return src.Height, out.H
@@ -424,9 +425,9 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixe
 		at.row = at.depth
 		tile = most(at.row)
 	}
-	if at.depth*src.Height == p.l2() && w.Kh == 1 {
+	if whole := at.depth*src.Height <= p.l2(); whole && w.Kh == 1 {
 		tile = patch
-	} else if at.depth*src.Height == p.l2() && w.Sy == 1 {
+	} else if whole && w.Sy == 1 {
 		half := roundUp((out.H+1)/2, patch)
 		runs := func(rows int) int { return (rows*out.W + 255) / 256 }
 		if !fixed || tile < half || runs(tile)+runs(out.H-tile) > runs(half)+runs(out.H-half) {
