@@ -38,6 +38,10 @@ type Table struct {
 	below, above        float32
 	lowSlope, lowIntercept,
 	highSlope, highIntercept float32
+
+	// From tameLow to tameHigh every result is between knots, none of which is large: there
+	// is no clamp, no tail, no NaN and no ceiling to look at. None has no such range.
+	tameLow, tameHigh float32
 }
 
 // ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
@@ -83,7 +87,34 @@ func ParseTable(b []byte) (*Table, error) {
 	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
+	t.tame()
 	return t, nil
+}
+
+// tame finds the range in which nothing but the knots counts.
+func (t *Table) tame() {
+	t.tameLow, t.tameHigh = float32(inf), float32(-inf)
+	if !t.mode.straight() {
+		return
+	}
+	for _, k := range t.knot {
+		if !(k >= -1<<14 && k <= 1<<14) { // far from any ceiling, as is what is between two
+			return
+		}
+	}
+	low, high := float32(-t.base/t.unit), float32((segments-t.base)/t.unit)
+	if float32(low*t.unit) != -t.base || float32(high*t.unit) != segments-t.base {
+		return // positions at the ends are rounded
+	}
+	if low <= t.clampLow {
+		low = math.Nextafter32(t.clampLow, float32(inf))
+	}
+	if high >= t.clampHigh {
+		high = math.Nextafter32(t.clampHigh, float32(-inf))
+	}
+	if low <= high {
+		t.tameLow, t.tameHigh = low, high
+	}
 }
 
 // Encode returns the 128 bytes of the table, those ParseTable read included the
