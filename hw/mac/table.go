@@ -40,8 +40,9 @@ type Table struct {
 	highSlope, highIntercept float32
 
 	// From tameLow to tameHigh every result is between knots, none of which is large: there
-	// is no clamp, no tail, no NaN and no ceiling to look at. None has no such range.
-	tameLow, tameHigh float32
+	// is no clamp, no tail, no NaN and no ceiling to look at. From -tameBound to tameBound
+	// there are clamps and tails, whose results are not large. A table may have neither.
+	tameLow, tameHigh, tameBound float32
 }
 
 // ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
@@ -91,14 +92,16 @@ func ParseTable(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// tame finds the range in which nothing but the knots counts.
+// tame finds the ranges in which less than everything has to be looked at.
 func (t *Table) tame() {
-	t.tameLow, t.tameHigh = float32(inf), float32(-inf)
+	const large = 1 << 14 // far below any ceiling
+	small := func(v float32) bool { return v >= -large && v <= large }
+	t.tameLow, t.tameHigh, t.tameBound = float32(inf), float32(-inf), -1
 	if !t.mode.straight() {
 		return
 	}
 	for _, k := range t.knot {
-		if !(k >= -1<<14 && k <= 1<<14) { // far from any ceiling, as is what is between two
+		if !small(k) {
 			return
 		}
 	}
@@ -106,7 +109,7 @@ func (t *Table) tame() {
 	if float32(low*t.unit) != -t.base || float32(high*t.unit) != segments-t.base {
 		return // positions at the ends are rounded
 	}
-	if low <= t.clampLow {
+	if low < t.clampLow || low == t.clampLow && t.raw[atBelow] != t.raw[atKnots] {
 		low = math.Nextafter32(t.clampLow, float32(inf))
 	}
 	if high >= t.clampHigh {
@@ -115,7 +118,26 @@ func (t *Table) tame() {
 	if low <= high {
 		t.tameLow, t.tameHigh = low, high
 	}
+	bound := float32(large)
+	for _, tail := range [...]struct{ slope, intercept float32 }{{t.lowSlope, t.lowIntercept}, {t.highSlope, t.highIntercept}} {
+		if !small(tail.slope) || !(abs(tail.intercept) <= large/2) {
+			return
+		}
+		if tail.slope != 0 {
+			bound = min(bound, large/2/abs(tail.slope))
+		}
+	}
+	// An end value that is large is to be out of reach.
+	if !small(t.below) {
+		bound = min(bound, math.Nextafter32(-t.clampLow, float32(-inf)))
+	}
+	if !small(t.above) {
+		bound = min(bound, math.Nextafter32(t.clampHigh, float32(-inf)))
+	}
+	t.tameBound = bound
 }
+
+func abs(v float32) float32 { return float32(math.Abs(float64(v))) }
 
 // Encode returns the 128 bytes of the table, those ParseTable read included the
 // ones no field is known for.

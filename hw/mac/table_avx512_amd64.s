@@ -138,9 +138,14 @@ straight:
 	VPXORD Z11, Z11, Z11
 	VSUBPS Z26, Z11, Z11 // -base
 
-	// Sixteen inputs that are all in the table's tame range take half the work.
+	// Sixteen inputs that are all in the table's tame range take half the work. Behind
+	// some that are not, the next ones are not looked at for it: a branch that is taken
+	// now and then costs more than what it saves.
 	VBROADCASTSS Table_tameLow(DX), Z9
 	VBROADCASTSS Table_tameHigh(DX), Z10
+	VBROADCASTSS Table_tameBound(DX), Z5
+	VPXORD Z7, Z7, Z7
+	VSUBPS Z5, Z7, Z6
 	KMOVW K5, R9
 
 line:
@@ -151,7 +156,7 @@ line:
 	VCMPPS $13, Z9, Z0, K1     // v >= low
 	VCMPPS $2, Z10, Z0, K1, K2 // and v <= high
 	KORTESTW K2, K2
-	JCC  any
+	JCC  wide
 	VMULPS Z27, Z0, Z2
 	VADDPS Z26, Z2, Z2
 	VCVTTPS2DQ Z2, Z3
@@ -176,6 +181,61 @@ store:
 	ADDQ $32, DI
 	SUBQ $16, CX
 	JNE  line
+	VZEROUPPER
+	RET
+
+wide:
+	MOVL $32, R10
+
+wideloop:
+	VMULPS (SI), Z31, Z0
+	VADDPS Z30, Z0, Z0
+	VPANDD Z28, Z0, Z8
+	VPXORD Z8, Z0, Z0
+	VCMPPS $13, Z6, Z0, K1    // v >= -bound
+	VCMPPS $2, Z5, Z0, K1, K2 // and v <= bound
+	KORTESTW K2, K2
+	JCC  any
+	VMULPS Z27, Z0, Z1        // pos
+	VADDPS Z26, Z1, Z2
+	VMAXPS Z7, Z2, Z2
+	VMINPS Z24, Z2, Z2
+	VCVTTPS2DQ Z2, Z3
+	VPMINSD Z23, Z3, Z3
+	VCVTDQ2PS Z3, Z4
+	VSUBPS Z4, Z2, Z2
+	VMOVAPS Z3, Z4
+	VPERMI2PS Z15, Z16, Z4
+	VPERMI2PS Z17, Z18, Z3
+	VMULPS Z4, Z2, Z2
+	VADDPS Z3, Z2, Z2
+	VMULPS.BCST Table_lowSlope(DX), Z0, Z3
+	VADDPS.BCST Table_lowIntercept(DX), Z3, Z3
+	VCMPPS $1, Z11, Z1, K2    // pos < -base
+	VMOVAPS Z3, K2, Z2
+	VMULPS.BCST Table_highSlope(DX), Z0, Z3
+	VADDPS.BCST Table_highIntercept(DX), Z3, Z3
+	VCMPPS $14, Z25, Z1, K2   // pos > 32 - base
+	VMOVAPS Z3, K2, Z2
+	CLAMPS
+	VPXORD Z8, Z2, Z2
+	VCVTPS2PH $0, Z2, Y2
+	TESTL R9, R9
+	JEQ  storewide
+	VPTESTMW Y14, Y2, K1
+	VMOVDQU16.Z Y2, K1, Y2
+
+storewide:
+	VMOVDQU16 Y2, (DI)
+	ADDQ $64, SI
+	ADDQ $32, DI
+	SUBQ $16, CX
+	JEQ  straightdone
+	SUBL $1, R10
+	JNE  wideloop
+	JMP  line
+
+straightdone:
 	VZEROUPPER
 	RET
 

@@ -355,7 +355,8 @@ func TestTameRange(t *testing.T) {
 			continue
 		}
 		some++
-		for _, edge := range []float32{low, high, -low, -high, 0, negZero} {
+		bound := table.tameBound
+		for _, edge := range []float32{low, high, -low, -high, 0, negZero, bound, -bound, table.clampLow, table.clampHigh} {
 			for _, x := range []float32{edge, math.Nextafter32(edge, float32(inf)), math.Nextafter32(edge, float32(-inf)), float32(inf), float32(math.NaN())} {
 				for n := 1; n <= 48; n++ {
 					src := make([]float32, n)
