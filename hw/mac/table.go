@@ -39,10 +39,7 @@ type Table struct {
 	lowSlope, lowIntercept,
 	highSlope, highIntercept float32
 
-	// From tameLow to tameHigh every result is between knots, none of which is large: there
-	// is no clamp, no tail, no NaN and no ceiling to look at. From -tameBound to tameBound
-	// there are clamps and tails, whose results are not large. A table may have neither.
-	tameLow, tameHigh, tameBound float32
+	finite bool // no finite input meets an infinity before it meets a clamp
 }
 
 // ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
@@ -88,56 +85,23 @@ func ParseTable(b []byte) (*Table, error) {
 	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
-	t.tame()
+	t.finite = t.bounded()
 	return t, nil
 }
 
-// tame finds the ranges in which less than everything has to be looked at.
-func (t *Table) tame() {
-	const large = 1 << 14 // far below any ceiling
-	small := func(v float32) bool { return v >= -large && v <= large }
-	t.tameLow, t.tameHigh, t.tameBound = float32(inf), float32(-inf), -1
+// bounded reports that a straight table has a value for every finite input without an
+// infinity on the way.
+func (t *Table) bounded() bool {
 	if !t.mode.straight() {
-		return
+		return false
 	}
-	for _, k := range t.knot {
-		if !small(k) {
-			return
+	for _, h := range t.raw[atKnots : atHighIntercept+1] {
+		if h.IsInf(0) {
+			return false
 		}
 	}
-	low, high := float32(-t.base/t.unit), float32((segments-t.base)/t.unit)
-	if float32(low*t.unit) != -t.base || float32(high*t.unit) != segments-t.base {
-		return // positions at the ends are rounded
-	}
-	if low < t.clampLow || low == t.clampLow && t.raw[atBelow] != t.raw[atKnots] {
-		low = math.Nextafter32(t.clampLow, float32(inf))
-	}
-	if high >= t.clampHigh {
-		high = math.Nextafter32(t.clampHigh, float32(-inf))
-	}
-	if low <= high {
-		t.tameLow, t.tameHigh = low, high
-	}
-	bound := float32(large)
-	for _, tail := range [...]struct{ slope, intercept float32 }{{t.lowSlope, t.lowIntercept}, {t.highSlope, t.highIntercept}} {
-		if !small(tail.slope) || !(abs(tail.intercept) <= large/2) {
-			return
-		}
-		if tail.slope != 0 {
-			bound = min(bound, large/2/abs(tail.slope))
-		}
-	}
-	// An end value that is large is to be out of reach.
-	if !small(t.below) {
-		bound = min(bound, math.Nextafter32(-t.clampLow, float32(-inf)))
-	}
-	if !small(t.above) {
-		bound = min(bound, math.Nextafter32(t.clampHigh, float32(-inf)))
-	}
-	t.tameBound = bound
+	return true
 }
-
-func abs(v float32) float32 { return float32(math.Abs(float64(v))) }
 
 // Encode returns the 128 bytes of the table, those ParseTable read included the
 // ones no field is known for.

@@ -36,6 +36,7 @@ type filter struct {
 	bias                   func(g, n int) float16.Float16 // nil without
 	sizes                  bool                           // lanes without their bytes
 	uniform                bool                           // the same taps are zero in every channel
+	apart                  bool                           // zero-skipping planes begin at multiples of 64 bytes
 	room                   func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
 
 	// channel is all taps of a channel, and tap those of one tap in all channels of the one
@@ -74,13 +75,13 @@ func (p *plan) convKernel(s share, width int) *kernel {
 		direct = direct && order[i] == i
 	}
 	f := filter{
-		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: w.Filter == nil,
+		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: len(w.Filter) == 0,
 		weight: func(g, n, k int) float16.Float16 {
 			tap := order[k%taps]
 			if tap < 0 {
 				return 0
 			}
-			if w.SizesOnly && w.Filter == nil {
+			if w.SizesOnly && len(w.Filter) == 0 {
 				return halfOne // any value but zero
 			}
 			return w.filter(((s.group+g)*perGroup+s.first+n)*channels*real + k/taps*real + tap)
@@ -112,7 +113,7 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	if l.Bias {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
-	f.strided = win.Sy > 1 || win.Sx > 1
+	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.depthwise()
 	f.takes(w, func(g, n int) int { return (s.group+g)*perGroup + s.first + n })
 	if !p.skipsZeros(s.channels) && !p.rides() {
 		f.room = p.constants.room
@@ -129,7 +130,7 @@ func (p *plan) convKernel(s share, width int) *kernel {
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
 func (f *filter) takes(w *Weights, channel func(g, n int) int) {
-	if w.Filter == nil {
+	if len(w.Filter) == 0 {
 		return
 	}
 	f.form = w.Form
@@ -138,10 +139,34 @@ func (f *filter) takes(w *Weights, channel func(g, n int) int) {
 	}
 }
 
-// skipsZeros reports whether a share's coefficients have the zero-skipping form.
+// skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
+// one group, and of channels by themselves.
 func (p *plan) skipsZeros(channels int) bool {
 	l := p.layer
-	return !p.weights.Dense && max(1, l.Groups) == 1 && channels%engines == 0 && l.Window.Sy == 2 && l.Window.Sx == 2
+	form := l.depthwise() || max(1, l.Groups) == 1 && channels%engines == 0
+	return !p.weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
+}
+
+// channelBytes is what an output channel of a share takes of a lane.
+func (p *plan) channelBytes(channels int) int {
+	l := p.layer
+	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	if !l.depthwise() {
+		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	}
+	bytes := rows * elementBytes
+	switch {
+	case !p.skipsZeros(channels):
+	case l.depthwise():
+		bytes += 2
+		for _, phase := range l.Window.phases() {
+			bytes += maskBytes(len(phase), l.Window.Kh*l.Window.Kw)
+		}
+		bytes = roundUp(bytes, 64)
+	default:
+		bytes += (rows + 7) / 8 // a bit a weight (4/4)
+	}
+	return bytes
 }
 
 // withTable puts the table that rides on a convolution ahead of the weights of every lane.

@@ -104,11 +104,11 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
-	if w.Source != nil && w.Filter == nil && !w.SizesOnly {
+	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
 		// Weights that are made as they are packed are packed where they stay.
-		sizes := *w
+		layer, sizes := *l, *w // lowering may widen the layer's window
 		sizes.Source, sizes.SizesOnly = nil, true
-		sized, err := newPlan(l, &sizes)
+		sized, err := newPlan(&layer, &sizes)
 		if err != nil {
 			return nil, err
 		}
@@ -268,7 +268,7 @@ type Source interface {
 // filter is element i of the filter, zero without one. Where it is made as it is packed, all
 // of it is made at the first call.
 func (w *Weights) filter(i int) float16.Float16 {
-	if w.Filter == nil && w.Source != nil {
+	if len(w.Filter) == 0 && w.Source != nil {
 		w.Filter = make([]float16.Float16, w.Source.Len())
 		w.Source.Values(w.Filter, 0)
 	}
@@ -279,7 +279,7 @@ func (w *Weights) filter(i int) float16.Float16 {
 // filter.
 func (w *Weights) run(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
-	case w.Filter != nil:
+	case len(w.Filter) > 0:
 		return w.Filter[first : first+n]
 	case w.Source == nil:
 		return nil
@@ -290,7 +290,7 @@ func (w *Weights) run(buf []float16.Float16, first, n int) []float16.Float16 {
 
 // value is element i of values, zero where there are none.
 func value(values []float16.Float16, i int) float16.Float16 {
-	if values == nil {
+	if len(values) == 0 {
 		return 0
 	}
 	return values[i]
