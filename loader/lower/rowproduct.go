@@ -112,18 +112,12 @@ func (c *rowChain) describe(t *task, x *rowValue, block bool) {
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
 
-// shares splits a product's columns so that a lane, its table included, fits an engine.
-// Above sixteen channels a lane has a multiple of sixteen (1/1: 512, 768 and 768 of 2048
-// with a table). The remainder goes first, from the last channels down; without one they
-// ascend (1/1).
+// shares splits a product's columns so that a lane, its table included, fits an engine
+// (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
+// channels down; without one they ascend (1/1).
 func (g *rowGroup) shares(n, k int) ([]share, bool) {
-	each := (g.layer.lane() - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes)
-	switch {
-	case each > 16:
-		each &^= 15
-	case each > 1:
-		each &^= 1
-	case each < 1:
+	each := wholePasses((g.layer.lane() - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes))
+	if each == 0 {
 		return nil, false
 	}
 	each *= engines
