@@ -2,6 +2,7 @@ package lower
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -20,12 +21,22 @@ type extent struct {
 func (e *extent) meets(o *extent) bool { return e.first <= o.last && o.first <= e.last }
 
 // allocate places extents as the compiler does: what stays before what streams, the
-// longest lifetime first, then the largest, then the latest, each at the lowest address free
-// for as long as it lives (5 of 7 chains in the L2; attention and layer norm with a projection
-// put small results lowest. In the scratch buffer 11 of 11 tensors of six texts, two of them
-// by being the latest). It returns the first extent that does not fit size bytes, nil when
-// all do.
+// longest lifetime first, then the largest, then the earliest, each at the lowest address
+// free for as long as it lives (5 of 7 chains; attention and layer norm with a projection put
+// small results lowest; no chain shows which of two alike is first). It returns the first
+// extent that does not fit size bytes, nil when all do.
 func allocate(list []*extent, size int) *extent {
+	return allocateBy(list, size, func(a, b *extent) int { return cmp.Compare(a.first, b.first) })
+}
+
+// allocateScratch is allocate in the scratch buffer, where the latest of those alike is first
+// (11 of 11 tensors of six texts, two of them by that). Tasks refuse addresses beyond what a
+// register holds.
+func allocateScratch(list []*extent) {
+	allocateBy(list, math.MaxInt, func(a, b *extent) int { return cmp.Compare(b.first, a.first) })
+}
+
+func allocateBy(list []*extent, size int, alike func(a, b *extent) int) *extent {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *extent) int {
 		if a.streams != b.streams {
@@ -37,7 +48,7 @@ func allocate(list []*extent, size int) *extent {
 		if a.above && b.above {
 			return cmp.Compare(a.first, b.first)
 		}
-		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(b.bytes, a.bytes), cmp.Compare(b.first, a.first))
+		return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(b.bytes, a.bytes), alike(a, b))
 	})
 	p := newPlaced(list)
 	for _, e := range order {

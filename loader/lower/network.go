@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/x448/float16"
@@ -451,7 +450,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 			add(&tensors[i], surface(regs.BARScratch, out.shape).depth*out.shape.N, i, out.last)
 		}
 	}
-	allocate(list, math.MaxInt) // a task refuses an address beyond what a register holds
+	allocateScratch(list)
 	for _, e := range list {
 		j.scratch = max(j.scratch, e.base+e.bytes)
 	}

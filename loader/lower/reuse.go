@@ -61,12 +61,12 @@ func (c chain) reuse() {
 		moves[i] = t.move()
 	}
 	again := readAgain(moves)
-	read := touched{}
+	read := newReadings(moves)
 	for i, t := range c {
 		m := &moves[i]
 		if m.writes && m.result.bar == barScratch {
 			t.overwrites(i, read.last(m.result))
-			read.clear(m.result)
+			read.put(m.result, nobody)
 		}
 		t.hints(m, again[i], read)
 		if i > 0 && (m.source[0].meets(moves[i-1].result) || m.source[1].meets(moves[i-1].result)) {
@@ -76,22 +76,22 @@ func (c chain) reuse() {
 	}
 }
 
-// overwrites marks a destination in the scratch buffer, over what the reader read last.
-func (t *task) overwrites(i int, reader *mark) {
+// overwrites marks a destination in the scratch buffer, over what a reader read last.
+func (t *task) overwrites(i int, by reading) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
-	if reader == nil {
+	if by == nobody {
 		return
 	}
 	kind := regs.DstDMAConfig(overTileDMA)
-	if reader.kernel {
+	if by.kernel() {
 		kind = overKernelDMA
 	}
-	*w |= kind | regs.DstDMAConfig(min(i-reader.task-1, overFarthest))<<overDistance
+	*w |= kind | regs.DstDMAConfig(min(i-by.task()-1, overFarthest))<<overDistance
 }
 
 // hints writes how long a cache is to keep the sources that the tile DMA reads.
-func (t *task) hints(m *move, again [2]bool, read touched) {
+func (t *task) hints(m *move, again [2]bool, read readings) {
 	twice := m.on[0] && m.on[1] && m.source[0].meets(m.source[1])
 	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
@@ -108,7 +108,7 @@ func (t *task) hints(m *move, again [2]bool, read touched) {
 			}
 		case s.bar == barScratch:
 			hint, ends = hintScratchLast, sourceEnds
-		case read.last(s) != nil:
+		case read.last(s) != nobody:
 			hint = hintLast
 		}
 		*config = (*config&^hintMask | hint).WithDepMode(ends)
@@ -119,14 +119,14 @@ func (t *task) hints(m *move, again [2]bool, read touched) {
 // the tile DMA or from the scratch buffer as coefficients, before they are overwritten.
 func readAgain(moves []move) [][2]bool {
 	again := make([][2]bool, len(moves))
-	later := touched{}
+	later := newReadings(moves)
 	for i := len(moves) - 1; i >= 0; i-- {
 		m := &moves[i]
 		if m.writes && m.result.dense {
-			later.clear(m.result)
+			later.put(m.result, nobody)
 		}
 		for k, s := range m.source {
-			again[i][k] = m.on[k] && later.last(s) != nil
+			again[i][k] = m.on[k] && later.last(s) != nobody
 		}
 		later.reads(m, i)
 	}

@@ -337,7 +337,7 @@ func TestScratchOfTexts(t *testing.T) {
 		}
 		texts++
 		tensors += len(list)
-		allocate(list, MaxSurface)
+		allocateScratch(list)
 		for n, p := range list {
 			if p.base != bases[n] {
 				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.first, p.last, p.base, bases[n])

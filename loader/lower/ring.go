@@ -129,7 +129,7 @@ func (c chain) spread() int {
 		kept = append(kept, p)
 		extents = append(extents, &p.extent)
 	}
-	allocate(extents, MaxSurface)
+	allocateScratch(extents)
 	scratch := 0
 	for _, p := range kept {
 		scratch = max(scratch, roundUp(p.base+p.bytes, scratchPage))
