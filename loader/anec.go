@@ -24,6 +24,7 @@ const (
 	anecShape      = 48 // bytes a channel
 	anecChannels   = 32
 	anecFirst      = 4 // the first channel of a tensor
+	anecTensors    = anecChannels - anecFirst
 	anecAlign      = 16
 )
 
@@ -45,12 +46,12 @@ func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
 		size: le.Uint64(head), firstSize: le.Uint32(head[8:]), count: le.Uint32(head[12:]),
 		task: le.Uint64(head[16:]), kernel: le.Uint64(head[24:]),
 	}
-	if sources == 0 || results == 0 || sources > anecChannels || results > anecChannels || sources+results > anecChannels-anecFirst {
+	if sources == 0 || results == 0 || uint64(sources)+uint64(results) > anecTensors {
 		return h, false
 	}
 	h.sources, h.results = int(sources), int(results)
 	room := uint64(size)
-	return h, h.size > 0 && h.size <= room && h.task >= regs.HeaderBytes && h.task <= h.size && h.kernel <= h.size &&
+	return h, h.size <= room && h.task >= regs.HeaderBytes && h.task <= h.size && h.kernel <= h.size &&
 		h.firstSize > 0 && uint64(h.firstSize) <= h.task && h.count > 0 && uint64(h.count) <= h.task
 }
 
@@ -73,7 +74,7 @@ func readAnec(name string, file []byte, h anec) (*Program, error) {
 		p.Segments = append(p.Segments, s)
 		return s, nil
 	}
-	for channel := 2; channel < anecFirst; channel++ {
+	for _, channel := range [...]int{2, 3} { // scratch
 		if le.Uint32(file[anecTiles+4*channel:]) == 0 {
 			continue
 		}
@@ -189,8 +190,8 @@ func (p *Program) ANEC() ([]byte, error) {
 			ports = append(ports, q)
 		}
 	}
-	if len(ports) == 0 || len(ports) > anecChannels-anecFirst {
-		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("%d tensors; the Linux driver's form has room for %d", len(ports), anecChannels-anecFirst)}
+	if len(ports) == 0 || len(ports) > anecTensors {
+		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("%d tensors; the Linux driver's form has room for %d", len(ports), anecTensors)}
 	}
 	to := make(map[uint32]uint32)
 	for i, q := range ports {
@@ -225,7 +226,7 @@ func (p *Program) ANEC() ([]byte, error) {
 	}
 	pages(0, uint64(len(text)))
 	pages(1, uint64(len(weights)))
-	for channel := 2; channel < anecFirst; channel++ {
+	for _, channel := range [...]int{2, 3} { // scratch
 		if s := p.segmentAt(p.BARs[channel]); p.BARs[channel] != 0 && s != nil {
 			pages(channel, s.End()-p.BARs[channel])
 		}

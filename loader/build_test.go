@@ -77,19 +77,7 @@ func TestBuilder(t *testing.T) {
 // TestScratchKernel: a kernel in scratch memory takes the header's extra word and has no
 // weight tiles.
 func TestScratchKernel(t *testing.T) {
-	b, err := exampleBuilder("conv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f regs.File
-	var g regs.Groups
-	if err := b.Chain[0].Apply(&f); err != nil {
-		t.Fatal(err)
-	}
-	f.Snapshot(&g)
-	h := b.Chain[0].Header
-	h.KernelBases = h.KernelBases.WithKBase0(regs.BARScratch)
-	b.Chain, b.Scratch = Sequence(NewDescriptor(h, &g)), 0x4000
+	b := scratchKernel(t)
 	p, err := b.Build("scratch")
 	if err != nil {
 		t.Fatal(err)

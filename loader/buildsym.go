@@ -74,11 +74,9 @@ func (l *layout) tiles(q *part, d *regs.Descriptor) []Symbol {
 	f.Snapshot(&g)
 	register, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
 	var words [lanes]uint32
-	for at, r := range recordsAt(d) {
-		for i := range words {
-			if a := register.Addr() + 4*uint32(i); a >= r.Addr && a < r.Addr+4*uint32(len(r.Values)) {
-				words[i] = uint32(q.text) + at + a - r.Addr
-			}
+	for i := range words {
+		for _, at := range wordsOf(d, register.Addr()+4*uint32(i)) {
+			words[i] = uint32(q.text) + at // of several the last holds
 		}
 	}
 	digest := sha256.New()

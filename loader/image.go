@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -178,13 +179,13 @@ func (m *imager) extent() (start, end uint64, err error) {
 	at := m.main.Start
 	if at == 0 || at == text.Addr {
 		at = text.Addr
-	} else if at != m.main.BARs[regs.BARText] || at < text.Addr || at-text.Addr >= end {
+	} else if at != m.main.BARs[regs.BARText] || at-text.Addr >= end { // which wraps below the text
 		return 0, 0, &UnsupportedError{"container", fmt.Sprintf("a program that starts at %#x, not at its text's %#x", at, text.Addr)}
 	}
 	start = at - text.Addr
 	for _, l := range m.programs {
-		if o := l.load.Start; o > at && o-text.Addr < end {
-			end = o - text.Addr
+		if o := l.load.Start; o > at {
+			end = min(end, o-text.Addr)
 		}
 	}
 	return start, end, nil
@@ -278,8 +279,6 @@ func (m *imager) bind() error {
 			}
 			if s, ok := m.p.window(l.load.Addr); ok && (s.Prot&ProtWrite != 0) != (d == Output) {
 				continue
-			} else if !ok && d == Output {
-				continue
 			}
 			if err := m.port(l, nil, d); err != nil {
 				return err
@@ -291,7 +290,7 @@ func (m *imager) bind() error {
 
 // sorted puts inputs ahead of outputs.
 func (m *imager) sorted() error {
-	slices.SortStableFunc(m.p.Ports, func(a, b Port) int { return int(a.Direction) - int(b.Direction) })
+	slices.SortStableFunc(m.p.Ports, func(a, b Port) int { return cmp.Compare(a.Direction, b.Direction) })
 	return nil
 }
 

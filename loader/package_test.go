@@ -41,6 +41,8 @@ func TestPackagePortLimits(t *testing.T) {
 		{"two rows to the last byte", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 63) }, 0, ""},
 		{"and beyond it", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 64) }, 72, "needs 0x41"},
 		{"and further", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 65) }, 48, "stride of axis h"},
+		{"three rows to the last byte", func(b []byte) { le.PutUint32(b[24:], 3); le.PutUint64(b[48:], 31) }, 0, ""},
+		{"and a stride beyond it", func(b []byte) { le.PutUint32(b[24:], 3); le.PutUint64(b[48:], 33) }, 48, "stride of axis h"},
 		{"any stride of one row", func(b []byte) { le.PutUint64(b[48:], 1<<60) }, 0, ""},
 	} {
 		p := new(Program)

@@ -168,7 +168,7 @@ func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 // recordWord is the register that the word at a byte offset of __text is stored to.
 func recordWord(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
 	for at, r := range recordsAt(d) {
-		if off >= at && off < at+4*uint32(len(r.Values)) && (off-at)%4 == 0 {
+		if off >= at && off < at+4*uint32(len(r.Values)) && off%4 == 0 {
 			return r.Addr + off - at, true
 		}
 	}
@@ -220,10 +220,12 @@ func (p *Program) relocated() ([]byte, error) {
 
 // WordsOf are the offsets in Text of the words that a descriptor of the program writes to
 // a register.
-func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
+func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 { return wordsOf(d, register) }
+
+func wordsOf(d *regs.Descriptor, register uint32) []uint32 {
 	var words []uint32
 	for at, r := range recordsAt(d) {
-		if register >= r.Addr && register < r.Addr+4*uint32(len(r.Values)) && (register-r.Addr)%4 == 0 {
+		if register >= r.Addr && register < r.Addr+4*uint32(len(r.Values)) && register%4 == 0 {
 			words = append(words, at+register-r.Addr)
 		}
 	}

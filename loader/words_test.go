@@ -43,6 +43,7 @@ func TestRelocationLimits(t *testing.T) {
 		{"one that is not there", address(5), 0, "buffer 5 is not"},
 		{"the range's start", live(4, 2, 0, 0), 4, ""},
 		{"a step into it", live(6, 2, 0, 0), 6, ""},
+		{"a step of 3 into it", live(7, 3, 0, 0), 7, ""},
 		{"half a step", live(5, 2, 0, 0), 0, "4 to 8 by 2"},
 		{"its end", live(8, 2, 0, 0), 8, ""},
 		{"behind it", live(10, 2, 0, 0), 0, "4 to 8 by 2"},
@@ -163,6 +164,8 @@ func TestTensorOfASurface(t *testing.T) {
 		{"no depth", regs.Surface{Shape: shape(1, 3, 5, 7), Row: 64, Plane: 320}, [4]int{1, 3, 5, 7}, [4]uint64{960, 320, 64, 2}},
 		{"no strides", regs.Surface{Shape: shape(1, 1, 1, 7)}, [4]int{1, 1, 1, 7}, [4]uint64{0, 0, 0, 2}},
 		{"groups inside an element", regs.Surface{Shape: shape(2, 3, 5, 7), Row: 64, Plane: 320, Group: 960, DepthStride: 1920}, [4]int{1, 6, 5, 7}, [4]uint64{1920, 320, 64, 2}},
+		{"groups that leave gaps", regs.Surface{Shape: shape(2, 3, 5, 7), Row: 64, Plane: 320, Group: 970, DepthStride: 1950}, [4]int{1, 6, 5, 7}, [4]uint64{1950, 320, 64, 2}},
+		{"one group, whatever its stride", regs.Surface{Shape: shape(1, 3, 1, 7), Row: 64, Plane: 64, Group: 32, DepthStride: 192}, [4]int{1, 3, 1, 7}, [4]uint64{192, 64, 64, 2}},
 		{"groups that are elements", regs.Surface{Shape: shape(2, 3, 5, 7), Row: 64, Plane: 320, Group: 960, DepthStride: 960}, [4]int{2, 3, 5, 7}, [4]uint64{960, 320, 64, 2}},
 		{"transposed", regs.Surface{Shape: shape(1, 32, 5, 7), Row: 448, Plane: 64, DepthStride: 2240, Transposed: true}, [4]int{1, 5, 7, 32}, [4]uint64{2240, 448, 64, 2}},
 	} {
@@ -176,6 +179,24 @@ func TestTensorOfASurface(t *testing.T) {
 func TestShapeSymbols(t *testing.T) {
 	s := Shape{Name: "x:t", Extents: [4]int{1, 2, maxExtent, 4}, Strides: [4]uint64{1<<42 - 1, 64, 8, 2}, Type: 0}
 	text := s.spell(7)
+	for _, tc := range []struct {
+		name string
+		text string
+		ok   bool
+	}{
+		{"as it is spelt", text, true},
+		{"a name of one letter", "x:t7=" + strings.TrimPrefix(text, "x:t:t7="), true},
+		{"no name", ":t7=" + strings.TrimPrefix(text, "x:t:t7="), false},
+		{"a larger extent", strings.Replace(text, "131071", "131072", 1), false},
+		{"an extent of 0", strings.Replace(text, "0;131071", "0;0", 1), false},
+		{"a type below 0", strings.TrimSuffix(text, "0") + "-1", false},
+		{"a stride of 43 bits", strings.Replace(text, "4398046511103", "4398046511104", 1), false},
+	} {
+		got, ok := (&Symbol{Name: tc.text, Type: SymbolShape}).shape()
+		if ok != tc.ok || ok && (got.Extents != s.Extents || got.Strides != s.Strides || got.Type != 0) {
+			t.Errorf("%s: %+v, %v", tc.name, got, ok)
+		}
+	}
 	if want := "x:t:t7=ar1;0;1;8=s4398046511103n:ar1;0;2;9=s64c:ar1;0;131071;10=s8h:ar1;0;4;11=s2w:0"; text != want {
 		t.Errorf("%q, want %q", text, want)
 	}

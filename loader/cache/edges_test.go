@@ -1,7 +1,9 @@
 package cache_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,5 +52,75 @@ func TestPlaceIsTaken(t *testing.T) {
 	list, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Files in the making of this process that stand in the way are passed by, up to a thousand.
+func TestManyInTheMaking(t *testing.T) {
+	c := &cache.Cache{Dir: t.TempDir(), Build: "b", Mode: cache.ForceRecompilation}
+	dir := filepath.Dir(c.Path(key()))
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	use, make := func([]byte) error { return nil }, func() ([]byte, error) { return []byte("x"), nil }
+	for i := range 1000 {
+		if i == 0 || i == 999 {
+			if _, err := c.Do(key(), use, make); err != nil {
+				t.Fatalf("%d in the way: %v", i, err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(".model.bundle.%d-%d", os.Getpid(), i)), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var e *cache.Error
+	if _, err := c.Do(key(), use, make); !errors.As(err, &e) || !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(e.Error(), "cache: keep an entry: ") {
+		t.Errorf("a thousand in the way: %v", err)
+	}
+}
+
+// What became of an entry, in words.
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		cache.Fetched.String() + " " + cache.Made.String() + " " + cache.Remade.String() + " " + cache.Outcome(3).String(): "fetched made remade outcome 3",
+		(&cache.MissError{Path: "p"}).Error():            "cache: no entry p",
+		(&cache.MissError{Path: "p", Why: "w"}).Error():  "cache: p is damaged: w",
+		(&cache.FormatError{Off: 12, What: "w"}).Error(): "byte 0xc: w",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A cache of this executable is one of its own, the same each time, and what makes nothing
+// keeps nothing.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	a, err := cache.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := cache.Open(dir)
+	if err != nil || a.Build != b.Build || len(a.Build) != 16 || a.Dir != dir {
+		t.Errorf("%+v, %+v, %v", a, b, err)
+	}
+	failed := errors.New("no")
+	if _, err := a.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return nil, failed }); err != failed {
+		t.Errorf("%v", err)
+	}
+	if _, err := a.Do(key(), func([]byte) error { return failed }, func() ([]byte, error) { return nil, nil }); err != failed {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(a.Path(key())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an entry of nothing: %v", err)
+	}
+	// An entry that cannot be read is neither missing nor damaged.
+	if err := os.MkdirAll(a.Path(key()), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var e *cache.Error
+	if _, err := a.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return nil, nil }); !errors.As(err, &e) || e.Op != "read an entry" {
+		t.Errorf("%v", err)
 	}
 }

@@ -1,10 +1,12 @@
 package cache
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,12 +33,14 @@ func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off,
 // seal makes the entry of a content.
 func seal(content []byte, id Hash) ([]byte, Hash) {
 	le := binary.LittleEndian
-	b := make([]byte, 0, headBytes+len(content)+len(Hash{}))
-	b = le.AppendUint32(append(b, magic...), version)
-	b = le.AppendUint64(append(b, id[:]...), uint64(len(content)))
-	b = append(b, content...)
-	h := Sum(b)
-	return append(b, h[:]...), h
+	head := le.AppendUint32([]byte(magic), version)
+	head = le.AppendUint64(append(head, id[:]...), uint64(len(content)))
+	var h Hash
+	b := slices.Concat(head, content, h[:])
+	end := len(b) - len(h)
+	h = Sum(b[:end])
+	copy(b[end:], h[:])
+	return b, h
 }
 
 // open is the content of an entry, a part of data. Errors are a *FormatError.
@@ -76,26 +80,12 @@ func write(name string, data []byte) error {
 		return err
 	}
 	sweep(dir)
-	var f *os.File
-	for i := 0; f == nil; i++ {
-		temp := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", bundleName, os.Getpid(), i))
-		var err error
-		if f, err = os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
-			f = nil
-			if os.IsExist(err) && i < 1000 {
-				continue
-			}
-			return err
-		}
+	f, err := inTheMaking(dir)
+	if err != nil {
+		return err
 	}
-	_, err := f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
+	_, err = f.Write(data)
+	if err = cmp.Or(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
@@ -109,6 +99,17 @@ func write(name string, data []byte) error {
 		d.Close()
 	}
 	return nil
+}
+
+// inTheMaking makes a file of this process, which may write several at once.
+func inTheMaking(dir string) (f *os.File, err error) {
+	for i := range 1000 {
+		name := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", bundleName, os.Getpid(), i))
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); !os.IsExist(err) {
+			return f, err
+		}
+	}
+	return nil, err
 }
 
 // sweep removes files in the making that their processes have left.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/x448/float16"
@@ -267,12 +268,18 @@ func table(t *testing.T, name string) []byte {
 }
 
 // fitted is a table as the model fits it; the reciprocal's is the compiler's, by the
-// hash of softmax's section.
+// hash of softmax's section. Each is fitted once, which takes a while.
 func fitted(a mac.Activation) []byte {
+	if b, ok := fits.Load(a); ok {
+		return slices.Clone(b.([]byte))
+	}
 	table, _ := mac.TableOf(a)
 	b := table.Encode()
-	return b[:]
+	fits.Store(a, b[:])
+	return slices.Clone(b[:])
 }
+
+var fits sync.Map
 
 func describeUnary(t *testing.T, name string) (Layer, Weights) {
 	word := strings.Split(strings.TrimPrefix(strings.TrimPrefix(name, "unary_"), "env_act_"), "_")[0]

@@ -152,7 +152,7 @@ func (f *facts) hash() string {
 
 const tableFile = "testdata/identity.md"
 
-var update = flag.Bool("update", false, "write "+tableFile)
+var update = flag.Bool("update", false, "write what testdata has of lowered programs")
 
 // TestIdentity compares the text of every example that is one layer byte for byte and its
 // constants by hash, and keeps the table of what is the compiler's and what is not.

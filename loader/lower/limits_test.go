@@ -98,6 +98,24 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// No values are zeros, whether the list is missing or empty.
+func TestNoValues(t *testing.T) {
+	s := Shape{1, 4, 4, 4}
+	conv := Conv(s, 4, Valid(3, 1))
+	conv.Bias = true
+	for _, l := range []Layer{conv, {Op: Mul, In: s, Second: Constant}, {Op: Add, In: s, Second: Scalar}, Unary(PReLU, s), Product(4, 8, 4, Constant)} {
+		want, err := Compile(l, Weights{})
+		if err != nil {
+			t.Fatalf("%+v: %v", l, err)
+		}
+		none := []float16.Float16{}
+		got, err := Compile(l, Weights{Filter: none, Bias: none, Second: none})
+		if err != nil || !slices.Equal(got.Text, want.Text) || !slices.Equal(got.Constants, want.Constants) {
+			t.Errorf("%v with empty lists is not that without: %v", l.Op, err)
+		}
+	}
+}
+
 // Whatever shape a layer has, it is lowered or refused, and what is lowered links.
 func TestAnyShape(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))

@@ -264,15 +264,21 @@ func (p *plan) productKernel(s share, width int) *kernel {
 		groups: 1, channels: s.channels, taps: k, sizes: w.SizesOnly,
 		weight: func(_, c, i int) float16.Float16 {
 			if l.Op == Linear {
-				return value(w.Filter, (s.first+c)*k+i)
+				return w.filter((s.first+c)*k + i)
 			}
-			return value(w.Filter, i*n+s.first+c)
+			return w.filter(i*n + s.first + c)
 		},
+	}
+	if l.Op == Linear {
+		f.channel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.run(buf, (s.first+c)*k, k) }
+	} else {
+		f.tap = func(buf []float16.Float16, i int) []float16.Float16 { return w.run(buf, i*n+s.first, s.channels) }
 	}
 	if l.Bias {
 		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
 	}
 	f.takes(w, func(_, c int) int { return s.first + c })
+	f.room = p.constants.room
 	return f.pack(width)
 }
 

@@ -463,8 +463,12 @@ func foldWhere(n *nodeReader) ([]*constant, error) {
 	out := make([]float64, elements(dims))
 	var v [3][]float64
 	for i := range v {
+		c := n.constant(i)
+		if c == nil {
+			return nil, errors.New("it has not its three inputs")
+		}
 		var err error
-		if v[i], err = n.constant(i).values(); err != nil {
+		if v[i], err = c.values(); err != nil {
 			return nil, err
 		}
 	}
