@@ -163,7 +163,7 @@ func (p *plan) convolve(shares []share, x, y memory) {
 	shared := resident && whole.Groups == 1 && !l.depthwise() && len(shares) > 1
 	x.group, y.group = x.depth/whole.Groups, y.depth/whole.Groups
 	var loaded *tile
-	for i, s := range shares {
+	for _, s := range shares {
 		src, from, at := whole, x, at
 		src.Groups = s.groups
 		from.base += s.group * x.group
@@ -185,7 +185,6 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		} else {
 			loaded = t.source1(from, at, shared)
 			loaded.bytes = at.row * rows
-			t.restream(i, len(shares), resident)
 		}
 		to := y
 		to.base += s.group*y.group + s.first*y.plane
@@ -275,19 +274,6 @@ func (o Op) rides() bool {
 		return true
 	}
 	return false
-}
-
-// restream sets the cache hints of a source that every share reads again (2/2: the last
-// reader and the one before).
-func (t *task) restream(i, shares int, resident bool) {
-	if resident || shares == 1 {
-		return
-	}
-	d := &t.g.TileDMASrc.Src1DMAConfig
-	*d = d.WithCHReuse(11).WithCHNoReuse(11)
-	if i == shares-1 {
-		*d = d.WithCacheHint(0).WithCHNoReuse(3)
-	}
 }
 
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most

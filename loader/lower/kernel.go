@@ -75,13 +75,13 @@ func (p *plan) convKernel(s share, width int) *kernel {
 		direct = direct && order[i] == i
 	}
 	f := filter{
-		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: w.Filter == nil,
+		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: len(w.Filter) == 0,
 		weight: func(g, n, k int) float16.Float16 {
 			tap := order[k%taps]
 			if tap < 0 {
 				return 0
 			}
-			if w.SizesOnly && w.Filter == nil {
+			if w.SizesOnly && len(w.Filter) == 0 {
 				return halfOne // any value but zero
 			}
 			return w.filter(((s.group+g)*perGroup+s.first+n)*channels*real + k/taps*real + tap)
@@ -130,7 +130,7 @@ func (p *plan) convKernel(s share, width int) *kernel {
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
 func (f *filter) takes(w *Weights, channel func(g, n int) int) {
-	if w.Filter == nil {
+	if len(w.Filter) == 0 {
 		return
 	}
 	f.form = w.Form

@@ -92,7 +92,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 	}
 	src.row = src.depth // a row is all channels
 	var kept *tile
-	for i, s := range shares {
+	for _, s := range shares {
 		t := p.productTask(m, k, s)
 		at := t.sourceTile()
 		bytes := at.row
@@ -103,7 +103,6 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 			kept = t.source1(src, at, true)
 		default:
 			t.source1(src, at, false)
-			t.restream(i, len(shares), false)
 		}
 		p.attach(t, s, productWidth(t, m, k), p.productKernel)
 		to := dst

@@ -104,7 +104,7 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
-	if w.Source != nil && w.Filter == nil && !w.SizesOnly {
+	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
 		// Weights that are made as they are packed are packed where they stay.
 		sizes := *w
 		sizes.Source, sizes.SizesOnly = nil, true
@@ -268,7 +268,7 @@ type Source interface {
 // filter is element i of the filter, zero without one. Where it is made as it is packed, all
 // of it is made at the first call.
 func (w *Weights) filter(i int) float16.Float16 {
-	if w.Filter == nil && w.Source != nil {
+	if len(w.Filter) == 0 && w.Source != nil {
 		w.Filter = make([]float16.Float16, w.Source.Len())
 		w.Source.Values(w.Filter, 0)
 	}

@@ -107,7 +107,7 @@ func (c *rowChain) describe(t *task, x *rowValue, block bool) {
 	staged := c.staged(x, block)
 	t.describe1(staged)
 	t.describesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= describedSource
+	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(staged.bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }

@@ -178,7 +178,7 @@ func (w *Weights) validate(l *Layer) error {
 		}
 	}
 	given := len(w.Filter)
-	if w.Filter == nil && w.Source != nil {
+	if len(w.Filter) == 0 && w.Source != nil {
 		given = w.Source.Len()
 	}
 	for _, v := range [...]struct {
