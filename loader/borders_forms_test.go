@@ -248,25 +248,34 @@ func TestBuffersOfPorts(t *testing.T) {
 	}
 }
 
-// However long the commands are, relocations stand between them and the text.
+// Wherever the commands end, relocations stand between them and the page of the text.
 func TestRelocationsAheadOfText(t *testing.T) {
-	for n := PageSize - 0x400; n < PageSize+0x400; n += 8 {
-		b, err := exampleBuilder("identity")
+	build := func(note int) (text *SegmentLoad, relocs, end uint64) {
+		t.Helper()
+		b, err := exampleBuilder("conv")
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.NoteBytes = n - 0x2000
+		b.NoteBytes = note
 		p, err := b.Build("note")
 		if err != nil {
-			t.Fatalf("a note of %#x bytes: %v", b.NoteBytes, err)
+			t.Fatalf("a note of %#x bytes: %v", note, err)
 		}
-		c := p.Container
-		for _, l := range c.Loads {
+		for _, l := range p.Container.Loads {
 			if s, ok := l.(*SegmentLoad); ok && s.Name == "__TEXT" {
-				if end := uint64(s.Sections[0].RelocOffset) + relocSize*uint64(len(s.Sections[0].Relocs)); end > s.Offset || s.Offset-end >= PageSize {
-					t.Errorf("relocations end at %#x, text begins at %#x", end, s.Offset)
-				}
+				h := s.Sections[0]
+				return s, uint64(h.RelocOffset), uint64(h.RelocOffset) + relocSize*uint64(len(h.Relocs))
 			}
+		}
+		t.Fatal("no text")
+		return nil, 0, 0
+	}
+	const shortest = 16
+	_, at, _ := build(shortest)
+	for left := uint64(0); left <= 40; left += 8 { // bytes from the relocations to the page's end
+		text, relocs, end := build(shortest + int(roundUp(at, PageSize)-at-left))
+		if relocs%PageSize != (PageSize-left)%PageSize || end-relocs != 3*relocSize || text.Offset != roundUp(end, PageSize) {
+			t.Errorf("relocations from %#x to %#x, text at %#x", relocs, end, text.Offset)
 		}
 	}
 }

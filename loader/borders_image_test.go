@@ -210,6 +210,14 @@ func TestElementTypes(t *testing.T) {
 			t.Errorf("type %d is %+v, want %q", code, got, want)
 		}
 	}
+	for _, tc := range []struct {
+		t    ElementType
+		want string
+	}{{ElementType{Code: 77, Name: "mine"}, "mine"}, {ElementType{Code: 3}, enums.CatalogueType(3).String()}, {ElementType{Code: 3, Name: "a\n"}, `a\n`}} {
+		if got := tc.t.String(); got != tc.want {
+			t.Errorf("%+v is %q, want %q", tc.t, got, tc.want)
+		}
+	}
 }
 
 // What counts ports and operations says how many there may be.

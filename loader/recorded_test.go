@@ -66,6 +66,11 @@ func TestRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&b, "%s, layout: %s\n", v.name, summary(t, l))
+			v.b.Constants, v.b.ConstantBytes = nil, 0x1234
+			if l, err = v.b.Layout(v.name); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s, layout of sizes: %s\n", v.name, summary(t, l))
 		}
 	}
 	if *update {
@@ -110,7 +115,7 @@ func variants(t *testing.T) (list []variant) {
 		add(name, func(*Builder) {})
 		add(name+" late", func(b *Builder) { b.Late = true })
 	}
-	add("concat with scratch", func(b *Builder) { b.Scratch, b.Procedure = 0x5000, "two" })
+	add("concat with scratch", func(b *Builder) { b.Scratch, b.Procedure = 0x5000, "two-step" })
 	add("conv with constants of their own", func(b *Builder) { b.ConstantsAddr = 0x30100000 })
 	add("conv at an address", func(b *Builder) { b.TextAddr = 0x30200000 })
 	add("conv with all else", func(b *Builder) {

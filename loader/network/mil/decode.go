@@ -392,7 +392,7 @@ func varints(f wire.Field, width int, data *[]byte) error {
 	for len(rest) > 0 {
 		x, n := protowire.ConsumeVarint(rest)
 		if n < 0 {
-			return fail(f, "packed field %d: %v", f.Num, protowire.ParseError(n))
+			return fail(f, "packed field %d: %v", f.Num, wire.Reason(n))
 		}
 		rest = rest[n:]
 		var b [8]byte

@@ -281,7 +281,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	for i := range n {
 		v, k := protowire.ConsumeVarint(rest)
 		if k < 0 {
-			return t.errorf("integer %d: %v", i, protowire.ParseError(k))
+			return t.errorf("integer %d: %v", i, wire.Reason(k))
 		}
 		rest = rest[k:]
 		set(i, t.Type.integer(v))

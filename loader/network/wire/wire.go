@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -41,7 +42,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 	for at := 0; at < len(m.Data); {
 		num, wire, n := protowire.ConsumeTag(m.Data[at:])
 		if n < 0 {
-			return m.errorf(m.Off+at, "field tag: %v", protowire.ParseError(n))
+			return m.errorf(m.Off+at, "field tag: %v", Reason(n))
 		}
 		f := Field{Num: num, Wire: wire, Off: m.Off + at}
 		at += n
@@ -62,7 +63,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 			n = protowire.ConsumeFieldValue(num, wire, rest)
 		}
 		if n < 0 {
-			return m.errorf(f.Off, "field %d: %v", num, protowire.ParseError(n))
+			return m.errorf(f.Off, "field %d: %v", num, Reason(n))
 		}
 		at += n
 		if err := visit(f); err != nil {
@@ -113,7 +114,7 @@ func (f *Field) Integers(list *[]int64) error {
 	for at := 0; at < len(f.Body.Data); {
 		v, n := protowire.ConsumeVarint(f.Body.Data[at:])
 		if n < 0 {
-			return &FormatError{int64(f.Body.Off + at), fmt.Sprintf("packed field %d: %v", f.Num, protowire.ParseError(n))}
+			return &FormatError{int64(f.Body.Off + at), fmt.Sprintf("packed field %d: %v", f.Num, Reason(n))}
 		}
 		*list = append(*list, int64(v))
 		at += n
@@ -134,4 +135,15 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is no list of %d-byte values", f.Num, width)}
 	}
 	return nil
+}
+
+// Reason says what a length below 0 of protowire means. That package puts another space into
+// its errors from one build to the next, so that nobody compares them; messages here are the
+// same from every build.
+func Reason(n int) string {
+	text := protowire.ParseError(n).Error()
+	if _, why, ok := strings.Cut(text, ":"); ok {
+		return strings.TrimSpace(why)
+	}
+	return text
 }
