@@ -108,7 +108,8 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 		// Weights that are made as they are packed are packed where they stay.
 		sizes := *w
 		sizes.Source, sizes.SizesOnly = nil, true
-		sized, err := newPlan(l, &sizes)
+		again := *l // a plan may widen its layer's window
+		sized, err := newPlan(&again, &sizes)
 		if err != nil {
 			return nil, err
 		}
