@@ -281,7 +281,7 @@ func (w *Weights) run(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
 	case len(w.Filter) > 0:
 		return w.Filter[first : first+n]
-	case w.Source == nil:
+	case w.Filter != nil || w.Source == nil:
 		return nil
 	}
 	w.Source.Values(buf[:n], first)
