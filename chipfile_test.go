@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/bench/unguided"
 	"anesim/hw"
 )
 
@@ -101,7 +102,7 @@ func TestConstantComments(t *testing.T) {
 func FuzzReadChip(f *testing.F) {
 	f.Add(chipText(f, hw.M1()))
 	f.Add("name: x\nconstants: {}\n")
-	f.Fuzz(func(t *testing.T, s string) {
+	unguided.Fuzz(f, func(t *testing.T, s string) {
 		c, err := anesim.ReadChip(strings.NewReader(s))
 		if err != nil {
 			return

@@ -73,6 +73,21 @@ type RestDocument struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
 	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
+	Groups      []GroupDocument   `json:"-"` // for pages
+}
+
+// A GroupDocument is descriptors of one operation on one shape; a shape of zeros is that of
+// the groups behind the first.
+type GroupDocument struct {
+	Op          string
+	Shape       ShapeDocument
+	Descriptors int
+	Cycles      CyclesDocument
+	TimeNs      clock.Nanoseconds
+	EnergyNJ    clock.Nanojoules
+	EnergyOf    EnergyDocument
+	MACs        uint64
+	DMABytes    uint64
 }
 
 // A ShapeDocument is a descriptor's work in whole tensors.
@@ -171,7 +186,13 @@ func (r *Result) RunDocument() *RunDocument {
 		d.Descriptors = append(d.Descriptors, descriptorDocument(&r.Report.Descriptors[i]))
 	}
 	if x := &r.Report.Rest; x.Count > 0 {
-		d.Rest = &RestDocument{x.Count, x.Time, x.Energy}
+		d.Rest = &RestDocument{Descriptors: x.Count, TimeNs: x.Time, EnergyNJ: x.Energy}
+		for i := range x.Groups {
+			g := &x.Groups[i]
+			d.Rest.Groups = append(d.Rest.Groups, GroupDocument{
+				g.Op.String(), ShapeDocument(g.Shape), g.Count, cycles(&g.Cycles), g.Time, g.Energy, energyDocument(&g.Parts, 0), g.MACs, g.DMA.Total(),
+			})
+		}
 	}
 	return d
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/bench/unguided"
 	"anesim/hw/clock"
 )
 
@@ -201,7 +202,7 @@ func FuzzReadLoadScript(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	unguided.Fuzz(f, func(t *testing.T, data []byte) {
 		s, err := ReadLoadScript(data)
 		if err != nil {
 			var e *LoadError

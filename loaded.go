@@ -425,6 +425,9 @@ func (l *Loaded) dispatch(ctx context.Context, repeat, list int, m *meter) (*Pro
 			o.Each(&doc)
 		}
 	}
+	if s.each != nil {
+		device.Each = s.each
+	}
 	engine := &engine{Device: hw.New(s.mem, device), ctx: ctx, meter: m}
 	res.Report = engine.Report()
 	kept := 0

@@ -338,7 +338,7 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	if err := takeWeights(&l, o); err != nil {
 		return err
 	}
-	complete, make := l.Complete, lower.Lower
+	complete, make := l.Streamed, lower.Lower
 	if low.sizes {
 		complete, make = l.Sizes, lower.Sized
 	}

@@ -45,13 +45,24 @@ func (p *ProgramResult) occupancy(o *Options) []int {
 		listed = max(listed, len(p.Dispatches[i].Descriptors))
 	}
 	list := make([]int, 0, listed)
-	for t, err := range tasks(p.Program, new(regs.File), o.Overrides) {
-		if err != nil || len(list) == listed {
-			break // behind an error nothing ran
+	for n := range p.fills(o) {
+		if len(list) == listed {
+			break
 		}
-		list = append(list, occupied(t, uint64(o.Chip.L2Bytes.Value)))
+		list = append(list, n)
 	}
 	return list
+}
+
+// fills yields what the registers say of the L2 that each descriptor covers.
+func (p *ProgramResult) fills(o *Options) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for t, err := range tasks(p.Program, new(regs.File), o.Overrides) {
+			if err != nil || !yield(occupied(t, uint64(o.Chip.L2Bytes.Value))) {
+				return // behind an error nothing ran
+			}
+		}
+	}
 }
 
 // occupied is the bytes of an L2 of a size that a task's operands cover. A result on its

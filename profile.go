@@ -18,7 +18,8 @@ import (
 //
 // The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Energy has
 // parts of its own and is not spread over the causes of cycles. Descriptors that were
-// dispatched several times are added up. Values are whole numbers, rounded so that the
+// dispatched several times are added up, and those that a brief run does not list, by
+// operation and shape: see [Options.Brief]. Values are whole numbers, rounded so that the
 // samples sum to the report's totals: those of the engine, and a dispatch's own energy, but
 // nothing of the host, of idling or of waking.
 func (r *Result) WriteProfile(w io.Writer, file string) error {
@@ -42,6 +43,11 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 		b.part, b.result, b.times = p.Name, p.Result, float64(p.Times)
 		for _, d := range p.Result.descriptorSums() {
 			b.descriptor(&d)
+		}
+		for _, g := range p.Result.Report.Rest.Groups {
+			b.descriptor(&descriptorSum{
+				DescriptorReport: hw.DescriptorReport{Op: g.Op, Shape: g.Shape, Cycles: g.Cycles, Parts: g.Parts, DMA: g.DMA}, count: g.Count,
+			})
 		}
 		if n := p.Result.Report.Dispatch; n > 0 {
 			b.sample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.whole(float64(n)*b.times), 0)
@@ -67,6 +73,19 @@ type descriptorSum struct {
 	hw.DescriptorReport     // of the first dispatch, with the sums of all
 	program             int // from 0
 	layer               *LayerResult
+	count               int // of a group of descriptors that are not listed; 0 for one that is
+}
+
+// frame is the descriptor's name in a stack. A group's is what its descriptors have in
+// common.
+func (d *descriptorSum) frame() string {
+	if d.count == 0 {
+		return fmt.Sprintf("td %d: %v", d.Index, d.Op)
+	}
+	if s := &d.Shape; *s != (hw.Shape{}) {
+		return fmt.Sprintf("%d tds that are not listed: %v, %dx%dx%d to %dx%dx%d", d.count, d.Op, s.Cin, s.Hin, s.Win, s.Cout, s.Hout, s.Wout)
+	}
+	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
 }
 
 // descriptorSums adds up the dispatches of each descriptor, in the order of the first.
@@ -91,7 +110,7 @@ func (r *Result) descriptorSums() []descriptorSum {
 				continue
 			}
 			at[key] = len(list)
-			list = append(list, descriptorSum{*d, key.program, r.layer(p, d)})
+			list = append(list, descriptorSum{DescriptorReport: *d, program: key.program, layer: r.layer(p, d)})
 		}
 	}
 	return list
@@ -183,7 +202,7 @@ func (b *profileBuilder) sample(stack []*profile.Location, cycles, ns, nJ, bytes
 func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Location {
 	stack := []*profile.Location{b.location(leaf, 0)}
 	if d != nil {
-		name := fmt.Sprintf("td %d: %v", d.Index, d.Op)
+		name := d.frame()
 		if len(b.result.Programs) > 1 {
 			name = fmt.Sprintf("program %d %s", d.program+1, name)
 		}

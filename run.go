@@ -190,6 +190,25 @@ func dispatch(ctx context.Context, p *loader.Program, o *Options, list int, m *m
 	if err != nil {
 		return nil, err
 	}
+	return s.dispatch(ctx, p, o, list, m)
+}
+
+// observe runs a program that a brief result has most descriptors of in sums alone once
+// more, and shows all of them in order. What is shown is good until the next.
+func (r *Result) observe(ctx context.Context, p *loader.Program, each func(*hw.DescriptorReport)) error {
+	o := r.Options
+	o.Each, o.Progress = nil, nil
+	s, err := newSession(o)
+	if err != nil {
+		return err
+	}
+	s.each = each
+	_, err = s.dispatch(ctx, p, &o, 1, o.meter(StageRun, p.TaskCount))
+	return err
+}
+
+// dispatch loads a program into the session and runs it.
+func (s *Session) dispatch(ctx context.Context, p *loader.Program, o *Options, list int, m *meter) (*ProgramResult, error) {
 	l, err := s.load(FromProgram(p), p)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type Session struct {
 	holder   *Call          // that had the engine last, while it is under way
 	loaded   []*Loaded
 	saved    uint64 // bytes between host and device
+
+	each func(*hw.DescriptorReport) // is shown every descriptor, nil for nobody
 }
 
 // An addressRange is device addresses from lo up to but not hi.

@@ -1,6 +1,8 @@
 package anesim
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -68,7 +70,9 @@ var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, tr
 
 // WriteTrace writes the run on the wall clock as a trace that Perfetto opens
 // (ui.perfetto.dev), in protocol-buffer TrackEvents. Times are whole ns; exact cycles and
-// bytes are arguments of the slices.
+// bytes are arguments of the slices. Descriptors that a brief run does not list (see
+// [Options.Brief]) are in it too: the program is run once more, and each is written as it
+// ends.
 func (r *Result) WriteTrace(w io.Writer) error {
 	return WriteTraces(w, r.Model.name+" on "+r.Options.Chip.Name, func(yield func(string, *Result) bool) { yield("", r) })
 }
@@ -92,7 +96,9 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *Result]) e
 			if t.occupied[p] == nil {
 				t.occupied[p] = p.occupancy(&r.Options)
 			}
-			t.dispatch(d, p, calls[p])
+			if err := t.dispatch(d, p, calls[p]); err != nil {
+				return err
+			}
 			calls[p]++
 		}
 		if name != "" {
@@ -166,11 +172,11 @@ func (f *flows) ids(edges []uint64, call uint64) []uint64 {
 }
 
 // dispatch draws one dispatch, with the gap before it.
-func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
+func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) error {
 	counted := t.result.counted(p, d)
 	t.line.Spans = t.line.Spans[:0]
 	t.line.Add(&counted, p.Host)
-	waits := t.line.Spans[:len(t.line.Spans)-len(counted.Descriptors)]
+	waits := t.line.Spans[:len(t.line.Spans)-counted.spans()]
 	begun := false
 	for i := range waits {
 		s := &waits[i]
@@ -192,15 +198,35 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
 		}
 	}
 	if !begun { // a timeline of a dispatch always has one of the two
-		return
+		return nil
 	}
 	spans := t.line.Spans[len(waits):]
 	if len(spans) > 0 {
 		t.slice(trackPower, whole(spans[0].At), whole(t.line.end), "power", "on")
 	}
+	var err error
+	if d.Rest.Count > 0 {
+		err = t.anew(p, spans[0].At)
+	} else {
+		t.listed(&counted, p, spans, call)
+	}
+	t.end(trackDispatches, whole(t.line.end))
+	return err
+}
+
+// spans is how many of a dispatch's spans in a timeline are of descriptors.
+func (d *Dispatch) spans() int {
+	if d.Rest.Count > 0 {
+		return len(d.Descriptors) + 1
+	}
+	return len(d.Descriptors)
+}
+
+// listed draws the descriptors of a dispatch.
+func (t *tracer) listed(d *Dispatch, p *ProgramResult, spans []Span, call uint64) {
 	var layer *LayerResult
 	for i := range spans {
-		x := &counted.Descriptors[i]
+		x := &d.Descriptors[i]
 		from, to := whole(spans[i].At), whole(spans[i].At+spans[i].For)
 		if l := t.result.layer(p, x); l != nil && l != layer {
 			if layer != nil {
@@ -218,7 +244,29 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) {
 	if layer != nil {
 		t.end(trackLayers, whole(t.line.end))
 	}
-	t.end(trackDispatches, whole(t.line.end))
+}
+
+// anew draws the descriptors of a program whose result does not list them all: it is run
+// once more, and each is drawn as it ends. They follow each other from a time on.
+func (t *tracer) anew(p *ProgramResult, at clock.Nanoseconds) error {
+	fill, stop := iter.Pull(p.fills(&t.result.Options))
+	defer stop()
+	ctx, stopRun := context.WithCancel(context.Background())
+	defer stopRun()
+	err := t.result.observe(ctx, p.Program, func(x *hw.DescriptorReport) {
+		if t.err != nil { // nothing more is written
+			stopRun()
+			return
+		}
+		s := Span{At: at, For: x.Time, Energy: x.Energy}
+		at += x.Time
+		from := whole(s.At)
+		if n, ok := fill(); ok {
+			t.count(trackL2Fill, from, float64(n))
+		}
+		t.descriptor(x, &s, from, whole(s.At+s.For))
+	})
+	return cmp.Or(t.err, err)
 }
 
 // idle sets the counters of an engine that does nothing.

@@ -57,6 +57,7 @@ type traceWriter struct {
 	packet, event []byte // of the message in the making
 	inner         []byte
 	started       bool
+	err           error // of w, which writes nothing more
 }
 
 func newTraceWriter(w io.Writer) *traceWriter { return &traceWriter{w: bufio.NewWriter(w)} }
@@ -81,7 +82,9 @@ func (t *traceWriter) write() {
 	h := protowire.AppendTag(head[:0], tracePacket, protowire.BytesType)
 	h = protowire.AppendVarint(h, uint64(len(t.packet)))
 	t.w.Write(h)
-	t.w.Write(t.packet)
+	if _, err := t.w.Write(t.packet); err != nil {
+		t.err = err
+	}
 	t.packet = t.packet[:0]
 }
 

@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/pprof/profile"
 
 	"anesim"
 	"anesim/hw"
@@ -54,6 +58,74 @@ func TestBriefRun(t *testing.T) {
 	if last := y.Power[len(y.Power)-1]; last.What != "65904 descriptors that are not listed" || y.Rest.Descriptors != 65904 {
 		t.Errorf("the last span is %q, the rest %+v", last.What, y.Rest)
 	}
+}
+
+// The trace of a run that lists few of its descriptors is that of one that lists all, byte
+// for byte; its profile has the report's sums in few samples.
+func TestBriefProfiles(t *testing.T) {
+	const n = 70_000
+	p, err := LongChain(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := sound(t, p, anesim.Options{})
+	brief := sound(t, p, anesim.Options{Brief: true})
+	var want, got bytes.Buffer
+	if err := all.WriteTrace(&want); err != nil {
+		t.Fatal(err)
+	}
+	if err := brief.WriteTrace(&got); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("a trace of %d bytes, with all descriptors listed %d, or others", got.Len(), want.Len())
+	}
+	full := errors.New("full")
+	w := &failing{room: want.Len() / 2, err: full}
+	if err := brief.WriteTrace(w); !errors.Is(err, full) {
+		t.Errorf("a disk that is full: %v", err)
+	}
+
+	var b bytes.Buffer
+	if err := brief.WriteProfile(&b, ""); err != nil {
+		t.Fatal(err)
+	}
+	prof, err := profile.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sums [4]float64
+	for _, s := range prof.Sample {
+		for k, v := range s.Value {
+			sums[k] += float64(v)
+		}
+	}
+	r := all.Report
+	for k, whole := range [...]float64{float64(r.Cycles), math.Round(float64(r.Time)), math.Round(float64(r.Energy)), float64(r.DMA.Total())} {
+		if sums[k] != whole {
+			t.Errorf("samples of type %d sum to %.0f, the report has %.0f", k, sums[k], whole)
+		}
+	}
+	if len(prof.Sample) > 20<<12 {
+		t.Errorf("%d samples of %d descriptors that are listed", len(prof.Sample), len(brief.Report.Descriptors))
+	}
+	rest := &brief.Report.Rest
+	if len(rest.Groups) != 1 || rest.Groups[0].Count != rest.Count || rest.Groups[0].Time != rest.Time {
+		t.Errorf("the rest are %+v", rest.Groups)
+	}
+}
+
+// A failing writer has room for so many bytes.
+type failing struct {
+	room int
+	err  error
+}
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.room -= len(b); f.room < 0 {
+		return 0, f.err
+	}
+	return len(b), nil
 }
 
 // A chain of a million descriptors is timed in a few seconds, with less memory than the

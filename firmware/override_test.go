@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/unguided"
 	"anesim/hw/regs"
 )
 
@@ -148,7 +149,7 @@ func FuzzParseOverride(f *testing.F) {
 	for _, s := range []string{"PE.Cfg.OpMode=1", "Common.InDim=0x10001", "G0.CoeffBaseAddr[15].Addr=3", "a.b.c=d", "..=", "PE.Cfg=0x"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
+	unguided.Fuzz(f, func(t *testing.T, s string) {
 		o, err := ParseOverride(s)
 		if err != nil {
 			if e := (*OverrideError)(nil); !errors.As(err, &e) {

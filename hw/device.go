@@ -46,6 +46,7 @@ type Device struct {
 	held   *held         // a task that waits for the one that reads its ring
 	sums   sums          // of the report, without its last descriptor
 	broken int           // descriptor whose values could not be computed, -1 for none
+	rest   groups        // of those that the report does not list
 	shown  int           // descriptors of the report's list that Each has seen
 	report Report
 }
@@ -117,7 +118,10 @@ func (d *Device) shorten(open int) {
 		}
 	}
 	if d.opts.List > 0 {
-		d.report.shorten(d.opts.List, open)
+		if d.rest == nil {
+			d.rest = groups{}
+		}
+		d.report.shorten(d.opts.List, open, d.rest)
 		d.shown = min(d.shown, d.opts.List)
 	}
 }

@@ -329,7 +329,7 @@ func TestClaimedTwice(t *testing.T) {
 		return contained(0x200, loads...) // room for one of them beside the commands
 	}
 	for sections, off := range map[int]int{0: headerSize + segmentSize + 40, 1: headerSize + 2*segmentSize + sectionSize + 48} {
-		_, err := parseContainer(file(sections))
+		_, err := parseContainer(pieces{rest: file(sections)})
 		var f *FormatError
 		if !errors.As(err, &f) || f.Off != uint64(off) || !strings.Contains(err.Error(), "overlaps another part") {
 			t.Errorf("%d sections: %v, want byte %#x", sections, err, off)
@@ -346,7 +346,7 @@ func TestPortCommands(t *testing.T) {
 		b := command(tc.kind, 0x20, map[int]uint64{8: 0x18})
 		dst := bytes.Clone(b)
 		(&PortLoad{LoadBytes: b, Addr: tc.addr}).store(dst)
-		l, err := (&reader{file: dst}).port(0, dst)
+		l, err := (&reader{file: pieces{rest: dst}}).port(0, dst)
 		if err != nil || l.(*PortLoad).Addr != tc.addr || tc.kind == CommandPort && !bytes.Equal(dst[0x14:], b[0x14:]) {
 			t.Errorf("%v: % x, %v", tc.kind, dst, err)
 		}
@@ -389,7 +389,7 @@ func TestNamesOfSymbols(t *testing.T) {
 		{1, "\x00abc", "", "name of symbol 1 has no end"},
 	} {
 		file, b := table(tc.index, tc.strings)
-		l, err := (&reader{file: file}).symtab(0x100, b)
+		l, err := (&reader{file: pieces{rest: file}}).symtab(0x100, b)
 		var f *FormatError
 		switch {
 		case tc.what == "" && (err != nil || l.(*SymtabLoad).Symbols[1].Name != tc.name):

@@ -34,14 +34,20 @@ type Builder struct {
 	Also []*Builder
 }
 
-// Build makes the container, reads it back and links it: what it returns runs.
+// Build makes the container, reads it back and links it: what it returns runs. Constants
+// become part of the program, without a copy where they are the only ones.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
 		return nil, err
 	}
-	file := c.Bytes()
-	p, err := fromMemory(name, file)
+	if c.Size > MaxFile {
+		return nil, fail(0, nil, "file of %d bytes, want at most %d", c.Size, int64(MaxFile))
+	}
+	if c, err = parseContainer(*c.pieces(c.largest())); err != nil {
+		return nil, err
+	}
+	p, err := c.program(name, "")
 	if err != nil {
 		return nil, err
 	}

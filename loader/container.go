@@ -137,7 +137,7 @@ func wrap(off uint64, err error, format string, args ...any) error {
 
 // A reader holds the file while its commands are decoded.
 type reader struct {
-	file    []byte
+	file    pieces
 	owned   []extent // what commands own so far
 	nbytes  uint64   // of owned
 	foreign bool     // of another generation than the M1's
@@ -145,11 +145,11 @@ type reader struct {
 
 // own returns the n bytes at off, after a check that the file has them.
 func (r *reader) own(at, off, n uint64, what string) ([]byte, error) {
-	size := uint64(len(r.file))
+	size := r.file.size()
 	if off > size || n > size-off {
 		return nil, fail(at, off, "%s of %#x bytes leaves the file of %#x bytes at", what, n, size)
 	}
-	b := r.file[off : off+n : off+n]
+	b := r.file.slice(off, off+n)
 	if n > 0 {
 		// Owners overlap when they sum to more than the file: stopping here keeps
 		// the work linear in the file; seal finds the others.
@@ -180,25 +180,26 @@ func (r *reader) seal() ([]extent, error) {
 			return nil, fail(e.off, nil, "%s overlaps %s", e.what, last)
 		}
 		if e.off > at {
-			gaps = append(gaps, extent{at, r.file[at:e.off], "gap"})
+			gaps = append(gaps, extent{at, r.file.slice(at, e.off), "gap"})
 		}
 		at, last = e.end(), e.what
 	}
-	if size := uint64(len(r.file)); at < size {
-		gaps = append(gaps, extent{at, r.file[at:size], "gap"})
+	if size := r.file.size(); at < size {
+		gaps = append(gaps, extent{at, r.file.slice(at, size), "gap"})
 	}
 	return gaps, nil
 }
 
-// parseContainer decodes the header and every load command.
-func parseContainer(file []byte) (*Container, error) {
-	r := &reader{file: file}
+// parseContainer decodes the header and every load command. They stand ahead of the piece
+// that is apart, where one is.
+func parseContainer(in pieces) (*Container, error) {
+	r, file := &reader{file: in}, in.ahead()
 	if len(file) < headerSize {
 		return nil, fail(uint64(len(file)), nil, "container header of %d bytes is cut off", headerSize)
 	}
 	c := &Container{
 		CPUType: le.Uint32(file[4:]), Subtype: Subtype(le.Uint32(file[8:])), FileType: le.Uint32(file[12:]),
-		Flags: le.Uint32(file[24:]), Reserved: le.Uint32(file[28:]), Size: uint64(len(file)),
+		Flags: le.Uint32(file[24:]), Reserved: le.Uint32(file[28:]), Size: in.size(),
 	}
 	if c.CPUType != cpuTypeEngine {
 		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
@@ -352,7 +353,7 @@ func (r *reader) program(at uint64, b []byte) (Load, error) {
 	if words >= maxWords {
 		return nil, fail(at+programFirstWords, words, "words of the first descriptor, minus one, are not below %d", maxWords)
 	}
-	if most := len(r.file)/descriptorUnit + 1; tasks == 0 || uint64(tasks) > uint64(most) {
+	if most := r.file.size()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
 		return nil, fail(at+programTasks, tasks, "descriptor count is not between 1 and the %d the file has room for", most)
 	}
 	p.FirstWords, p.Tasks = int(words)+1, int(tasks)

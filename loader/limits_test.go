@@ -121,7 +121,7 @@ func TestContainerLimits(t *testing.T) {
 		{"an operation of its fields alone", contained(0, set(operation(1, 1, 0)[:operationSize], 4, operationSize)), "leaves the command"},
 		{"an operation without its fields", contained(0, set(command(CommandThread, operationSize-1, nil), 8, uint32(FlavorOperation))), "operation descriptor"},
 	} {
-		c, err := parseContainer(tc.file)
+		c, err := parseContainer(pieces{rest: tc.file})
 		var f *FormatError
 		switch {
 		case tc.what == "" && (err != nil || len(c.Loads) != int(le.Uint32(tc.file[16:]))):
@@ -163,7 +163,7 @@ func TestOwners(t *testing.T) {
 		{[]part{{0, 16}, {0, 1}}, "", "overlaps another part"},
 		{[]part{{3, 4}, {3, 4}}, "", "overlaps"},
 	} {
-		r := &reader{file: file}
+		r := &reader{file: pieces{rest: file}}
 		var err error
 		for _, p := range tc.parts {
 			if _, e := r.own(0, p.off, p.n, "part"); e != nil && err == nil {

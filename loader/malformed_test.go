@@ -16,7 +16,7 @@ func identity(t testing.TB) (file []byte, at map[string]int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := parseContainer(file)
+	c, err := parseContainer(pieces{rest: file})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,21 +81,10 @@ func (o *Options) Open(path string) (*Program, error) {
 
 // Read is Read with options.
 func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
-	return o.read(name, r, size, readExact)
-}
-
-// fromMemory reads a program whose bytes become parts of it.
-func fromMemory(name string, file []byte) (*Program, error) {
-	r := bytes.NewReader(file)
-	return new(Options).read(name, r, r.Size(), func(_ io.ReaderAt, size int64) ([]byte, error) { return file[:size], nil })
-}
-
-// read reads a program of which exact gives the first bytes.
-func (o *Options) read(name string, r io.ReaderAt, size int64, exact func(r io.ReaderAt, size int64) ([]byte, error)) (*Program, error) {
 	if size < 0 || size > MaxFile {
 		return nil, fail(0, nil, "file of %d bytes, want at most %d", size, int64(MaxFile))
 	}
-	head, err := exact(r, min(size, headBytes))
+	head, err := readExact(r, min(size, headBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +107,7 @@ func (o *Options) read(name string, r io.ReaderAt, size int64, exact func(r io.R
 	}
 	file := head
 	if size > int64(len(head)) {
-		if file, err = exact(r, size); err != nil {
+		if file, err = readExact(r, size); err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +179,7 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 
 // readContainer reads a hardware container.
 func (o *Options) readContainer(name string, file []byte) (*Program, error) {
-	c, err := parseContainer(file)
+	c, err := parseContainer(pieces{rest: file})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (r *reader) segment(at uint64, b []byte) (Load, error) {
 	if !inAperture(s.Addr, s.MemSize) {
 		return nil, fail(at+24, s.Addr, "segment %s of %#x bytes leaves the %d-bit device space at", s.Name, s.MemSize, regs.AddressBits)
 	}
-	size := uint64(len(r.file))
+	size := r.file.size()
 	if s.Offset > size || s.FileSize > size-s.Offset {
 		return nil, fail(at+40, s.Offset, "segment %s of %#x bytes leaves the file of %#x bytes at", s.Name, s.FileSize, size)
 	}

@@ -67,7 +67,7 @@ func TestSegmentLimits(t *testing.T) {
 		{"to the file's end", seg{16, 16, 8, 16}, []section{{16, 16, 8, 5}}, 0, ""},
 		{"beyond it", seg{16, 16, 8, 16}, []section{{16, 16, 8, 6}}, segmentSize + 56, "leaves the file"},
 	} {
-		r := &reader{file: file}
+		r := &reader{file: pieces{rest: file}}
 		l, err := r.segment(1000, build(tc.s, tc.list...))
 		var f *FormatError
 		if tc.err != "" {
@@ -98,10 +98,10 @@ func TestSegmentLimits(t *testing.T) {
 	}
 	b := build(seg{}, section{})
 	le.PutUint32(b[64:], 2)
-	if _, err := (&reader{file: file}).segment(0, b); err == nil || !strings.Contains(err.Error(), "leave the command") {
+	if _, err := (&reader{file: pieces{rest: file}}).segment(0, b); err == nil || !strings.Contains(err.Error(), "leave the command") {
 		t.Errorf("two sections in the room of one: %v", err)
 	}
-	if _, err := (&reader{file: file}).segment(0, b[:segmentSize-1]); err == nil || !strings.Contains(err.Error(), "is below") {
+	if _, err := (&reader{file: pieces{rest: file}}).segment(0, b[:segmentSize-1]); err == nil || !strings.Contains(err.Error(), "is below") {
 		t.Errorf("no room for the segment: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/bench/unguided"
 	"anesim/firmware/command"
 )
 
@@ -138,7 +139,7 @@ func FuzzReadReply(f *testing.F) {
 	m := r.Message()
 	f.Add(m.Append(nil))
 	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
+	unguided.Fuzz(f, func(t *testing.T, data []byte) {
 		r, err := command.ReadReply(data)
 		var e *command.FormatError
 		if err != nil {

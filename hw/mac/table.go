@@ -38,6 +38,8 @@ type Table struct {
 	below, above        float32
 	lowSlope, lowIntercept,
 	highSlope, highIntercept float32
+
+	finite bool // no finite input meets an infinity before it meets a clamp
 }
 
 // ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
@@ -83,7 +85,22 @@ func ParseTable(b []byte) (*Table, error) {
 	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
+	t.finite = t.bounded()
 	return t, nil
+}
+
+// bounded reports that a straight table has a value for every finite input without an
+// infinity on the way.
+func (t *Table) bounded() bool {
+	if !t.mode.straight() {
+		return false
+	}
+	for _, h := range t.raw[atKnots : atHighIntercept+1] {
+		if h.IsInf(0) {
+			return false
+		}
+	}
+	return true
 }
 
 // Encode returns the 128 bytes of the table, those ParseTable read included the

@@ -27,6 +27,42 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 	VADDPS Z30, Z0, Z0     \
 	NAN0(Z0)
 
+// FINITE leaves the value for scale*acc + bias in Z2 before its rounding, by its magnitude
+// where Z28 is the sign bit, and goes where one of 16 inputs is infinite or has no value. The
+// rest needs no look at NaN, where the table is finite: the interpolation goes first,
+// whatever it makes of inputs beyond the knots, which the tails and clamps then replace.
+#define FINITE(ELSE) \
+	VMULPS (SI), Z31, Z0     \
+	VADDPS Z30, Z0, Z0       \
+	VFPCLASSPSZ $0x99, Z0, K1 \ // infinite or NaN
+	KORTESTW K1, K1          \
+	JNE  ELSE                \
+	VPANDD Z28, Z0, Z8       \
+	VPXORD Z8, Z0, Z0        \
+	VMULPS Z27, Z0, Z1       \ // pos
+	VADDPS Z26, Z1, Z2       \
+	VCVTTPS2DQ Z2, Z3        \
+	VPMINSD Z23, Z3, Z3      \
+	VCVTDQ2PS Z3, Z4         \
+	VSUBPS Z4, Z2, Z2        \ // fraction
+	VMOVAPS Z3, Z4           \
+	VPERMI2PS Z15, Z16, Z4   \ // rise
+	VPERMI2PS Z17, Z18, Z3   \ // knot
+	VMULPS Z4, Z2, Z2        \
+	VADDPS Z3, Z2, Z2        \
+	VCMPPS $1, Z11, Z1, K2   \ // pos < -base
+	VMULPS Z5, Z0, K2, Z2    \
+	VADDPS Z6, Z2, K2, Z2    \
+	VCMPPS $14, Z25, Z1, K3  \ // pos > 32 - base
+	VMULPS Z7, Z0, K3, Z2    \
+	VADDPS Z9, Z2, K3, Z2    \
+	CLAMPS
+
+#define NEXT \
+	ADDQ $64, SI \
+	ADDQ $32, DI \
+	SUBQ $16, CX
+
 // LERP turns the position in Z2 into the value between its knots.
 #define LERP \
 	VCVTTPS2DQ Z2, Z3      \
@@ -72,11 +108,12 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 	VPXORD Y4, Y4, Y4       \
 	VMOVDQU16 Y4, K1, Y2    \
 	VMOVDQU16 Y2, (DI)      \
-	ADDQ $64, SI            \
-	ADDQ $32, DI            \
-	SUBQ $16, CX
+	NEXT
 
 // func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
+//
+// Where a straight table is finite and the port narrows nothing, 16 finite inputs take half of
+// the steps; others go the whole way.
 //
 // Z31 scale, Z30 bias, Z29 what stands for NaN, Z28 the sign bit in the odd modes,
 // K5 all set in them, Z27 1/step, Z26 base, Z25 32 - base, Z24 32, Z23 31, Z22 to Z19
@@ -137,6 +174,37 @@ TEXT ·evalAVX512(SB), NOSPLIT, $0-40
 straight:
 	VPXORD Z11, Z11, Z11
 	VSUBPS Z26, Z11, Z11 // -base
+	VBROADCASTSS Table_lowSlope(DX), Z5
+	VBROADCASTSS Table_lowIntercept(DX), Z6
+	VBROADCASTSS Table_highSlope(DX), Z7
+	VBROADCASTSS Table_highIntercept(DX), Z9
+	MOVWLZX tableRow_top(R8), AX
+	CMPL AX, $const_halfMax
+	SETEQ R9
+	ANDB Table_finite(DX), R9 // inputs may take the short way
+	JEQ  line
+	KTESTD K5, K5
+	JNE  odd
+
+plain:
+	FINITE(line)
+	VCVTPS2PH $0, Z2, (DI)
+	NEXT
+	JNE  plain
+	VZEROUPPER
+	RET
+
+odd:
+	FINITE(line)
+	VPXORD Z8, Z2, Z2
+	VCVTPS2PH $0, Z2, Y2
+	VPTESTMW Y14, Y2, K1   // no negative zero
+	VMOVDQU16.Z Y2, K1, Y2
+	VMOVDQU16 Y2, (DI)
+	NEXT
+	JNE  odd
+	VZEROUPPER
+	RET
 
 line:
 	INPUT
@@ -148,22 +216,27 @@ line:
 	VMAXPS Z3, Z2, Z2
 	VMINPS Z24, Z2, Z2
 	LERP
-	VBROADCASTSS Table_lowSlope(DX), Z3
-	VMULPS Z3, Z0, Z3
+	VMULPS Z5, Z0, Z3
 	NAN0(Z3)
-	VADDPS.BCST Table_lowIntercept(DX), Z3, Z3
+	VADDPS Z6, Z3, Z3
 	VCMPPS $1, Z11, Z1, K2 // pos < -base
 	VMOVAPS Z3, K2, Z2
-	VBROADCASTSS Table_highSlope(DX), Z3
-	VMULPS Z3, Z0, Z3
+	VMULPS Z7, Z0, Z3
 	NAN0(Z3)
-	VADDPS.BCST Table_highIntercept(DX), Z3, Z3
+	VADDPS Z9, Z3, Z3
 	VCMPPS $14, Z25, Z1, K2 // pos > 32 - base
 	VMOVAPS Z3, K2, Z2
 	NAN0(Z2)
 	CLAMPS
 	OUTPUT
-	JNE  line
+	JEQ  done
+	TESTB R9, R9
+	JEQ  line
+	KTESTD K5, K5
+	JNE  odd
+	JMP  plain
+
+done:
 	VZEROUPPER
 	RET
 

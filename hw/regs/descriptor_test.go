@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/unguided"
 	"anesim/hw/regs"
 )
 
@@ -107,7 +108,7 @@ func TestChainErrors(t *testing.T) {
 		{"first header cut", func(b []byte) []byte { return b[:36] }, 0, 0, 0, "header of 40 bytes"},
 		{"later header cut", func(b []byte) []byte { return b[:0x110] }, 0, 1, 0x100, "header of 40 bytes"},
 		{"later descriptor cut", func(b []byte) []byte { return b[:0x100+record] }, 0, 1, 0x100, "leaves the 0x128 bytes of text"},
-		{"first size beyond the text", func(b []byte) []byte { return b }, 400, 0, 0, "declared size of 0x640 bytes"},
+		{"first size beyond the text", func(b []byte) []byte { return b }, 400, 0, 0, "declared size of 400 words"},
 		{"first size too small", func(b []byte) []byte { return b }, 9, 0, 0, "below the header's 10"},
 		{"first size negative", func(b []byte) []byte { return b }, -1, 0, 0, "below the header's 10"},
 		{"size too small", func(b []byte) []byte { size(b, 0, 5); return b }, 0, 1, 0x100, "declared size of 5 words"},
@@ -348,7 +349,7 @@ func TestTextFileEnds(t *testing.T) {
 func FuzzChain(f *testing.F) {
 	f.Add(chainAt(threeAt, three()...), 0)
 	f.Add(chainAt(threeAt, three()...), 18)
-	f.Fuzz(func(t *testing.T, text []byte, first int) {
+	unguided.Fuzz(f, func(t *testing.T, text []byte, first int) {
 		var chain []*regs.Descriptor
 		sample := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 		metrics.Read(sample[:])
@@ -386,7 +387,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(d.Append(nil), uint32(0), 0)
 		f.Add(append(make([]byte, 256), d.Append(nil)...), uint32(256), len(d.Append(nil))/4)
 	}
-	f.Fuzz(func(t *testing.T, text []byte, off uint32, words int) {
+	unguided.Fuzz(f, func(t *testing.T, text []byte, off uint32, words int) {
 		d, err := regs.Decode(text, 0, off, words)
 		if err != nil {
 			return

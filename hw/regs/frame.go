@@ -28,9 +28,10 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 		if words < HeaderWords {
 			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
 		}
-		if end = base + 4*uint64(words); end > text.size() {
-			return fail(base, "declared size of %#x bytes leaves the %#x bytes of text", 4*words, text.size())
+		if uint64(words) > (text.size()-base)/4 { // before the product, which can wrap around
+			return fail(base, "declared size of %d words leaves the %#x bytes of text", words, text.size())
 		}
+		end = base + 4*uint64(words)
 	}
 	b, err := text.from(base)
 	if err != nil {

@@ -290,13 +290,20 @@ func (s *stage) byPixels(dst Sink, workers int) {
 	blocks := (pixels + lanes - 1) / lanes
 	batch := min(c.Cout, max(1, tapFloats/k), maxBatch)
 	taps := make([]float32, batch*k)
+	type room struct {
+		panel, acc []float32
+		half       []float16.Float16
+	}
+	rooms := sync.Pool{New: func() any {
+		return &room{make([]float32, k*lanes), make([]float32, batch*lanes), make([]float16.Float16, lanes)}
+	}}
 	for first := 0; first < c.Cout; first += batch {
 		n := min(batch, c.Cout-first)
 		s.widenTaps(taps[:n*k], first, n, workers)
 		each(blocks, workers, func(next func() (int, bool)) {
-			panel := make([]float32, k*lanes)
-			acc := make([]float32, n*lanes)
-			half := make([]float16.Float16, lanes)
+			r := rooms.Get().(*room)
+			defer rooms.Put(r)
+			panel, acc, half := r.panel, r.acc, r.half
 			for b, ok := next(); ok; b, ok = next() {
 				p := b * lanes
 				m := min(lanes, pixels-p)

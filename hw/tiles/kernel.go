@@ -44,9 +44,10 @@ type layout struct {
 	inputs   int // input channels of an output
 	kh, kw   int // the columns of all pixels of a step
 	sy, sx   int
-	taps     int // of one pixel, columns that only the others need included
-	pixels   int // a step
-	bias     int // 1 when each plane starts with a row of biases
+	taps     int  // of one pixel, columns that only the others need included
+	pixels   int  // a step
+	bias     int  // 1 when each plane starts with a row of biases
+	alone    bool // every output channel reads its own input channel
 	maxWidth int
 }
 
@@ -62,7 +63,7 @@ func newLayout(g *regs.Groups) layout {
 		maxWidth: 1 << c.ConvCfg.OCGSize(),
 	}
 	if c.GroupConvCfg.UnicastEn() {
-		l.inputs = 1
+		l.inputs, l.alone = 1, true
 	}
 	l.taps = l.inputs * l.kh * l.kw
 	if g.NE.MACCfg.BiasMode() {

@@ -119,7 +119,7 @@ func (l *layer) registers() *regs.Groups {
 // pack writes the lanes the way the layouts are told: planes of g neighbouring channels,
 // dealt to the lanes in turn, g what gives each of the sixteen lanes one; what is left
 // takes a smaller g, and fewer than sixteen channels a lane each. In each lane a group is
-// padded to 64 bytes.
+// padded to 64 bytes, and zero-skipping a plane of channels by themselves too.
 func (l *layer) pack() (lanes [Engines][]byte) {
 	l.padding = [Engines]int{}
 	if l.packing == Palette {
@@ -138,7 +138,13 @@ func (l *layer) pack() (lanes [Engines][]byte) {
 				planes = rest / (Engines * g) * Engines
 			}
 			for p := range planes {
-				lanes[p%Engines] = l.plane(lanes[p%Engines], next, g)
+				b := l.plane(lanes[p%Engines], next, g)
+				if l.packing == ZeroSkipping && l.unicast {
+					n := len(b)
+					b = pad64(b)
+					l.padding[p%Engines] += (len(b) - n) / 2
+				}
+				lanes[p%Engines] = b
 				next += g
 			}
 			rest -= planes * g

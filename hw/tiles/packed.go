@@ -90,6 +90,9 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 					if dense, err = r.plane(dense, p, c.width*k.pixels); err != nil {
 						return err
 					}
+					if k.apart(p) {
+						r.align()
+					}
 				}
 			}
 			if group+1 < groups {
@@ -220,6 +223,10 @@ func (l *layout) masks(entries int) int {
 	}
 	return n + n&1
 }
+
+// apart reports whether every plane begins at a multiple of 64 bytes: zero-skipping ones of
+// channels by themselves (inferred from how much two convolutions read).
+func (l *layout) apart(p Packing) bool { return p == ZeroSkipping && l.alone }
 
 // closing is the zero bytes behind the body of zero-skipping weights.
 func closing(width int) int { return max(0, width/2-2) }

@@ -16,8 +16,9 @@ import (
 // lanes run abreast the one with the most per output sets the pace (inferred: no
 // measurement of sparse weights is at hand).
 //
-// Every group is padded to 64 bytes, which can hide 31 of its zeros in each lane. Only
-// what the sizes prove is skipped, in whole steps.
+// Every group is padded to 64 bytes, which can hide 31 of its zeros in each lane, and so is
+// every plane of a channel by itself at a stride. Only what the sizes prove is skipped, in
+// whole steps.
 func skips(g *regs.Groups) (steps, zeros int) {
 	if !g.NE.KernelCfg.Sparse() {
 		return 0, 0
@@ -33,7 +34,11 @@ func skips(g *regs.Groups) (steps, zeros int) {
 		width := c.width * l.pixels
 		s := every
 		s.outputs += c.planes * width
-		s.bytes += c.planes * (2*l.bias*width + l.least(packing, width, 0))
+		plane := 2*l.bias*width + l.least(packing, width, 0)
+		if l.apart(packing) {
+			plane += plane & 1 // one of an odd length has a byte of padding at least
+		}
+		s.bytes += c.planes * plane
 		if c.channels < Engines {
 			first, firsts = s, c.channels
 		} else {

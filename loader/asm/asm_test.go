@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/unguided"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/internal/cost"
@@ -322,7 +323,7 @@ func FuzzAssemble(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(".bind n 3 1 8 1\n.port input x b4 1x1x1x16\n.values 1 2\n.align\n.td\nCommon.Cin $n\n.record\n.td @0x100\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	unguided.Fuzz(f, func(t *testing.T, text []byte) {
 		var u *Unit
 		var err error
 		if broken := rule.Check(len(text), func() { u, err = Assemble("fuzz", text, nil) }); broken != nil {

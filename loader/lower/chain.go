@@ -18,7 +18,7 @@ const (
 type chain []*task
 
 // finish fills in what a task takes from its neighbours (header control and events, L2
-// routes) and the estimate, and links the descriptors.
+// routes, hints and order of the tile DMA) and the estimate, and links the descriptors.
 func (c chain) finish() []*regs.Descriptor {
 	return c.link(chain.starts, nil)
 }
@@ -32,6 +32,7 @@ func (c chain) link(starting func(chain, map[*task]int) []bool, later func(c cha
 		place[t] = i
 	}
 	starts := starting(c, place)
+	c.reuse()
 	var planar, engine *task   // the last ones so far
 	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {

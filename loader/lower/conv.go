@@ -58,9 +58,9 @@ func (m memory) element(n int) memory {
 type share struct{ group, groups, first, channels int }
 
 // shares splits a convolution so that a lane's coefficients fit an engine. Above one
-// patch an engine holds 64 KiB, so it takes an even number of channels; the
-// remainder goes first, then the last channels down (5/5). Under one patch there is no
-// limit. Groups are split before their channels (assumed).
+// patch an engine holds 64 KiB, and takes whole passes of channels; the remainder goes
+// first, then the last channels down (5/5). Under one patch there is no limit. Groups are
+// split before their channels (assumed).
 func (p *plan) shares() ([]share, error) {
 	l := p.layer
 	out := l.Out()
@@ -70,21 +70,14 @@ func (p *plan) shares() ([]share, error) {
 	if out.H*out.W <= patchPixels {
 		return all, nil
 	}
-	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	if !l.depthwise() {
-		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	}
-	group := roundUp((channels+engines-1)/engines*rows*elementBytes, 64)
+	bytes := p.channelBytes(channels)
+	group := roundUp((channels+engines-1)/engines*bytes, 64)
 	if each := l.lane() / group; groups > 1 && each > 0 {
 		var s []share
 		for first := 0; first < groups; first += each {
 			s = append(s, share{first, min(each, groups-first), 0, channels})
 		}
 		return s, nil
-	}
-	bytes := rows * elementBytes
-	if p.skipsZeros(channels) {
-		bytes += (rows + 7) / 8 // a bit a weight (4/4)
 	}
 	parts, err := splitChannels(channels, bytes, l.lane())
 	if err != nil {
@@ -99,12 +92,25 @@ func (p *plan) shares() ([]share, error) {
 	return s, nil
 }
 
+// wholePasses is how many channels an engine takes of those that it has room for: passes of
+// sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
+// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That the sixteens hold of convolutions too is inferred.
+func wholePasses(room int) int {
+	switch {
+	case room > engineChannels:
+		return room / engineChannels * engineChannels
+	case room > 1:
+		return room &^ 1
+	}
+	return room
+}
+
+// engineChannels is the most channels that an engine makes in a pass over its source.
+const engineChannels = 16
+
 // splitChannels shares the channels of one group, each of so many bytes of a lane.
 func splitChannels(channels, bytes, lane int) ([]share, error) {
-	each := lane / bytes
-	if each > 1 {
-		each &^= 1
-	}
+	each := wholePasses(lane / bytes)
 	if each == 0 {
 		return nil, within(limit{"bytes of one channel's coefficients", bytes, lane,
 			"split the input channels until those of one output channel are at most %d, and add the parts"})
@@ -157,7 +163,7 @@ func (p *plan) convolve(shares []share, x, y memory) {
 	shared := resident && whole.Groups == 1 && !l.depthwise() && len(shares) > 1
 	x.group, y.group = x.depth/whole.Groups, y.depth/whole.Groups
 	var loaded *tile
-	for i, s := range shares {
+	for _, s := range shares {
 		src, from, at := whole, x, at
 		src.Groups = s.groups
 		from.base += s.group * x.group
@@ -179,7 +185,6 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		} else {
 			loaded = t.source1(from, at, shared)
 			loaded.bytes = at.row * rows
-			t.restream(i, len(shares), resident)
 		}
 		to := y
 		to.base += s.group*y.group + s.first*y.plane
@@ -258,11 +263,7 @@ func (p *plan) rides() bool {
 		return true
 	}
 	s := shares[0]
-	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	if !l.depthwise() {
-		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	}
-	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*rows*elementBytes, 64) <= l.lane()
+	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*p.channelBytes(s.channels), 64) <= l.lane()
 }
 
 // rides reports whether an activation is one table and nothing else: no scale ahead of it,
@@ -273,19 +274,6 @@ func (o Op) rides() bool {
 		return true
 	}
 	return false
-}
-
-// restream sets the cache hints of a source that every share reads again (2/2: the last
-// reader and the one before).
-func (t *task) restream(i, shares int, resident bool) {
-	if resident || shares == 1 {
-		return
-	}
-	d := &t.g.TileDMASrc.Src1DMAConfig
-	*d = d.WithCHReuse(11).WithCHNoReuse(11)
-	if i == shares-1 {
-		*d = d.WithCacheHint(0).WithCHNoReuse(3)
-	}
 }
 
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
@@ -397,10 +385,11 @@ func (t *task) tilePatch(sh uint32) {
 // tileHeight is how many source rows stand in the L2 at a time and how many output rows
 // they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
 // patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
-// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that fills the
-// L2 to the byte comes a patch at a time for one row of taps. For several, without a
-// stride, it comes in two halves, but as high as fits where the patch is fixed and that
-// takes no more runs of 256 pixels (5/5; why only such sources do is not known).
+// skew stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds
+// by itself, but not beside its result, comes a patch at a time for one row of taps. For
+// several, without a stride, it comes in two halves, but as high as fits where the patch is
+// fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
+// smaller ones which do not fit beside the result are such is inferred).
 func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixed bool) (rows, tile int) {
 	if at.row*src.Height <= p.maxTile() {
 		return src.Height, out.H
@@ -422,9 +411,9 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixe
 		at.row = at.depth
 		tile = most(at.row)
 	}
-	if at.depth*src.Height == p.l2() && w.Kh == 1 {
+	if whole := at.depth*src.Height <= p.l2(); whole && w.Kh == 1 {
 		tile = patch
-	} else if at.depth*src.Height == p.l2() && w.Sy == 1 {
+	} else if whole && w.Sy == 1 {
 		half := roundUp((out.H+1)/2, patch)
 		runs := func(rows int) int { return (rows*out.W + 255) / 256 }
 		if !fixed || tile < half || runs(tile)+runs(out.H-tile) > runs(half)+runs(out.H-half) {

@@ -78,15 +78,18 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 		in.W, window.Qx = in.W+window.Qx, 0
 	}
 	var filter []float16.Float16
+	if !p.weights.SizesOnly { // they are kept dense: zeros or not is the same
+		filter = make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
+	}
 	for n := range l.Cout * l.In.C {
-		if p.weights.SizesOnly {
-			break // they are kept dense: zeros or not is the same
+		if filter == nil {
+			break
 		}
 		for _, ky := range ys {
 			for _, kx := range xs {
 				v := float16.Float16(0)
 				if ky >= 0 && kx >= 0 {
-					v = value(p.weights.Filter, (n*w.Kh+ky)*w.Kw+kx)
+					v = p.weights.filter((n*w.Kh+ky)*w.Kw + kx)
 				}
 				filter = append(filter, v)
 			}

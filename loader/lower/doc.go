@@ -31,7 +31,9 @@
 //   - Residency. A tensor between layers stays in the L2 where it fits beside what its
 //     steps need, at the lowest address free for as long as it lives; an input that
 //     several layers read is kept by the first. Other tensors go through the scratch
-//     buffer. [Network.InMemory] sends all of them there, with the same values.
+//     buffer, placed by the same rule. [Network.InMemory] sends all of them there, with the
+//     same values. The hints and the order of what the tile DMA moves follow from the
+//     addresses (chain.reuse).
 //   - Rows of features, as transformers have them, have a form of their own (rowChain):
 //     columns prepared once for all the products that read them, products that hand on
 //     columns or rows, and left sides of products of two tensors as coefficients in the

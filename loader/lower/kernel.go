@@ -36,6 +36,15 @@ type filter struct {
 	bias                   func(g, n int) float16.Float16 // nil without
 	sizes                  bool                           // lanes without their bytes
 	uniform                bool                           // the same taps are zero in every channel
+	apart                  bool                           // zero-skipping planes begin at multiples of 64 bytes
+	room                   func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
+
+	// channel is all taps of a channel, and tap those of one tap in all channels of the one
+	// group: runs of what weight gives one by one, in the order that is quick where they are
+	// from. They may stand in buf, which has room. One of both may be nil, what they give
+	// where all is zero.
+	channel func(buf []float16.Float16, g, n int) []float16.Float16
+	tap     func(buf []float16.Float16, k int) []float16.Float16
 
 	// form is what the coefficients take where it holds them, with the channels' scales for
 	// int8; of a strided task the engine reads a mask in another way.
@@ -60,24 +69,55 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	}
 	phases := win.phases()
 	order := slices.Concat(phases...)
+	direct := taps == real
+	for i, place := range order {
+		order[i] = p.tap(place)
+		direct = direct && order[i] == i
+	}
 	f := filter{
-		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: w.Filter == nil,
+		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: len(w.Filter) == 0,
 		weight: func(g, n, k int) float16.Float16 {
-			tap := p.tap(order[k%taps])
+			tap := order[k%taps]
 			if tap < 0 {
 				return 0
 			}
-			if w.SizesOnly && w.Filter == nil {
+			if w.SizesOnly && len(w.Filter) == 0 {
 				return halfOne // any value but zero
 			}
-			return value(w.Filter, ((s.group+g)*perGroup+s.first+n)*channels*real+k/taps*real+tap)
+			return w.filter(((s.group+g)*perGroup+s.first+n)*channels*real + k/taps*real + tap)
 		},
+	}
+	var row []float16.Float16
+	f.channel = func(buf []float16.Float16, g, n int) []float16.Float16 {
+		first, n := ((s.group+g)*perGroup+s.first+n)*channels*real, channels*real
+		if direct {
+			return w.run(buf, first, n)
+		}
+		row = slices.Grow(row[:0], n)[:n]
+		from := w.run(row, first, n)
+		if from == nil {
+			return nil
+		}
+		buf = buf[:each]
+		for c := range channels {
+			for i, tap := range order {
+				v := float16.Float16(0)
+				if tap >= 0 {
+					v = from[c*real+tap]
+				}
+				buf[c*taps+i] = v
+			}
+		}
+		return buf
 	}
 	if l.Bias {
 		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
-	f.strided = win.Sy > 1 || win.Sx > 1
+	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.depthwise()
 	f.takes(w, func(g, n int) int { return (s.group+g)*perGroup + s.first + n })
+	if !p.skipsZeros(s.channels) && !p.rides() {
+		f.room = p.constants.room
+	}
 	k := f.pack(width)
 	if p.skipsZeros(s.channels) && f.sparseFits(width, taps, phases) {
 		if skipping := f.packSparse(width, taps, phases); k.coding == dense || w.Form == FormSparse || skipping.size() < k.size() {
@@ -90,7 +130,7 @@ func (p *plan) convKernel(s share, width int) *kernel {
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
 func (f *filter) takes(w *Weights, channel func(g, n int) int) {
-	if w.Filter == nil {
+	if len(w.Filter) == 0 {
 		return
 	}
 	f.form = w.Form
@@ -99,10 +139,34 @@ func (f *filter) takes(w *Weights, channel func(g, n int) int) {
 	}
 }
 
-// skipsZeros reports whether a share's coefficients have the zero-skipping form.
+// skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
+// one group, and of channels by themselves.
 func (p *plan) skipsZeros(channels int) bool {
 	l := p.layer
-	return !p.weights.Dense && max(1, l.Groups) == 1 && channels%engines == 0 && l.Window.Sy == 2 && l.Window.Sx == 2
+	form := l.depthwise() || max(1, l.Groups) == 1 && channels%engines == 0
+	return !p.weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
+}
+
+// channelBytes is what an output channel of a share takes of a lane.
+func (p *plan) channelBytes(channels int) int {
+	l := p.layer
+	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	if !l.depthwise() {
+		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
+	}
+	bytes := rows * elementBytes
+	switch {
+	case !p.skipsZeros(channels):
+	case l.depthwise():
+		bytes += 2
+		for _, phase := range l.Window.phases() {
+			bytes += maskBytes(len(phase), l.Window.Kh*l.Window.Kw)
+		}
+		bytes = roundUp(bytes, 64)
+	default:
+		bytes += (rows + 7) / 8 // a bit a weight (4/4)
+	}
+	return bytes
 }
 
 // withTable puts the table that rides on a convolution ahead of the weights of every lane.
@@ -263,26 +327,87 @@ func (f *filter) fill(planes []plane) *kernel {
 	if f.sizes {
 		return k
 	}
-	k.data = make([]byte, total)
+	if f.room == nil {
+		f.room = func(n int) []byte { return make([]byte, n) }
+	}
+	k.data = f.room(total)
+	at := func(i int) []byte { return k.data[k.lanes[planes[i].lane].base+offsets[i]:] }
+	if f.tap != nil {
+		f.byTaps(planes, at)
+		return k
+	}
+	var buf []float16.Float16
 	for i, p := range planes {
-		f.plane(k.data[k.lanes[p.lane].base+offsets[i]:], p)
+		buf = f.plane(at(i), p, buf)
 	}
 	return k
 }
 
-// plane writes the channels of a plane side by side, the bias ahead.
-func (f *filter) plane(dst []byte, p plane) {
-	if f.bias != nil {
-		for n := range p.width {
-			putHalf(dst[2*n:], uint16(f.bias(p.group, p.first+n)))
-		}
-		dst = dst[elementBytes*p.width:]
+// biases writes the biases of a plane and returns what is behind them.
+func (f *filter) biases(dst []byte, p plane) []byte {
+	if f.bias == nil {
+		return dst
 	}
 	for n := range p.width {
-		for k := range f.taps {
-			putHalf(dst[elementBytes*(k*p.width+n):], uint16(f.weight(p.group, p.first+n, k)))
+		putHalf(dst[elementBytes*n:], uint16(f.bias(p.group, p.first+n)))
+	}
+	return dst[elementBytes*p.width:]
+}
+
+// byTaps writes the planes of a filter that has its taps one after the other.
+func (f *filter) byTaps(planes []plane, at func(plane int) []byte) {
+	rows := make([][]byte, len(planes))
+	for i, p := range planes {
+		rows[i] = f.biases(at(i), p)
+	}
+	buf := make([]float16.Float16, f.channels)
+	for k := range f.taps {
+		values := f.tap(buf, k)
+		if values == nil {
+			return
+		}
+		for i, p := range planes {
+			dst := rows[i][elementBytes*p.width*k:]
+			for n, v := range values[p.first : p.first+p.width] {
+				putHalf(dst[elementBytes*n:], uint16(v))
+			}
 		}
 	}
+}
+
+// plane writes the channels of a plane side by side, the bias ahead. It returns buf, which
+// it makes room in.
+func (f *filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
+	dst = f.biases(dst, p)
+	if f.channel == nil {
+		for n := range p.width {
+			for k := range f.taps {
+				putHalf(dst[elementBytes*(k*p.width+n):], uint16(f.weight(p.group, p.first+n, k)))
+			}
+		}
+		return buf
+	}
+	buf = slices.Grow(buf[:0], p.width*f.taps)[:p.width*f.taps]
+	rows := make([][]float16.Float16, p.width)
+	for n := range rows {
+		if rows[n] = f.channel(buf[n*f.taps:][:f.taps], p.group, p.first+n); rows[n] == nil {
+			return buf
+		}
+	}
+	// Taps by the dozen: what a line of the caches has of each channel is all used while it
+	// is there.
+	const block = 32
+	for from := 0; from < f.taps; from += block {
+		to := min(from+block, f.taps)
+		for n, row := range rows {
+			at := elementBytes * (from*p.width + n)
+			for _, v := range row[from:to] {
+				putHalf(dst[at:], uint16(v))
+				at += elementBytes * p.width
+			}
+		}
+	}
+	return buf
 }
 
 func appendHalf(dst []byte, h float16.Float16) []byte {

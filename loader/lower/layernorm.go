@@ -206,7 +206,6 @@ func (p *plan) normaliseWhole(in, out view) error {
 		mean.patchHigh()
 	}
 	tile := mean.source1(turned.m, at, true)
-	mean.hints(hintRead)
 	means := mean.leaves(stats, stats.row)
 	p.add(mean)
 
@@ -222,7 +221,6 @@ func (p *plan) normaliseWhole(in, out view) error {
 	c = &affine.g.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
 	affine.source1(in.m, again, false)
-	affine.hints(hintLast)
 	affine.joins(spreads, stats)
 	affine.writes(out.m, end)
 	p.add(affine)
@@ -234,18 +232,6 @@ func (t *task) patchHigh() {
 	if rows := 1 << t.g.Common.PlanarPatch.Log2H(); rows < int(t.g.Common.TileCfg.TileHeight()) {
 		t.tileRows(rows)
 	}
-}
-
-// Hints of a source's DMA that is read several times: at first, and at last (10/10, 9/9).
-const (
-	hintRead = 0xbb80
-	hintLast = 0x3b00
-)
-
-// hints sets the hints of the first source's DMA.
-func (t *task) hints(h uint32) {
-	d := &t.g.TileDMASrc.Src1DMAConfig
-	*d = *d&^0xfff0 | regs.SrcDMAConfig(h)
 }
 
 // normaliseParts normalises every row of one channel where there are many: rows stand as
@@ -274,7 +260,6 @@ func (p *plan) normaliseParts(in, out view) error {
 		t := p.meanTask(parts[i].s).aside(i < len(parts)-1, true)
 		at := t.planarTile().moved(base)
 		t.source1(parts[i].m, at, false)
-		t.hints(hintRead)
 		means[i] = t.leaves(stats.moved(offset(i)), parts[i].s.Channels*unitBytes)
 		p.add(t)
 	}
@@ -292,7 +277,6 @@ func (p *plan) normaliseParts(in, out view) error {
 		p.add(t)
 	}
 	affine.source1(v.m, all, false)
-	affine.hints(hintLast)
 	affine.joins(last, stats)
 	affine.writes(w.m, all.base+all.row)
 	p.add(affine)

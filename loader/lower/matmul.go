@@ -92,7 +92,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 	}
 	src.row = src.depth // a row is all channels
 	var kept *tile
-	for i, s := range shares {
+	for _, s := range shares {
 		t := p.productTask(m, k, s)
 		at := t.sourceTile()
 		bytes := at.row
@@ -103,7 +103,6 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 			kept = t.source1(src, at, true)
 		default:
 			t.source1(src, at, false)
-			t.restream(i, len(shares), false)
 		}
 		p.attach(t, s, productWidth(t, m, k), p.productKernel)
 		to := dst
@@ -264,15 +263,21 @@ func (p *plan) productKernel(s share, width int) *kernel {
 		groups: 1, channels: s.channels, taps: k, sizes: w.SizesOnly,
 		weight: func(_, c, i int) float16.Float16 {
 			if l.Op == Linear {
-				return value(w.Filter, (s.first+c)*k+i)
+				return w.filter((s.first+c)*k + i)
 			}
-			return value(w.Filter, i*n+s.first+c)
+			return w.filter(i*n + s.first + c)
 		},
+	}
+	if l.Op == Linear {
+		f.channel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.run(buf, (s.first+c)*k, k) }
+	} else {
+		f.tap = func(buf []float16.Float16, i int) []float16.Float16 { return w.run(buf, i*n+s.first, s.channels) }
 	}
 	if l.Bias {
 		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
 	}
 	f.takes(w, func(_, c int) int { return s.first + c })
+	f.room = p.constants.room
 	return f.pack(width)
 }
 

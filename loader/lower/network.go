@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/x448/float16"
@@ -108,7 +109,7 @@ func (n *Network) Join() (*Joined, error) {
 		Constants:     j.constants.data,
 		ConstantBytes: uint64(j.constants.bytes),
 		Ports:         j.builder,
-		Scratch:       uint64(j.scratch.size),
+		Scratch:       uint64(j.scratch),
 	}, runs, into, j.occupied, j.spilled}, nil
 }
 
@@ -121,7 +122,7 @@ type joiner struct {
 	turned  map[turn]int
 
 	builder   []loader.Port
-	scratch   scratch
+	scratch   int // bytes of the scratch buffer
 	constants section
 	parts     map[*Part]int // where the constants of each stand
 
@@ -399,9 +400,10 @@ func (j *joiner) place() (chain, []Run, []int) {
 	if !j.net.InMemory {
 		j.spills(resident)
 	}
+	own := j.spill(resident)
 	for i := range j.steps {
 		s := &j.steps[i]
-		tasks := s.part.place(j.spots(i, s, resident))
+		tasks := s.part.place(j.spots(s, own[i]))
 		if shift != nil {
 			j.settle(i, tasks, kept, shift[i])
 			for range tasks {
@@ -431,14 +433,44 @@ func (j *joiner) place() (chain, []Run, []int) {
 	return c, runs, into
 }
 
-// spots are the places of a step's buffers.
-func (j *joiner) spots(now int, s *step, resident []bool) *spots {
+// spill gives the tensors between steps that are not resident their places in the scratch
+// buffer, beside what the steps have there while they run. It returns where that is.
+func (j *joiner) spill(resident []bool) (own []int) {
+	steps, tensors := make([]extent, len(j.steps)), make([]extent, len(j.steps))
+	var list []*extent
+	add := func(e *extent, bytes, first, last int) {
+		*e = extent{bytes: roundUp(bytes, scratchPage), first: first, last: last}
+		list = append(list, e)
+	}
+	for i := range j.steps {
+		s := &j.steps[i]
+		if n := s.part.plan.scratch; n > 0 {
+			add(&steps[i], n, i, i)
+		}
+		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
+			add(&tensors[i], surface(regs.BARScratch, out.shape).depth*out.shape.N, i, out.last)
+		}
+	}
+	allocate(list, math.MaxInt) // a task refuses an address beyond what a register holds
+	for _, e := range list {
+		j.scratch = max(j.scratch, e.base+e.bytes)
+	}
+	own = make([]int, len(j.steps))
+	for i := range j.steps {
+		own[i] = steps[i].base
+		if tensors[i].bytes > 0 {
+			j.tensors[j.steps[i].output].at = spot{regs.BARScratch, tensors[i].base}
+		}
+	}
+	return own
+}
+
+// spots are the places of a step's buffers; own is where what it has in the scratch buffer
+// begins.
+func (j *joiner) spots(s *step, own int) *spots {
 	p := s.part.plan
 	var at spots
-	at[regs.BARScratch].bar = regs.BARScratch
-	if p.scratch > 0 {
-		at[regs.BARScratch].base = j.scratch.take(p.scratch, now, now)
-	}
+	at[regs.BARScratch] = spot{regs.BARScratch, own}
 	base, ok := j.parts[s.part]
 	if !ok && p.constants.bytes > 0 {
 		j.constants.pad(64)
@@ -447,12 +479,7 @@ func (j *joiner) spots(now int, s *step, resident []bool) *spots {
 		j.parts[s.part] = base
 	}
 	at[regs.BARWeights] = spot{regs.BARWeights, base}
-	out := &j.tensors[s.output]
-	if !out.port && !resident[s.output] {
-		m := surface(regs.BARScratch, out.shape)
-		out.at = spot{regs.BARScratch, j.scratch.take(m.depth*out.shape.N, now, out.last)}
-	}
-	at[s.part.surface] = out.at
+	at[s.part.surface] = j.tensors[s.output].at
 	for k, in := range s.inputs {
 		at[s.part.inputs[k].BAR] = j.tensors[in].at
 	}

@@ -60,13 +60,6 @@ func (o Op) plainTable() bool {
 	return o.activates() && o.Tables() == 1
 }
 
-// skipsZeros reports whether a task's coefficients are zero-skipping, as those of a stride of
-// 2 are; a mask is another form.
-func (t *task) skipsZeros() bool {
-	v := t.g.Common.ConvCfg
-	return t.g.NE.KernelCfg.Sparse() && (v.Sx() > 1 || v.Sy() > 1)
-}
-
 // tabled is the part with a table behind its multiply-accumulates, nil where its result
 // is not theirs. Every lane has the table ahead of its weights.
 func (q *Part) tabled(table []byte) *Part {
@@ -77,7 +70,7 @@ func (q *Part) tabled(table []byte) *Part {
 	for _, t := range q.plan.tasks {
 		m := t.g.NE.MACCfg
 		switch {
-		case t.planar() || t.kernelFrom != nil || t.skipsZeros() || t.h.KernelBases.KBE0() && t.h.KernelBases.KBase0() != regs.BARWeights:
+		case t.planar() || t.kernelFrom != nil || t.h.KernelBases.KBE0() && t.h.KernelBases.KBase0() != regs.BARWeights:
 			return nil
 		case m.OpMode() == regs.PassThrough && !t.g.DestinationOn():
 		case m.OpMode() != regs.MultiplyAccumulate || m.NonlinearMode() != regs.NoActivation ||
@@ -122,7 +115,9 @@ func (q *Part) tabled(table []byte) *Part {
 				p.constants.copy(&q.plan.constants, from, n)
 			}
 		}
+		form := d.Reserved00
 		t.kernel(base, lanes)
+		d.Reserved00 = form
 		t.activate(regs.ActivationTable)
 		t.table = table
 	}

@@ -83,7 +83,7 @@ func (p *plan) pairKernel(_ share, width int) *kernel {
 			if x < 0 || x >= l.Window.Kw {
 				return 0
 			}
-			return value(w.Filter, n/pairedPixels*l.Window.Kw+x)
+			return w.filter(n/pairedPixels*l.Window.Kw + x)
 		},
 	}
 	if l.Bias {

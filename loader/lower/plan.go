@@ -12,6 +12,9 @@ type Weights struct {
 	// Filter is a convolution's weights in [Cout][Cin/Groups][Kh][Kw] order, a matrix
 	// product's right side in [K][N] order, or, of Linear, in [N][K] order. nil is zeros.
 	Filter []float16.Float16
+	// Source makes the values of Filter as they are packed, where Filter is nil: the filter
+	// of a large layer is then nowhere in memory but in the program's constants.
+	Source Source
 	Bias   []float16.Float16 // [Cout], of Mul [C]; nil is zeros
 	// Form is what the coefficients of a convolution or a product with constants take where
 	// it holds the values of Filter bit for bit and takes fewer bytes. Scale is that of the
@@ -101,6 +104,16 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
+	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
+		// Weights that are made as they are packed are packed where they stay.
+		sizes := *w
+		sizes.Source, sizes.SizesOnly = nil, true
+		sized, err := newPlan(l, &sizes)
+		if err != nil {
+			return nil, err
+		}
+		p.constants.data = make([]byte, 0, sized.constants.bytes)
+	}
 	if err := p.lower(); err != nil {
 		return nil, err
 	}
@@ -241,6 +254,38 @@ func (p *plan) output(name string, s Shape) memory {
 		bar = bar4
 	}
 	return p.port(name, loader.Output, bar, s, surface(bar, s))
+}
+
+// A Source makes the values of a filter, in its order.
+type Source interface {
+	// Len is how many there are.
+	Len() int
+	// Values writes those from first on. It is cheap where first is the value behind the
+	// last one written.
+	Values(dst []float16.Float16, first int)
+}
+
+// filter is element i of the filter, zero without one. Where it is made as it is packed, all
+// of it is made at the first call.
+func (w *Weights) filter(i int) float16.Float16 {
+	if len(w.Filter) == 0 && w.Source != nil {
+		w.Filter = make([]float16.Float16, w.Source.Len())
+		w.Source.Values(w.Filter, 0)
+	}
+	return value(w.Filter, i)
+}
+
+// run is n elements of the filter from first on, which may stand in buf; nil without a
+// filter.
+func (w *Weights) run(buf []float16.Float16, first, n int) []float16.Float16 {
+	switch {
+	case len(w.Filter) > 0:
+		return w.Filter[first : first+n]
+	case w.Source == nil:
+		return nil
+	}
+	w.Source.Values(buf[:n], first)
+	return buf[:n]
 }
 
 // value is element i of values, zero where there are none.

@@ -14,16 +14,10 @@ import (
 // The tables of layouts have words of programs whose texts are kept apart. Here the layers
 // that their names state are lowered whole, and every word that the tables have compared.
 
-// Rows that differ, and why.
-var (
-	planarGaps = map[string]string{
-		"sm_a3_1x12x64x64": "the strides of the fifth task's result are 0 in the table, with which groups would write over each other",
-	}
-	convolutionGaps = map[string]string{
-		"J_enc_dw1_c256_k3_s2": "ExeCycles is one more: its coefficients, which a bare layout does not show, take 64 bytes a channel",
-		"J_enc_dw2_c256_k3_s2": "as enc_dw1",
-	}
-)
+// planarGaps are rows that differ, and why.
+var planarGaps = map[string]string{
+	"sm_a3_1x12x64x64": "the strides of the fifth task's result are 0 in the table, with which groups would write over each other",
+}
 
 // gap checks what differs in a row against the reason on record.
 func gap(t *testing.T, gaps map[string]string, open map[string]bool, name, what string) {
@@ -158,7 +152,6 @@ func TestPlanarPrograms(t *testing.T) {
 // number of tasks and ExeCycles.
 func TestConvolutionPrograms(t *testing.T) {
 	same, of := 0, 0
-	open := map[string]bool{}
 	for _, m := range layoutRows(t, "layout_conv.csv") {
 		n := func(key string) int { return numberIn(m[key], 10) }
 		name := m["name"]
@@ -206,8 +199,9 @@ func TestConvolutionPrograms(t *testing.T) {
 			}
 		}
 		same += count(diff == nil)
-		gap(t, convolutionGaps, open, name, strings.Join(diff, ", "))
+		if diff != nil {
+			t.Errorf("%s %s", name, strings.Join(diff, ", "))
+		}
 	}
-	closed(t, convolutionGaps, open)
 	t.Logf("%d of %d tasks have every word of the table", same, of)
 }

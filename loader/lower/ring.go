@@ -84,9 +84,8 @@ type passed struct {
 
 // A reader is a source of a task.
 type reader struct {
-	task   int
-	base   *regs.DMAWord
-	config *regs.SrcDMAConfig
+	task int
+	base *regs.DMAWord
 }
 
 // spread makes the tasks pass tensors on as the compiler of 2023 does: rings where they
@@ -134,9 +133,8 @@ func (c chain) spread() int {
 	scratch := 0
 	for _, p := range kept {
 		scratch = max(scratch, roundUp(p.base+p.bytes, scratchPage))
-		c.pass(p, kept)
+		c.pass(p)
 	}
-	c.rereads()
 	return scratch
 }
 
@@ -150,70 +148,20 @@ func (t *task) scratchSources(i int) []reader {
 	var list []reader
 	d, b := &t.g.TileDMASrc, t.h.Bases
 	if t.inMemory() && b.RBase0() == barScratch {
-		list = append(list, reader{i, &d.Src1Base, &d.Src1DMAConfig})
+		list = append(list, reader{i, &d.Src1Base})
 	}
 	if t.g.Source2On() && b.RBase1() == barScratch {
-		list = append(list, reader{i, &d.Src2Base, &d.Src2DMAConfig})
+		list = append(list, reader{i, &d.Src2Base})
 	}
 	return list
 }
 
-// Words of DMA configurations.
-const (
-	hintScratchLast = 0x3900  // a source in the scratch buffer that is read no more (16/17)
-	scratchHint     = 0x300   // of a destination there
-	fromPrevious    = 1 << 18 // a source that the task before wrote (346/346)
-	overTile        = 1 << 18 // a destination over what a tile DMA read (3/3)
-	overDistance    = 22      // where the distance to its last reader less 1 stands
-)
-
-// pass moves a tensor to its place in the scratch buffer and marks those who write and
-// read it.
-func (c chain) pass(p *passed, all []*passed) {
+// pass moves a tensor to its place in the scratch buffer.
+func (c chain) pass(p *passed) {
 	w := c[p.writer]
-	d := &w.g.TileDMADst
-	w.dma(&d.DstBase, p.base)
-	d.DstDMAConfig |= scratchHint
-	over := -1
-	for _, q := range all {
-		if q.last < p.first && q.base < p.base+p.bytes && p.base < q.base+q.bytes {
-			over = max(over, q.last)
-		}
-	}
-	if over >= 0 {
-		d.DstDMAConfig |= overTile | regs.DstDMAConfig(p.writer-over-1)<<overDistance
-	}
-	for n, r := range p.readers {
+	w.dma(&w.g.TileDMADst.DstBase, p.base)
+	for _, r := range p.readers {
 		c[r.task].dma(r.base, p.base)
-		if n == len(p.readers)-1 {
-			*r.config = (*r.config&^0xfff0 | hintScratchLast).WithDepMode(1)
-		} else {
-			*r.config = *r.config&^0xfff0 | hintRead
-		}
-		if r.task == p.writer+1 {
-			c[r.task].g.TileDMASrc.Src1DMAConfig |= fromPrevious
-		}
-	}
-}
-
-// rereads sets the hints of inputs that several tasks read: all but the last keep them.
-func (c chain) rereads() {
-	last := map[uint32]int{}
-	count := map[uint32]int{}
-	for i, t := range c {
-		if bar := t.h.Bases.RBase0(); t.inMemory() && bar != barScratch {
-			last[bar], count[bar] = i, count[bar]+1
-		}
-	}
-	for i, t := range c {
-		bar := t.h.Bases.RBase0()
-		switch {
-		case !t.inMemory() || bar == barScratch || count[bar] < 2:
-		case last[bar] == i:
-			t.hints(hintLast)
-		default:
-			t.hints(hintRead)
-		}
 	}
 }
 

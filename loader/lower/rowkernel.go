@@ -64,7 +64,6 @@ func (c *rowChain) toKernel(t *task, v *rowValue) {
 	dst.base = c.kernels.take(dst.depth, c.step, until)
 	c.write(t, dst)
 	d := &t.g.TileDMADst
-	d.DstDMAConfig |= scratchWrite
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
 	v.kernel = &interleaved{dst.base, each, plane, t}

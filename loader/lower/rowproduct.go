@@ -107,23 +107,17 @@ func (c *rowChain) describe(t *task, x *rowValue, block bool) {
 	staged := c.staged(x, block)
 	t.describe1(staged)
 	t.describesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= describedSource
+	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(staged.bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
 
-// shares splits a product's columns so that a lane, its table included, fits an engine.
-// Above sixteen channels a lane has a multiple of sixteen (1/1: 512, 768 and 768 of 2048
-// with a table). The remainder goes first, from the last channels down; without one they
-// ascend (1/1).
+// shares splits a product's columns so that a lane, its table included, fits an engine
+// (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
+// channels down; without one they ascend (1/1).
 func (g *rowGroup) shares(n, k int) ([]share, bool) {
-	each := (g.layer.lane() - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes)
-	switch {
-	case each > 16:
-		each &^= 15
-	case each > 1:
-		each &^= 1
-	case each < 1:
+	each := wholePasses((g.layer.lane() - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes))
+	if each == 0 {
 		return nil, false
 	}
 	each *= engines

@@ -48,10 +48,11 @@ func (p *plan) runtimeMatmul() error {
 			part := matrix(lhs.bar, rows, k)
 			part.base = lhs.base + b*lhs.plane + first*lhs.row
 			var lanes []lane
+			var writer *task // of the coefficients
 			if direct {
 				lanes = rowLanes(part, rows, k)
 			} else {
-				lanes = p.interleave(part, rows, k)
+				lanes, writer = p.interleave(part, rows, k)
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
@@ -62,7 +63,7 @@ func (p *plan) runtimeMatmul() error {
 				if direct {
 					bar = lhs.bar
 				}
-				p.multiply(src, dst, lanes, bar, rows, k, width)
+				p.multiply(src, dst, lanes, bar, rows, k, width).kernelFrom = writer
 			}
 			first += rows
 		}
@@ -138,13 +139,12 @@ func runtimeRows(m, k, columns, lane int) int {
 }
 
 const (
-	scratchWrite  = 3 << 8 // DMA configuration of a destination that is coefficients (1/1)
-	maxInterleave = 8      // rows of an engine side by side; the format has four bits
+	maxInterleave = 8 // rows of an engine side by side; the format has four bits
 )
 
 // interleave copies rows of the left side into the scratch buffer, the rows of an engine
-// side by side, and returns where each engine finds its own.
-func (p *plan) interleave(src memory, rows, k int) []lane {
+// side by side, and returns where each engine finds its own, and the task that does it.
+func (p *plan) interleave(src memory, rows, k int) ([]lane, *task) {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/engines)
 	dst := memory{bar: barScratch, plane: roundUp(each*k*elementBytes, 64)}
@@ -158,7 +158,6 @@ func (p *plan) interleave(src memory, rows, k int) []lane {
 	t.source1(src, at, false)
 	t.writes(dst, at.row)
 	d := &t.g.TileDMADst
-	d.DstDMAConfig |= scratchWrite
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
 	p.add(t)
@@ -166,11 +165,11 @@ func (p *plan) interleave(src memory, rows, k int) []lane {
 	for i := range lanes {
 		lanes[i] = lane{dst.base + i*dst.plane, dst.plane}
 	}
-	return lanes
+	return lanes, t
 }
 
 // multiply is the convolution whose coefficients stand in the scratch buffer.
-func (p *plan) multiply(src, dst memory, lanes []lane, bar uint32, rows, k, n int) {
+func (p *plan) multiply(src, dst memory, lanes []lane, bar uint32, rows, k, n int) *task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
@@ -188,4 +187,5 @@ func (p *plan) multiply(src, dst memory, lanes []lane, bar uint32, rows, k, n in
 	t.source1(src, at, false)
 	t.writes(dst, at.row)
 	p.add(t)
+	return t
 }

@@ -2,9 +2,10 @@ package lower
 
 import "slices"
 
-// A scratch buffer holds what lives between the first and the last step that needs it.
-// Blocks take the lowest place where they fit, in whole pages. (Assumed: no program shows
-// where the compiler puts the tensors between layers; those within one layer start at 0.)
+// A scratch buffer is where the rows that are coefficients stand from the step that
+// interleaves them to the last that needs them, while the steps are lowered. Blocks take the
+// lowest place where they fit, in whole pages. (By the sizes of chain_facts.csv; tensors
+// between steps have their places from allocate.)
 type scratch struct {
 	live []block // by offset
 	size int     // bytes, the most there ever were

@@ -12,23 +12,37 @@ type section struct {
 func (s *section) add(b []byte) int {
 	at := s.bytes
 	s.bytes += len(b)
-	switch {
-	case s.sizes:
-	case s.data == nil:
-		s.data = b[:len(b):len(b)] // what follows is appended to a copy
-	default:
+	if !s.sizes {
 		s.data = append(s.data, b...)
 	}
 	return at
 }
 
-// addKernel appends coefficients.
+// addKernel appends coefficients, which are the section's from then on.
 func (s *section) addKernel(k *kernel) int {
-	if !s.sizes {
+	at, n := s.bytes, len(k.data)
+	switch {
+	case s.sizes:
+	case n > 0 && n <= cap(s.data)-at && &s.data[:at+1][at] == &k.data[0]: // made in their place
+		s.data, s.bytes = s.data[:at+n], at+n
+		return at
+	case at == 0 && n >= cap(s.data):
+		s.data, s.bytes = k.data[:n:n], n // what follows is appended to a copy
+		return 0
+	default:
 		return s.add(k.data)
 	}
 	s.bytes += k.size()
 	return s.bytes - k.size()
+}
+
+// room is n zeros for coefficients that are added next: where they are to stand, if the
+// section was made that large.
+func (s *section) room(n int) []byte {
+	if at := len(s.data); n <= cap(s.data)-at {
+		return s.data[at : at+n : at+n]
+	}
+	return make([]byte, n)
 }
 
 // copy appends n bytes of another section.

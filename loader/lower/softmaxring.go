@@ -37,7 +37,6 @@ func (p *plan) softmaxRing(in, out view) bool {
 		t := planarTask(regs.FormReduction, rows.s, rows.s).aside(false, true)
 		set(t)
 		t.source1(rows.m, t.planarColumns().moved(stats.row), false)
-		t.hints(hintRead)
 		t.besides(side)
 		reduced := t.leaves(stats, stats.row)
 		t.l2(&t.g.L2.ResultGroupStride, stats.group)
@@ -50,7 +49,6 @@ func (p *plan) softmaxRing(in, out view) bool {
 	sub.g.Common.PlanarOperands = sub.g.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
 	sub.g.Common.PlanarPatch = sub.g.Common.PlanarPatch.WithLog2W(ringLog2).WithLog2H(ringLog2)
 	sub.source1(in.m, source, false)
-	sub.hints(hintLast)
 	sub.joins(largest, flat)
 	shared := sub.leaves(ring, ring.row*s.Height)
 	sub.l2(&sub.g.L2.ResultGroupStride, ring.group)
@@ -64,7 +62,6 @@ func (p *plan) softmaxRing(in, out view) bool {
 	exp.lookup(p.placeTable(p.weights.Table, exp.tableLanes()), p.weights.Table)
 	exp.writes(between, stream)
 	d := &exp.g.TileDMADst
-	d.DstDMAConfig |= scratchHint
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(side))
 	exp.g.L2.ResultCfg = exp.g.L2.ResultCfg.WithDMAIntl(uint32(side))
 	p.add(exp)
@@ -72,7 +69,6 @@ func (p *plan) softmaxRing(in, out view) bool {
 	powers := view{s: s, m: between}
 	sums := reduce(powers, side, func(t *task) {
 		t.g.PE.Cfg = t.g.PE.Cfg.WithReciprocal(true)
-		t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
 		t.continues = true
 	})
 
@@ -84,7 +80,6 @@ func (p *plan) softmaxRing(in, out view) bool {
 	mul.inL2()
 	c := &mul.g.TileDMASrc
 	c.Src2Fmt = c.Src2Fmt.WithInterleave(uint32(side))
-	c.Src2DMAConfig = (c.Src2DMAConfig&^0xfff0 | hintScratchLast).WithDepMode(1)
 	mul.g.L2.SourceCfg = mul.g.L2.SourceCfg.WithDMAFmt(1).WithDMAIntl(uint32(side))
 	p.stages(mul, out.m, source.moved(stats.row+source.row*s.Height))
 	return true

@@ -14,6 +14,9 @@ import (
 // g channels of each tap side by side are its entries, and every 8 entries have a byte
 // that says which are not zero, lowest bit first, and then those fp16 values. A phase with an
 // odd number of such bytes starts with a zero byte, and every phase of a 1x1 window does.
+// The planes of channels by themselves begin at multiples of 64 bytes (2/2, from ExeCycles:
+// what two convolutions of 256 channels read beside their source is 64 to 165 bytes a
+// channel, where nine dense taps are 18; that the planes have this form is inferred).
 //
 // The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both
 // examples' lanes is, and the order of its taps is inferred.
@@ -31,8 +34,7 @@ func (f *filter) sparseFits(width, taps int, phases [][]int) bool {
 	return f.taps/taps*channel <= math.MaxUint16
 }
 
-// packSparse is pack in the zero-skipping form; the filter has one group of a
-// multiple of 16 channels.
+// packSparse is pack in the zero-skipping form; the filter has one group.
 func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 	if f.sizes {
 		return f.sizeSparse(width, taps, phases)
@@ -45,16 +47,32 @@ func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 		perLane[i] = make([]byte, 0, dense+dense/8)
 	}
 	for first := 0; first < f.channels; {
-		g := min(width, (f.channels-first)/engines)
-		for i := range perLane {
-			perLane[i], body = f.sparsePlane(perLane[i], body[:0], first, g, taps, phases)
+		g, n := f.planes(first, width)
+		for i := range n {
+			b := &perLane[i%engines]
+			*b, body = f.sparsePlane(*b, body[:0], first, g, taps, phases)
+			if f.apart {
+				*b = pad64(*b)
+			}
 			first += g
 		}
 	}
 	for _, b := range perLane {
-		k.lane(b)
+		if len(b) > 0 {
+			k.lane(b)
+		}
 	}
 	return k
+}
+
+// maskBytes is the bytes of a phase beside its values: the masks, and the zero ahead of an
+// odd number of them.
+func maskBytes(entries, taps int) int {
+	n := (entries + 7) / 8
+	if n%2 == 1 || taps == 1 {
+		n++
+	}
+	return n
 }
 
 // sparsePlane appends the plane of g channels. body is room for its body, which it
@@ -69,7 +87,7 @@ func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]in
 		at := c * taps
 		for _, phase := range phases {
 			entries := len(phase) * g
-			if (entries+7)/8%2 == 1 || taps == 1 {
+			if maskBytes(entries, taps) > (entries+7)/8 {
 				body = append(body, 0)
 			}
 			mask := 0
@@ -96,17 +114,22 @@ func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
 	k := &kernel{coding: zeroSkipping}
 	var perLane [engines]int
 	for first := 0; first < f.channels; {
-		g := min(width, (f.channels-first)/engines)
-		for i := range perLane {
-			perLane[i] += elementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
+		g, n := f.planes(first, width)
+		for i := range n {
+			b := &perLane[i%engines]
+			*b += elementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
+			if f.apart {
+				*b = roundUp(*b, 64)
+			}
 			first += g
 		}
 	}
 	base := 0
 	for _, n := range perLane {
-		n = roundUp(n, 64)
-		k.lanes = append(k.lanes, lane{base, n})
-		base += n
+		if n = roundUp(n, 64); n > 0 {
+			k.lanes = append(k.lanes, lane{base, n})
+			base += n
+		}
 	}
 	return k
 }
@@ -122,11 +145,7 @@ func (f *filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
 		at := c * taps
 		for _, phase := range phases {
 			entries := len(phase) * g
-			masks := (entries + 7) / 8
-			n += masks
-			if masks%2 == 1 || taps == 1 {
-				n++
-			}
+			n += maskBytes(entries, taps)
 			for i := range entries {
 				if f.weight(0, first+i%g, at+i/g) != 0 {
 					n += elementBytes

@@ -37,15 +37,14 @@ type tile struct {
 
 // Words whose bits are not all named (bytes).
 const (
-	twoSourceBit    = 1 << 24 // L2.SourceCfg with a second source in memory
-	twoSourceChCfg  = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (18/18)
-	bothInMemory    = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
-	kernelWord      = 0x40    // KernelDMASrc word 0 of a task with coefficients
-	sparseWord      = 0x20    // the same, zero-skipping (3/3)
-	describedSource = 1 << 18 // SrcDMAConfig of a source that is off and has strides: 0x48880
-	keptTile        = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
-	halfOne         = 0x3c00
-	singleOne       = 0x3f800000
+	twoSourceBit   = 1 << 24 // L2.SourceCfg with a second source in memory
+	twoSourceChCfg = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (18/18)
+	bothInMemory   = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
+	kernelWord     = 0x40    // KernelDMASrc word 0 of a task with coefficients
+	sparseWord     = 0x20    // the same, zero-skipping (3/3)
+	keptTile       = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
+	halfOne        = 0x3c00
+	singleOne      = 0x3f800000
 )
 
 // newTask is what every task has: everything off.
@@ -232,7 +231,7 @@ func (t *task) readsScratch(from *tile, m memory) {
 	t.reads(from, from.at)
 	t.describe1(m)
 	t.describesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= describedSource
+	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(m.bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }

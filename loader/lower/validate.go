@@ -177,10 +177,14 @@ func (w *Weights) validate(l *Layer) error {
 			bias = l.In.C
 		}
 	}
+	given := len(w.Filter)
+	if len(w.Filter) == 0 && w.Source != nil {
+		given = w.Source.Len()
+	}
 	for _, v := range [...]struct {
 		name      string
 		got, want int
-	}{{"weights", len(w.Filter), filter}, {"biases", len(w.Bias), bias}, {"constants", len(w.Second), second}} {
+	}{{"weights", given, filter}, {"biases", len(w.Bias), bias}, {"constants", len(w.Second), second}} {
 		if v.got != 0 && v.got != v.want {
 			return l.wrong("%d %s, want %d", v.got, v.name, v.want)
 		}

@@ -191,7 +191,7 @@ func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
 	}
 	v, constant := c.n.Constants[name]
 	if constant && v == nil {
-		v = random(s.Elements(), 0, c.how.Seed, "second")
+		v = newRandom(s.Elements(), 0, c.how.Seed, "second").all()
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: v}
 }
@@ -251,7 +251,11 @@ func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)
 
 // part lowers the layer.
 func (x *Layer) part(how Lowering) (*lower.Part, error) {
-	w, err := x.complete(how.Seed, how.SizesOnly)
+	complete := x.Complete
+	if how.SizesOnly {
+		complete = x.Sizes
+	}
+	w, err := complete(how.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,7 @@
 package network
 
 import (
-	"hash/fnv"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/x448/float16"
@@ -53,18 +51,33 @@ func Needs(l *lower.Layer) Need {
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
 func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
-	return x.complete(seed, false)
+	return x.complete(seed, completeAll)
+}
+
+// Streamed is Complete with the filter as a source of the same values, for a layer that is
+// lowered by itself: it is made as it is packed. A filter that the file has is left as it is.
+func (x *Layer) Streamed(seed uint64) (lower.Weights, error) {
+	return x.complete(seed, completeSource)
 }
 
 // Sizes is Complete for a program that is only timed: a filter that the file does not have
 // is left out. None of what Complete makes for it is zero, so that no figure changes.
 func (x *Layer) Sizes(seed uint64) (lower.Weights, error) {
-	return x.complete(seed, true)
+	return x.complete(seed, completeSizes)
 }
 
-func (x *Layer) complete(seed uint64, sizes bool) (lower.Weights, error) {
+// How a filter that nobody gave is completed.
+type completion uint8
+
+const (
+	completeAll    completion = iota
+	completeSource            // as a source
+	completeSizes             // not at all
+)
+
+func (x *Layer) complete(seed uint64, how completion) (lower.Weights, error) {
 	l, w := &x.Lower, x.Weights
-	w.SizesOnly = sizes
+	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
 		w.Form, w.Scale = lower.FormFP16, nil // made-up values fit no other
 	}
@@ -76,19 +89,24 @@ func (x *Layer) complete(seed uint64, sizes bool) (lower.Weights, error) {
 		}
 	}
 	switch {
-	case w.Filter != nil || need.Filter == 0 || sizes:
+	case w.Filter != nil || need.Filter == 0 || how == completeSizes:
 	case x.average:
 		one := float16.Fromfloat32(1 / float32(l.Window.Kh*l.Window.Kw))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
 		reduction := need.Filter / max(1, l.Cout+l.Columns)
-		w.Filter = random(need.Filter, (bits.Len(uint(reduction))-1)/2, seed, "weights")
+		src := newRandom(need.Filter, (bits.Len(uint(reduction))-1)/2, seed, "weights")
+		if how == completeSource {
+			w.Source = src
+			break
+		}
+		w.Filter = src.all()
 	}
 	if w.Bias == nil && need.Bias > 0 {
-		w.Bias = random(need.Bias, 0, seed, "bias")
+		w.Bias = newRandom(need.Bias, 0, seed, "bias").all()
 	}
 	if w.Second == nil && need.Second > 0 {
-		w.Second = random(need.Second, 0, seed, "second")
+		w.Second = newRandom(need.Second, 0, seed, "second").all()
 	}
 	return w, tabulate(l, &w)
 }
@@ -169,26 +187,4 @@ func table(a mac.Activation) []byte {
 	t, _ := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]
-}
-
-// random is n halves within 2^-scale, the same on every machine.
-func random(n, scale int, seed uint64, name string) []float16.Float16 {
-	const digits = 11 // odd numbers of 11 bits are halves without rounding
-	var values [1 << digits]float16.Float16
-	for i := range values {
-		odd := 2*i + 1 - 1<<digits
-		values[i] = float16.Fromfloat32(float32(odd) / float32(int(1)<<(digits+scale)))
-	}
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	r := rand.NewPCG(seed, h.Sum64())
-	out := make([]float16.Float16, n)
-	for i := 0; i < n; {
-		for v, left := r.Uint64(), 64/digits; left > 0 && i < n; left-- {
-			out[i] = values[v&(1<<digits-1)]
-			v >>= digits
-			i++
-		}
-	}
-	return out
 }

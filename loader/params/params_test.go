@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/unguided"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/params"
@@ -112,7 +113,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	unguided.Fuzz(f, func(t *testing.T, data []byte) {
 		s, err := params.Parse(data)
 		if err != nil {
 			var e *params.TextError

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/x448/float16"
 
@@ -193,12 +195,12 @@ func fileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)
 	for i, p := range ports {
-		names[i] = replaced(p, func(rune) string { return "_" })
+		names[i] = shortened(replaced(p, func(rune) string { return "_" }), p)
 		count[strings.ToLower(names[i])]++
 	}
 	for i, p := range ports {
 		if count[strings.ToLower(names[i])] > 1 && names[i] != p {
-			names[i] = replaced(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) })
+			names[i] = shortened(replaced(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) }), p)
 		}
 	}
 	// What is still the same, such as two names that differ in case alone, is numbered.
@@ -212,6 +214,23 @@ func fileNames(ports []string) []string {
 		taken[strings.ToLower(name)] = true
 	}
 	return names
+}
+
+// maxName is the longest file name in bytes, without its suffix: file systems take 255, and
+// the temporary file beside it has a few more.
+const maxName = 200
+
+// shortened is a name of at most maxName bytes: a longer one, as exporters make of a layer's
+// path, ends in a number of the port's whole name.
+func shortened(name, port string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	cut := maxName - len("~00000000")
+	for !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s~%08x", name[:cut], crc32.ChecksumIEEE([]byte(port)))
 }
 
 func replaced(s string, by func(r rune) string) string {

@@ -181,15 +181,25 @@ func TestOutputsOfOneFileName(t *testing.T) {
 			t.Errorf("%q: %q, want %q", tc[0], got, tc[1])
 		}
 	}
+	long := strings.Repeat("a/path/é/", 40)
+	names := fileNames([]string{long + "x", long + "y", long[:100]})
+	if names[0] == names[1] || names[2] != strings.ReplaceAll(long[:100], "/", "_") {
+		t.Errorf("%q", names)
+	}
+	for _, name := range names {
+		if len(name) > 200 || !utf8.ValidString(name) {
+			t.Errorf("%d bytes: %q", len(name), name)
+		}
+	}
 	file := writeFile(t, "net.onnx", onnxtest.Model(
-		onnxtest.Input("x", 1, 2, 2, 2), onnxtest.Output("a/b"), onnxtest.Output("a_b"),
-		onnxtest.Node("Relu", "a/b", []string{"x"}), onnxtest.Node("Tanh", "a_b", []string{"x"}),
+		onnxtest.Input("x", 1, 2, 2, 2), onnxtest.Output("a/b"), onnxtest.Output("a_b"), onnxtest.Output(long),
+		onnxtest.Node("Relu", "a/b", []string{"x"}), onnxtest.Node("Tanh", "a_b", []string{"x"}), onnxtest.Node("Sigmoid", long, []string{"x"}),
 	))
 	dir := t.TempDir()
 	if _, errs, code := invoke("model", file, "--values", "--out", dir); code != exitDone {
 		t.Fatal(errs)
 	}
-	for _, name := range []string{"a%2Fb.npy", "a_b.npy"} {
+	for _, name := range []string{"a%2Fb.npy", "a_b.npy", fileNames([]string{long})[0] + ".npy"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}

@@ -154,7 +154,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		return inFile(file, err)
 	}
 	bar.end()
-	if err := f.writeProfiles(res, file); err != nil {
+	if err := f.writeProfiles(ctx, res, file); err != nil {
 		return err
 	}
 	doc := res.NetworkDocument()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -30,11 +31,24 @@ func (f *runFlags) checkProfiles(read ...string) error {
 
 // writeProfiles writes the profile and the trace that the flags ask for. File is where the
 // model was read from, "" for nowhere.
-func (f *runFlags) writeProfiles(res *anesim.Result, file string) error {
+func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file string) error {
 	if err := writeTo(f.pprof, func(w io.Writer) error { return res.WriteProfile(w, file) }); err != nil {
 		return err
 	}
-	return writeTo(f.trace, res.WriteTrace)
+	return writeTo(f.trace, func(w io.Writer) error { return res.WriteTrace(&stoppable{ctx, w}) })
+}
+
+// A stoppable writer fails once its context is done: a trace may take long.
+type stoppable struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (s *stoppable) Write(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.w.Write(b)
 }
 
 // writeTo writes a file whose name is not empty.

@@ -30,8 +30,9 @@ FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
 weights are an input like any other ("weights"). Networks are run by anesim model.
 
-Of more than 65,536 descriptors that are only timed, the table and --json list the first
-4,096; the rest are in every total. --csv and the profiles have all of them.
+Of more than 65,536 descriptors that are only timed, the table, --json and --html list the
+first 4,096; the rest are in every total. --html and --pprof add the rest up by operation
+and shape; --csv and --trace have all of them.
 
 --bind gives a run-time parameter a value. FILE.params, which is read where it stands beside
 FILE, says which there are, what they may be, and the register fields and port sizes that
@@ -60,7 +61,8 @@ many JSON documents, one after the other.
 			if err != nil {
 				return err
 			}
-			o.Brief = f.html == "" && f.pprof == "" && f.trace == "" && f.record == ""
+			// A recording has every descriptor, as has a baseline to hold a page against.
+			o.Brief = f.record == "" && f.htmlBaseline == ""
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
@@ -163,7 +165,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 			return err
 		}
 	}
-	if err := f.writeProfiles(res, how.file); err != nil {
+	if err := f.writeProfiles(ctx, res, how.file); err != nil {
 		return err
 	}
 	if f.record != "" {

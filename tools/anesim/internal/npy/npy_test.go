@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
+
+	"anesim/bench/unguided"
 )
 
 func halves(values ...float32) []float16.Float16 {
@@ -221,7 +223,7 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(b.Bytes())
 	}
-	f.Fuzz(func(t *testing.T, b []byte) {
+	unguided.Fuzz(f, func(t *testing.T, b []byte) {
 		a, err := read(b)
 		if err != nil {
 			var malformed *FormatError

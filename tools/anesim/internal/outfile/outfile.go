@@ -60,7 +60,9 @@ func Create(name string) (*File, error) {
 	}
 	// os.CreateTemp makes private files; O_EXCL with the usual mode lets the umask decide,
 	// as for any other file a command writes.
+	// A name may be as long as the file system takes; the temporary one has more to it.
 	dir, base := filepath.Split(f.name)
+	base = base[:min(len(base), 128)]
 	for i := range 10000 {
 		temp := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", base, os.Getpid(), i))
 		file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)

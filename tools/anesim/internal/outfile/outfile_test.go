@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -55,6 +56,17 @@ func TestOldFileStandsUntilCommit(t *testing.T) {
 	}
 	if n := names(t, dir); len(n) != 1 {
 		t.Errorf("directory holds %q", n)
+	}
+}
+
+// A name as long as file systems take has a temporary file all the same.
+func TestLongestName(t *testing.T) {
+	name := filepath.Join(t.TempDir(), strings.Repeat("x", 255))
+	if err := Write(name, []byte("all")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, name); got != "all" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -25,12 +25,36 @@ func OfRun(d *anesim.RunDocument) *Report {
 			Time: x.TimeNs, Low: x.TimeLowNs, High: x.TimeHighNs, Energy: x.EnergyNJ, Parts: x.EnergyOf, MACs: x.MACs, Bytes: x.DMA.Total,
 		})
 	}
+	all := len(d.Descriptors)
+	if d.Rest != nil {
+		all += d.Rest.Descriptors
+		r.rest(d.Rest, len(d.Descriptors))
+	}
 	r.Facts = append(r.Facts, Fact{
-		Label: "Coverage", Text: fmt.Sprintf("%d of %d", len(d.Descriptors), len(d.Descriptors)),
-		Name: "descriptors", Value: float64(len(d.Descriptors)), Note: fmt.Sprintf("descriptors timed; values of %d computed", computed),
+		Label: "Coverage", Text: fmt.Sprintf("%d of %d", all, all),
+		Name: "descriptors", Value: float64(all), Note: fmt.Sprintf("descriptors timed; values of %d computed", computed),
 	})
-	r.descriptorTable(d.Descriptors, d.Total.Cycles)
+	r.descriptorTable(d.Descriptors, d.Rest, d.Total.Cycles)
 	return r
+}
+
+// rest makes items of the descriptors behind those that are listed, one of each operation
+// and shape.
+func (r *Report) rest(d *anesim.RestDocument, listed int) {
+	if len(d.Groups) == 0 { // of a document that was read
+		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
+		return
+	}
+	for i := range d.Groups {
+		g := &d.Groups[i]
+		r.Items = append(r.Items, Item{
+			Name: fmt.Sprintf("%d more", g.Descriptors), Op: g.Op, Bound: g.Cycles.Bound(), Cycles: g.Cycles,
+			Time: g.TimeNs, Energy: g.EnergyNJ, Parts: g.EnergyOf, MACs: g.MACs, Bytes: g.DMABytes,
+		})
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed one by one. The other %d are added up by operation and shape, in the last %d of the list: "+
+		"cycles by cause, time, energy, multiply-accumulates and bytes are the sums of each. anesim run --csv lists all of them.",
+		listed+d.Descriptors, listed, d.Descriptors, len(d.Groups)))
 }
 
 // OfNetwork is the report of a network's run.

@@ -77,22 +77,35 @@ func extents(s [4]int) string {
 	return fmt.Sprintf("%dx%dx%d", s[1], s[2], s[3])
 }
 
-func (r *Report) descriptorTable(list []anesim.DescriptorDocument, all uint64) {
+func (r *Report) descriptorTable(list []anesim.DescriptorDocument, rest *anesim.RestDocument, all uint64) {
 	r.Table.Columns = append([]Column{
 		{"td", "place in the chain", true}, {"op", "operation", false}, {"in", "source, C H W", false}, {"out", "result, C H W", false},
 		{"kernel", "window", false}, {"engines", "MAC engines at work", true},
 	}, costColumns()...)
-	for i := range list {
-		d, s := &list[i], &list[i].Shape
+	work := func(op string, s *anesim.ShapeDocument) []Cell {
+		if *s == (anesim.ShapeDocument{}) {
+			return []Cell{text(op), text("of other shapes"), text("-"), text("-")}
+		}
 		kernel := "-"
 		if s.Kw > 0 && s.Kh > 0 {
 			kernel = fmt.Sprintf("%dx%d", s.Kh, s.Kw)
 		}
-		row := []Cell{
-			count(d.Index), text(d.Op), text(fmt.Sprintf("%dx%dx%d", s.Cin, s.Hin, s.Win)), text(fmt.Sprintf("%dx%dx%d", s.Cout, s.Hout, s.Wout)),
-			text(kernel), count(d.Engines),
+		return []Cell{
+			text(op), text(fmt.Sprintf("%dx%dx%d", s.Cin, s.Hin, s.Win)), text(fmt.Sprintf("%dx%dx%d", s.Cout, s.Hout, s.Wout)), text(kernel),
 		}
+	}
+	for i := range list {
+		d := &list[i]
+		row := append([]Cell{count(d.Index)}, append(work(d.Op, &d.Shape), count(d.Engines))...)
 		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[i], all)...))
+	}
+	if rest == nil {
+		return
+	}
+	for i := range rest.Groups {
+		g := &rest.Groups[i]
+		row := append([]Cell{{fmt.Sprintf("%d more", g.Descriptors), float64(len(list) + i)}}, append(work(g.Op, &g.Shape), text("-"))...)
+		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[len(list)+i], all)...))
 	}
 }
 

@@ -1,0 +1,37 @@
+package hw
+
+import "testing"
+
+// Descriptors that are not listed are added up by operation and shape; those of more shapes
+// than are told apart, by operation.
+func TestRestGroups(t *testing.T) {
+	const listed, more = 2, maxGroups + 50
+	r, g := new(Report), groups{}
+	for i := range listed + 3*more {
+		shape := Shape{Cin: 1 + i%more}
+		r.Descriptors = append(r.Descriptors, DescriptorReport{Op: Conv, Shape: shape, MACs: 1, Time: 2, Cycles: Accounting{Compute: 3}})
+		r.shorten(listed, 1, g)
+	}
+	r.shorten(listed, 0, g)
+	x := &r.Rest
+	if len(r.Descriptors) != listed || x.Count != 3*more || len(x.Groups) != maxGroups+1 {
+		t.Fatalf("%d listed, %d of %d groups", len(r.Descriptors), x.Count, len(x.Groups))
+	}
+	var sum Group
+	for i := range x.Groups {
+		k := &x.Groups[i]
+		want := Group{Op: Conv, Shape: Shape{Cin: 1 + (listed+i)%more}, Count: 3}
+		if i == maxGroups {
+			want.Shape, want.Count = Shape{}, 3*50
+		}
+		if k.Op != want.Op || k.Shape != want.Shape || k.Count != want.Count || k.MACs != uint64(k.Count) {
+			t.Errorf("group %d is %+v", i, k)
+		}
+		sum.Count += k.Count
+		sum.Time += k.Time
+		sum.Cycles.Add(&k.Cycles)
+	}
+	if sum.Count != x.Count || sum.Time != x.Time || sum.Cycles.Compute != 3*3*more {
+		t.Errorf("groups sum to %+v, the rest is %d of %v", sum, x.Count, x.Time)
+	}
+}

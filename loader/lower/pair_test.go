@@ -1,0 +1,103 @@
+package lower
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/mac"
+	"anesim/hw/regs"
+)
+
+// numberedHalves are n values that are not zero, most of them different.
+func numberedHalves(n int) []float16.Float16 {
+	v := make([]float16.Float16, n)
+	for i := range v {
+		v[i] = float16.Float16(0x2000 + i%0x1800)
+	}
+	return v
+}
+
+// A table that a network folds into a convolution stands where the layer itself would have
+// it: ahead of the weights of every lane, whatever form these have.
+func TestTableOfConvolution(t *testing.T) {
+	table := fitted(mac.Tanh)
+	in := Shape{1, 48, 12, 12}
+	few, many, alone := Conv(in, 12, Same(3, 1, in)), Conv(in, 32, Same(3, 2, in)), Depthwise(in, Same(3, 2, in))
+	many.Bias = true
+	for _, l := range []Layer{few, many, alone} {
+		w := Weights{Filter: numberedHalves(l.Cout * l.In.C / max(1, l.Groups) * 9), Bias: numberedHalves(l.Cout)}
+		part, err := NewPart(l, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folded := part.tabled(table)
+		l.Activation, w.Table = Tanh, table
+		whole, err := NewPart(l, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if folded == nil {
+			t.Errorf("%+v: the table is not folded", l)
+			continue
+		}
+		if got, want := len(folded.plan.tasks), len(whole.plan.tasks); got != 1 || want != 1 {
+			t.Errorf("%+v: %d tasks folded, %d whole, want one", l, got, want)
+			continue
+		}
+		if folded.plan.tasks[0].g.KernelDMASrc != whole.plan.tasks[0].g.KernelDMASrc {
+			t.Errorf("%+v: the lanes stand elsewhere", l)
+		}
+		if !bytes.Equal(folded.plan.constants.data, whole.plan.constants.data) {
+			t.Errorf("%+v: other constants", l)
+		}
+	}
+}
+
+// Zero-skipping planes of channels by themselves begin at multiples of 64 bytes, each with a
+// count of its body: 18 bytes of taps and two bytes of masks a phase.
+func TestStridedDepthwisePlanes(t *testing.T) {
+	for _, channels := range []int{5, 16, 40, 256} {
+		in := Shape{1, channels, 10, 10}
+		l := Depthwise(in, Same(3, 2, in))
+		w := Weights{Filter: numberedHalves(channels * 9)}
+		p, err := newPlan(&l, &w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &p.tasks[0].g
+		if !g.NE.KernelCfg.Sparse() {
+			t.Errorf("%d channels: dense", channels)
+		}
+		if got, want := len(p.constants.data), 64*channels; got != want {
+			t.Errorf("%d channels take %d bytes, want %d", channels, got, want)
+			continue
+		}
+		for at := 0; at < len(p.constants.data); at += 64 {
+			if n := binary.LittleEndian.Uint16(p.constants.data[at:]); n != 26 {
+				t.Errorf("%d channels: a body of %d bytes at %#x, want 26", channels, n, at)
+			}
+		}
+		lanes := 0
+		for _, d := range g.KernelDMASrc.CoeffDMAConfig {
+			lanes += count(d.En())
+		}
+		if want := min(engines, channels); lanes != want {
+			t.Errorf("%d channels: %d lanes, want %d", channels, lanes, want)
+		}
+		sizes := w
+		sizes.SizesOnly = true
+		q, err := newPlan(&l, &sizes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.tasks[0].g.KernelDMASrc != g.KernelDMASrc {
+			t.Errorf("%d channels: other lanes where only sizes are made", channels)
+		}
+		if op := g.NE.MACCfg.OpMode(); op != regs.MultiplyAccumulate {
+			t.Errorf("%d channels: %v", channels, op)
+		}
+	}
+}
