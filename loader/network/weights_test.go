@@ -38,14 +38,6 @@ func TestMadeUpWeights(t *testing.T) {
 				differ++
 			}
 		}
-		part := make([]float16.Float16, 100)
-		for _, first := range []int{900, 0, 7, 512, 333} { // in any order
-			source := newRandom(1000, scale, 1, "weights")
-			source.Values(part, 450)
-			if source.Values(part, first); !slices.Equal(part, v[first:first+100]) {
-				t.Errorf("values from %d on are others by themselves", first)
-			}
-		}
 		if differ < 900 {
 			t.Errorf("%d of 1000 values change with the seed", differ)
 		}
