@@ -98,6 +98,21 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Operations of two tables say how many they were given.
+func TestNumbersOfTables(t *testing.T) {
+	s := Shape{1, 4, 4, 4}
+	table := make([]byte, tableBytes)
+	for _, l := range []Layer{Binary(Pow, s, s), Unary(Sin, s), Unary(Atan, s)} {
+		for given, ok := range map[int]bool{0: false, 1: true, 2: false} {
+			_, err := Compile(l, Weights{Table: table, Tables: slices.Repeat([][]byte{table}, given)})
+			want := map[int]string{0: "1 tables, want 2", 2: "3 tables, want 2"}[given]
+			if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%v with %d further tables: %v, want %q", l.Op, given, err, want)
+			}
+		}
+	}
+}
+
 // No values are zeros, whether the list is missing or empty.
 func TestNoValues(t *testing.T) {
 	s := Shape{1, 4, 4, 4}

@@ -145,7 +145,7 @@ func windowAtEdges(r *rand.Rand) Layer {
 	case 0, 1:
 		w = Same(k, stride, in)
 	case 2:
-		w.Kw, w.Sx = 1+r.IntN(k), 1+r.IntN(stride)
+		w.Kh, w.Kw, w.Sy, w.Sx = 1+r.IntN(k), 1+r.IntN(k), 1+r.IntN(stride), 1+r.IntN(stride)
 		w.Py, w.Qy, w.Px, w.Qx = r.IntN(w.Kh), r.IntN(w.Kh), r.IntN(w.Kw), r.IntN(w.Kw)
 	}
 	l := Conv(in, edge(r, 4096), w)

@@ -191,10 +191,10 @@ func anOperator(r *rand.Rand, op string) []byte {
 		return list
 	}
 	inputs := []string{"x"}
-	switch r.IntN(8) {
-	case 0:
+	switch r.IntN(9) {
+	case 0, 1:
 		constant("x", dims...) // of constants alone: folded
-	case 1:
+	case 2:
 		parts = append(parts, ox.Whole("x", []int{6, 2, 3}[r.IntN(3)], 1, []int{4}, 1, 2, 3, 4)) // of bytes, or too few of them
 	default:
 		parts = append(parts, ox.Input("x", dims...))
@@ -371,13 +371,19 @@ func anOperator(r *rand.Rand, op string) []byte {
 		add(4, ox.Int("layout", 1))
 	}
 	if strings.Contains(op, "Attention") || op == "RotaryEmbedding" {
-		attributes = append(attributes, ox.Int("num_heads", 2), ox.Int("kv_num_heads", 1+r.IntN(2)))
+		attributes = append(attributes, ox.Int("num_heads", 1+r.IntN(2)), ox.Int("kv_num_heads", 1+r.IntN(2)))
 	}
 	if strings.Contains(op, "Group") {
 		attributes = append(attributes, ox.Int("num_groups", 2), ox.Int("groups", 2))
 	}
 	if op == "LRN" {
 		attributes = append(attributes, ox.Int("size", 3))
+	}
+	if strings.HasPrefix(op, "Fused") {
+		add(2, ox.Text("activation", []string{"Relu", "LeakyRelu", "Tanh", "Nothing"}[r.IntN(4)]))
+	}
+	if op == "Resize" {
+		add(3, ox.Int("antialias", 1))
 	}
 	add(4, ox.Int("exclusive", 1))
 	add(4, ox.Int("reverse", 1))
