@@ -106,9 +106,9 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
 	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
 		// Weights that are made as they are packed are packed where they stay.
-		sizes := *w
+		layer, sizes := *l, *w // lowering may widen the layer's window
 		sizes.Source, sizes.SizesOnly = nil, true
-		sized, err := newPlan(l, &sizes)
+		sized, err := newPlan(&layer, &sizes)
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +281,7 @@ func (w *Weights) run(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
 	case len(w.Filter) > 0:
 		return w.Filter[first : first+n]
-	case w.Source == nil:
+	case w.Filter != nil || w.Source == nil:
 		return nil
 	}
 	w.Source.Values(buf[:n], first)

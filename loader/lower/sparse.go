@@ -19,7 +19,13 @@ import (
 // channel, where nine dense taps are 18; that the planes have this form is inferred).
 //
 // The 1x1 form is the compiler's byte for byte (section hash); of 3x3 the length of both
-// examples' lanes is, and the order of its taps is inferred.
+// examples' lanes is, and the order of its taps is inferred. None of 4 million forms of those
+// lengths has the section's hash: every order of the phases and of the taps in them, entries
+// by tap and by channel; masks of 8, 16, 32 or 64 entries, either byte first, before all
+// values or between them; the zero bytes at every place; phases outside the input channels,
+// inside them or in blocks of 2 to 32 of them, a count each or one for all; and windows filled
+// up with empty taps to 4x4, which would also be eight bytes of masks a channel and, at 1x1,
+// the two that are there.
 
 // sparseFits reports whether the body of every plane has a length that two bytes hold,
 // zeros or not (assumed: what the compiler does with a longer one is not known; here it

@@ -16,6 +16,8 @@ func TestStreamed(t *testing.T) {
 		"conv cin=37 h=9 w=9 cout=53 k=1",
 		"conv cin=16 h=12 w=12 cout=32 k=3 pad=2 dilation=2",
 		"conv cin=64 h=14 w=14 cout=64 k=3 pad=1 stride=2",
+		"conv cin=62 h=9 w=16 cout=32 k=1 stride=2 pad=same", // its window is widened to 2x2
+		"conv cin=62 h=9 w=16 cout=32 k=1 stride=2",
 		"conv cin=2048 h=4 w=4 cout=64 k=3 pad=1 stride=2",
 		"conv cin=32 h=8 w=8 cout=64 k=3 pad=1 groups=4",
 		"conv cin=32 h=8 w=8 cout=32 k=3 pad=1 groups=32",

@@ -86,6 +86,9 @@ func typeKeys(x reflect.Type, path string, keys map[string]bool) {
 				continue
 			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" {
+				continue // not in the JSON
+			}
 			if path != "" {
 				name = path + "." + name
 			}
