@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// An extent is bytes of the L2 or of the scratch buffer that are taken from one step to another, both included.
+// An extent is bytes of the L2 or of the scratch buffer that are taken from one step to
+// another, both included.
 type extent struct {
 	bytes       int
 	first, last int

@@ -94,7 +94,8 @@ func (p *plan) shares() ([]share, error) {
 
 // wholePasses is how many channels an engine takes of those that it has room for: passes of
 // sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
-// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That the sixteens hold of convolutions too is inferred.
+// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That
+// the sixteens hold of convolutions too is inferred.
 func wholePasses(room int) int {
 	switch {
 	case room > engineChannels:

@@ -16,8 +16,12 @@ func (r reading) kernel() bool       { return r&1 != 0 }
 // Readings are the last of every byte, by buffer.
 type readings map[uint32]*segments
 
-// newReadings has the places of all that a chain moves, which nobody has read.
+// newReadings has the places of all that a chain moves, which nobody has read. A task by
+// itself has no places: there is nobody else.
 func newReadings(moves []move) readings {
+	if len(moves) < 2 {
+		return nil
+	}
 	b := readings{}
 	for i := range moves {
 		m := &moves[i]
@@ -50,7 +54,7 @@ func (b readings) reads(m *move, task int) {
 }
 
 func (b readings) put(s stretch, r reading) {
-	if g := b[s.bar]; s.from < s.to {
+	if g := b[s.bar]; g != nil && s.from < s.to {
 		from, to := g.places(s)
 		g.put(1, 0, len(g.at)-1, from, to, r)
 	}
@@ -58,10 +62,10 @@ func (b readings) put(s stretch, r reading) {
 
 // last is the latest reading of any of a stretch.
 func (b readings) last(s stretch) reading {
-	if s.from >= s.to {
+	g := b[s.bar]
+	if g == nil || s.from >= s.to {
 		return nobody
 	}
-	g := b[s.bar]
 	from, to := g.places(s)
 	return g.latest(1, 0, len(g.at)-1, from, to)
 }
