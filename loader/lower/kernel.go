@@ -394,8 +394,8 @@ func (f *filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Flo
 			return buf
 		}
 	}
-	// Taps by the dozen: what a line of the caches has of each channel is all used while it
-	// is there.
+	// A few dozen taps at a time: what a line of the caches has of each channel is all used
+	// while it is there.
 	const block = 32
 	for from := 0; from < f.taps; from += block {
 		to := min(from+block, f.taps)
