@@ -43,6 +43,21 @@ func TestRecorded(t *testing.T) {
 	record("window", 700, func(r *rand.Rand) string { return made(varied(r, windowAtEdges(r)), r) })
 	record("product", 600, func(r *rand.Rand) string { return made(varied(r, productAtEdges(r)), r) })
 	record("layer", 1400, func(r *rand.Rand) string { return made(varied(r, layerAtEdges(r)), r) })
+	record("cramped", 1200, func(r *rand.Rand) string { return made(cramped(r), r) })
+	record("lines", 300, func(r *rand.Rand) string { return made(lineAtRandom(r), r) })
+	record("packed", 120, func(r *rand.Rand) string {
+		l := formLayer(r)
+		if l.Op == Convolution {
+			l.Window.Sy, l.Window.Sx, l.Groups = 2, 2, 1
+			l.Cout = max(1, l.Cout/16) * 16
+		}
+		return recordedLayer(l, formed(r, &l, Form(1+r.IntN(3))))
+	})
+	record("runtime", 150, func(r *rand.Rand) string {
+		l := Product(edge(r, 128), edge(r, 16384), edge(r, 512), Runtime)
+		l.TransposeX, l.TransposeY = r.IntN(6) == 0, r.IntN(3) == 0
+		return made(l, r)
+	})
 	for _, name := range recordedChains {
 		for _, inMemory := range []bool{false, true} {
 			c := NewChain(t, nil)
@@ -93,6 +108,45 @@ func varied(r *rand.Rand, l Layer) Layer {
 		l.OutputFirst = true
 	case 2:
 		l.Memories = Memories{L2: MaxL2 >> (1 + r.IntN(4)), Lane: MaxLane >> r.IntN(3)}
+	}
+	return l
+}
+
+// cramped is a layer that just fits memories of a few hundred bytes, or just does not: their
+// borders are met by layers of any size, and more often by small ones.
+func cramped(r *rand.Rand) Layer {
+	var l Layer
+	switch r.IntN(6) {
+	case 0:
+		l = windowAtEdges(r)
+	case 1:
+		l = productAtEdges(r)
+	case 2, 3:
+		l, _, _, _, _ = aLayer(r)
+	default:
+		l = layerAtEdges(r)
+	}
+	l.Memories = Memories{L2: 1 << (8 + r.IntN(8)), Lane: 1 << (7 + r.IntN(8))}
+	return l
+}
+
+// lineAtRandom is an operation along axes, of small extents one by one.
+func lineAtRandom(r *rand.Rand) Layer {
+	ops := []Op{Softmax, LayerNorm, ReduceSum, ReduceMean, ReduceMax, ReduceMin, Transpose, Slice}
+	s := Shape{1, 1 + r.IntN(40), 1 + r.IntN(20), 1 + r.IntN(40)}
+	if r.IntN(4) == 0 {
+		s.H = 1
+	}
+	l := Layer{Op: ops[r.IntN(len(ops))], In: s, Axes: Axes(1 + r.IntN(7)), Epsilon: 0.5}
+	switch l.Op {
+	case Softmax, LayerNorm:
+		l.Axes = []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]
+	case Transpose:
+		l.Order = [][3]Axes{{AxisC, AxisW, AxisH}, {AxisH, AxisC, AxisW}, {AxisW, AxisH, AxisC}}[r.IntN(3)]
+	case Slice:
+		l.Size = s
+		l.Begin.W = r.IntN(s.W)
+		l.Size.W = 1 + r.IntN(s.W-l.Begin.W)
 	}
 	return l
 }
@@ -253,7 +307,7 @@ func layerAtEdges(r *rand.Rand) Layer {
 
 // recordedChains are of the kinds of residency.md: blocks of transformers and their parts.
 var recordedChains = []string{
-	"ffn_d128_s64", "ffn_d256_s128", "ffn_d512_s64_relu", "ffn_d256_s64_biasbcast", "ffn_d256_s64_biasfull",
+	"ffn_d128_s64", "ffn_d256_s128", "ffn_d512_s64", "ffn_d768_s64", "ffn_d512_s64_relu", "ffn_d256_s64_biasbcast", "ffn_d256_s64_biasfull",
 	"lnproj_d256_s64", "lnproj_d512_s256", "lnproj_d1024_s128", "lnproj_d768_s192",
 	"attn_s64_dh64", "attn_s128_dh32", "attn_s256_dh64", "attn_s128_dh64_h4", "attn_s512_dh64", "attn_s128_dh64_noscale", "attn_s1024_dh64",
 	"res_d256_relu", "res_d256_gelu", "resffn_d256_s64", "resffn_d512_s128", "resattn_d64_s128", "resattn_d256_s64",
