@@ -113,6 +113,17 @@ func TestNumbersOfTables(t *testing.T) {
 	}
 }
 
+// Of the 32 buffers 27 may be a concatenation's inputs.
+func TestMostInputs(t *testing.T) {
+	for n, ok := range map[int]bool{27: true, 28: false} {
+		_, err := Compile(Layer{Op: Concat, In: Shape{1, n, 2, 2}, Parts: ones(n)}, Weights{})
+		var limit *LimitError
+		if ok && err != nil || !ok && (!errors.As(err, &limit) || limit.Max != 27) {
+			t.Errorf("%d inputs: %v", n, err)
+		}
+	}
+}
+
 // No values are zeros, whether the list is missing or empty.
 func TestNoValues(t *testing.T) {
 	s := Shape{1, 4, 4, 4}

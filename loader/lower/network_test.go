@@ -266,6 +266,8 @@ func TestNetworkValues(t *testing.T) {
 			s = Shape{1, 1 + r.IntN(4), 1 + r.IntN(3), 400 + r.IntN(800)}
 		case 1: // of more channels than an engine's lanes take at a time
 			s = Shape{1, 100 + r.IntN(200), 1 + r.IntN(4), 1 + r.IntN(6)}
+		case 2, 3: // of several elements, which the L2 has plane by plane
+			s.N = 2 + r.IntN(3)
 		}
 		b.input(s, false)
 		for range 2 + r.IntN(6) {

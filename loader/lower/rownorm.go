@@ -131,9 +131,6 @@ func (t *task) reducePatch(width int) {
 // rows are one channel of rows as far as the table goes.
 func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	x := c.value(g.inputs[0])
-	if x.nat == nil && v.heads*v.rows > 1 {
-		c.natural(x)
-	}
 	scores := x.scores
 	rows := v.heads * v.rows
 	parts := []Run{{0, rows}}
@@ -167,10 +164,8 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 		}
 		return h
 	}
-	if x.nat == nil {
-		c.natural(x)
-	}
-	top = reduce(x.nat, x.nat.pitch, false)
+	whole := c.natural(x)
+	top = reduce(whole, whole.pitch, false)
 	top.at = single
 
 	s := v.channelShape()
@@ -179,7 +174,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	sub.g.PE.BiasScale = sub.g.PE.BiasScale.WithScale(logE)
 	o := &sub.g.Common.PlanarOperands
 	*o = o.WithSrc2BroadcastW(true)
-	c.from(sub, x.nat, x.nat.channelsAt())
+	c.from(sub, whole, whole.channelsAt())
 	c.with(sub, top, single)
 	exps := packed(s)
 	differences := c.hold(sub, exps, exps.row, nil)

@@ -1,6 +1,11 @@
 package lower
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+)
 
 // Tasks of products of two inputs, counted in a public table of the compiler's programs.
 func TestRuntimeProductTasks(t *testing.T) {
@@ -22,6 +27,38 @@ func TestRuntimeProductTasks(t *testing.T) {
 		}
 		if got.Tasks != c.tasks {
 			t.Errorf("%+v: %d tasks", c, got.Tasks)
+		}
+	}
+}
+
+// A lane's table takes of the room for its weights: of 2,048 columns of 512 weights 512, 768
+// and 768 with a table, as one program has them, and halves without.
+func TestColumnsBesideATable(t *testing.T) {
+	for _, c := range []struct {
+		table, n, k int
+		bias        []float16.Float16
+		want        []share
+	}{
+		{128, 2048, 512, nil, []share{{0, 1, 1536, 512}, {0, 1, 768, 768}, {0, 1, 0, 768}}},
+		{0, 2048, 512, nil, []share{{0, 1, 0, 1024}, {0, 1, 1024, 1024}}},
+		{0, 2048, 512, []float16.Float16{0}, []share{{0, 1, 1536, 512}, {0, 1, 768, 768}, {0, 1, 0, 768}}},
+		{0, 16, MaxLane / 2, nil, []share{{0, 1, 0, 16}}},
+		{128, 16, MaxLane / 2, nil, nil},
+	} {
+		g := rowGroup{table: make([]byte, c.table), bias: c.bias}
+		if got, ok := g.shares(c.n, c.k); !slices.Equal(got, c.want) || ok != (c.want != nil) {
+			t.Errorf("%+v: %v, %v", c, got, ok)
+		}
+	}
+}
+
+// What a register holds of memory is written, and one more is refused.
+func TestOffsetsInMemory(t *testing.T) {
+	for n, ok := range map[int]bool{0: true, 64: true, MaxSurface - 63: true, MaxSurface + 1: false, -64: false} {
+		x := newTask()
+		x.dma(&x.g.TileDMASrc.Src1RowStride, n)
+		if refused := x.err != nil; refused == ok || ok && x.g.TileDMASrc.Src1RowStride.Bytes() != uint32(n) {
+			t.Errorf("%d: %v, %#x", n, x.err, x.g.TileDMASrc.Src1RowStride)
 		}
 	}
 }
