@@ -465,7 +465,7 @@ func foldWhere(n *nodeReader) ([]*constant, error) {
 	for i := range v {
 		c := n.constant(i)
 		if c == nil {
-			return nil, errors.New("it has not its three inputs")
+			return nil, errors.New("one of its three inputs is missing")
 		}
 		var err error
 		if v[i], err = c.values(); err != nil {
