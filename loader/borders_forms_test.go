@@ -466,8 +466,9 @@ func TestRecordsWithoutCoefficients(t *testing.T) {
 	g.KernelDMASrc.Reserved00 = 7
 	d := NewDescriptor(regs.Header{}, &g)
 	first, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
-	window := regs.V7Windows()[0]
-	if len(d.Records) != len(regs.V7Windows())+1 || d.Records[0].Addr != window.Base || len(d.Records[0].Values) != 18 || d.Records[0].Values[0] != 7 ||
+	windows := regs.V7Windows()
+	window := windows[0]
+	if len(d.Records) != len(windows)+1 || d.Records[0].Addr != window.Base || len(d.Records[0].Values) != 18 || d.Records[0].Values[0] != 7 ||
 		d.Records[1].Addr != window.Base+4*50 || len(d.Records[1].Values) != window.Words-50 || first.Addr() != window.Base+4*18 {
 		t.Errorf("records %+v of a window of %d words at %#x", d.Records[:2], window.Words, window.Base)
 	}
