@@ -50,7 +50,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 	r := &graphReader{
 		packings: packings,
 		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, made: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -59,6 +59,12 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 	}
 	if err := r.inputs(m, o.Dims); err != nil {
 		return nil, err
+	}
+	for _, in := range m.Inputs {
+		r.made[in.Name] = true
+	}
+	if name := r.twice(m.Nodes); name != "" {
+		return nil, &FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
 	}
 	r.composed(m.Nodes, m.Outputs)
 	for _, out := range m.Outputs {
@@ -89,6 +95,7 @@ type graphReader struct {
 	files     map[string]*os.File   // that values stand in, by path
 	packings  map[*onnx.Tensor]*packing
 	told      map[string]bool // inputs that a note is about
+	made      map[string]bool // inputs, and results of nodes
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -192,6 +199,20 @@ func (r *graphReader) nodes(list []onnx.Node) {
 	for i := range list {
 		r.node(i, &list[i])
 	}
+}
+
+// twice is a result of nodes that something else is called too, "" where there is none: what
+// is known of one would be taken for the other's.
+func (r *graphReader) twice(list []onnx.Node) string {
+	for i := range list {
+		for _, out := range list[i].Outputs {
+			if out != "" && r.made[out] {
+				return out
+			}
+			r.made[out] = true
+		}
+	}
+	return ""
 }
 
 // composed reads nodes, those that together are one operator as that. Where the engine
@@ -436,6 +457,9 @@ func (n *nodeReader) branch() error {
 	}
 	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
 		return errors.New("it has no such branch")
+	}
+	if name := n.twice(a.Graph.Nodes); name != "" {
+		return fmt.Errorf("its branch makes tensor %q, which is made elsewhere too", name)
 	}
 	n.declare(a.Graph)
 	n.depth++

@@ -208,3 +208,16 @@ func FuzzReadONNX(f *testing.F) {
 		}
 	})
 }
+
+// A tensor that two nodes make, or an input and a node, is neither.
+func TestTensorsAreMadeOnce(t *testing.T) {
+	for _, twice := range []string{"x", "a"} {
+		file := ox.Model(ox.Input("x", 1, 4, 2, 2), ox.Output("y"),
+			ox.Node("Relu", "a", []string{"x"}), ox.Node("Tanh", twice, []string{"a"}), ox.Node("Relu", "y", []string{twice}))
+		_, err := ReadONNX(file, Options{})
+		var f *FormatError
+		if !errors.As(err, &f) || f.What != fmt.Sprintf("tensor %q is made twice", twice) {
+			t.Errorf("%s: %v", twice, err)
+		}
+	}
+}
