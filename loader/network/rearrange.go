@@ -205,7 +205,9 @@ func (l *Layer) reads() []lower.Shape {
 
 func (r *rearranger) add(l Layer) {
 	r.names[l.Name] = true
-	r.made[l.Output] = l.Out
+	if l.Out.W > 0 { // else its shape is not known: that of what reads it, if that is stated
+		r.made[l.Output] = l.Out
+	}
 	r.layers = append(r.layers, l)
 }
 
