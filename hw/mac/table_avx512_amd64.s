@@ -27,6 +27,17 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 	VADDPS Z30, Z0, Z0     \
 	NAN0(Z0)
 
+// SEGMENT leaves the knot below the position in Z2 in Z3, and what is added to it in Z2.
+#define SEGMENT \
+	VCVTTPS2DQ Z2, Z3      \
+	VPMINSD Z23, Z3, Z3    \
+	VCVTDQ2PS Z3, Z4       \
+	VSUBPS Z4, Z2, Z2      \ // fraction
+	VMOVAPS Z3, Z4         \
+	VPERMI2PS Z15, Z16, Z4 \ // rise
+	VPERMI2PS Z17, Z18, Z3 \ // knot
+	VMULPS Z4, Z2, Z2
+
 // FINITE leaves the value for scale*acc + bias in Z2 before its rounding, by its magnitude
 // where Z28 is the sign bit, and goes where one of 16 inputs is infinite or has no value. The
 // rest needs no look at NaN, where the table is finite: the interpolation goes first,
@@ -41,14 +52,7 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 	VPXORD Z8, Z0, Z0        \
 	VMULPS Z27, Z0, Z1       \ // pos
 	VADDPS Z26, Z1, Z2       \
-	VCVTTPS2DQ Z2, Z3        \
-	VPMINSD Z23, Z3, Z3      \
-	VCVTDQ2PS Z3, Z4         \
-	VSUBPS Z4, Z2, Z2        \ // fraction
-	VMOVAPS Z3, Z4           \
-	VPERMI2PS Z15, Z16, Z4   \ // rise
-	VPERMI2PS Z17, Z18, Z3   \ // knot
-	VMULPS Z4, Z2, Z2        \
+	SEGMENT                  \
 	VADDPS Z3, Z2, Z2        \
 	VCMPPS $1, Z11, Z1, K2   \ // pos < -base
 	VMULPS Z5, Z0, K2, Z2    \
@@ -65,16 +69,9 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 
 // LERP turns the position in Z2 into the value between its knots.
 #define LERP \
-	VCVTTPS2DQ Z2, Z3      \
-	VPMINSD Z23, Z3, Z3    \
-	VCVTDQ2PS Z3, Z4       \
-	VSUBPS Z4, Z2, Z2      \ // fraction
-	VMOVAPS Z3, Z4         \
-	VPERMI2PS Z15, Z16, Z4 \ // rise
-	VPERMI2PS Z17, Z18, Z3 \ // knot
-	VMULPS Z4, Z2, Z2      \
-	NAN0(Z2)               \
-	VADDPS Z3, Z2, Z2      \
+	SEGMENT           \
+	NAN0(Z2)          \
+	VADDPS Z3, Z2, Z2 \
 	NAN0(Z2)
 
 // SCALED rounds Z2 to fp16 and multiplies it by 2^Z5, whose integer is held where fp32

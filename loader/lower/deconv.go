@@ -80,18 +80,15 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 	var filter []float16.Float16
 	if !p.weights.SizesOnly { // they are kept dense: zeros or not is the same
 		filter = make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
-	}
-	for n := range l.Cout * l.In.C {
-		if filter == nil {
-			break
-		}
-		for _, ky := range ys {
-			for _, kx := range xs {
-				v := float16.Float16(0)
-				if ky >= 0 && kx >= 0 {
-					v = p.weights.filter((n*w.Kh+ky)*w.Kw + kx)
+		for n := range l.Cout * l.In.C {
+			for _, ky := range ys {
+				for _, kx := range xs {
+					v := float16.Float16(0)
+					if ky >= 0 && kx >= 0 {
+						v = p.weights.filter((n*w.Kh+ky)*w.Kw + kx)
+					}
+					filter = append(filter, v)
 				}
-				filter = append(filter, v)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 	r := &graphReader{
 		packings: packings,
 		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, made: map[string]bool{},
+		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -61,7 +61,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		return nil, err
 	}
 	for _, in := range m.Inputs {
-		r.made[in.Name] = true
+		r.taken[in.Name] = true
 	}
 	if name := r.twice(m.Nodes); name != "" {
 		return nil, &FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
@@ -95,7 +95,7 @@ type graphReader struct {
 	files     map[string]*os.File   // that values stand in, by path
 	packings  map[*onnx.Tensor]*packing
 	told      map[string]bool // inputs that a note is about
-	made      map[string]bool // inputs, and results of nodes
+	taken     map[string]bool // names of inputs and of results of nodes
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -206,10 +206,10 @@ func (r *graphReader) nodes(list []onnx.Node) {
 func (r *graphReader) twice(list []onnx.Node) string {
 	for i := range list {
 		for _, out := range list[i].Outputs {
-			if out != "" && r.made[out] {
+			if out != "" && r.taken[out] {
 				return out
 			}
-			r.made[out] = true
+			r.taken[out] = true
 		}
 	}
 	return ""

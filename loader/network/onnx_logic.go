@@ -263,7 +263,6 @@ func (n *nodeReader) undecided() string {
 
 func (n *nodeReader) bothSides(c operand) error {
 	var graphs [2]*onnx.Graph
-	names := map[string]bool{}
 	for i, side := range [...]string{"then_branch", "else_branch"} {
 		a := n.Attributes[side]
 		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
@@ -278,10 +277,10 @@ func (n *nodeReader) bothSides(c operand) error {
 			own = append(own, name)
 		}
 		for _, name := range own {
-			if name != "" && names[name] {
-				return fmt.Errorf("%q is made on both sides", name)
+			if name != "" && n.taken[name] {
+				return fmt.Errorf("%q is made on both sides, or elsewhere too", name)
 			}
-			names[name] = true
+			n.taken[name] = true
 		}
 	}
 	first := len(n.net.Layers)
