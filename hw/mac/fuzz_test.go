@@ -81,7 +81,7 @@ func FuzzPost(f *testing.F) {
 			narrowAt(lv, got, acc, &post)
 			for i := range want {
 				if got[i] != want[i] {
-					t.Fatalf("%v %+v: %g leaves as %#04x, want %#04x", lv, post, acc[i], got[i], want[i])
+					t.Fatalf("%v %+v: %g leaves as %#04x, want %#04x", lv, post, acc[i], uint16(got[i]), uint16(want[i]))
 				}
 			}
 		}

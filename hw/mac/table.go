@@ -40,6 +40,10 @@ type Table struct {
 	highSlope, highIntercept float32
 
 	finite bool // no finite input meets an infinity before it meets a clamp
+
+	// The inputs, both ends included, whose value lies between two knots: none if low is above
+	// high.
+	insideLow, insideHigh float32
 }
 
 // ParseTable reads the 128 bytes of a table. The error is a *FormatError: the
@@ -86,7 +90,31 @@ func ParseTable(b []byte) (*Table, error) {
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
 	t.finite = t.bounded()
+	t.insideLow, t.insideHigh = t.inside()
 	return t, nil
+}
+
+// inside returns the inputs of a finite table that neither clamps nor tails have a say in.
+// Clamps that give what the knots would are not in the way: those of odd tables are at 0,
+// where many inputs are.
+func (t *Table) inside() (low, high float32) {
+	if !t.finite {
+		return float32(inf), float32(-inf)
+	}
+	position := func(v float32) float32 { return float32(v*t.unit) + t.base }
+	up, down := float32(inf), float32(-inf)
+	low, high = -t.base/t.unit, (math.Nextafter32(segments, 0)-t.base)/t.unit
+	if v := t.clampLow; v >= low {
+		if low = v; v > high || t.raw[atBelow] != t.between(position(v)) {
+			low = math.Nextafter32(v, up)
+		}
+	}
+	if v := t.clampHigh; v <= high {
+		if high = v; v < low || t.raw[atAbove] != t.between(position(v)) {
+			high = math.Nextafter32(v, down)
+		}
+	}
+	return low, high
 }
 
 // bounded reports that a straight table has a value for every finite input without an

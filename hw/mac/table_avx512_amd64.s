@@ -14,7 +14,8 @@ DATA consts<>+12(SB)/4, $0x3f000000 // 1/2
 DATA consts<>+16(SB)/4, $0x42c80000 // 100
 DATA consts<>+20(SB)/4, $0xc2c80000 // -100
 DATA consts<>+24(SB)/4, $0x88       // NaN to +0: class 8 for the classes 0 and 1 of VFIXUPIMM
-GLOBL consts<>(SB), RODATA|NOPTR, $28
+DATA consts<>+28(SB)/4, $0x4b000000 // 2^23
+GLOBL consts<>(SB), RODATA|NOPTR, $32
 
 // NAN0 turns NaN into +0.
 #define NAN0(X) VFIXUPIMMPS.BCST $0, consts<>+24(SB), X, X
@@ -38,11 +39,39 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 	VPERMI2PS Z17, Z18, Z3 \ // knot
 	VMULPS Z4, Z2, Z2
 
+// AHEAD asks for the line that is read 64 times later: accumulators that come from memory
+// take that long, and what the processor asks for by itself comes too late.
+#define AHEAD PREFETCHT0 4096(SI)
+
+// INSIDE leaves the value for scale*acc + bias in Z2 before its rounding, where all of 16
+// inputs are those that straight lines between knots alone decide, and goes where they are
+// not. Z10 is 2^23, which leaves the segment in the lowest bits.
+#define INSIDE(ELSE) \
+	AHEAD \
+	VMULPS (SI), Z31, Z0                           \
+	VADDPS Z30, Z0, Z0                             \
+	VPANDD Z28, Z0, Z8                             \
+	VPXORD Z8, Z0, Z0                              \
+	VCMPPS.BCST $13, Table_insideLow(DX), Z0, K1   \
+	VCMPPS.BCST $2, Table_insideHigh(DX), Z0, K1, K1 \
+	KORTESTW K1, K1                                \
+	JCC  ELSE                                      \
+	VFMADD213PS Z26, Z27, Z0                       \ // position: 1/step is a power of two
+	VADDPS.RZ_SAE Z10, Z0, Z3                      \
+	VSUBPS Z10, Z3, Z4                             \
+	VSUBPS Z4, Z0, Z2                              \ // fraction
+	VMOVAPS Z3, Z4                                 \
+	VPERMI2PS Z15, Z16, Z4                         \ // rise
+	VPERMI2PS Z17, Z18, Z3                         \ // knot
+	VMULPS Z4, Z2, Z2                              \
+	VADDPS Z3, Z2, Z2
+
 // FINITE leaves the value for scale*acc + bias in Z2 before its rounding, by its magnitude
 // where Z28 is the sign bit, and goes where one of 16 inputs is infinite or has no value. The
 // rest needs no look at NaN, where the table is finite: the interpolation goes first,
 // whatever it makes of inputs beyond the knots, which the tails and clamps then replace.
 #define FINITE(ELSE) \
+	AHEAD \
 	VMULPS (SI), Z31, Z0     \
 	VADDPS Z30, Z0, Z0       \
 	VFPCLASSPSZ $0x99, Z0, K1 \ // infinite or NaN
@@ -107,10 +136,21 @@ GLOBL consts<>(SB), RODATA|NOPTR, $28
 	VMOVDQU16 Y2, (DI)      \
 	NEXT
 
+// ODD gives Z2 the sign in Z8, rounds it and stores it, full range.
+#define ODD \
+	VPXORD Z8, Z2, Z2      \
+	VCVTPS2PH $0, Z2, Y2   \
+	VPTESTMW Y14, Y2, K1   \ // no negative zero
+	VMOVDQU16.Z Y2, K1, Y2 \
+	VMOVDQU16 Y2, (DI)     \
+	NEXT
+
 // func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
 //
 // Where a straight table is finite and the port narrows nothing, 16 finite inputs take half of
-// the steps; others go the whole way.
+// the steps and those between the knots a quarter; others go the whole way. Behind an input
+// beyond the knots the next ones are taken for such too, as a branch that is now and then
+// mistaken costs more.
 //
 // Z31 scale, Z30 bias, Z29 what stands for NaN, Z28 the sign bit in the odd modes,
 // K5 all set in them, Z27 1/step, Z26 base, Z25 32 - base, Z24 32, Z23 31, Z22 to Z19
@@ -175,6 +215,7 @@ straight:
 	VBROADCASTSS Table_lowIntercept(DX), Z6
 	VBROADCASTSS Table_highSlope(DX), Z7
 	VBROADCASTSS Table_highIntercept(DX), Z9
+	VBROADCASTSS consts<>+28(SB), Z10
 	MOVWLZX tableRow_top(R8), AX
 	CMPL AX, $const_halfMax
 	SETEQ R9
@@ -184,24 +225,42 @@ straight:
 	JNE  odd
 
 plain:
-	FINITE(line)
+	INSIDE(plainbeyond)
 	VCVTPS2PH $0, Z2, (DI)
 	NEXT
 	JNE  plain
 	VZEROUPPER
 	RET
 
-odd:
+plainbeyond:
+	MOVQ $const_beyondSteps, BX
+
+plainfinite:
 	FINITE(line)
-	VPXORD Z8, Z2, Z2
-	VCVTPS2PH $0, Z2, Y2
-	VPTESTMW Y14, Y2, K1   // no negative zero
-	VMOVDQU16.Z Y2, K1, Y2
-	VMOVDQU16 Y2, (DI)
+	VCVTPS2PH $0, Z2, (DI)
 	NEXT
+	JEQ  done
+	DECQ BX
+	JNE  plainfinite
+	JMP  plain
+
+odd:
+	INSIDE(oddbeyond)
+	ODD
 	JNE  odd
 	VZEROUPPER
 	RET
+
+oddbeyond:
+	MOVQ $const_beyondSteps, BX
+
+oddfinite:
+	FINITE(line)
+	ODD
+	JEQ  done
+	DECQ BX
+	JNE  oddfinite
+	JMP  odd
 
 line:
 	INPUT

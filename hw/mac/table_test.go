@@ -2,6 +2,7 @@ package mac
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -313,7 +314,7 @@ func evalLevels(t *testing.T, name string, table *Table, src []float32, row *tab
 		evalAt(lv, got, src, table, row)
 		for i := range want {
 			if got[i] != want[i] {
-				t.Fatalf("%v, %s %+v: %g gives %#04x, want %#04x", lv, name, *row, src[i], got[i], want[i])
+				t.Fatalf("%v, %s %+v: %g gives %#04x, want %#04x", lv, name, *row, src[i], uint16(got[i]), uint16(want[i]))
 			}
 		}
 	}
@@ -339,6 +340,77 @@ func TestTableLevels(t *testing.T) {
 		} {
 			evalLevels(t, a.String(), table, src, &row)
 		}
+	}
+}
+
+// TestInside asks every implementation for inputs about the ends of what only the knots
+// decide, sixteen alike at a time, as a mixture takes the long way: of real tables, and of
+// those whose clamps lie between any two knots.
+func TestInside(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	row := tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax}
+	src := make([]float32, 16)
+	about := func(table *Table, name string, v float32) {
+		for range 4 {
+			v = math.Nextafter32(v, float32(-inf))
+		}
+		for range 9 {
+			for i := range src {
+				src[i] = v
+			}
+			evalLevels(t, name, table, src, &row)
+			v = math.Nextafter32(v, float32(inf))
+		}
+	}
+	try := func(table *Table, name string) {
+		if !table.finite {
+			return
+		}
+		for _, v := range []float32{
+			0, table.insideLow, table.insideHigh, table.clampLow, table.clampHigh,
+			-table.base / table.unit, (segments - table.base) / table.unit,
+			(segments - 1 - table.base) / table.unit,
+		} {
+			about(table, name, v)
+			about(table, name, -v)
+		}
+		if table.insideLow > table.insideHigh {
+			return
+		}
+		for range 16 {
+			for i := range src {
+				src[i] = table.insideLow + (table.insideHigh-table.insideLow)*rng.Float32()
+			}
+			evalLevels(t, name, table, src, &row)
+		}
+	}
+	served := 0
+	for _, a := range Activations() {
+		table, _ := TableOf(a)
+		try(table, a.String())
+		if table.finite && table.insideLow < table.insideHigh {
+			served++
+		}
+		for range 50 {
+			raw := table.raw
+			v := table.raw[atKnots+rng.IntN(numKnots)]
+			at := func() float16.Float16 {
+				return float16.Fromfloat32((float32(rng.IntN(4*segments))/4 - table.base) / table.unit)
+			}
+			raw[atClampLow], raw[atClampHigh], raw[atBelow], raw[atAbove] = at(), at(), v, v
+			var b [TableBytes]byte
+			for i, h := range raw {
+				binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
+			}
+			clamped, err := ParseTable(b[:])
+			if err != nil {
+				continue // an overflow of the step's knots
+			}
+			try(clamped, a.String()+" clamped")
+		}
+	}
+	if served < 15 {
+		t.Errorf("%d tables have inputs that only their knots decide", served)
 	}
 }
 
