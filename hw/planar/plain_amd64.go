@@ -88,17 +88,58 @@ func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
 //go:noescape
 func singleAVX2(dst, a, b *float16.Float16, n int, p *plan)
 
+// The loops of short plans return how many elements are done, all or a multiple of 16: at the
+// next 16 float32 does not tell to which side a sum rounds.
+
+//go:noescape
+func shortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+
+//go:noescape
+func shortOneAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+
+//go:noescape
+func shortProductAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+
+//go:noescape
+func shortMaxAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+
+//go:noescape
+func shortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+
 // staged reports whether the vector loops know every stage of the plan.
 func (p *plan) staged() bool {
 	return vector && p.op <= SumSquare && (p.post == PostNone || p.post == PostAbs)
 }
 
 func scaled(dst, a, b []float16.Float16, p *plan) {
-	if wider && p.staged() && len(dst) > 0 {
-		scaledAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+	if !wider || !p.staged() {
+		scaledByFour(dst, a, b, p)
 		return
 	}
-	scaledByFour(dst, a, b, p)
+	for len(dst) > 0 {
+		n := len(dst)
+		if p.short && p.unbiased && p.op <= Min {
+			if done := short(dst, a, b, p); done > 0 {
+				dst, a, b = dst[done:], a[done:], b[done:]
+				continue
+			}
+			n = min(n, 16)
+		}
+		scaledAVX512(&dst[0], &a[0], &b[0], n, p)
+		dst, a, b = dst[n:], a[n:], b[n:]
+	}
+}
+
+func short(dst, a, b []float16.Float16, p *plan) (done int) {
+	switch p.op {
+	case Add:
+		return shortSumAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+	case Mul:
+		return shortProductAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+	case Max:
+		return shortMaxAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+	}
+	return shortMinAVX512(&dst[0], &a[0], &b[0], len(dst), p)
 }
 
 func scaledByFour(dst, a, b []float16.Float16, p *plan) {
@@ -112,11 +153,22 @@ func scaledByFour(dst, a, b []float16.Float16, p *plan) {
 }
 
 func single(dst, a []float16.Float16, p *plan) {
-	if wider && p.staged() && len(dst) > 0 {
-		singleAVX512(&dst[0], &a[0], nil, len(dst), p)
+	if !wider || !p.staged() {
+		singleByFour(dst, a, p)
 		return
 	}
-	singleByFour(dst, a, p)
+	for len(dst) > 0 {
+		n := len(dst)
+		if p.short && p.op != SumSquare {
+			if done := shortOneAVX512(&dst[0], &a[0], nil, n, p); done > 0 {
+				dst, a = dst[done:], a[done:]
+				continue
+			}
+			n = min(n, 16)
+		}
+		singleAVX512(&dst[0], &a[0], nil, n, p)
+		dst, a = dst[n:], a[n:]
+	}
 }
 
 func singleByFour(dst, a []float16.Float16, p *plan) {

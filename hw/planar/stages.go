@@ -40,6 +40,7 @@ type plan struct {
 	finite            bool // tailless, and Bias and Scale make no NaN of anything else
 	unbiased          bool // finite, and Bias is 0
 	straight          bool // sources are taken as they are
+	short             bool // finite, and Scale is a normal fp16 value
 	masks             masks
 }
 
@@ -62,11 +63,15 @@ func (c *Config) plan() plan {
 	p.tailless = p.final == 1 && c.Epsilon == 0 && p.preScale == 1 && p.post == PostNone
 	p.finite = p.tailless && !math.IsInf(p.bias, 0) && !math.IsInf(p.scale, 0) && p.scale != 0
 	p.unbiased = p.finite && p.bias == 0
+	p.short = p.finite && math.Abs(p.scale) >= leastNormal
 	p.straight = !c.Negate1 && !c.Negate2 && !c.Relu2
 	p.neutral = p.tailless && p.bias == 0 && p.scale == 1 && p.op <= Min
 	p.masks = c.masks()
 	return p
 }
+
+// leastNormal is the least magnitude of an fp16 value with all its bits.
+const leastNormal = 1.0 / (1 << 14)
 
 // settle replaces the NaN an operation would have given.
 func settle(v float64) float64 {
