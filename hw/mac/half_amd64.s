@@ -15,6 +15,8 @@ TEXT ·widenF16C(SB), NOSPLIT, $0-24
 	VPXOR  X11, X11, X11
 
 loop:
+	PREFETCHT0 2048(SI) // read 128 times later, as memory takes that long
+	PREFETCHT0 4096(DI)
 	VMOVDQU (SI), X0
 	VPAND   X14, X0, X1    // magnitude
 	VPCMPGTW X12, X1, X2   // NaN
@@ -42,6 +44,7 @@ TEXT ·widenExactF16C(SB), NOSPLIT, $0-24
 	VPSRLD $1, Y15, Y15 // 0x7f800000, infinity
 
 exact:
+	PREFETCHT0 2048(SI)
 	VCVTPH2PS (SI), Y0
 	VCMPPS $3, Y0, Y0, Y1 // unordered
 	VBLENDVPS Y1, Y15, Y0, Y0
@@ -68,6 +71,7 @@ TEXT ·narrowF16C(SB), NOSPLIT, $0-38
 	VPAND  X11, X10, X10  // 0x7c00
 
 loop:
+	PREFETCHT0 4096(SI)
 	VMULPS (SI), Y15, Y0
 	VCMPPS $7, Y0, Y0, Y1 // ordered
 	VANDPS Y1, Y0, Y0

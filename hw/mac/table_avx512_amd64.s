@@ -41,7 +41,9 @@ GLOBL consts<>(SB), RODATA|NOPTR, $32
 
 // AHEAD asks for the line that is read 64 times later: accumulators that come from memory
 // take that long, and what the processor asks for by itself comes too late.
-#define AHEAD PREFETCHT0 4096(SI)
+#define AHEAD \
+	PREFETCHT0 4096(SI) \
+	PREFETCHT0 2048(DI)
 
 // INSIDE leaves the value for scale*acc + bias in Z2 before its rounding, where all of 16
 // inputs are those that straight lines between knots alone decide, and goes where they are

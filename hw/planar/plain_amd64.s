@@ -24,6 +24,9 @@
 	VBROADCASTSS 12(R8), Y15      \
 	XORQ AX, AX                   \
 next:                             \
+	PREFETCHT0 2048(SI)(AX*2)     \ // read 128 times later, as memory takes that long
+	PREFETCHT0 2048(DX)(AX*2)     \
+	PREFETCHT0 2048(DI)(AX*2)     \
 	VCVTPH2PS (SI)(AX*2), Y0      \
 	VCVTPH2PS (DX)(AX*2), Y1      \
 	VCMPPS $3, Y0, Y0, Y2         \

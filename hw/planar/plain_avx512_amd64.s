@@ -35,6 +35,9 @@ next:                              \
 	BZHIL CX, AX, AX               \
 	KMOVW AX, K1                   \
 whole:                             \
+	PREFETCHT0 2048(SI)            \ // read 64 times later, as memory takes that long
+	PREFETCHT0 2048(DX)            \
+	PREFETCHT0 2048(DI)            \
 	VCVTPH2PS.Z (SI), K1, Z0       \
 	VCVTPH2PS.Z (DX), K1, Z1       \
 	VFIXUPIMMPS $0, Z10, Z0, Z0    \

@@ -58,6 +58,7 @@ whole:
 // FIRST and SECOND read elements, a NaN as +Inf.
 #define FIRST \
 	AHEAD(SI)                    \
+	AHEAD(DI)                    \
 	VCVTPH2PS.Z (SI), K1, Z0     \
 	VFIXUPIMMPS $0, Z10, Z0, Z0  \
 	VPXORD Z13, Z0, Z0           \
