@@ -167,28 +167,40 @@ func (e *element) reduce(d *Device, j *job, group int) error {
 	if err != nil {
 		return err
 	}
-	var second *planes
 	if j.ops.Source2.Used {
-		if second, err = planesOf(d, j, &j.ops.Source2, group); err != nil {
-			return err
-		}
-	}
-	var out [1]half
-	for c := range e.shape.Channels {
-		if second != nil {
-			err = e.cfg.ReduceTwo(out[:], planar.AxisH|planar.AxisW, first.channel(c), second.channel(c))
-		} else {
-			err = e.cfg.Reduce(out[:], planar.AxisH|planar.AxisW, first.channel(c))
-		}
+		second, err := planesOf(d, j, &j.ops.Source2, group)
 		if err != nil {
 			return err
 		}
-		e.dst.SetRow(out[:], c, 0, 0)
+		return e.reduced(1, func(out []half, c int) error {
+			return e.cfg.ReduceTwo(out, planar.AxisH|planar.AxisW, first.channels(c, 1), second.channels(c, 1))
+		})
+	}
+	return e.reduced(max(1, min(channelsBeside, maxPlane/first.plane())), func(out []half, c int) error {
+		return e.cfg.Reduce(out, planar.AxisH|planar.AxisW, first.channels(c, len(out)))
+	})
+}
+
+// channelsBeside is how many channels are joined beside each other: [planar.Config.Reduce]
+// has loops for sixteen.
+const channelsBeside = 16
+
+// reduced writes what f makes of the channels from c on, so many at a time.
+func (e *element) reduced(n int, f func(out []half, c int) error) error {
+	room := make([]half, n)
+	for c := 0; c < e.shape.Channels; c += n {
+		out := room[:min(n, e.shape.Channels-c)]
+		if err := f(out, c); err != nil {
+			return err
+		}
+		for i := range out {
+			e.dst.SetRow(out[i:i+1], c+i, 0, 0)
+		}
 	}
 	return nil
 }
 
-// planes is one group of a reduction's source, read a channel at a time, with the axes
+// planes is one group of a reduction's source, read some channels at a time, with the axes
 // that repeat filled in.
 type planes struct {
 	shape  regs.Shape
@@ -198,7 +210,7 @@ type planes struct {
 
 func planesOf(d *Device, j *job, o *regs.Operand, group int) (*planes, error) {
 	s := j.task.Groups.InShape()
-	p := &planes{shape: s, data: make([]half, s.Planes()*s.Height*s.Width)}
+	p := &planes{shape: s}
 	for z := range s.Planes() {
 		src, err := d.source(j, o, group, z)
 		if err != nil {
@@ -212,14 +224,23 @@ func planesOf(d *Device, j *job, o *regs.Operand, group int) (*planes, error) {
 	return p, nil
 }
 
-// channel reads one channel, its depths one below the other.
-func (p *planes) channel(c int) planar.Source {
+// plane is the elements of a channel.
+func (p *planes) plane() int { return len(p.depths) * p.shape.Height * p.shape.Width }
+
+// channels reads n channels from c on, the depths of each one below the other. What it
+// returns stands until it is called again.
+func (p *planes) channels(c, n int) planar.Source {
+	if p.data == nil {
+		p.data = make([]half, n*p.plane())
+	}
 	at := p.data
-	for _, o := range p.depths {
-		for y := range p.shape.Height {
-			o.fill(at[:p.shape.Width], c, y)
-			at = at[p.shape.Width:]
+	for i := range n {
+		for _, o := range p.depths {
+			for y := range p.shape.Height {
+				o.fill(at[:p.shape.Width], c+i, y)
+				at = at[p.shape.Width:]
+			}
 		}
 	}
-	return planar.Source{Data: p.data, Shape: planar.Shape{C: 1, H: len(p.depths) * p.shape.Height, W: p.shape.Width}}
+	return planar.Source{Data: p.data, Shape: planar.Shape{C: n, H: len(p.depths) * p.shape.Height, W: p.shape.Width}}
 }

@@ -68,13 +68,16 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		return err
 	}
 	p := c.plan()
-	bare := p.bias == 0 && p.scale == 1 && c.Op == Add && !c.Negate1
-	span := spans(a.Shape, out)
-	s := a.Shape.steps()
-	if bare && span.W == 1 && s.w == 1 {
-		c.reduceRows(dst, a.Data, out, span, s, &p)
+	if p.bias == 0 && p.scale == 1 && c.Op == Add && !c.Negate1 { // elements are the terms
+		if axes&AxisW != 0 {
+			c.reduceRuns(dst, a, axes, &p)
+		} else {
+			c.reduceRows(dst, a, out, &p)
+		}
 		return nil
 	}
+	span := spans(a.Shape, out)
+	s := a.Shape.steps()
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
@@ -84,10 +87,6 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 				for dz := range span.C {
 					for dy := range span.H {
 						row := corner + dz*s.c + dy*s.h
-						if bare && span.W > 1 {
-							acc.row(a.Data[row : row+span.W])
-							continue
-						}
 						for dx := range span.W {
 							acc.take(float32(p.single(p.first(a.Data[row+dx*s.w]))))
 						}
@@ -101,11 +100,15 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	return nil
 }
 
-// reduceRows is Reduce where whole rows join element by element, with neither bias nor
-// scale before: a row of accumulators takes one row after the other, each in the
-// order of the definition.
-func (c *Config) reduceRows(dst, src []float16.Float16, out, span Shape, s steps, p *plan) {
-	acc := make([]float32, out.W)
+// reduceRows is Reduce of elements as they are over axes without the width: a row of
+// accumulators takes one row after the other, each in the order of the definition.
+func (c *Config) reduceRows(dst []float16.Float16, a Source, out Shape, p *plan) {
+	s := a.Shape
+	if out.H == s.H { // a plane is a row
+		s.H, s.W, out.H = 1, s.H*s.W, 1
+	}
+	span := spans(s, Shape{out.C, out.H, s.W})
+	acc := make([]float32, s.W)
 	start := c.Kind.start()
 	for z := range out.C {
 		for y := range out.H {
@@ -114,21 +117,58 @@ func (c *Config) reduceRows(dst, src []float16.Float16, out, span Shape, s steps
 			}
 			for dz := range span.C {
 				for dy := range span.H {
-					start.rows(acc, src[(z+dz)*s.c+(y+dy)*s.h:])
+					joinRow(c.Kind, acc, a.Data[((z+dz)*s.H+y+dy)*s.W:][:s.W])
 				}
 			}
 			for x, v := range acc {
 				dst[x] = p.back(float64(v))
 			}
-			dst = dst[out.W:]
+			dst = dst[s.W:]
 		}
 	}
 }
 
-// rows takes one element of a into each of acc.
-func (s *accumulator) rows(acc []float32, a []float16.Float16) {
+// lanes is how many runs are joined beside each other: a sum has an order, so that only
+// sums of their own can go on at a time.
+const lanes = 16
+
+// reduceRuns is Reduce of elements as they are over axes with the width: elements of a run lie
+// behind each other, and runs at equal distances.
+func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan) {
+	s := a.Shape
+	count, n := s.C*s.H, s.W // runs, and elements of each
+	pieces := 1              // a plane apart
+	switch axes &^ AxisW {
+	case AxisH:
+		count, n = s.C, s.H*s.W
+	case AxisC | AxisH:
+		count, n = 1, s.C*s.H*s.W
+	case AxisC:
+		count, pieces = s.H, s.C
+	}
+	var room [lanes]float32
+	for first := 0; first < count; first += lanes {
+		first := first
+		if count > lanes {
+			first = min(first, count-lanes) // the last ones again
+		}
+		acc := room[:min(count, lanes)]
+		for i := range acc {
+			acc[i] = c.Kind.start().v
+		}
+		for piece := range pieces {
+			joinRuns(c.Kind, acc, a.Data[piece*s.H*s.W+first*n:], n)
+		}
+		for i, v := range acc {
+			dst[first+i] = p.back(float64(v))
+		}
+	}
+}
+
+// joinRowGo takes one element of a into each of acc, as many.
+func joinRowGo(k Reduction, acc []float32, a []float16.Float16) {
 	a = a[:len(acc)]
-	switch s.kind {
+	switch k {
 	case ReduceSum:
 		for x, h := range a {
 			v := acc[x] + wide[h]
@@ -148,10 +188,16 @@ func (s *accumulator) rows(acc []float32, a []float16.Float16) {
 	}
 }
 
-// row takes neighbours as they are.
-func (s *accumulator) row(a []float16.Float16) {
-	v := s.v
-	switch s.kind {
+// joinRunsGo takes n elements of a into each of acc, those of the next one behind them.
+func joinRunsGo(k Reduction, acc []float32, a []float16.Float16, n int) {
+	for i := range acc {
+		acc[i] = joinRun(k, acc[i], a[i*n:][:n])
+	}
+}
+
+// joinRun takes all of a into v.
+func joinRun(k Reduction, v float32, a []float16.Float16) float32 {
+	switch k {
 	case ReduceSum:
 		for _, h := range a {
 			v += wide[h]
@@ -168,7 +214,7 @@ func (s *accumulator) row(a []float16.Float16) {
 			v = max(v, wide[h])
 		}
 	}
-	s.v = v
+	return v
 }
 
 // ReduceTwo joins c(a, b) over axes, the joined shape of a and b.

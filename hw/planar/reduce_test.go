@@ -1,6 +1,7 @@
 package planar
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -135,6 +136,67 @@ func TestReduceTwoRepeats(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("over %03b: %v, want %v", axes, got, want)
+		}
+	}
+}
+
+// TestJoinsMatchPortable holds the vector loops of reductions to the Go code: every length
+// across a few vectors and the cut-offs between loops, any number of runs, infinities and what
+// is no number among the elements, bit for bit with the signs of zeros, and nothing written
+// beside the accumulators.
+func TestJoinsMatchPortable(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	edges := [...]float16.Float16{0, 0x8000, 1, 0x8001, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe00}
+	for round := range 3000 {
+		kind := Reduction(round % 3)
+		n := 1 + r.IntN(80)
+		if r.IntN(8) == 0 {
+			n += longRunOfTest
+		}
+		count := 1 + r.IntN(lanes)
+		if r.IntN(2) == 0 {
+			count = lanes
+		}
+		middle := float64(r.IntN(3)-1) * 8
+		rare := 1 + r.IntN(3)*n*lanes/4 // how rare edges are
+		a := make([]float16.Float16, n*count+1)[1:]
+		for i := range a {
+			if a[i] = half(middle + r.NormFloat64()); r.IntN(rare) == 0 {
+				a[i] = edges[r.IntN(len(edges))]
+			}
+		}
+		got, want := make([]float32, count+1), make([]float32, count+1)
+		for i := range got {
+			if got[i] = kind.start().v; r.IntN(4) == 0 {
+				got[i] = float32(r.NormFloat64())
+			}
+			want[i] = got[i]
+		}
+		joinRuns(kind, got[:count], a, n)
+		joinRunsGo(kind, want[:count], a, n)
+		sameBits(t, got, want, "%d runs of %d, reduction %d", count, n, kind)
+
+		got, want = make([]float32, n+1), make([]float32, n+1)
+		for i := range got {
+			got[i] = kind.start().v
+			want[i] = got[i]
+		}
+		for row := range count {
+			joinRow(kind, got[:n], a[row*n:][:n])
+			joinRowGo(kind, want[:n], a[row*n:][:n])
+		}
+		sameBits(t, got, want, "%d rows of %d, reduction %d", count, n, kind)
+	}
+}
+
+// longRunOfTest is beyond the length at which extremes take another loop.
+const longRunOfTest = 200
+
+func sameBits(t *testing.T, got, want []float32, format string, args ...any) {
+	t.Helper()
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Fatalf(format+": %v at %d, want %v", append(args, got[i], i, want[i])...)
 		}
 	}
 }

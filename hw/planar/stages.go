@@ -47,7 +47,6 @@ type plan struct {
 func (c *Config) plan() plan {
 	p := plan{
 		op: c.Op, flip1: 1, flip2: 1, relu2: c.Relu2, relu: c.ReLU, post: c.Post,
-		bias: float64(wide[c.Bias]), scale: float64(wide[c.Scale]),
 		final:   float64(c.FinalScale),
 		epsilon: float64(wide[c.Epsilon]), preScale: float64(wide[c.PreScale]),
 	}
@@ -61,13 +60,19 @@ func (c *Config) plan() plan {
 		p.final = math.Inf(1)
 	}
 	p.tailless = p.final == 1 && c.Epsilon == 0 && p.preScale == 1 && p.post == PostNone
-	p.finite = p.tailless && !math.IsInf(p.bias, 0) && !math.IsInf(p.scale, 0) && p.scale != 0
-	p.unbiased = p.finite && p.bias == 0
-	p.short = p.finite && math.Abs(p.scale) >= leastNormal
 	p.straight = !c.Negate1 && !c.Negate2 && !c.Relu2
-	p.neutral = p.tailless && p.bias == 0 && p.scale == 1 && p.op <= Min
 	p.masks = c.masks()
+	p.rescale(float64(wide[c.Bias]), float64(wide[c.Scale]))
 	return p
+}
+
+// rescale gives the plan another Bias and Scale.
+func (p *plan) rescale(bias, scale float64) {
+	p.bias, p.scale = bias, scale
+	p.finite = p.tailless && !math.IsInf(bias, 0) && !math.IsInf(scale, 0) && scale != 0
+	p.unbiased = p.finite && bias == 0
+	p.short = p.finite && math.Abs(scale) >= leastNormal
+	p.neutral = p.tailless && bias == 0 && scale == 1 && p.op <= Min
 }
 
 // leastNormal is the least magnitude of an fp16 value with all its bits.

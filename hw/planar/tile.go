@@ -83,6 +83,13 @@ func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) e
 	for z := range a.Shape.C {
 		for y := range a.Shape.H {
 			bi, fi := z*bs.c+y*bs.h, z*fs.c+y*fs.h
+			if bs.w == 0 && fs.w == 0 { // a row of one Bias and one Scale
+				p.op = Add
+				p.rescale(p.second(addend.Data[bi]), float64(wide[factor.Data[fi]]))
+				single(dst[i:i+a.Shape.W], a.Data[i:i+a.Shape.W], &p)
+				i += a.Shape.W
+				continue
+			}
 			for range a.Shape.W {
 				v := p.scaled(p.first(a.Data[i]), p.second(addend.Data[bi]), float64(wide[factor.Data[fi]]))
 				dst[i] = p.back(v)

@@ -68,6 +68,49 @@ func TestApplyChannel(t *testing.T) {
 	}
 }
 
+// TestApplyChannelStages holds rows of one addend and one factor to the stages of each
+// element.
+func TestApplyChannelStages(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	any := func() float16.Float16 {
+		edges := [...]float16.Float16{0, 0x8000, 1, 0x03ff, 0x0400, one, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00}
+		if r.IntN(4) == 0 {
+			return edges[r.IntN(len(edges))]
+		}
+		return half(r.NormFloat64())
+	}
+	fill := func(s Shape) Source {
+		a := Source{make([]float16.Float16, s.Len()), s}
+		for i := range a.Data {
+			a.Data[i] = any()
+		}
+		return a
+	}
+	for round := range 2000 {
+		c := Neutral(Op(round % 5))
+		c.Negate1, c.Negate2 = r.IntN(2) == 0, r.IntN(2) == 0
+		c.Relu2, c.ReLU = r.IntN(2) == 0, r.IntN(2) == 0
+		if r.IntN(2) == 0 {
+			c.Epsilon, c.PreScale, c.FinalScale = any(), any(), 0.25
+			c.Post = Post(r.IntN(4))
+		}
+		s := Shape{3, 2, 1 + r.IntN(40)}
+		a, addend, factor := fill(s), fill(Shape{3, 1, 1}), fill(Shape{3, 1, 1})
+		got := make([]float16.Float16, s.Len())
+		if err := c.ApplyChannel(got, a, addend, factor); err != nil {
+			t.Fatal(err)
+		}
+		p := c.plan()
+		for i, h := range a.Data {
+			z := i / (s.H * s.W)
+			want := p.back(p.scaled(p.first(h), p.second(addend.Data[z]), float64(wide[factor.Data[z]])))
+			if got[i] != want {
+				t.Fatalf("%+v: %v with %v and %v is %v, want %v", c, h, addend.Data[z], factor.Data[z], got[i], want)
+			}
+		}
+	}
+}
+
 func TestShapeErrors(t *testing.T) {
 	c := Neutral(Add)
 	d := make([]float16.Float16, 6)

@@ -1,0 +1,96 @@
+//go:build !purego
+
+package planar
+
+import "github.com/x448/float16"
+
+// The loops take any number of elements but none.
+
+//go:noescape
+func rowSumAVX512(acc *float32, a *float16.Float16, n int)
+
+//go:noescape
+func rowMinAVX512(acc *float32, a *float16.Float16, n int)
+
+//go:noescape
+func rowMaxAVX512(acc *float32, a *float16.Float16, n int)
+
+//go:noescape
+func runMinAVX512(acc *[lanes]float32, a *float16.Float16, n int)
+
+//go:noescape
+func runMaxAVX512(acc *[lanes]float32, a *float16.Float16, n int)
+
+//go:noescape
+func runSumsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
+
+//go:noescape
+func runMinsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
+
+//go:noescape
+func runMaxsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
+
+func joinRow(k Reduction, acc []float32, a []float16.Float16) {
+	if !wider || len(acc) == 0 {
+		joinRowGo(k, acc, a)
+		return
+	}
+	a = a[:len(acc)]
+	switch k {
+	case ReduceSum:
+		rowSumAVX512(&acc[0], &a[0], len(a))
+	case ReduceMin:
+		rowMinAVX512(&acc[0], &a[0], len(a))
+	case ReduceMax:
+		rowMaxAVX512(&acc[0], &a[0], len(a))
+	}
+}
+
+// longRun is from where on an extreme of one run by itself is faster than those of sixteen
+// beside each other.
+const longRun = 128
+
+func joinRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
+	beside := wider && len(acc) == lanes && n > 0
+	switch {
+	case beside && k == ReduceSum:
+		sums := [lanes]float32(acc)
+		runSumsAVX512(&sums, &a[0], uintptr(n)*2, n)
+		for i, v := range sums {
+			if v != v { // an infinity or a NaN on the way
+				v = joinRun(k, acc[i], a[i*n:][:n])
+			}
+			acc[i] = v
+		}
+	case beside && n >= 16 && n < longRun && k == ReduceMin:
+		runMinsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
+	case beside && n >= 16 && n < longRun && k == ReduceMax:
+		runMaxsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
+	case wider && n >= 16 && k != ReduceSum:
+		for i := range acc {
+			acc[i] = extreme(k, acc[i], a[i*n:][:n])
+		}
+	default:
+		joinRunsGo(k, acc, a, n)
+	}
+}
+
+// extreme is joinRun of a minimum or a maximum.
+func extreme(k Reduction, v float32, a []float16.Float16) float32 {
+	var acc [lanes]float32
+	for i := range acc {
+		acc[i] = v
+	}
+	if k == ReduceMin {
+		runMinAVX512(&acc, &a[0], len(a))
+		for _, u := range acc {
+			v = min(v, u)
+		}
+		return v
+	}
+	runMaxAVX512(&acc, &a[0], len(a))
+	for _, u := range acc {
+		v = max(v, u)
+	}
+	return v
+}
