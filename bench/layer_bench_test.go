@@ -100,6 +100,16 @@ func BenchmarkFromMemory(b *testing.B) {
 	scaled.Scale, scaled.ReLU = 0x3800, true
 	table, _ := mac.TableOf(mac.Sigmoid)
 	post := mac.Post{Scale: mac.Sigmoid.Prescale().Float32(), Table: table, Port: mac.PortFull}
+	plane := planar.Source{Data: x, Shape: planar.Shape{C: 268, H: 250, W: 250}}
+	mean, largest, maximum := planar.Mean(250*250), planar.Neutral(planar.Add), planar.Neutral(planar.Max)
+	largest.Kind = planar.ReduceMax
+	reduce := func(c planar.Config, axes planar.Axes) func() {
+		return func() {
+			if err := c.Reduce(dst, axes, plane); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 	for _, k := range []struct {
 		name  string
 		moved float64 // bytes an element
@@ -108,6 +118,11 @@ func BenchmarkFromMemory(b *testing.B) {
 		{"copy", 4, func() { copy(dst, x) }},
 		{"add", 6, func() { sum.Apply(dst, x, y) }},
 		{"add_scale_relu", 6, func() { scaled.Apply(dst, x, y) }},
+		{"scale_relu", 4, func() { scaled.ApplyOne(dst, x) }},
+		{"max_pool_rows", 6, func() { maximum.Apply(dst, x, y) }},
+		{"global_mean", 2, reduce(mean, planar.AxisH|planar.AxisW)},
+		{"global_max", 2, reduce(largest, planar.AxisH|planar.AxisW)},
+		{"channel_sum", 2, reduce(planar.Neutral(planar.Add), planar.AxisC)},
 		{"widen", 6, func() { mac.Widen(acc, x) }},
 		{"sigmoid", 6, func() { post.Apply(dst, acc) }},
 	} {

@@ -52,7 +52,7 @@ func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	n := min(len(dst), len(a))
 	dst, a = dst[:n], a[:n]
 	p := c.plan()
-	if op, k, ok := c.scalar(&p); ok {
+	if op, k, ok := c.scalar(&p); ok && !(op == Mul && p.direct()) {
 		p.neutral, p.op = true, op
 		p.masks.flip2, p.masks.relu2 = 0, 0
 		p.applyConst(dst, a, k)

@@ -96,10 +96,10 @@ func TestSpecialValues(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := halvesOf(c.a)[0], halvesOf(c.b)[0]
 			if got, want := apply1(c.cfg, a, b), half(c.want); got != want {
-				t.Errorf("%v %v: %#04x, want %#04x (%v)", c.a, c.b, got, want, c.want)
+				t.Errorf("%v %v: %v, want %v (%v)", c.a, c.b, got, want, c.want)
 			}
 			if got, want := slowApply(c.cfg, a, b), half(c.want); got != want {
-				t.Errorf("staged: %#04x, want %#04x", got, want)
+				t.Errorf("staged: %v, want %v", got, want)
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestRsqrt(t *testing.T) {
 	dst := make([]float16.Float16, len(in))
 	c.ApplyOne(dst, in)
 	if !slices.Equal(dst, want) {
-		t.Errorf("rsqrt: %#04x, want %#04x", dst, want)
+		t.Errorf("rsqrt: %v, want %v", dst, want)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestApplyAgainstBig(t *testing.T) {
 				c.Apply(dst, a, b)
 				for i := range dst {
 					if dst[i].IsNaN() {
-						t.Fatalf("%+v of %#04x, %#04x is NaN", c, a[i], b[i])
+						t.Fatalf("%+v of %v, %v is NaN", c, a[i], b[i])
 					}
 					v, ok := exact(c, a[i], b[i])
 					if !ok {
@@ -251,7 +251,7 @@ func TestApplyAgainstBig(t *testing.T) {
 						want = 0
 					}
 					if dst[i] != want {
-						t.Fatalf("%+v of %#04x, %#04x: %#04x, want %#04x", c, a[i], b[i], dst[i], want)
+						t.Fatalf("%+v of %v, %v: %v, want %v", c, a[i], b[i], dst[i], want)
 					}
 				}
 			}
@@ -272,10 +272,10 @@ func TestFloat32RoundsOnce(t *testing.T) {
 				continue
 			}
 			if got, want := narrow(x+y), narrow64(float64(x)+float64(y)); got != want {
-				t.Fatalf("%#04x + %#04x: %#04x, want %#04x", a, b, got, want)
+				t.Fatalf("%v + %v: %v, want %v", a, b, got, want)
 			}
 			if got, want := narrow(x*y), narrow64(float64(x)*float64(y)); got != want {
-				t.Fatalf("%#04x * %#04x: %#04x, want %#04x", a, b, got, want)
+				t.Fatalf("%v * %v: %v, want %v", a, b, got, want)
 			}
 		}
 	}
@@ -298,7 +298,7 @@ func TestPlainMatchesStages(t *testing.T) {
 				c.Apply(dst, a, b[:])
 				for i := range dst {
 					if want := slowApply(c, x, b[i]); dst[i] != want {
-						t.Fatalf("%+v of %#04x, %#04x: %#04x, want %#04x", c, x, b[i], dst[i], want)
+						t.Fatalf("%+v of %v, %v: %v, want %v", c, x, b[i], dst[i], want)
 					}
 				}
 			}
@@ -322,7 +322,7 @@ func TestOneSourceMatchesStages(t *testing.T) {
 			c.ApplyOne(dst, all)
 			for i := range dst {
 				if want := p.back(p.single(p.first(all[i]))); dst[i] != want {
-					t.Fatalf("%+v of %#04x: %#04x, want %#04x", c, i, dst[i], want)
+					t.Fatalf("%+v of %v: %v, want %v", c, i, dst[i], want)
 				}
 			}
 		}
@@ -372,17 +372,17 @@ func FuzzApply(f *testing.F) {
 		src, dst := []float16.Float16{x, y, x}, make([]float16.Float16, 3)
 		c.Apply(dst, src, []float16.Float16{y, x, y})
 		if dst[0] != slowApply(c, x, y) || dst[0] != dst[2] {
-			t.Errorf("%+v of %#04x, %#04x: %#04x, staged %#04x", c, x, y, dst[0], slowApply(c, x, y))
+			t.Errorf("%+v of %v, %v: %v, staged %v", c, x, y, dst[0], slowApply(c, x, y))
 		}
 		c.ApplyConst(dst[1:], src[:1], y)
 		if dst[0] != dst[1] {
-			t.Errorf("constant %#04x, source %#04x", dst[1], dst[0])
+			t.Errorf("constant %v, source %v", dst[1], dst[0])
 		}
 		all := append(dst[:2:2], 0)
 		c.ApplyOne(all[2:], src)
 		for _, h := range all {
 			if h.IsNaN() {
-				t.Errorf("%+v of %#04x, %#04x gives NaN", c, x, y)
+				t.Errorf("%+v of %v, %v gives NaN", c, x, y)
 			}
 		}
 	})

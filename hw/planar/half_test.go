@@ -36,7 +36,7 @@ func TestWideEveryHalf(t *testing.T) {
 			want = float32(math.Inf(1))
 		}
 		if wide[h] != want {
-			t.Fatalf("wide[%#04x] = %v, want %v", i, wide[h], want)
+			t.Fatalf("wide[%v] = %v, want %v", i, wide[h], want)
 		}
 	}
 }
@@ -46,10 +46,10 @@ func TestNarrowBoundaries(t *testing.T) {
 	check := func(f float32) {
 		t.Helper()
 		if got, want := narrow(f), float16.Fromfloat32(f); got != want {
-			t.Fatalf("narrow(%v) = %#04x, want %#04x", f, got, want)
+			t.Fatalf("narrow(%v) = %v, want %v", f, got, want)
 		}
 		if got, want := narrow64(float64(f)), float16.Fromfloat32(f); got != want {
-			t.Fatalf("narrow64(%v) = %#04x, want %#04x", f, got, want)
+			t.Fatalf("narrow64(%v) = %v, want %v", f, got, want)
 		}
 	}
 	for i := range 0x7c00 {
@@ -66,11 +66,11 @@ func TestNarrowBoundaries(t *testing.T) {
 		// What float32 cannot tell from the midpoint, narrow64 must.
 		d := math.Nextafter(float64(mid), 0)
 		if got := narrow64(d); got != float16.Float16(i) {
-			t.Fatalf("narrow64 below the midpoint over %#04x: %#04x", i, got)
+			t.Fatalf("narrow64 below the midpoint over %v: %v", i, got)
 		}
 		d = math.Nextafter(float64(mid), 1e9)
 		if got := narrow64(d); got != float16.Float16(i+1) {
-			t.Fatalf("narrow64 above the midpoint over %#04x: %#04x", i, got)
+			t.Fatalf("narrow64 above the midpoint over %v: %v", i, got)
 		}
 	}
 	check(float32(math.Inf(1)))
@@ -89,7 +89,7 @@ func TestNarrow64AgainstBig(t *testing.T) {
 	for range 100000 {
 		v := math.Ldexp(r.Float64()+1, r.IntN(48)-28)
 		if got, want := narrow64(v), round(big.NewFloat(v)); got != want {
-			t.Fatalf("narrow64(%v) = %#04x, want %#04x", v, got, want)
+			t.Fatalf("narrow64(%v) = %v, want %v", v, got, want)
 		}
 	}
 }

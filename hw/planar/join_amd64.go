@@ -2,18 +2,31 @@
 
 package planar
 
-import "github.com/x448/float16"
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
 
 // The loops take any number of elements but none.
 
 //go:noescape
-func rowSumAVX512(acc *float32, a *float16.Float16, n int)
+func rowSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func rowMinAVX512(acc *float32, a *float16.Float16, n int)
+func fourSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func rowMaxAVX512(acc *float32, a *float16.Float16, n int)
+func rowMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+
+//go:noescape
+func fourMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+
+//go:noescape
+func rowMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+
+//go:noescape
+func fourMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
 func runMinAVX512(acc *[lanes]float32, a *float16.Float16, n int)
@@ -30,19 +43,33 @@ func runMinsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n in
 //go:noescape
 func runMaxsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
 
-func joinRow(k Reduction, acc []float32, a []float16.Float16) {
-	if !wider || len(acc) == 0 {
-		joinRowGo(k, acc, a)
+func joinRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
+	if !wider || len(acc) == 0 || rows == 0 {
+		joinRowsGo(k, acc, a, stride, rows)
 		return
 	}
-	a = a[:len(acc)]
+	one, four := rowSumAVX512, fourSumAVX512
 	switch k {
-	case ReduceSum:
-		rowSumAVX512(&acc[0], &a[0], len(a))
 	case ReduceMin:
-		rowMinAVX512(&acc[0], &a[0], len(a))
+		one, four = rowMinAVX512, fourMinAVX512
 	case ReduceMax:
-		rowMaxAVX512(&acc[0], &a[0], len(a))
+		one, four = rowMaxAVX512, fourMaxAVX512
+	}
+	for i := range acc {
+		acc[i] = k.start().v
+	}
+	row := 0
+	for ; row+4 <= rows; row += 4 {
+		four(&acc[0], &a[row*stride], uintptr(stride)*2, len(acc))
+	}
+	for ; row < rows; row++ {
+		one(&acc[0], &a[row*stride], uintptr(stride)*2, len(acc))
+	}
+	for _, v := range acc {
+		if v != v { // an infinity or a NaN on the way
+			joinRowsGo(k, acc, a, stride, rows)
+			return
+		}
 	}
 }
 
@@ -93,4 +120,19 @@ func extreme(k Reduction, v float32, a []float16.Float16) float32 {
 		v = max(v, u)
 	}
 	return v
+}
+
+//go:noescape
+func narrowRowAVX512(dst *float16.Float16, acc *float32, n int, least float32)
+
+func narrowRow(dst []float16.Float16, acc []float32, relu bool) {
+	if !wider || len(acc) == 0 {
+		narrowRowGo(dst, acc, relu)
+		return
+	}
+	least := float32(math.Inf(-1))
+	if relu {
+		least = 0
+	}
+	narrowRowAVX512(&dst[0], &acc[0], len(acc), least)
 }

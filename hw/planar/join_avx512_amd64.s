@@ -3,13 +3,11 @@
 #include "textflag.h"
 
 // The terms of a reduction that are elements as they are. Z14 is a table of VFIXUPIMM for
-// NaN to +Inf, Z15 one for NaN to +0.
+// NaN to +Inf.
 
 #define SETUP \
 	MOVL $0x55, AX       \
 	VPBROADCASTD AX, Z14 \
-	MOVL $0x88, AX       \
-	VPBROADCASTD AX, Z15 \
 	KXNORW K1, K1, K1
 
 // MASK leaves out what is behind the last element.
@@ -21,48 +19,8 @@
 	KMOVW AX, K1     \
 whole:
 
-// ROW joins 16 accumulators at DI with as many elements at SI, of any number of both.
-#define ROW(JOIN) \
-	MOVQ acc+0(FP), DI           \
-	MOVQ a+8(FP), SI             \
-	MOVQ n+16(FP), CX            \
-	SETUP                        \
-next:                            \
-	MASK                         \
-	PREFETCHT0 2048(SI)          \ // read 64 times later, as memory takes that long
-	VCVTPH2PS.Z (SI), K1, Z0     \
-	VFIXUPIMMPS $0, Z14, Z0, Z0  \
-	VMOVUPS.Z (DI), K1, Z1       \
-	JOIN                         \
-	VMOVUPS Z1, K1, (DI)         \
-	ADDQ $32, SI                 \
-	ADDQ $64, DI                 \
-	SUBQ $16, CX                 \
-	JGT  next                    \
-	VZEROUPPER                   \
-	RET
-
-// Of two zeros VRANGEPS takes +0 for the larger one, as max of Go does.
 #define LEAST 4
 #define LARGEST 5
-
-#define SUM \
-	VADDPS Z0, Z1, Z1           \
-	VFIXUPIMMPS $0, Z15, Z1, Z1
-#define MIN VRANGEPS $LEAST, Z0, Z1, Z1
-#define MAX VRANGEPS $LARGEST, Z0, Z1, Z1
-
-// func rowSumAVX512(acc *float32, a *float16.Float16, n int)
-TEXT ·rowSumAVX512(SB), NOSPLIT, $0-24
-	ROW(SUM)
-
-// func rowMinAVX512(acc *float32, a *float16.Float16, n int)
-TEXT ·rowMinAVX512(SB), NOSPLIT, $0-24
-	ROW(MIN)
-
-// func rowMaxAVX512(acc *float32, a *float16.Float16, n int)
-TEXT ·rowMaxAVX512(SB), NOSPLIT, $0-24
-	ROW(MAX)
 
 // RUN joins the 16 accumulators at DI, which are of one run, with all n elements at SI.
 #define RUN(KIND) \

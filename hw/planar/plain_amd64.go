@@ -106,6 +106,9 @@ func shortMaxAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 //go:noescape
 func shortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 
+//go:noescape
+func shortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
+
 // staged reports whether the vector loops know every stage of the plan.
 func (p *plan) staged() bool {
 	return vector && p.op <= SumSquare && (p.post == PostNone || p.post == PostAbs)
@@ -152,9 +155,16 @@ func scaledByFour(dst, a, b []float16.Float16, p *plan) {
 	scaledGo(dst[n:], a[n:], b[n:], p)
 }
 
+// direct reports whether single is as good as the plain loops where they serve too.
+func (p *plan) direct() bool { return wider && p.short }
+
 func single(dst, a []float16.Float16, p *plan) {
-	if !wider || !p.staged() {
+	switch {
+	case !wider || !p.staged():
 		singleByFour(dst, a, p)
+		return
+	case p.short && p.unbiased && p.op != SumSquare && len(dst) > 0:
+		shortScaleAVX512(&dst[0], &a[0], nil, len(dst), p)
 		return
 	}
 	for len(dst) > 0 {

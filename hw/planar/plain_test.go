@@ -90,12 +90,12 @@ func testScaled(t *testing.T, scaled func(dst, a, b []float16.Float16, p *plan),
 		scaledGo(want, a, b, &p)
 		scaled(got[:n], a, b, &p)
 		if !slices.Equal(want, got[:n]) || got[n] != 42 {
-			t.Fatalf("%+v of\n%#04x,\n%#04x:\n%#04x, want\n%#04x", c, a, b, got, want)
+			t.Fatalf("%+v of\n%v,\n%v:\n%v, want\n%v", c, a, b, got, want)
 		}
 		singleGo(want, a, &p)
 		single(got[:n], a, &p)
 		if !slices.Equal(want, got[:n]) || got[n] != 42 {
-			t.Fatalf("%+v of one source\n%#04x:\n%#04x, want\n%#04x", c, a, got, want)
+			t.Fatalf("%+v of one source\n%v:\n%v, want\n%v", c, a, got, want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		if axes&AxisW != 0 {
 			c.reduceRuns(dst, a, axes, &p)
 		} else {
-			c.reduceRows(dst, a, out, &p)
+			c.reduceRows(dst, a, axes, &p)
 		}
 		return nil
 	}
@@ -102,31 +102,30 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 
 // reduceRows is Reduce of elements as they are over axes without the width: a row of
 // accumulators takes one row after the other, each in the order of the definition.
-func (c *Config) reduceRows(dst []float16.Float16, a Source, out Shape, p *plan) {
+func (c *Config) reduceRows(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
-	if out.H == s.H { // a plane is a row
-		s.H, s.W, out.H = 1, s.H*s.W, 1
+	count, rows, n := s.C, s.H, s.W // rows of accumulators, rows of each, and elements
+	switch axes {
+	case 0:
+		count, rows = s.C*s.H, 1
+	case AxisC:
+		count, rows, n = 1, s.C, s.H*s.W
+	case AxisC | AxisH:
+		count, rows = 1, s.C*s.H
 	}
-	span := spans(s, Shape{out.C, out.H, s.W})
-	acc := make([]float32, s.W)
-	start := c.Kind.start()
-	for z := range out.C {
-		for y := range out.H {
-			for x := range acc {
-				acc[x] = start.v
-			}
-			for dz := range span.C {
-				for dy := range span.H {
-					joinRow(c.Kind, acc, a.Data[((z+dz)*s.H+y+dy)*s.W:][:s.W])
-				}
-			}
-			for x, v := range acc {
-				dst[x] = p.back(float64(v))
-			}
-			dst = dst[s.W:]
+	room := make([]float32, min(n, rowBlock))
+	for z := range count {
+		for x := 0; x < n; x += len(room) {
+			acc := room[:min(len(room), n-x)]
+			joinRows(c.Kind, acc, a.Data[z*rows*n+x:], n, rows)
+			p.backRow(dst[z*n+x:], acc)
 		}
 	}
 }
+
+// rowBlock is how many accumulators a row has at a time: 4 KB, which stay in the first-level
+// cache with the rows that are asked for ahead.
+const rowBlock = 1024
 
 // lanes is how many runs are joined beside each other: a sum has an order, so that only
 // sums of their own can go on at a time.
@@ -159,14 +158,45 @@ func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan)
 		for piece := range pieces {
 			joinRuns(c.Kind, acc, a.Data[piece*s.H*s.W+first*n:], n)
 		}
-		for i, v := range acc {
-			dst[first+i] = p.back(float64(v))
-		}
+		p.backRow(dst[first:], acc)
 	}
 }
 
-// joinRowGo takes one element of a into each of acc, as many.
-func joinRowGo(k Reduction, acc []float32, a []float16.Float16) {
+// backRow is back of every accumulator.
+func (p *plan) backRow(dst []float16.Float16, acc []float32) {
+	dst = dst[:len(acc)]
+	if !p.tailless {
+		for i, v := range acc {
+			dst[i] = p.back(float64(v))
+		}
+		return
+	}
+	narrowRow(dst, acc, p.relu)
+}
+
+// narrowRowGo rounds what nothing but a ReLU comes behind.
+func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
+	for i, v := range acc {
+		v += 0 // -0 becomes +0
+		if relu {
+			v = max(v, 0)
+		}
+		dst[i] = narrow(v)
+	}
+}
+
+// joinRowsGo joins each of acc with an element of each of some rows, stride elements apart.
+func joinRowsGo(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
+	for i := range acc {
+		acc[i] = k.start().v
+	}
+	for row := range rows {
+		joinRow(k, acc, a[row*stride:])
+	}
+}
+
+// joinRow takes one element of a into each of acc.
+func joinRow(k Reduction, acc []float32, a []float16.Float16) {
 	a = a[:len(acc)]
 	switch k {
 	case ReduceSum:

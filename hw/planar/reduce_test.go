@@ -50,7 +50,7 @@ func TestReduceEveryAxisSet(t *testing.T) {
 							acc.take(float32(p.single(p.first(h))))
 						}
 						if want := p.back(float64(acc.v)); dst[i] != want {
-							t.Fatalf("%+v over %03b at %d: %#04x, want %#04x", c, axes, i, dst[i], want)
+							t.Fatalf("%+v over %03b at %d: %v, want %v", c, axes, i, dst[i], want)
 						}
 						i++
 					}
@@ -177,15 +177,37 @@ func TestJoinsMatchPortable(t *testing.T) {
 		sameBits(t, got, want, "%d runs of %d, reduction %d", count, n, kind)
 
 		got, want = make([]float32, n+1), make([]float32, n+1)
-		for i := range got {
-			got[i] = kind.start().v
-			want[i] = got[i]
-		}
-		for row := range count {
-			joinRow(kind, got[:n], a[row*n:][:n])
-			joinRowGo(kind, want[:n], a[row*n:][:n])
-		}
+		joinRows(kind, got[:n], a, n, count)
+		joinRowsGo(kind, want[:n], a, n, count)
 		sameBits(t, got, want, "%d rows of %d, reduction %d", count, n, kind)
+	}
+}
+
+// TestNarrowRow holds the rounding of accumulators to the Go code, at every length up to a few
+// vectors.
+func TestNarrowRow(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	for n := range 70 {
+		for _, relu := range []bool{false, true} {
+			acc := make([]float32, n)
+			for i := range acc {
+				if acc[i] = math.Float32frombits(r.Uint32()); acc[i] != acc[i] || r.IntN(4) == 0 {
+					acc[i] = [...]float32{0, float32(math.Copysign(0, -1)), 65519, 65520, -65520, 1e-8, -1e-8, 2049, 2051}[r.IntN(9)]
+				}
+			}
+			got, want := make([]float16.Float16, n+1), make([]float16.Float16, n+1)
+			narrowRow(got[:n], acc, relu)
+			narrowRowGo(want[:n], acc, relu)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%v with ReLU %v: %v, want %v", acc, relu, got, want)
+			}
+			p := (&Config{Scale: one, PreScale: one, FinalScale: 1, ReLU: relu}).plan()
+			for i, v := range acc {
+				if back := p.back(float64(v)); want[i] != back {
+					t.Fatalf("%v with ReLU %v: %v, and the stages give %v", v, relu, want[i], back)
+				}
+			}
+		}
 	}
 }
 

@@ -222,3 +222,21 @@ next:
 	JGT  next
 	XORL CX, CX
 	DONE
+
+// func shortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
+//
+// One source without Bias, whose product is exact; b is not read.
+TEXT ·shortScaleAVX512(SB), NOSPLIT, $0-40
+	SETUP
+
+next:
+	MASK
+	FIRST
+	VFMADD213PS Z15, Z11, Z0
+	VMAXPS Z6, Z0, Z4
+	VCVTPS2PH $0, Z4, K1, (DI)
+	ADDQ $32, DI
+	SUBQ $16, CX
+	JGT  next
+	VZEROUPPER
+	RET

@@ -19,7 +19,7 @@ func TestWidthSliceGainEveryHalf(t *testing.T) {
 		d := [1]float16.Float16{h}
 		WidthSliceGain(d[:], d[:])
 		if d[0] != want {
-			t.Fatalf("%#04x (%v) becomes %#04x, want %#04x", i, h, d[0], want)
+			t.Fatalf("%v (%v) becomes %v, want %v", i, h, d[0], want)
 		}
 	}
 	if half(4094) != 0x6bff || half(4096) != 0x6c00 {

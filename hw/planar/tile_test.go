@@ -42,7 +42,7 @@ func TestApplyTileBroadcasts(t *testing.T) {
 					for y := range out.H {
 						for x := range out.W {
 							if want := slowApply(c, a.at(z, y, x), b.at(z, y, x)); dst[i] != want {
-								t.Fatalf("%v with %v at %d,%d,%d: %#04x, want %#04x", a.Shape, b.Shape, z, y, x, dst[i], want)
+								t.Fatalf("%v with %v at %d,%d,%d: %v, want %v", a.Shape, b.Shape, z, y, x, dst[i], want)
 							}
 							i++
 						}

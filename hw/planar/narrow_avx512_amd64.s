@@ -1,0 +1,33 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// func narrowRowAVX512(dst *float16.Float16, acc *float32, n int, least float32)
+//
+// No accumulator is a NaN.
+TEXT ·narrowRowAVX512(SB), NOSPLIT, $0-28
+	MOVQ dst+0(FP), DI
+	MOVQ acc+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS least+24(FP), Z2
+	VPXORD Z1, Z1, Z1
+	KXNORW K1, K1, K1
+
+next:
+	CMPQ CX, $16
+	JGE  whole
+	MOVL $0xffff, AX
+	BZHIL CX, AX, AX
+	KMOVW AX, K1
+
+whole:
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS Z1, Z0, Z0 // -0 becomes +0
+	VMAXPS Z2, Z0, Z0
+	VCVTPS2PH $0, Z0, K1, (DI)
+	ADDQ $64, SI
+	ADDQ $32, DI
+	SUBQ $16, CX
+	JGT  next
+	VZEROUPPER
+	RET

@@ -1,0 +1,117 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// The terms of a reduction that are elements as they are. Z14 is a table of VFIXUPIMM for
+// NaN to +Inf.
+
+#define SETUP \
+	MOVL $0x55, AX       \
+	VPBROADCASTD AX, Z14 \
+	KXNORW K1, K1, K1
+
+// MASK leaves out what is behind the last element.
+#define MASK \
+	CMPQ CX, $16     \
+	JGE  whole       \
+	MOVL $0xffff, AX \
+	BZHIL CX, AX, AX \
+	KMOVW AX, K1     \
+whole:
+
+// Of two zeros VRANGEPS takes +0 for the larger one, as max of Go does.
+#define LEAST 4
+#define LARGEST 5
+
+#define ADDED(ROW) \
+	VCVTPH2PS ROW, Z0  \
+	VADDPS Z0, Z1, Z1
+#define ADDED_TAIL(ROW) \
+	VCVTPH2PS.Z ROW, K1, Z0  \
+	VADDPS Z0, Z1, Z1
+#define LEAST_OF(ROW) \
+	VCVTPH2PS ROW, Z0            \
+	VFIXUPIMMPS $0, Z14, Z0, Z0  \
+	VRANGEPS $LEAST, Z0, Z1, Z1
+#define LEAST_TAIL(ROW) \
+	VCVTPH2PS.Z ROW, K1, Z0      \
+	VFIXUPIMMPS $0, Z14, Z0, Z0  \
+	VRANGEPS $LEAST, Z0, Z1, Z1
+#define LARGEST_OF(ROW) \
+	VCVTPH2PS ROW, Z0             \
+	VFIXUPIMMPS $0, Z14, Z0, Z0   \
+	VRANGEPS $LARGEST, Z0, Z1, Z1
+#define LARGEST_TAIL(ROW) \
+	VCVTPH2PS.Z ROW, K1, Z0       \
+	VFIXUPIMMPS $0, Z14, Z0, Z0   \
+	VRANGEPS $LARGEST, Z0, Z1, Z1
+
+#define ONE(JOIN) JOIN((SI))
+#define FOUR(JOIN) \
+	JOIN((SI))       \
+	JOIN((SI)(R8*1)) \
+	JOIN((SI)(R8*2)) \
+	JOIN((SI)(R9*1))
+
+// ROWS joins accumulators at DI with as many elements of each row at SI, stride bytes apart.
+// Rows from memory are asked for while those four before them are joined.
+#define ROWS(COUNT, JOIN, TAIL) \
+	MOVQ acc+0(FP), DI           \
+	MOVQ a+8(FP), SI             \
+	MOVQ stride+16(FP), R8       \
+	MOVQ n+24(FP), CX            \
+	LEAQ (R8)(R8*2), R9          \
+	LEAQ (R8)(R8*4), R10         \
+	LEAQ (R9)(R8*4), R11         \
+	SETUP                        \
+	SUBQ $16, CX                 \
+	JLT  rest                    \
+next:                            \
+	PREFETCHT0 (SI)(R8*4)        \
+	PREFETCHT0 (SI)(R10*1)       \
+	PREFETCHT0 (SI)(R9*2)        \
+	PREFETCHT0 (SI)(R11*1)       \
+	VMOVUPS (DI), Z1             \
+	COUNT(JOIN)                  \
+	VMOVUPS Z1, (DI)             \
+	ADDQ $32, SI                 \
+	ADDQ $64, DI                 \
+	SUBQ $16, CX                 \
+	JGE  next                    \
+rest:                            \
+	ADDQ $16, CX                 \
+	JEQ  done                    \
+	MASK                         \
+	VMOVUPS.Z (DI), K1, Z1       \
+	COUNT(TAIL)                  \
+	VMOVUPS Z1, K1, (DI)         \
+done:                            \
+	VZEROUPPER                   \
+	RET
+
+// func rowSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+//
+// An element that is no number and a sum that has no value leave a NaN, in this loop and in
+// the one of four rows.
+TEXT ·rowSumAVX512(SB), NOSPLIT, $0-32
+	ROWS(ONE, ADDED, ADDED_TAIL)
+
+// func fourSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·fourSumAVX512(SB), NOSPLIT, $0-32
+	ROWS(FOUR, ADDED, ADDED_TAIL)
+
+// func rowMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·rowMinAVX512(SB), NOSPLIT, $0-32
+	ROWS(ONE, LEAST_OF, LEAST_TAIL)
+
+// func fourMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·fourMinAVX512(SB), NOSPLIT, $0-32
+	ROWS(FOUR, LEAST_OF, LEAST_TAIL)
+
+// func rowMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·rowMaxAVX512(SB), NOSPLIT, $0-32
+	ROWS(ONE, LARGEST_OF, LARGEST_TAIL)
+
+// func fourMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·fourMaxAVX512(SB), NOSPLIT, $0-32
+	ROWS(FOUR, LARGEST_OF, LARGEST_TAIL)
