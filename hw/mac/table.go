@@ -96,13 +96,17 @@ func ParseTable(b []byte) (*Table, error) {
 
 // inside returns the inputs of a finite table that neither clamps nor tails have a say in.
 // Clamps that give what the knots would are not in the way: those of odd tables are at 0,
-// where many inputs are.
+// where many inputs are. Powers of two are finite between clamps that are not far from 0.
 func (t *Table) inside() (low, high float32) {
+	up, down := float32(inf), float32(-inf)
+	const far = 100
+	if t.mode == ModeExponent && t.smooth() && t.clampLow >= -far && t.clampHigh <= far {
+		return math.Nextafter32(t.clampLow, up), math.Nextafter32(t.clampHigh, down)
+	}
 	if !t.finite {
-		return float32(inf), float32(-inf)
+		return up, down
 	}
 	position := func(v float32) float32 { return float32(v*t.unit) + t.base }
-	up, down := float32(inf), float32(-inf)
 	low, high = -t.base/t.unit, (math.Nextafter32(segments, 0)-t.base)/t.unit
 	if v := t.clampLow; v >= low {
 		if low = v; v > high || t.raw[atBelow] != t.between(position(v)) {
@@ -119,10 +123,10 @@ func (t *Table) inside() (low, high float32) {
 
 // bounded reports that a straight table has a value for every finite input without an
 // infinity on the way.
-func (t *Table) bounded() bool {
-	if !t.mode.straight() {
-		return false
-	}
+func (t *Table) bounded() bool { return t.mode.straight() && t.smooth() }
+
+// smooth reports that knots and tails are finite.
+func (t *Table) smooth() bool {
 	for _, h := range t.raw[atKnots : atHighIntercept+1] {
 		if h.IsInf(0) {
 			return false

@@ -15,7 +15,9 @@ DATA consts<>+16(SB)/4, $0x42c80000 // 100
 DATA consts<>+20(SB)/4, $0xc2c80000 // -100
 DATA consts<>+24(SB)/4, $0x88       // NaN to +0: class 8 for the classes 0 and 1 of VFIXUPIMM
 DATA consts<>+28(SB)/4, $0x4b000000 // 2^23
-GLOBL consts<>(SB), RODATA|NOPTR, $32
+DATA consts<>+32(SB)/4, $0x4b400000 // 1.5 * 2^23
+DATA consts<>+36(SB)/4, $0x4b00001f // 2^23 + 31
+GLOBL consts<>(SB), RODATA|NOPTR, $40
 
 // NAN0 turns NaN into +0.
 #define NAN0(X) VFIXUPIMMPS.BCST $0, consts<>+24(SB), X, X
@@ -67,6 +69,33 @@ GLOBL consts<>(SB), RODATA|NOPTR, $32
 	VPERMI2PS Z17, Z18, Z3                         \ // knot
 	VMULPS Z4, Z2, Z2                              \
 	VADDPS Z3, Z2, Z2
+
+// POWERS does so in the mode whose table is of powers of two between two whole ones. Z7 is
+// 2^23, Z11 2^23 + 31 and Z6 1.5 * 2^23.
+#define POWERS(ELSE) \
+	AHEAD                                            \
+	VMULPS (SI), Z31, Z0                             \
+	VADDPS Z30, Z0, Z0                               \
+	VCMPPS.BCST $13, Table_insideLow(DX), Z0, K1     \
+	VCMPPS.BCST $2, Table_insideHigh(DX), Z0, K1, K1 \
+	KORTESTW K1, K1                                  \
+	JCC  ELSE                                        \
+	VADDPS.RD_SAE Z6, Z0, Z5                         \
+	VSUBPS Z6, Z5, Z5                                \ // whole power
+	VSUBPS Z5, Z0, Z2                                \
+	VMULPS Z27, Z2, Z2                               \ // position
+	VADDPS.RZ_SAE Z7, Z2, Z3                         \
+	VMINPS Z11, Z3, Z3                               \ // segment
+	VSUBPS Z7, Z3, Z4                                \
+	VSUBPS Z4, Z2, Z2                                \ // fraction
+	VMOVAPS Z3, Z4                                   \
+	VPERMI2PS Z15, Z16, Z4                           \ // rise
+	VPERMI2PS Z17, Z18, Z3                           \ // knot
+	VMULPS Z4, Z2, Z2                                \
+	VADDPS Z3, Z2, Z2                                \
+	VCVTPS2PH $0, Z2, Y2                             \
+	VCVTPH2PS Y2, Z2                                 \
+	VSCALEFPS Z5, Z2, Z2
 
 // FINITE leaves the value for scale*acc + bias in Z2 before its rounding, by its magnitude
 // where Z28 is the sign bit, and goes where one of 16 inputs is infinite or has no value. The
@@ -299,6 +328,28 @@ done:
 	RET
 
 exponent:
+	MOVWLZX tableRow_top(R8), AX
+	CMPL AX, $const_halfMax
+	SETEQ R9
+	VBROADCASTSS consts<>+28(SB), Z7
+	VBROADCASTSS consts<>+32(SB), Z6
+	VBROADCASTSS consts<>+36(SB), Z11
+	TESTB R9, R9
+	JEQ  exponentloop
+
+exponents:
+	POWERS(exponentbeyond)
+	VCVTPS2PH $0, Z2, (DI)
+	NEXT
+	JNE  exponents
+	VZEROUPPER
+	RET
+
+exponentbeyond:
+	MOVQ $const_beyondSteps, BX
+
+exponentloop:
+	AHEAD
 	INPUT
 	VRNDSCALEPS $9, Z0, Z5 // down
 	VSUBPS Z5, Z0, Z2
@@ -307,9 +358,12 @@ exponent:
 	SCALED
 	CLAMPS
 	OUTPUT
-	JNE  exponent
-	VZEROUPPER
-	RET
+	JEQ  done
+	TESTB R9, R9
+	JEQ  exponentloop
+	DECQ BX
+	JNE  exponentloop
+	JMP  exponents
 
 root:
 	// The exponent of rsqrt is negated by a multiply with -1.
