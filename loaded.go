@@ -30,6 +30,7 @@ type Loaded struct {
 	state   []StateAlias
 	calls   int
 	under   *Call // the one under way
+	once    bool  // nothing follows the dispatch under way, whose results may keep its memory
 
 	own  []loader.Segment           // of the program, in memory
 	lent map[portKey]loader.Segment // that ports stand in elsewhere
@@ -335,8 +336,10 @@ func (l *Loaded) write(res *ProgramResult) error {
 		if err := mark(port.Address, port.Bytes); err != nil {
 			return err
 		}
-		if err := transfer(s.mem, port, data, true); err != nil {
-			return err
+		if lent := l.shares(port) && s.mem.Lend(port.Address, data); !lent {
+			if err := transfer(s.mem, port, data, true); err != nil {
+				return err
+			}
 		}
 		res.Inputs = append(res.Inputs, Output{Port: clonePort(port), Data: data})
 	}
@@ -344,12 +347,25 @@ func (l *Loaded) write(res *ProgramResult) error {
 	return nil
 }
 
+// shares reports whether values of a port are those of its window, in the same order and
+// with nothing between them, and only one dispatch is to have them there.
+func (l *Loaded) shares(p *loader.Port) bool {
+	return l.once && len(l.state) == 0 && dense(p)
+}
+
 // read takes the outputs out of memory.
 func (l *Loaded) read() (list []Output, err error) {
 	for port := range l.program.Outputs() {
-		data := make([]float16.Float16, elements(port))
-		if err := transfer(l.session.mem, port, data, false); err != nil {
-			return nil, err
+		var data []float16.Float16
+		shared := false
+		if l.shares(port) {
+			data, shared = l.session.mem.Halves(port.Address, uint64(elements(port)))
+		}
+		if !shared {
+			data = make([]float16.Float16, elements(port))
+			if err := transfer(l.session.mem, port, data, false); err != nil {
+				return nil, err
+			}
 		}
 		list = append(list, Output{Port: clonePort(port), Data: data})
 	}

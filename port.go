@@ -59,6 +59,18 @@ func span(p *loader.Port) uint64 {
 	return n
 }
 
+// dense reports whether the elements of a port lie behind each other.
+func dense(p *loader.Port) bool {
+	step := uint64(2)
+	for i := len(p.Shape) - 1; i >= 0; i-- {
+		if p.Shape[i] > 1 && p.Strides[i] != step {
+			return false
+		}
+		step *= uint64(p.Shape[i])
+	}
+	return true
+}
+
 // checkPort makes sure a port can be walked: its elements two bytes apart, no more of
 // them than its window has room for, and the window in the program's memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {

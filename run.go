@@ -218,7 +218,7 @@ func (s *Session) dispatch(ctx context.Context, p *loader.Program, o *Options, l
 			return nil, err
 		}
 	}
-	l.inputs = o.Inputs
+	l.inputs, l.once = o.Inputs, true
 	return l.dispatch(ctx, o.Repeat, list, m)
 }
 
@@ -254,7 +254,11 @@ func settle(mem *dma.Memory, linked *loader.Linked) error {
 				continue
 			}
 			low, high := o.Extent()
-			if err := mem.Check(addr+uint64(low), uint64(high-low)); err != nil {
+			check := mem.Check
+			if o.Role == regs.Destination {
+				check = mem.CheckWrite
+			}
+			if err := check(addr+uint64(low), uint64(high-low)); err != nil {
 				return fmt.Errorf("descriptor %d: %w", t.Index, err)
 			}
 		}

@@ -41,6 +41,8 @@ type segment struct {
 	data []byte // nil until something touches it; then used bytes or more
 	init []byte
 	made [][2]uint64 // address ranges whose bytes nobody gave
+
+	written bool // an access that was checked writes
 }
 
 // NewMemory lays out the segments. A segment takes memory once something touches it, and

@@ -59,6 +59,9 @@ func TestPeakMemory(t *testing.T) {
 		// 128 MiB of weights, which stand in memory once.
 		{"values of a layer of 64 million weights", []string{"layer", "conv", "cin=8192", "cout=8192"}, nil, 0, "", 128*12/10 + 17},
 		{"values of a product of 64 million weights", []string{"layer", "matmul", "m=1", "k=8192", "n=8192"}, nil, 0, "", 128*12/10 + 17},
+		// 128 MiB in and out, each once: rows are a multiple of 64 bytes.
+		{"values of a layer of 64 million elements", []string{"layer", "relu", "c=16", "h=2048", "w=2048"}, nil, 0, "", 2*128*11/10 + 17},
+		{"values of a window over 64 million elements", []string{"layer", "conv", "cin=16", "cout=16", "h=2048", "w=2048", "k=3", "pad=same"}, nil, 0, "", 2*128*12/10 + 17},
 		{"values of ResNet-50", []string{"model", filepath.Join("..", "..", "examples", "resnet50.yaml"), "--values"}, nil, 0, "", 380},
 		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
