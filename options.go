@@ -20,11 +20,11 @@ type Options struct {
 	Chip hw.Chip   // the zero value is hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
 
-	Values bool                         // compute values
+	Values bool // compute values
 	// Inputs are values by name, in N, C, H, W order. A run reads them where they are, and
 	// may hand them on in its result: they must not change meanwhile.
 	Inputs map[string][]float16.Float16
-	Shapes map[string][]int             // of Inputs, checked where they are known
+	Shapes map[string][]int // of Inputs, checked where they are known
 	// Numbers are the values of some of Inputs that fp16 may not have, such as places of a
 	// table: what the host works out of a network is worked out with them.
 	Numbers map[string][]float64
