@@ -2,6 +2,8 @@ package network_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/x448/float16"
@@ -55,6 +57,36 @@ func TestComparisons(t *testing.T) {
 					t.Errorf("%s of %g and %g is %v", op, a, b, v)
 				}
 			}
+		}
+	}
+}
+
+// Both sides of a computed condition are read into the network around them: a name that two
+// of the three make would be one tensor for two.
+func TestSidesOfOneName(t *testing.T) {
+	for _, tc := range []struct{ name, then, other string }{
+		{"of the other side", "p", "p"},
+		{"of the network around", "m", "q"},
+		{"of the network around, on the other side", "p", "m"},
+		{"of what follows", "p", "z"},
+	} {
+		net, err := ReadONNX(ox.Model(
+			ox.Input("x", 1, 4), ox.Output("z"), ox.Constant("limit", nil, 30),
+			ox.Node("ReduceMax", "m", []string{"x"}, ox.Int("keepdims", 0)), ox.Node("Greater", "b", []string{"m", "limit"}),
+			ox.Node("If", "y", []string{"b"},
+				ox.Graph("then_branch", ox.Node("Neg", tc.then, []string{"x"}), ox.Output(tc.then)),
+				ox.Graph("else_branch", ox.Node("Relu", tc.other, []string{"x"}), ox.Output(tc.other))),
+			ox.Node("Neg", "z", []string{"y"}),
+		), Options{})
+		if err != nil {
+			if !strings.Contains(err.Error(), "made") {
+				t.Errorf("a name %s: %v", tc.name, err)
+			}
+			continue
+		}
+		refused := slices.ContainsFunc(net.Layers, func(l Layer) bool { return strings.Contains(l.Reason, "is made on both sides, or elsewhere too") })
+		if !refused {
+			t.Errorf("a name %s is read as one tensor", tc.name)
 		}
 	}
 }
