@@ -44,7 +44,7 @@ func runMinsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n in
 func runMaxsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
 
 func joinRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
-	if !wider || len(acc) == 0 || rows == 0 {
+	if !wider {
 		joinRowsGo(k, acc, a, stride, rows)
 		return
 	}
@@ -78,7 +78,7 @@ func joinRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int)
 const longRun = 128
 
 func joinRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
-	beside := wider && len(acc) == lanes && n > 0
+	beside := wider && len(acc) == lanes
 	switch {
 	case beside && k == ReduceSum:
 		sums := [lanes]float32(acc)

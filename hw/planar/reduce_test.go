@@ -60,6 +60,43 @@ func TestReduceEveryAxisSet(t *testing.T) {
 	}
 }
 
+// TestReduceLargeTiles goes over every axis of tiles that have more runs than are joined beside
+// each other, and longer rows than there are accumulators at a time.
+func TestReduceLargeTiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	for _, shape := range []Shape{{3, 40, 5}, {40, 3, 5}, {2, 2, 2*rowBlock + 7}, {20, 19, 17}, {17, 16, 130}} {
+		a := randomTile(r, shape)
+		for axes := range Axes(8) {
+			for _, kind := range []Reduction{ReduceSum, ReduceMin, ReduceMax} {
+				c := Neutral(Add)
+				c.Kind = kind
+				c.ReLU = kind == ReduceMin && axes&AxisC != 0
+				out := shape.Without(axes)
+				dst := make([]float16.Float16, out.Len())
+				if err := c.Reduce(dst, axes, a); err != nil {
+					t.Fatal(err)
+				}
+				p := c.plan()
+				i := 0
+				for z := range out.C {
+					for y := range out.H {
+						for x := range out.W {
+							acc := kind.start()
+							for _, h := range gather(a, axes, z, y, x) {
+								acc.take(float32(p.single(p.first(h))))
+							}
+							if want := p.back(float64(acc.v)); dst[i] != want {
+								t.Fatalf("%v over %03b, reduction %d, at %d: %v, want %v", shape, axes, kind, i, dst[i], want)
+							}
+							i++
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // A sum of n halves in float32 stays within n-1 roundings of 2^-24 of the sum
 // of magnitudes, so the half is at most one place from the exact one.
 func TestSumNearExact(t *testing.T) {
