@@ -152,6 +152,25 @@ func TestPlanarReductions(t *testing.T) {
 	}
 }
 
+// Channels of a reduction go in batches: the last one is what is left, and nothing lies behind
+// its result.
+func TestReductionOfManyChannels(t *testing.T) {
+	for _, channels := range []int{15, 16, 17, 37} {
+		s := shape{uint32(channels), 1, 3}
+		task := newPlanar(regs.FormReduction, regs.PlanarAdd, s, s)
+		task.Groups.TileDMADst.DstPlaneStride = task.Groups.TileDMADst.DstPlaneStride.WithBytes(64)
+		m := newMemory(t)
+		var rows, want matrix
+		for c := range channels {
+			rows = append(rows, []float32{float32(c), 1, -0.5})
+			want = append(want, []float32{float32(c) + 0.5})
+		}
+		store(t, m, firstAt, rows...)
+		execute(t, m, task)
+		wantResult(t, "sums", append(want, []float32{0}), load(t, m, resultAt, channels+1, 1))
+	}
+}
+
 // layerNorm is the compiler's three tasks over one channel of four: the mean, the rsqrt
 // of the variance, and both put to the source, which the first task keeps in the L2.
 func layerNorm() []*regs.Task {

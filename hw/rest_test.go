@@ -1,6 +1,10 @@
 package hw
 
-import "testing"
+import (
+	"testing"
+
+	"anesim/hw/clock"
+)
 
 // Descriptors that are not listed are added up by operation and shape; those of more shapes
 // than are told apart, by operation.
@@ -33,5 +37,33 @@ func TestRestGroups(t *testing.T) {
 	}
 	if sum.Count != x.Count || sum.Time != x.Time || sum.Cycles.Compute != 3*3*more {
 		t.Errorf("groups sum to %+v, the rest is %d of %v", sum, x.Count, x.Time)
+	}
+}
+
+// What a report counts and sums is the same whether descriptors are listed or not.
+func TestRestCounts(t *testing.T) {
+	r, g := new(Report), groups{}
+	for i := range 10 {
+		op := Conv
+		if i%2 == 1 {
+			op = Elementwise
+		}
+		d := DescriptorReport{Op: op, Saved: clock.Cycles(i)}
+		d.DMA.Kernel = uint64(100 * i)
+		r.Descriptors = append(r.Descriptors, d)
+	}
+	if r.Count() != 10 || r.Saved() != 45 {
+		t.Fatalf("%d descriptors saved %d cycles, want 10 and 45", r.Count(), r.Saved())
+	}
+	r.shorten(4, 1, g)
+	if len(r.Descriptors) != 5 || r.Rest.Count != 5 || r.Count() != 10 {
+		t.Errorf("%d listed, %d not, %d in all", len(r.Descriptors), r.Rest.Count, r.Count())
+	}
+	r.shorten(4, 0, g)
+	if r.Count() != 10 || r.Saved() != 45 {
+		t.Errorf("%d descriptors saved %d cycles, want 10 and 45", r.Count(), r.Saved())
+	}
+	if want := uint64(100 * (4 + 6 + 8)); r.Rest.Weights != want {
+		t.Errorf("%d bytes of weights of convolutions, want %d", r.Rest.Weights, want)
 	}
 }
