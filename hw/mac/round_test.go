@@ -262,4 +262,8 @@ func TestWidenExact(t *testing.T) {
 		}
 	}
 	WidenExact(nil, nil)
+	one := make([]float32, 2)
+	if WidenExact(one, []float16.Float16{1}); one[0] != 0x1p-24 || one[1] != 0 {
+		t.Errorf("the smallest denormal becomes %g, and what is behind it %g", one[0], one[1])
+	}
 }

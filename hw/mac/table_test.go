@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -363,9 +364,6 @@ func TestInside(t *testing.T) {
 		}
 	}
 	try := func(table *Table, name string) {
-		if !table.finite && table.mode != ModeExponent {
-			return
-		}
 		for _, v := range []float32{
 			0, table.insideLow, table.insideHigh, table.clampLow, table.clampHigh,
 			-table.base / table.unit, (segments - table.base) / table.unit,
@@ -385,9 +383,33 @@ func TestInside(t *testing.T) {
 		}
 	}
 	served := 0
+	const minusInf, plusInf = halfInf | halfSign, halfInf
 	for _, a := range Activations() {
 		table, _ := TableOf(a)
+		if !table.mode.straight() && table.mode != ModeExponent {
+			continue
+		}
 		try(table, a.String())
+		for _, words := range []map[int]float16.Float16{
+			{atClampLow: minusInf}, {atClampHigh: plusInf}, {atClampLow: minusInf, atClampHigh: plusInf},
+			{atClampHigh: plusInf, atHighSlope: halfMax, atHighIntercept: minusInf}, // its product may be infinite too
+			{atClampLow: minusInf, atLowSlope: halfMax, atLowIntercept: plusInf},
+		} {
+			raw := table.raw
+			for at, h := range words {
+				raw[at] = h
+			}
+			open := tableOfHalves(t, raw)
+			try(open, a.String()+" without clamps")
+			if table.mode == ModeExponent { // falling, so that a wrong fraction has another sign
+				slices.Reverse(raw[atKnots:][:numKnots])
+				open = tableOfHalves(t, raw)
+			}
+			for _, v := range []float32{1e5, 1e7, 1<<23 + 1, 1 << 25, 1 << 27, 1<<30 + 64, 1<<30 + 192, 3 << 46, 3e38} {
+				about(open, a.String()+" without clamps", v)
+				about(open, a.String()+" without clamps", -v)
+			}
+		}
 		if table.insideLow < table.insideHigh {
 			served++
 		}
@@ -398,20 +420,25 @@ func TestInside(t *testing.T) {
 				return float16.Fromfloat32((float32(rng.IntN(4*segments))/4 - table.base) / table.unit)
 			}
 			raw[atClampLow], raw[atClampHigh], raw[atBelow], raw[atAbove] = at(), at(), v, v
-			var b [TableBytes]byte
-			for i, h := range raw {
-				binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
-			}
-			clamped, err := ParseTable(b[:])
-			if err != nil {
-				continue // an overflow of the step's knots
-			}
-			try(clamped, a.String()+" clamped")
+			try(tableOfHalves(t, raw), a.String()+" clamped")
 		}
 	}
 	if served < 15 {
 		t.Errorf("%d tables have inputs that only their knots decide", served)
 	}
+}
+
+func tableOfHalves(t *testing.T, raw [TableBytes / 2]float16.Float16) *Table {
+	t.Helper()
+	var b [TableBytes]byte
+	for i, h := range raw {
+		binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
+	}
+	table, err := ParseTable(b[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
 }
 
 func TestEvalSlice(t *testing.T) {
