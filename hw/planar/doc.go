@@ -28,7 +28,8 @@
 //
 // # Speed
 //
-// The Go code is the specification. On amd64 the four simple operations at
-// neutral scales run eight values at a time with AVX2 and F16C, unless built
-// with -tags purego; a test compares the two over every half.
+// The Go code is the specification. On amd64 the four simple operations and the stages behind
+// them have loops of AVX2 and of AVX-512, and reductions of elements as they are have loops of
+// AVX-512, unless built with -tags purego; tests hold them to the Go code bit for bit, over
+// every half and every length.
 package planar
