@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "sixteen_avx512_amd64.h"
 
 // func narrowRowAVX512(dst *float16.Float16, acc *float32, n int, least float32)
 //
@@ -14,13 +15,7 @@ TEXT ·narrowRowAVX512(SB), NOSPLIT, $0-28
 	KXNORW K1, K1, K1
 
 next:
-	CMPQ CX, $16
-	JGE  whole
-	MOVL $0xffff, AX
-	BZHIL CX, AX, AX
-	KMOVW AX, K1
-
-whole:
+	MASK
 	VMOVUPS.Z (SI), K1, Z0
 	VADDPS Z1, Z0, Z0 // -0 becomes +0
 	VMAXPS Z2, Z0, Z0

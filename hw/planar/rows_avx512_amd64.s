@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "sixteen_avx512_amd64.h"
 
 // The terms of a reduction that are elements as they are. Z14 is a table of VFIXUPIMM for
 // NaN to +Inf.
@@ -9,19 +10,6 @@
 	MOVL $0x55, AX       \
 	VPBROADCASTD AX, Z14 \
 	KXNORW K1, K1, K1
-
-// MASK leaves out what is behind the last element.
-#define MASK \
-	CMPQ CX, $16     \
-	JGE  whole       \
-	MOVL $0xffff, AX \
-	BZHIL CX, AX, AX \
-	KMOVW AX, K1     \
-whole:
-
-// Of two zeros VRANGEPS takes +0 for the larger one, as max of Go does.
-#define LEAST 4
-#define LARGEST 5
 
 #define ADDED(ROW) \
 	VCVTPH2PS ROW, Z0  \

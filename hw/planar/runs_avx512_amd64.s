@@ -1,20 +1,9 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "sixteen_avx512_amd64.h"
 
 // Sixteen runs beside each other, stride bytes apart, each joined in its own order.
-
-#define LEAST 4
-#define LARGEST 5
-
-// MASK leaves out what is behind the last element.
-#define MASK \
-	CMPQ CX, $16     \
-	JGE  whole       \
-	MOVL $0xffff, AX \
-	BZHIL CX, AX, AX \
-	KMOVW AX, K1     \
-whole:
 
 // PAIR reads elements of two runs that are eight runs apart.
 #define PAIR(LOW, HIGH, BOTH, FIRST) \

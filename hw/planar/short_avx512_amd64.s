@@ -2,6 +2,7 @@
 
 #include "go_asm.h"
 #include "textflag.h"
+#include "sixteen_avx512_amd64.h"
 
 // The stages of a short plan, which are one operation, a finite Scale and a ReLU, sixteen
 // elements at a time in float32. Products with the scale are cut off, with their lowest bit
@@ -11,8 +12,8 @@
 // Z13 and Z12 signs of the sources, Z11 Scale, Z10 a table of VFIXUPIMM for NaN to +Inf, Z9
 // one for NaN to +0, Z8 2<<19, Z7 -0xffe, Z16 the lowest bit.
 
-// LEAST is 0 where a flag of the plan is set, else -Inf.
-#define LEAST(FLAG, Z) \
+// AT_LEAST is 0 where a flag of the plan is set, else -Inf.
+#define AT_LEAST(FLAG, Z) \
 	MOVBLZX FLAG(R8), AX \
 	DECL AX              \
 	ANDL BX, AX          \
@@ -29,8 +30,8 @@
 	VCVTSD2SS plan_scale(R8), X15, X11           \
 	VBROADCASTSS X11, Z11                        \
 	MOVL $0xff800000, BX                         \
-	LEAST(plan_relu2, Z14)                       \
-	LEAST(plan_relu, Z6)                         \
+	AT_LEAST(plan_relu2, Z14)                       \
+	AT_LEAST(plan_relu, Z6)                         \
 	MOVL $0x55, AX                               \
 	VPBROADCASTD AX, Z10                         \
 	MOVL $0x88, AX                               \
@@ -42,15 +43,6 @@
 	MOVL $1, AX                                  \
 	VPBROADCASTD AX, Z16                         \
 	KXNORW K1, K1, K1
-
-// MASK leaves out what is behind the last element.
-#define MASK \
-	CMPQ CX, $16     \
-	JGE  whole       \
-	MOVL $0xffff, AX \
-	BZHIL CX, AX, AX \
-	KMOVW AX, K1     \
-whole:
 
 // AHEAD asks for what is read 64 times later, as operands from memory take that long.
 #define AHEAD(FROM) PREFETCHT0 2048(FROM)
@@ -95,10 +87,10 @@ whole:
 	ADDQ $32, DI                  \
 	SUBQ $16, CX
 
-// UNEVEN is for sums that are not exact. Such a sum is at least 1, and what is lost of it
-// adds to the product less than three of the product's lowest bit, and something. The product
-// is then normal in fp16 too, as Scale is: the low 13 bits decide the rounding, and what lies
-// between 0xffe and 0x1000 may be on either side.
+// UNEVEN is for sums that are not exact. Such a sum is at least 1 in magnitude, and Scale is a
+// normal number, so that the product is normal in fp16 too and its low 13 bits decide the
+// rounding. What was cut off makes the true product larger than Z4 by less than three units of
+// the lowest bit: from 0xffe and 0xfff it may lie on either side of the tie at 0x1000.
 #define UNEVEN(STOP) \
 	VPADDD Z7, Z4, Z3          \
 	VPSLLD $19, Z3, Z3         \
