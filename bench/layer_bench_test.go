@@ -98,8 +98,13 @@ func BenchmarkFromMemory(b *testing.B) {
 	mac.Widen(acc, x)
 	sum, scaled := planar.Neutral(planar.Add), planar.Neutral(planar.Add)
 	scaled.Scale, scaled.ReLU = 0x3800, true
-	table, _ := mac.TableOf(mac.Sigmoid)
-	post := mac.Post{Scale: mac.Sigmoid.Prescale().Float32(), Table: table, Port: mac.PortFull}
+	positive := slices.Clone(acc)
+	magnitudes(positive)
+	look := func(a mac.Activation, acc []float32) func() {
+		table, _ := mac.TableOf(a)
+		post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
+		return func() { post.Apply(dst, acc) }
+	}
 	plane := planar.Source{Data: x, Shape: planar.Shape{C: 268, H: 250, W: 250}}
 	mean, largest, maximum := planar.Mean(250*250), planar.Neutral(planar.Add), planar.Neutral(planar.Max)
 	largest.Kind = planar.ReduceMax
@@ -124,7 +129,9 @@ func BenchmarkFromMemory(b *testing.B) {
 		{"global_max", 2, reduce(largest, planar.AxisH|planar.AxisW)},
 		{"channel_sum", 2, reduce(planar.Neutral(planar.Add), planar.AxisC)},
 		{"widen", 6, func() { mac.Widen(acc, x) }},
-		{"sigmoid", 6, func() { post.Apply(dst, acc) }},
+		{"sigmoid", 6, look(mac.Sigmoid, acc)},
+		{"exp", 6, look(mac.Exp, acc)},
+		{"rsqrt", 6, look(mac.Rsqrt, positive)},
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -133,6 +140,12 @@ func BenchmarkFromMemory(b *testing.B) {
 			}
 			rate(b, k.moved*n, "moved-B/s")
 		})
+	}
+}
+
+func magnitudes(acc []float32) {
+	for i, v := range acc {
+		acc[i] = max(v, -v)
 	}
 }
 
@@ -145,6 +158,9 @@ func BenchmarkActivation(b *testing.B) {
 		normal(x, rng, spread)
 		mac.Widen(acc, x)
 		for _, a := range []mac.Activation{mac.Sigmoid, mac.Tanh, mac.Exp, mac.Rsqrt} {
+			if a == mac.Rsqrt {
+				magnitudes(acc)
+			}
 			table, _ := mac.TableOf(a)
 			post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
 			b.Run(fmt.Sprintf("%v/spread=%v", a, spread), func(b *testing.B) {

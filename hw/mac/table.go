@@ -97,11 +97,18 @@ func ParseTable(b []byte) (*Table, error) {
 // inside returns the inputs of a finite table that neither clamps nor tails have a say in.
 // Clamps that give what the knots would are not in the way: those of odd tables are at 0,
 // where many inputs are. Powers of two have whole parts that float32 counts between clamps that
-// are finite.
+// are finite; roots, inverses and logarithms are of finite numbers above 0.
 func (t *Table) inside() (low, high float32) {
 	up, down := float32(inf), float32(-inf)
-	if t.mode == ModeExponent && t.smooth() && !t.raw[atClampLow].IsInf(0) && !t.raw[atClampHigh].IsInf(0) {
-		return math.Nextafter32(t.clampLow, up), math.Nextafter32(t.clampHigh, down)
+	switch t.mode {
+	case ModeExponent:
+		if t.smooth() && !t.raw[atClampLow].IsInf(0) && !t.raw[atClampHigh].IsInf(0) {
+			return math.Nextafter32(t.clampLow, up), math.Nextafter32(t.clampHigh, down)
+		}
+	case ModeSqrt, ModeRsqrt, ModeReciprocal, ModeLog:
+		if t.smooth() {
+			return math.Nextafter32(max(0, t.clampLow), up), math.Nextafter32(t.clampHigh, down)
+		}
 	}
 	if !t.finite {
 		return up, down

@@ -47,55 +47,105 @@ GLOBL consts<>(SB), RODATA|NOPTR, $40
 	PREFETCHT0 4096(SI) \
 	PREFETCHT0 2048(DI)
 
-// INSIDE leaves the value for scale*acc + bias in Z2 before its rounding, where all of 16
-// inputs are those that straight lines between knots alone decide, and goes where they are
-// not. Z10 is 2^23, which leaves the segment in the lowest bits.
-#define INSIDE(ELSE) \
-	AHEAD \
-	VMULPS (SI), Z31, Z0                           \
-	VADDPS Z30, Z0, Z0                             \
-	VPANDD Z28, Z0, Z8                             \
-	VPXORD Z8, Z0, Z0                              \
-	VCMPPS.BCST $13, Table_insideLow(DX), Z0, K1   \
-	VCMPPS.BCST $2, Table_insideHigh(DX), Z0, K1, K1 \
-	KORTESTW K1, K1                                \
-	JCC  ELSE                                      \
-	VFMADD213PS Z26, Z27, Z0                       \ // position: 1/step is a power of two
-	VADDPS.RZ_SAE Z10, Z0, Z3                      \
-	VSUBPS Z10, Z3, Z4                             \
-	VSUBPS Z4, Z0, Z2                              \ // fraction
-	VMOVAPS Z3, Z4                                 \
-	VPERMI2PS Z15, Z16, Z4                         \ // rise
-	VPERMI2PS Z17, Z18, Z3                         \ // knot
-	VMULPS Z4, Z2, Z2                              \
-	VADDPS Z3, Z2, Z2
+// SHORT leaves scale*acc + bias in Z0 and goes where one of 16 is not an input whose value lies
+// between two knots.
+#define SHORT(ELSE) \
+	AHEAD                \
+	VMULPS (SI), Z31, Z0 \
+	VADDPS Z30, Z0, Z0   \
+	KNOWN(ELSE)
 
-// POWERS does so in the mode whose table is of powers of two between two whole ones. Z7 is
-// 2^23, Z11 2^23 + 31 and Z6 1.5 * 2^23.
-#define POWERS(ELSE) \
-	AHEAD                                            \
-	VMULPS (SI), Z31, Z0                             \
-	VADDPS Z30, Z0, Z0                               \
+// SHORTODD does so with its magnitude, and leaves the sign in Z8.
+#define SHORTODD(ELSE) \
+	AHEAD                \
+	VMULPS (SI), Z31, Z0 \
+	VADDPS Z30, Z0, Z0   \
+	VPANDD Z28, Z0, Z8   \
+	VPXORD Z8, Z0, Z0    \
+	KNOWN(ELSE)
+
+#define KNOWN(ELSE) \
 	VCMPPS.BCST $13, Table_insideLow(DX), Z0, K1     \
 	VCMPPS.BCST $2, Table_insideHigh(DX), Z0, K1, K1 \
 	KORTESTW K1, K1                                  \
-	JCC  ELSE                                        \
-	VADDPS.RD_SAE Z6, Z0, Z5                         \
-	VSUBPS Z6, Z5, Z5                                \ // whole power
-	VSUBPS Z5, Z0, Z2                                \
-	VMULPS Z27, Z2, Z2                               \ // position
-	VADDPS.RZ_SAE Z7, Z2, Z3                         \
-	VMINPS Z11, Z3, Z3                               \ // segment
-	VSUBPS Z7, Z3, Z4                                \
-	VSUBPS Z4, Z2, Z2                                \ // fraction
-	VMOVAPS Z3, Z4                                   \
-	VPERMI2PS Z15, Z16, Z4                           \ // rise
-	VPERMI2PS Z17, Z18, Z3                           \ // knot
-	VMULPS Z4, Z2, Z2                                \
-	VADDPS Z3, Z2, Z2                                \
-	VCVTPS2PH $0, Z2, Y2                             \
-	VCVTPH2PS Y2, Z2                                 \
+	JCC  ELSE
+
+// LINE turns the position in Z2, which has added to BIG, 2^23, the segment in its lowest bits
+// in Z3, into the value between its knots.
+#define LINE(BIG) \
+	VSUBPS BIG, Z3, Z4     \
+	VSUBPS Z4, Z2, Z2      \ // fraction
+	VMOVAPS Z3, Z4         \
+	VPERMI2PS Z15, Z16, Z4 \ // rise
+	VPERMI2PS Z17, Z18, Z3 \ // knot
+	VMULPS Z4, Z2, Z2      \
+	VADDPS Z3, Z2, Z2
+
+// KNOTS is LINE from a position below 32.
+#define KNOTS(BIG) \
+	VADDPS.RZ_SAE BIG, Z2, Z3 \
+	LINE(BIG)
+
+// SCALEDBY rounds Z2 to fp16 and multiplies it by 2^Z5, which leaves float32 only where fp16
+// is 0 or infinite.
+#define SCALEDBY \
+	VCVTPS2PH $0, Z2, Y2  \
+	VCVTPH2PS Y2, Z2      \
 	VSCALEFPS Z5, Z2, Z2
+
+// INSIDE, POWERS, ROOTS, INVERSES and LOGS leave values of 16 inputs between the knots in Z2
+// before their rounding. Z10, and in the modes of exponents Z1, is 2^23. Positions are exact:
+// 1/step is a power of two.
+#define INSIDE \
+	VMOVAPS Z0, Z2           \
+	VFMADD213PS Z26, Z27, Z2 \
+	KNOTS(Z10)
+
+// POWERS has 1.5 * 2^23 in Z6, to take whole parts with, and 2^23 + 31 in Z11, as a fraction may
+// round to 1.
+#define POWERS(ELSE) \
+	SHORT(ELSE)              \
+	VADDPS.RD_SAE Z6, Z0, Z5 \
+	VSUBPS Z6, Z5, Z5        \
+	VSUBPS Z5, Z0, Z2        \
+	VMULPS Z27, Z2, Z2       \
+	VADDPS.RZ_SAE Z1, Z2, Z3 \
+	VMINPS Z11, Z3, Z3       \
+	LINE(Z1)                 \
+	SCALEDBY
+
+// ROOTS has 1/2 in Z7 and in Z25 1, or -1 for inverse ones.
+#define ROOTS(ELSE) \
+	SHORT(ELSE)              \
+	VGETMANTPS $1, Z0, Z2    \ // in [1/2, 2), of a power of four
+	VGETEXPPS Z0, Z5         \
+	VFMADD213PS Z7, Z7, Z5   \
+	VRNDSCALEPS $9, Z5, Z5   \
+	VMULPS Z25, Z5, Z5       \
+	VMULPS Z27, Z2, Z2       \
+	KNOTS(Z1)                \
+	SCALEDBY
+
+// MANTISSA leaves the position of a mantissa in [1/2, 1) in Z2 and its exponent in Z5. Z11 is 1.
+#define MANTISSA \
+	VGETMANTPS $2, Z0, Z2    \
+	VGETEXPPS Z0, Z5         \
+	VADDPS Z11, Z5, Z5       \
+	VFMADD213PS Z26, Z27, Z2
+
+// INVERSES has 0 in Z6.
+#define INVERSES(ELSE) \
+	SHORTODD(ELSE)     \
+	MANTISSA           \
+	VSUBPS Z5, Z6, Z5  \
+	KNOTS(Z1)          \
+	SCALEDBY
+
+#define LOGS(ELSE) \
+	SHORT(ELSE)       \
+	MANTISSA          \
+	KNOTS(Z1)         \
+	VADDPS Z5, Z2, Z2
 
 // FINITE leaves the value for scale*acc + bias in Z2 before its rounding, by its magnitude
 // where Z28 is the sign bit, and goes where one of 16 inputs is infinite or has no value. The
@@ -222,6 +272,10 @@ TEXT ·evalAVX512(SB), NOSPLIT, $0-40
 	JEQ  straight
 	CMPL AX, $const_ModeNegative
 	JEQ  straight
+	MOVWLZX tableRow_top(R8), R9
+	CMPL R9, $const_halfMax
+	SETEQ R9 // inputs may take the short way
+	VBROADCASTSS consts<>+28(SB), Z1
 	VBROADCASTSS consts<>+20(SB), Z10
 	VBROADCASTSS consts<>+16(SB), Z9
 	CMPL AX, $const_ModeExponent
@@ -256,7 +310,8 @@ straight:
 	JNE  odd
 
 plain:
-	INSIDE(plainbeyond)
+	SHORT(plainbeyond)
+	INSIDE
 	VCVTPS2PH $0, Z2, (DI)
 	NEXT
 	JNE  plain
@@ -276,7 +331,8 @@ plainfinite:
 	JMP  plain
 
 odd:
-	INSIDE(oddbeyond)
+	SHORTODD(oddbeyond)
+	INSIDE
 	ODD
 	JNE  odd
 	VZEROUPPER
@@ -328,10 +384,6 @@ done:
 	RET
 
 exponent:
-	MOVWLZX tableRow_top(R8), AX
-	CMPL AX, $const_halfMax
-	SETEQ R9
-	VBROADCASTSS consts<>+28(SB), Z7
 	VBROADCASTSS consts<>+32(SB), Z6
 	VBROADCASTSS consts<>+36(SB), Z11
 	TESTB R9, R9
@@ -376,8 +428,22 @@ root:
 roots:
 	VBROADCASTSS consts<>+12(SB), Z7
 	VPXORD Z6, Z6, Z6
+	TESTB R9, R9
+	JEQ  rootloop
+
+rootshort:
+	ROOTS(rootbeyond)
+	VCVTPS2PH $0, Z2, (DI)
+	NEXT
+	JNE  rootshort
+	VZEROUPPER
+	RET
+
+rootbeyond:
+	MOVQ $const_beyondSteps, BX
 
 rootloop:
+	AHEAD
 	INPUT
 	VCMPPS $4, Z6, Z0, K3 // not 0
 	VGETMANTPS $2, Z0, Z2
@@ -398,14 +464,30 @@ rootloop:
 	VCMPPS $1, Z6, Z0, K1  // v < 0
 	VMOVAPS Z6, K1, Z2
 	OUTPUT
+	JEQ  done
+	TESTB R9, R9
+	JEQ  rootloop
+	DECQ BX
 	JNE  rootloop
-	VZEROUPPER
-	RET
+	JMP  rootshort
 
 reciprocal:
 	VPXORD Z6, Z6, Z6
+	TESTB R9, R9
+	JEQ  reciprocalloop
+
+reciprocalshort:
+	INVERSES(reciprocalbeyond)
+	ODD
+	JNE  reciprocalshort
+	VZEROUPPER
+	RET
+
+reciprocalbeyond:
+	MOVQ $const_beyondSteps, BX
 
 reciprocalloop:
+	AHEAD
 	INPUT
 	VCMPPS $4, Z6, Z0, K3 // not 0
 	VPANDD.Z Z28, Z0, K3, Z8
@@ -422,14 +504,31 @@ reciprocalloop:
 	VMOVAPS Z21, K1, Z2
 	CLAMPS
 	OUTPUT
+	JEQ  done
+	TESTB R9, R9
+	JEQ  reciprocalloop
+	DECQ BX
 	JNE  reciprocalloop
-	VZEROUPPER
-	RET
+	JMP  reciprocalshort
 
 log:
 	VPXORD Z6, Z6, Z6
+	TESTB R9, R9
+	JEQ  logloop
+
+logshort:
+	LOGS(logbeyond)
+	VCVTPS2PH $0, Z2, (DI)
+	NEXT
+	JNE  logshort
+	VZEROUPPER
+	RET
+
+logbeyond:
+	MOVQ $const_beyondSteps, BX
 
 logloop:
+	AHEAD
 	INPUT
 	VGETMANTPS $2, Z0, Z2
 	VGETEXPPS Z0, Z5
@@ -445,6 +544,9 @@ logloop:
 	VCMPPS $1, Z6, Z0, K1 // v < 0
 	VMOVAPS Z6, K1, Z2
 	OUTPUT
+	JEQ  done
+	TESTB R9, R9
+	JEQ  logloop
+	DECQ BX
 	JNE  logloop
-	VZEROUPPER
-	RET
+	JMP  logshort
