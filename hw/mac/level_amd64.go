@@ -324,10 +324,6 @@ func narrowF16C(dst *float16.Float16, acc *float32, n int, scale, bias, floor fl
 //go:noescape
 func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
 
-// beyondSteps is how many times 16 inputs are taken not to lie between the knots behind 16
-// of which one did not.
-const beyondSteps = 16
-
 // evalAVX512 is evalPortable for n values, n a positive multiple of 16, in every mode
 // but ModeFraction and ModeInteger.
 //

@@ -41,6 +41,10 @@ GLOBL consts<>(SB), RODATA|NOPTR, $40
 	VPERMI2PS Z17, Z18, Z3 \ // knot
 	VMULPS Z4, Z2, Z2
 
+// BEYOND is how many times 16 inputs are taken not to lie between the knots behind 16 of which
+// one did not.
+#define BEYOND 16
+
 // AHEAD asks for the line that is read 64 times later: accumulators that come from memory
 // take that long, and what the processor asks for by itself comes too late.
 #define AHEAD \
@@ -319,7 +323,7 @@ plain:
 	RET
 
 plainbeyond:
-	MOVQ $const_beyondSteps, BX
+	MOVQ $BEYOND, BX
 
 plainfinite:
 	FINITE(line)
@@ -339,7 +343,7 @@ odd:
 	RET
 
 oddbeyond:
-	MOVQ $const_beyondSteps, BX
+	MOVQ $BEYOND, BX
 
 oddfinite:
 	FINITE(line)
@@ -398,7 +402,7 @@ exponents:
 	RET
 
 exponentbeyond:
-	MOVQ $const_beyondSteps, BX
+	MOVQ $BEYOND, BX
 
 exponentloop:
 	AHEAD
@@ -440,7 +444,7 @@ rootshort:
 	RET
 
 rootbeyond:
-	MOVQ $const_beyondSteps, BX
+	MOVQ $BEYOND, BX
 
 rootloop:
 	AHEAD
@@ -484,7 +488,7 @@ reciprocalshort:
 	RET
 
 reciprocalbeyond:
-	MOVQ $const_beyondSteps, BX
+	MOVQ $BEYOND, BX
 
 reciprocalloop:
 	AHEAD
@@ -525,7 +529,7 @@ logshort:
 	RET
 
 logbeyond:
-	MOVQ $const_beyondSteps, BX
+	MOVQ $BEYOND, BX
 
 logloop:
 	AHEAD
