@@ -3,20 +3,14 @@
 #include "textflag.h"
 #include "sixteen_avx512_amd64.h"
 
-// The terms of a reduction that are elements as they are. Z14 is a table of VFIXUPIMM for
-// NaN to +Inf.
-
-#define SETUP \
-	MOVL $0x55, AX       \
-	VPBROADCASTD AX, Z14 \
-	KXNORW K1, K1, K1
+// The terms of a reduction that are elements as they are: one run by itself.
 
 // RUN joins the 16 accumulators at DI, which are of one run, with all n elements at SI.
 #define RUN(KIND) \
 	MOVQ acc+0(FP), DI                \
 	MOVQ a+8(FP), SI                  \
 	MOVQ n+16(FP), CX                 \
-	SETUP                             \
+	NUMBERS                           \
 	VMOVUPS (DI), Z2                  \
 	VMOVAPS Z2, Z3                    \
 	CMPQ CX, $32                      \

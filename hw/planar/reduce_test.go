@@ -34,27 +34,33 @@ func TestReduceEveryAxisSet(t *testing.T) {
 	largest, smallest := Neutral(Add), Neutral(Add)
 	largest.Kind, smallest.Kind = ReduceMax, ReduceMin
 	for axes := range Axes(8) {
-		out := a.Shape.Without(axes)
 		for _, c := range []Config{Neutral(Add), Mean(60), scaled, square, largest, smallest} {
-			dst := make([]float16.Float16, out.Len())
-			if err := c.Reduce(dst, axes, a); err != nil {
-				t.Fatal(err)
-			}
-			p := c.plan()
-			i := 0
-			for z := range out.C {
-				for y := range out.H {
-					for x := range out.W {
-						acc := c.Kind.start()
-						for _, h := range gather(a, axes, z, y, x) {
-							acc.take(float32(p.single(p.first(h))))
-						}
-						if want := p.back(float64(acc.v)); dst[i] != want {
-							t.Fatalf("%+v over %03b at %d: %v, want %v", c, axes, i, dst[i], want)
-						}
-						i++
-					}
+			holdReduction(t, c, axes, a)
+		}
+	}
+}
+
+// holdReduction holds Reduce to its definition.
+func holdReduction(t *testing.T, c Config, axes Axes, a Source) {
+	t.Helper()
+	out := a.Shape.Without(axes)
+	dst := make([]float16.Float16, out.Len())
+	if err := c.Reduce(dst, axes, a); err != nil {
+		t.Fatal(err)
+	}
+	p := c.plan()
+	i := 0
+	for z := range out.C {
+		for y := range out.H {
+			for x := range out.W {
+				acc := c.Kind.start()
+				for _, h := range gather(a, axes, z, y, x) {
+					acc.take(float32(p.single(p.first(h))))
 				}
+				if want := p.back(float64(acc.v)); dst[i] != want {
+					t.Fatalf("%+v of %v over %03b at %d: %v, want %v", c, a.Shape, axes, i, dst[i], want)
+				}
+				i++
 			}
 		}
 	}
@@ -71,27 +77,7 @@ func TestReduceLargeTiles(t *testing.T) {
 				c := Neutral(Add)
 				c.Kind = kind
 				c.ReLU = kind == ReduceMin && axes&AxisC != 0
-				out := shape.Without(axes)
-				dst := make([]float16.Float16, out.Len())
-				if err := c.Reduce(dst, axes, a); err != nil {
-					t.Fatal(err)
-				}
-				p := c.plan()
-				i := 0
-				for z := range out.C {
-					for y := range out.H {
-						for x := range out.W {
-							acc := kind.start()
-							for _, h := range gather(a, axes, z, y, x) {
-								acc.take(float32(p.single(p.first(h))))
-							}
-							if want := p.back(float64(acc.v)); dst[i] != want {
-								t.Fatalf("%v over %03b, reduction %d, at %d: %v, want %v", shape, axes, kind, i, dst[i], want)
-							}
-							i++
-						}
-					}
-				}
+				holdReduction(t, c, axes, a)
 			}
 		}
 	}

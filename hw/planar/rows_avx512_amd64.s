@@ -3,55 +3,41 @@
 #include "textflag.h"
 #include "sixteen_avx512_amd64.h"
 
-// The terms of a reduction that are elements as they are. Z14 is a table of VFIXUPIMM for
-// NaN to +Inf.
+// The terms of a reduction that are elements as they are, row by row.
 
-#define SETUP \
-	MOVL $0x55, AX       \
-	VPBROADCASTD AX, Z14 \
-	KXNORW K1, K1, K1
+#define WHOLE(ROW) VCVTPH2PS ROW, Z0
+#define TAIL(ROW) VCVTPH2PS.Z ROW, K1, Z0
 
-#define ADDED(ROW) \
-	VCVTPH2PS ROW, Z0  \
-	VADDPS Z0, Z1, Z1
-#define ADDED_TAIL(ROW) \
-	VCVTPH2PS.Z ROW, K1, Z0  \
-	VADDPS Z0, Z1, Z1
-#define LEAST_OF(ROW) \
-	VCVTPH2PS ROW, Z0            \
+#define ADDED VADDPS Z0, Z1, Z1
+#define LEAST_OF \
 	VFIXUPIMMPS $0, Z14, Z0, Z0  \
 	VRANGEPS $LEAST, Z0, Z1, Z1
-#define LEAST_TAIL(ROW) \
-	VCVTPH2PS.Z ROW, K1, Z0      \
-	VFIXUPIMMPS $0, Z14, Z0, Z0  \
-	VRANGEPS $LEAST, Z0, Z1, Z1
-#define LARGEST_OF(ROW) \
-	VCVTPH2PS ROW, Z0             \
-	VFIXUPIMMPS $0, Z14, Z0, Z0   \
-	VRANGEPS $LARGEST, Z0, Z1, Z1
-#define LARGEST_TAIL(ROW) \
-	VCVTPH2PS.Z ROW, K1, Z0       \
+#define LARGEST_OF \
 	VFIXUPIMMPS $0, Z14, Z0, Z0   \
 	VRANGEPS $LARGEST, Z0, Z1, Z1
 
-#define ONE(JOIN) JOIN((SI))
-#define FOUR(JOIN) \
-	JOIN((SI))       \
-	JOIN((SI)(R8*1)) \
-	JOIN((SI)(R8*2)) \
-	JOIN((SI)(R9*1))
+#define ONE(READ, JOIN) \
+	READ((SI)) \
+	JOIN
+#define FOUR(READ, JOIN) \
+	READ((SI))       \
+	JOIN             \
+	READ((SI)(R8*1)) \
+	JOIN             \
+	READ((SI)(R8*2)) \
+	JOIN             \
+	READ((SI)(R9*1)) \
+	JOIN
 
 // ROWS joins accumulators at DI with as many elements of each row at SI, stride bytes apart.
 // Rows from memory are asked for while those four before them are joined.
-#define ROWS(COUNT, JOIN, TAIL) \
+#define ROWS(COUNT, JOIN) \
 	MOVQ acc+0(FP), DI           \
 	MOVQ a+8(FP), SI             \
 	MOVQ stride+16(FP), R8       \
 	MOVQ n+24(FP), CX            \
-	LEAQ (R8)(R8*2), R9          \
-	LEAQ (R8)(R8*4), R10         \
-	LEAQ (R9)(R8*4), R11         \
-	SETUP                        \
+	STRIDES                      \
+	NUMBERS                      \
 	SUBQ $16, CX                 \
 	JLT  rest                    \
 next:                            \
@@ -60,7 +46,7 @@ next:                            \
 	PREFETCHT0 (SI)(R9*2)        \
 	PREFETCHT0 (SI)(R11*1)       \
 	VMOVUPS (DI), Z1             \
-	COUNT(JOIN)                  \
+	COUNT(WHOLE, JOIN)           \
 	VMOVUPS Z1, (DI)             \
 	ADDQ $32, SI                 \
 	ADDQ $64, DI                 \
@@ -71,7 +57,7 @@ rest:                            \
 	JEQ  done                    \
 	MASK                         \
 	VMOVUPS.Z (DI), K1, Z1       \
-	COUNT(TAIL)                  \
+	COUNT(TAIL, JOIN)            \
 	VMOVUPS Z1, K1, (DI)         \
 done:                            \
 	VZEROUPPER                   \
@@ -82,24 +68,24 @@ done:                            \
 // An element that is no number and a sum that has no value leave a NaN, in this loop and in
 // the one of four rows.
 TEXT ·rowSumAVX512(SB), NOSPLIT, $0-32
-	ROWS(ONE, ADDED, ADDED_TAIL)
+	ROWS(ONE, ADDED)
 
 // func fourSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 TEXT ·fourSumAVX512(SB), NOSPLIT, $0-32
-	ROWS(FOUR, ADDED, ADDED_TAIL)
+	ROWS(FOUR, ADDED)
 
 // func rowMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 TEXT ·rowMinAVX512(SB), NOSPLIT, $0-32
-	ROWS(ONE, LEAST_OF, LEAST_TAIL)
+	ROWS(ONE, LEAST_OF)
 
 // func fourMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 TEXT ·fourMinAVX512(SB), NOSPLIT, $0-32
-	ROWS(FOUR, LEAST_OF, LEAST_TAIL)
+	ROWS(FOUR, LEAST_OF)
 
 // func rowMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 TEXT ·rowMaxAVX512(SB), NOSPLIT, $0-32
-	ROWS(ONE, LARGEST_OF, LARGEST_TAIL)
+	ROWS(ONE, LARGEST_OF)
 
 // func fourMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 TEXT ·fourMaxAVX512(SB), NOSPLIT, $0-32
-	ROWS(FOUR, LARGEST_OF, LARGEST_TAIL)
+	ROWS(FOUR, LARGEST_OF)

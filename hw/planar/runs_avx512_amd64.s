@@ -101,9 +101,7 @@
 	MOVQ a+8(FP), SI         \
 	MOVQ stride+16(FP), R8   \
 	MOVQ n+24(FP), CX        \
-	LEAQ (R8)(R8*2), R9      \
-	LEAQ (R8)(R8*4), R10     \
-	LEAQ (R9)(R8*4), R11     \
+	STRIDES                  \
 	LEAQ (SI)(R8*8), DI      \
 	KXNORW K1, K1, K1        \
 	VMOVUPS (BX), Z20

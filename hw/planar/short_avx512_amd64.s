@@ -107,33 +107,48 @@
 	VZEROUPPER          \
 	RET
 
+#define BOTH \
+	FIRST  \
+	SECOND
+
+// SUMS goes over sums of what READ leaves in Z0 and Z1.
+#define SUMS(READ) \
+next:                \
+	MASK             \
+	READ             \
+	SUM              \
+	PRODUCT          \
+	KORTESTW K2, K2  \
+	JNE  uneven      \
+odd:                 \
+	ODD              \
+	STORE            \
+	JGT  next        \
+	XORL CX, CX      \
+	DONE             \
+uneven:              \
+	UNEVEN(stop)     \
+	JMP  odd         \
+stop:                \
+	DONE
+
+// EXTREMES goes over what EXTREME leaves of both in Z4, whose product is exact.
+#define EXTREMES(EXTREME) \
+next:                         \
+	MASK                      \
+	BOTH                      \
+	EXTREME Z1, Z0, Z4        \
+	VFMADD213PS Z15, Z11, Z4  \
+	STORE                     \
+	JGT  next                 \
+	XORL CX, CX               \
+	DONE
+
 // func shortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 TEXT ·shortSumAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
-
-next:
-	MASK
-	FIRST
-	SECOND
-	SUM
-	PRODUCT
-	KORTESTW K2, K2
-	JNE  uneven
-
-odd:
-	ODD
-	STORE
-	JGT  next
-	XORL CX, CX
-	DONE
-
-uneven:
-	UNEVEN(stop)
-	JMP  odd
-
-stop:
-	DONE
+	SUMS(BOTH)
 
 // func shortOneAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 //
@@ -142,28 +157,7 @@ TEXT ·shortOneAVX512(SB), NOSPLIT, $0-48
 	SETUP
 	VCVTSD2SS plan_bias(R8), X15, X1
 	VBROADCASTSS X1, Z1
-
-next:
-	MASK
-	FIRST
-	SUM
-	PRODUCT
-	KORTESTW K2, K2
-	JNE  uneven
-
-odd:
-	ODD
-	STORE
-	JGT  next
-	XORL CX, CX
-	DONE
-
-uneven:
-	UNEVEN(stop)
-	JMP  odd
-
-stop:
-	DONE
+	SUMS(FIRST)
 
 // func shortProductAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 TEXT ·shortProductAVX512(SB), NOSPLIT, $0-48
@@ -172,8 +166,7 @@ TEXT ·shortProductAVX512(SB), NOSPLIT, $0-48
 
 next:
 	MASK
-	FIRST
-	SECOND
+	BOTH
 	VMULPS Z1, Z0, Z2
 	VFIXUPIMMPS $0, Z9, Z2, Z2
 	PRODUCT
@@ -187,33 +180,13 @@ next:
 TEXT ·shortMaxAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
-
-next:
-	MASK
-	FIRST
-	SECOND
-	VMAXPS Z1, Z0, Z4
-	VFMADD213PS Z15, Z11, Z4 // exact
-	STORE
-	JGT  next
-	XORL CX, CX
-	DONE
+	EXTREMES(VMAXPS)
 
 // func shortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 TEXT ·shortMinAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
-
-next:
-	MASK
-	FIRST
-	SECOND
-	VMINPS Z1, Z0, Z4
-	VFMADD213PS Z15, Z11, Z4 // exact
-	STORE
-	JGT  next
-	XORL CX, CX
-	DONE
+	EXTREMES(VMINPS)
 
 // func shortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
 //
