@@ -33,19 +33,20 @@ func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	if err != nil || n == 0 || !native || s.addr != addr || s.data != nil || len(s.init) > 0 || s.written || s.used > n {
 		return false
 	}
-	s.data = unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), n)
+	s.data, s.lent = unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), n), true
 	return true
 }
 
 // Halves is n fp16 values at addr as they stand in memory: writing to either writes the other.
 // Like Bytes it is good until its segment grows, and like Lend it may not be possible; nor is it
-// where the values are less than half of a segment, all of which they would keep.
+// where the values are less than half of a segment, all of which they would keep, or somebody
+// else's, who lent them.
 func (m *Memory) Halves(addr, n uint64) (data []float16.Float16, ok bool) {
 	b, err := m.Bytes(addr, 2*n)
 	if err != nil || n == 0 || !native || uintptr(unsafe.Pointer(&b[0]))%2 != 0 {
 		return nil, false
 	}
-	if s, err := m.find(addr, 2*n); err != nil || uint64(len(s.data)) > 4*n {
+	if s, err := m.find(addr, 2*n); err != nil || s.lent || uint64(len(s.data)) > 4*n {
 		return nil, false
 	}
 	return unsafe.Slice((*float16.Float16)(unsafe.Pointer(&b[0])), n), true

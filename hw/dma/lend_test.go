@@ -7,7 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// What is lent is the memory itself, and so are the values that are taken out of it.
+// What is lent is the memory itself until it grows, and is not handed on; values that are taken
+// out of the memory's own bytes are those bytes.
 func TestLend(t *testing.T) {
 	if !native {
 		t.Skip("the host's words are not the device's: nothing is lent")
@@ -25,15 +26,25 @@ func TestLend(t *testing.T) {
 	if data[1] != 0x0409 {
 		t.Errorf("%v is a copy", data)
 	}
-	out, ok := m.Halves(0x1002, 2)
-	if !ok || &out[0] != &data[1] || len(out) != 2 {
-		t.Errorf("%v, %v", out, ok)
+	if _, ok := m.Halves(0x1002, 2); ok {
+		t.Error("what is lent is handed on")
 	}
 	if _, err := m.Bytes(0x1000, 8); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := m.Bytes(0x1000, 8); err != nil || !cmp.Equal(b, []byte{1, 2, 9, 4, 5, 6, 0, 0}) {
 		t.Errorf("behind what was lent: %v, %v", b, err)
+	}
+	out, ok := m.Halves(0x1002, 3) // of the copy, which is the memory's own
+	if !ok || len(out) != 3 || out[0] != 0x0409 || &out[0] == &data[1] {
+		t.Errorf("%v, %v", out, ok)
+	}
+	b, err = m.Bytes(0x1002, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b[0] = 7; out[0] != 0x0407 || data[1] != 0x0409 {
+		t.Errorf("%v and %v: not the memory itself, or still the lender's", out, data)
 	}
 }
 

@@ -43,6 +43,7 @@ type segment struct {
 	made [][2]uint64 // address ranges whose bytes nobody gave
 
 	written bool // an access that was checked writes
+	lent    bool // data is somebody else's
 }
 
 // NewMemory lays out the segments. A segment takes memory once something touches it, and
@@ -127,7 +128,7 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 		if off < uint64(len(s.init)) {
 			copy(grown[off:], s.init[off:])
 		}
-		s.data = grown
+		s.data, s.lent = grown, false
 	}
 	off := addr - s.addr
 	return s.data[off : off+n : off+n], nil
