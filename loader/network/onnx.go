@@ -218,7 +218,7 @@ func (r *graphReader) twice(list []onnx.Node) string {
 // composed reads nodes, those that together are one operator as that. Where the engine
 // does not do it the pieces are read one by one.
 func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
-	r.straighten(list)
+	r.straighten(list, outputs)
 	found, inside := r.fusions(list, outputs)
 	for i := range list {
 		f := found[i]

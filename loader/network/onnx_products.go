@@ -36,7 +36,7 @@ func (n *nodeReader) gemm() error {
 			return err
 		}
 		w := lower.Weights{Filter: times(h, alpha)}
-		if b := n.constant(2); b != nil && (b.elements() == columns && b.dims[len(b.dims)-1] == columns || b.elements() == 1) {
+		if b := n.constant(2); b != nil && (b.elements() == 1 || b.elements() == columns && b.dims[len(b.dims)-1] == columns) {
 			v, err := b.fp16()
 			if err != nil {
 				return err

@@ -109,7 +109,7 @@ func (n *nodeReader) prelu() error {
 		}
 		return n.finish(n.leaky(x, v))
 	}
-	if s := x.shape(); c != nil && len(x.dims) >= 3 && c.elements() == s.C && len(c.dims) >= len(x.dims)-1 && c.dims[len(c.dims)-len(x.dims)+1] == s.C && !c.absent() {
+	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.absent() && isPerChannel(c.dims, s) {
 		h, err := c.fp16()
 		if err != nil {
 			return err
@@ -136,6 +136,12 @@ func (n *nodeReader) prelu() error {
 		return err
 	}
 	return n.finish(n.binary(lower.Add, positive, negative))
+}
+
+// isPerChannel reports whether a constant of shape dims has one value for each channel of s.
+func isPerChannel(dims []int, s lower.Shape) bool {
+	c, err := shapeOf(dims)
+	return err == nil && len(dims) <= 4 && c == lower.Shape{N: 1, C: s.C, H: 1, W: 1}
 }
 
 // elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)): the one table of it errs by

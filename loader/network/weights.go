@@ -91,7 +91,7 @@ func (x *Layer) complete(seed uint64, how completion) (lower.Weights, error) {
 	switch {
 	case w.Filter != nil || need.Filter == 0 || how == completeSizes:
 	case x.average:
-		one := float16.Fromfloat32(1 / float32(l.Window.Kh*l.Window.Kw))
+		one := float16.Fromfloat32(1 / float32(l.Taps()))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
 		reduction := need.Filter / max(1, l.Cout+l.Columns)
@@ -121,9 +121,21 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 	case op == lower.Pow:
 		w.Table, w.Tables = table(mac.Log2), [][]byte{table(mac.Exp2)}
 		return nil
-	case op == lower.RealDiv && l.Second == lower.Runtime:
-		w.Table = table(mac.Reciprocal)
-		return nil
+	case l.ByTable():
+		own := table(mac.Reciprocal)
+		if op != lower.RealDiv {
+			t, err := parametric(op, l, w)
+			if err != nil {
+				return err
+			}
+			b := t.Encode()
+			own = b[:]
+		}
+		if l.Activation == 0 || l.Activation == lower.ReLU {
+			w.Table = own
+			return nil
+		}
+		w.Inner, op = own, l.Activation
 	case l.Activation != 0:
 		op = l.Activation
 	}
