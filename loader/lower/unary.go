@@ -413,7 +413,7 @@ func (l *Layer) ByTable() bool {
 func (p *plan) thenActivation() error {
 	l, w := *p.layer, *p.weights
 	l.Activation = 0
-	if l.ByTable() {
+	if l.ByTable() && p.layer.tabulated() {
 		w.Table = w.Inner
 	}
 	names := map[string]Shape{"x": l.In}

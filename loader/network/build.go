@@ -37,7 +37,7 @@ func matmulInputs(a *args) []lower.Shape {
 
 func binaryInputs(a *args) []lower.Shape {
 	in := tensorInputs(a)
-	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" {
+	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
 		return in
 	}
 	second := in[0]
@@ -188,14 +188,21 @@ func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
 			l.Lower.SecondShape = in[1]
 			return l
 		}
-		switch a.word("second", "itself", "constant", "scalar") {
+		second := a.word("second", "itself", "constant", "scalar")
+		if a.has("value") && second != "scalar" {
+			if a.has("second") {
+				a.fail("value", "second=%s has no value; want second=scalar", second)
+			}
+			second = "scalar"
+		}
+		switch second {
 		case "itself":
 			l.Lower.Second, l.Lower.SecondShape = lower.Itself, in[0]
 		case "constant":
 			l.Lower.Second, l.Lower.SecondShape = lower.Constant, lower.Shape{N: 1, C: in[0].C, H: 1, W: 1}
 		case "scalar":
 			l.Lower.Second, l.Lower.SecondShape = lower.Scalar, lower.Shape{N: 1, C: 1, H: 1, W: 1}
-			l.Weights.Second = []float16.Float16{float16.Fromfloat32(float32(a.number("value", 0.5)))}
+			l.Weights.Second = []float16.Float16{a.half("value", 0.5)}
 		}
 		return l
 	}

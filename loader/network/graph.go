@@ -78,35 +78,9 @@ func (b *builder) reshape(name, of string, s lower.Shape) error {
 	return nil
 }
 
-// finish names the outputs and folds.
-func (b *builder) finish(outputs []string) *Network {
-	n := &b.net
-	for _, name := range outputs {
-		n.Outputs = append(n.Outputs, b.values(name))
-	}
-	if len(outputs) == 0 {
-		read := map[string]bool{}
-		for i := range n.Layers {
-			for _, in := range n.Layers[i].Inputs {
-				read[in] = true
-			}
-		}
-		for i := range n.Layers {
-			if out := n.Layers[i].Output; !read[out] {
-				n.Outputs = append(n.Outputs, out)
-			}
-		}
-	}
-	n.fold()
-	n.store()
-	n.rearrange()
-	n.shareColumns()
-	n.drop()
-	return n
-}
-
-// whole finishes a network whose results are known.
-func (b *builder) whole() *Network {
+// finish fuses the layers of a network whose results are known, and puts tensors into the
+// order that layers read them in.
+func (b *builder) finish() *Network {
 	n := &b.net
 	b.sweep()
 	b.stages()

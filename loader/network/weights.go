@@ -1,6 +1,7 @@
 package network
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -199,4 +200,21 @@ func table(a mac.Activation) []byte {
 	t, _ := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]
+}
+
+// FlushedShare returns how much of the layer's weights the engine reads as 0: the norm of the
+// filter's values below 2^-14 over the norm of all of them. It is 0 without values.
+func (x *Layer) FlushedShare() float64 {
+	var small, all float64
+	for _, h := range x.Weights.Filter {
+		v := float64(h.Float32())
+		all += v * v
+		if !isNormal(h) {
+			small += v * v
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return math.Sqrt(small / all)
 }
