@@ -128,6 +128,13 @@ func (b *builder) mask(s string) string {
 	v := b.value(s)
 	r := len(v.Dims)
 	rows, columns := v.Dims[r-2], v.Dims[r-1]
+	if len(b.graph.Inputs) < 4 && b.chance(30) { // a row for each batch, or one matrix
+		dims := append(ones(r-1), columns)
+		if r > 2 {
+			dims[0] = v.Dims[0]
+		}
+		return b.add("Add", []string{s, b.input(pick(b, dims, []int{rows, columns})...)}, v)
+	}
 	values := make([]float64, rows*columns)
 	for i := range values {
 		if i%columns > i/columns+max(0, columns-rows) {
@@ -218,4 +225,92 @@ func activatePieces(b *builder, x string) bool {
 		b.add("Div", []string{y, scalar(6)}, out)
 	}
 	return true
+}
+
+// between adds a Transpose, functions of single elements, and the Transpose back. At times
+// the tensors in between are outputs.
+func between(b *builder, x string) bool {
+	n := b.rank(x)
+	if n < 2 {
+		return false
+	}
+	perm, back := b.rng.Perm(n), make([]int, n)
+	if b.chance(50) {
+		perm = iota(n)
+		perm[n-1], perm[n-2] = perm[n-2], perm[n-1]
+	}
+	for i, p := range perm {
+		back[p] = i
+	}
+	v := b.value(x)
+	y := b.add("Transpose", []string{x}, v.like(permuted(v.Dims, perm)...), intsAttribute("perm", perm...))
+	for range b.between(1, 2) {
+		add := pick(b, activate, scaleConstant)
+		if !add(b, y) {
+			return false
+		}
+		y = b.made[len(b.made)-1]
+		if b.chance(40) {
+			b.outputs = append(b.outputs, y)
+		}
+	}
+	v = b.value(y)
+	if len(v.Dims) != n {
+		return false
+	}
+	b.add("Transpose", []string{y}, v.like(permuted(v.Dims, back)...), intsAttribute("perm", back...))
+	return true
+}
+
+// multiplyHeads adds a product with weights, a Reshape of its result into several matrices,
+// and the product of those with a new input or constant.
+func multiplyHeads(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) != 2 || len(b.graph.Inputs) >= 4 {
+		return false
+	}
+	rows, k := v.Dims[0], v.Dims[1]
+	heads, size := b.between(2, 4), b.between(2, 9)
+	w := b.weights(k, k, heads*size)
+	if !b.multiply(x, w, k, []int{rows, heads * size}) {
+		return false
+	}
+	y := b.made[len(b.made)-1]
+	dims := pick(b, []int{heads, rows, size}, []int{rows, heads, size}, []int{heads, size, rows})
+	y = b.add("Reshape", []string{y, b.ints(dims...)}, b.value(y).like(dims...))
+	n := b.extent(20)
+	right := []int{dims[0], dims[2], n}
+	z := ""
+	if b.chance(60) {
+		z = b.input(right...)
+	} else {
+		z = b.weights(dims[2], right...)
+	}
+	return b.multiply(y, z, dims[2], []int{dims[0], dims[1], n})
+}
+
+// multiplyViews adds products of the same tensor as a batch of matrices, times their
+// transposes, and as one matrix, and their sum.
+func multiplyViews(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) != 3 || b.magnitude(x) > 30 || v.Dims[2] < 2 {
+		return false
+	}
+	n, rows, k := v.Dims[0], v.Dims[1], v.Dims[2]
+	t := b.add("Transpose", []string{x}, v.like(n, k, rows), intsAttribute("perm", 0, 2, 1))
+	if !b.multiply(x, t, k, []int{n, rows, rows}) {
+		return false
+	}
+	y := b.made[len(b.made)-1]
+	columns := b.extent(20)
+	var parts []string
+	for _, name := range []string{y, x} {
+		width := b.dims(name)[2]
+		m := b.add("Reshape", []string{name, b.ints(n*rows, width)}, b.value(name).like(n*rows, width))
+		if !b.multiply(m, b.weights(width, width, columns), width, []int{n * rows, columns}) {
+			return false
+		}
+		parts = append(parts, b.made[len(b.made)-1])
+	}
+	return b.binary(pick(b, "Add", "Sub"), parts[0], parts[1], []int{n * rows, columns})
 }

@@ -15,6 +15,7 @@ type builder struct {
 	graph   *Graph
 	extreme bool // magnitudes that fp16 barely holds are wanted
 	made    []string
+	outputs []string // tensors that are outputs whatever reads them
 	counts  map[byte]int
 }
 

@@ -11,7 +11,7 @@ import (
 func activate(b *builder, x string) bool {
 	v := b.value(x)
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
-		"Elu", "Selu", "Softplus", "Softsign", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos")
+		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos")
 	if b.chance(45) {
 		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
 	}
@@ -33,6 +33,9 @@ func activate(b *builder, x string) bool {
 			return false
 		}
 		b.add(op, []string{x}, v.within(-1, 1))
+	case "Gelu":
+		b.add(op, []string{x}, v.within(-0.2, max(0, v.High)))
+		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 	case "HardSwish":
 		if b.graph.Opset < 14 {
 			return false

@@ -43,13 +43,13 @@ var choices = []choice{
 	{10, convolve}, {6, deconvolve}, {9, gemm}, {10, multiplyConstant}, {9, multiplyTensors}, {13, pool},
 	{18, scaleConstant}, {6, batchNormalize}, {16, activate}, {4, activatePieces}, {4, curve}, {14, combine},
 	{16, view}, {4, reshape}, {9, move}, {6, softmax}, {5, normalize}, {8, reduce},
-	{4, attend}, {4, gate}, {3, excite}, {4, compare}, {2, round}, {2, search}, {5, rearrange}, {3, quantize}, {2, reshapeComputed},
+	{4, attend}, {4, gate}, {2, excite}, {3, between}, {3, multiplyHeads}, {2, multiplyViews}, {4, compare}, {2, round}, {2, search}, {5, rearrange}, {3, quantize}, {2, reshapeComputed},
 }
 
 // fusable are choices after an operator that a compiler fuses with what follows it.
 var fusable = []choice{
 	{26, scaleConstant}, {10, batchNormalize}, {24, activate}, {8, combine}, {18, view}, {6, reshape}, {6, multiplyConstant},
-	{6, multiplyTensors}, {3, activatePieces}, {4, convolve}, {3, softmax}, {3, reduce},
+	{6, multiplyTensors}, {3, activatePieces}, {4, convolve}, {3, softmax}, {3, reduce}, {3, multiplyHeads}, {3, move},
 }
 
 // heads are operators that fusable choices follow.
@@ -161,7 +161,7 @@ func (b *builder) finish() {
 	}
 	for _, n := range g.Nodes {
 		for _, out := range n.Outputs {
-			if !read[out] || b.chance(8) {
+			if !read[out] || b.chance(8) || slices.Contains(b.outputs, out) {
 				g.Outputs = append(g.Outputs, out)
 			}
 		}

@@ -13,6 +13,10 @@ func softmax(b *builder, x string) bool {
 	if n == 0 || b.magnitude(x) > 60 {
 		return false
 	}
+	if m := b.magnitude(x); m <= 8 && b.chance(25) { // logits that differ by tens
+		x = b.add("Mul", []string{x, b.number(4)}, v.within(4*v.Low, 4*v.High))
+		v = b.value(x)
+	}
 	axis := b.axis(n)
 	if b.chance(50) {
 		axis = n - 1

@@ -70,6 +70,12 @@ func (w window) attributes(b *builder, dilated bool) []Attribute {
 	return a
 }
 
+// keeps reports whether the window has no strides or dilations and keeps the extents of x with as much
+// padding before as after.
+func (w window) keeps(x []int) bool {
+	return slices.Equal(w.extent, x) && slices.Equal(w.begin, w.end) && slices.Max(w.stride) == 1 && slices.Max(w.dilation) == 1
+}
+
 // convolve adds Conv.
 func convolve(b *builder, x string) bool {
 	v := b.value(x)
@@ -98,6 +104,10 @@ func convolve(b *builder, x string) bool {
 		in = append(in, b.offsets(out))
 	}
 	a := w.attributes(b, true)
+	if w.keeps(v.Dims[2:]) && b.chance(30) {
+		a = slices.DeleteFunc(a, func(a Attribute) bool { return a.Name == "pads" })
+		a = append(a, textAttribute("auto_pad", pick(b, "SAME_UPPER", "SAME_LOWER")))
+	}
 	if group != 1 {
 		a = append(a, intAttribute("group", group))
 	}

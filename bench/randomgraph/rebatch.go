@@ -84,7 +84,7 @@ func (r *rebatcher) node(n *Node) bool {
 var pointwise = []string{
 	"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Softplus", "Softsign", "Clip",
 	"Abs", "Neg", "Identity", "Dropout", "Sin", "Cos", "Exp", "Log", "Sqrt", "Reciprocal", "Round", "Floor", "Ceil", "Sign",
-	"Cast", "IsNaN", "Not", "Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "MaxPool", "AveragePool",
+	"Cast", "IsNaN", "Not", "Gelu", "Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "MaxPool", "AveragePool",
 	"LpPool", "GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "SpaceToDepth", "Resize", "QuantizeLinear",
 	"DequantizeLinear", "QLinearConv",
 }

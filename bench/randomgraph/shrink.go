@@ -164,7 +164,7 @@ func (g *Graph) substitutes(from, to string) bool {
 func (g *Graph) roundConstants() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, t := range g.Constants {
-			if t.Type != onnx.Float || len(t.Values) < 2 {
+			if t.Type != onnx.Float || len(t.Values) < 2 || g.hasReader(t.Name, "Resize") {
 				continue
 			}
 			same := true
@@ -183,4 +183,9 @@ func (g *Graph) roundConstants() iter.Seq[*Graph] {
 			}
 		}
 	}
+}
+
+// hasReader reports whether a node of g with the given operator reads the tensor.
+func (g *Graph) hasReader(name, op string) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *Node) bool { return n.Op == op && slices.Contains(n.Inputs, name) })
 }

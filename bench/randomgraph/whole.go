@@ -273,6 +273,8 @@ func quantize(b *builder, x string) bool {
 	case k < 12: // the output stays uint8
 	case k < 40 && len(v.Dims) == 4:
 		return quantizedConvolve(b, y, s, z)
+	case k < 50 && len(v.Dims) == 2:
+		return quantizedMultiply(b, y, s, z)
 	default:
 		b.add("DequantizeLinear", []string{y, s, z}, out)
 	}
@@ -297,6 +299,24 @@ func quantizedConvolve(b *builder, y, s, z string) bool {
 		in = append(in, b.constant(onnx.Int32, []int{out}, multiples(b.rng, out, -500, 500, 1)))
 	}
 	q := b.add("QLinearConv", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(b, true)...)
+	if b.chance(85) {
+		b.add("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
+	}
+	return true
+}
+
+// quantizedMultiply adds QLinearMatMul of y and weights, and DequantizeLinear.
+func quantizedMultiply(b *builder, y, s, z string) bool {
+	v := b.value(y)
+	k, n := v.Dims[1], b.extent(40)
+	dims := []int{v.Dims[0], n}
+	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+		return true
+	}
+	scalar := func(t onnx.DataType, f float64) string { return b.constant(t, nil, []float64{f}) }
+	w := b.constant(onnx.Int8, []int{k, n}, multiples(b.rng, k*n, -100, 100, 1))
+	in := []string{y, s, z, w, scalar(onnx.Float, 1.0/128), scalar(onnx.Int8, 0), scalar(onnx.Float, 0.25), scalar(onnx.Uint8, 128)}
+	q := b.add("QLinearMatMul", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true})
 	if b.chance(85) {
 		b.add("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
 	}
