@@ -123,7 +123,8 @@ func (b *builder) scaled(x, scale string) string {
 	return b.add("Mul", []string{x, scale}, out)
 }
 
-// mask adds a mask to scores: a constant causal one, or a new input of a row for each batch.
+// mask adds a mask to scores: a new input, or a causal constant whose
+// other elements are -100 or -10000.
 func (b *builder) mask(s string) string {
 	v := b.value(s)
 	r := len(v.Dims)
@@ -142,7 +143,7 @@ func (b *builder) mask(s string) string {
 		}
 	}
 	m := b.constant(onnx.Float, pick(b, []int{rows, columns}, append(ones(r-2), rows, columns)), values)
-	return b.add("Add", []string{s, m}, v)
+	return b.add("Add", []string{s, m}, v.within(v.Low-10000, v.High))
 }
 
 // attendHeads adds self-attention of several heads over a batch: products of x for queries,

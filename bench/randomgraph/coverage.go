@@ -62,17 +62,3 @@ func (c *Coverage) String() string {
 	n := len(c.Operators)
 	return fmt.Sprintf("%d graphs, %d nodes, %d operators, %d of %d pairs, %d triples", c.Graphs, c.Nodes, n, len(c.Pairs), n*n, len(c.Triples))
 }
-
-// Missing returns the pairs of the given operators that no graph had, in alphabetical order.
-func (c *Coverage) Missing(operators ...string) []string {
-	var missing []string
-	for _, p := range operators {
-		for _, q := range operators {
-			if pair := p + ">" + q; c.Pairs[pair] == 0 {
-				missing = append(missing, pair)
-			}
-		}
-	}
-	slices.Sort(missing)
-	return missing
-}

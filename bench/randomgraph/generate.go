@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// MinNodes and MaxNodes bound the number of random choices, 2 and 8 by default. One
 	// choice is mostly one node. A pattern of an exporter, such as attention or a
-	// normalization in pieces, is one choice of up to 16 nodes and ends the graph when it
+	// normalization in pieces, is one choice of up to 17 nodes and ends the graph when it
 	// exceeds MaxNodes.
 	MinNodes, MaxNodes int
 	// Opset is the version of the operator set: 11, 13 or 17. By default one graph of five
