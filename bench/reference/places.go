@@ -1,0 +1,3 @@
+package reference
+
+var places = map[string]operator{}

@@ -1,0 +1,3 @@
+package reference
+
+var quantised = map[string]operator{}

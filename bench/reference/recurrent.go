@@ -1,0 +1,3 @@
+package reference
+
+var recurrences = map[string]operator{}

@@ -1,0 +1,3 @@
+package reference
+
+var resamplings = map[string]operator{}
