@@ -220,7 +220,8 @@ func (r *resampling) coordinate(o float64) (float64, error) {
 		if r.out == 1 {
 			return 0, nil
 		}
-		return o * (n - 1) / (out - 1), nil
+		// ONNX's tests do not round the extent that a scale gives; onnxruntime does.
+		return o * (n - 1) / (n*r.scale - 1), nil
 	case "asymmetric":
 		return o / r.scale, nil
 	case "tf_half_pixel_for_nn":
