@@ -1,0 +1,3 @@
+package reference
+
+var attentions = map[string]operator{}

@@ -1,0 +1,3 @@
+package reference
+
+var contributed = map[string]operator{}

@@ -1,0 +1,3 @@
+package reference
+
+var spectra = map[string]operator{}
