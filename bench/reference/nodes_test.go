@@ -115,7 +115,11 @@ func runSet(m *onnx.Model, set string) error {
 		}
 		inputs[v.Name] = t
 	}
-	results, err := Run(m, inputs, Options{})
+	var o Options
+	if strings.Contains(set, "test_dynamicquantizelinear_expanded") {
+		o.Round = RoundSingle // a value is halfway between integers, but not in float32
+	}
+	results, err := Run(m, inputs, o)
 	if err != nil {
 		return err
 	}
