@@ -225,6 +225,11 @@ func simplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 // embedLayerNormalization normalises sums of rows of tables: of words, places and segments.
 func embedLayerNormalization(c *call) ([]*Tensor, error) {
 	ids, segments, mask := c.in[0], c.input(1), c.input(7)
+	for _, i := range [...]int{2, 3, 5, 6} {
+		if c.input(i) == nil {
+			return nil, fmt.Errorf("input %d is missing", i)
+		}
+	}
 	if len(ids.Dims) != 2 {
 		return nil, fmt.Errorf("input_ids of shape %v; want rank 2", ids.Dims)
 	}
@@ -239,7 +244,7 @@ func embedLayerNormalization(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, rows := range [][2]*Tensor{{c.in[3], spots}, {c.in[4], segments}} {
+	for _, rows := range [][2]*Tensor{{c.in[3], spots}, {c.input(4), segments}} {
 		if rows[0] == nil || rows[1] == nil {
 			continue
 		}

@@ -149,11 +149,10 @@ func dequantizeLinear(c *call) (*Tensor, error) {
 	return s.dequantize(c.in[0])
 }
 
-// dynamicScaling returns the scaling to uint8 of the range of x with 0. The scale is rounded
-// to float32, because it decides ties: ONNX's own test has one.
+// dynamicScaling returns the scaling to uint8 of the range of x with 0.
 func dynamicScaling(x *Tensor) scaling {
 	low, high := min(0, least(x.Data)), max(0, greatest(x.Data))
-	scale := RoundSingle("", (high-low)/255)
+	scale := (high - low) / 255
 	zero := 0.0
 	if scale != 0 {
 		zero = min(max(math.RoundToEven(-low/scale), 0), 255)
