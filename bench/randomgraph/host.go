@@ -48,16 +48,7 @@ func rearrange(b *builder, x string) bool {
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
 		b.add("Trilu", []string{x}, v, intAttribute("upper", b.rng.IntN(2)))
 	case "Einsum":
-		if n != 3 || b.graph.Opset < 12 {
-			return false
-		}
-		k, m := v.Dims[2], b.extent(20)
-		w := b.weights(k, m, k)
-		dims := []int{v.Dims[0], v.Dims[1], m}
-		if elements(dims) > maxElements || elements(dims)*k > maxProducts {
-			return false
-		}
-		b.add("Einsum", []string{x, w}, b.sum(v, w, k, dims), textAttribute("equation", "bij,kj->bik"))
+		return einsum(b, x)
 	case "Mod":
 		if !v.Exact {
 			return false
@@ -66,6 +57,22 @@ func rearrange(b *builder, x string) bool {
 		d, _ := broadcast(v.Dims, b.dims(c))
 		b.add("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, intAttribute("fmod", 1))
 	}
+	return true
+}
+
+// einsum adds Einsum of a batch of matrices and weights.
+func einsum(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) != 3 || b.graph.Opset < 12 {
+		return false
+	}
+	k, m := v.Dims[2], b.extent(20)
+	w := b.weights(k, m, k)
+	dims := []int{v.Dims[0], v.Dims[1], m}
+	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+		return false
+	}
+	b.add("Einsum", []string{x, w}, b.sum(v, w, k, dims), textAttribute("equation", "bij,kj->bik"))
 	return true
 }
 

@@ -204,34 +204,8 @@ func reduce(b *builder, x string) bool {
 		}
 	}
 	op := pick(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
-	m := b.magnitude(x)
-	out := v.like(dims...)
-	k := float64(count)
-	switch op {
-	case "ReduceMax", "ReduceMin":
-	case "ReduceMean":
-		out.Exact = false
-	case "ReduceSum", "ReduceL1":
-		out = Value{Type: onnx.Float, Dims: dims, Low: min(0, v.Low*k), High: max(0, v.High*k)}
-	case "ReduceL2":
-		if m*m*k > 60000 && !b.extreme {
-			return false // the sum of squares overflows fp16
-		}
-		out = Value{Type: onnx.Float, Dims: dims, Low: 0, High: m * root(count)}
-	case "ReduceSumSquare":
-		out = Value{Type: onnx.Float, Dims: dims, Low: 0, High: m * m * k}
-	case "ReduceLogSumExp":
-		if m > 10 {
-			return false
-		}
-		out = Value{Type: onnx.Float, Dims: dims, Low: v.Low, High: v.High + 7}
-	case "ReduceProd":
-		if count > 3 || m > 10 {
-			return false
-		}
-		out = Value{Type: onnx.Float, Dims: dims, Low: -m * m * m, High: m * m * m}
-	}
-	if max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
+	out, ok := b.reduced(op, x, count)
+	if out.Dims = dims; !ok || max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
 		return false
 	}
 	for i := range axes {
@@ -244,6 +218,32 @@ func reduce(b *builder, x string) bool {
 	}
 	b.add(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
 	return true
+}
+
+// reduced returns the type and range of a reduction of count elements each of x. It returns ok
+// false if fp16 does not hold what the reduction sums.
+func (b *builder) reduced(op, x string, count int) (out Value, ok bool) {
+	v := b.value(x)
+	m, k := b.magnitude(x), float64(count)
+	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
+	switch op {
+	case "ReduceMean":
+		return within(v.Low, v.High)
+	case "ReduceSum", "ReduceL1":
+		return within(min(0, v.Low*k), max(0, m*k))
+	case "ReduceL2":
+		out, _ = within(0, m*root(count))
+		return out, b.extreme || m*m*k <= 60000 // the largest sum of squares
+	case "ReduceSumSquare":
+		return within(0, m*m*k)
+	case "ReduceLogSumExp":
+		out, _ = within(v.Low, v.High+7)
+		return out, m <= 10
+	case "ReduceProd":
+		out, _ = within(-m*m*m, m*m*m)
+		return out, m <= 10 && count <= 3
+	}
+	return v, true // ReduceMax and ReduceMin
 }
 
 // pool adds a pooling operator.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"anesim/loader/network/onnx"
@@ -216,5 +217,51 @@ func TestChains(t *testing.T) {
 	}
 	if got, want := b.graph.Chains(3), []string{"Relu>Mul>Add"}; !slices.Equal(got, want) {
 		t.Errorf("triples are %v, want %v", got, want)
+	}
+}
+
+func TestRebatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	g := attentionGraph()
+	two, second, ok := g.Rebatch(rng)
+	if !ok {
+		t.Fatalf("Rebatch refuses\n%s", g)
+	}
+	if got, want := two.Inputs[0].Dims, []int{2, 5, 8}; !slices.Equal(got, want) {
+		t.Errorf("the input of two has dims %v, want %v", got, want)
+	}
+	if got, want := two.Values[two.Outputs[0]].Dims, []int{2, 5, 8}; !slices.Equal(got, want) {
+		t.Errorf("the output of two has dims %v, want %v", got, want)
+	}
+	both := slices.Concat(g.Inputs[0].Values, second.Inputs[0].Values)
+	if !slices.Equal(two.Inputs[0].Values, both) {
+		t.Error("the input of two is not that of the graph followed by that of the second item")
+	}
+	if slices.Equal(g.Inputs[0].Values, second.Inputs[0].Values) {
+		t.Error("both items of the batch have the same input")
+	}
+
+	// A transpose that moves the batch, and a mean over it, depend on the other items.
+	for _, op := range []string{"Transpose", "ReduceMean"} {
+		b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
+		x := b.input(1, 3)
+		if op == "Transpose" {
+			b.add(op, []string{x}, b.value(x).like(3, 1), intsAttribute("perm", 1, 0))
+		} else {
+			b.add(op, []string{x}, b.value(x).like(1, 3), intsAttribute("axes", 0), intAttribute("keepdims", 1))
+		}
+		b.finish()
+		if _, _, ok := b.graph.Rebatch(rng); ok {
+			t.Errorf("Rebatch accepts %s over the batch", op)
+		}
+	}
+}
+
+func TestNPY(t *testing.T) {
+	x := &Tensor{Type: onnx.Float, Dims: []int{3}, Values: []float64{1, -0.5, 2}}
+	want := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
+	want += strings.Repeat(" ", 127-len(want)) + "\n" + "\x00\x00\x80\x3f\x00\x00\x00\xbf\x00\x00\x00\x40"
+	if got := string(x.NPY()); got != want {
+		t.Errorf("NPY gives %q, want %q", got, want)
 	}
 }

@@ -193,7 +193,10 @@ func (t *Tensor) perChannel(f func(v float64, parameters []float64) float64, par
 	if len(t.Data) == 0 {
 		return out, nil
 	}
-	area := len(t.Data) / t.Dims[0] / channels
+	area := 1
+	if len(t.Dims) > 2 {
+		area = product(t.Dims[2:])
+	}
 	of := make([]float64, len(parameters))
 	for i := range t.Data {
 		for k, p := range parameters {

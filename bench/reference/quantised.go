@@ -78,6 +78,9 @@ func spread(p, x *Tensor, axis, block int) (*Tensor, error) {
 
 // pick returns elements of an axis, which the caller ensures are there.
 func (t *Tensor) pick(axis int, places []int) (*Tensor, error) {
+	if len(places) == 0 {
+		return t.cut(axis, 0, 0)
+	}
 	var parts []*Tensor
 	for _, k := range places {
 		part, err := t.cut(axis, k, k+1)

@@ -83,7 +83,7 @@ func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tenso
 }
 
 // maxSteps bounds the nodes that are run, so that a loop ends.
-const maxSteps = 1 << 22
+const maxSteps = 1 << 20
 
 // An interpreter runs the graphs of one model.
 type interpreter struct {
