@@ -208,12 +208,24 @@ func (r *execution) results(res *Result) {
 		if s, ok := made[out.Tensor]; ok {
 			port.Shape = [4]int{s.N, s.C, s.H, s.W}
 		}
+		if strings.HasPrefix(out.Type, "float") && out.Unit > 1 {
+			data = multiplied(data, out.Unit)
+		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
 		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
 			o.Numbers = r.wholeNumbers(&out, data)
 		}
 		res.Outputs = append(res.Outputs, o)
 	}
+}
+
+// multiplied returns the values times a factor.
+func multiplied(data []float16.Float16, by float64) []float16.Float16 {
+	out := make([]float16.Float16, len(data))
+	for i, h := range data {
+		out[i] = float16.Fromfloat32(h.Float32() * float32(by))
+	}
+	return out
 }
 
 // wholeNumbers are the values of an output of whole numbers whose fp16 values are data.

@@ -214,7 +214,7 @@ func (n *Network) fold() {
 // absorb makes l do what next does with its result, where it can.
 func (l *Layer) absorb(next *Layer) bool {
 	x, y := &l.Lower, &next.Lower
-	if l.Reason != "" || x.Activation != 0 {
+	if l.Reason != "" || x.Activation != 0 || next.rounds {
 		return false
 	}
 	if l.activated(next) {

@@ -82,7 +82,7 @@ func TestPackage(t *testing.T) {
 	if len(l.Weights.Filter) != 8*4*9 || l.Weights.Filter[7].Float32() != 2 || l.Weights.Bias[0].Float32() != 0 {
 		t.Errorf("%d weights, bias %v", len(l.Weights.Filter), l.Weights.Bias)
 	}
-	if d := cmp.Diff([]Output{{"y", "y", []int{1, 3}, "float16"}, {"m", "m", []int{1, 8}, "float16"}}, n.Results); d != "" {
+	if d := cmp.Diff([]Output{{Name: "y", Tensor: "y", Dims: []int{1, 3}, Type: "float16"}, {Name: "m", Tensor: "m", Dims: []int{1, 8}, Type: "float16"}}, n.Results); d != "" {
 		t.Errorf("results (-want +got):\n%s", d)
 	}
 	if in := n.Inputs[0]; in.Type != "float32" || !cmp.Equal(in.Dims, []int{1, 4, 8, 8}) {

@@ -83,6 +83,9 @@ type Layer struct {
 	inMemory, columns bool
 	// spare says that the layer is left out where nothing reads its result.
 	spare bool
+	// rounds says that the layer's result has to be rounded by itself: what the sum is for is
+	// its rounding, which another layer that took the addend would not do.
+	rounds bool
 	// average says that the weights of a convolution are all one over their number.
 	average bool
 }

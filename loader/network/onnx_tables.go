@@ -267,3 +267,19 @@ func (n *nodeReader) scaledLog() error {
 	}
 	return n.finish(x, err)
 }
+
+// roundSmall rounds elements below 512 in magnitude to the nearest whole number, halves to the
+// even one. fp16 has nothing but whole numbers from 1024 to 2048: the sum with 1536 is rounded
+// as any sum is, and taking 1536 off again is exact. Larger elements stay beyond 512.
+func (n *nodeReader) roundSmall() error {
+	x, err := n.in(0)
+	for _, by := range [...]float64{1536, -1536} {
+		if err != nil {
+			return err
+		}
+		if x, err = n.withNumber(lower.Add, x, by); err == nil {
+			n.net.Layers[len(n.net.Layers)-1].rounds = true
+		}
+	}
+	return n.finish(x, err)
+}
