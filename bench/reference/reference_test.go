@@ -20,16 +20,33 @@ func floats(dims []int, values ...float64) *Tensor {
 // TestOperators compares operators with values worked out by hand. Each graph has the
 // input x, constants, and nodes of which the last is called y.
 func TestOperators(t *testing.T) {
+	for _, c := range operatorTests() {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := runGraph(c.x, Options{}, c.parts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := compare(got, c.want, 1e-12); err != nil {
+				t.Errorf("%v: got %v", err, got.Data)
+			}
+		})
+	}
+}
+
+// An operatorTest is a graph from x to y.
+type operatorTest struct {
+	name  string
+	x     *Tensor
+	parts []ox.Message
+	want  *Tensor
+}
+
+func operatorTests() []operatorTest {
 	row := floats([]int{4}, -2, -0.5, 0.5, 3)
 	square := floats([]int{1, 1, 3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	matrix := floats([]int{2, 3}, 1, 2, 3, 4, 5, 6)
 	in := func(names ...string) []string { return names }
-	for _, c := range []struct {
-		name  string
-		x     *Tensor
-		parts []ox.Message
-		want  *Tensor
-	}{
+	return []operatorTest{
 		{"LeakyRelu", row, part(ox.Node("LeakyRelu", "y", in("x"), ox.Float("alpha", 0.5))), floats([]int{4}, -1, -0.25, 0.5, 3)},
 		{"Round halves to even", row, part(ox.Node("Round", "y", in("x"))), floats([]int{4}, -2, 0, 0, 3)},
 		{"Add broadcasts", matrix, part(ox.Constant("b", []int{2, 1}, 10, 20), ox.Node("Add", "y", in("x", "b"))),
@@ -75,16 +92,6 @@ func TestOperators(t *testing.T) {
 		{"If", floats([]int{}, 1), part(ox.Constant("a", []int{}, 10), ox.Node("Greater", "c", in("x", "a")), ox.Node("If", "y", in("c"),
 			ox.Graph("then_branch", ox.Node("Neg", "t", in("x")), ox.Output("t")), ox.Graph("else_branch", ox.Node("Add", "e", in("x", "a")), ox.Output("e")))),
 			floats([]int{}, 11)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := runGraph(c.x, Options{}, c.parts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := compare(got, c.want, 1e-12); err != nil {
-				t.Errorf("%v: got %v", err, got.Data)
-			}
-		})
 	}
 }
 
