@@ -235,20 +235,9 @@ func projectedAttention(c *call) ([]*Tensor, error) {
 	if len(x.Dims) != 3 {
 		return nil, fmt.Errorf("input of shape %v; want rank 3", c.in[0].Dims)
 	}
-	sizes := c.ints("qkv_hidden_sizes")
-	if len(sizes) != 3 {
-		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
-	}
-	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
-		return nil, fmt.Errorf("sizes %v in shape %v", sizes, x.Dims)
-	}
-	var in [3]*Tensor
-	from := 0
-	for i, n := range sizes {
-		if in[i], err = x.cut(2, from, from+n); err != nil {
-			return nil, err
-		}
-		from += n
+	in, err := c.splitProjection(x)
+	if err != nil {
+		return nil, err
 	}
 	heads := c.int("num_heads", 0)
 	if in, err = splitAll(in, heads, heads); err != nil {
@@ -285,6 +274,25 @@ func projectedAttention(c *call) ([]*Tensor, error) {
 	}
 	y, err = joinHeads(y)
 	return []*Tensor{y, present}, err
+}
+
+// splitProjection splits the last axis of x into queries, keys and values.
+func (c *call) splitProjection(x *Tensor) (in [3]*Tensor, err error) {
+	sizes := c.ints("qkv_hidden_sizes")
+	if len(sizes) != 3 {
+		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
+	}
+	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
+		return in, fmt.Errorf("sizes %v in shape %v", sizes, x.Dims)
+	}
+	from := 0
+	for i, n := range sizes {
+		if in[i], err = x.cut(2, from, from+n); err != nil {
+			return in, err
+		}
+		from += n
+	}
+	return in, nil
 }
 
 // multiHeadAttention has q, k and v in three inputs, or packed: [batch][length][heads][3 or
@@ -331,6 +339,11 @@ func multiHeadAttention(c *call) ([]*Tensor, error) {
 	}
 	a := attended{q: in[0], k: in[1], v: in[2], pastK: c.input(6), pastV: c.input(7), causal: c.flag("unidirectional"), scale: c.scale(in[0].Dims[3])}
 	columns := in[1].Dims[2]
+	if a.causal && columns != in[0].Dims[2] {
+		// onnxruntime's result is neither that of masks aligned at the first element nor
+		// of those aligned at the last.
+		return nil, c.unsupported("unidirectional with fewer or more keys than queries")
+	}
 	if p := a.pastK; p != nil && len(p.Dims) == 4 {
 		columns += p.Dims[2]
 	}

@@ -92,7 +92,7 @@ func matMulNBits(c *call) (*Tensor, error) {
 		return nil, c.unsupported(fmt.Sprintf("weights of %d bits, or with an order of groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
-		return nil, fmt.Errorf("K is %d, N is %d, block_size is %d", k, n, block)
+		return nil, fmt.Errorf("weights of %d by %d (K, N) in blocks of %d (block_size)", k, n, block)
 	}
 	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
 	zeroBytes := (blocks*bits + 7) / 8

@@ -92,8 +92,19 @@ func (c *call) window(in, kernel []int) (*window, error) {
 		}
 		w.out = append(w.out, out)
 	}
+	taps := 1.0
+	for i := range w.kernel {
+		taps *= float64(w.kernel[i]) * float64(w.out[i])
+	}
+	if taps > maxTaps {
+		return nil, fmt.Errorf("kernel %v at %v places is more than %d elements", w.kernel, w.out, maxTaps)
+	}
 	return w, nil
 }
+
+// maxTaps bounds the elements that the windows of one channel meet: padding can make a
+// kernel of any size fit.
+const maxTaps = 1 << 32
 
 // halve splits an amount, with the odd one at the end or at the beginning.
 func halve(total int, oddAtEnd bool) (begin, end int) {

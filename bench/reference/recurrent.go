@@ -129,6 +129,21 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 	if a := c.attribute("activation_beta"); a != nil {
 		betas = a.Floats
 	}
+	limit := c.float("clip", math.Inf(1))
+	var list []func(float64) float64
+	for _, name := range names {
+		f := activation(name, &alphas, &betas)
+		if f == nil {
+			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
+		}
+		list = append(list, func(x float64) float64 { return f(min(max(x, -limit), limit)) })
+	}
+	return list, nil
+}
+
+// activation returns a function by name, or nil. It takes its parameters from the front of
+// the lists, and from ONNX's defaults where these are empty.
+func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
 			return missing
@@ -137,45 +152,37 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 		*list = (*list)[1:]
 		return v
 	}
-	limit := c.float("clip", math.Inf(1))
-	var list []func(float64) float64
-	for _, name := range names {
-		var f func(x float64) float64
-		switch name {
-		case "Sigmoid":
-			f = sigmoid
-		case "Tanh":
-			f = math.Tanh
-		case "Relu":
-			f = relu
-		case "Softsign":
-			f = func(x float64) float64 { return x / (1 + math.Abs(x)) }
-		case "Softplus":
-			f = softplus
-		case "Affine":
-			alpha, beta := next(&alphas, 1), next(&betas, 0)
-			f = func(x float64) float64 { return alpha*x + beta }
-		case "ScaledTanh":
-			alpha, beta := next(&alphas, 1), next(&betas, 1)
-			f = func(x float64) float64 { return alpha * math.Tanh(beta*x) }
-		case "HardSigmoid":
-			alpha, beta := next(&alphas, 0.2), next(&betas, 0.5)
-			f = func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
-		case "LeakyRelu":
-			alpha := next(&alphas, 0.01)
-			f = func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
-		case "Elu":
-			alpha := next(&alphas, 1)
-			f = func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)) }
-		case "ThresholdedRelu":
-			alpha := next(&alphas, 1)
-			f = func(x float64) float64 { return x * truth(x > alpha) }
-		default:
-			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
-		}
-		list = append(list, func(x float64) float64 { return f(min(max(x, -limit), limit)) })
+	switch name {
+	case "Sigmoid":
+		return sigmoid
+	case "Tanh":
+		return math.Tanh
+	case "Relu":
+		return relu
+	case "Softsign":
+		return func(x float64) float64 { return x / (1 + math.Abs(x)) }
+	case "Softplus":
+		return softplus
+	case "Affine":
+		alpha, beta := next(alphas, 1), next(betas, 0)
+		return func(x float64) float64 { return alpha*x + beta }
+	case "ScaledTanh":
+		alpha, beta := next(alphas, 1), next(betas, 1)
+		return func(x float64) float64 { return alpha * math.Tanh(beta*x) }
+	case "HardSigmoid":
+		alpha, beta := next(alphas, 0.2), next(betas, 0.5)
+		return func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
+	case "LeakyRelu":
+		alpha := next(alphas, 0.01)
+		return func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
+	case "Elu":
+		alpha := next(alphas, 1)
+		return func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)) }
+	case "ThresholdedRelu":
+		alpha := next(alphas, 1)
+		return func(x float64) float64 { return x * truth(x > alpha) }
 	}
-	return list, nil
+	return nil
 }
 
 // unroll runs the cells over sequences x [length][batch][inputs]. It returns the states

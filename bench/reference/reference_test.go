@@ -20,16 +20,33 @@ func floats(dims []int, values ...float64) *Tensor {
 // TestOperators compares operators with values worked out by hand. Each graph has the
 // input x, constants, and nodes of which the last is called y.
 func TestOperators(t *testing.T) {
+	for _, c := range operatorTests() {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := runGraph(c.x, Options{}, c.parts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := compare(got, c.want, 1e-12); err != nil {
+				t.Errorf("%v: got %v", err, got.Data)
+			}
+		})
+	}
+}
+
+// An operatorTest is a graph from x to y.
+type operatorTest struct {
+	name  string
+	x     *Tensor
+	parts []ox.Message
+	want  *Tensor
+}
+
+func operatorTests() []operatorTest {
 	row := floats([]int{4}, -2, -0.5, 0.5, 3)
 	square := floats([]int{1, 1, 3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	matrix := floats([]int{2, 3}, 1, 2, 3, 4, 5, 6)
 	in := func(names ...string) []string { return names }
-	for _, c := range []struct {
-		name  string
-		x     *Tensor
-		parts []ox.Message
-		want  *Tensor
-	}{
+	return []operatorTest{
 		{"LeakyRelu", row, part(ox.Node("LeakyRelu", "y", in("x"), ox.Float("alpha", 0.5))), floats([]int{4}, -1, -0.25, 0.5, 3)},
 		{"Round halves to even", row, part(ox.Node("Round", "y", in("x"))), floats([]int{4}, -2, 0, 0, 3)},
 		{"Add broadcasts", matrix, part(ox.Constant("b", []int{2, 1}, 10, 20), ox.Node("Add", "y", in("x", "b"))),
@@ -75,16 +92,6 @@ func TestOperators(t *testing.T) {
 		{"If", floats([]int{}, 1), part(ox.Constant("a", []int{}, 10), ox.Node("Greater", "c", in("x", "a")), ox.Node("If", "y", in("c"),
 			ox.Graph("then_branch", ox.Node("Neg", "t", in("x")), ox.Output("t")), ox.Graph("else_branch", ox.Node("Add", "e", in("x", "a")), ox.Output("e")))),
 			floats([]int{}, 11)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := runGraph(c.x, Options{}, c.parts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := compare(got, c.want, 1e-12); err != nil {
-				t.Errorf("%v: got %v", err, got.Data)
-			}
-		})
 	}
 }
 
@@ -157,6 +164,8 @@ func TestErrors(t *testing.T) {
 		{"missing input", part(ox.Node("Add", "y", []string{"x", ""})), "input 1 is missing; want at least 2 inputs"},
 		{"unknown tensor", part(ox.Node("Relu", "y", []string{"z"})), `no node computes "z"`},
 		{"shape too large", part(ox.Ints("s", 1<<20, 1<<20), ox.Node("ConstantOfShape", "y", []string{"s"})), "more than 268435456 elements"},
+		{"huge kernel", part(ox.Ints("s", 1, 1, 2, 2), ox.Node("Reshape", "t", []string{"x", "s"}),
+			ox.Node("MaxPool", "y", []string{"t"}, ox.List("kernel_shape", 1<<28, 1<<28), ox.List("pads", 1<<28, 1<<28, 0, 0))), "is more than 4294967296 elements"},
 		{"endless loop", part(ox.Node("Loop", "y", []string{"", "", "x"}, ox.Graph("body", ox.Input("i"), ox.Input("going"), ox.Input("v"), ox.Output("going"), ox.Output("v")))),
 			"more than 1048576 turns"},
 	} {

@@ -52,7 +52,7 @@ func resize(c *call) (*Tensor, error) {
 	}
 	var sizes []int
 	if t := c.input(3); t != nil && len(t.Data) > 0 {
-		sizes = t.ints()
+		sizes, scales = t.ints(), nil
 	}
 	if list := c.ints("axes"); list != nil {
 		axes, err := axesOf(list, len(x.Dims))
@@ -70,17 +70,16 @@ func resize(c *call) (*Tensor, error) {
 				allScales[a] = scales[i]
 			}
 		}
+		scales = allScales
 		if sizes != nil {
-			sizes = c.keepRatio(allSizes, axes)
-		} else {
-			scales = allScales
+			sizes, scales = c.keepRatio(allSizes, axes)
 		}
 	} else if sizes != nil {
 		var axes []int
 		for i := range min(len(x.Dims), len(sizes)) {
 			axes = append(axes, i)
 		}
-		sizes = c.keepRatio(sizes, axes)
+		sizes, scales = c.keepRatio(sizes, axes)
 	}
 	mode, nearest := "half_pixel", "round_prefer_floor"
 	if c.opset == 10 {
@@ -89,32 +88,34 @@ func resize(c *call) (*Tensor, error) {
 	return c.resizeTo(x, scales, sizes, c.text("coordinate_transformation_mode", mode), c.text("nearest_mode", nearest))
 }
 
-// keepRatio changes the sizes of some axes to one scale for all, if the policy is to keep
-// the aspect ratio.
-func (c *call) keepRatio(sizes, axes []int) []int {
+// keepRatio returns sizes and no scales, unless the policy is to keep the aspect ratio: then
+// some axes get one scale, and the sizes that it gives.
+func (c *call) keepRatio(sizes, axes []int) ([]int, []float64) {
 	policy := c.text("keep_aspect_ratio_policy", "stretch")
 	if policy == "stretch" || len(axes) == 0 {
-		return sizes
+		return sizes, nil
 	}
-	var scales []float64
+	var ratios []float64
 	for _, a := range axes {
-		scales = append(scales, float64(sizes[a])/float64(c.in[0].Dims[a]))
+		ratios = append(ratios, float64(sizes[a])/float64(c.in[0].Dims[a]))
 	}
-	scale := least(scales)
+	scale := least(ratios)
 	if policy == "not_smaller" {
-		scale = greatest(scales)
+		scale = greatest(ratios)
 	}
 	sizes = slices.Clone(sizes)
+	scales := slices.Repeat([]float64{1}, len(sizes))
 	for _, a := range axes {
-		sizes[a] = int(math.Round(scale * float64(c.in[0].Dims[a])))
+		sizes[a], scales[a] = int(math.Round(scale*float64(c.in[0].Dims[a]))), scale
 	}
-	return sizes
+	return sizes, scales
 }
 
-// resizeTo resizes one axis after the other, by scales or to sizes.
+// resizeTo resizes one axis after the other, to sizes or by scales. Sizes without scales are
+// scales too.
 func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
-	if sizes == nil && len(scales) != rank || sizes != nil && len(sizes) != rank {
+	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
 		return nil, fmt.Errorf("%d scales and %d sizes for shape %v", len(scales), len(sizes), x.Dims)
 	}
 	var region []float64
@@ -126,9 +127,12 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest 
 	outside := x // elements outside of the region are marked in a second tensor
 	for axis, n := range x.Dims {
 		r := resampling{n: n, mode: mode, nearest: nearest, method: c.text("mode", "nearest"), cubic: c.float("cubic_coeff_a", -0.75), exclude: c.flag("exclude_outside"), antialias: c.flag("antialias")}
-		if sizes != nil {
+		switch {
+		case sizes != nil && scales != nil:
+			r.out, r.scale = sizes[axis], scales[axis]
+		case sizes != nil:
 			r.out, r.scale = sizes[axis], float64(sizes[axis])/float64(n)
-		} else {
+		default:
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
 			if !(length >= 0 && length <= maxElements) {
