@@ -223,6 +223,11 @@ func (r *graphReader) twice(list []onnx.Node) string {
 // composed reads nodes, those that together are one operator as that. Where the engine
 // does not do it the pieces are read one by one.
 func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Name = nodeName(i, &list[i]) // by the place in the file
+	}
+	list = inReadingOrder(list, outputs)
 	r.straighten(list, outputs)
 	found, inside := r.fusions(list, outputs)
 	for i := range list {
