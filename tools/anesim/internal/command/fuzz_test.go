@@ -134,12 +134,6 @@ func FuzzMerge(f *testing.F) {
 		} else if lines := strings.Count(out.String(), "\n"); lines < 2 || !strings.Contains(first, out.String()[:strings.Index(out.String(), "\n")]) {
 			t.Errorf("%q of %q and %q", out.String(), first, second)
 		}
-		table := filepath.Join(dir, "x.parquet")
-		if err := mergeTable(table, names, 0); err != nil {
-			if _, e := os.Stat(table); e == nil {
-				t.Errorf("%v, and the file is there", err)
-			}
-		}
 		status := statusFlags{points: 3}
 		status.run(io.Discard, names)
 		front := frontFlags{programs: 1}
