@@ -76,7 +76,7 @@ The rows become a Parquet file with tools/parquet, a module of its own.`,
 	refuseParquet(s)
 	s.StringVar(&f.area, "area", "", "a proxy of the chip's area as a column, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
 	s.StringVar(&f.pareto, "pareto", "", "print the Pareto front over these `GOALS`")
-	s.StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg or OUT.png as well")
+	s.StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "points at a time")
 	completeFlags(c)
 	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimiseCommand())
