@@ -8,7 +8,7 @@ import (
 
 // refuseParquet gives a command a hidden --parquet that names the tool that took its place.
 func refuseParquet(s *pflag.FlagSet) {
-	s.Var(parquetFlag{}, "parquet", "")
+	s.Var(parquetFlag{}, "parquet", "gone: tools/parquet writes Parquet files")
 	if err := s.MarkHidden("parquet"); err != nil {
 		panic(err) // the flag has just been made
 	}

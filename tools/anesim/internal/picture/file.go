@@ -22,9 +22,14 @@ var Palette string
 var Style string
 
 // Caption returns the lines above a picture of r: its name and title, then the chip, the
-// constants of the build, and the evidence for those that the picture rests on.
+// host if there is one, the constants of the build, and the evidence for those that the
+// picture rests on.
 func (p *Picture) Caption(r *report.Report) []string {
-	line := fmt.Sprintf("chip %s, constants %s", r.Chip, r.Tool.Constants)
+	line := "chip " + r.Chip
+	if r.Host != "" && r.Host != "none" {
+		line += ", host " + r.Host
+	}
+	line += ", constants " + r.Tool.Constants
 	if text := evidence(r.Chip, p.Rests); text != "" {
 		line += "; " + text
 	}

@@ -18,7 +18,7 @@ import (
 
 func sample() *report.Report {
 	return &report.Report{
-		Name: "net <1>", Kind: "network", Chip: "m1", Host: "none", Of: "layer", Tool: anesim.Tool{Constants: "c0ffee"}, Peak: anesim.Rates{TFLOPS: 11.7, GBPerS: 68},
+		Name: "net <1>", Kind: "network", Chip: "m1", Host: "linux", Of: "layer", Tool: anesim.Tool{Constants: "c0ffee"}, Peak: anesim.Rates{TFLOPS: 11.7, GBPerS: 68},
 		Items: []report.Item{
 			{Name: "one", Op: "conv", Time: 1000, Low: 800, High: 1300, MACs: 4e6, Bytes: 20000, Energy: 8900, Parts: anesim.EnergyDocument{MAC: 8000, Active: 900}},
 			{Name: "two", Op: "add", Time: 500, Energy: 100, Parts: anesim.EnergyDocument{L2: 100}},
@@ -79,7 +79,7 @@ func TestFile(t *testing.T) {
 			p := x.draw(r)
 			svg := p.File(p.Caption(r)...)
 			text, elements := texts(t, svg)
-			for _, want := range append(x.says, "net <1>: ", "chip m1, constants c0ffee") {
+			for _, want := range append(x.says, "net <1>: ", "chip m1, host linux, constants c0ffee") {
 				if !strings.Contains(text, want) {
 					t.Errorf("the picture does not say %q", want)
 				}
