@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
-
-	"anesim/bench/unguided"
 )
 
 func half(v float64) float16.Float16 { return narrow64(v) }
@@ -363,7 +361,7 @@ func TestShortestSliceWins(t *testing.T) {
 
 func FuzzApply(f *testing.F) {
 	f.Add(uint32(0), uint32(0x3c000000), uint32(0x3c000000), uint32(0x3f800000), uint16(0x7e00), uint16(0x8000))
-	unguided.Fuzz(f, func(t *testing.T, cfg, bs, pre, final uint32, a, b uint16) {
+	f.Fuzz(func(t *testing.T, cfg, bs, pre, final uint32, a, b uint16) {
 		c := Config{Op: Op(cfg & 7), Negate1: cfg&8 != 0, Negate2: cfg&16 != 0, Relu2: cfg&32 != 0, ReLU: cfg&64 != 0, Post: Post(cfg >> 7 & 3)}
 		c.Bias, c.Scale = halves(bs)
 		c.Epsilon, c.PreScale = halves(pre)
