@@ -127,7 +127,7 @@ func FuzzWeights(f *testing.F) {
 				t.Fatalf("read %d of %d bytes", read, len(src))
 			}
 			again := make([]float16.Float16, n)
-			if _, err := UnpackSparse(again, PackSparse(w)); err != nil || !slices.Equal(w, again) {
+			if _, err := UnpackSparse(again, packSparse(w)); err != nil || !slices.Equal(w, again) {
 				t.Fatalf("sparse %v became %v, %v", w, again, err)
 			}
 		}
@@ -136,7 +136,7 @@ func FuzzWeights(f *testing.F) {
 			if UnpackPalette(w, book, src, bits) != nil {
 				continue
 			}
-			book, indices, err := PackPalette(w, bits)
+			book, indices, err := packPalette(w, bits)
 			again := make([]float16.Float16, n)
 			if err == nil {
 				err = UnpackPalette(again, book, indices, bits)
