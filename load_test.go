@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/unguided"
 	"anesim/hw/clock"
 )
 
@@ -202,7 +201,7 @@ func FuzzReadLoadScript(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ReadLoadScript(data)
 		if err != nil {
 			var e *LoadError

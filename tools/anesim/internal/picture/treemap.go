@@ -1,8 +1,7 @@
-package page
+package picture
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 
 	"anesim"
@@ -20,9 +19,9 @@ type leaf struct {
 	value float64
 }
 
-// treemap draws where the energy goes: an area for each item and one for the dispatch, each
-// divided into its parts.
-func treemap(r *report.Report) (template.HTML, []legend, string) {
+// Energy draws where the energy goes: an area for each item and one for the dispatch, each
+// divided into its parts. It returns nil if no item has an energy.
+func Energy(r *report.Report) *Picture {
 	var list []leaf
 	for i := range r.Items {
 		x := &r.Items[i]
@@ -57,7 +56,7 @@ func treemap(r *report.Report) (template.HTML, []legend, string) {
 		sum += x.value
 	}
 	if sum <= 0 {
-		return "", nil, ""
+		return nil
 	}
 	note := "Areas are energies."
 	switch n := r.Energy.Dispatch; {
@@ -71,13 +70,14 @@ func treemap(r *report.Report) (template.HTML, []legend, string) {
 	}
 	c := newCanvas(380, "Energy of each "+r.Of+" by part")
 	squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
-	var names []legend
+	var names []Legend
 	for i, p := range report.EnergyParts(&r.Energy) {
 		if p.Energy > 0 && (p.Name != "dispatch" || float64(p.Energy) < sum) {
-			names = append(names, legend{fmt.Sprintf("e%d", i), p.Name})
+			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
 		}
 	}
-	return c.done(), names, note
+	return c.done(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
+		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}})
 }
 
 type box struct{ x, y, w, h float64 }

@@ -1,4 +1,4 @@
-package page
+package picture
 
 import (
 	"bytes"
@@ -107,9 +107,11 @@ func (c *canvas) path(points [][2]float64, class string) {
 	}
 }
 
-func (c *canvas) done() template.HTML {
+// done ends the drawing and returns it as a picture for p's other fields.
+func (c *canvas) done(p Picture) *Picture {
 	c.b.WriteString("</svg>")
-	return template.HTML(c.b.String())
+	p.SVG, p.height = template.HTML(c.b.String()), c.height
+	return &p
 }
 
 // A scale maps values to places on a canvas.

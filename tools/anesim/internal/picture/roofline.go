@@ -1,8 +1,7 @@
-package page
+package picture
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 
 	"anesim/tools/anesim/internal/report"
@@ -11,10 +10,10 @@ import (
 // maxDots bounds the items of a roofline.
 const maxDots = 400
 
-// roofline draws the rate of each item over its operations a byte, below what the chip can
-// do, with whiskers where the item's time has an interval. It is empty where no item both
-// multiplies and moves.
-func roofline(r *report.Report) (template.HTML, string) {
+// Roofline draws the rate of each item over its operations a byte, below what the chip can
+// do, with whiskers where the item's time has an interval. It returns nil if no item both
+// multiplies and moves bytes.
+func Roofline(r *report.Report) *Picture {
 	var list []*report.Item
 	all := 0
 	for _, i := range r.Longest(len(r.Items)) {
@@ -25,7 +24,7 @@ func roofline(r *report.Report) (template.HTML, string) {
 		}
 	}
 	if len(list) == 0 || r.Peak.TFLOPS <= 0 || r.Peak.GBPerS <= 0 {
-		return "", ""
+		return nil
 	}
 	ridge := r.Peak.TFLOPS * 1e3 / r.Peak.GBPerS
 	lowX, highX, lowY := ridge/10, ridge*10, r.Peak.TFLOPS/10
@@ -36,8 +35,7 @@ func roofline(r *report.Report) (template.HTML, string) {
 	c := newCanvas(430, "Roofline: TFLOP/s over operations for each byte moved")
 	h := scale{decade(lowX, 0), decade(highX, 1), 60, c.width - 20, true}
 	v := scale{decade(lowY, 0), decade(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
-	plain := func(v float64) string { return fmt.Sprintf("%.6g", v) }
-	c.axes(&h, &v, "operations for each byte moved (a multiply-accumulate is two)", "TFLOP/s", plain)
+	c.axes(&h, &v, "operations for each byte moved (a multiply-accumulate is two)", "TFLOP/s", plain, plain)
 	// Memory's slope meets the bottom of the picture, or its left edge.
 	slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
 	from := max(h.low, v.low*1e3/r.Peak.GBPerS)
@@ -62,53 +60,25 @@ func roofline(r *report.Report) (template.HTML, string) {
 	case len(list) < all:
 		note += fmt.Sprintf(" The %d that take longest of %d that both multiply and move.", len(list), all)
 	}
-	return c.done(), note
+	return c.done(Picture{ID: "roofline", Title: "Roofline", Note: note, Rests: []string{"Clock", "PatchPixels", "TotalRate"}})
 }
+
+// plain formats a number on an axis.
+func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
 
 // decade is the power of ten at or below v, times ten to a power.
 func decade(v, towards float64) float64 { return math.Pow(10, towards+math.Floor(math.Log10(v))) }
 
-// axes draws a grid with labels for both axes.
-func (c *canvas) axes(h, v *scale, across, up string, label func(float64) string) {
+// axes draws a grid with both axes' names, across and up, and their labels.
+func (c *canvas) axes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
 	for _, t := range h.ticks() {
 		c.line(h.at(t), v.from, h.at(t), v.to, "grid")
-		c.text(h.at(t), v.from+15, "middle", label(t))
+		c.text(h.at(t), v.from+15, "middle", labelAcross(t))
 	}
 	for _, t := range v.ticks() {
 		c.line(h.from, v.at(t), h.to, v.at(t), "grid")
-		c.text(h.from-6, v.at(t)+4, "end", label(t))
+		c.text(h.from-6, v.at(t)+4, "end", labelUp(t))
 	}
 	c.text((h.from+h.to)/2, c.height-8, "middle", across)
 	c.text(h.from+4, v.to+10, "start", up)
-}
-
-// measured draws the model's times over the measured ones, with their intervals: a point
-// on the line is right.
-func measured(r *report.Report) (template.HTML, []legend) {
-	if len(r.Points) == 0 {
-		return "", nil
-	}
-	low, high := math.Inf(1), 0.0
-	classes := map[string]string{}
-	var names []legend
-	for i := range r.Points {
-		p := &r.Points[i]
-		low, high = min(low, p.Measured, p.Model), max(high, p.Measured, p.Model)
-		if _, ok := classes[p.Group]; !ok {
-			classes[p.Group] = fmt.Sprintf("s%d", len(names)%12)
-			names = append(names, legend{classes[p.Group], p.Group})
-		}
-	}
-	c := newCanvas(520, "The model's time over the measured one")
-	h := scale{decade(low, 0), decade(high, 1), 60, c.width - 20, true}
-	v := scale{h.low, h.high, c.height - 44, 12, true}
-	c.axes(&h, &v, "measured", "model", func(us float64) string { return axisTime(1e3 * us) })
-	c.path([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
-	for i := range r.Points {
-		p := &r.Points[i]
-		c.line(h.at(p.Measured), v.at(max(v.low, p.Low)), h.at(p.Measured), v.at(min(v.high, p.High)), "whisker")
-		c.dot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group],
-			fmt.Sprintf("%s: measured %.4g us, model %.4g us (%.4g to %.4g), error %+.1f %%", p.Name, p.Measured, p.Model, p.Low, p.High, 100*(p.Model/p.Measured-1)))
-	}
-	return c.done(), names
 }

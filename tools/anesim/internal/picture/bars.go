@@ -1,17 +1,13 @@
-package page
+package picture
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 
 	"anesim"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/report"
 )
-
-// A legend names the classes of a picture.
-type legend struct{ Class, Name string }
 
 // A segment is a part of a bar.
 type segment struct {
@@ -20,7 +16,7 @@ type segment struct {
 }
 
 // bar draws a whole as one bar of its parts, each with its share where that fits.
-func bar(name string, parts []segment) template.HTML {
+func bar(name string, parts []segment) *canvas {
 	const height = 26
 	c := newCanvas(height, name)
 	sum := 0.0
@@ -41,26 +37,27 @@ func bar(name string, parts []segment) template.HTML {
 			c.textOn((from+to)/2, height/2+4, "middle", share)
 		}
 	}
-	return c.done()
+	return c
 }
 
-// causes is where all cycles go.
-func causes(r *report.Report) (template.HTML, []legend) {
+// Causes draws where all cycles go.
+func Causes(r *report.Report) *Picture {
 	var sum anesim.CyclesDocument
 	for i := range r.Items {
 		sum.Add(&r.Items[i].Cycles.Accounting)
 	}
 	sum.Total = uint64(sum.Accounting.Total())
 	var parts []segment
-	var names []legend
+	var names []Legend
 	for name, n := range sum.All() {
 		class := fmt.Sprintf("c%d", len(parts))
 		parts = append(parts, segment{class, report.Cause(name), fmt.Sprintf("%d cycles", n), float64(n)})
 		if n > 0 {
-			names = append(names, legend{class, report.Cause(name)})
+			names = append(names, Legend{class, report.Cause(name)})
 		}
 	}
-	return bar("All cycles by cause", parts), names
+	return bar("All cycles by cause", parts).done(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
+		Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."})
 }
 
 // energySegments are the parts of an energy, with their classes.
@@ -71,9 +68,10 @@ func energySegments(e *anesim.EnergyDocument) (list []segment) {
 	return list
 }
 
-// latencies draws each client's latencies on one logarithmic axis: a line from the median
-// to the longest call, a tick at each percentile, and a ring for a call alone.
-func latencies(d *anesim.LoadDocument) template.HTML {
+// Latencies draws each client's latencies on one logarithmic axis: a line from the median
+// to the longest call, a tick at each percentile, and a ring for a call alone. It returns
+// nil if no client has a latency.
+func Latencies(d *anesim.LoadDocument) *Picture {
 	low, high := math.Inf(1), 0.0
 	n := 0
 	for i := range d.Clients {
@@ -87,7 +85,7 @@ func latencies(d *anesim.LoadDocument) template.HTML {
 		}
 	}
 	if n == 0 || low <= 0 {
-		return ""
+		return nil
 	}
 	const left, pitch = 150, 34
 	c := newCanvas(float64(pitch*n+50), "Latency of each client's calls")
@@ -117,7 +115,7 @@ func latencies(d *anesim.LoadDocument) template.HTML {
 		}
 		c.dot(h.at(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
 	}
-	return c.done()
+	return c.done(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()})
 }
 
 // axisTime is a round time in nanoseconds as an axis has it.
@@ -127,8 +125,8 @@ func axisTime(t float64) string {
 }
 
 // latencyLegend is what the dots of latencies are.
-func latencyLegend() []legend {
-	return []legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90 %"}, {"q2", "99 %"}, {"q3", "99.9 %"}, {"q4", "longest"}}
+func latencyLegend() []Legend {
+	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90 %"}, {"q2", "99 %"}, {"q3", "99.9 %"}, {"q4", "longest"}}
 }
 
 // clipped is a text of at most n runes.

@@ -1,8 +1,7 @@
-package page
+package picture
 
 import (
 	"fmt"
-	"html/template"
 	"strconv"
 	"strings"
 
@@ -29,8 +28,9 @@ type trackOf struct {
 	of                func(*anesim.SpanDocument) float64
 }
 
-// timeline draws power, and what else is known, over the wall time.
-func timeline(r *report.Report) (template.HTML, []legend, string) {
+// Timeline draws power, and what else is known, over the wall time. It returns nil if the
+// report has no power over time.
+func Timeline(r *report.Report) *Picture {
 	spans := make([]anesim.SpanDocument, 0, len(r.Power))
 	bounds, l2 := false, false
 	for _, s := range r.Power {
@@ -40,7 +40,7 @@ func timeline(r *report.Report) (template.HTML, []legend, string) {
 		}
 	}
 	if len(spans) == 0 {
-		return "", nil, ""
+		return nil
 	}
 	first, last := spans[0].AtNs, spans[len(spans)-1].AtNs+spans[len(spans)-1].ForNs
 	note := ""
@@ -83,7 +83,7 @@ func timeline(r *report.Report) (template.HTML, []legend, string) {
 	c.raw(`</g>`)
 	across := scale{float64(first), float64(last), 0, unitsAcross, false}
 	y := float64(top)
-	var names []legend
+	var names []Legend
 	if bounds {
 		c.text(left-6, y+strip-2, "end", "bound by")
 		c.window(left, y, c.width-left-right, strip)
@@ -98,7 +98,7 @@ func timeline(r *report.Report) (template.HTML, []legend, string) {
 			if b.Len() > 0 {
 				class := "c" + strconv.Itoa(causeIndex(name))
 				c.outline(b.String(), class)
-				names = append(names, legend{class, report.Cause(name)})
+				names = append(names, Legend{class, report.Cause(name)})
 			}
 		}
 		c.closeWindow()
@@ -122,7 +122,8 @@ func timeline(r *report.Report) (template.HTML, []legend, string) {
 		c.closeWindow()
 		y += t.height + gap
 	}
-	return c.done(), names, strings.TrimSpace(note)
+	return c.done(Picture{ID: "timeline", Title: "Timeline", Legend: names, Note: strings.TrimSpace(note), Zoom: true,
+		Rests: []string{"ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy"}})
 }
 
 // timelineOf is the document's list that a timeline's spans are.
