@@ -156,7 +156,7 @@ func (n *Network) rearrange() {
 		}
 		r.add(l)
 	}
-	n.Layers = slices.Clip(r.layers)
+	n.Layers, n.made = slices.Clip(r.layers), r.made
 }
 
 // Arranged is the network with its transposes found anew, for layers that read tensors in
