@@ -233,14 +233,19 @@ func (r *execution) wholeNumbers(out *network.Output, data []float16.Float16) []
 	if out.Numbers != nil {
 		return out.Numbers
 	}
-	if v, ok := r.numbers[out.Tensor]; ok {
+	v, ok := r.numbers[out.Tensor]
+	if ok && out.Unit <= 1 {
 		return v
 	}
-	v := make([]float64, len(data))
+	numbers := make([]float64, len(data))
 	for i, h := range data {
-		v[i] = float64(h.Float32()) * max(1, out.Unit)
+		numbers[i] = float64(h.Float32())
+		if ok {
+			numbers[i] = v[i]
+		}
+		numbers[i] *= max(1, out.Unit)
 	}
-	return v
+	return numbers
 }
 
 // layers gives the layers of the k-th program what their descriptors did.
