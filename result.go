@@ -571,7 +571,11 @@ func (g *limitGroups) list() []evidence.Limit {
 func (o *Output) Summary() string {
 	const shown = 4
 	lo, hi := math.Inf(1), math.Inf(-1)
-	if len(o.Data) > 0 {
+	if o.Numbers != nil {
+		for _, v := range o.Numbers {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	} else if len(o.Data) > 0 {
 		lo, hi = bounds(o.Data)
 	}
 	var b strings.Builder
@@ -580,7 +584,11 @@ func (o *Output) Summary() string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%g", h.Float32())
+		if o.Numbers != nil {
+			fmt.Fprintf(&b, "%.15g", o.Numbers[i])
+		} else {
+			fmt.Fprintf(&b, "%g", h.Float32())
+		}
 	}
 	if len(o.Data) > shown {
 		b.WriteString(" ...")
