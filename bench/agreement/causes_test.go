@@ -1,0 +1,250 @@
+package agreement
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"anesim/bench/reference"
+	"anesim/loader/network/onnx"
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// combinations are networks whose operators once gave wrong values together, each of which is
+// right alone. Every result is an output that no other node reads.
+var combinations = []struct {
+	name  string
+	parts []ox.Message
+}{
+	{"average, then a factor", []ox.Message{
+		ox.Input("x", 1, 2, 4, 4), ox.Node("AveragePool", "a", in("x"), ox.List("kernel_shape", 2, 2)), scalar("c", 3), ox.Node("Mul", "y", in("a", "c")),
+	}},
+	{"product whose left side is made and read as weights", []ox.Message{
+		ox.Input("x", 1, 32), ox.Node("Relu", "a", in("x")), ox.Node("Transpose", "b", in("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", in("a", "b")),
+	}},
+	{"product of several matrices with one transpose", []ox.Message{
+		ox.Input("x", 3, 5), ox.Node("Concat", "a", in("x", "x"), ox.Int("axis", 1)), ox.Node("Transpose", "b", in("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", in("a", "b")),
+	}},
+	{"product, factor, ReLU", []ox.Message{
+		ox.Input("x", 4, 6), ox.Input("z", 6, 3), scalar("c", 0.5), ox.Node("MatMul", "a", in("x", "z")), ox.Node("Mul", "b", in("a", "c")), ox.Node("Relu", "y", in("b")),
+	}},
+	{"product, view, factors of other columns", []ox.Message{
+		ox.Input("x", 4, 8), weights("w", 8, 6), ox.Ints("s", 2, 12), weights("c", 12),
+		ox.Node("MatMul", "a", in("x", "w")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("Mul", "y", in("b", "c")),
+	}},
+	{"product with a vector, then a factor of its rows", []ox.Message{
+		ox.Input("x", 4, 8), weights("w", 8), weights("c", 4), ox.Node("MatMul", "a", in("x", "w")), ox.Node("Mul", "y", in("a", "c")),
+	}},
+	{"quotient of a tensor by itself", []ox.Message{ox.Input("x", 2, 4), ox.Node("Exp", "a", in("x")), ox.Node("Div", "y", in("a", "a"))}},
+	{"transposed convolution with more padding behind", []ox.Message{
+		ox.Input("x", 1, 2, 3, 3), weights("w", 2, 2, 2, 2), weights("b", 2),
+		ox.Node("ConvTranspose", "y", in("x", "w", "b"), ox.List("strides", 3, 3), ox.List("output_padding", 2, 2)),
+	}},
+	{"logarithm of improbable classes", []ox.Message{
+		ox.Input("x", 2, 5), scalar("c", 12), ox.Node("Mul", "a", in("x", "c")), ox.Node("LogSoftmax", "y", in("a"), ox.Int("axis", -1)),
+	}},
+	{"one column and a scalar bias", []ox.Message{ox.Input("x", 3, 4), weights("w", 4, 1), scalar("c", 0.5), ox.Node("Gemm", "y", in("x", "w", "c"))}},
+	{"minimum, ReLU", []ox.Message{ox.Input("x", 2, 8), scalar("c", 0.5), ox.Node("Min", "a", in("x", "c")), ox.Node("Relu", "y", in("a"))}},
+	{"result without axes", []ox.Message{
+		ox.Input("x", 2, 4), scalar("c", 0.5), ox.Node("ReduceMax", "a", in("x"), ox.Int("keepdims", 0)), ox.Node("Mul", "y", in("a", "c")),
+	}},
+	{"gate of squeeze and excitation", []ox.Message{
+		ox.Input("x", 1, 8), weights("w", 8, 4), ox.Ints("s", 1, 4, 1, 1), ox.Node("Gemm", "a", in("x", "w")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("Sigmoid", "y", in("b")),
+	}},
+	{"product seen as heads", []ox.Message{
+		ox.Input("x", 4, 8), ox.Input("z", 2, 6, 3), weights("w", 8, 6), ox.Ints("s", 2, 2, 6),
+		ox.Node("MatMul", "a", in("x", "w")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "y", in("b", "z")),
+	}},
+	{"wide product, product", []ox.Message{
+		ox.Input("x", 3, 2), ox.Input("z", 2, 140), weights("w", 140, 2), ox.Node("MatMul", "a", in("x", "z")), ox.Node("MatMul", "y", in("a", "w")),
+	}},
+	{"slopes of channels in five axes", []ox.Message{ox.Input("x", 2, 3, 3, 2, 2), weights("s", 3, 1, 1, 1), ox.Node("PRelu", "y", in("x", "s"))}},
+	{"output between transposes", []ox.Message{
+		ox.Input("x", 1, 2, 3), ox.Node("Transpose", "a", in("x"), ox.List("perm", 0, 2, 1)), ox.Node("Relu", "b", in("a")), ox.Output("b"),
+		ox.Node("Transpose", "y", in("b"), ox.List("perm", 0, 2, 1)),
+	}},
+	{"one tensor as heads and as a matrix", []ox.Message{
+		ox.Input("x", 2, 4, 8), ox.Ints("s", 8, 4), ox.Ints("r", 8, 8), weights("u", 4, 5), weights("w", 8, 5),
+		ox.Node("Transpose", "t", in("x"), ox.List("perm", 0, 2, 1)), ox.Node("MatMul", "a", in("x", "t")), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "c", in("b", "u")),
+		ox.Node("Reshape", "d", in("x", "r")), ox.Node("MatMul", "e", in("d", "w")), ox.Node("Add", "y", in("c", "e")),
+	}},
+	{"small factors behind a convolution", []ox.Message{
+		ox.Input("x", 1, 2, 4, 4), weights("w", 3, 2, 1, 1), scalar("c", 1e-4), scalar("d", 1e4), ox.Node("Conv", "a", in("x", "w")), ox.Node("Mul", "b", in("a", "c")), ox.Node("Mul", "y", in("b", "d")),
+	}},
+	{"small alpha", []ox.Message{ox.Input("x", 3, 4), weights("w", 4, 5), ox.Node("Gemm", "y", in("x", "w"), ox.Float("alpha", 1e-3))}},
+	{"computed scalar condition", []ox.Message{
+		ox.Input("x", 2, 4), ox.Input("z", 2, 4), scalar("c", 0), ox.Node("ReduceMax", "m", in("x"), ox.Int("keepdims", 0)), ox.Node("Greater", "g", in("m", "c")), ox.Node("Where", "y", in("g", "x", "z")),
+	}},
+	{"halves to the even number", []ox.Message{
+		ox.Input("x", 4, 8), scalar("s", 0.25), ox.Whole("p", 2, 1, []int{}, 7), ox.Node("QuantizeLinear", "q", in("x", "s", "p")), ox.Node("DequantizeLinear", "y", in("q", "s", "p")),
+	}},
+	{"averages over padded volumes", []ox.Message{
+		ox.Input("x", 1, 2, 3, 4, 5), ox.Node("AveragePool", "y", in("x"), ox.List("kernel_shape", 2, 2, 3), ox.List("pads", 1, 0, 1, 0, 1, 1)),
+	}},
+	{"norms of windows", []ox.Message{ox.Input("x", 1, 2, 6, 6), ox.Node("LpPool", "y", in("x"), ox.List("kernel_shape", 3, 3), ox.Int("p", 2))}},
+	{"vector times its transpose", []ox.Message{
+		ox.Input("x", 1, 9), ox.Node("Relu", "a", in("x")), ox.Node("Transpose", "b", in("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", in("b", "a")),
+	}},
+	{"rows without a common length", []ox.Message{
+		ox.Input("x", 2, 5, 3, 17), ox.Ints("s", 17, 2), ox.Node("ReduceMax", "a", in("x"), ox.List("axes", 1, 2), ox.Int("keepdims", 0)), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "y", in("b", "a")),
+	}},
+	{"mask of the least float32", []ox.Message{
+		ox.Input("x", 2, 4), scalar("z", 0), scalar("m", -3.4028235e38), ox.Node("Mul", "z0", in("x", "z")), ox.Node("Mul", "a", in("z0", "m")), ox.Node("Add", "y", in("a", "x")),
+	}},
+}
+
+func in(names ...string) []string { return names }
+
+func scalar(name string, v float32) ox.Message { return ox.Constant(name, []int{}, v) }
+
+// weights is a constant of odd multiples of 1/64, the same in every run.
+func weights(name string, dims ...int) ox.Message {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	r := rand.New(rand.NewPCG(uint64(n), uint64(len(name))))
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32(2*r.IntN(128)-127) / 64
+	}
+	return ox.Constant(name, dims, v...)
+}
+
+// TestCombinations compares them with the definition, in the L2 and in memory.
+func TestCombinations(t *testing.T) {
+	for _, tc := range combinations {
+		t.Run(tc.name, func(t *testing.T) {
+			compareFile(t, ox.Model(append([]ox.Message{ox.Output("y")}, tc.parts...)...))
+		})
+	}
+}
+
+// compareFile compares a file on random inputs with the definition.
+func compareFile(t *testing.T, file []byte) {
+	t.Helper()
+	m, err := onnx.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := map[string]*reference.Tensor{}
+	r := rand.New(rand.NewPCG(1, 33))
+	for _, in := range m.Inputs {
+		x := &reference.Tensor{Type: in.Type, Dims: []int{}}
+		n := 1
+		for _, d := range in.Dims {
+			x.Dims = append(x.Dims, int(d.Size))
+			n *= int(d.Size)
+		}
+		for range n {
+			x.Data = append(x.Data, float64(2*r.IntN(128)-127)/64)
+		}
+		inputs[in.Name] = x
+	}
+	n, err := Read(file, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, inMemory := range []bool{false, true} {
+		results, err := Run(file, inputs, inMemory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if what := n.Compare(results); what != "" {
+			t.Errorf("in memory %v: %s", inMemory, what)
+		}
+	}
+}
+
+// TestSharedGraphs compares graphs whose values onnxruntime computed, where they are there.
+func TestSharedGraphs(t *testing.T) {
+	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "graphs", "*", "net.onnx"))
+	if len(dirs) == 0 {
+		t.Skip("no ../shared/graphs beside the checkout: their values are not compared")
+	}
+	for _, file := range dirs {
+		dir := filepath.Dir(file)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := Read(data, arrays(t, dir, "in_"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, ref := range arrays(t, dir, "ref_") {
+				n.Exact[name] = ref
+			}
+			results, err := Run(data, n.Inputs, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if what := n.Compare(results); what != "" {
+				t.Error(what)
+			}
+		})
+	}
+}
+
+// arrays reads the .npy files of a directory whose names begin with a prefix.
+func arrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
+	t.Helper()
+	list := map[string]*reference.Tensor{}
+	files, _ := filepath.Glob(filepath.Join(dir, prefix+"*.npy"))
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := array(b)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		list[strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), prefix), ".npy")] = x
+	}
+	return list
+}
+
+var header = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
+
+// array reads an .npy file of version 1.0.
+func array(b []byte) (*reference.Tensor, error) {
+	if len(b) < 10 || len(b) < 10+int(binary.LittleEndian.Uint16(b[8:])) {
+		return nil, fmt.Errorf("%d bytes are no .npy file", len(b))
+	}
+	end := 10 + int(binary.LittleEndian.Uint16(b[8:]))
+	m := header.FindStringSubmatch(string(b[10:end]))
+	if m == nil {
+		return nil, fmt.Errorf("header %q", b[10:end])
+	}
+	types := map[string]onnx.DataType{"<f4": onnx.Float, "<i8": onnx.Int64, "|b1": onnx.Bool, "|u1": onnx.Uint8, "<i4": onnx.Int32}
+	x := &reference.Tensor{Type: types[m[1]], Dims: []int{}}
+	for d := range strings.SplitSeq(strings.TrimSuffix(m[2], ","), ",") {
+		var n int
+		if _, err := fmt.Sscan(d, &n); err == nil {
+			x.Dims = append(x.Dims, n)
+		}
+	}
+	for b = b[end:]; len(b) > 0; b = b[x.Type.Width():] {
+		switch x.Type {
+		case onnx.Float:
+			x.Data = append(x.Data, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+		case onnx.Int64:
+			x.Data = append(x.Data, float64(int64(binary.LittleEndian.Uint64(b))))
+		case onnx.Int32:
+			x.Data = append(x.Data, float64(int32(binary.LittleEndian.Uint32(b))))
+		case onnx.Bool, onnx.Uint8:
+			x.Data = append(x.Data, float64(b[0]))
+		default:
+			return nil, fmt.Errorf("elements of %q", m[1])
+		}
+	}
+	return x, nil
+}
