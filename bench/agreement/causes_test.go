@@ -75,21 +75,24 @@ var combinations = []struct {
 		ox.Node("Reshape", "d", in("x", "r")), ox.Node("MatMul", "e", in("d", "w")), ox.Node("Add", "y", in("c", "e")),
 	}},
 	{"small factors behind a convolution", []ox.Message{
-		ox.Input("x", 1, 2, 4, 4), weights("w", 3, 2, 1, 1), scalar("c", 1e-4), scalar("d", 1e4), ox.Node("Conv", "a", in("x", "w")), ox.Node("Mul", "b", in("a", "c")), ox.Node("Mul", "y", in("b", "d")),
+		ox.Input("x", 1, 2, 4, 4), weights("w", 3, 2, 1, 1), scalar("c", 1e-4), scalar("d", 1e4), ox.Node("Conv", "a", in("x", "w")), ox.Node("Mul", "b", in("a", "c")), ox.Node("Relu", "r", in("b")), ox.Node("Mul", "y", in("r", "d")),
 	}},
-	{"small alpha", []ox.Message{ox.Input("x", 3, 4), weights("w", 4, 5), ox.Node("Gemm", "y", in("x", "w"), ox.Float("alpha", 1e-3))}},
+	{"small alpha", []ox.Message{
+		ox.Input("x", 3, 4), weights("w", 4, 5), scalar("c", 1e3), ox.Node("Gemm", "a", in("x", "w"), ox.Float("alpha", 1e-4)), ox.Node("Relu", "b", in("a")), ox.Node("Mul", "y", in("b", "c")),
+	}},
 	{"computed scalar condition", []ox.Message{
 		ox.Input("x", 2, 4), ox.Input("z", 2, 4), scalar("c", 0), ox.Node("ReduceMax", "m", in("x"), ox.Int("keepdims", 0)), ox.Node("Greater", "g", in("m", "c")), ox.Node("Where", "y", in("g", "x", "z")),
 	}},
 	{"halves to the even number", []ox.Message{
-		ox.Input("x", 4, 8), scalar("s", 0.25), ox.Whole("p", 2, 1, []int{}, 7), ox.Node("QuantizeLinear", "q", in("x", "s", "p")), ox.Node("DequantizeLinear", "y", in("q", "s", "p")),
+		ox.Input("x", 4, 8), scalar("s", 1./32), ox.Whole("p", 2, 1, []int{}, 7), ox.Node("QuantizeLinear", "q", in("x", "s", "p")), ox.Node("DequantizeLinear", "y", in("q", "s", "p")),
 	}},
 	{"averages over padded volumes", []ox.Message{
 		ox.Input("x", 1, 2, 3, 4, 5), ox.Node("AveragePool", "y", in("x"), ox.List("kernel_shape", 2, 2, 3), ox.List("pads", 1, 0, 1, 0, 1, 1)),
 	}},
 	{"norms of windows", []ox.Message{ox.Input("x", 1, 2, 6, 6), ox.Node("LpPool", "y", in("x"), ox.List("kernel_shape", 3, 3), ox.Int("p", 2))}},
 	{"vector times its transpose", []ox.Message{
-		ox.Input("x", 1, 9), ox.Node("Relu", "a", in("x")), ox.Node("Transpose", "b", in("a"), ox.List("perm", 1, 0)), ox.Node("MatMul", "y", in("b", "a")),
+		ox.Input("x", 2, 1, 17), weights("w", 2, 1, 2), ox.Node("Conv", "c", in("x", "w")), ox.Output("c"),
+		ox.Node("Transpose", "b", in("x"), ox.List("perm", 0, 2, 1)), ox.Node("MatMul", "y", in("x", "b")),
 	}},
 	{"rows without a common length", []ox.Message{
 		ox.Input("x", 2, 5, 3, 17), ox.Ints("s", 17, 2), ox.Node("ReduceMax", "a", in("x"), ox.List("axes", 1, 2), ox.Int("keepdims", 0)), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "y", in("b", "a")),

@@ -47,7 +47,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
 		return nil, err
 	}
-	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf}); err != nil {
+	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundHalf}); err != nil {
 		return nil, err
 	}
 	for _, direction := range [...]int{-1, 0, 1} {
@@ -62,6 +62,16 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 		n.Tabled = append(n.Tabled, noisy)
 	}
 	return n, nil
+}
+
+// roundHalf rounds the results of nodes to fp16, and inputs and constants to the nearest finite
+// number of fp16, as converters do.
+func roundHalf(op string, v float64) float64 {
+	h := reference.RoundHalf(op, v)
+	if op == "" && math.IsInf(h, 0) && !math.IsInf(v, 0) {
+		return math.Copysign(65504, v)
+	}
+	return h
 }
 
 // measure takes a tensor into Largest.
