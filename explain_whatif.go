@@ -15,15 +15,15 @@ import (
 	"anesim/loader/lower"
 )
 
-// A machine is a chip with some constants multiplied.
-type machine struct {
+// A scaledChip is a chip with some constants multiplied.
+type scaledChip struct {
 	what      string
 	constants []string
 	factor    float64
 }
 
 // machines are those that a model is timed on, to say what of the machine limits it.
-var machines = [...]machine{
+var machines = [...]scaledChip{
 	{"clock x1.25", []string{"Clock"}, 1.25},
 	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate"}, 1.5},
 	{"planar engine x1.5", []string{"PlanarRate"}, 1.5},

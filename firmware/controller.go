@@ -112,9 +112,9 @@ type untimed struct{ Device }
 // Elapsed returns 0.
 func (untimed) Elapsed() clock.Nanoseconds { return 0 }
 
-// overridden is p with the controller's overrides after what p itself modifies.
-func (c *Controller) overridden(p *regs.Stream) *regs.Stream {
-	if len(c.Overrides) == 0 {
+// Overridden returns a stream that is p with overrides after what p itself modifies.
+func Overridden(p *regs.Stream, list []Override) *regs.Stream {
+	if len(list) == 0 {
 		return p
 	}
 	s := *p
@@ -124,7 +124,7 @@ func (c *Controller) overridden(p *regs.Stream) *regs.Stream {
 				return err
 			}
 		}
-		for _, o := range c.Overrides {
+		for _, o := range list {
 			if err := o.Apply(f); err != nil {
 				return fmt.Errorf("override %v: %w", o, err)
 			}

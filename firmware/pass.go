@@ -49,7 +49,7 @@ func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
 		return nil, err
 	}
 	x := &Pass{device: d, ctl: c, open: c.TileEnables()}
-	x.walk.Start(c.overridden(p), &x.file)
+	x.walk.Start(Overridden(p, c.Overrides), &x.file)
 	x.advance()
 	return x, nil
 }

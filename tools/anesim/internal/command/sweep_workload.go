@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/loader/spelling"
 )
 
 // A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
@@ -138,7 +139,7 @@ func sweepFile(name string) (*anesim.Model, error) {
 	m, err := openModel(name, nil)
 	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
 		text := fmt.Sprintf("%q is no file and no operation; operations are %s", name, strings.Join(anesim.OperationNames(), " "))
-		if near := anesim.Nearest(name, anesim.OperationNames()); len(near) > 0 {
+		if near := spelling.Nearest(name, anesim.OperationNames()); len(near) > 0 {
 			text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
 		return nil, usage("%s", text)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/report"
 )
@@ -371,7 +372,7 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {
-		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Shape(), anesim.Checksum(o.Data), o.Summary())
+		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Shape(), engine.Checksum(o.Data), o.Summary())
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Caveat != "" {
