@@ -1,24 +1,25 @@
 package anesim
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"anesim/hw"
 	"anesim/hw/regs"
 	"anesim/loader/lower"
 )
 
-// executed returns the function that a call of the program calls after each descriptor. It
+// executed returns the function that a call of a program of so many tasks calls after each. It
 // notes the L2 that the descriptors of the first dispatch cover, and counts them for m.
-func (p *ProgramResult) executed(o *Options, m *meter) func(*regs.Task) {
+func (p *ProgramResult) executed(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
 		most = maxBrief // a longer program lists fewer
 	}
 	return func(t *regs.Task) {
 		if p.L2 == nil && t.Index == len(p.covered) && t.Index < most {
+			if p.covered == nil {
+				p.covered = make([]int, 0, min(tasks, most))
+			}
 			p.covered = append(p.covered, occupied(t, size))
 		}
 		m.add(1)
@@ -48,7 +49,8 @@ func occupied(t *regs.Task, size uint64) int {
 	staged := size - uint64(lower.LargestTile(int(size)))
 	o := t.Operands
 	type span struct{ from, to uint64 }
-	var covered []span
+	var covered [3]span // by where they begin; without allocation, as every run asks for it
+	n := 0
 	for _, x := range o.List() {
 		if !x.Used || x.Shape.Elements() <= 0 {
 			continue
@@ -62,11 +64,15 @@ func occupied(t *regs.Task, size uint64) int {
 		if x.Role == regs.Destination && x.DRAM {
 			to = min(to, from+staged)
 		}
-		covered = append(covered, span{min(from, size), min(to, size)})
+		s, at := span{min(from, size), min(to, size)}, n
+		for ; at > 0 && covered[at-1].from > s.from; at-- {
+			covered[at] = covered[at-1]
+		}
+		covered[at] = s
+		n++
 	}
-	slices.SortFunc(covered, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	sum, end := uint64(0), uint64(0)
-	for _, s := range covered {
+	for _, s := range covered[:n] {
 		if s.to > max(end, s.from) {
 			sum += s.to - max(end, s.from)
 			end = s.to

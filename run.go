@@ -179,7 +179,7 @@ func (r *execution) networkInputs() error {
 
 // dispatch runs a program in a session of its own.
 func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
-	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executed(o, m)}
+	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executed(o, program.TaskCount, m)}
 	res, err := engine.Run(ctx, program, o.engine(), job)
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 		return nil, err
 	}
 	call := &Call{Call: c, loaded: l}
-	call.Executed = call.result.executed(&l.session.options, l.session.options.meter(StageRun, l.Program().TaskCount))
+	call.Executed = call.result.executed(&l.session.options, l.Program().TaskCount, l.session.options.meter(StageRun, l.Program().TaskCount))
 	return call, nil
 }
 

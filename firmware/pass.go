@@ -71,7 +71,9 @@ func EndsRun(t *regs.Task) bool {
 // Run executes descriptors up to the end of a run.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
-	p.ctl.Wake(0)
+	if !p.ctl.power.awake() {
+		p.ctl.Wake(0)
+	}
 	if !p.begun {
 		p.device.SetTileEnables(p.open)
 		p.begun = true

@@ -1,7 +1,6 @@
 package traffic_test
 
 import (
-	"anesim"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim"
 	"anesim/bench/unguided"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
