@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/bench/unguided"
 	"anesim/firmware"
 	"anesim/hw"
 )
@@ -258,7 +257,7 @@ func TestEntryOfDocument(t *testing.T) {
 func FuzzReadBaseline(f *testing.F) {
 	f.Add(`{"schema":1,"tool":{"version":"x","constants":"y"},"entries":[{"input":"a","chip":"m1","total":{},"outputs":[],"layers":[],"descriptors":[{"op":"conv","registers":"Common.Cin=0x1"}]}]}`)
 	f.Add(`{"schema":2}`)
-	unguided.Fuzz(f, func(t *testing.T, s string) {
+	f.Fuzz(func(t *testing.T, s string) {
 		b, err := anesim.ReadBaseline(strings.NewReader(s))
 		if err != nil {
 			return

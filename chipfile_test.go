@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/bench/unguided"
 	"anesim/hw"
 )
 
@@ -102,7 +101,7 @@ func TestConstantComments(t *testing.T) {
 func FuzzReadChip(f *testing.F) {
 	f.Add(chipText(f, hw.M1()))
 	f.Add("name: x\nconstants: {}\n")
-	unguided.Fuzz(f, func(t *testing.T, s string) {
+	f.Fuzz(func(t *testing.T, s string) {
 		c, err := anesim.ReadChip(strings.NewReader(s))
 		if err != nil {
 			return

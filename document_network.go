@@ -170,6 +170,7 @@ func (r *Result) NetworkDocument() *NetworkDocument {
 	for _, l := range r.Missing() {
 		d.NotModelled = append(d.NotModelled, MissingDocument{l.Layer.Name, l.Layer.Op, l.Reason})
 	}
+	d.Notes = append(d.Notes, r.PrecisionNotes()...)
 	if n := len(d.NotModelled); n == 1 {
 		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")
 	} else if n > 1 {

@@ -63,6 +63,7 @@ type DescriptorDocument struct {
 	PowerW     float64           `json:"power_w"`
 	Counters   Counters          `json:"counters"`
 	Computed   bool              `json:"computed"`
+	Overflow   *OverflowDocument `json:"overflow,omitempty"`
 	Note       string            `json:"note,omitempty"`
 	Caveat     string            `json:"caveat,omitempty"`
 }
@@ -197,6 +198,17 @@ func (r *Result) RunDocument() *RunDocument {
 	return d
 }
 
+// An OverflowDocument is where values leave fp16: the first result of a dispatch that is not
+// finite, see [hw.Overflow].
+type OverflowDocument struct {
+	Infinite uint64  `json:"infinite"`
+	NaN      uint64  `json:"nan"`
+	Elements uint64  `json:"elements"`
+	Largest  float64 `json:"largest"`
+	Read     float64 `json:"read"`
+	Given    bool    `json:"given"`
+}
+
 func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()
@@ -216,8 +228,15 @@ func descriptorDocument(d *hw.DescriptorReport) DescriptorDocument {
 		EnergyNJ: d.Energy,
 		EnergyOf: energyDocument(e, 0),
 		PowerW:   watts(d), Counters: Counters(d.Counters),
-		Computed: d.Computed, Note: d.Note(), Caveat: d.Caveat(),
+		Computed: d.Computed, Overflow: overflowDocument(d.Overflow), Note: d.Note(), Caveat: d.Caveat(),
 	}
+}
+
+func overflowDocument(o *hw.Overflow) *OverflowDocument {
+	if o == nil {
+		return nil
+	}
+	return &OverflowDocument{o.Infinite, o.NaN, o.Elements, o.Largest, o.Read, o.Given}
 }
 
 // watts is a descriptor's power.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"anesim/bench/unguided"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"
@@ -92,7 +91,7 @@ func FuzzRunProgram(f *testing.F) {
 		}
 		f.Add(p.Text)
 	}
-	unguided.Fuzz(f, func(t *testing.T, file []byte) { tryProgram(t, file) })
+	f.Fuzz(func(t *testing.T, file []byte) { tryProgram(t, file) })
 }
 
 // FuzzRunChain changes the descriptors of good chains as descriptors: registers of one get
@@ -115,7 +114,7 @@ func FuzzRunChain(f *testing.F) {
 		f.Add(uint8(i), edit(1, 0, 40, 1<<16, 2, 0, 0, 1), true) // a bit, and again
 		f.Add(uint8(i), edit(3, 0, 0, 0, 5, 0, 9, 2), true)
 	}
-	unguided.Fuzz(f, func(t *testing.T, which uint8, edits []byte, bare bool) {
+	f.Fuzz(func(t *testing.T, which uint8, edits []byte, bare bool) {
 		p, err := lower.ExampleProgram(names[int(which)%len(names)])
 		if err != nil {
 			t.Fatal(err)

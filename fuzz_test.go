@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/firmware"
 )
 
@@ -16,7 +15,7 @@ func FuzzParseTiles(f *testing.F) {
 	for _, s := range []string{"", "0", "0-31", "0-3,7", "3-0", "32", "-1", "1,,2", "0-", "99999999999999999999", "0x1"} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, s string) {
+	f.Fuzz(func(t *testing.T, s string) {
 		mask, err := ParseTiles(s)
 		if err != nil {
 			return
@@ -42,7 +41,7 @@ func FuzzPresetNames(f *testing.F) {
 	for _, s := range []string{"", "m1", "M1", "m1max", "none", "linux", "m\x00", "macos-air", strings.Repeat("m", 1000)} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, s string) {
+	f.Fuzz(func(t *testing.T, s string) {
 		if c, err := ChipByName(s); err == nil && c.Name != s {
 			t.Errorf("chip %q found by %q", c.Name, s)
 		}
@@ -69,7 +68,7 @@ func FuzzLayerKeys(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	unguided.Fuzz(f, func(t *testing.T, s string) {
+	f.Fuzz(func(t *testing.T, s string) {
 		words := strings.Fields(s)
 		if len(words) == 0 || len(s) > 256 {
 			return

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"anesim"
-
-	"anesim/bench/unguided"
 )
 
 const regroupedNetwork = `inputs: {x: {c: 24, h: 6, w: 10}}
@@ -124,7 +122,7 @@ func FuzzParseRegroup(f *testing.F) {
 	for _, s := range []string{"q,k,v", "conv1=2", "a=b=3", "a,", ",", "=2", "a=1", "a=02", "a=99999999999999999999"} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		if r, err := anesim.ParseMerge(text); err == nil && (r.String() != text || len(r.Layers) < 2) {
 			t.Errorf("%q is %v", text, r)
 		}

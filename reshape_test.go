@@ -12,7 +12,6 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/unguided"
 	"anesim/loader/lower"
 )
 
@@ -124,7 +123,7 @@ func FuzzParseReshape(f *testing.F) {
 	for _, s := range []string{"conv1=1x784", "a=b=3x20", "=1x2", "a=01x2", "a=1x99999999999999999999"} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		layer, h, w, err := anesim.ParseReshape(text)
 		if err == nil && (layer == "" || text != fmt.Sprintf("%s=%dx%d", layer, h, w)) {
 			t.Errorf("%q is %q, %d and %d", text, layer, h, w)

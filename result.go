@@ -28,8 +28,8 @@ type Output struct {
 	Data []float16.Float16 // N, C, H, W order
 	Dims []int             // of a network's file; nil where it has the port's shape
 	Type string            // of the file's elements, as numpy spells it; "" for float16
-	// Numbers are the values of whole numbers that the host worked out, which Data has
-	// rounded; nil of all else.
+	// Numbers are the values where Type is one of whole numbers or bool: those of Data, or the
+	// exact ones of a constant and of what the host worked out, which Data has rounded.
 	Numbers []float64
 }
 
@@ -211,12 +211,39 @@ func (r *execution) results(res *Result) {
 		if s, ok := made[out.Tensor]; ok {
 			port.Shape = [4]int{s.N, s.C, s.H, s.W}
 		}
+		if strings.HasPrefix(out.Type, "float") && out.Unit > 1 {
+			data = multiplied(data, out.Unit)
+		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
 		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
-			o.Numbers = r.numbers[out.Tensor]
+			o.Numbers = r.wholeNumbers(&out, data)
 		}
 		res.Outputs = append(res.Outputs, o)
 	}
+}
+
+// multiplied returns the values times a factor.
+func multiplied(data []float16.Float16, by float64) []float16.Float16 {
+	out := make([]float16.Float16, len(data))
+	for i, h := range data {
+		out[i] = float16.Fromfloat32(h.Float32() * float32(by))
+	}
+	return out
+}
+
+// wholeNumbers are the values of an output of whole numbers whose fp16 values are data.
+func (r *execution) wholeNumbers(out *network.Output, data []float16.Float16) []float64 {
+	if out.Numbers != nil {
+		return out.Numbers
+	}
+	if v, ok := r.numbers[out.Tensor]; ok {
+		return v
+	}
+	v := make([]float64, len(data))
+	for i, h := range data {
+		v[i] = float64(h.Float32()) * max(1, out.Unit)
+	}
+	return v
 }
 
 // layers gives the layers of the k-th program what their descriptors did.

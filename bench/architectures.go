@@ -107,29 +107,3 @@ func (a *architecture) normalized() {
 	a.layer("op: add, second: constant")
 	a.layer("op: relu")
 }
-
-// resNet50 is ResNet-50, version 1.5: the stride is in the 3x3 convolution.
-func resNet50() string {
-	a := newArchitecture("resnet50")
-	a.layer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
-	a.layer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
-	for stage, blocks := range [...]int{3, 4, 6, 3} {
-		width := 64 << stage
-		for i := range blocks {
-			in, stride := a.last, 1
-			if i == 0 && stage > 0 {
-				stride = 2
-			}
-			shortcut := in
-			if i == 0 {
-				shortcut = a.layer("op: conv, from: %s, cout: %d, k: 1, stride: %d, bias: true", in, 4*width, stride)
-			}
-			a.layer("op: conv, from: %s, cout: %d, k: 1, bias: true, act: relu", in, width)
-			a.layer("op: conv, cout: %d, k: 3, stride: %d, pad: 1, bias: true, act: relu", width, stride)
-			out := a.layer("op: conv, cout: %d, k: 1, bias: true", 4*width)
-			a.layer("op: add, from: [%s, %s]", out, shortcut)
-			a.layer("op: relu")
-		}
-	}
-	return a.classifier(2048)
-}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"anesim/hw/host"
 )
@@ -70,4 +71,19 @@ func (p *Presets) pool(samples []Sample) {
 		h.Set(v)
 		p.Hosts[name] = h
 	}
+}
+
+// fold is what samples of one fold have in common.
+func (p Protocol) fold(s *Sample) string {
+	if p == BySession {
+		return s.Session
+	}
+	return shapeOf(s.Row)
+}
+
+// hostKind is what presets have in common whose constants stand in for each other's: the
+// operating system.
+func hostKind(preset string) string {
+	kind, _, _ := strings.Cut(preset, "-")
+	return kind
 }

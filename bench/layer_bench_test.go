@@ -106,7 +106,8 @@ func BenchmarkFromMemory(b *testing.B) {
 		return func() { post.Apply(dst, acc) }
 	}
 	plane := planar.Source{Data: x, Shape: planar.Shape{C: 268, H: 250, W: 250}}
-	mean, largest, maximum := planar.Mean(250*250), planar.Neutral(planar.Add), planar.Neutral(planar.Max)
+	mean, largest, maximum := planar.Neutral(planar.Add), planar.Neutral(planar.Add), planar.Neutral(planar.Max)
+	mean.FinalScale = 1.0 / (250 * 250)
 	largest.Kind = planar.ReduceMax
 	reduce := func(c planar.Config, axes planar.Axes) func() {
 		return func() {

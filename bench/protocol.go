@@ -29,13 +29,5 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// fold is what samples of one fold have in common.
-func (p Protocol) fold(s *Sample) string {
-	if p == BySession {
-		return s.Session
-	}
-	return shapeOf(s.Row)
-}
-
 // shapeOf is what rows of one shape have in common.
 func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

@@ -67,10 +67,3 @@ func RowSession(r *measured.Row) string {
 	}
 	return name
 }
-
-// hostKind is what presets have in common whose constants stand in for each other's: the
-// operating system.
-func hostKind(preset string) string {
-	kind, _, _ := strings.Cut(preset, "-")
-	return kind
-}

@@ -94,8 +94,10 @@ func special(op string, in []half) (map[string][]half, error) {
 	out := make([]half, len(in))
 	switch op {
 	case "add", "sub", "mul", "max":
+		subtract := planar.Neutral(planar.Add)
+		subtract.Negate2 = true
 		c := map[string]planar.Config{
-			"add": planar.Neutral(planar.Add), "sub": planar.Subtract(),
+			"add": planar.Neutral(planar.Add), "sub": subtract,
 			"mul": planar.Neutral(planar.Mul), "max": planar.Neutral(planar.Max),
 		}[op]
 		one, vector := make([]half, 1), make([]half, 16)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw/regs"
 )
 
@@ -149,7 +148,7 @@ func FuzzParseOverride(f *testing.F) {
 	for _, s := range []string{"PE.Cfg.OpMode=1", "Common.InDim=0x10001", "G0.CoeffBaseAddr[15].Addr=3", "a.b.c=d", "..=", "PE.Cfg=0x"} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, s string) {
+	f.Fuzz(func(t *testing.T, s string) {
 		o, err := ParseOverride(s)
 		if err != nil {
 			if e := (*OverrideError)(nil); !errors.As(err, &e) {

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw/clock"
 )
 
@@ -107,7 +106,7 @@ func FuzzParsePowerPolicy(f *testing.F) {
 	for _, s := range []string{"", "management=off", "gating=off,hysteresis=50ms", "hysteresis=1h,,gating=on"} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, list string) {
+	f.Fuzz(func(t *testing.T, list string) {
 		p, err := ParsePowerPolicy(list)
 		var e *PolicyError
 		if err != nil && !errors.As(err, &e) || err == nil && p.Hysteresis < 0 {
@@ -120,7 +119,7 @@ func FuzzParseTiles(f *testing.F) {
 	for _, s := range []string{"", "0-3,7", "31", "3-1", "0-31,", "99999999999999999999"} {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, list string) {
+	f.Fuzz(func(t *testing.T, list string) {
 		mask, err := ParseTiles(list)
 		var e *TileError
 		if err != nil && (mask != 0 || !errors.As(err, &e)) {

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"anesim/bench/unguided"
 )
 
 func read(b []byte) (*InitTable, error) { return ReadInit(bytes.NewReader(b), int64(len(b))) }
@@ -218,7 +216,7 @@ func TestCSVRoundTrip(t *testing.T) {
 // binary table survives being written as one.
 func FuzzReadInit(f *testing.F) {
 	f.Add(mustBinary(f, fullTable()))
-	unguided.Fuzz(f, func(t *testing.T, file []byte) {
+	f.Fuzz(func(t *testing.T, file []byte) {
 		table, err := read(file)
 		if err != nil {
 			if e := (*InitError)(nil); !errors.As(err, &e) {

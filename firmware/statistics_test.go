@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"anesim/bench/unguided"
 )
 
 func TestStatisticsLayout(t *testing.T) {
@@ -35,7 +33,7 @@ func FuzzReadStatistics(f *testing.F) {
 	f.Add(s.Append(nil, 1<<10))
 	f.Add([]byte{1, 1})
 	f.Add(bytes.Repeat([]byte{0xff}, 0x28))
-	unguided.Fuzz(f, func(t *testing.T, b []byte) {
+	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := ReadStatistics(b)
 		if err != nil {
 			var e *StatisticsError

@@ -46,6 +46,7 @@ type Device struct {
 	room   regs.Operands  // for those of a task that does not carry them
 	held   *held          // a task that waits for the one that reads its ring
 	sums   sums           // of the report, without its last descriptor
+	lost   bool           // a result of the dispatch was not finite
 	broken int            // descriptor whose values could not be computed, -1 for none
 	rest   groups         // of those that the report does not list
 	shown  int            // descriptors of the report's list that Each has seen
@@ -72,7 +73,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 // follow join the report, and the dispatch's own energy is added. New does the first.
 func (d *Device) Dispatch() {
 	d.finish()
-	d.broken = -1
+	d.broken, d.lost = -1, false
 	d.line = pipeline{}
 	d.report.Dispatch += d.p.dispatch
 	d.report.Energy += d.p.dispatch

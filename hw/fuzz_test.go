@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw/regs"
 )
 
@@ -70,7 +69,7 @@ func FuzzExecute(f *testing.F) {
 		newPlanar(regs.FormConstant, regs.PlanarAdd, s, s), second, newPlanar(regs.FormReduction, regs.PlanarAdd, s, s),
 		newPlanar(regs.FormTwoSources, regs.PlanarAdd, flat, flat), newPass(flat), newPlanar(regs.FormBiasScale, regs.PlanarAdd, flat, flat),
 	}
-	unguided.Fuzz(f, func(t *testing.T, which uint8, data []byte) {
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		task := *base[int(which)%len(base)]
 		file := fileOf(&task.Groups)
 		for ; len(data) >= 8; data = data[8:] {

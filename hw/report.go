@@ -58,6 +58,8 @@ type DescriptorReport struct {
 	Parts     EnergyParts // of Energy
 	Counters  Counters
 	Computed  bool // values were computed
+	// Overflow is set on the first descriptor of a dispatch whose result is not finite.
+	Overflow *Overflow
 	// Limits say why values that were asked for were not computed, and what those that
 	// were rest on that is not known of real programs.
 	Limits []evidence.Limit

@@ -25,7 +25,7 @@ func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
 	limit := unmodelled(g, d.ops)
 	if limit == nil {
 		var f *Fault
-		if limit, f = d.compute(t); f != nil {
+		if limit, f = d.compute(r, t); f != nil {
 			return f
 		}
 	}
@@ -88,7 +88,7 @@ func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidenc
 }
 
 // compute runs a task part by part. One whose result is a ring waits for its reader.
-func (d *Device) compute(t *regs.Task) (limit *evidence.Limit, f *Fault) {
+func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	if d.ops.Result.L2 == regs.Circular {
 		return d.hold(t)
 	}
@@ -97,7 +97,10 @@ func (d *Device) compute(t *regs.Task) (limit *evidence.Limit, f *Fault) {
 		return limit, f
 	}
 	if d.ops.Source1.L2 == regs.Circular {
-		return d.pair(&j)
+		if limit, f = d.pair(&j); limit == nil && f == nil {
+			r.Overflow = d.overflow(&j)
+		}
+		return limit, f
 	}
 	for group := range t.Groups.GroupCount() {
 		for depth := range j.depths() {
@@ -110,6 +113,7 @@ func (d *Device) compute(t *regs.Task) (limit *evidence.Limit, f *Fault) {
 			}
 		}
 	}
+	r.Overflow = d.overflow(&j)
 	return j.unsigned(), nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw/regs"
 	"anesim/loader/internal/cost"
 )
@@ -83,7 +82,7 @@ func fuzz(f *testing.F, magic uint32, seeds ...[]byte) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
-	unguided.Fuzz(f, func(t *testing.T, file []byte) {
+	f.Fuzz(func(t *testing.T, file []byte) {
 		if magic != 0 && len(file) >= 4 {
 			file = bytes.Clone(file)
 			le.PutUint32(file, magic)

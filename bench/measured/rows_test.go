@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"anesim/bench/unguided"
 )
 
 func TestRows(t *testing.T) {
@@ -158,7 +156,7 @@ func FuzzReadCSV(f *testing.F) {
 	f.Add("\ufeffop,latency_us,M\nmatmul,1e400,9999999999\n")
 	f.Add("op,latency_us,dram_bytes\nx,NaN,-1\n")
 	f.Add("op,latency_us\n\"")
-	unguided.Fuzz(f, func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		rows, err := ReadCSV(strings.NewReader(text))
 		if err != nil && rows != nil {
 			t.Errorf("%d rows with %v", len(rows), err)

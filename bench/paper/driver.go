@@ -4,31 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"strconv"
 
-	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
 	"anesim/firmware/machine"
 )
-
-// selectorSizes are the documents' selectors with what each takes and gives: scalars in,
-// bytes in, scalars out, bytes out.
-var selectorSizes = [...]struct {
-	kind   driver.Kind
-	number uint32
-	sizes  [4]uint64
-}{
-	{driver.Control, 0, [4]uint64{0, 104, 0, 104}}, {driver.Control, 1, [4]uint64{}}, {driver.Control, 2, [4]uint64{1, 2376, 0, 40}},
-	{driver.Control, 3, [4]uint64{0, 32, 0, 0}}, {driver.Control, 4, [4]uint64{0, 56, 0, 56}}, {driver.Control, 5, [4]uint64{0, 56, 0, 0}},
-	{driver.Control, 6, [4]uint64{0, 16, 0, 0}}, {driver.Control, 7, [4]uint64{0, 0, 0, 32}}, {driver.Control, 8, [4]uint64{0, 32, 0, 0}},
-	{driver.Control, 9, [4]uint64{0, 16, 0, 24}}, {driver.Control, 10, [4]uint64{0, 0, 1, 0}}, {driver.Control, 11, [4]uint64{0, 24, 0, 0}},
-	{driver.Control, 12, [4]uint64{}}, {driver.Control, 13, [4]uint64{2, 0, 0, 0}}, {driver.Control, 14, [4]uint64{2, 0, 0, 0}},
-	{driver.Control, 15, [4]uint64{}}, {driver.Control, 16, [4]uint64{3, 0, 0, 0}},
-	{driver.DirectPath, 0, [4]uint64{0, 104, 0, 104}}, {driver.DirectPath, 1, [4]uint64{}}, {driver.DirectPath, 2, [4]uint64{1, 2376, 0, 40}},
-	{driver.DirectPath, 3, [4]uint64{0, 40, 0, 0}}, {driver.DirectPath, 4, [4]uint64{0, 3104, 0, 0}}, {driver.DirectPath, 5, [4]uint64{1, 2080, 1, 0}},
-	{driver.DirectPath, 6, [4]uint64{0, 2080, 0, 0}}, {driver.DirectPath, 7, [4]uint64{0, 16, 0, 24}}, {driver.DirectPath, 8, [4]uint64{0, 32, 0, 0}},
-}
 
 // driverABI calls the driver and reads the layouts of what goes in and out.
 func (p *paper) driverABI() error {
@@ -40,50 +20,29 @@ func (p *paper) driverABI() error {
 	exact := func(claim string, document, model uint64, against string) {
 		p.exact(area, claim, "", document, model, how, against)
 	}
-	given := func(claim string, document, model uint64, against string) {
-		p.given(area, claim, "", document, model, how, against)
-	}
 	hex := func(claim string, document, model uint64, against string) {
 		p.exact(area, claim, "hex", document, model, how, against)
 	}
 	refused := uint64(0)
-	for _, s := range selectorSizes {
-		list := driver.Selectors(s.kind)
-		if int(s.number) >= len(list) {
-			return fmt.Errorf("paper: no selector %d", s.number)
-		}
-		x := &list[s.number]
-		name := fmt.Sprintf("%v selector %d, %s", s.kind, s.number, x.Name)
-		none := true
-		for i, got := range [...]uint32{x.ScalarsIn, x.StructIn, x.ScalarsOut, x.StructOut} {
-			if s.sizes[i] != 0 || got != 0 {
-				none = false
-				given(name+": "+[...]string{"scalars in", "bytes in", "scalars out", "bytes out"}[i], s.sizes[i], uint64(got), "")
+	for _, kind := range [...]driver.Kind{driver.Control, driver.DirectPath} {
+		for n, x := range driver.Selectors(kind) {
+			c, ret := m.Driver().NewUserClient(kind, driver.Entitlements{driver.UserAccess, driver.DataChaining, driver.Realtime}, true)
+			if ret != driver.Success {
+				return fmt.Errorf("paper: a client is refused: %v", ret)
 			}
+			r := c.Call(uint32(n), driver.Arguments{
+				Scalars: make([]uint64, x.ScalarsIn), Struct: make([]byte, x.StructIn+1), ScalarsOut: x.ScalarsOut, StructOut: x.StructOut,
+			})
+			if r.Return == 0xe00002c2 {
+				refused++
+			}
+			c.Close()
 		}
-		if none {
-			given(name+": bytes and scalars", 0, uint64(x.ScalarsIn+x.StructIn+x.ScalarsOut+x.StructOut), "")
-		}
-		c, ret := m.Driver().NewUserClient(s.kind, driver.Entitlements{driver.UserAccess, driver.DataChaining, driver.Realtime}, true)
-		if ret != driver.Success {
-			return fmt.Errorf("paper: a client is refused: %v", ret)
-		}
-		r := c.Call(s.number, driver.Arguments{
-			Scalars: make([]uint64, x.ScalarsIn), Struct: make([]byte, x.StructIn+1), ScalarsOut: x.ScalarsOut, StructOut: x.StructOut,
-		})
-		if r.Return == 0xe00002c2 {
-			refused++
-		}
-		c.Close()
 	}
-	exact("selectors that refuse a struct one byte too long, 0xe00002c2", uint64(len(selectorSizes)), refused, "")
-	given("bytes of a dispatch record", 40, uint64(len(driver.Selectors(driver.Control)[0].Append(nil))), "")
+	exact("selectors that refuse a struct one byte too long, 0xe00002c2", 26, refused, "")
 	args := driver.ArgumentBlock()
 	hex("first offset of the argument block", 0x8, uint64(args[0].Off), "")
 	hex("last offset of the argument block", 0x60, uint64(args[len(args)-1].Off), "")
-	shim := driver.ShimSelectors()
-	given("selectors that the M1's shim calls", 7, uint64(len(shim)), "")
-	given("the highest of them", 16, uint64(shim[len(shim)-1]), "")
 
 	if err := p.handshake(m, hex); err != nil {
 		return err
@@ -104,23 +63,6 @@ func (p *paper) driverABI() error {
 		}
 	}
 	hex("bits that say a completion store failed: 1 and 7", 0x82, bad, "")
-	for _, h := range []struct {
-		entitlement string
-		holders     uint64
-	}{{broker.Allow, 18}, {broker.Access, 14}, {broker.AdapterWeight, 5}, {broker.ModelShare, 4}, {broker.SecondaryCompiler, 1}} {
-		p.given(area, "binaries that hold "+h.entitlement, "", h.holders, uint64(broker.Holders(h.entitlement)), "", "")
-	}
-	given("entitlements that the kernel reads", 8, uint64(len(driver.KernelEntitlements())), "two gates and six more")
-	want := map[string]uint64{"version": 96, "minor version": 17, "board type": 96, "board subtype": 0, "number of cores": 16, "number of engines": 1, "CPU subtype": 4}
-	for _, x := range driver.Properties() {
-		if w, ok := want[x.Name]; ok {
-			got, err := strconv.ParseUint(x.Value, 10, 64)
-			if err != nil {
-				return err
-			}
-			p.given(area, "device property: "+x.Name, "", w, got, "", "")
-		}
-	}
 	return nil
 }
 
@@ -164,26 +106,9 @@ func requestLayout(hex func(string, uint64, uint64, string)) {
 	hex("request: surfaces at", 0x20, find(le.AppendUint64(nil, surface)), "")
 }
 
-// commands reads the table of commands and sends some.
+// commands sends headers of every priority.
 func (p *paper) commands() error {
 	const area, how = "commands", "anesim fw: messages to the controller"
-	var cache, family, up uint64
-	for id := range command.ID(command.Commands) {
-		info, _ := id.Info()
-		if info.Direction == command.Up {
-			up++
-		}
-		if id >= 0x45 && id <= 0x4f {
-			family++
-			if info.Subsystem == "cache" {
-				cache++
-			}
-		}
-	}
-	p.given(area, "commands from 0x45 to 0x4f, the cache requests", "", 11, family, how, "")
-	p.given(area, "of them of the cache's subsystem", "", 9, cache, how, "")
-	p.given(area, "notifications of the firmware", "", 14, up, how, "")
-	p.given(area, "the number that is no command", "hex", 0xffffffff, uint64(command.NoCommand), how, "")
 	highest, realtime := uint64(0), uint64(0)
 	for n := range uint32(16) {
 		h := command.Header{ID: command.Ping, Priority: n, Program: -1, Process: -1}
@@ -196,7 +121,5 @@ func (p *paper) commands() error {
 	}
 	p.exact(area, "highest priority number", "", 7, highest, how, "")
 	p.exact(area, "priorities of the realtime band", "", 2, realtime, how, "")
-	p.given(area, "words of a command's header", "", 6, command.HeaderBytes/4, how, "")
-	p.given(area, "input buffers of a trigger, at most", "", 16, command.MaxTriggerInputs, "", "")
 	return nil
 }

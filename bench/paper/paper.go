@@ -5,19 +5,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/firmware"
-	"anesim/firmware/command"
 	"anesim/firmware/driver"
-	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
-	"anesim/hw"
-	"anesim/hw/host"
-	"anesim/hw/tiles"
 )
 
 // A Row is a claim of the documents that carries a number, beside what the model
@@ -31,7 +24,7 @@ type Row struct {
 	// Tolerance is the share of the document's figure up to which the two agree.
 	Tolerance float64 `json:"tolerance"`
 	Verdict   string  `json:"verdict"`            // agrees, differs
-	Basis     string  `json:"basis"`              // computed, or data that the model has from the documents
+	Basis     string  `json:"basis"`              // computed, or data that the model has from another document
 	Against   string  `json:"against,omitempty"`  // what in the documents says otherwise
 	ShownBy   string  `json:"shown_by,omitempty"` // what was run
 }
@@ -62,7 +55,7 @@ type paper struct {
 func Compare(ctx context.Context) (*Document, error) {
 	p := &paper{ctx: ctx}
 	for _, part := range [...]func() error{
-		p.latency, p.sharing, p.power, p.state, p.structure, p.booted, p.words, p.limits, p.commands, p.driverABI,
+		p.latency, p.sharing, p.state, p.gated, p.limits, p.commands, p.driverABI,
 		p.registers, p.programs, p.descriptors, p.enumerations,
 	} {
 		if err := part(); err != nil {
@@ -82,11 +75,7 @@ func (p *paper) add(area, claim, unit string, document, model, tolerance float64
 	if math.Abs(model-document) <= tolerance*math.Abs(document) {
 		verdict = "agrees"
 	}
-	basis := "computed"
-	if shownBy == "" || area == "power" || area == "power words" {
-		basis = "data"
-	}
-	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, basis, against, shownBy})
+	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
 }
 
 // bound adds a claim that something is at most so much.
@@ -95,11 +84,6 @@ func (p *paper) bound(area, claim, unit string, document, model float64, shownBy
 	if r := &p.rows[len(p.rows)-1]; model <= document {
 		r.Verdict = "agrees"
 	}
-}
-
-// count adds a claim that has no tolerance.
-func (p *paper) count(area, claim string, document, model int, against string) {
-	p.add(area, claim, "", float64(document), float64(model), 0, "", against)
 }
 
 // smallGraph is the graph whose calls the documents time.
@@ -148,8 +132,6 @@ func (p *paper) latency() error {
 	}
 	p.add(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
 	p.add(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
-	p.add(area, "sum of the stages against the model's data", "us", sum, host.BudgetSum(), 0, "", "")
-	p.add(area, "interrupts of a call, about", "", 2, host.Interrupts().Value, 0, "", "")
 	linux, err := anesim.HostByName("linux")
 	if err != nil {
 		return err
@@ -189,44 +171,7 @@ func (p *paper) sharing() error {
 	if err != nil {
 		return err
 	}
-	p.count("sharing", "overlapped streams of one process, of two, that never complete", 1, l.Result.Clients[0].Stuck, "")
-	for q, want := range [...]uint8{1, 2, 3, 4, 5, 6, 30, 31} {
-		p.count("sharing", fmt.Sprintf("hardware priority of task queue %d", q), int(want), int(queue.HardwarePriority(q)), "")
-	}
-	p.add("sharing", "queue that does not quiesce is aborted after", "s", 2, float64(queue.QuiesceLimit)/1e9, 0, "", "")
-	return nil
-}
-
-func (p *paper) power() error {
-	for _, x := range []struct {
-		gap  time.Duration
-		want float64
-	}{{100 * time.Millisecond, 500}, {5 * time.Second, 260e3}} {
-		res, err := anesim.Identity().Run(p.ctx, anesim.Options{Idle: x.gap})
-		if err != nil {
-			return err
-		}
-		p.add("power", fmt.Sprintf("wake after %v idle", x.gap), "us", x.want, float64(res.Programs[0].Dispatches[0].Wake)/1e3, 0.01, "anesim run --idle "+x.gap.String(), "")
-	}
-	res, err := anesim.Identity().Run(p.ctx, anesim.Options{Repeat: 2})
-	if err != nil {
-		return err
-	}
-	p.add("power", "wake back to back", "us", 0, float64(res.Programs[0].Dispatches[1].Wake)/1e3, 0, "anesim run --repeat 2", "")
-	if res, err = anesim.Identity().Run(p.ctx, anesim.Options{Idle: time.Second}); err != nil {
-		return err
-	}
-	for _, s := range res.Timeline().Spans {
-		if s.What == "rails off" {
-			p.add("power", "idle with the rails off", "W", 0, s.Watts(), 0, "anesim run --idle 1s", "")
-		}
-	}
-	p.add("power", "clock of the H13", "GHz", 1.428, hw.M1().Clock.Value/1e9, 0, "", "")
-	big, err := anesim.ChipByName("m1max")
-	if err != nil {
-		return err
-	}
-	p.add("power", "clock of the H13g", "GHz", 1.464, big.Clock.Value/1e9, 0, "", "")
+	p.exact("sharing", "overlapped streams of one process, of two, that never complete", "", 1, uint64(l.Result.Clients[0].Stuck), "anesim load, streams: 2", "")
 	return nil
 }
 
@@ -257,34 +202,6 @@ func (p *paper) state() error {
 			return err
 		}
 		p.add("state", fmt.Sprintf("resident accumulator, call %d", n), "", float64(n), float64(res.Outputs[0].Data[0].Float32()), 0, "anesim layer add c=4 --state y=z --repeat 4, x all ones", "")
-	}
-	return nil
-}
-
-func (p *paper) structure() error {
-	const area = "structure"
-	records := 0
-	blocks := firmware.Blocks()
-	for _, b := range blocks {
-		records += b.Records
-	}
-	p.count(area, "init blocks", 10, len(blocks), "")
-	p.count(area, "init records", 1994, records, "66 of them have an address, mask and value in the documents")
-	p.count(area, "init records whose values are given", 66, len(firmware.Known().Records), "")
-	p.count(area, "MAC engines", 16, tiles.Engines, "")
-	p.count(area, "tile enables", 32, firmware.Tiles, "")
-	p.count(area, "task queues", 8, queue.Queues, "")
-	p.count(area, "bytes between queues", 0x148, queue.Stride, "")
-	p.count(area, "commands", 93, command.Commands, "")
-	p.count(area, "bytes of a command's header", 24, command.HeaderBytes, "")
-	p.count(area, "selectors of the control client", 17, len(driver.Selectors(driver.Control)), "the reference tables print selectors 21 and 22")
-	p.count(area, "selectors of the direct path", 9, len(driver.Selectors(driver.DirectPath)), "")
-	p.count(area, "counters of a descriptor", 24, hw.NumCounters, "")
-	for _, s := range []struct {
-		what string
-		n, m int
-	}{{"open handshake", 104, driver.OpenBytes}, {"request", 2376, driver.RequestBytes}, {"reply", 40, driver.ReplyBytes}, {"memory map", 2080, driver.MapBytes}} {
-		p.count(area, "bytes of the "+s.what, s.n, s.m, "")
 	}
 	return nil
 }

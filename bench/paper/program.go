@@ -18,7 +18,8 @@ func (p *paper) exact(area, claim, unit string, document, model uint64, shownBy,
 	p.add(area, claim, unit, float64(document), float64(model), 0, shownBy, against)
 }
 
-// given adds a claim that the model has from the documents as data, and only reads back.
+// given adds a claim of one document against a table of another, which the model has as
+// data.
 func (p *paper) given(area, claim, unit string, document, model uint64, shownBy, against string) {
 	p.exact(area, claim, unit, document, model, shownBy, against)
 	p.rows[len(p.rows)-1].Basis = "data"

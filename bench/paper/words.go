@@ -4,59 +4,9 @@ import (
 	"fmt"
 
 	"anesim"
-	"anesim/firmware"
 	"anesim/firmware/command"
 	"anesim/firmware/machine"
 )
-
-// words boots the firmware and reads back the power words.
-func (p *paper) words() error {
-	const area = "power words"
-	c := firmware.New(firmware.Known())
-	if err := c.Boot(); err != nil {
-		return err
-	}
-	read := func(claim string, address uint64, want uint32, against string) error {
-		got, err := c.MMIO().Load(address)
-		if err != nil {
-			return err
-		}
-		p.add(area, fmt.Sprintf("%s, %#x", claim, address), "", float64(want), float64(got), 0, "read back after boot", against)
-		return nil
-	}
-	for _, w := range []struct {
-		claim   string
-		address uint64
-		want    uint32
-		against string
-	}{
-		{"peak-power base budget", 0x2_6b8e_c000, 0x267e, "no unit is given"},
-		{"peak-power control before arming", 0x2_6b8e_c42c, 0, ""},
-		{"energy scale, counter 0", 0x2_6b8e_d000, 0x77_3594, "the decimal beside it, 7811476, is another number: the word is 7812500"},
-		{"energy scale, counter 1", 0x2_6b8e_e000, 0x77_3594, ""},
-		{"energy scale, counter 2", 0x2_6b8e_f000, 0x77_3594, ""},
-		{"sampling period", 0x2_6b8f_0014, 0x23e1, ""},
-		{"accumulation window", 0x2_6b8f_0038, 0x3_2dcc, "the decimal beside it, 207820, is another number: the word is 208332"},
-	} {
-		if err := read(w.claim, w.address, w.want, w.against); err != nil {
-			return err
-		}
-	}
-	for i, v := range [...]uint32{25, 50, 70, 85, 95, 105, 115} {
-		if err := read(fmt.Sprintf("sampling threshold %d", i), 0x2_6b8f_0018+4*uint64(i), v, ""); err != nil {
-			return err
-		}
-	}
-	for i, v := range [...]uint32{10, 22, 39, 64, 89, 121, 164, 189} {
-		if err := read(fmt.Sprintf("leakage threshold %d", i), 0x2_6b8f_4018+4*uint64(i), v, "its offset is assumed"); err != nil {
-			return err
-		}
-	}
-	if err := c.ArmPeakPower(); err != nil {
-		return err
-	}
-	return read("peak-power control once armed", 0x2_6b8e_c42c, 0x3fff, "")
-}
 
 // limits sends commands at each documented limit and one past it.
 func (p *paper) limits() error {

@@ -8,8 +8,7 @@ import (
 	"anesim/firmware/queue"
 )
 
-// The entitlements of clients of the broker, its own first, with how many system binaries hold each (static scan of
-// an M1 system; 0 where the documents give no count).
+// The entitlements of clients of the broker, its own first.
 const (
 	Allow             = "com.apple.aned.private.allow"
 	Access            = "com.apple.aned.private.ANEAccess.allow"
@@ -22,29 +21,6 @@ const (
 	DirectClient      = "com.apple.security.temporary-exception.iokit-user-client-class" // a sandbox exception
 	BlessedClient     = "com.apple.security.ts.ane-client"                               // a slot of the trust cache
 )
-
-// Holders is how many binaries hold an entitlement, 0 where no count is given.
-func Holders(entitlement string) int {
-	switch entitlement {
-	case Allow:
-		return 18
-	case Access:
-		return 14
-	case AdapterWeight:
-		return 5
-	case ModelShare:
-		return 4
-	case SecondaryCompiler:
-		return 1
-	case OpenUserClient:
-		return 2
-	case DirectClient:
-		return 27
-	case BlessedClient:
-		return 5
-	}
-	return 0
-}
 
 // restricted are the methods' entitlements that put a client in the restricted tier.
 var restricted = [...]string{AdapterWeight, ModelShare, AggressiveSaving}

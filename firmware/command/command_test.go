@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"anesim/bench/unguided"
 	"anesim/firmware/command"
 )
 
@@ -389,7 +388,7 @@ func FuzzController(f *testing.F) {
 	seed(command.Message{Header: h(command.Boot)})
 	seed(command.Message{Header: h(command.Boot)}, command.Message{Header: h(command.LoadProgram), Body: p.Append(nil)},
 		command.Message{Header: h(command.CreateProcess), Body: one().Append(nil)}, command.Message{Header: h(command.ProcedureCall), Body: one().Append(nil)})
-	unguided.Fuzz(f, func(t *testing.T, b []byte) {
+	f.Fuzz(func(t *testing.T, b []byte) {
 		e := &engine{}
 		c := command.NewController(e)
 		n := uint64(0)

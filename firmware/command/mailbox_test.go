@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/unguided"
 	"anesim/firmware/command"
 )
 
@@ -139,7 +138,7 @@ func FuzzReadReply(f *testing.F) {
 	m := r.Message()
 	f.Add(m.Append(nil))
 	f.Add([]byte{})
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := command.ReadReply(data)
 		var e *command.FormatError
 		if err != nil {

@@ -16,9 +16,6 @@ var completionStore = [...]Step{
 	"interrupts on",
 }
 
-// CompletionStore lists the steps in order.
-func CompletionStore() []Step { return append([]Step(nil), completionStore[:]...) }
-
 // Bits of S3_3_C15_C8_0 (decompiled).
 const (
 	windowClosed   = 1 << 39

@@ -108,6 +108,3 @@ func ArgumentBlock() []ArgumentOffset {
 		{"scalarOutputCount", 0x50}, {"structureOutput", 0x58}, {"structureOutputSize", 0x60},
 	}
 }
-
-// ShimSelectors are the selector numbers that the user-space library of the M1 passes.
-func ShimSelectors() []uint32 { return []uint32{0, 2, 3, 4, 6, 10, 16} }

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/bench/unguided"
 	"anesim/firmware/broker"
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
@@ -241,7 +240,7 @@ func FuzzScript(f *testing.F) {
 	}
 	f.Add([]byte("send control BOOT\nsend control RESET\nsend control PROCEDURE_CALL bytes=7\nsend 9 9"))
 	small := map[string]bool{"layer add c=4": true, "layer relu c=4": true, "layer add c=64": true, "layers add c=4 w=8 / relu c=4 w=8": true}
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<12 {
 			return
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/bench/unguided"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
@@ -204,7 +203,7 @@ func FuzzReadScript(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := traffic.ReadScript(data)
 		if err != nil {
 			var e *traffic.ScriptError

@@ -66,9 +66,6 @@ func TestFittedWords(t *testing.T) {
 	if got := zero.raw[atLowSlope]; got != 0 {
 		t.Errorf("the low line of max 0 has slope %v, want 0", got)
 	}
-	if _, _, err := HardSigmoidOf(0, 0.5); err == nil {
-		t.Error("a hard sigmoid without slope")
-	}
 	for _, log := range []int{-11, 15, noKnots} {
 		if _, _, err := FitTable(math.Sin, TableSpec{Mode: ModePlain, StepLog: log}); err != nil {
 			t.Errorf("step 2^%d: %v", -log, err)
@@ -176,7 +173,7 @@ func TestNumberOfNoActivation(t *testing.T) {
 // Packed weights take the bytes that they need, and an error says where it is.
 func TestPackedSizesAndPlaces(t *testing.T) {
 	for _, tt := range []struct{ n, bits, bytes int }{{0, 4, 0}, {1, 4, 1}, {2, 4, 1}, {5, 4, 3}, {5, 8, 5}} {
-		if _, indices, err := PackPalette(make([]float16.Float16, tt.n), tt.bits); err != nil || len(indices) != tt.bytes {
+		if _, indices, err := packPalette(make([]float16.Float16, tt.n), tt.bits); err != nil || len(indices) != tt.bytes {
 			t.Errorf("%d indices of %d bits take %d bytes, want %d (%v)", tt.n, tt.bits, len(indices), tt.bytes, err)
 		}
 	}
@@ -185,7 +182,7 @@ func TestPackedSizesAndPlaces(t *testing.T) {
 		many[i] = float16.Float16(i)
 	}
 	var e *FormatError
-	if _, _, err := PackPalette(many, 4); !errors.As(err, &e) || e.Val != 17 {
+	if _, _, err := packPalette(many, 4); !errors.As(err, &e) || e.Val != 17 {
 		t.Errorf("seventeen values for four bits: %v", err)
 	}
 	zeros := make([]float16.Float16, 8)
@@ -194,10 +191,10 @@ func TestPackedSizesAndPlaces(t *testing.T) {
 	}
 	rows := make([]float16.Float16, 6)
 	rows[4] = 0x7c00
-	if _, _, err := PackInt8(rows, 2); !errors.As(err, &e) || e.Off != 8 {
+	if _, _, err := packInt8(rows, 2); !errors.As(err, &e) || e.Off != 8 {
 		t.Errorf("an infinity as value 1 of row 1: %v, want byte 8", err)
 	}
-	q, scale, err := PackInt8([]float16.Float16{Round(254, NearestEven), Round(-2, NearestEven), 0, 0x3c00}, 1)
+	q, scale, err := packInt8([]float16.Float16{Round(254, NearestEven), Round(-2, NearestEven), 0, 0x3c00}, 1)
 	if want := []byte{127, 0xff, 0, 0}; err != nil || !slices.Equal(q, want) || scale[0] != 0x4000 {
 		t.Errorf("scale %v, %v, %v; want 2 and %v", scale, q, err, want)
 	}

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
-
-	"anesim/bench/unguided"
 )
 
 // FuzzReduce takes shapes and halves from the input and holds every implementation
@@ -17,7 +15,7 @@ func FuzzReduce(f *testing.F) {
 	f.Add([]byte{3, 5, 1, 0, 0x00, 0x3c, 0x00, 0x6c, 0x00, 0xec, 0xff, 0x7b, 0x01, 0x00})
 	f.Add([]byte{64, 9, 4, 1, 0x00, 0x7c, 0x00, 0x00, 0x00, 0xfc, 0x00, 0x3c})
 	f.Add([]byte{17, 1, 5, 0, 0x00, 0x78, 0x00, 0xf8, 0xff, 0x77})
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 6 {
 			return
 		}
@@ -65,7 +63,7 @@ func FuzzReduce(f *testing.F) {
 func FuzzPost(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 128, 63, 0, 0, 128, 191}, float32(1), float32(0), byte(0))
 	f.Add([]byte{0, 0, 0, 248, 255, 70, 0, 0, 128, 127}, float32(0), float32(math.Inf(-1)), byte(3))
-	unguided.Fuzz(f, func(t *testing.T, data []byte, scale, bias float32, flags byte) {
+	f.Fuzz(func(t *testing.T, data []byte, scale, bias float32, flags byte) {
 		if scale != scale || bias != bias {
 			return
 		}
@@ -95,7 +93,7 @@ func FuzzTable(f *testing.F) {
 		b := table.Encode()
 		f.Add(b[:], uint16(0x3c00))
 	}
-	unguided.Fuzz(f, func(t *testing.T, b []byte, input uint16) {
+	f.Fuzz(func(t *testing.T, b []byte, input uint16) {
 		table, err := ParseTable(b)
 		if err != nil {
 			return
@@ -122,14 +120,14 @@ func FuzzTable(f *testing.F) {
 func FuzzWeights(f *testing.F) {
 	f.Add([]byte{0b110, 0, 0x3c, 0, 0xc0}, uint8(4))
 	f.Add([]byte{0xff, 1, 2, 3, 4, 5, 6, 7, 8}, uint8(30))
-	unguided.Fuzz(f, func(t *testing.T, src []byte, n uint8) {
+	f.Fuzz(func(t *testing.T, src []byte, n uint8) {
 		w := make([]float16.Float16, n)
 		if read, err := UnpackSparse(w, src); err == nil {
 			if read > len(src) {
 				t.Fatalf("read %d of %d bytes", read, len(src))
 			}
 			again := make([]float16.Float16, n)
-			if _, err := UnpackSparse(again, PackSparse(w)); err != nil || !slices.Equal(w, again) {
+			if _, err := UnpackSparse(again, packSparse(w)); err != nil || !slices.Equal(w, again) {
 				t.Fatalf("sparse %v became %v, %v", w, again, err)
 			}
 		}
@@ -138,7 +136,7 @@ func FuzzWeights(f *testing.F) {
 			if UnpackPalette(w, book, src, bits) != nil {
 				continue
 			}
-			book, indices, err := PackPalette(w, bits)
+			book, indices, err := packPalette(w, bits)
 			again := make([]float16.Float16, n)
 			if err == nil {
 				err = UnpackPalette(again, book, indices, bits)

@@ -1,11 +1,8 @@
 package mac
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
-
-	"github.com/x448/float16"
 )
 
 // The tables with a parameter, in the forms that the vendor's compiler gives them:
@@ -68,32 +65,4 @@ func ELU(alpha float64) (*Table, Deviation, error) {
 		Mode: ModeNegative, StepLog: 2, Low: -8, High: inf, Below: -alpha, Above: inf,
 		LowTail: &Line{0, -alpha}, HighTail: &Line{1, 0},
 	})
-}
-
-// HardSigmoidOf is alpha*v + beta held within 0 and 1, for alpha above 0.
-func HardSigmoidOf(alpha, beta float64) (*Table, Deviation, error) {
-	if !(alpha > 0) || math.IsNaN(beta) {
-		return nil, Deviation{}, fmt.Errorf("mac: hard-sigmoid: slope %g and offset %g", alpha, beta)
-	}
-	f := func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) }
-	return FitTable(f, linesSpec(-beta/alpha, (1-beta)/alpha, 0, 1, Line{alpha, beta}, Line{alpha, beta}))
-}
-
-// DivisionBytes is the size of the coefficients of a division by a scalar.
-const DivisionBytes = 2 * TableBytes
-
-// Division is what the vendor's compiler puts down for a division by the scalar v:
-// 128 bytes of zeros, then 64 times 1/v (bytes). 1/0 is an infinity of its sign; NaN
-// reads as +Inf, whose inverse is +0.
-func Division(v float16.Float16) [DivisionBytes]byte {
-	var b [DivisionBytes]byte
-	x := float64(v.Float32())
-	if math.IsNaN(x) {
-		x = inf
-	}
-	h := Round(1/x, NearestEven)
-	for i := TableBytes; i < len(b); i += 2 {
-		binary.LittleEndian.PutUint16(b[i:], uint16(h))
-	}
-	return b
 }

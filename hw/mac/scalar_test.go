@@ -1,7 +1,6 @@
 package mac
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"testing"
@@ -25,7 +24,6 @@ func TestScalarTables(t *testing.T) {
 	minimum := func(m float64) make { return func() (*Table, Deviation, error) { return Minimum(m) } }
 	leaky := func(a float64) make { return func() (*Table, Deviation, error) { return LeakyReLU(a) } }
 	elu := func(a float64) make { return func() (*Table, Deviation, error) { return ELU(a) } }
-	hard := func(a, b float64) make { return func() (*Table, Deviation, error) { return HardSigmoidOf(a, b) } }
 	inf32, nan := float32(inf), float32(math.NaN())
 	for _, tt := range []struct {
 		name string
@@ -49,9 +47,6 @@ func TestScalarTables(t *testing.T) {
 		{"leaky 0.01", leaky(0.01), 0.0007, map[float32]float32{7: 7}},
 		{"elu 1", elu(1), 0.0078, map[float32]float32{0: 0, 7: 7, -8: -1, -inf32: -1}},
 		{"elu 0.5", elu(0.5), 0.0039, map[float32]float32{0: 0, 7: 7, -9: -0.5}},
-		{"hard-sigmoid 0.25 0.5", hard(0.25, 0.5), 0x1p-12, map[float32]float32{0: 0.5, -2: 0, 2: 1, 1: 0.75}},
-		{"hard-sigmoid 0.2 0.5", hard(0.2, 0.5), 0.0004, map[float32]float32{0: 0.5, -2.5: 0, 2.5: 1}},
-		{"hard-sigmoid 1 2", hard(1, 2), 0x1p-12, map[float32]float32{0: 1, -2: 0, -1.5: 0.5}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			table, d, err := tt.make()
@@ -72,7 +67,6 @@ func TestScalarTables(t *testing.T) {
 	for name, make := range map[string]make{
 		"clip upside down": clip(1, 0), "clip NaN": clip(math.NaN(), 0), "max NaN": maximum(math.NaN()),
 		"min too large": minimum(1e6), "leaky NaN": leaky(math.NaN()), "elu too large": elu(1e6),
-		"hard-sigmoid down": hard(-1, 0), "hard-sigmoid NaN": hard(1, math.NaN()),
 	} {
 		if _, _, err := make(); err == nil {
 			t.Errorf("%s: no error", name)
@@ -106,22 +100,5 @@ func TestScalarForms(t *testing.T) {
 	minimum, _, _ := Minimum(3)
 	if d := cmp.Diff(at(0xfc00, 0x4200, 0xfc00, 0x4200, map[int]float16.Float16{atLowSlope: 0x3c00}), minimum.raw); d != "" {
 		t.Error("minimum: want, got:\n", d)
-	}
-}
-
-func TestDivision(t *testing.T) {
-	for v, want := range map[float16.Float16]float16.Float16{
-		0x4000: 0x3800, 0xc400: 0xb400, 0x4200: 0x3555, 0: 0x7c00, 0x8000: 0xfc00, 0x7e00: 0, 0x0001: 0x7c00, 0x7bff: 0x0100,
-	} {
-		b := Division(v)
-		for i := 0; i < len(b); i += 2 {
-			w := want
-			if i < TableBytes {
-				w = 0
-			}
-			if got := float16.Float16(binary.LittleEndian.Uint16(b[i:])); got != w {
-				t.Fatalf("1/%v at byte %d is %#04x, want %#04x", v, i, uint16(got), uint16(w))
-			}
-		}
 	}
 }

@@ -46,7 +46,7 @@ func TestWeightsThereAndBack(t *testing.T) {
 			}
 		}
 		for _, bits := range []int{4, 8} {
-			book, indices, err := PackPalette(few, bits)
+			book, indices, err := packPalette(few, bits)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestWeightsThereAndBack(t *testing.T) {
 				t.Fatalf("palette of %d bits, %d weights:\n%s", bits, n, d)
 			}
 		}
-		packed := PackSparse(some)
+		packed := packSparse(some)
 		got := make([]float16.Float16, n)
 		read, err := UnpackSparse(got, append(packed, 1, 2, 3))
 		if err != nil || read != len(packed) {
@@ -81,7 +81,7 @@ func TestInt8Error(t *testing.T) {
 	for i := range w {
 		w[i] = float16.Fromfloat32(float32(rng.NormFloat64()) * float32(i/row))
 	}
-	q, scale, err := PackInt8(w, channels)
+	q, scale, err := packInt8(w, channels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestWeightErrors(t *testing.T) {
 		many[i] = float16.Float16(i)
 	}
 	unpackSparse := func(src ...byte) error { _, err := UnpackSparse(two, src); return err }
-	pack := func(w []float16.Float16, bits int) error { _, _, err := PackPalette(w, bits); return err }
-	packInt8 := func(w []float16.Float16, channels int) error { _, _, err := PackInt8(w, channels); return err }
+	pack := func(w []float16.Float16, bits int) error { _, _, err := packPalette(w, bits); return err }
+	packBytes := func(w []float16.Float16, channels int) error { _, _, err := packInt8(w, channels); return err }
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -135,8 +135,8 @@ func TestWeightErrors(t *testing.T) {
 		{"int8 short", UnpackInt8(two, []byte{1}, two), "int8", 1},
 		{"int8 channels", UnpackInt8(two, []byte{1, 2}, many[:3]), "int8", 0},
 		{"int8 no channels", UnpackInt8(two, []byte{1, 2}, nil), "int8", 0},
-		{"int8 pack channels", packInt8(two, 0), "int8", 0},
-		{"int8 pack infinity", packInt8([]float16.Float16{0, 0x7c00}, 1), "int8", 2},
+		{"int8 pack channels", packBytes(two, 0), "int8", 0},
+		{"int8 pack infinity", packBytes([]float16.Float16{0, 0x7c00}, 1), "int8", 2},
 	} {
 		var e *FormatError
 		if !errors.As(tt.err, &e) || e.Form != tt.form || e.Off != tt.off {
@@ -146,7 +146,7 @@ func TestWeightErrors(t *testing.T) {
 	if err := UnpackInt8(nil, nil, nil); err != nil {
 		t.Error(err)
 	}
-	if err := packInt8(nil, 0); err != nil {
+	if err := packBytes(nil, 0); err != nil {
 		t.Error(err)
 	}
 	e := &FormatError{"sparse", 4, "values end early at", 1}

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
-
-	"anesim/bench/unguided"
 )
 
 func half(v float64) float16.Float16 { return narrow64(v) }
@@ -42,7 +40,7 @@ var (
 // The special values of silicon. Bits are compared, so the sign of zero counts.
 func TestSpecialValues(t *testing.T) {
 	add, mul, most, least := Neutral(Add), Neutral(Mul), Neutral(Max), Neutral(Min)
-	sub, sq := Subtract(), Neutral(SumSquare)
+	sub, sq := subtract(), Neutral(SumSquare)
 	relu := Neutral(Add)
 	relu.ReLU = true
 	for _, c := range []struct {
@@ -341,13 +339,13 @@ func TestValidate(t *testing.T) {
 	for _, b := range bad {
 		c := Neutral(Add)
 		b.set(&c)
-		_, err := New(c)
+		err := c.Validate()
 		if fmt.Sprint(err) != b.want {
 			t.Errorf("got %v, want %v", err, b.want)
 		}
 	}
-	if c, err := New(Subtract()); err != nil || !c.Negate2 {
-		t.Error(c, err)
+	if c := subtract(); c.Validate() != nil {
+		t.Error(c.Validate())
 	}
 }
 
@@ -363,7 +361,7 @@ func TestShortestSliceWins(t *testing.T) {
 
 func FuzzApply(f *testing.F) {
 	f.Add(uint32(0), uint32(0x3c000000), uint32(0x3c000000), uint32(0x3f800000), uint16(0x7e00), uint16(0x8000))
-	unguided.Fuzz(f, func(t *testing.T, cfg, bs, pre, final uint32, a, b uint16) {
+	f.Fuzz(func(t *testing.T, cfg, bs, pre, final uint32, a, b uint16) {
 		c := Config{Op: Op(cfg & 7), Negate1: cfg&8 != 0, Negate2: cfg&16 != 0, Relu2: cfg&32 != 0, ReLU: cfg&64 != 0, Post: Post(cfg >> 7 & 3)}
 		c.Bias, c.Scale = halves(bs)
 		c.Epsilon, c.PreScale = halves(pre)

@@ -75,14 +75,6 @@ func Neutral(op Op) Config {
 	return Config{Op: op, Scale: one, PreScale: one, FinalScale: 1}
 }
 
-// Subtract returns source 1 minus source 2: an addition with the second sign
-// turned, as the compiler writes it (PE.Cfg 0xc0000).
-func Subtract() Config {
-	c := Neutral(Add)
-	c.Negate2 = true
-	return c
-}
-
 // ConfigError names the field of a [Config] that selects nothing.
 type ConfigError struct {
 	Field string
@@ -105,12 +97,4 @@ func (c *Config) Validate() error {
 		return &ConfigError{"Post", uint32(c.Post)}
 	}
 	return nil
-}
-
-// New returns a validated copy of c.
-func New(c Config) (*Config, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &c, nil
 }

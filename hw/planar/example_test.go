@@ -43,7 +43,8 @@ func ExampleFromWords() {
 
 func ExampleConfig_Reduce() {
 	x := planar.Source{Data: halves(1, 2, 3, 4, 10, 20, 30, 40), Shape: planar.Shape{C: 2, H: 2, W: 2}}
-	mean := planar.Mean(4)
+	mean := planar.Neutral(planar.Add)
+	mean.FinalScale = 1.0 / 4
 	out := halves(0, 0)
 	err := mean.Reduce(out, planar.AxisH|planar.AxisW, x)
 	fmt.Println(out, err)

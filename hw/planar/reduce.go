@@ -16,13 +16,6 @@ const (
 	ReduceMax
 )
 
-// Mean returns the task that averages n terms.
-func Mean(n int) Config {
-	c := Neutral(Add)
-	c.FinalScale = 1 / float32(n)
-	return c
-}
-
 // accumulator joins the terms of one output element.
 type accumulator struct {
 	kind Reduction

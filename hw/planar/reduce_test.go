@@ -28,13 +28,13 @@ func TestReduceEveryAxisSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	a := randomTile(r, Shape{3, 4, 5})
 	a.Data[7] = 0x7e00 // one NaN, an infinity
-	scaled := Mean(5)
+	scaled := meanOf(5)
 	scaled.Scale, scaled.Negate1 = log2e, true
 	square := Neutral(SumSquare)
 	largest, smallest := Neutral(Add), Neutral(Add)
 	largest.Kind, smallest.Kind = ReduceMax, ReduceMin
 	for axes := range Axes(8) {
-		for _, c := range []Config{Neutral(Add), Mean(60), scaled, square, largest, smallest} {
+		for _, c := range []Config{Neutral(Add), meanOf(60), scaled, square, largest, smallest} {
 			holdReduction(t, c, axes, a)
 		}
 	}
@@ -108,7 +108,7 @@ func TestSumNearExact(t *testing.T) {
 }
 
 func TestReduceValues(t *testing.T) {
-	mean := Mean(4)
+	mean := meanOf(4)
 	for _, c := range []struct {
 		name string
 		cfg  Config
@@ -257,7 +257,7 @@ func BenchmarkReduce(b *testing.B) {
 		cfg  Config
 		axes Axes
 	}{
-		{"mean-HW", Mean(256), AxisH | AxisW},
+		{"mean-HW", meanOf(256), AxisH | AxisW},
 		{"sum-C", Neutral(Add), AxisC},
 		{"max-W", largest, AxisW},
 		{"squares-W", Neutral(SumSquare), AxisW},

@@ -76,7 +76,7 @@ func TestReductionsByHand(t *testing.T) {
 func TestReduceTwoEveryRepeat(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	full := Shape{2, 3, 4}
-	c := Subtract()
+	c := subtract()
 	for ab := range 64 {
 		a, b := randomTile(r, full.Without(Axes(ab&7))), randomTile(r, full.Without(Axes(ab>>3)))
 		joined := join(a.Shape, b.Shape)

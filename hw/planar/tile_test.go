@@ -26,13 +26,13 @@ func (s Source) at(c, h, w int) float16.Float16 {
 func TestApplyTileBroadcasts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	full := Shape{3, 4, 5}
-	scaled := Subtract()
+	scaled := subtract()
 	scaled.Scale = log2e
 	for am := range 8 {
 		for bm := range 8 {
 			a, b := randomTile(r, full.Without(Axes(am))), randomTile(r, full.Without(Axes(bm)))
 			out := join(a.Shape, b.Shape)
-			for _, c := range []Config{Subtract(), Neutral(Mul), scaled} {
+			for _, c := range []Config{subtract(), Neutral(Mul), scaled} {
 				dst := make([]float16.Float16, out.Len())
 				if err := c.ApplyTile(dst, a, b); err != nil {
 					t.Fatal(err)

@@ -17,7 +17,7 @@ func TestFromWordsOfPrograms(t *testing.T) {
 	spread.Negate1, spread.Epsilon, spread.Post, spread.FinalScale = true, 0x00a8, PostRsqrt, 1./128
 	largest, inverse, absolute, rectified := n(Add), n(Add), n(Add), n(Add)
 	largest.Kind, inverse.Post, absolute.Post, rectified.ReLU = ReduceMax, PostReciprocal, PostAbs, true
-	exponent := Subtract()
+	exponent := subtract()
 	exponent.Scale = 0x3dc5
 	for _, c := range []struct {
 		program string
@@ -29,13 +29,13 @@ func TestFromWordsOfPrograms(t *testing.T) {
 		{"binary_mul", FormTwo, Words{0x80004, 0x3c000000, 0x3c000000, 0x3f800000}, n(Mul)},
 		{"binary_maximum", FormTwo, Words{0x80008, 0x3c000000, 0x3c000000, 0x3f800000}, n(Max)},
 		{"minimum", FormTwo, Words{0x8000c, 0x3c000000, 0x3c000000, 0x3f800000}, n(Min)},
-		{"binary_sub", FormTwo, Words{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, Subtract()},
+		{"binary_sub", FormTwo, Words{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, subtract()},
 		{"env_bcast_add scalar", FormOne, Words{0, 0x3c003800, 0x3c000000, 0x3f800000}, bias},
 		{"env_bcast_mul blob, 2nd task", FormChannel, Words{0x80000, 0x3c000000, 0x3c000000, 0x3f800000}, n(Add)},
 		{"reduce_mean_axes_2_3", FormReduce, Words{0, 0x3c000000, 0x3c000000, 0x3c800000}, mean},
 		{"reduce_sum_axes_1, 2nd task", FormReduce, Words{0, 0x3c000000, 0x3c000000, 0x3f800000}, n(Add)},
 		{"norm_layer_norm 128, 2nd task", FormReduceTwo, Words{0x92010, 0x3c000000, 0x3c0000a8, 0x3c000000}, spread},
-		{"norm_layer_norm, 3rd task", FormChannel, Words{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, Subtract()},
+		{"norm_layer_norm, 3rd task", FormChannel, Words{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, subtract()},
 		{"reduce_max_axes_2_3", FormReduce, Words{2, 0x3c000000, 0x3c000000, 0x3f800000}, largest},
 		{"norm_softmax_a3, 4th task", FormReduce, Words{0x1000, 0x3c000000, 0x3c000000, 0x3f800000}, inverse},
 		{"unary_abs_c64", FormOne, Words{0x40, 0x3c000000, 0x3c000000, 0x3f800000}, absolute},

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw/regs"
 )
 
@@ -353,7 +352,7 @@ func TestTextFileEnds(t *testing.T) {
 func FuzzChain(f *testing.F) {
 	f.Add(chainAt(threeAt, three()...), 0)
 	f.Add(chainAt(threeAt, three()...), 18)
-	unguided.Fuzz(f, func(t *testing.T, text []byte, first int) {
+	f.Fuzz(func(t *testing.T, text []byte, first int) {
 		var chain []*regs.Descriptor
 		sample := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 		metrics.Read(sample[:])
@@ -391,7 +390,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(d.Append(nil), uint32(0), 0)
 		f.Add(append(make([]byte, 256), d.Append(nil)...), uint32(256), len(d.Append(nil))/4)
 	}
-	unguided.Fuzz(f, func(t *testing.T, text []byte, off uint32, words int) {
+	f.Fuzz(func(t *testing.T, text []byte, off uint32, words int) {
 		d, err := regs.Decode(text, 0, off, words)
 		if err != nil {
 			return

@@ -9,7 +9,6 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
 	"anesim/hw/regs"
 )
 
@@ -189,7 +188,15 @@ func (l *layer) plane(b []byte, first, g int) []byte {
 			b = put(b, h)
 		}
 	case Masked:
-		b = append(b, mac.PackSparse(w)...)
+		mask := make([]byte, (len(w)+7)/8)
+		var values []byte
+		for i, h := range w {
+			if h != 0 {
+				mask[i/8] |= 1 << (i % 8)
+				values = put(values, h)
+			}
+		}
+		b = append(append(b, mask...), values...)
 	case Palette:
 		codes := l.codebook()
 		indices := make([]byte, (len(w)*l.palette+7)/8)

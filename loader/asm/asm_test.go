@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/internal/cost"
@@ -323,7 +322,7 @@ func FuzzAssemble(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(".bind n 3 1 8 1\n.port input x b4 1x1x1x16\n.values 1 2\n.align\n.td\nCommon.Cin $n\n.record\n.td @0x100\n"))
-	unguided.Fuzz(f, func(t *testing.T, text []byte) {
+	f.Fuzz(func(t *testing.T, text []byte) {
 		var u *Unit
 		var err error
 		if broken := rule.Check(len(text), func() { u, err = Assemble("fuzz", text, nil) }); broken != nil {

@@ -14,7 +14,6 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/unguided"
 	"anesim/loader"
 	"anesim/loader/enums"
 	"anesim/loader/internal/cost"
@@ -220,7 +219,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(three.Bytes())
-	unguided.Fuzz(f, func(t *testing.T, file []byte) {
+	f.Fuzz(func(t *testing.T, file []byte) {
 		var p *Program
 		var err error
 		if rule := cost.Reader.Check(len(file), func() { p, err = Read(file) }); rule != nil {

@@ -10,9 +10,9 @@
 //	"reduce_max"  --> ReduceOp      --> ReductionType   --> UnitType, MicroOp
 //	fp16          --> SerialType    --> TensorDataType  --> CatalogueType   --> DatapathFormat
 //
-// All are read from enums.txt, with the table of the documents each comes from; the types
-// are generated and a test regenerates them. Every type has String, which gives the
-// vendor's spelling, its mistakes included, and a Parse function that takes it back. What
-// the documents count and do not list (the nine task classes, three activation tokens,
-// twelve entries of the container's catalogue) is not here.
+// All stand in enums.txt, which is embedded, with the table of the documents each comes
+// from. Those that the readers and writers of files use are Go types as well, with the
+// values that code names; String gives the vendor's spelling. What the documents count and
+// do not list (the nine task classes, three activation tokens, twelve entries of the
+// container's catalogue) is not here.
 package enums

@@ -7,11 +7,9 @@ import (
 	"strings"
 )
 
-//go:generate go run ./internal/enumgen
-
 // An Enum is an enumeration as its table has it.
 type Enum struct {
-	Name     string // of the Go type
+	Name     string
 	Vendor   string // the vendor's name
 	Source   string // where it stands in the documents
 	Evidence string
@@ -29,8 +27,8 @@ type Value struct {
 // All yields every enumeration, in the order of the table.
 func All() iter.Seq[Enum] {
 	return func(yield func(Enum) bool) {
-		for i := range table {
-			if !yield(table[i]) {
+		for _, e := range table() {
+			if !yield(e) {
 				return
 			}
 		}
@@ -57,39 +55,26 @@ func Find(text string) iter.Seq[Match] {
 	}
 }
 
-// A ParseError is a spelling that an enumeration does not have.
-type ParseError struct {
-	Enum, Text string
-}
-
-func (e *ParseError) Error() string { return fmt.Sprintf("no %s is called %q", e.Enum, e.Text) }
-
-// find is the value of a number, nil where it has no name.
-func find(e *Enum, number uint64) *Value {
-	for i := range e.Values {
-		if e.Values[i].Number == number {
-			return &e.Values[i]
+// find returns the value of a number in an enumeration, nil if it has no name.
+func find(enum string, number uint64) *Value {
+	for i := range table() {
+		e := &table()[i]
+		if e.Name != enum {
+			continue
+		}
+		for k := range e.Values {
+			if e.Values[k].Number == number {
+				return &e.Values[k]
+			}
 		}
 	}
 	return nil
 }
 
-func known(e *Enum, number uint64) bool { return find(e, number) != nil }
-
-// spell is the name of a number: NAME(number) where it has none.
-func spell(e *Enum, number uint64) string {
-	if v := find(e, number); v != nil {
+// spell returns the name of a number in an enumeration, or ENUM(number) if it has none.
+func spell(enum string, number uint64) string {
+	if v := find(enum, number); v != nil {
 		return v.Name
 	}
-	return fmt.Sprintf("%s(%d)", e.Name, number)
-}
-
-// parse is the number of a name, case aside.
-func parse(e *Enum, text string) (uint64, error) {
-	for i := range e.Values {
-		if strings.EqualFold(e.Values[i].Name, text) {
-			return e.Values[i].Number, nil
-		}
-	}
-	return 0, &ParseError{e.Name, text}
+	return fmt.Sprintf("%s(%d)", enum, number)
 }

@@ -1,7 +1,7 @@
 package enums
 
 import (
-	"errors"
+	"strings"
 	"testing"
 )
 
@@ -66,39 +66,60 @@ func TestCountedNotListed(t *testing.T) {
 	}
 }
 
-// TestSpellings has numbers the documents spell out, the vendor's mistake among them.
-func TestSpellings(t *testing.T) {
+// TestConstants holds every constant to the spelling that its number has in the table.
+func TestConstants(t *testing.T) {
 	for _, tt := range []struct {
 		got  interface{ String() string }
 		want string
 	}{
-		{MicroAffineTranform, "AFFINE_TRANFORM"}, {MicroOp(0x3f), "AFFINE_TRANFORM"}, {MicroOp(0x7d), "INVALID"},
-		{MicroOp(126), "MicroOp(126)"}, {UnitSDPA, "SDPA"}, {UnitType(79), "FunctionCall"}, {UnitType(0), "UnitType(0)"},
-		{ModeGelu, "gelu"}, {NeuronToken(9), "silu"}, {NeuronToken(8), "NeuronToken(8)"}, {PaddingReflective, "Reflective"},
-		{PaddingMode(4), "PaddingMode(4)"}, {ReturnUnsupported, "kIOReturnUnsupported"}, {OpTypeAneInference, "AneInference"},
-		{SerialFp16, "fp16"}, {TensorFloat16, "Float16"}, {CatalogueFloat16, "float16"}, {DatapathFp16, "fp16"},
+		{TensorFloat16, "Float16"}, {OpTypeCast, "Cast"}, {OpTypeAneInference, "AneInference"},
+		{LoadSymbolTable, "symbol table"}, {LoadThread, "thread"}, {LoadPort, "port"}, {LoadBanner, "banner"},
+		{LoadSegment, "segment"}, {LoadNote, "note"}, {LoadWidePort, "wide port"},
+		{FlavorProgram, "program"}, {FlavorOperation, "operation"}, {SegmentPadded, "padded"}, {SegmentWindow, "window"},
+		{SectionScratch, "scratch"}, {SectionInput, "input"}, {SectionOutput, "output"}, {SectionConstants, "constants"}, {SectionText, "text"},
+		{SymbolDefined, "defined"}, {SymbolShape, "shape"}, {SymbolElementType, "element type"},
+		{CatalogueType(5), "float16"}, {CatalogueType(11), "CatalogueType(11)"}, {Generation(4), "M1/A14"}, {Generation(2), "Generation(2)"},
 	} {
 		if got := tt.got.String(); got != tt.want {
-			t.Errorf("%q, want %q", got, tt.want)
+			t.Errorf("%T %d is %q, want %q", tt.got, tt.got, got, tt.want)
+		}
+	}
+	if !CatalogueType(5).Known() || CatalogueType(11).Known() || !Generation(4).Known() || Generation(2).Known() {
+		t.Error("numbers without a name are known, or those with one are not")
+	}
+}
+
+// TestSpellings has numbers that the documents spell out, the vendor's mistake among them.
+func TestSpellings(t *testing.T) {
+	for _, tt := range []struct {
+		enum   string
+		number uint64
+		want   string
+	}{
+		{"MicroOp", 0x3f, "AFFINE_TRANFORM"}, {"MicroOp", 0x7d, "INVALID"}, {"MicroOp", 126, "MicroOp(126)"},
+		{"UnitType", 79, "FunctionCall"}, {"UnitType", 0, "UnitType(0)"}, {"NeuronToken", 9, "silu"}, {"NeuronToken", 8, "NeuronToken(8)"},
+		{"PaddingMode", 4, "PaddingMode(4)"}, {"SerialType", 3, "fp16"}, {"DatapathFormat", 2, "fp16"},
+	} {
+		if got := spell(tt.enum, tt.number); got != tt.want {
+			t.Errorf("%s %d is %q, want %q", tt.enum, tt.number, got, tt.want)
 		}
 	}
 }
 
-// TestParse takes every spelling back.
-func TestParse(t *testing.T) {
-	for e := range All() {
-		for _, v := range e.Values {
-			if n, err := parse(&e, v.Name); err != nil || n != v.Number {
-				t.Errorf("%s %q is %d, %v; want %d", e.Name, v.Name, n, err, v.Number)
-			}
+func TestReadRefuses(t *testing.T) {
+	const head = "enum\tE\tVendor\ttable\tbytes\t-\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"columns of an enumeration", "enum\tE", "line 1: 2 columns"},
+		{"columns of a value", head + "1\ta", "line 2: 2 columns"},
+		{"evidence", strings.Replace(head, "bytes", "rumour", 1), "evidence"},
+		{"no enumeration", "1\ta\t-", "ahead of the first"},
+		{"number", head + "x\ta\t-", "invalid syntax"},
+		{"twice", head + "1\ta\t-\n2\tA\t-", "twice"},
+		{"empty column", head + "1\t\t-", "column 2 is empty"},
+	} {
+		if _, err := read(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
 		}
-	}
-	if v, err := ParseNeuronToken("Swish"); err != nil || v != NeuronSilu {
-		t.Errorf("swish is %v, %v", v, err)
-	}
-	var e *ParseError
-	if _, err := ParseMicroOp("AFFINE_TRANSFORM"); !errors.As(err, &e) || e.Enum != "MicroOp" {
-		t.Errorf("the spelling that the vendor does not use: %v", err)
 	}
 }
 

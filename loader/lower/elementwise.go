@@ -21,7 +21,7 @@ func (p *plan) elementwise() error {
 	}
 	x := p.input("x", l.In)
 	switch {
-	case l.Op == RealDiv && l.Second == Runtime:
+	case l.Op == RealDiv && (l.Second == Runtime || l.Second == Itself):
 		return p.quotient(in, x)
 	case l.Second == Scalar && l.Op == RealDiv:
 		// The factors are the same for every channel (bytes: 64 fp16 values of 1/v).
@@ -175,8 +175,12 @@ func (p *plan) channelOperand(in regs.Shape, x memory) error {
 func (p *plan) quotient(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
-	z := p.port("z", loader.Input, bar6, l.SecondShape, surface(bar6, l.SecondShape))
-	if z2 := l.SecondShape; p.checkTile(viewOf(z, z2).s, z2.H) != nil {
+	z, z2 := x, l.In
+	if l.Second == Runtime {
+		z2 = l.SecondShape
+		z = p.port("z", loader.Input, bar6, z2, surface(bar6, z2))
+	}
+	if p.checkTile(viewOf(z, z2).s, z2.H) != nil {
 		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
 		reciprocal := p.intermediate(z2)
 		product := Binary(Mul, l.In, z2)
@@ -186,13 +190,13 @@ func (p *plan) quotient(in regs.Shape, x memory) error {
 			piece{product, &Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
-	if l.SecondShape.N == l.In.N {
+	if z2.N == l.In.N {
 		return p.eachElement(view{s: in, m: x}, view{s: in, m: y}, func(a, b view) error {
 			n := (a.m.base - x.base) / max(1, x.depth)
-			return p.repeat(a.s, l.SecondShape, a.m, b.m, z.element(n))
+			return p.repeat(a.s, z2, a.m, b.m, z.element(n))
 		})
 	}
-	return p.repeat(in, l.SecondShape, x, y, z)
+	return p.repeat(in, z2, x, y, z)
 }
 
 // repeated brings the second input, repeated along some axes, into the L2 first. Where

@@ -38,7 +38,7 @@ type rowGroup struct {
 
 	inputs      []string
 	output      string
-	heads, rows int
+	heads, rows int // of a product of two tensors: matrices, and the rows of each on the left
 	width       int
 	block       bool // columns eight pixels wide
 	turned      bool // a second tensor whose rows are the result's columns
@@ -177,7 +177,7 @@ func (f *folder) closed(groups []rowGroup, first int, ends []int) []bool {
 // behind each.
 func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 	made := map[string]int{}
-	turned := map[string]string{} // transposed tensors by name
+	turned := map[string]transposition{} // results of transposes, by name
 	var pending []int
 	for i := first; i < len(f.net.Nodes); i++ {
 		n := &f.net.Nodes[i]
@@ -194,11 +194,11 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			ends[len(ends)-1] = i + 1
 			continue
 		}
-		if l.transposesRows() && f.readers[n.Output] == 1 {
+		if t, ok := l.transposesRows(); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
 			if _, twice := turned[n.Inputs[0]]; twice { // a product reads what one transpose made
 				break
 			}
-			turned[n.Output] = n.Inputs[0]
+			turned[n.Output] = transposition{n.Inputs[0], t}
 			pending = append(pending, i)
 			continue
 		}
@@ -212,27 +212,24 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 		groups = append(groups, *g)
 		ends = append(ends, i+1)
 	}
-	// Softmax and what it normalises are of as many heads as the product that reads them.
-	for i := range groups {
-		if g := &groups[i]; g.kind == rowProduct2 {
-			if k, ok := made[g.inputs[0]]; ok && groups[k].heads*groups[k].rows == g.heads*g.rows {
-				groups[k].heads, groups[k].rows = g.heads, g.rows
-			}
-		}
-	}
 	return groups, ends
 }
 
-// sameMatrix reports whether two shapes are of the same elements in the same order of one
-// matrix, or of the same matrices: rows may stand in channels or in height.
-func sameMatrix(a, b Shape) bool {
-	return a == b || a.N == b.N && a.W == b.W && a.C*a.H == b.C*b.H && min(a.C, a.H) == 1 && min(b.C, b.H) == 1
+// A transposition is the result of a transpose: matrices of shape (1, count, rows, columns),
+// the transposes of those in the tensor from.
+type transposition struct {
+	from     string
+	matrices Shape
 }
 
-// behind folds a node into the product that makes its input.
+// behind folds a node into the group that makes its input. A node that reads the group's
+// result in rows of another width, or writes such rows, is not folded: its columns are not
+// those of the group.
 func (f *folder) behind(g *rowGroup, n *Node) bool {
 	l, w := &n.Part.layer, &n.Part.weights
 	switch {
+	case shapeOf(&n.Part.inputs[0]).W != g.width || n.Part.out.W != g.width:
+		return false
 	case g.kind == rowBinary:
 		if l.Op == ReLU && g.activation == 0 {
 			g.activation = ReLU
@@ -242,25 +239,32 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	case g.kind != rowProduct && g.kind != rowProduct2 || g.activation != 0 || g.table != nil:
 		return false
 	}
+	if l.Activation != 0 && l.Activation != ReLU {
+		return false // its table would have to follow the node's own operation
+	}
 	switch l.Op {
 	case ReLU:
 		g.activation = ReLU
-		return true
+		return l.Activation == 0
 	case Mul:
-		if l.Second == Scalar && g.bias == nil && g.scale == 0 {
-			g.scale = value(w.Second, 0)
-			return g.scale != 0
+		if s := value(w.Second, 0); l.Second == Scalar && g.bias == nil && g.scale == 0 && s != 0 {
+			g.scale, g.activation = s, l.Activation
+			return true
 		}
 	case Add:
 		if g.kind != rowProduct || g.bias != nil || g.scale != 0 || l.Second != Runtime || len(n.Inputs) != 2 {
 			return false
 		}
 		b, ok := f.values[n.Inputs[1]]
-		if ok && len(b) == g.width && f.shapes[n.Inputs[1]].W == g.width {
+		if ok && l.SecondShape == (Shape{1, 1, 1, g.width}) && len(b) == g.width {
 			g.bias, g.weights.Bias, g.layer.Bias = b, b, true
+			g.activation = l.Activation
 			return true
 		}
 	default:
+		if l.Activation != 0 {
+			return false
+		}
 		if l.Op.plainTable() && g.kind == rowProduct && len(w.Table) == tableBytes {
 			g.table = w.Table
 			return true
@@ -269,32 +273,34 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	return false
 }
 
-// transposesRows reports whether a transpose makes the rows of matrices columns: of H and
-// W, or of C and W of matrices in a batch.
-func (l *Layer) transposesRows() bool {
-	if l.Op != Transpose {
-		return false
+// transposesRows reports whether a transpose turns the rows of matrices into columns, and
+// returns the shape (1, count, rows, columns) of the matrices that it makes.
+func (l *Layer) transposesRows() (matrices Shape, ok bool) {
+	if l.Op != Transpose || l.In.N != 1 || l.Activation != 0 {
+		return Shape{}, false
 	}
 	switch l.order() {
 	case [3]Axes{AxisC, AxisW, AxisH}:
-		return l.In.N == 1
+		return Shape{1, l.In.C, l.In.W, l.In.H}, true
 	case [3]Axes{AxisW, AxisH, AxisC}:
-		return l.In.H == 1
+		return Shape{1, 1, l.In.W, l.In.C}, l.In.H == 1
 	}
-	return false
+	return Shape{}, false
 }
 
 // group makes a node a group.
-func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
+func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, bool) {
 	l := n.Part.layer
 	w := n.Part.weights
 	out := n.Part.out
 	g := &rowGroup{layer: l, weights: w, inputs: slices.Clone(n.Inputs), output: n.Output, heads: 1, rows: out.N * out.C * out.H, width: out.W}
 	for k, in := range n.Inputs {
-		if _, ok := turned[in]; !ok && f.shapes[in].W != shapeOf(&n.Part.inputs[k]).W {
+		read := shapeOf(&n.Part.inputs[k])
+		t, transposed := turned[in]
+		if !transposed && f.shapes[in].W != read.W {
 			return nil, false
 		}
-		if _, ok := turned[in]; ok && (l.Op != MatMul || k != 1 || !sameMatrix(f.shapes[in], shapeOf(&n.Part.inputs[k]))) {
+		if transposed && (l.Op != MatMul || k != 1 || t.matrices != read) {
 			return nil, false // the rows of other matrices
 		}
 	}
@@ -310,8 +316,8 @@ func (f *folder) group(n *Node, turned map[string]string) (*rowGroup, bool) {
 			g.kind = rowProduct2
 			g.heads, g.rows = l.In.C, l.In.H
 			g.turned = l.TransposeY
-			if from, ok := turned[n.Inputs[1]]; ok {
-				g.inputs[1], g.turned = from, !g.turned
+			if t, ok := turned[n.Inputs[1]]; ok {
+				g.inputs[1], g.turned = t.from, !g.turned
 			}
 			g.activation = l.Activation
 			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == ReLU)
@@ -389,7 +395,7 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 			s := f.shapes[in]
 			m := surface(bar, s)
 			rows := s.N * s.C * s.H
-			c.values[in] = &rowValue{name: in, heads: 1, rows: rows, width: s.W, mem: &m}
+			c.values[in] = &rowValue{name: in, rows: rows, width: s.W, mem: &m}
 			inputs = append(inputs, m.port(in, loader.Input, s))
 			out.inputs = append(out.inputs, in)
 			bar++

@@ -162,7 +162,7 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 		l2: l.l2(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: w.SizesOnly},
 	}
-	c.values = map[string]*rowValue{"x": {name: "x", heads: 1, rows: rows, width: l.In.W, mem: &x}}
+	c.values = map[string]*rowValue{"x": {name: "x", rows: rows, width: l.In.W, mem: &x}}
 	if !c.emit(&c.groups[0], true) || !c.finish() {
 		return false
 	}

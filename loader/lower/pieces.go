@@ -26,7 +26,7 @@ func (p *plan) pieces(list ...piece) error {
 	defer func() { p.layer, p.weights, p.bound, p.packed = layer, weights, bound, packed }()
 	for i := range list {
 		s := &list[i]
-		s.layer.Release = layer.Release
+		s.layer.Release, s.layer.Memories = layer.Release, layer.Memories
 		p.layer, p.weights, p.bound, p.packed = &s.layer, s.weights, s.ports, nil
 		if err := p.lower(); err != nil {
 			return err

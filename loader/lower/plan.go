@@ -35,6 +35,9 @@ type Weights struct {
 	Tables [][]byte
 	// Reciprocal is softmax's table of 1/x.
 	Reciprocal []byte
+	// Inner is the table of the operation itself where Table is that of the activation behind
+	// it, see [Layer.ByTable].
+	Inner []byte
 }
 
 // A Lowered is a layer as a program's parts.
@@ -165,7 +168,7 @@ func (p *plan) add(t *task) {
 }
 
 func (p *plan) lower() error {
-	if p.layer.tabulated() && p.layer.Op > Linear {
+	if p.layer.followed() {
 		return p.thenActivation()
 	}
 	switch p.layer.Op {

@@ -19,19 +19,20 @@ func (p *plan) pool() error {
 	columns := turned
 	columns.H = out.W
 	if w.Kw == 1 && w.Sx == 1 {
-		return p.rowMaxima(l.In, out.H, w.Kh, w.Sy, w.Py, x, y)
+		return p.rowMaxima(l.In, out.H, p.windowRows(), x, y)
 	}
 	high, transposed, both := x, p.intermediate(turned), p.intermediate(columns)
 	if w.Kh > 1 || w.Sy > 1 {
 		high = p.intermediate(rows)
-		if err := p.rowMaxima(l.In, out.H, w.Kh, w.Sy, w.Py, x, high); err != nil {
+		if err := p.rowMaxima(l.In, out.H, p.windowRows(), x, high); err != nil {
 			return err
 		}
 	}
 	if err := p.turnRows(rows, high, transposed); err != nil {
 		return err
 	}
-	if err := p.rowMaxima(turned, out.W, w.Kw, w.Sx, w.Px, transposed, both); err != nil {
+	columnTaps := tapsOf{l.columns(), w.Sx, max(1, l.Dilation), w.Px}
+	if err := p.rowMaxima(turned, out.W, columnTaps, transposed, both); err != nil {
 		return err
 	}
 	return p.turnRows(columns, both, y)
@@ -44,11 +45,21 @@ func (p *plan) turnRows(s Shape, x, y memory) error {
 	return p.pieces(piece{l, &Weights{}, ports{"x": x, "y": y}})
 }
 
-// rowMaxima makes each of n rows the largest of k, stride rows further on each time; the
-// first window begins before rows above the first one. A window's first row is copied, the
-// others join it.
-func (p *plan) rowMaxima(in Shape, n, k, stride, before int, x, y memory) error {
+// tapsOf are the taps of a window along an axis: count of them, dilation apart. Windows are
+// stride apart, and the first one begins so many places before the tensor does.
+type tapsOf struct{ count, stride, dilation, before int }
+
+// windowRows are the taps along the height of the layer's window.
+func (p *plan) windowRows() tapsOf {
+	l := p.layer
+	return tapsOf{l.rows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
+}
+
+// rowMaxima makes each of n rows the largest of those that the taps of its window meet. A
+// window's first row is copied, the others join it.
+func (p *plan) rowMaxima(in Shape, n int, w tapsOf, x, y memory) error {
 	begin, end := 0, 0 // rows that have a value
+	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {
 		if first >= last {
 			return nil
@@ -56,7 +67,7 @@ func (p *plan) rowMaxima(in Shape, n, k, stride, before int, x, y memory) error 
 		s := in
 		s.H = last - first
 		from, to := x, y
-		from.base += (first*stride + tap - before) * x.row
+		from.base += (first*stride + tap*w.dilation - before) * x.row
 		from.row *= stride
 		to.base += first * y.row
 		if join {
@@ -65,23 +76,28 @@ func (p *plan) rowMaxima(in Shape, n, k, stride, before int, x, y memory) error 
 		return p.pieces(piece{Layer{Op: Slice, In: s, Size: s}, &Weights{}, ports{"x": from, "y": to}})
 	}
 	// From the tap on the first row outwards the rows with a value stay together.
-	order := []int{before}
-	for d := 1; d < k; d++ {
-		for _, tap := range [...]int{before + d, before - d} {
-			if tap >= 0 && tap < k {
+	start := min(w.count-1, before/w.dilation)
+	order := []int{start}
+	for d := 1; d < w.count; d++ {
+		for _, tap := range [...]int{start + d, start - d} {
+			if tap >= 0 && tap < w.count {
 				order = append(order, tap)
 			}
 		}
 	}
 	for _, tap := range order {
 		// Rows whose window has this tap inside the tensor.
-		first := max(0, (before-tap+stride-1)/stride)
-		last := min(n, (in.H-1-tap+before+stride)/stride)
-		if in.H-1-tap+before < 0 || first >= last {
+		at := tap * w.dilation
+		first := max(0, (before-at+stride-1)/stride)
+		last := min(n, (in.H-1-at+before+stride)/stride)
+		if in.H-1-at+before < 0 || first >= last {
 			continue
 		}
 		if begin == end {
 			begin, end = first, first
+		}
+		if first > end || last < begin {
+			return p.layer.unsupported("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
 		}
 		joinFirst, joinLast := max(first, begin), min(last, end)
 		if err := one(tap, joinFirst, joinLast, true); err != nil {

@@ -72,7 +72,8 @@ func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plai
 	return m, s.Groups, s.Channels, s.Height, plain
 }
 
-// candidates are the tensors that every task addresses by plain strides.
+// candidates are the tensors that every task addresses by plain strides. A tensor that a task
+// reads as coefficients is none of them: kernel DMA reads memory, never the L2.
 func (j *joiner) candidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
@@ -111,6 +112,16 @@ func (j *joiner) candidates() []*resident {
 			}
 			if t.g.DestinationOn() {
 				note(t.h.Bases.WBase(), operandResult)
+			}
+			if k := t.h.KernelBases; k.KBE0() {
+				for n := range s.inputs {
+					if uint32(s.part.inputs[n].BAR) == k.KBase0() {
+						list[s.inputs[n]] = nil
+					}
+				}
+				if k.KBase0() == s.part.surface {
+					list[s.output] = nil
+				}
 			}
 		}
 	}

@@ -2,10 +2,10 @@ package lower
 
 import "anesim/hw/regs"
 
-// interleave makes rows a product's coefficients: a planar copy of all of them to the
-// scratch buffer.
-func (c *rowChain) interleave(v *rowValue) *interleaved {
-	if v.kernel != nil {
+// interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
+// all of them to the scratch buffer.
+func (c *rowChain) interleave(v *rowValue, m int) *interleaved {
+	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
 	}
 	s := v.channelShape()
@@ -19,7 +19,7 @@ func (c *rowChain) interleave(v *rowValue) *interleaved {
 			v.nat = nil
 		}
 	}
-	c.toKernel(t, v)
+	c.toKernel(t, v, m)
 	c.add(t)
 	return v.kernel
 }
@@ -38,12 +38,13 @@ func kernelRows(rows int) int {
 	return each
 }
 
-// toKernel makes a planar task write its rows as coefficients.
-func (c *rowChain) toKernel(t *task, v *rowValue) {
-	each := kernelRows(v.rows)
+// toKernel makes a planar task write its rows as the coefficients of products whose left
+// sides have m rows.
+func (c *rowChain) toKernel(t *task, v *rowValue, m int) {
+	each := kernelRows(m)
 	plane := roundUp(each*v.width*elementBytes, 64)
 	dst := memory{bar: barScratch, row: plane, plane: plane}
-	dst.depth = plane * (v.heads * v.rows / each)
+	dst.depth = plane * (v.rows / each)
 	dst.group = dst.depth
 	// A product's result keeps its place until the product of what is made from it
 	// (3/3, by the size of the scratch buffer); others give it up.
@@ -66,7 +67,7 @@ func (c *rowChain) toKernel(t *task, v *rowValue) {
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
-	v.kernel = &interleaved{dst.base, each, plane, t}
+	v.kernel = &interleaved{m, dst.base, each, plane, t}
 }
 
 // product2 appends a product of two tensors: the left one's rows are coefficients, in
@@ -77,19 +78,21 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 	if n := kernelRows(m) * engines; m > engines && m%n != 0 {
 		return false // the parts of the left side would differ in how their rows interleave
 	}
-	x.heads, x.rows, z.heads = g.heads, m, g.heads
-	z.rows = k
+	right := Shape{1, g.heads, k, n}
 	if g.turned {
-		z.rows = n
+		right.H, right.W = n, k
 	}
-	left := c.interleave(x)
+	if x.rows != g.heads*m || z.rows != g.heads*right.H || z.width != right.W {
+		return false
+	}
+	left := c.interleave(x, m)
 	columns := !out && c.wantsColumns(g.output, false) && g.heads == 1
 	var e *extent
 	for head := range g.heads {
 		var src *held
 		var from layout
 		if g.turned {
-			src = c.columnsOf(z, head, false)
+			src = c.columnsOf(z, g.heads, head, false)
 			from = src.at
 		} else if z.nat != nil {
 			src = z.nat
@@ -130,7 +133,7 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 					c.from(t, src, at)
 				} else {
 					s := matrix(z.mem.bar, k, n)
-					s.base = z.mem.base + head*k*z.mem.row
+					s.base = z.mem.base + head*k*z.mem.row + p*elementBytes
 					c.load(t, s, packed(in), false)
 				}
 				switch {

@@ -29,7 +29,7 @@ func normParts(rows int) []Run {
 // of statistics each, then both applied.
 func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 	x := c.value(g.inputs[0])
-	rows := v.heads * v.rows
+	rows := v.rows
 	stats := c.statistics(rows, 2)
 	unit := stats.bytes / 2
 	at := layout{channel: unit, row: unit, depth: unit}
@@ -132,7 +132,7 @@ func (t *task) reducePatch(width int) {
 func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	x := c.value(g.inputs[0])
 	scores := x.scores
-	rows := v.heads * v.rows
+	rows := v.rows
 	parts := []Run{{0, rows}}
 	if !scores {
 		parts = normParts(rows)
@@ -218,7 +218,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 		m.depth, m.group = m.row, m.row
 		c.write(mul, m)
 	case c.onlyLeft(g.output):
-		c.toKernel(mul, v)
+		c.toKernel(mul, v, c.uses[g.output][0].group.rows)
 	default:
 		v.nat = c.hold(mul, exps, exps.row, nil)
 		v.nat.pitch = exps.channel

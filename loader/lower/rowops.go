@@ -6,7 +6,7 @@ import (
 
 // emit appends the tasks of a group; out says that its result leaves the chain.
 func (c *rowChain) emit(g *rowGroup, out bool) bool {
-	v := &rowValue{name: g.output, heads: g.heads, rows: g.rows, width: g.width}
+	v := &rowValue{name: g.output, rows: g.heads * g.rows, width: g.width}
 	c.values[g.output] = v
 	switch g.kind {
 	case rowProduct:
@@ -31,7 +31,7 @@ func (c *rowChain) emit(g *rowGroup, out bool) bool {
 func (c *rowChain) result(t *task, v *rowValue, out bool) {
 	if out {
 		m := c.output
-		m.plane = m.row * v.heads * v.rows
+		m.plane = m.row * v.rows
 		m.depth, m.group = m.plane, m.plane
 		c.write(t, m)
 		return
@@ -44,7 +44,7 @@ func (c *rowChain) result(t *task, v *rowValue, out bool) {
 func (c *rowChain) wantsColumns(name string, block bool) bool {
 	for _, u := range c.uses[name] {
 		g := u.group
-		if !(g.kind == rowProduct && g.block == block || g.kind == rowProduct2 && u.input == 1 && g.turned && !block) {
+		if !(g.kind == rowProduct && g.block == block || g.kind == rowProduct2 && u.input == 1 && g.turned && g.heads == 1 && !block) {
 			return false
 		}
 	}

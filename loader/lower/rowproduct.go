@@ -9,7 +9,7 @@ import (
 // product appends a product with constants: columns to columns, or transposed to rows.
 func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	x := c.value(g.inputs[0])
-	cols := c.columnsOf(x, 0, g.block)
+	cols := c.columnsOf(x, 1, 0, g.block)
 	k, n, m := x.width, g.width, g.rows
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	if g.block {

@@ -51,16 +51,17 @@ func usesOf(groups []rowGroup) map[string][]use {
 	return uses
 }
 
-// A rowValue is a tensor of rows and where it stands.
+// A rowValue is a tensor of rows and where it stands. Rows and width are those of the whole
+// tensor and never change: how many matrices a reader sees in them is the reader's own.
 type rowValue struct {
-	heads, rows, width int
-	mem                *memory // in memory, where it comes from outside
-	nat                *held   // rows
-	columns            *held
-	kernel             *interleaved // rows as a product's coefficients
-	name               string
-	product            bool // made by a product with constants
-	scores             bool // made by a product of two
+	rows, width int
+	mem         *memory // in memory, where it comes from outside
+	nat         *held   // rows
+	columns     *held
+	kernel      *interleaved // rows as a product's coefficients
+	name        string
+	product     bool // made by a product with constants
+	scores      bool // made by a product of two
 }
 
 // A held is a tile that stays.
@@ -73,8 +74,10 @@ type held struct {
 	source bool // loaded, not computed
 }
 
-// interleaved is a surface in the scratch buffer that a kernel is read from.
+// interleaved is a surface in the scratch buffer that a kernel is read from: the rows of
+// matrices of m rows, each of them side by side in a plane.
 type interleaved struct {
+	m                 int
 	base, each, plane int
 	writer            *task
 }
@@ -210,11 +213,11 @@ func (c *rowChain) value(name string) *rowValue { return c.values[name] }
 
 // rowsShape is rows as one channel, channelShape as one row of channels.
 func (v *rowValue) rowsShape() regs.Shape {
-	return regs.Shape{Groups: 1, Channels: 1, Height: v.heads * v.rows, Width: v.width}
+	return regs.Shape{Groups: 1, Channels: 1, Height: v.rows, Width: v.width}
 }
 
 func (v *rowValue) channelShape() regs.Shape {
-	return regs.Shape{Groups: 1, Channels: v.heads * v.rows, Height: 1, Width: v.width}
+	return regs.Shape{Groups: 1, Channels: v.rows, Height: 1, Width: v.width}
 }
 
 // rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
@@ -222,7 +225,7 @@ func (h *held) rowsAt(v *rowValue) layout {
 	if h.at.row == h.pitch && h.at.channel != h.pitch {
 		return h.at
 	}
-	n := h.pitch * v.heads * v.rows
+	n := h.pitch * v.rows
 	return layout{base: h.at.base, channel: n, row: h.pitch, depth: n}
 }
 
@@ -235,7 +238,7 @@ func (h *held) channelsAt() layout {
 // surfaceOf is a value in memory seen as rows.
 func (v *rowValue) surfaceOf() memory {
 	m := *v.mem
-	m.plane = m.row * v.heads * v.rows
+	m.plane = m.row * v.rows
 	m.depth, m.group = m.plane, m.plane
 	return m
 }
@@ -244,7 +247,7 @@ func (v *rowValue) surfaceOf() memory {
 func (v *rowValue) channelsOf() memory {
 	m := *v.mem
 	m.plane = m.row
-	m.row = m.plane * v.heads * v.rows
+	m.row = m.plane * v.rows
 	m.depth, m.group = m.row, m.row
 	return m
 }
@@ -306,15 +309,16 @@ func (c *rowChain) blocks() bool {
 	return false
 }
 
-// columnsOf makes a value stand in the L2 as columns of pixels, one transpose for all that
-// read it.
-func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
-	if v.columns != nil && v.heads == 1 {
+// columnsOf makes the rows of one of the heads of a value stand in the L2 as columns of
+// pixels. Where the value is a single matrix, one transpose serves all that read it.
+func (c *rowChain) columnsOf(v *rowValue, heads, head int, block bool) *held {
+	if v.columns != nil && heads == 1 && v.columns.block == block {
 		return v.columns
 	}
-	s := regs.Shape{Groups: 1, Channels: v.rows, Height: 1, Width: v.width}
+	rows := v.rows / heads
+	s := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: v.width}
 	if block {
-		s.Channels, s.Height = blockWidth, v.rows/blockWidth
+		s.Channels, s.Height = blockWidth, rows/blockWidth
 	}
 	after := columnLayout(v.width, s.Channels, s.Height, block)
 	t := transposing(s)
@@ -322,16 +326,16 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 	switch {
 	case v.nat != nil:
 		at := v.nat.channelsAt()
-		at.base += head * v.rows * v.nat.pitch
+		at.base += head * rows * v.nat.pitch
 		if block {
-			at.row, at.depth = blockWidth*v.nat.pitch, v.rows*v.nat.pitch
+			at.row, at.depth = blockWidth*v.nat.pitch, rows*v.nat.pitch
 		}
 		h = c.hold(t, after, after.row*s.Height, nil)
 		c.from(t, v.nat, at)
 	default:
-		m := matrix(v.mem.bar, v.rows, v.width)
-		m.base = v.mem.base + head*v.rows*v.mem.row
-		at := transposeSource(v.rows, v.width)
+		m := matrix(v.mem.bar, rows, v.width)
+		m.base = v.mem.base + head*rows*v.mem.row
+		at := transposeSource(rows, v.width)
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
 			at = packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
@@ -339,7 +343,7 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 			m.row = m.plane * blockWidth
 		}
 		h = c.hold(t, after, after.row*s.Height, nil)
-		if v.heads == 1 && !c.runtime() {
+		if heads == 1 && !c.runtime() {
 			staged := c.staged(v, block)
 			t.describeResult(staged)
 			t.describesResult = true
@@ -349,7 +353,7 @@ func (c *rowChain) columnsOf(v *rowValue, head int, block bool) *held {
 	}
 	h.block = block
 	c.add(t)
-	if v.heads == 1 {
+	if heads == 1 {
 		v.columns = h
 	}
 	return h

@@ -98,8 +98,8 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 		right = l.Columns
 	}
 	c.values = map[string]*rowValue{
-		"x": {name: "x", heads: 1, rows: heads * l.In.H, width: l.In.W, mem: &x},
-		"z": {name: "z", heads: 1, rows: heads * right, width: l.In.W + l.Columns - right, mem: &z},
+		"x": {name: "x", rows: heads * l.In.H, width: l.In.W, mem: &x},
+		"z": {name: "z", rows: heads * right, width: l.In.W + l.Columns - right, mem: &z},
 	}
 	if heads*max(l.In.H, right) > MaxChannels || !c.emit(&c.groups[0], true) || !c.finish() {
 		return false

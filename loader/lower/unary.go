@@ -391,11 +391,31 @@ func (p *plan) negation() error {
 	return nil
 }
 
-// thenActivation is an operation of the planar engine and an activation by a table, which
-// it has none of.
+// followed reports whether the layer's activation is a task behind those of its operation:
+// the planar engine has no tables, and a task that looks its result up in one has no ReLU.
+func (l *Layer) followed() bool {
+	return l.Op > Linear && (l.tabulated() || l.Activation == ReLU && l.ByTable() && l.Op != RealDiv)
+}
+
+// ByTable reports whether the operation itself is looked up in a table: a quotient multiplies
+// by that of 1/x, the maximum and minimum with a number are tables.
+func (l *Layer) ByTable() bool {
+	switch l.Op {
+	case RealDiv:
+		return l.Second == Runtime || l.Second == Itself
+	case Max, Min:
+		return l.Second == Scalar
+	}
+	return false
+}
+
+// thenActivation is an operation and an activation by a task of its own, see followed.
 func (p *plan) thenActivation() error {
-	l := *p.layer
+	l, w := *p.layer, *p.weights
 	l.Activation = 0
+	if l.ByTable() && p.layer.tabulated() {
+		w.Table = w.Inner
+	}
 	names := map[string]Shape{"x": l.In}
 	if l.Second == Runtime && l.Op != Tile {
 		names["z"] = l.SecondShape
@@ -407,7 +427,7 @@ func (p *plan) thenActivation() error {
 	}
 	act := Layer{Op: p.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return p.pieces(
-		piece{l, p.weights, to},
+		piece{l, &w, to},
 		piece{act, &Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": to["y"], "y": y}},
 	)
 }

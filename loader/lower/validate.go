@@ -44,6 +44,9 @@ func (l *Layer) Validate() error {
 	if err != nil {
 		return err
 	}
+	if l.Op == RealDiv && l.Second == Itself && l.SecondReLU {
+		return l.wrong("a quotient by ReLU of the dividend")
+	}
 	if a := l.Activation; a != 0 && (!a.activates() || a.Tables() > 1 || !l.Op.joined()) {
 		return l.wrong("%v cannot follow it", a)
 	}

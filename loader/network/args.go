@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/x448/float16"
+
 	"anesim/loader/lower"
 )
 
@@ -107,6 +109,16 @@ func (a *args) number(key string, missing float64) float64 {
 		a.fail(key, "%q is no number", v)
 	}
 	return x
+}
+
+// half returns the value of a key rounded to fp16. A number that fp16 has no room for fails.
+func (a *args) half(key string, missing float64) float16.Float16 {
+	x := a.number(key, missing)
+	h := float16.Fromfloat32(float32(x))
+	if h.IsInf(0) {
+		a.fail(key, "%v is beyond fp16; want a number from -65504 to 65504", x)
+	}
+	return h
 }
 
 // axes is a set of axes as its letters (c, hw, chw) or as numbers in N, C, H, W order

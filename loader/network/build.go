@@ -37,7 +37,7 @@ func matmulInputs(a *args) []lower.Shape {
 
 func binaryInputs(a *args) []lower.Shape {
 	in := tensorInputs(a)
-	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" {
+	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
 		return in
 	}
 	second := in[0]
@@ -107,18 +107,27 @@ func buildConv(a *args, in []lower.Shape) Layer {
 		groups = a.count("groups", 1, 1)
 		cout = a.need("cout")
 	}
-	w := a.window(s, 1)
+	w, dilation := a.dilatedWindow(s, 1)
 	l := lower.Conv(s, cout, w)
-	if d := a.count("dilation", 1, 1); d > 1 {
-		l.Window = w.Dilated(d)
-		if a.values["pad"] == "same" {
-			l.Window.Py, l.Window.Qy = lower.SamePad(l.Window.Kh, w.Sy, s.H)
-			l.Window.Px, l.Window.Qx = lower.SamePad(l.Window.Kw, w.Sx, s.W)
-		}
-		l.Dilation = d
-	}
+	l.Dilation = dilation
 	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
 	return Layer{Lower: l}
+}
+
+// dilatedWindow reads the keys of a window that may be dilated, k taps a side without them,
+// and returns it at its full extent with the dilation, 0 for none.
+func (a *args) dilatedWindow(s lower.Shape, k int) (w lower.Window, dilation int) {
+	w = a.window(s, k)
+	d := a.count("dilation", 1, 1)
+	if d == 1 {
+		return w, 0
+	}
+	w = w.Dilated(d)
+	if a.values["pad"] == "same" {
+		w.Py, w.Qy = lower.SamePad(w.Kh, w.Sy, s.H)
+		w.Px, w.Qx = lower.SamePad(w.Kw, w.Sx, s.W)
+	}
+	return w, d
 }
 
 // buildDeconv is a transposed convolution of one group.
@@ -179,14 +188,21 @@ func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
 			l.Lower.SecondShape = in[1]
 			return l
 		}
-		switch a.word("second", "itself", "constant", "scalar") {
+		second := a.word("second", "itself", "constant", "scalar")
+		if a.has("value") && second != "scalar" {
+			if a.has("second") {
+				a.fail("value", "second=%s has no value; want second=scalar", second)
+			}
+			second = "scalar"
+		}
+		switch second {
 		case "itself":
 			l.Lower.Second, l.Lower.SecondShape = lower.Itself, in[0]
 		case "constant":
 			l.Lower.Second, l.Lower.SecondShape = lower.Constant, lower.Shape{N: 1, C: in[0].C, H: 1, W: 1}
 		case "scalar":
 			l.Lower.Second, l.Lower.SecondShape = lower.Scalar, lower.Shape{N: 1, C: 1, H: 1, W: 1}
-			l.Weights.Second = []float16.Float16{float16.Fromfloat32(float32(a.number("value", 0.5)))}
+			l.Weights.Second = []float16.Float16{a.half("value", 0.5)}
 		}
 		return l
 	}
@@ -242,7 +258,10 @@ func buildTile(a *args, in []lower.Shape) Layer {
 
 func buildPool(a *args, in []lower.Shape) Layer {
 	s := a.one(in)
-	return pooling(s, a.window(s, 2), a.word("kind", "max", "avg") == "avg")
+	w, dilation := a.dilatedWindow(s, 2)
+	l := pooling(s, w, a.word("kind", "max", "avg") == "avg")
+	l.Lower.Dilation = dilation
+	return l
 }
 
 func buildSoftmax(a *args, in []lower.Shape) Layer {

@@ -233,7 +233,7 @@ func (n *nodeReader) binary(op lower.Op, a, b operand) (operand, error) {
 			return a, err
 		}
 	}
-	if x.name == z.name && slices.Equal(x.dims, z.dims) && op != lower.Sub {
+	if x.name == z.name && slices.Equal(x.dims, z.dims) && op != lower.Sub && op != lower.RealDiv {
 		l := lower.Layer{Op: op, In: x.shape(), Second: lower.Itself, SecondShape: x.shape()}
 		return n.layer(l, lower.Weights{}, out, x)
 	}

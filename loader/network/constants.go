@@ -197,7 +197,7 @@ func each(dims, steps []int, first int, visit func(i, at int)) {
 
 // broadcast is the shape of what an elementwise operation makes of tensors.
 func broadcast(shapes ...[]int) ([]int, error) {
-	var out []int
+	out := []int{} // nil would be a shape that is not known
 	for _, s := range shapes {
 		for len(out) < len(s) {
 			out = append([]int{1}, out...)

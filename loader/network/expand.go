@@ -24,6 +24,8 @@ func expansionOf(op string) func(e *expansion) error {
 	switch op {
 	case "FusedMatMul", "TransposeMatMul":
 		return fusedMatMul
+	case "LpPool":
+		return lengthPool
 	case "FusedConv":
 		return fusedConv
 	case "FusedGemm":

@@ -1,9 +1,12 @@
 package network
 
 import (
-	"anesim/loader/network/onnx"
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/onnx"
 )
 
 // biased is an operator of a sum with a bias, which may be left out.
@@ -142,6 +145,29 @@ func groupNorm(e *expansion) error {
 		_, err = e.turned(e.output(0), x, 0, 2, 3, 1)
 	} else {
 		_, err = e.node(e.output(0), "Identity", nil, x)
+	}
+	return err
+}
+
+// lengthPool states a pool of the norms of windows as an average: the sum of magnitudes, or
+// the root of the sum of squares.
+func lengthPool(e *expansion) error {
+	taps, ok, err := e.list("kernel_shape", -1)
+	if err != nil || !ok {
+		return cmp.Or(err, errors.New("it has no kernel_shape"))
+	}
+	p := e.int("p", 2)
+	a := e.without("p")
+	a["count_include_pad"] = ofInt(1)
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []string{"", e.number(float64(elements(taps)))}}}
+	x := e.input(0)
+	switch p {
+	case 1:
+		_, err = e.chain(e.output(0), x, append([]step{{"Abs", nil, nil}}, sum...)...)
+	case 2:
+		_, err = e.chain(e.output(0), x, append(append([]step{{"Mul", nil, []string{"", ""}}}, sum...), step{"Sqrt", nil, nil})...)
+	default:
+		err = fmt.Errorf("p=%d; want a norm of 1 or 2", p)
 	}
 	return err
 }

@@ -74,23 +74,24 @@ func (e *expansion) alongAxis(v []float64, axis, rank int) string {
 	return e.floats(d, v)
 }
 
-// rounded clamps and rounds x/scale + zero: halves go up, where the operator has them go
-// to the even number.
+// rounded rounds x/scale to whole numbers, adds the zero point and clamps the sum.
 func (e *expansion) rounded(out, x string, s scaling) error {
 	low, high, exact := limits(s.elem)
 	if !exact {
 		return fmt.Errorf("numbers of %v; fp16 has those of eight bits exactly", s.elem)
 	}
 	rank := len(e.dims[x])
-	by, offset := make([]float64, len(s.scale)), make([]float64, len(s.scale))
+	by := make([]float64, len(s.scale))
 	for i := range by {
-		if by[i], offset[i] = 1/s.scale[i], s.zero[i]+0.5; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
+		if by[i] = 1 / s.scale[i]; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
 			return fmt.Errorf("a scale of %g", s.scale[i])
 		}
 	}
-	_, err := e.chain(out, x,
-		step{"Mul", nil, []string{"", e.alongAxis(by, s.axis, rank)}}, step{"Add", nil, []string{"", e.alongAxis(offset, s.axis, rank)}},
-		step{"Floor", nil, nil}, step{"Clip", attributes{"min": ofFloat(low), "max": ofFloat(high)}, nil})
+	steps := []step{{"Mul", nil, []string{"", e.alongAxis(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
+	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
+		steps = append(steps, step{"Add", nil, []string{"", e.alongAxis(s.zero, s.axis, rank)}})
+	}
+	_, err := e.chain(out, x, append(steps, step{"Clip", attributes{"min": ofFloat(low), "max": ofFloat(high)}, nil})...)
 	if err == nil {
 		e.types[out] = s.elem
 	}
@@ -324,11 +325,11 @@ func dynamicQuantise(e *expansion) error {
 	}
 	clip := attributes{"min": ofFloat(0), "max": ofFloat(255)}
 	if zero, err = e.chain(zero, bound[1], step{"Mul", nil, []string{"", steps}}, step{"Neg", nil, nil},
-		step{"Add", nil, []string{"", e.number(0.5)}}, step{"Floor", nil, nil}, step{"Clip", clip, nil}); err != nil {
+		step{"RoundSmall", nil, nil}, step{"Clip", clip, nil}); err != nil {
 		return err
 	}
-	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []string{"", steps}}, step{"Add", nil, []string{"", zero}},
-		step{"Add", nil, []string{"", e.number(0.5)}}, step{"Floor", nil, nil}, step{"Clip", clip, nil})
+	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []string{"", steps}}, step{"RoundSmall", nil, nil},
+		step{"Add", nil, []string{"", zero}}, step{"Clip", clip, nil})
 	for _, name := range [...]string{e.output(0), e.output(2)} {
 		if name != "" {
 			e.types[name] = onnx.Uint8

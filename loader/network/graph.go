@@ -78,35 +78,9 @@ func (b *builder) reshape(name, of string, s lower.Shape) error {
 	return nil
 }
 
-// finish names the outputs and folds.
-func (b *builder) finish(outputs []string) *Network {
-	n := &b.net
-	for _, name := range outputs {
-		n.Outputs = append(n.Outputs, b.values(name))
-	}
-	if len(outputs) == 0 {
-		read := map[string]bool{}
-		for i := range n.Layers {
-			for _, in := range n.Layers[i].Inputs {
-				read[in] = true
-			}
-		}
-		for i := range n.Layers {
-			if out := n.Layers[i].Output; !read[out] {
-				n.Outputs = append(n.Outputs, out)
-			}
-		}
-	}
-	n.fold()
-	n.store()
-	n.rearrange()
-	n.shareColumns()
-	n.drop()
-	return n
-}
-
-// whole finishes a network whose results are known.
-func (b *builder) whole() *Network {
+// finish fuses the layers of a network whose results are known, and puts tensors into the
+// order that layers read them in.
+func (b *builder) finish() *Network {
 	n := &b.net
 	b.sweep()
 	b.stages()
@@ -240,31 +214,40 @@ func (n *Network) fold() {
 // absorb makes l do what next does with its result, where it can.
 func (l *Layer) absorb(next *Layer) bool {
 	x, y := &l.Lower, &next.Lower
-	if l.Reason != "" || x.Activation != 0 {
+	if l.Reason != "" || x.Activation != 0 || next.rounds {
 		return false
 	}
 	if l.activated(next) {
 		return true
 	}
-	constant := false
+	if y.Activation != 0 || y.Bias || y.Op != lower.Mul && y.Op != lower.Add {
+		return false
+	}
+	channels, constant := 0, false // whether y has a constant for each channel of x
 	switch x.Op {
 	case lower.Convolution:
-		constant = y.In == l.Out && !next.inMemory && (y.Second == lower.Constant || y.Second == lower.Scalar && next.Weights.Second != nil)
+		channels, constant = x.Cout, y.In == l.Out && !next.inMemory && y.Second == lower.Constant
 	case lower.MatMul, lower.Linear:
-		// Columns of a product are channels to its bias, where they are to y too.
-		constant = x.Second == lower.Constant && (y.Second == lower.Constant && next.columns || y.Second == lower.Scalar && next.Weights.Second != nil)
+		if x.Second != lower.Constant {
+			return false
+		}
+		// Columns of a product are channels to its bias. They are the columns of y if y reads
+		// rows of the same width.
+		channels, constant = x.Columns, next.columns && y.In.W == l.Out.W && y.Second == lower.Constant
 	default:
 		return false
 	}
-	if y.Second == lower.Scalar && constant && (y.Op == lower.Mul || y.Op == lower.Add) {
-		next.Weights.Second = slices.Repeat(next.Weights.Second, max(x.Cout, x.Columns))
-	}
+	by := next.Weights.Second
 	switch {
-	case y.Op == lower.Mul && constant:
-		l.scale(next.Weights.Second)
-	case y.Op == lower.Add && constant:
-		l.shift(next.Weights.Second)
+	case constant:
+	case y.Second == lower.Scalar && by != nil:
+		by = slices.Repeat(by, channels)
 	default:
+		return false
+	}
+	if y.Op == lower.Add {
+		l.shift(by)
+	} else if !l.scale(by) {
 		return false
 	}
 	l.takes(next)
@@ -290,7 +273,7 @@ func (l *Layer) activated(next *Layer) bool {
 	case lower.Rsqrt, lower.HardSwish, lower.Log, lower.Max, lower.Min, lower.Pow, lower.RealDiv:
 		return false // tasks of their own beside the table
 	}
-	if l.average || x.Op == lower.Pool {
+	if l.average || x.Op == lower.Pool || y.Activation != 0 || x.ByTable() {
 		return false
 	}
 	x.Activation, x.Alpha, x.Low, x.High = y.Op, y.Alpha, y.Low, y.High
@@ -302,29 +285,57 @@ func (l *Layer) activated(next *Layer) bool {
 	return true
 }
 
-// scale multiplies the result's channels. Values that the file does not have stay so.
-func (l *Layer) scale(by []float16.Float16) {
+// scale multiplies the weights of the result's channels by factors and reports whether it
+// could: the products have to keep the precision of fp16, see [product]. Values that the file
+// does not have stay absent. The weights of an average are its window's alone, and stay so.
+func (l *Layer) scale(by []float16.Float16) bool {
+	if l.average {
+		return false
+	}
 	need := Needs(&l.Lower)
 	w := &l.Weights
-	w.Bias = product(w.Bias, by, func(i int) int { return i })
 	each := need.Filter / max(1, len(by))
 	channel := func(i int) int { return i / each }
 	if l.Lower.Op == lower.MatMul {
 		channel = func(i int) int { return i % l.Lower.Columns }
 	}
-	w.Filter = product(w.Filter, by, channel)
+	bias, ok1 := product(w.Bias, by, func(i int) int { return i })
+	filter, ok2 := product(w.Filter, by, channel)
+	if !ok1 || !ok2 {
+		return false
+	}
+	w.Bias, w.Filter = bias, filter
+	if w.Filter != nil {
+		w.Form, w.Scale = lower.FormFP16, nil // the packed form held other values
+	}
+	return true
 }
 
-func product(values, by []float16.Float16, channel func(i int) int) []float16.Float16 {
+// product multiplies every value by the factor of its channel, and is nil where values or
+// factors are absent. It fails where a product of numbers that the engine reads is none that
+// it reads: the engine takes weights below 2^-14 for zero, and fp16 has none above 65504.
+func product(values, by []float16.Float16, channel func(i int) int) ([]float16.Float16, bool) {
 	if values == nil || by == nil {
-		return nil
+		return nil, true
 	}
 	out := make([]float16.Float16, len(values))
 	for i, v := range values {
-		out[i] = float16.Fromfloat32(v.Float32() * by[channel(i)].Float32())
+		f := by[channel(i)]
+		out[i] = float16.Fromfloat32(v.Float32() * f.Float32())
+		if isNormal(v) && f&^signBit != 0 && !isNormal(out[i]) {
+			return nil, false
+		}
 	}
-	return out
+	return out, true
 }
+
+// isNormal reports whether h is a number that is neither zero nor subnormal nor infinite.
+func isNormal(h float16.Float16) bool {
+	exponent := h >> 10 & 0x1f
+	return exponent != 0 && exponent != 0x1f
+}
+
+const signBit = 0x8000
 
 // shift adds to the result's channels.
 func (l *Layer) shift(by []float16.Float16) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/unguided"
 	"anesim/loader/lower"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/coreml/coremltest"
@@ -82,7 +81,7 @@ func TestPackage(t *testing.T) {
 	if len(l.Weights.Filter) != 8*4*9 || l.Weights.Filter[7].Float32() != 2 || l.Weights.Bias[0].Float32() != 0 {
 		t.Errorf("%d weights, bias %v", len(l.Weights.Filter), l.Weights.Bias)
 	}
-	if d := cmp.Diff([]Output{{"y", "y", []int{1, 3}, "float16"}, {"m", "m", []int{1, 8}, "float16"}}, n.Results); d != "" {
+	if d := cmp.Diff([]Output{{Name: "y", Tensor: "y", Dims: []int{1, 3}, Type: "float16"}, {Name: "m", Tensor: "m", Dims: []int{1, 8}, Type: "float16"}}, n.Results); d != "" {
 		t.Errorf("results (-want +got):\n%s", d)
 	}
 	if in := n.Inputs[0]; in.Type != "float32" || !cmp.Equal(in.Dims, []int{1, 4, 8, 8}) {
@@ -205,7 +204,7 @@ func TestSharedNetworks(t *testing.T) {
 func FuzzReadMIL(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("program(1.0) { func main<ios16>(tensor<fp16, [1, 10]> x) { tensor<fp16, [1, 10]> y = mul(x = x, y = tensor<fp16, []>(0x1p-3))[name = tensor<string, []>(\"m\")]; } -> (y); }"))
-	unguided.Fuzz(f, func(t *testing.T, data []byte) { checkRead(t, ReadMIL, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkRead(t, ReadMIL, data) })
 }
 
 func FuzzReadCoreML(f *testing.F) {
@@ -214,7 +213,7 @@ func FuzzReadCoreML(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(coremltest.Model(p))
-	unguided.Fuzz(f, func(t *testing.T, data []byte) { checkRead(t, ReadCoreML, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { checkRead(t, ReadCoreML, data) })
 }
 
 // checkRead makes sure that a reader gives a network that stands, or an error of a line.

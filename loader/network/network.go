@@ -42,6 +42,11 @@ type Output struct {
 	Tensor string // of a layer, an input or a constant
 	Dims   []int  // nil where they are not known
 	Type   string // of the file's elements
+	// Numbers are the values of a constant of whole numbers, which fp16 may not have.
+	Numbers []float64
+	// Unit is what the whole numbers of the tensor count in, 0 as 1: fp16 has no room for
+	// large ones, so that the engine computes them divided by a power of two.
+	Unit float64
 }
 
 // A Node is an operator of the file and what became of it: Layers layers from First on,
@@ -78,6 +83,9 @@ type Layer struct {
 	inMemory, columns bool
 	// spare says that the layer is left out where nothing reads its result.
 	spare bool
+	// rounds says that the layer's result has to be rounded by itself: what the sum is for is
+	// its rounding, which another layer that took the addend would not do.
+	rounds bool
 	// average says that the weights of a convolution are all one over their number.
 	average bool
 }

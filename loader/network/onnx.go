@@ -72,7 +72,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 			return nil, err
 		}
 	}
-	return r.whole(), nil
+	return r.finish(), nil
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of
@@ -153,9 +153,9 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 // output notes what the network gives under a name of the file.
 func (r *graphReader) output(v onnx.Value) error {
 	if r.smaller[v.Name] > 1 {
-		r.note("output %q is given divided by %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
+		r.note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
 	}
-	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String()}
+	out := Output{Unit: r.smaller[v.Name], Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String()}
 	if t := r.types[v.Name]; t != 0 {
 		out.Type = t.String()
 	}
@@ -166,6 +166,11 @@ func (r *graphReader) output(v onnx.Value) error {
 		}
 		r.net.Constants[v.Name] = h
 		out.Tensor = v.Name
+		if !c.elem.IsFloat() && !c.absent() {
+			if out.Numbers, err = c.values(); err != nil {
+				return &FormatError{What: err.Error(), Err: err}
+			}
+		}
 	}
 	r.net.Results = append(r.net.Results, out)
 	return nil
@@ -218,7 +223,12 @@ func (r *graphReader) twice(list []onnx.Node) string {
 // composed reads nodes, those that together are one operator as that. Where the engine
 // does not do it the pieces are read one by one.
 func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
-	r.straighten(list)
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Name = nodeName(i, &list[i]) // by the place in the file
+	}
+	list = inReadingOrder(list, outputs)
+	r.straighten(list, outputs)
 	found, inside := r.fusions(list, outputs)
 	for i := range list {
 		f := found[i]

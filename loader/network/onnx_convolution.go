@@ -252,15 +252,22 @@ func (n *nodeReader) convTranspose() error {
 		return err
 	}
 	k = k.spread(w.dilation())
-	y, err := n.phases(x, k, lw, groups, bias)
-	if err != nil {
-		return err
-	}
-	// What the padding takes off, and what stands beyond the last place.
 	out := n.results[0].dims
 	high, wide := 1, out[len(out)-1]
 	if len(out) == 4 {
 		high = out[2]
+	}
+	// Places that no element reaches have the bias and nothing else: zeros put around the
+	// result would lack it, so that it is added behind them.
+	full := func(in, taps, step int) int { return (in + (taps+step-1)/step - 1) * step }
+	beyond := lw.Py < 0 || lw.Px < 0 || lw.Py+high > full(x.dims[2], k.kh, lw.Sy) || lw.Px+wide > full(x.dims[3], k.kw, lw.Sx)
+	inside := bias
+	if beyond {
+		inside = biasOf{}
+	}
+	y, err := n.phases(x, k, lw, groups, inside)
+	if err != nil {
+		return err
 	}
 	for i, p := range [...][2]int{{lw.Py, high}, {lw.Px, wide}} {
 		axis := 2 + i
@@ -276,6 +283,11 @@ func (n *nodeReader) convTranspose() error {
 			}
 		}
 		if y, err = n.sliced(y, axis, p[0], p[1]); err != nil {
+			return err
+		}
+	}
+	if beyond && bias.given {
+		if y, err = n.withConstant(lower.Add, y, n.constant(2).as([]int{k.cin * groups, 1, 1})); err != nil {
 			return err
 		}
 	}

@@ -137,17 +137,26 @@ func global(op lower.Op) func(*nodeReader) error {
 
 // probabilities is softmax over an axis; before version 13 over it and all behind it.
 func (n *nodeReader) probabilities() (operand, error) {
-	x, err := n.in(0)
+	x, axis, err := n.softmaxAxis()
 	if err != nil {
 		return x, err
+	}
+	s, set := axisView(x.dims, axis)
+	return n.layer(lower.Reduction(lower.Softmax, s, set), lower.Weights{}, x.dims, x)
+}
+
+// softmaxAxis returns the input of a softmax in the shape that it is normalised in, and the
+// axis of it. Before version 13 of the operators all axes from the one stated on are one.
+func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
+	if x, err = n.in(0); err != nil {
+		return x, 0, err
 	}
 	dims, missing := x.dims, -1
 	if n.opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(max(1, len(dims)), n.int("axis", missing))
-	if err != nil {
-		return x, err
+	if axis, err = n.axisOf(max(1, len(dims)), n.int("axis", missing)); err != nil {
+		return x, 0, err
 	}
 	if n.opset < 13 && elements(dims[min(axis+1, len(dims)):]) > 1 {
 		x = x.as(elements(dims[:axis]), elements(dims[axis:]))
@@ -156,19 +165,45 @@ func (n *nodeReader) probabilities() (operand, error) {
 	if len(x.dims) == 0 {
 		x = x.as(1)
 	}
-	s, set := axisView(x.dims, axis)
-	y, err := n.layer(lower.Reduction(lower.Softmax, s, set), lower.Weights{}, x.dims, x)
-	return y.as(dims...), err
+	return x, axis, nil
 }
 
-func (n *nodeReader) softmax() error { return n.finish(n.probabilities()) }
-
-func (n *nodeReader) logSoftmax() error {
-	x, err := n.probabilities()
-	if err == nil {
-		x, err = n.unary(lower.Log, x)
+func (n *nodeReader) softmax() error {
+	y, err := n.probabilities()
+	if err != nil {
+		return err
 	}
-	return n.finish(x, err)
+	return n.done(y.as(n.results[0].dims...))
+}
+
+// logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
+// be that of 0 from -17 on, where fp16 has no probability.
+func (n *nodeReader) logSoftmax() error {
+	x, axis, err := n.softmaxAxis()
+	if err != nil {
+		return err
+	}
+	axes := make([]bool, len(x.dims))
+	axes[axis] = true
+	largest, err := n.reduced(lower.ReduceMax, x, axes)
+	if err != nil {
+		return err
+	}
+	d, err := n.binary(lower.Sub, x, largest)
+	if err != nil {
+		return err
+	}
+	sum, err := n.unary(lower.Exp, d)
+	if err == nil {
+		sum, err = n.reduced(lower.ReduceSum, sum, axes)
+	}
+	if err == nil {
+		sum, err = n.unary(lower.Log, sum)
+	}
+	if err == nil {
+		d, err = n.binary(lower.Sub, d, sum)
+	}
+	return n.finish(d.as(n.results[0].dims...), err)
 }
 
 // normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.

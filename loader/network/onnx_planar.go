@@ -33,7 +33,7 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Sqrt": unaryOp(lower.Sqrt), "Gelu": unaryOp(lower.GELU), "FastGelu": unaryOp(lower.GELU), "Swish": unaryOp(lower.SiLU), "SiLU": unaryOp(lower.SiLU),
 		"Greater": compare(false, false), "Less": compare(true, false), "GreaterOrEqual": compare(true, true), "LessOrEqual": compare(false, true),
 		"Equal": (*nodeReader).equal, "Not": (*nodeReader).not, "And": logic(lower.Mul), "Or": logic(lower.Max), "Xor": logic(lower.Sub),
-		"Rsqrt": (*nodeReader).rsqrt, "QuickGelu": (*nodeReader).quickGelu,
+		"Rsqrt": (*nodeReader).rsqrt, "RoundSmall": (*nodeReader).roundSmall, "QuickGelu": (*nodeReader).quickGelu,
 		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
 		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
 		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "ScaledLog": (*nodeReader).scaledLog, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,

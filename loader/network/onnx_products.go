@@ -35,8 +35,15 @@ func (n *nodeReader) gemm() error {
 		if err != nil {
 			return err
 		}
-		w := lower.Weights{Filter: times(h, alpha)}
-		if b := n.constant(2); b != nil && (b.elements() == columns && b.dims[len(b.dims)-1] == columns || b.elements() == 1) {
+		w := lower.Weights{Filter: h}
+		factor := slices.Repeat([]float16.Float16{float16.Fromfloat32(float32(alpha))}, columns)
+		scaled, fits := product(h, factor, func(int) int { return 0 })
+		if alpha == 1 {
+			fits = true
+		} else if fits {
+			w.Filter = scaled
+		}
+		if b := n.constant(2); fits && b != nil && (b.elements() == 1 || b.elements() == columns && b.dims[len(b.dims)-1] == columns) {
 			v, err := b.fp16()
 			if err != nil {
 				return err
@@ -46,7 +53,10 @@ func (n *nodeReader) gemm() error {
 			}
 			l.Bias, w.Bias, added = true, times(v, beta), true
 		}
-		if y, err = n.layer(l, w, out, x); err != nil {
+		if y, err = n.layer(l, w, out, x); err == nil && !fits {
+			y, err = n.scaled(y, alpha)
+		}
+		if err != nil {
 			return err
 		}
 	} else {

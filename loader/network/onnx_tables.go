@@ -109,7 +109,7 @@ func (n *nodeReader) prelu() error {
 		}
 		return n.finish(n.leaky(x, v))
 	}
-	if s := x.shape(); c != nil && len(x.dims) >= 3 && c.elements() == s.C && len(c.dims) >= len(x.dims)-1 && c.dims[len(c.dims)-len(x.dims)+1] == s.C && !c.absent() {
+	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.absent() && isPerChannel(c.dims, s) {
 		h, err := c.fp16()
 		if err != nil {
 			return err
@@ -136,6 +136,12 @@ func (n *nodeReader) prelu() error {
 		return err
 	}
 	return n.finish(n.binary(lower.Add, positive, negative))
+}
+
+// isPerChannel reports whether a constant of shape dims has one value for each channel of s.
+func isPerChannel(dims []int, s lower.Shape) bool {
+	c, err := shapeOf(dims)
+	return err == nil && len(dims) <= 4 && c == lower.Shape{N: 1, C: s.C, H: 1, W: 1}
 }
 
 // elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)): the one table of it errs by
@@ -258,6 +264,22 @@ func (n *nodeReader) scaledLog() error {
 	}
 	if err == nil {
 		x, err = n.shifted(x, math.Log(c))
+	}
+	return n.finish(x, err)
+}
+
+// roundSmall rounds elements below 512 in magnitude to the nearest whole number, halves to the
+// even one. fp16 has nothing but whole numbers from 1024 to 2048: the sum with 1536 is rounded
+// as any sum is, and taking 1536 off again is exact. Larger elements stay beyond 512.
+func (n *nodeReader) roundSmall() error {
+	x, err := n.in(0)
+	for _, by := range [...]float64{1536, -1536} {
+		if err != nil {
+			return err
+		}
+		if x, err = n.withNumber(lower.Add, x, by); err == nil {
+			n.net.Layers[len(n.net.Layers)-1].rounds = true
+		}
 	}
 	return n.finish(x, err)
 }

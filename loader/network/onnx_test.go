@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
-	"anesim/bench/unguided"
 	"anesim/loader/lower"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -189,7 +188,7 @@ func FuzzReadONNX(f *testing.F) {
 		ox.Node("Transpose", "t", in("p"), ox.List("perm", 0, 3, 2, 1)), ox.Node("Split", "q", in("t"), ox.Int("axis", 1)),
 		ox.Node("LayerNormalization", "n", in("r")), ox.Node("Softmax", "y", in("n")), ox.Output("y"),
 	))
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := ReadONNX(data, Options{})
 		var format *FormatError
 		var open *DimError // a dimension that the caller has to give

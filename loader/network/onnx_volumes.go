@@ -16,16 +16,13 @@ import (
 // separated is a pool along one axis after the other, each the largest, or the sum, of as
 // many parts of the tensor as it has taps.
 func (n *nodeReader) separated(x operand, w window, average bool) (operand, error) {
-	op, outside, all := lower.Max, -65504.0, 1
+	op, outside := lower.Max, -65504.0
 	if average {
 		op, outside = lower.Add, 0
-		if n.int("ceil_mode", 0) != 0 || n.int("count_include_pad", 0) == 0 && slices.Max(slices.Concat(w.before, w.after)) > 0 {
-			return x, fmt.Errorf("an average over windows of %d axes that reach beyond the tensor", len(w.taps))
-		}
 	}
+	extents := slices.Clone(x.dims[2:])
 	const most = 32 // taps of an axis
 	for i, taps := range w.taps {
-		all *= taps
 		if taps > most {
 			return x, fmt.Errorf("%d taps along an axis, at most %d are joined one by one", taps, most)
 		}
@@ -47,10 +44,59 @@ func (n *nodeReader) separated(x operand, w window, average bool) (operand, erro
 		}
 		x = y
 	}
-	if average {
-		return n.scaled(x, 1/float64(all))
+	if !average {
+		return x, nil
 	}
-	return x, nil
+	factors, alike := n.averageFactors(w, extents)
+	if alike {
+		return n.scaled(x, factors[0])
+	}
+	return n.withConstant(lower.Mul, x, &constant{dims: w.out, numbers: factors})
+}
+
+// averageFactors returns one over the number of elements that count in the window of each
+// place of an average pool, and reports whether all are alike. Elements beyond the padding,
+// which only the rounding up of the result's extents reaches, never count.
+func (n *nodeReader) averageFactors(w window, extents []int) (factors []float64, alike bool) {
+	padded := n.int("count_include_pad", 0) != 0
+	counts := make([][]int, len(extents))
+	for i, in := range extents {
+		low, high := 0, in
+		if padded {
+			low, high = -w.before[i], in+n.paddingBehind(w, i)
+		}
+		for o := range w.out[i] {
+			count := 0
+			for t := range w.taps[i] {
+				if at := o*w.strides[i] - w.before[i] + t*w.dilations[i]; at >= low && at < high {
+					count++
+				}
+			}
+			counts[i] = append(counts[i], max(1, count))
+		}
+	}
+	factors, alike = make([]float64, elements(w.out)), true
+	for k := range factors {
+		rest, all := k, 1
+		for i := len(w.out) - 1; i >= 0; i-- {
+			all *= counts[i][rest%w.out[i]]
+			rest /= w.out[i]
+		}
+		factors[k] = 1 / float64(all)
+		alike = alike && factors[k] == factors[0]
+	}
+	return factors, alike
+}
+
+// paddingBehind is the padding that the file asks for behind an axis of a pool.
+func (n *nodeReader) paddingBehind(w window, axis int) int {
+	if n.int("ceil_mode", 0) == 0 {
+		return w.after[axis]
+	}
+	if given, ok, _ := n.list("pads", -1); ok && len(given) == 2*len(w.taps) {
+		return given[len(w.taps)+axis]
+	}
+	return 0
 }
 
 // surrounded has a number before and behind an axis.

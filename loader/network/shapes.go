@@ -24,9 +24,12 @@ func (n *nodeReader) infer() error {
 	if err != nil {
 		return err
 	}
-	for _, x := range r {
+	for i, x := range r {
 		if err := countable(x.dims); err != nil {
 			return err
+		}
+		if x.dims == nil {
+			r[i].dims = []int{} // one number; nil is a shape that is not known
 		}
 	}
 	n.results = r
@@ -87,7 +90,7 @@ func shapeTable() map[string]shapeRule {
 	for _, op := range []string{
 		"Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Log", "Abs", "Neg", "Reciprocal", "Erf", "Floor", "Ceil", "Round", "Sign",
 		"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh",
-		"Rsqrt", "Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu",
+		"Rsqrt", "RoundSmall", "Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu",
 		"HardSigmoid", "HardSwish", "Clip", "Softmax", "LogSoftmax", "Hardmax", "Identity", "Dropout", "LRN", "CumSum",
 		"BatchNormalization", "InstanceNormalization", "SimplifiedLayerNormalization",
 		"RMSNormalization", "GroupNormalization", "LpNormalization", "MeanVarianceNormalization", "Trilu", "Shrink", "Not", "BitwiseNot", "ScaledLog",

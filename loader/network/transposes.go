@@ -13,9 +13,13 @@ var elementwise = []string{
 }
 
 // straighten makes one transpose of two that follow one another, and none of two that
-// undo each other, with elements' operators between them or without.
-func (r *graphReader) straighten(nodes []onnx.Node) {
+// undo each other, with elements' operators between them or without. An output of the
+// network is read by whoever runs it: no operator passes a transpose in front of it.
+func (r *graphReader) straighten(nodes []onnx.Node, outputs []onnx.Value) {
 	maker, readers := map[string]int{}, map[string]int{}
+	for _, out := range outputs {
+		readers[out.Name]++
+	}
 	for i := range nodes {
 		for _, in := range nodes[i].Inputs {
 			readers[in]++

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -91,7 +92,7 @@ func (x *Layer) complete(seed uint64, how completion) (lower.Weights, error) {
 	switch {
 	case w.Filter != nil || need.Filter == 0 || how == completeSizes:
 	case x.average:
-		one := float16.Fromfloat32(1 / float32(l.Window.Kh*l.Window.Kw))
+		one := float16.Fromfloat32(1 / float32(l.Taps()))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
 		reduction := need.Filter / max(1, l.Cout+l.Columns)
@@ -121,9 +122,21 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 	case op == lower.Pow:
 		w.Table, w.Tables = table(mac.Log2), [][]byte{table(mac.Exp2)}
 		return nil
-	case op == lower.RealDiv && l.Second == lower.Runtime:
-		w.Table = table(mac.Reciprocal)
-		return nil
+	case l.ByTable():
+		own := table(mac.Reciprocal)
+		if op != lower.RealDiv {
+			t, err := parametric(op, l, w)
+			if err != nil {
+				return err
+			}
+			b := t.Encode()
+			own = b[:]
+		}
+		if l.Activation == 0 || l.Activation == lower.ReLU {
+			w.Table = own
+			return nil
+		}
+		w.Inner, op = own, l.Activation
 	case l.Activation != 0:
 		op = l.Activation
 	}
@@ -187,4 +200,21 @@ func table(a mac.Activation) []byte {
 	t, _ := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]
+}
+
+// FlushedShare returns how much of the layer's weights the engine reads as 0: the norm of the
+// filter's values below 2^-14 over the norm of all of them. It is 0 without values.
+func (x *Layer) FlushedShare() float64 {
+	var small, all float64
+	for _, h := range x.Weights.Filter {
+		v := float64(h.Float32())
+		all += v * v
+		if !isNormal(h) {
+			small += v * v
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return math.Sqrt(small / all)
 }

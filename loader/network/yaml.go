@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -53,11 +54,12 @@ func ReadYAML(data []byte) (*Network, error) {
 	if len(doc.Content) != 1 {
 		return nil, &FormatError{Line: 1, What: "want one mapping"}
 	}
-	r := &yamlReader{builder: newBuilder()}
+	r := &yamlReader{builder: newBuilder(), read: map[string]bool{}}
 	if err := r.network(doc.Content[0]); err != nil {
 		return nil, err
 	}
-	return r.finish(r.outputs), nil
+	r.results()
+	return r.finish(), nil
 }
 
 func yamlError(err error) error {
@@ -74,6 +76,29 @@ type yamlReader struct {
 	*builder
 	last    string // tensor
 	outputs []string
+	made    []string        // layers and reshapes, in order
+	read    map[string]bool // tensors that one of them reads
+}
+
+// results gives the network its outputs under the names and in the shapes of the file: those
+// that it lists, else every layer and reshape that no other one reads.
+func (r *yamlReader) results() {
+	names := r.outputs
+	if len(names) == 0 {
+		for _, name := range r.made {
+			if !r.read[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	r.net.Results = []Output{} // not nil: there are no others
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
+		s := r.tensors[name]
+		r.net.Results = append(r.net.Results, Output{Name: name, Tensor: name, Dims: []int{s.N, s.C, s.H, s.W}})
+	}
 }
 
 func at(n *yaml.Node, format string, v ...any) error {
@@ -242,8 +267,10 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 			return at(n, "layer %s: from: no layer or input before it is called %q", l.Name, name)
 		}
 		in = append(in, s)
+		r.read[name] = true
 	}
 	r.last = l.Name
+	r.made = append(r.made, l.Name)
 	if l.Op == "reshape" {
 		return r.view(n, &l, values)
 	}

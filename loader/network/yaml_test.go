@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/unguided"
 	"anesim/loader/lower"
 )
 
@@ -120,7 +119,7 @@ func TestLimitIsNoError(t *testing.T) {
 
 func FuzzReadYAML(f *testing.F) {
 	f.Add([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 4, k: 3, pad: same}\n- {op: relu}\noutputs: relu1"))
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := ReadYAML(data)
 		var format *FormatError
 		switch {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/params"
@@ -113,7 +112,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	unguided.Fuzz(f, func(t *testing.T, data []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := params.Parse(data)
 		if err != nil {
 			var e *params.TextError

@@ -2,19 +2,24 @@ package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
-	"anesim/bench/figure"
+	"anesim"
 	"anesim/tools/anesim/internal/page"
+	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/report"
 )
+
+// errNoRows is the error for an accuracy without a measured time.
+var errNoRows = errors.New("no row has a measured time")
 
 // writeHTML writes the accuracy as a page.
 func (r *accuracyReport) writeHTML(file string, inputs ...string) error {
 	p := r.report()
 	if len(p.Points) == 0 {
-		return figure.ErrNoRows
+		return errNoRows
 	}
 	return writePage(file, p, page.Options{}, inputs...)
 }
@@ -25,13 +30,7 @@ func (r *accuracyReport) report() *report.Report {
 	p := &report.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
 	p.Facts = []report.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
 	p.Facts = append(p.Facts, r.facts(doc)...)
-	for i := range doc.Rows {
-		x := &doc.Rows[i]
-		if x.MeasuredUs != nil {
-			p.Points = append(p.Points, report.Point{Name: x.ID + " " + x.Op, Group: x.Session, Measured: *x.MeasuredUs, Model: x.ModelUs, Low: x.ModelLowUs, High: x.ModelHighUs})
-		}
-	}
-	slices.SortStableFunc(p.Points, func(a, b report.Point) int { return cmp.Compare(a.Group, b.Group) })
+	p.Points = doc.points()
 	p.Table = r.rowTable(doc)
 	for _, x := range accuracyTables() {
 		if len(x.groups(r.Accuracy)) > 0 {
@@ -45,6 +44,29 @@ func (r *accuracyReport) report() *report.Report {
 		p.Notes = append(p.Notes, fmt.Sprintf("row %s is not modelled: %s", x.ID, x.What))
 	}
 	return p
+}
+
+// points are the rows that have a measured time, by session.
+func (d *jsonAccuracy) points() (list []report.Point) {
+	for i := range d.Rows {
+		x := &d.Rows[i]
+		if x.MeasuredUs != nil {
+			list = append(list, report.Point{Name: x.ID + " " + x.Op, Group: x.Session, Measured: *x.MeasuredUs, Model: x.ModelUs, Low: x.ModelLowUs, High: x.ModelHighUs})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b report.Point) int { return cmp.Compare(a.Group, b.Group) })
+	return list
+}
+
+// pictures returns the model's times and their errors over the measured times, as SVG files.
+func (r *accuracyReport) pictures() (times, misses []byte, err error) {
+	list := r.document().points()
+	if len(list) == 0 {
+		return nil, nil, errNoRows
+	}
+	rows := fmt.Sprintf("%s, constants %s", plural(len(r.Rows), "measured row"), anesim.ThisTool().Constants)
+	p := picture.Errors(list)
+	return picture.Times(list).File("Time of a call, model against measurement", rows), p.File(p.Title, rows), nil
 }
 
 // facts are the median errors of the time, with the row's session left out where fits to

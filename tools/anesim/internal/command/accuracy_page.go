@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"anesim/bench"
-	"anesim/bench/figure"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -34,10 +33,7 @@ func (r *accuracyReport) page() (*accuracyPage, error) {
 	p.Tables = append(p.Tables, r.coverageTables()...)
 	p.Tables = append(p.Tables, r.rowsTable())
 	var err error
-	if p.Times, err = figure.Times(r.Accuracy); err != nil {
-		return nil, err
-	}
-	p.Errors, err = figure.Errors(r.Accuracy)
+	p.Times, p.Errors, err = r.pictures()
 	return p, err
 }
 

@@ -98,8 +98,8 @@ func TestAccuracyPages(t *testing.T) {
 	}
 	for _, name := range []string{"a-times.svg", "a-errors.svg"} {
 		figure := read(filepath.Join(dir, name))
-		if n := strings.Count(figure, "<path"); n < 105 || !strings.Contains(figure, "macos-air/22b6e4fa") || !strings.Contains(figure, "measured, us") {
-			t.Errorf("%s: %d paths", name, n)
+		if n := strings.Count(figure, "<circle"); n != 105 || !strings.Contains(figure, "macos-air/22b6e4fa") || !strings.Contains(figure, "measured") {
+			t.Errorf("%s: %d points", name, n)
 		}
 	}
 	rows := filepath.Join(dir, "rows.csv")

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/unguided"
 	"anesim/hw"
 	"anesim/loader/lower"
 )
@@ -22,7 +21,7 @@ func FuzzGridShards(f *testing.F) {
 	f.Add("w=-3..3", "x=same", "7/7")
 	f.Add("w=0..1000000", "k=..", "0/0")
 	f.Add("chip.A=1e-300..1*1.0000001", "k=5..1", "1/9223372036854775807")
-	unguided.Fuzz(f, func(t *testing.T, first, second, part string) {
+	f.Fuzz(func(t *testing.T, first, second, part string) {
 		if len(first)+len(second) > 64 {
 			return // every item of a list may be a range of as many values as an axis has
 		}
@@ -134,12 +133,6 @@ func FuzzMerge(f *testing.F) {
 		} else if lines := strings.Count(out.String(), "\n"); lines < 2 || !strings.Contains(first, out.String()[:strings.Index(out.String(), "\n")]) {
 			t.Errorf("%q of %q and %q", out.String(), first, second)
 		}
-		table := filepath.Join(dir, "x.parquet")
-		if err := mergeTable(table, names, 0); err != nil {
-			if _, e := os.Stat(table); e == nil {
-				t.Errorf("%v, and the file is there", err)
-			}
-		}
 		status := statusFlags{points: 3}
 		status.run(io.Discard, names)
 		front := frontFlags{programs: 1}
@@ -153,7 +146,7 @@ func FuzzExpression(f *testing.F) {
 		f.Add(s)
 	}
 	c := hw.M1()
-	unguided.Fuzz(f, func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		e, err := parseExpression(text)
 		if err == nil && (len(*e) == 0 || len(*e) > maxTerms) {
 			t.Errorf("%q has %d terms", text, len(*e))

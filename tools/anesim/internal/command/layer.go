@@ -104,6 +104,7 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
+	f.rounds = true
 	o, err := f.options()
 	if err != nil {
 		return err

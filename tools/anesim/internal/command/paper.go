@@ -43,11 +43,11 @@ func paperCommand() *cobra.Command {
 		Long: `Paper prints a row for each claim of the published descriptions of the engine that
 carries a number and that a run can show: the document's figure, what the model comes to,
 whether the two agree within the row's tolerance, and what in the documents says otherwise.
-Every figure of the model is computed as the command runs. Places where documents disagree
-without such a number follow. With AREAs, such as latency or power, it prints their rows
+Figures that the model has from the documents as data have no row, unless two documents
+differ. Places where documents disagree without such a number follow. With AREAs, such as latency or power, it prints their rows
 alone; with --differs those alone that do not agree.`,
 		Example: `  anesim paper
-  anesim paper latency sharing power state
+  anesim paper latency sharing state
   anesim paper --differs
   anesim paper --json`,
 		RunE: func(c *cobra.Command, areas []string) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,14 +13,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	gonum "gonum.org/v1/plot"
 
 	"anesim"
-	"anesim/bench"
-	"anesim/bench/figure"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
-	"anesim/tools/anesim/internal/plot"
+	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/report"
 )
 
@@ -35,7 +33,7 @@ var pictures = [...]string{"roofline", "timeline", "energy", "accuracy"}
 func plotCommand() *cobra.Command {
 	var f plotFlags
 	c := &cobra.Command{
-		Use:   "plot roofline|timeline|energy|accuracy FILE -o OUT.svg|png",
+		Use:   "plot roofline|timeline|energy|accuracy FILE -o OUT.svg",
 		Short: "Draw a result: roofline, power over time, energy",
 		Long: `Plot draws a picture of a result, with its units, chip and what its constants rest on.
 FILE is a program, a network, or what run, layer, model or load printed with --json; - is
@@ -44,11 +42,11 @@ standard input. A program or a network is run first, without values.
   roofline   TFLOP/s over operations for each byte moved, below what array and memory can
              do, with whiskers where a time has an interval
   timeline   the engine's power over the wall time
-  energy     energy by part of the layers or descriptors with the most cycles
+  energy     areas of the energy of each layer or descriptor, by part
   accuracy   the model's time against the measured one, of the built-in rows, or of FILE,
              a CSV file as for anesim accuracy --csv`,
 		Example: `  anesim plot roofline tools/anesim/examples/resnet50.yaml -o roofline.svg
-  anesim model net.onnx --host macos-air --json | anesim plot timeline - -o power.png
+  anesim model net.onnx --host macos-air --json | anesim plot timeline - -o power.svg
   anesim plot accuracy -o accuracy.svg`,
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
@@ -60,7 +58,7 @@ standard input. A program or a network is run first, without values.
 	}
 	s := c.Flags()
 	s.SortFlags = false
-	s.StringVarP(&f.file, "output", "o", "", "write the picture to `OUT`.svg or OUT.png")
+	s.StringVarP(&f.file, "output", "o", "", "write the picture to `OUT`.svg")
 	f.registerOnly(s, "chip", "host", "gate-tiles", "set", "repeat", "idle", "init")
 	completeFlags(c)
 	return c
@@ -74,59 +72,69 @@ func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	if len(files) > 1 || len(files) == 0 && what != "accuracy" {
 		return usage("plot %s takes one file, not %d", what, len(files))
 	}
-	form := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.file), "."))
-	if form != "svg" && form != "png" {
-		return usage("-o %q: want a file that ends in .svg or .png", f.file)
+	if err := checkSVG("-o", f.file); err != nil {
+		return err
 	}
 	if err := outfile.Avoiding(f.file, append(f.inputFiles(), files...)...); err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
-	p, err := f.draw(c, what, files)
-	if err != nil {
-		return err
-	}
-	b, err := plot.Encode(p, form)
+	b, err := f.draw(c, what, files)
 	if err != nil {
 		return err
 	}
 	return outfile.Write(f.file, b)
 }
 
-func (f *plotFlags) draw(c *cobra.Command, what string, files []string) (*gonum.Plot, error) {
+// checkSVG refuses a picture's file whose name does not end in .svg.
+func checkSVG(flag, file string) error {
+	if !strings.EqualFold(filepath.Ext(file), ".svg") {
+		return usage("%s %q: want a file that ends in .svg", flag, file)
+	}
+	return nil
+}
+
+// errNothing is the error for a report without what a picture shows.
+var errNothing = errors.New("nothing to draw")
+
+// draw returns a picture as an SVG file.
+func (f *plotFlags) draw(c *cobra.Command, what string, files []string) ([]byte, error) {
 	if what == "accuracy" {
-		a := accuracyFlags{csv: strings.Join(files, "")}
-		rows, err := a.read()
-		if err != nil {
-			return nil, err
-		}
-		compared, err := bench.Compare(rows, bench.DefaultPresets())
-		if err != nil {
-			return nil, err
-		}
-		p, err := figure.TimesPlot(compared)
-		if err != nil {
-			return nil, err
-		}
-		p.Title.Text += fmt.Sprintf("\n%s, constants %s", plural(len(compared.Rows), "measured row"), anesim.ThisTool().Constants)
-		return p, nil
+		return drawAccuracy(strings.Join(files, ""))
 	}
 	r, err := f.report(c, files[0])
 	if err != nil {
 		return nil, err
 	}
-	var p *gonum.Plot
+	var p *picture.Picture
+	var missing string
 	switch what {
 	case "roofline":
-		p, err = plot.Roofline(r)
+		p, missing = picture.Roofline(r), fmt.Sprintf("no %s both multiplies and moves bytes", r.Of)
 	case "timeline":
-		p, err = plot.Timeline(r)
+		p, missing = picture.Timeline(r), "the report has no power over time"
 	default:
-		p, err = plot.Energy(r)
+		p, missing = picture.Energy(r), fmt.Sprintf("no %s has energy by part", r.Of)
 	}
+	if p == nil {
+		return nil, inFile(files[0], fmt.Errorf("%s: %w: %s", what, errNothing, missing))
+	}
+	return p.File(p.Caption(r)...), nil
+}
+
+// drawAccuracy returns the picture of the measured rows in a CSV file, or of the built-in
+// ones if file is empty.
+func drawAccuracy(file string) ([]byte, error) {
+	a := accuracyFlags{csv: file}
+	rows, err := a.read()
 	if err != nil {
-		return nil, inFile(files[0], err)
+		return nil, err
 	}
-	return p, nil
+	r, err := newAccuracyReport(rows, false) // a picture shows no left-out fits
+	if err != nil {
+		return nil, err
+	}
+	times, _, err := r.pictures()
+	return times, err
 }
 
 // report reads a result, or runs a model.

@@ -1,15 +1,12 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"anesim/tools/anesim/internal/outfile"
 )
 
 // sweepFlags are the flags of sweep.
@@ -20,7 +17,6 @@ type sweepFlags struct {
 	area    string
 	pareto  string
 	picture string
-	parquet string
 	workers int
 }
 
@@ -60,7 +56,7 @@ see anesim sweep optimise.
 --resume FILE writes to FILE and goes on behind the last complete row in it, whatever
 stopped it; --shard 2/8 takes points 2, 10, 18, ... of the grid. The shards' files say how
 far they are (anesim sweep status), and anesim sweep merge puts them together again.
---parquet FILE writes a Parquet file instead of CSV; one of shards is made by merge.`,
+The rows become a Parquet file with tools/parquet, a module of its own.`,
 		Example: `  anesim sweep conv cin=64,128,256 h=14,28 w=14,28 cout=64..512*2 k=1,3 pad=same
   anesim sweep add.hwx --set PE.Cfg.OpMode=0..3
   anesim sweep conv cin=64 h=56 w=56 cout=64 k=3 chip.ReadRate=20e9..60e9+10e9 --pareto time,chip.ReadRate
@@ -77,10 +73,10 @@ far they are (anesim sweep status), and anesim sweep merge puts them together ag
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, behind those it has")
 	s.StringVar(&f.shard, "shard", "", "the `I/N` part of the points")
-	s.StringVar(&f.parquet, "parquet", "", "write the rows to `FILE` as Parquet instead of CSV")
+	refuseParquet(s)
 	s.StringVar(&f.area, "area", "", "a proxy of the chip's area as a column, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
 	s.StringVar(&f.pareto, "pareto", "", "print the Pareto front over these `GOALS`")
-	s.StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg or OUT.png as well")
+	s.StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "points at a time")
 	completeFlags(c)
 	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimiseCommand())
@@ -126,13 +122,6 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	if (f.pprof != "" || f.trace != "") && n > maxProfiled {
 		return usage("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
 	}
-	table, err := f.table(s)
-	if err != nil {
-		return err
-	}
-	if table != nil {
-		defer table.abort()
-	}
 	out := &sweepOutput{w: stdout, header: s.header()}
 	if f.resume != "" {
 		file, err := openRows(f.resume)
@@ -149,12 +138,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		if f.html != "" {
 			rows = append(rows, row)
 		}
-		switch {
-		case best != nil:
+		if best != nil {
 			best.add(row)
 			return nil
-		case table != nil:
-			return table.add(row)
 		}
 		return out.write(row)
 	}, out.flush)
@@ -166,12 +152,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 			return err
 		}
 	}
-	if table != nil {
-		err = table.finish()
-	} else {
-		err = out.finish()
-	}
-	if err != nil {
+	if err := out.finish(); err != nil {
 		return err
 	}
 	if f.picture != "" {
@@ -223,22 +204,6 @@ func (f *sweepFlags) sweep(args []string) (*sweep, error) {
 		return nil, err
 	}
 	return newSweep(args, f.set, f.area, o)
-}
-
-// table is the Parquet file that the flags ask for, nil for none.
-func (f *sweepFlags) table(s *sweep) (*tableOutput, error) {
-	switch {
-	case f.parquet == "":
-		return nil, nil
-	case f.resume != "":
-		return nil, usage("--parquet and --resume are mutually exclusive: a Parquet file cannot go on; anesim sweep merge makes one of the rows")
-	case f.pareto != "":
-		return nil, usage("--parquet and --pareto are mutually exclusive")
-	}
-	if err := outfile.Avoiding(f.parquet, s.files()...); err != nil {
-		return nil, fmt.Errorf("--parquet: %w", err)
-	}
-	return newTable(f.parquet, s.header(), s.kinds())
 }
 
 // front is the one that the flags ask for, nil for none.

@@ -138,7 +138,7 @@ func TestSweepProgramErrors(t *testing.T) {
 		{append(grid, "--pareto", "time,area"), "requires --area"},
 		{append(grid, "--pareto", "time,chip.Clock"), "a goal is time"},
 		{append(grid, "--plot", "x.svg"), "--plot requires --pareto"},
-		{append(grid, "--pareto", "time,energy", "--plot", "x.gif"), "ends in .svg or .png"},
+		{append(grid, "--pareto", "time,energy", "--plot", "x.gif"), "ends in .svg"},
 		{append(grid, "--pareto", "time,energy", "--shard", "1/2"), "mutually exclusive"},
 	} {
 		_, errs, code := invoke(append([]string{"sweep"}, tc.args...)...)

@@ -6,26 +6,22 @@ import (
 	"container/heap"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
-
-	"anesim/tools/anesim/internal/outfile"
 )
 
 func mergeCommand() *cobra.Command {
-	points, table := 0, ""
+	points := 0
 	c := &cobra.Command{
 		Use:   "merge FILE...",
 		Short: "Put the files of a sweep's shards together",
 		Long: `Merge writes the rows of a sweep's shards in the order of its points, byte for byte what
 the sweep writes without --shard. The files may be in any order; nothing is written unless
 every point is there once. --points says how many there are; without it there must be as
-many as the values that the rows have make combinations. --parquet FILE
-writes the rows there, as a Parquet file with the types of the values, instead of CSV.`,
+many as the values that the rows have make combinations.`,
 		Example: `  anesim sweep conv cin=16..256+16 cout=64 --shard 1/2 --resume 1.csv
   anesim sweep conv cin=16..256+16 cout=64 --shard 2/2 --resume 2.csv
   anesim sweep merge 1.csv 2.csv > all.csv`,
@@ -34,14 +30,11 @@ writes the rows there, as a Parquet file with the types of the values, instead o
 			if c.Flags().Changed("points") && (points < 1 || points > maxPoints) {
 				return usage("--points %d: must be between 1 and %d", points, maxPoints)
 			}
-			if table != "" {
-				return mergeTable(table, args, points)
-			}
 			return merge(c.OutOrStdout(), args, points)
 		},
 	}
 	c.Flags().IntVar(&points, "points", 0, "how many `POINTS` the sweep has")
-	c.Flags().StringVar(&table, "parquet", "", "write the rows to `FILE` as Parquet instead of CSV")
+	refuseParquet(c.Flags())
 	return c
 }
 
@@ -69,7 +62,7 @@ func merge(w io.Writer, names []string, points int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := checkShards(files, points); err != nil {
+	if err := checkShards(files, points); err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(w, flushBytes)
@@ -85,37 +78,6 @@ func merge(w io.Writer, names []string, points int) error {
 		return err
 	}
 	return out.Flush()
-}
-
-// mergeTable checks the files and then writes their rows as a Parquet file.
-func mergeTable(name string, names []string, points int) error {
-	if err := outfile.Avoiding(name, names...); err != nil {
-		return fmt.Errorf("--parquet: %w", err)
-	}
-	files, closing, err := openShards(names)
-	defer closing()
-	if err != nil {
-		return err
-	}
-	c, err := checkShards(files, points)
-	if err != nil {
-		return err
-	}
-	header := files[0].columns
-	t, err := newTable(name, header, columnKinds(header, func(i int) columnKind { return kindOf(maps.Keys(c.values[1+i])) }))
-	if err != nil {
-		return err
-	}
-	defer t.abort()
-	if _, err := mergeRows(files, func(f *mergeFile) error {
-		if err := t.add(f.row); err != nil {
-			return f.fail("%v", err)
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	return t.finish()
 }
 
 // A census is the values that each label of a sweep's rows has: of the program and the axes.
@@ -160,8 +122,8 @@ func (c *census) points() int {
 	return n
 }
 
-// checkShards reads all files and reports what is there, where every point is there once.
-func checkShards(files []*mergeFile, points int) (*census, error) {
+// checkShards reads all files and reports an error unless every point is there once.
+func checkShards(files []*mergeFile, points int) error {
 	var c *census
 	total, err := mergeRows(files, func(f *mergeFile) error {
 		if c == nil {
@@ -173,19 +135,19 @@ func checkShards(files []*mergeFile, points int) (*census, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	want := points
 	if want == 0 && c != nil {
 		want = c.points()
 	}
 	if want = max(want, 1); total < want {
-		return nil, fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, want)
+		return fmt.Errorf("the files have %d points of %d: some shard is missing or not complete", total, want)
 	}
 	if points > 0 && total > points {
-		return nil, fmt.Errorf("the files have %d points, more than --points %d", total, points)
+		return fmt.Errorf("the files have %d points, more than --points %d", total, points)
 	}
-	return c, nil
+	return nil
 }
 
 // mergeRows reads the files side by side and gives each row to do in the order of the

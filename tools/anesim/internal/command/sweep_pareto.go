@@ -6,13 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
 	"anesim/tools/anesim/internal/outfile"
-	"anesim/tools/anesim/internal/plot"
+	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/report"
 )
 
@@ -31,8 +30,8 @@ func checkPicture(file string, inputs ...string) error {
 	if file == "" {
 		return nil
 	}
-	if form := pictureForm(file); form != "svg" && form != "png" {
-		return usage("--plot %q: want a file that ends in .svg or .png", file)
+	if err := checkSVG("--plot", file); err != nil {
+		return err
 	}
 	if err := outfile.Avoiding(file, inputs...); err != nil {
 		return fmt.Errorf("--plot: %w", err)
@@ -40,29 +39,21 @@ func checkPicture(file string, inputs ...string) error {
 	return nil
 }
 
-func pictureForm(file string) string {
-	return strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
-}
-
 // draw draws the first two goals.
 func (f *front) draw(file, name, chip string) error {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
-	d := &plot.Front{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}
+	d := &picture.Front{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}
 	for _, goals := range f.cloud.points {
 		d.All = append(d.All, two(goals))
 	}
 	for i := range f.points {
 		d.Best = append(d.Best, two(f.points[i].goals))
 	}
-	p, err := d.Draw(&report.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})
-	if err != nil {
-		return err
+	p := d.Draw()
+	if p == nil {
+		return fmt.Errorf("front: %w: no point has figures", errNothing)
 	}
-	b, err := plot.Encode(p, pictureForm(file))
-	if err != nil {
-		return err
-	}
-	return outfile.Write(file, b)
+	return outfile.Write(file, p.File(p.Caption(&report.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
 }
 
 // frontFlags are the flags of sweep front.
@@ -91,7 +82,7 @@ a sweep of several programs, --programs says how many: a design is as many rows.
 			return f.run(c.OutOrStdout(), args[0], args[1:])
 		},
 	}
-	c.Flags().StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg or OUT.png as well")
+	c.Flags().StringVar(&f.picture, "plot", "", "draw the front to `OUT`.svg as well")
 	c.Flags().IntVar(&f.programs, "programs", 1, "how many `PROGRAMS` the sweep has")
 	return c
 }

@@ -68,6 +68,9 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 	for _, note := range res.Model.Network().Notes {
 		p.printf("note: %s", escaped(note))
 	}
+	for _, note := range res.PrecisionNotes() {
+		p.printf("note: %s", escaped(note))
+	}
 	p.stages(d)
 	p.values(res, d)
 	if len(d.NotModelled) > 0 {

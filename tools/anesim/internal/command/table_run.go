@@ -248,6 +248,9 @@ func (p *pager) ports(res *anesim.Result, d *anesim.RunDocument) {
 			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
 		}
 	}
+	for _, note := range res.PrecisionNotes() {
+		p.printf("note: %s", escaped(note))
+	}
 	p.calls(res, d.State)
 	for _, out := range res.Outputs {
 		p.printf("output  %s %v  crc32 %s  %s%s", escaped(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))

@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
-
-	"anesim/bench/unguided"
 )
 
 func halves(values ...float32) []float16.Float16 {
@@ -223,7 +221,7 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(b.Bytes())
 	}
-	unguided.Fuzz(f, func(t *testing.T, b []byte) {
+	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := read(b)
 		if err != nil {
 			var malformed *FormatError

@@ -88,13 +88,16 @@ func rounded(x float64) float16.Float16 {
 // to fp16; whole numbers are in the array's Numbers too.
 func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, mixed) }
 
-// WriteNumbers is WriteAs of whole numbers: int64, int32, int16, int8, uint8 or bool as numpy
-// names them. Any other type is float64.
+// WriteNumbers is like WriteAs, but writes whole numbers: typ is the name that numpy has for a
+// type of integers or for bool, and any other type is written as float64. Numbers beyond the
+// type's 64 bits become the nearest one that it has, and NaN becomes 0.
 func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	kind, ok := map[string]struct {
 		descr string
 		bytes int
-	}{"int64": {"<i8", 8}, "int32": {"<i4", 4}, "int16": {"<i2", 2}, "int8": {"|i1", 1}, "uint8": {"|u1", 1}, "bool": {"|b1", 1}}[typ]
+	}{"int64": {"<i8", 8}, "int32": {"<i4", 4}, "int16": {"<i2", 2}, "int8": {"|i1", 1},
+		"uint64": {"<u8", 8}, "uint32": {"<u4", 4}, "uint16": {"<u2", 2}, "uint8": {"|u1", 1}, "bool": {"|b1", 1},
+	}[typ]
 	if !ok {
 		kind.descr, kind.bytes = "<f8", 8
 	}
@@ -108,9 +111,9 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	for part := range slices.Chunk(data, chunk/8) {
 		b = b[:0]
 		for _, v := range part {
-			bits := uint64(int64(v))
-			if !ok {
-				bits = math.Float64bits(v)
+			bits := math.Float64bits(v)
+			if ok {
+				bits = integer(typ, v)
 			}
 			b = append(b, little.AppendUint64(nil, bits)[:kind.bytes]...)
 		}
@@ -119,6 +122,29 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 		}
 	}
 	return nil
+}
+
+// integer is v as an integer of the type in two's complement.
+func integer(typ string, v float64) uint64 {
+	switch {
+	case v != v:
+		return 0
+	case typ == "bool":
+		if v != 0 {
+			return 1
+		}
+		return 0
+	case typ == "uint64" && v >= 0x1p63:
+		if v >= 0x1p64 {
+			return math.MaxUint64
+		}
+		return uint64(v)
+	case v >= 0x1p63:
+		return math.MaxInt64
+	case v <= -0x1p63:
+		return 1 << 63
+	}
+	return uint64(int64(v))
 }
 
 // WriteAs is Write with elements of a type as numpy names it: float16, float32 or float64.

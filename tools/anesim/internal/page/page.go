@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/report"
 )
 
@@ -89,19 +90,12 @@ type pageData struct {
 	Tried       []tried
 	TriedCount  string
 	Machines    []tried // that gain
-	Pictures    []picture
-	Legend      []legend // of the table's bars
-	MoreDiffers int      // differences that are not listed
+	Pictures    []*picture.Picture
+	Legend      []picture.Legend // of the table's bars
+	MoreDiffers int              // differences that are not listed
 	Data        template.JS
 	JSON        template.JS
 	File        string // name of the download
-}
-
-type picture struct {
-	ID, Title, Note string
-	SVG             template.HTML
-	Legend          []legend
-	Zoom            bool
 }
 
 // Write writes the report as one HTML page.
@@ -110,7 +104,7 @@ func Write(w io.Writer, r *report.Report, o Options) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	d := pageData{Report: r, Options: o, Style: template.CSS(style), Scripts: []template.JS{template.JS(tableScript)}, File: r.Kind + ".json"}
+	d := pageData{Report: r, Options: o, Style: template.CSS(picture.Palette + picture.Style + style), Scripts: []template.JS{template.JS(tableScript)}, File: r.Kind + ".json"}
 	d.explain()
 	d.draw()
 	if o.Baseline != nil && len(o.Baseline.Differences) > maxDifferences {
@@ -198,32 +192,27 @@ func (d *pageData) machines() {
 // draw makes the pictures that the report has numbers for.
 func (d *pageData) draw() {
 	r := d.Report
-	if d.known() && len(r.Items) > 0 {
-		svg, l := causes(r)
-		d.Legend = l
-		d.Pictures = append(d.Pictures, picture{ID: "causes", Title: "Where the cycles go", SVG: svg, Legend: l,
-			Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."})
-	}
-	if load, ok := r.Document.(*anesim.LoadDocument); ok {
-		if svg := latencies(load); svg != "" {
-			d.Pictures = append(d.Pictures, picture{ID: "latencies", Title: "Latency of the calls", SVG: svg, Legend: latencyLegend()})
+	add := func(p *picture.Picture) {
+		if p != nil {
+			d.Pictures = append(d.Pictures, p)
 		}
 	}
-	if svg, l := measured(r); svg != "" {
-		d.Pictures = append(d.Pictures, picture{ID: "measured", Title: "Time of a call", SVG: svg, Legend: l,
-			Note: "A point on the line is right. A whisker is the interval that four of five measurements lie in."})
+	if d.known() && len(r.Items) > 0 {
+		causes := picture.Causes(r)
+		d.Legend = causes.Legend
+		add(causes)
 	}
-	if svg, note := roofline(r); svg != "" {
-		d.Pictures = append(d.Pictures, picture{ID: "roofline", Title: "Roofline", SVG: svg, Note: note})
+	if load, ok := r.Document.(*anesim.LoadDocument); ok {
+		add(picture.Latencies(load))
 	}
-	if svg, l, note := timeline(r); svg != "" {
-		d.Pictures = append(d.Pictures, picture{ID: "timeline", Title: "Timeline", SVG: svg, Legend: l, Note: note, Zoom: true})
+	add(picture.Times(r.Points))
+	add(picture.Roofline(r))
+	if p := picture.Timeline(r); p != nil {
+		add(p)
 		d.Scripts = append(d.Scripts, template.JS(timelineScript))
 	}
 	if d.known() {
-		if svg, l, note := treemap(r); svg != "" {
-			d.Pictures = append(d.Pictures, picture{ID: "energy", Title: "Where the energy goes", SVG: svg, Legend: l, Note: note})
-		}
+		add(picture.Energy(r))
 	}
 }
 

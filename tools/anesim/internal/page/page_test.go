@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -154,32 +153,24 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
-// A chain of 10,000 descriptors has pictures of bounded size, and averaging its power keeps
-// the energy.
+// A chain of 10,000 descriptors has pictures of bounded size.
 func TestLongChain(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	one := doc.Descriptors[0]
 	doc.Descriptors, doc.Power = nil, nil
 	const n = 10_000
-	at, energy := clock.Nanoseconds(0), clock.Nanojoules(0)
+	at := clock.Nanoseconds(0)
 	for i := range n {
 		one.Index = i
 		doc.Descriptors = append(doc.Descriptors, one)
 		s := anesim.SpanDocument{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3), What: "descriptor"}
 		s.EnergyNJ = clock.Nanojoules(s.Watts * float64(s.ForNs))
-		at, energy = at+s.ForNs, energy+s.EnergyNJ
+		at += s.ForNs
 		doc.Power = append(doc.Power, s)
 	}
 	page := pageOf(t, report.OfRun(doc), Options{})
 	if n := strings.Count(page, "<rect"); n == 0 || n > 4000 {
 		t.Errorf("%d rectangles", n)
-	}
-	sum := clock.Nanojoules(0)
-	for _, s := range averaged(doc.Power, 0, at, 480) {
-		sum += s.EnergyNJ
-	}
-	if math.Abs(float64(sum/energy)-1) > 1e-9 {
-		t.Errorf("averaged power has %v of %v", sum, energy)
 	}
 }
 
@@ -193,37 +184,6 @@ func TestOtherReports(t *testing.T) {
 	page := pageOf(t, report.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
 	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
 		t.Error("a sweep's page has no roofline, or does not count what was refused")
-	}
-}
-
-// A treemap's areas are its energies: they fill the picture, and each item has its share.
-func TestTreemapAreas(t *testing.T) {
-	r := &report.Report{Kind: "network", Of: "layer"}
-	sum := clock.Nanojoules(0)
-	for i := range 200 {
-		e := clock.Nanojoules(1000 / (i + 1))
-		sum += e
-		r.Items = append(r.Items, report.Item{Name: "layer" + strconv.Itoa(i), Energy: e, Parts: anesim.EnergyDocument{MAC: e / 2, Active: e - e/2}})
-	}
-	svg, names, _ := treemap(r)
-	if len(names) != 0 {
-		t.Errorf("a whole without energy has a legend %v", names)
-	}
-	areas, leaves, all := map[string]float64{}, 0, 0.0
-	for _, g := range strings.Split(string(svg), "<g>")[1:] {
-		title := regexp.MustCompile(`<title>(\S+)`).FindStringSubmatch(g)[1]
-		m := regexp.MustCompile(`width="([0-9.]+)" height="([0-9.]+)" class="leaf"`).FindStringSubmatch(g)
-		w, _ := strconv.ParseFloat(m[1], 64)
-		h, _ := strconv.ParseFloat(m[2], 64)
-		areas[title], all = w*h, all+w*h
-		leaves++
-	}
-	const whole = 960 * 380
-	if leaves != maxLeaves+1 || math.Abs(all/whole-1) > 0.01 {
-		t.Errorf("%d leaves with %.4f of the picture", leaves, all/whole)
-	}
-	if got, want := areas["layer0"]/whole, float64(1000/sum); math.Abs(got/want-1) > 0.01 {
-		t.Errorf("the largest has %.4f of the area, and %.4f of the energy", got, want)
 	}
 }
 

@@ -1,0 +1,188 @@
+package agreement
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim"
+	"anesim/bench/reference"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+// A Network is an ONNX file with its inputs, and what the definition makes of them.
+type Network struct {
+	Model   *onnx.Model
+	File    []byte
+	Inputs  map[string]*reference.Tensor
+	Exact   map[string]*reference.Tensor // the outputs in float64
+	Half    map[string]*reference.Tensor // the outputs with fp16 between the nodes
+	Largest float64                      // magnitude among the finite elements of all float tensors
+	// Tabled are outputs whose tables err by as much as the engine's, in one direction or the
+	// other.
+	Tabled []map[string]*reference.Tensor
+}
+
+// Read reads a file and computes its outputs by definition. Errors are those of packages onnx
+// and reference.
+func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
+	m, err := onnx.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	n := &Network{Model: m, File: file, Inputs: inputs}
+	observe := func(_ *onnx.Node, results []*reference.Tensor) {
+		for _, t := range results {
+			n.measure(t)
+		}
+	}
+	for _, t := range inputs {
+		n.measure(t)
+	}
+	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
+		return nil, err
+	}
+	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf}); err != nil {
+		return nil, err
+	}
+	for _, direction := range [...]int{-1, 0, 1} {
+		noise := tableNoise(m, direction)
+		if noise == nil {
+			break
+		}
+		noisy, err := reference.Run(m, inputs, reference.Options{Round: noise})
+		if err != nil {
+			return nil, err
+		}
+		n.Tabled = append(n.Tabled, noisy)
+	}
+	return n, nil
+}
+
+// measure takes a tensor into Largest.
+func (n *Network) measure(t *reference.Tensor) {
+	if t == nil || !t.Type.IsFloat() {
+		return
+	}
+	for _, v := range t.Data {
+		if a := math.Abs(v); a < math.MaxFloat32 {
+			n.Largest = max(n.Largest, a)
+		}
+	}
+}
+
+// A Result is what the engine makes of an output.
+type Result struct {
+	Name  string
+	Type  string
+	Dims  []int
+	Data  []float64 // nil if the output was not computed
+	Notes []string  // what the run says of the network
+}
+
+// Run computes the outputs of a file on the engine, with every tensor between layers in memory
+// if inMemory is set. The error is that of a file that cannot be read or run. A panic is an
+// error too.
+func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (results map[string]*Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	n, err := network.ReadONNX(file, network.Options{})
+	if err != nil {
+		return nil, err
+	}
+	n.InMemory = inMemory
+	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
+	for _, in := range n.Inputs {
+		t := inputs[in.Name]
+		if t == nil {
+			return nil, fmt.Errorf("input %q is not given", in.Name)
+		}
+		o.Numbers[in.Name] = t.Data
+		o.Inputs[in.Name] = halves(t.Data)
+	}
+	res, err := anesim.FromNetwork(n).Run(context.Background(), o)
+	if err != nil {
+		return nil, err
+	}
+	notes := slices.Concat(n.Notes, res.PrecisionNotes())
+	results = map[string]*Result{}
+	for _, out := range n.Results {
+		results[out.Name] = &Result{Name: out.Name, Type: out.Type, Notes: notes}
+	}
+	for i := range res.Outputs {
+		out := &res.Outputs[i]
+		r := results[out.Port.Name]
+		r.Type, r.Dims, r.Data = out.Type, out.Shape(), out.Numbers
+		if r.Data == nil {
+			r.Data = make([]float64, len(out.Data))
+			for k, h := range out.Data {
+				r.Data[k] = float64(h.Float32())
+			}
+		}
+	}
+	return results, nil
+}
+
+func halves(v []float64) []float16.Float16 {
+	h := make([]float16.Float16, len(v))
+	for i, x := range v {
+		h[i] = float16.Fromfloat32(float32(x))
+	}
+	return h
+}
+
+// portLimit is where sums leave the engine's result port as infinities, less what rounding adds.
+const portLimit = 32768 * 0.98
+
+// Compare returns what is wrong with the results of the engine, a line for each output, or ""
+// if all agree with the definition.
+func (n *Network) Compare(results map[string]*Result) string {
+	var lines []string
+	for _, out := range n.Model.Outputs {
+		if what := n.compare(out.Name, results[out.Name]); what != "" {
+			lines = append(lines, out.Name+": "+what)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (n *Network) compare(name string, got *Result) string {
+	want, half := n.Exact[name], n.Half[name]
+	switch {
+	case got == nil || got.Data == nil:
+		return "not computed"
+	case got.Type != want.Type.String():
+		return fmt.Sprintf("type %s, want %v", got.Type, want.Type)
+	case !slices.Equal(got.Dims, want.Dims):
+		return fmt.Sprintf("shape %v, want %v", got.Dims, want.Dims)
+	}
+	tolerance := n.tolerance(name)
+	worst, at := 0.0, -1
+	for i, w := range want.Data {
+		g := got.Data[i]
+		d := math.Abs(g - w)
+		switch {
+		case g == w, half.Data[i] == g, w != w, math.IsInf(half.Data[i], 0), half.Data[i] != half.Data[i]:
+			d = 0 // fp16 between the nodes makes no number of it either
+		case math.Abs(w) > portLimit && math.IsInf(g, 0):
+			d = 0
+		case d != d:
+			d = math.Inf(1)
+		}
+		if d > worst {
+			worst, at = d, i
+		}
+	}
+	if worst > tolerance {
+		return fmt.Sprintf("element %d of %v is %g, want %g; %g apart, tolerance %g", at, want.Dims, got.Data[at], want.Data[at], worst, tolerance)
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package agreement
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anesim/bench/randomgraph"
+	"anesim/bench/reference"
+)
+
+var (
+	graphs = flag.Int("graphs", 300, "random graphs to compare")
+	seed   = flag.Uint64("seed", 1, "of the first graph")
+	found  = flag.String("found", "", "directory for graphs that differ")
+)
+
+// inputsOf are the inputs of a random graph.
+func inputsOf(g *randomgraph.Graph) map[string]*reference.Tensor {
+	in := map[string]*reference.Tensor{}
+	for _, t := range g.Inputs {
+		in[t.Name] = &reference.Tensor{Type: t.Type, Dims: t.Dims, Data: t.Values}
+	}
+	return in
+}
+
+// differs says how a graph's values on the engine differ from the definition, "" if they agree.
+func differs(g *randomgraph.Graph) string {
+	file := g.Encode()
+	n, err := Read(file, inputsOf(g))
+	if err != nil {
+		return "" // the generator's own tests hold that its graphs can be computed
+	}
+	results, err := Run(file, n.Inputs, false)
+	if err != nil {
+		return "not run: " + err.Error()
+	}
+	return n.Compare(results)
+}
+
+// TestRandomGraphs compares random graphs with the definition of their operators.
+func TestRandomGraphs(t *testing.T) {
+	var seen randomgraph.Coverage
+	failed := 0
+	for i := range uint64(*graphs) {
+		g := randomgraph.New(*seed+i, randomgraph.Options{})
+		seen.Add(g)
+		what := differs(g)
+		if what == "" {
+			continue
+		}
+		failed++
+		kind, _, _ := strings.Cut(what, ";")
+		small := g.Minimize(func(g *randomgraph.Graph) bool { return sameKind(differs(g), kind) })
+		t.Errorf("seed %d: %s\n%s\nsmallest:\n%s\n%s", *seed+i, what, g, small, differs(small))
+		if *found != "" {
+			if err := small.Save(filepath.Join(*found, fmt.Sprint(*seed+i))); err != nil {
+				t.Fatal(err)
+			}
+			os.WriteFile(filepath.Join(*found, fmt.Sprint(*seed+i), "what.txt"), []byte(differs(small)), 0o666)
+		}
+	}
+	t.Logf("%d differ; %v", failed, &seen)
+}
+
+// sameKind reports whether two differences are both failures to run, panics or wrong values.
+func sameKind(a, b string) bool {
+	if a == "" {
+		return false
+	}
+	class := func(s string) string {
+		switch {
+		case strings.Contains(s, "panic"):
+			return "panic"
+		case strings.Contains(s, "not computed"), strings.Contains(s, "not run"):
+			return "refused"
+		case strings.Contains(s, "shape "), strings.Contains(s, "type "):
+			return "form"
+		}
+		return "values"
+	}
+	return class(a) == class(b)
+}

@@ -1,0 +1,257 @@
+package randomgraph
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// A builder adds nodes to a graph and keeps the shape and range of every tensor.
+type builder struct {
+	rng     *rand.Rand
+	graph   *Graph
+	extreme bool // magnitudes that fp16 barely holds are wanted
+	made    []string
+	outputs []string // tensors that are outputs whatever reads them
+	counts  map[byte]int
+}
+
+func newBuilder(rng *rand.Rand, opset int) *builder {
+	return &builder{rng: rng, graph: &Graph{Opset: opset, Values: map[string]Value{}}, counts: map[byte]int{}}
+}
+
+// name returns a new tensor name that begins with prefix.
+func (b *builder) name(prefix byte) string {
+	b.counts[prefix]++
+	return fmt.Sprintf("%c%d", prefix, b.counts[prefix])
+}
+
+// chance reports true in percent of all calls.
+func (b *builder) chance(percent int) bool { return b.rng.IntN(100) < percent }
+
+// between returns a random whole number from low to high, both included.
+func (b *builder) between(low, high int) int { return low + b.rng.IntN(high-low+1) }
+
+// pick returns a random element of list.
+func pick[T any](b *builder, list ...T) T { return list[b.rng.IntN(len(list))] }
+
+func (b *builder) value(name string) Value { return b.graph.Values[name] }
+func (b *builder) dims(name string) []int  { return b.graph.Values[name].Dims }
+func (b *builder) rank(name string) int    { return len(b.graph.Values[name].Dims) }
+
+// magnitude returns the largest absolute value that is expected in a tensor.
+func (b *builder) magnitude(name string) float64 {
+	v := b.value(name)
+	return max(math.Abs(v.Low), math.Abs(v.High))
+}
+
+// like returns the description of a tensor with the type and range of v and other dims.
+func (v Value) like(dims ...int) Value {
+	v.Dims = dims
+	return v
+}
+
+// within returns the description of a float32 tensor with the dims of v and another range.
+func (v Value) within(low, high float64) Value {
+	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
+}
+
+// add adds a node with one output that out describes, and returns the output's name.
+func (b *builder) add(op string, inputs []string, out Value, attributes ...Attribute) string {
+	return b.addAll(op, inputs, []Value{out}, attributes...)[0]
+}
+
+// addAll adds a node with several outputs and returns their names.
+func (b *builder) addAll(op string, inputs []string, out []Value, attributes ...Attribute) []string {
+	n := &Node{Op: op, Inputs: inputs, Attributes: attributes}
+	for _, v := range out {
+		name := b.name('t')
+		v.Dims = slices.Clone(v.Dims)
+		b.graph.Values[name] = v
+		n.Outputs = append(n.Outputs, name)
+		b.made = append(b.made, name)
+	}
+	b.graph.Nodes = append(b.graph.Nodes, n)
+	return slices.Clone(n.Outputs)
+}
+
+// input adds an input of random multiples of 1/64 from -4 to 4, which fp16 holds exactly.
+func (b *builder) input(dims ...int) string {
+	prefix := byte('x')
+	t := &Tensor{Name: b.name(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
+	t.Values = multiples(b.rng, elements(dims), -256, 256, 64)
+	b.graph.Inputs = append(b.graph.Inputs, t)
+	b.graph.Values[t.Name] = Value{Type: onnx.Float, Dims: t.Dims, Low: -4, High: 4, Exact: true}
+	b.made = append(b.made, t.Name)
+	return t.Name
+}
+
+// multiples returns n random values from low/unit to high/unit. The unit is a power of two,
+// so that the values are the same on every machine.
+func multiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(low+rng.IntN(high-low+1)) / unit
+	}
+	return values
+}
+
+// constant adds a constant.
+func (b *builder) constant(t onnx.DataType, dims []int, values []float64) string {
+	c := &Tensor{Name: b.name('c'), Type: t, Dims: slices.Clone(dims), Values: values}
+	b.graph.Constants = append(b.graph.Constants, c)
+	v := Value{Type: t, Dims: c.Dims, Exact: true}
+	if len(values) > 0 {
+		v.Low, v.High = slices.Min(values), slices.Max(values)
+	}
+	for _, x := range values {
+		v.Exact = v.Exact && x*64 == math.Trunc(x*64) && math.Abs(x) <= 16
+	}
+	b.graph.Values[c.Name] = v
+	return c.Name
+}
+
+// number adds a scalar float32 constant of rank 0, or sometimes of shape [1].
+func (b *builder) number(v float64) string {
+	dims := []int{}
+	if b.chance(30) {
+		dims = []int{1}
+	}
+	return b.constant(onnx.Float, dims, []float64{float64(float32(v))})
+}
+
+// ints adds a constant vector of int64.
+func (b *builder) ints(values ...int) string {
+	f := make([]float64, len(values))
+	for i, v := range values {
+		f[i] = float64(v)
+	}
+	return b.constant(onnx.Int64, []int{len(values)}, f)
+}
+
+// weights adds a constant whose elements have a standard deviation of about 1/sqrt(k), so
+// that a sum of k products keeps the magnitude of the other factor.
+func (b *builder) weights(k int, dims ...int) string {
+	unit := 64.0 // elements from -1 to 1 have a deviation of 0.58
+	for n := k; n > 1; n /= 4 {
+		unit *= 2
+	}
+	return b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), -64, 64, unit))
+}
+
+// scales adds a constant of factors or divisors: magnitudes from 0.5 to 2, of one sign or
+// of both.
+func (b *builder) scales(dims ...int) string {
+	values := multiples(b.rng, elements(dims), 32, 128, 64)
+	if b.chance(40) {
+		for i := range values {
+			if b.chance(50) {
+				values[i] = -values[i]
+			}
+		}
+	}
+	return b.constant(onnx.Float, dims, values)
+}
+
+// offsets adds a constant of summands from -2 to 2.
+func (b *builder) offsets(dims ...int) string {
+	return b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), -128, 128, 64))
+}
+
+// positives adds a constant of values from 0.5 to 2.
+func (b *builder) positives(dims ...int) string {
+	return b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), 32, 128, 64))
+}
+
+// axis returns a random axis of a tensor of the given rank.
+func (b *builder) axis(rank int) int { return b.rng.IntN(rank) }
+
+// signed returns axis, or the same axis counted from the end.
+func (b *builder) signed(axis, rank int) int {
+	if b.chance(40) {
+		return axis - rank
+	}
+	return axis
+}
+
+// other returns a random tensor that matches, x left out, or "".
+func (b *builder) other(x string, matches func(Value) bool) string {
+	var found []string
+	for _, name := range b.made {
+		if name != x && matches(b.value(name)) {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return pick(b, found...)
+}
+
+func intAttribute(name string, v int) Attribute { return Attribute{Name: name, Kind: IntKind, Int: v} }
+
+func intsAttribute(name string, v ...int) Attribute {
+	return Attribute{Name: name, Kind: IntsKind, Ints: slices.Clone(v)}
+}
+
+func floatAttribute(name string, v float32) Attribute {
+	return Attribute{Name: name, Kind: FloatKind, Float: v}
+}
+
+func textAttribute(name, v string) Attribute { return Attribute{Name: name, Kind: TextKind, Text: v} }
+
+// extent returns a random extent of at most limit. Odd extents and extents around the
+// sizes of the engine's rows and groups are frequent.
+func (b *builder) extent(limit int) int {
+	sizes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 20, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 127, 128, 129, 130, 160, 192, 257, 300}
+	n := len(sizes)
+	for n > 1 && sizes[n-1] > limit {
+		n--
+	}
+	return sizes[b.rng.IntN(n)]
+}
+
+// shape returns random dims of the given rank with at most maxElements elements.
+func (b *builder) shape(rank int) []int {
+	dims := make([]int, rank)
+	room := pick(b, 64, 512, 2048, maxElements)
+	for _, i := range b.rng.Perm(rank) {
+		limit := 20
+		if b.chance(20) {
+			limit = 300
+		}
+		dims[i] = b.extent(min(limit, room))
+		room = max(1, room/dims[i])
+	}
+	if rank > 1 && b.chance(50) {
+		dims[0] = 1
+	}
+	return dims
+}
+
+// maxElements bounds the elements of a tensor.
+const maxElements = 8192
+
+// broadcast returns the dims of an elementwise result, or ok false where x and y do not
+// broadcast or the result is too large.
+func broadcast(x, y []int) (dims []int, ok bool) {
+	n := max(len(x), len(y))
+	dims = make([]int, n)
+	at := func(d []int, i int) int {
+		if i -= n - len(d); i < 0 {
+			return 1
+		}
+		return d[i]
+	}
+	for i := range dims {
+		p, q := at(x, i), at(y, i)
+		if p != q && p != 1 && q != 1 {
+			return nil, false
+		}
+		dims[i] = max(p, q)
+	}
+	return dims, elements(dims) <= maxElements
+}

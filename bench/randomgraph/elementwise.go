@@ -1,0 +1,399 @@
+package randomgraph
+
+import (
+	"math"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// activate adds an activation or another function of single elements.
+func activate(b *builder, x string) bool {
+	v := b.value(x)
+	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
+		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos")
+	if b.chance(45) {
+		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
+	}
+	m := b.magnitude(x)
+	switch op {
+	case "Relu":
+		v.Low, v.High = max(0, v.Low), max(0, v.High)
+		b.add(op, []string{x}, v)
+	case "LeakyRelu", "Elu":
+		b.add(op, []string{x}, v.within(-m, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(0.01), 0.1, 0.25, 0.5)))
+	case "PRelu":
+		return prelu(b, x)
+	case "Sigmoid", "HardSigmoid":
+		b.add(op, []string{x}, v.within(0, 1))
+	case "Tanh", "Erf", "Softsign", "Cos":
+		b.add(op, []string{x}, v.within(-1, 1))
+	case "Sin":
+		if m > 32 {
+			return false
+		}
+		b.add(op, []string{x}, v.within(-1, 1))
+	case "Gelu":
+		b.add(op, []string{x}, v.within(-0.2, max(0, v.High)))
+		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+	case "HardSwish":
+		if b.graph.Opset < 14 {
+			return false
+		}
+		b.add(op, []string{x}, v.within(-0.4, max(0, v.High)))
+	case "Selu":
+		b.add(op, []string{x}, v.within(-2, 1.1*max(0, v.High)))
+	case "Softplus":
+		b.add(op, []string{x}, v.within(0, max(0, v.High)+1))
+	case "Clip", "Min", "Max":
+		clip(b, x, op)
+	case "Abs":
+		v.Low, v.High = 0, m
+		b.add(op, []string{x}, v)
+	case "Neg":
+		v.Low, v.High = -v.High, -v.Low
+		b.add(op, []string{x}, v)
+	default:
+		b.add(op, []string{x}, v)
+	}
+	return true
+}
+
+// clip adds Clip with one bound or both, or Min or Max with a number.
+func clip(b *builder, x, op string) {
+	v := b.value(x)
+	low, high := pick(b, -2.0, -1, -0.5, 0), pick(b, 0.5, 1, 3, 6.0)
+	scalar := func(f float64) string { return b.constant(onnx.Float, nil, []float64{f}) }
+	if op != "Clip" {
+		bound := pick(b, low, high)
+		in := []string{x, b.number(bound)}
+		if op == "Min" {
+			v.Low, v.High = min(v.Low, bound), min(v.High, bound)
+		} else {
+			v.Low, v.High = max(v.Low, bound), max(v.High, bound)
+		}
+		if b.chance(30) {
+			slices.Reverse(in)
+		}
+		if d, ok := broadcast(v.Dims, b.dims(in[0])); ok {
+			v.Dims = d
+		}
+		if d, ok := broadcast(v.Dims, b.dims(in[1])); ok {
+			v.Dims = d
+		}
+		b.add(op, in, v)
+		return
+	}
+	in := []string{x, "", ""}
+	form := b.rng.IntN(3)
+	if form != 1 {
+		in[1] = scalar(low)
+		v.Low, v.High = max(v.Low, low), max(v.High, low)
+	}
+	if form != 0 {
+		in[2] = scalar(high)
+		v.Low, v.High = min(v.Low, high), min(v.High, high)
+	}
+	if in[2] == "" {
+		in = in[:2]
+	}
+	b.add(op, in, v)
+}
+
+// prelu adds PRelu with one slope, a slope for each channel, or a slope for each column.
+func prelu(b *builder, x string) bool {
+	v := b.value(x)
+	dims := []int{1}
+	switch n := len(v.Dims); {
+	case n >= 2 && b.chance(70):
+		dims = ones(n - 1)
+		dims[0] = v.Dims[1]
+	case n >= 1 && b.chance(50):
+		dims = []int{v.Dims[n-1]}
+	}
+	if n := len(v.Dims); n == 0 {
+		return false
+	}
+	slope := b.constant(onnx.Float, dims, multiples(b.rng, elements(dims), -32, 64, 128))
+	m := b.magnitude(x)
+	b.add("PRelu", []string{x, slope}, v.within(-m, m))
+	return true
+}
+
+func ones(n int) []int {
+	d := make([]int, n)
+	for i := range d {
+		d[i] = 1
+	}
+	return d
+}
+
+// operandDims returns dims that broadcast with x: a number, a vector along one axis in all
+// the spellings that exporters use, all of x, or a random mixture.
+func (b *builder) operandDims(x []int) []int {
+	n := len(x)
+	if n == 0 {
+		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
+	}
+	along := func(axis int) []int {
+		d := ones(n)
+		d[axis] = x[axis]
+		if b.chance(60) {
+			d = d[axis:] // without the leading ones
+		}
+		return d
+	}
+	switch k := b.rng.IntN(100); {
+	case k < 18:
+		return pick(b, []int{}, []int{1})
+	case k < 38:
+		return along(min(1, n-1))
+	case k < 55:
+		return along(n - 1)
+	case k < 65:
+		return along(max(0, n-2))
+	case k < 72:
+		return along(b.axis(n))
+	case k < 82:
+		return slices.Clone(x)
+	}
+	d := slices.Clone(x)
+	for i := range d {
+		switch {
+		case b.chance(45):
+			d[i] = 1
+		case d[i] == 1 && b.chance(30):
+			d[i] = b.between(2, 5) // the result is larger than x
+		}
+	}
+	if b.chance(30) {
+		d = d[b.axis(n):]
+	} else if n < 5 && b.chance(10) {
+		d = append([]int{b.between(1, 3)}, d...)
+	}
+	return d
+}
+
+// scaleConstant adds Mul, Div, Add or Sub of x and a constant on either side.
+func scaleConstant(b *builder, x string) bool {
+	dims := b.operandDims(b.dims(x))
+	out, ok := broadcast(b.dims(x), dims)
+	if !ok {
+		return false
+	}
+	op := pick(b, "Mul", "Mul", "Div", "Add", "Add", "Sub")
+	if b.chance(8) && (op == "Mul" || op == "Div") {
+		return rescale(b, x, op, dims, out)
+	}
+	left := b.chance(35)
+	c := ""
+	switch op {
+	case "Mul", "Div":
+		c = b.scales(dims...)
+	default:
+		c = b.offsets(dims...)
+	}
+	in := []string{x, c}
+	if left {
+		slices.Reverse(in)
+		if op == "Div" && !b.isDivisor(x) {
+			return false
+		}
+	}
+	return b.binary(op, in[0], in[1], out)
+}
+
+// rescale multiplies or divides x by constants from 1e-5 to 1e4.
+func rescale(b *builder, x, op string, dims, out []int) bool {
+	power := b.between(-5, 4)
+	if !b.extreme {
+		// Results larger than a few hundred leave the precision of fp16 in the next sum.
+		for power > 0 && b.magnitude(x)*math.Pow10(power) > 500 {
+			power--
+		}
+	}
+	factor := math.Pow10(power)
+	if op == "Div" {
+		factor = 1 / factor
+	}
+	values := multiples(b.rng, elements(dims), 64, 256, 128)
+	for i := range values {
+		values[i] = float64(float32(values[i] * factor))
+	}
+	c := b.constant(onnx.Float, dims, values)
+	m := b.magnitude(x) * 2 * math.Pow10(power)
+	b.add(op, []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: -m, High: m})
+	return true
+}
+
+// isDivisor reports whether the elements of x stay away from zero.
+func (b *builder) isDivisor(x string) bool {
+	v := b.value(x)
+	return v.Low >= 0.24 || v.High <= -0.24
+}
+
+// binary adds op of x and y if the result keeps to moderate values.
+func (b *builder) binary(op, x, y string, dims []int) bool {
+	p, q := b.value(x), b.value(y)
+	v := Value{Type: p.Type, Dims: dims}
+	same := x == y
+	switch op {
+	case "Add":
+		v.Low, v.High = p.Low+q.Low, p.High+q.High
+	case "Sub":
+		v.Low, v.High = p.Low-q.High, p.High-q.Low
+		if same {
+			v.Low, v.High = 0, 0
+		}
+	case "Mul":
+		c := []float64{p.Low * q.Low, p.Low * q.High, p.High * q.Low, p.High * q.High}
+		v.Low, v.High = slices.Min(c), slices.Max(c)
+		if same {
+			v.Low = max(0, v.Low)
+		}
+	case "Div":
+		if !b.isDivisor(y) {
+			return false
+		}
+		m := b.magnitude(x) / min(math.Abs(q.Low), math.Abs(q.High))
+		v.Low, v.High = -m, m
+		if p.Low >= 0 && q.Low > 0 {
+			v.Low = p.Low / q.High
+		}
+	case "Min":
+		v.Low, v.High = min(p.Low, q.Low), min(p.High, q.High)
+	case "Max":
+		v.Low, v.High = max(p.Low, q.Low), max(p.High, q.High)
+	}
+	if m := max(math.Abs(v.Low), math.Abs(v.High)); m > maxMagnitude && !b.extreme {
+		return false
+	}
+	v.Exact = p.Exact && q.Exact && op != "Mul" && op != "Div" && max(-v.Low, v.High) <= 16
+	b.add(op, []string{x, y}, v)
+	return true
+}
+
+// maxMagnitude bounds the results of graphs without extreme magnitudes.
+const maxMagnitude = 1000
+
+// combine adds Add, Sub, Mul, Div, Min or Max of x and another tensor, x itself or a new
+// input.
+func combine(b *builder, x string) bool {
+	y := ""
+	switch k := b.rng.IntN(100); {
+	case k < 20:
+		y = x
+	case k < 70:
+		y = b.other(x, func(v Value) bool {
+			_, ok := broadcast(b.dims(x), v.Dims)
+			return ok && v.Type == onnx.Float
+		})
+	}
+	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
+	if y == "" {
+		dims := b.operandDims(b.dims(x))
+		if _, ok := broadcast(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
+			return false
+		}
+		y = b.input(dims...)
+	}
+	dims, ok := broadcast(b.dims(x), b.dims(y))
+	if !ok {
+		return false
+	}
+	if b.chance(40) {
+		x, y = y, x
+	}
+	if op == "Div" && !b.isDivisor(y) {
+		square := x == y
+		y = b.shifted(y)
+		if square {
+			x = y
+		}
+	}
+	return b.binary(op, x, y, dims)
+}
+
+// shifted returns |x| plus a number, which is at least 0.5.
+func (b *builder) shifted(x string) string {
+	v := b.value(x)
+	m := b.magnitude(x)
+	v.Exact = false
+	if v.Low < 0 {
+		v.Low, v.High = 0, m
+		x = b.add("Abs", []string{x}, v)
+	}
+	c := b.constant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.5, 1, 1.5)})
+	v = b.value(x)
+	out, _ := broadcast(v.Dims, b.dims(c))
+	return b.add("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
+}
+
+// curve adds a function that has a limited domain: Exp, Log, Sqrt, Reciprocal or Pow.
+func curve(b *builder, x string) bool {
+	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
+	v := b.value(x)
+	switch op {
+	case "Exp":
+		if v.High > 5 || v.Low < -16 {
+			return false
+		}
+		b.add(op, []string{x}, v.within(0, 150))
+		return true
+	case "Pow":
+		if b.magnitude(x) > 9 {
+			return false
+		}
+		power := pick(b, 2.0, 2, 3, 0.5)
+		if power == 0.5 {
+			x = b.shifted(x)
+			v = b.value(x)
+		}
+		m := b.magnitude(x)
+		low, high := -m*m*m, m*m*m
+		if power != 3 {
+			low, high = 0, m*m
+		}
+		c := b.number(power)
+		d, _ := broadcast(v.Dims, b.dims(c))
+		b.add(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
+		return true
+	}
+	if v.Low < 0.24 {
+		x = b.shifted(x)
+		v = b.value(x)
+	}
+	switch op {
+	case "Log":
+		b.add(op, []string{x}, v.within(-1.5, 7))
+	case "Sqrt":
+		b.add(op, []string{x}, v.within(math.Sqrt(v.Low), math.Sqrt(v.High)))
+	case "Reciprocal":
+		b.add(op, []string{x}, v.within(1/v.High, 1/v.Low))
+	}
+	return true
+}
+
+// batchNormalize adds BatchNormalization.
+func batchNormalize(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) < 2 {
+		return false
+	}
+	c := v.Dims[1]
+	scale := b.scales(c)
+	if b.chance(10) {
+		values := b.graph.Constant(scale).Values
+		f := math.Pow10(b.between(-5, 0))
+		for i := range values {
+			values[i] = float64(float32(values[i] * f))
+		}
+	}
+	in := []string{x, scale, b.offsets(c), b.offsets(c), b.positives(c)}
+	m := (b.magnitude(x)+2)*3 + 2
+	if m > maxMagnitude {
+		return false
+	}
+	b.add("BatchNormalization", in, v.within(-m, m), floatAttribute("epsilon", pick(b, float32(1e-5), 1e-3)))
+	return true
+}

@@ -1,0 +1,224 @@
+package randomgraph
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/loader/network/onnx"
+)
+
+// A Value describes a tensor of a graph.
+type Value struct {
+	Type onnx.DataType
+	Dims []int
+	// Low and High estimate the range of the elements. A generated operator relies on
+	// them to stay away from zero divisors and from results that fp16 cannot hold.
+	Low, High float64
+	// Exact reports that fp16 arithmetic computes every element without rounding, so
+	// that a comparison or a rounding to whole numbers has one right result.
+	Exact bool
+}
+
+// A Tensor is an input or a constant of a graph together with its values.
+type Tensor struct {
+	Name   string
+	Type   onnx.DataType
+	Dims   []int
+	Values []float64
+}
+
+// An Attribute is a constant argument of a node. The field that Kind names is set.
+type Attribute struct {
+	Name   string
+	Kind   Kind
+	Int    int
+	Float  float32
+	Text   string
+	Ints   []int
+	Floats []float32
+}
+
+// A Kind says which field of an Attribute holds its value.
+type Kind int
+
+// The kinds of attributes, numbered as in AttributeProto.type.
+const (
+	FloatKind  Kind = 1
+	IntKind    Kind = 2
+	TextKind   Kind = 3
+	FloatsKind Kind = 6
+	IntsKind   Kind = 7
+)
+
+// A Node is one operator of a graph.
+type Node struct {
+	Op, Domain string
+	Inputs     []string // "" for an optional input that is left out
+	Outputs    []string
+	Attributes []Attribute
+}
+
+// A Graph is a model in a form that is easy to change.
+type Graph struct {
+	Seed      string // how the graph was made, for messages
+	Opset     int
+	Inputs    []*Tensor
+	Constants []*Tensor
+	Nodes     []*Node // in an order in which they can run
+	Outputs   []string
+	Values    map[string]Value // every tensor by name, constants included
+}
+
+// elements returns the number of elements of a tensor with the given dims.
+func elements(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// Copy returns a copy of g that shares only the values of tensors with it.
+func (g *Graph) Copy() *Graph {
+	c := &Graph{Seed: g.Seed, Opset: g.Opset, Outputs: slices.Clone(g.Outputs), Values: make(map[string]Value, len(g.Values))}
+	for name, v := range g.Values {
+		v.Dims = slices.Clone(v.Dims)
+		c.Values[name] = v
+	}
+	c.Inputs = copyTensors(g.Inputs)
+	c.Constants = copyTensors(g.Constants)
+	for _, n := range g.Nodes {
+		m := *n
+		m.Inputs, m.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
+		m.Attributes = slices.Clone(n.Attributes)
+		for i := range m.Attributes {
+			a := &m.Attributes[i]
+			a.Ints, a.Floats = slices.Clone(a.Ints), slices.Clone(a.Floats)
+		}
+		c.Nodes = append(c.Nodes, &m)
+	}
+	return c
+}
+
+func copyTensors(list []*Tensor) []*Tensor {
+	var out []*Tensor
+	for _, t := range list {
+		u := *t
+		u.Dims = slices.Clone(t.Dims)
+		out = append(out, &u)
+	}
+	return out
+}
+
+// find returns the tensor of list with the given name, or nil.
+func find(list []*Tensor, name string) *Tensor {
+	for _, t := range list {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Constant returns the constant with the given name, or nil if g has none.
+func (g *Graph) Constant(name string) *Tensor { return find(g.Constants, name) }
+
+// producers maps the name of a tensor to the index of the node that makes it.
+func (g *Graph) producers() map[string]int {
+	m := map[string]int{}
+	for i, n := range g.Nodes {
+		for _, out := range n.Outputs {
+			m[out] = i
+		}
+	}
+	return m
+}
+
+// String returns the graph with one line for each input, node and output list, such as
+//
+//	t1[2,3,4] = Mul(x[2,3,4], c1:const[3,1])
+func (g *Graph) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph %s opset %d\n", g.Seed, g.Opset)
+	for _, in := range g.Inputs {
+		fmt.Fprintf(&b, "input %s\n", g.label(in.Name))
+	}
+	for _, n := range g.Nodes {
+		b.WriteString(g.line(n))
+		b.WriteByte('\n')
+	}
+	b.WriteString("output " + strings.Join(g.Outputs, ", ") + "\n")
+	return b.String()
+}
+
+func (g *Graph) line(n *Node) string {
+	var in, out []string
+	for _, name := range n.Inputs {
+		in = append(in, g.label(name))
+	}
+	for _, name := range n.Outputs {
+		out = append(out, g.label(name))
+	}
+	op := n.Op
+	if n.Domain != "" {
+		op = n.Domain + "." + op
+	}
+	s := strings.Join(out, ", ") + " = " + op + "(" + strings.Join(in, ", ") + ")"
+	for _, a := range n.Attributes {
+		s += " " + a.String()
+	}
+	return s
+}
+
+// label returns a tensor's name and shape, and the values of a constant of up to eight
+// elements.
+func (g *Graph) label(name string) string {
+	if name == "" {
+		return "_"
+	}
+	v := g.Values[name]
+	s := name
+	c := g.Constant(name)
+	if c != nil {
+		s += ":const"
+	}
+	s += list(v.Dims)
+	if v.Type != onnx.Float {
+		s += v.Type.String()
+	}
+	if c != nil && len(c.Values) <= 8 {
+		s += "="
+		for i, x := range c.Values {
+			if i > 0 {
+				s += " "
+			}
+			s += strconv.FormatFloat(x, 'g', 6, 64)
+		}
+	}
+	return s
+}
+
+func list[T int | float32](values []T) string {
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, fmt.Sprint(v))
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// String returns the attribute as name=value.
+func (a Attribute) String() string {
+	switch a.Kind {
+	case FloatKind:
+		return fmt.Sprintf("%s=%v", a.Name, a.Float)
+	case IntKind:
+		return fmt.Sprintf("%s=%d", a.Name, a.Int)
+	case TextKind:
+		return fmt.Sprintf("%s=%q", a.Name, a.Text)
+	case FloatsKind:
+		return a.Name + "=" + list(a.Floats)
+	}
+	return a.Name + "=" + list(a.Ints)
+}

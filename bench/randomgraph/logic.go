@@ -1,0 +1,165 @@
+package randomgraph
+
+import (
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// compare adds a comparison of exact values, and at times Not, And, Or, Where or Cast of
+// the result.
+func compare(b *builder, x string) bool {
+	v := b.value(x)
+	if !v.Exact || v.Type != onnx.Float {
+		return false
+	}
+	dims := b.operandDims(v.Dims)
+	out, ok := broadcast(v.Dims, dims)
+	if !ok {
+		return false
+	}
+	op := pick(b, "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
+	if b.graph.Opset < 12 {
+		op = pick(b, "Greater", "Less", "Equal")
+	}
+	in := []string{x, b.offsets(dims...)}
+	if b.chance(30) {
+		slices.Reverse(in)
+	}
+	y := b.add(op, in, Value{Type: onnx.Bool, Dims: out, High: 1, Exact: true})
+	return !b.chance(70) || decide(b, y)
+}
+
+// decide adds an operator that reads the bool tensor x.
+func decide(b *builder, x string) bool {
+	v := b.value(x)
+	switch b.rng.IntN(5) {
+	case 0:
+		b.add("Not", []string{x}, v)
+	case 1:
+		y := b.other("", func(u Value) bool {
+			_, ok := broadcast(v.Dims, u.Dims)
+			return ok && u.Type == onnx.Bool
+		})
+		if y == "" {
+			return false
+		}
+		dims, _ := broadcast(v.Dims, b.dims(y))
+		b.add(pick(b, "And", "Or", "Xor"), []string{x, y}, v.like(dims...))
+	case 2:
+		to := pick(b, onnx.Float, onnx.Float, onnx.Int64, onnx.Int32, onnx.Uint8)
+		b.add("Cast", []string{x}, Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, intAttribute("to", int(to)))
+	default:
+		return choose(b, x)
+	}
+	return true
+}
+
+// choose adds Where of the bool tensor x, a float32 tensor, and another one or a constant.
+func choose(b *builder, x string) bool {
+	v := b.value(x)
+	y := b.other("", func(u Value) bool {
+		_, ok := broadcast(v.Dims, u.Dims)
+		return ok && u.Type == onnx.Float
+	})
+	if y == "" {
+		return false
+	}
+	dims, _ := broadcast(v.Dims, b.dims(y))
+	z := b.other(y, func(u Value) bool {
+		_, ok := broadcast(dims, u.Dims)
+		return ok && u.Type == onnx.Float
+	})
+	if z == "" || b.chance(50) {
+		z = b.offsets(b.operandDims(dims)...)
+	}
+	dims, ok := broadcast(dims, b.dims(z))
+	if !ok {
+		return false
+	}
+	if b.chance(50) {
+		y, z = z, y
+	}
+	p, q := b.value(y), b.value(z)
+	b.add("Where", []string{x, y, z}, Value{Type: onnx.Float, Dims: dims, Low: min(p.Low, q.Low), High: max(p.High, q.High), Exact: p.Exact && q.Exact})
+	return true
+}
+
+// round adds a function that jumps, of exact values, or a Cast to whole numbers.
+func round(b *builder, x string) bool {
+	v := b.value(x)
+	if !v.Exact || v.Type != onnx.Float {
+		return false
+	}
+	op := pick(b, "Round", "Floor", "Ceil", "Sign", "Cast", "Cast", "IsNaN")
+	switch op {
+	case "Cast":
+		to := pick(b, onnx.Int64, onnx.Int32, onnx.Bool)
+		out := v
+		out.Type = to
+		if to == onnx.Bool {
+			out.Low, out.High = 0, 1
+		}
+		y := b.add(op, []string{x}, out, intAttribute("to", int(to)))
+		if b.chance(40) {
+			b.add(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, intAttribute("to", int(onnx.Float)))
+		}
+	case "IsNaN":
+		b.add(op, []string{x}, Value{Type: onnx.Bool, Dims: v.Dims, High: 1, Exact: true})
+	case "Sign":
+		b.add(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: -1, High: 1, Exact: true})
+	default:
+		b.add(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low - 1, High: v.High + 1, Exact: true})
+	}
+	return true
+}
+
+// count adds arithmetic of whole numbers, or a Cast back to float32.
+func count(b *builder, x string) bool {
+	v := b.value(x)
+	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
+		return false
+	}
+	if b.chance(60) || max(-v.Low, v.High) > 500 {
+		b.add("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
+		return true
+	}
+	dims := b.operandDims(v.Dims)
+	out, ok := broadcast(v.Dims, dims)
+	if !ok {
+		return false
+	}
+	c := b.constant(v.Type, dims, multiples(b.rng, elements(dims), 1, 5, 1))
+	op := pick(b, "Add", "Sub", "Mul")
+	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
+	b.add(op, []string{x, c}, v.like(out...))
+	return true
+}
+
+// search adds ArgMax, ArgMin or TopK, whose places depend on an order of exact values.
+func search(b *builder, x string) bool {
+	v := b.value(x)
+	n := len(v.Dims)
+	if !v.Exact || v.Type != onnx.Float || n == 0 {
+		return false
+	}
+	axis := b.axis(n)
+	dims := slices.Clone(v.Dims)
+	if b.chance(40) {
+		k := b.between(1, min(6, dims[axis]))
+		dims[axis] = k
+		out := []Value{v.like(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
+		b.addAll("TopK", []string{x, b.ints(k)}, out, intAttribute("axis", b.signed(axis, n)), intAttribute("largest", b.rng.IntN(2)))
+		return true
+	}
+	keep := b.rng.IntN(2)
+	dims[axis] = 1
+	if keep == 0 {
+		dims = slices.Delete(dims, axis, axis+1)
+	}
+	y := b.add(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, intAttribute("axis", b.signed(axis, n)), intAttribute("keepdims", keep))
+	if b.chance(40) {
+		return count(b, y)
+	}
+	return true
+}

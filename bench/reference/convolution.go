@@ -1,0 +1,296 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+)
+
+// convolutions has the operators with windows of weights.
+var convolutions = map[string]operator{
+	"Conv": {2, single(conv)}, "ConvTranspose": {2, single(convTranspose)},
+}
+
+// A window slides over the spatial axes of a tensor: output index o and tap k of an axis
+// meet input index o*stride + k*dilation - begin.
+type window struct {
+	in, kernel, out          []int
+	strides, dilations       []int
+	begin, end, outputExtras []int
+}
+
+// newWindow reads a window's attributes, without its output extent and automatic padding.
+func (c *call) newWindow(in, kernel []int) (*window, error) {
+	w := &window{in: in, kernel: kernel}
+	rank := len(in)
+	if rank == 0 || len(kernel) != rank {
+		return nil, fmt.Errorf("kernel %v for spatial extents %v", kernel, in)
+	}
+	for _, x := range []struct {
+		to      *[]int
+		name    string
+		missing int
+	}{{&w.strides, "strides", 1}, {&w.dilations, "dilations", 1}, {&w.outputExtras, "output_padding", 0}} {
+		if *x.to = c.ints(x.name); len(*x.to) == 0 {
+			*x.to = slices.Repeat([]int{x.missing}, rank)
+		}
+		for _, v := range *x.to {
+			if v < x.missing || v > maxElements || len(*x.to) != rank {
+				return nil, fmt.Errorf("%s %v for spatial extents %v", x.name, *x.to, in)
+			}
+		}
+	}
+	pads := c.ints("pads")
+	if len(pads) == 0 {
+		pads = make([]int, 2*rank)
+	}
+	for _, v := range pads {
+		if v < 0 || v > maxElements || len(pads) != 2*rank {
+			return nil, fmt.Errorf("pads %v for spatial extents %v", pads, in)
+		}
+	}
+	for _, v := range kernel {
+		if v < 1 || v > maxElements {
+			return nil, fmt.Errorf("kernel %v", kernel)
+		}
+	}
+	w.begin, w.end = pads[:rank:rank], pads[rank:]
+	return w, nil
+}
+
+// reach returns the extent of the kernel with its dilation.
+func (w *window) reach(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
+
+// window reads the window of a convolution or pooling.
+func (c *call) window(in, kernel []int) (*window, error) {
+	w, err := c.newWindow(in, kernel)
+	if err != nil {
+		return nil, err
+	}
+	auto := c.text("auto_pad", "NOTSET")
+	for i, n := range in {
+		stride, reach := w.strides[i], w.reach(i)
+		switch auto {
+		case "NOTSET", "":
+		case "VALID":
+			w.begin[i], w.end[i] = 0, 0
+		case "SAME_UPPER", "SAME_LOWER":
+			total := max(0, ((n+stride-1)/stride-1)*stride+reach-n)
+			w.begin[i], w.end[i] = halve(total, auto == "SAME_UPPER")
+		default:
+			return nil, fmt.Errorf("auto_pad is %q", auto)
+		}
+		room := n + w.begin[i] + w.end[i] - reach
+		if room < 0 {
+			return nil, fmt.Errorf("a kernel that reaches over %d does not fit %d elements with padding %d and %d", reach, n, w.begin[i], w.end[i])
+		}
+		out := room/stride + 1
+		if c.flag("ceil_mode") && auto != "VALID" {
+			out = (room+stride-1)/stride + 1
+			if (out-1)*stride >= n+w.begin[i] { // a window in the end's padding alone
+				out--
+			}
+		}
+		w.out = append(w.out, out)
+	}
+	taps := 1.0
+	for i := range w.kernel {
+		taps *= float64(w.kernel[i]) * float64(w.out[i])
+	}
+	if taps > maxTaps {
+		return nil, fmt.Errorf("kernel %v at %v places is more than %d elements", w.kernel, w.out, maxTaps)
+	}
+	return w, nil
+}
+
+// maxTaps bounds the elements that the windows of one channel meet: padding can make a
+// kernel of any size fit.
+const maxTaps = 1 << 32
+
+// halve splits an amount, with the odd one at the end or at the beginning.
+func halve(total int, oddAtEnd bool) (begin, end int) {
+	if oddAtEnd {
+		return total / 2, total - total/2
+	}
+	return total - total/2, total / 2
+}
+
+// each calls f with the places of all outputs, and of the inputs that a tap of the kernel
+// meets there, in row-major planes. It leaves out places in the padding.
+func (w *window) each(tap []int, f func(out, in int)) {
+	last := len(w.in) - 1
+	width := w.out[last]
+	rows := product(w.out[:last])
+	index := make([]int, last)
+	for row := range rows {
+		at, inside := 0, true
+		for i, o := range index {
+			k := o*w.strides[i] + tap[i]*w.dilations[i] - w.begin[i]
+			inside = inside && k >= 0 && k < w.in[i]
+			at = at*w.in[i] + k
+		}
+		if inside {
+			for o := range width {
+				if k := o*w.strides[last] + tap[last]*w.dilations[last] - w.begin[last]; k >= 0 && k < w.in[last] {
+					f(row*width+o, at*w.in[last]+k)
+				}
+			}
+		}
+		advance(index, w.out)
+	}
+}
+
+func conv(c *call) (*Tensor, error) {
+	return c.convolve(c.in[0], c.in[1], c.input(2))
+}
+
+// convolve computes the convolution of x [batch][channels][...] with weights
+// [outputs][channels/groups][...], and a bias unless it is nil.
+func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
+	rank := len(x.Dims)
+	groups := c.int("group", 1)
+	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[1]*groups || weights.Dims[0]%groups != 0 {
+		return nil, fmt.Errorf("input %v and weights %v in %d groups", x.Dims, weights.Dims, groups)
+	}
+	w, err := c.window(x.Dims[2:], weights.Dims[2:])
+	if err != nil {
+		return nil, err
+	}
+	outputs, channels := weights.Dims[0], x.Dims[1]
+	y, err := newTensor(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.out)...)
+	if err != nil {
+		return nil, err
+	}
+	plane, area, taps := product(w.in), product(w.out), product(w.kernel)
+	line := make([]float64, area) // what a tap meets in one channel
+	for n := range x.Dims[0] {
+		for ch := range channels {
+			in := x.Data[(n*channels+ch)*plane:][:plane]
+			group, of := ch/weights.Dims[1], ch%weights.Dims[1]
+			tap := make([]int, len(w.kernel))
+			for k := range taps {
+				clear(line)
+				w.each(tap, func(out, at int) { line[out] = in[at] })
+				for o := group * outputs / groups; o < (group+1)*outputs/groups; o++ {
+					addScaled(y.Data[(n*outputs+o)*area:][:area], line, weights.Data[(o*weights.Dims[1]+of)*taps+k])
+				}
+				advance(tap, w.kernel)
+			}
+		}
+	}
+	return y.addChannels(bias)
+}
+
+// addChannels returns t with element c of a bias added to channel c. The bias may be nil.
+func (t *Tensor) addChannels(bias *Tensor) (*Tensor, error) {
+	if bias == nil {
+		return t, nil
+	}
+	return t.perChannel(func(v float64, b []float64) float64 { return v + b[0] }, bias)
+}
+
+// perChannel applies f to each element of t and those of the parameters' elements that
+// are its channel's (axis 1).
+func (t *Tensor) perChannel(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
+	channels := 1
+	if len(t.Dims) > 1 {
+		channels = t.Dims[1]
+	}
+	for _, p := range parameters {
+		if len(p.Data) != channels {
+			return nil, fmt.Errorf("parameters of shape %v for the channels of %v", p.Dims, t.Dims)
+		}
+	}
+	out := t.like()
+	if len(t.Data) == 0 {
+		return out, nil
+	}
+	area := 1
+	if len(t.Dims) > 2 {
+		area = product(t.Dims[2:])
+	}
+	of := make([]float64, len(parameters))
+	for i := range t.Data {
+		for k, p := range parameters {
+			of[k] = p.Data[i/area%channels]
+		}
+		out.Data[i] = f(t.Data[i], of)
+	}
+	return out, nil
+}
+
+// convTranspose adds each input, times the weights [channels][outputs/groups][...], to the
+// outputs that a convolution would compute it from.
+func convTranspose(c *call) (*Tensor, error) {
+	x, weights := c.in[0], c.in[1]
+	rank, groups := len(x.Dims), c.int("group", 1)
+	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[0] || weights.Dims[0]%groups != 0 {
+		return nil, fmt.Errorf("input %v and weights %v in %d groups", x.Dims, weights.Dims, groups)
+	}
+	w, err := c.transposedWindow(x.Dims[2:], weights.Dims[2:])
+	if err != nil {
+		return nil, err
+	}
+	channels, each := x.Dims[1], weights.Dims[1]
+	outputs := each * groups
+	y, err := newTensor(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.in)...)
+	if err != nil {
+		return nil, err
+	}
+	plane, area, taps := product(w.out), product(w.in), product(w.kernel)
+	line := make([]float64, plane)
+	for n := range x.Dims[0] {
+		for o := range outputs {
+			to := y.Data[(n*outputs+o)*area:][:area]
+			group := o / each
+			tap := make([]int, len(w.kernel))
+			for k := range taps {
+				clear(line)
+				for ch := group * channels / groups; ch < (group+1)*channels/groups; ch++ {
+					addScaled(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*each+o%each)*taps+k])
+				}
+				w.each(tap, func(out, in int) { to[in] += line[out] })
+				advance(tap, w.kernel)
+			}
+		}
+	}
+	return y.addChannels(c.input(2))
+}
+
+// transposedWindow reads the window of a transposed convolution. It is that of the
+// convolution from its output, the window's in, to its input, the window's out.
+func (c *call) transposedWindow(in, kernel []int) (*window, error) {
+	w, err := c.newWindow(in, kernel)
+	if err != nil {
+		return nil, err
+	}
+	w.in, w.out = make([]int, len(in)), in
+	auto, want := c.text("auto_pad", "NOTSET"), c.ints("output_shape")
+	if len(want) == len(in)+2 { // batch and channels first
+		want = want[2:]
+	}
+	if len(want) != 0 && len(want) != len(in) {
+		return nil, fmt.Errorf("output_shape %v for spatial extents %v", want, in)
+	}
+	for i, n := range in {
+		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.reach(i)
+		switch {
+		case len(want) > 0:
+			w.in[i] = want[i]
+			w.begin[i], w.end[i] = halve(max(0, full-want[i]), auto == "SAME_UPPER")
+		case auto == "SAME_UPPER" || auto == "SAME_LOWER":
+			w.in[i] = n * w.strides[i]
+			w.begin[i], w.end[i] = halve(max(0, full-w.in[i]), auto == "SAME_UPPER")
+		case auto == "NOTSET" || auto == "" || auto == "VALID":
+			if auto == "VALID" {
+				w.begin[i], w.end[i] = 0, 0
+			}
+			w.in[i] = full - w.begin[i] - w.end[i]
+		default:
+			return nil, fmt.Errorf("auto_pad is %q", auto)
+		}
+		if w.in[i] < 1 {
+			return nil, fmt.Errorf("output extent %d of axis %d", w.in[i], i)
+		}
+	}
+	return w, nil
+}

@@ -1,0 +1,99 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+
+	"anesim/loader/network/onnx"
+)
+
+// generators has the operators that make tensors from shapes and attributes.
+var generators = map[string]operator{
+	"Constant": {0, single(makeConstant)}, "ConstantOfShape": {1, single(constantOfShape)},
+	"Range": {3, single(makeRange)}, "EyeLike": {1, single(eyeLike)},
+}
+
+func makeConstant(c *call) (*Tensor, error) {
+	for name, a := range c.node.Attributes {
+		switch {
+		case a == nil:
+		case name == "value" && a.Tensor != nil:
+			return constant(a.Tensor)
+		case name == "value_float":
+			return scalar(onnx.Float, float64(a.Float)), nil
+		case name == "value_int":
+			return scalar(onnx.Int64, float64(a.Int)), nil
+		case name == "value_ints":
+			return vector(c.ints(name)...), nil
+		case name == "value_floats":
+			t, err := newTensor(onnx.Float, len(a.Floats))
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range a.Floats {
+				t.Data[i] = float64(v)
+			}
+			return t, nil
+		}
+	}
+	return nil, c.unsupported("a value that is neither numbers nor a dense tensor")
+}
+
+func constantOfShape(c *call) (*Tensor, error) {
+	value := scalar(onnx.Float, 0)
+	if a := c.attribute("value"); a != nil && a.Tensor != nil {
+		var err error
+		if value, err = constant(a.Tensor); err != nil {
+			return nil, err
+		}
+		if len(value.Data) != 1 {
+			return nil, fmt.Errorf("value has shape %v; want one element", value.Dims)
+		}
+	}
+	out, err := newTensor(value.Type, c.in[0].ints()...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Data {
+		out.Data[i] = value.Data[0]
+	}
+	return out, nil
+}
+
+func makeRange(c *call) (*Tensor, error) {
+	var v [3]float64
+	for i := range v {
+		if len(c.in[i].Data) != 1 {
+			return nil, fmt.Errorf("input %d has shape %v; want a scalar", i, c.in[i].Dims)
+		}
+		v[i] = c.in[i].Data[0]
+	}
+	n := max(0, math.Ceil((v[1]-v[0])/v[2]))
+	if !(n <= maxElements) {
+		return nil, fmt.Errorf("range from %g to %g by %g", v[0], v[1], v[2])
+	}
+	out, err := newTensor(c.in[0].Type, int(n))
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Data {
+		out.Data[i] = v[0] + float64(i)*v[2]
+	}
+	return out, nil
+}
+
+func eyeLike(c *call) (*Tensor, error) {
+	x := c.in[0]
+	if len(x.Dims) != 2 {
+		return nil, fmt.Errorf("shape %v; want a matrix", x.Dims)
+	}
+	out := x.like()
+	if to := onnx.DataType(c.int("dtype", 0)); to != 0 {
+		out.Type = to
+	}
+	k := c.int("k", 0)
+	for i := range out.Data {
+		out.Data[i] = truth(i%x.Dims[1] == i/x.Dims[1]+k)
+	}
+	return out, nil
+}

@@ -1,0 +1,391 @@
+package reference
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// places has the operators whose inputs or results are places in tensors.
+var places = map[string]operator{
+	"Gather": {2, single(gather)}, "GatherElements": {2, single(gatherElements)}, "GatherND": {2, single(gatherND)},
+	"ScatterElements": {3, single(scatterElements)}, "Scatter": {3, single(scatterElements)}, "ScatterND": {3, single(scatterND)},
+	"OneHot": {3, single(oneHot)}, "TopK": {1, topK}, "NonZero": {1, single(nonZero)}, "Compress": {2, single(compress)},
+	"Unique": {1, unique}, "NonMaxSuppression": {2, single(nonMaxSuppression)},
+}
+
+// placesOf returns the values of indices into an axis of n elements, counted from its end
+// where they are negative. It fails if one is outside.
+func placesOf(indices *Tensor, n int) ([]int, error) {
+	list := indices.ints()
+	for i, k := range list {
+		if k < 0 {
+			list[i] += n
+		}
+		if k < -n || k >= n {
+			return nil, fmt.Errorf("index %d is outside of an axis of %d elements", k, n)
+		}
+	}
+	return list, nil
+}
+
+// gather replaces an axis with the axes of the indices.
+func gather(c *call) (*Tensor, error) {
+	x, indices := c.in[0], c.in[1]
+	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	list, err := placesOf(indices, x.Dims[axis])
+	if err != nil {
+		return nil, err
+	}
+	out, err := newTensor(x.Type, slices.Concat(x.Dims[:axis], indices.Dims, x.Dims[axis+1:])...)
+	if err != nil {
+		return nil, err
+	}
+	inner := product(x.Dims[axis+1:])
+	to := out.Data
+	for before := range product(x.Dims[:axis]) {
+		for _, k := range list {
+			copy(to[:inner], x.Data[(before*x.Dims[axis]+k)*inner:])
+			to = to[inner:]
+		}
+	}
+	return out, nil
+}
+
+// elementPlaces returns for each element of the indices, which have the rank of a tensor,
+// the place in the tensor of the same index with one axis replaced.
+func elementPlaces(x, indices *Tensor, axis int) ([]int, error) {
+	if len(indices.Dims) != len(x.Dims) {
+		return nil, fmt.Errorf("indices of shape %v for shape %v", indices.Dims, x.Dims)
+	}
+	for i, d := range indices.Dims {
+		if i != axis && d > x.Dims[i] {
+			return nil, fmt.Errorf("indices of shape %v for shape %v", indices.Dims, x.Dims)
+		}
+	}
+	list, err := placesOf(indices, x.Dims[axis])
+	if err != nil {
+		return nil, err
+	}
+	steps, index := strides(x.Dims), make([]int, len(x.Dims))
+	for i, k := range list {
+		list[i] = k * steps[axis]
+		for a, at := range index {
+			if a != axis {
+				list[i] += at * steps[a]
+			}
+		}
+		advance(index, indices.Dims)
+	}
+	return list, nil
+}
+
+func gatherElements(c *call) (*Tensor, error) {
+	x, indices := c.in[0], c.in[1]
+	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	list, err := elementPlaces(x, indices, axis)
+	if err != nil {
+		return nil, err
+	}
+	out, err := newTensor(x.Type, indices.Dims...)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range list {
+		out.Data[i] = x.Data[at]
+	}
+	return out, nil
+}
+
+func scatterElements(c *call) (*Tensor, error) {
+	x, indices, updates := c.in[0], c.in[1], c.in[2]
+	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	list, err := elementPlaces(x, indices, axis)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(indices.Dims, updates.Dims) {
+		return nil, fmt.Errorf("indices of shape %v with updates of shape %v", indices.Dims, updates.Dims)
+	}
+	return c.scatter(x, list, updates.Data, 1)
+}
+
+// scatter combines runs of updates with the elements of x from each of some places on, as
+// the attribute reduction says.
+func (c *call) scatter(x *Tensor, list []int, updates []float64, length int) (*Tensor, error) {
+	var f func(old, update float64) float64
+	switch reduction := c.text("reduction", "none"); reduction {
+	case "none", "":
+		f = func(_, update float64) float64 { return update }
+	case "add":
+		f = func(old, update float64) float64 { return old + update }
+	case "mul":
+		f = func(old, update float64) float64 { return old * update }
+	case "max":
+		f = func(old, update float64) float64 { return max(old, update) }
+	case "min":
+		f = func(old, update float64) float64 { return min(old, update) }
+	default:
+		return nil, fmt.Errorf("reduction is %q", reduction)
+	}
+	out := x.apply(func(v float64) float64 { return v })
+	for i, at := range list {
+		for k := range length {
+			out.Data[at+k] = f(out.Data[at+k], updates[i*length+k])
+		}
+	}
+	return out, nil
+}
+
+// tuplePlaces returns for each tuple in the last axis of indices the place of its slice in
+// x, of which the first batch axes are shared. It also returns the length of a slice.
+func tuplePlaces(x, indices *Tensor, batch int) (list []int, length int, err error) {
+	rank := len(indices.Dims)
+	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
+		return nil, 0, fmt.Errorf("indices of shape %v for shape %v with %d batch axes", indices.Dims, x.Dims, batch)
+	}
+	n := indices.Dims[rank-1]
+	steps := strides(x.Dims)
+	tuples := product(indices.Dims[:rank-1])
+	batches := product(x.Dims[:batch])
+	all := indices.ints()
+	for i := range tuples {
+		at := i / (tuples / batches) * product(x.Dims[batch:])
+		for k, v := range all[i*n : (i+1)*n] {
+			d := x.Dims[batch+k]
+			if v < -d || v >= d {
+				return nil, 0, fmt.Errorf("index %d is outside of an axis of %d elements", v, d)
+			}
+			if v < 0 {
+				v += d
+			}
+			at += v * steps[batch+k]
+		}
+		list = append(list, at)
+	}
+	return list, product(x.Dims[batch+n:]), nil
+}
+
+func gatherND(c *call) (*Tensor, error) {
+	x, indices, batch := c.in[0], c.in[1], c.int("batch_dims", 0)
+	list, length, err := tuplePlaces(x, indices, batch)
+	if err != nil {
+		return nil, err
+	}
+	last := len(indices.Dims) - 1
+	out, err := newTensor(x.Type, slices.Concat(indices.Dims[:last], x.Dims[batch+indices.Dims[last]:])...)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range list {
+		copy(out.Data[i*length:(i+1)*length], x.Data[at:])
+	}
+	return out, nil
+}
+
+func scatterND(c *call) (*Tensor, error) {
+	x, indices, updates := c.in[0], c.in[1], c.in[2]
+	list, length, err := tuplePlaces(x, indices, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(updates.Data) != len(list)*length {
+		return nil, fmt.Errorf("updates of shape %v for indices of shape %v in shape %v", updates.Dims, indices.Dims, x.Dims)
+	}
+	return c.scatter(x, list, updates.Data, length)
+}
+
+// oneHot adds an axis that has the second value at the index and the first elsewhere.
+func oneHot(c *call) (*Tensor, error) {
+	indices, values := c.in[0], c.in[2]
+	if len(c.in[1].Data) != 1 || len(values.Data) != 2 {
+		return nil, fmt.Errorf("depth of shape %v and values of shape %v; want one and two elements", c.in[1].Dims, values.Dims)
+	}
+	depth := c.in[1].ints()[0]
+	axis, err := axisOf(c.int("axis", -1), len(indices.Dims)+1)
+	if err != nil {
+		return nil, err
+	}
+	out, err := newTensor(values.Type, slices.Insert(slices.Clone(indices.Dims), axis, depth)...)
+	if err != nil {
+		return nil, err
+	}
+	inner := product(indices.Dims[axis:])
+	list := indices.ints()
+	for i := range out.Data {
+		hot := list[i/inner/depth*inner+i%inner]
+		if hot < 0 {
+			hot += depth
+		}
+		out.Data[i] = values.Data[0]
+		if hot == i/inner%depth {
+			out.Data[i] = values.Data[1]
+		}
+	}
+	return out, nil
+}
+
+// topK returns the largest or smallest elements of an axis and their indices. Equal
+// elements keep their order.
+func topK(c *call) ([]*Tensor, error) {
+	x := c.in[0]
+	list, _ := c.list(1, "k")
+	if a := c.attribute("k"); a != nil && len(list) == 0 {
+		list = []int{int(a.Int)}
+	}
+	axis, err := axisOf(c.int("axis", -1), len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 || list[0] < 0 || list[0] > x.Dims[axis] {
+		return nil, fmt.Errorf("k is %v for an axis of %d elements", list, x.Dims[axis])
+	}
+	largest, k := c.int("largest", 1) != 0, list[0]
+	indices, err := x.alongAxis(axis, func(line []float64) {
+		order := make([]int, len(line))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			if largest {
+				a, b = b, a
+			}
+			return cmp.Compare(line[a], line[b])
+		})
+		for i, at := range order {
+			line[i] = float64(at)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if indices, err = indices.cut(axis, 0, k); err != nil {
+		return nil, err
+	}
+	at, err := elementPlaces(x, indices, axis)
+	if err != nil {
+		return nil, err
+	}
+	values := indices.like()
+	for i, from := range at {
+		values.Data[i] = x.Data[from]
+	}
+	return []*Tensor{values, indices.as(onnx.Int64)}, nil
+}
+
+// nonZero returns the indices of elements other than 0, one column each.
+func nonZero(c *call) (*Tensor, error) {
+	x := c.in[0]
+	var columns [][]int
+	index := make([]int, len(x.Dims))
+	for _, v := range x.Data {
+		if v != 0 {
+			columns = append(columns, slices.Clone(index))
+		}
+		advance(index, x.Dims)
+	}
+	out, err := newTensor(onnx.Int64, len(x.Dims), len(columns))
+	if err != nil {
+		return nil, err
+	}
+	for i, column := range columns {
+		for k, v := range column {
+			out.Data[k*len(columns)+i] = float64(v)
+		}
+	}
+	return out, nil
+}
+
+// compress keeps the indices of an axis where a condition holds, of all elements if there
+// is no axis.
+func compress(c *call) (*Tensor, error) {
+	x, axis := c.in[0], 0
+	var err error
+	if c.attribute("axis") == nil {
+		x, err = x.reshape(len(x.Data))
+	} else {
+		axis, err = axisOf(c.int("axis", 0), len(x.Dims))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var kept []*Tensor
+	for i, condition := range c.in[1].Data {
+		if condition == 0 {
+			continue
+		}
+		if i >= x.Dims[axis] {
+			return nil, fmt.Errorf("condition %d is outside of an axis of %d elements", i, x.Dims[axis])
+		}
+		part, err := x.cut(axis, i, i+1)
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, part)
+	}
+	if kept == nil {
+		return x.cut(axis, 0, 0)
+	}
+	return concatenate(kept, axis)
+}
+
+// unique returns the distinct slices of an axis, or elements if there is no axis, with
+// their first places, the place of each in the result, and their counts.
+func unique(c *call) ([]*Tensor, error) {
+	x, axis := c.in[0], 0
+	var err error
+	if c.attribute("axis") == nil {
+		x, err = x.reshape(len(x.Data))
+	} else {
+		axis, err = axisOf(c.int("axis", 0), len(x.Dims))
+	}
+	if err != nil {
+		return nil, err
+	}
+	type group struct {
+		values *Tensor
+		first  int
+		all    []int
+	}
+	var groups []*group
+	for i := range x.Dims[axis] {
+		part, err := x.cut(axis, i, i+1)
+		if err != nil {
+			return nil, err
+		}
+		k := slices.IndexFunc(groups, func(g *group) bool { return slices.Equal(g.values.Data, part.Data) })
+		if k < 0 {
+			k, groups = len(groups), append(groups, &group{values: part, first: i})
+		}
+		groups[k].all = append(groups[k].all, i)
+	}
+	if c.int("sorted", 1) != 0 {
+		slices.SortStableFunc(groups, func(a, b *group) int { return slices.Compare(a.values.Data, b.values.Data) })
+	}
+	var parts []*Tensor
+	firsts, counts, inverse := []int{}, []int{}, make([]int, x.Dims[axis])
+	for k, g := range groups {
+		parts, firsts, counts = append(parts, g.values), append(firsts, g.first), append(counts, len(g.all))
+		for _, i := range g.all {
+			inverse[i] = k
+		}
+	}
+	y := x
+	if parts != nil {
+		if y, err = concatenate(parts, axis); err != nil {
+			return nil, err
+		}
+	}
+	return []*Tensor{y, vector(firsts...), vector(inverse...), vector(counts...)}, nil
+}

@@ -1,0 +1,341 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// poolings has the operators that reduce windows of each channel.
+var poolings = map[string]operator{
+	"MaxPool": {1, maxPool}, "AveragePool": {1, single(averagePool)}, "LpPool": {1, single(lpPool)},
+	"GlobalMaxPool":     {1, single(globalPool(greatest))},
+	"GlobalAveragePool": {1, single(globalPool(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
+	"GlobalLpPool":      {1, single(globalLpPool)},
+	"MaxUnpool":         {2, single(maxUnpool)}, "RoiAlign": {3, single(roiAlign)}, "MaxRoiPool": {2, single(maxRoiPool)},
+}
+
+// poolWindow returns the window of a pooling and a tensor of zeros for its result.
+func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
+	if len(x.Dims) < 3 {
+		return nil, nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
+	}
+	w, err := c.window(x.Dims[2:], c.ints("kernel_shape"))
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := newTensor(x.Type, slices.Concat(x.Dims[:2], w.out)...)
+	return w, y, err
+}
+
+// planes calls f for each plane of x and of y, and each tap of the window.
+func (w *window) planes(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
+	plane, area := product(w.in), product(w.out)
+	for p := range product(x.Dims[:2]) {
+		tap := make([]int, len(w.kernel))
+		for range product(w.kernel) {
+			f(p, x.Data[p*plane:(p+1)*plane], y.Data[p*area:(p+1)*area], tap)
+			advance(tap, w.kernel)
+		}
+	}
+}
+
+// maxPool returns the greatest elements of the windows and their places in the input.
+func maxPool(c *call) ([]*Tensor, error) {
+	x := c.in[0]
+	w, y, err := c.poolWindow(x)
+	if err != nil {
+		return nil, err
+	}
+	for i := range y.Data {
+		y.Data[i] = math.Inf(-1)
+	}
+	places := y.like().as(onnx.Int64)
+	plane, area := product(w.in), product(w.out)
+	w.planes(x, y, func(p int, in, out []float64, tap []int) {
+		w.each(tap, func(o, i int) {
+			if in[i] > out[o] || in[i] != in[i] {
+				out[o] = in[i]
+				places.Data[p*area+o] = float64(p*plane + i)
+			}
+		})
+	})
+	if c.flag("storage_order") { // places count columns first
+		columns, rows := w.in[len(w.in)-1], 1
+		if len(w.in) > 1 {
+			rows = w.in[len(w.in)-2]
+		}
+		places = places.apply(func(v float64) float64 {
+			i := int(v)
+			return float64(i - i%(rows*columns) + i%columns*rows + i/columns%rows)
+		})
+	}
+	return []*Tensor{y, places}, nil
+}
+
+func averagePool(c *call) (*Tensor, error) {
+	x := c.in[0]
+	w, y, err := c.poolWindow(x)
+	if err != nil {
+		return nil, err
+	}
+	w.planes(x, y, func(_ int, in, out []float64, tap []int) {
+		w.each(tap, func(o, i int) { out[o] += in[i] })
+	})
+	counts := w.countElements(c.flag("count_include_pad"))
+	for i := range y.Data {
+		y.Data[i] /= counts[i%len(counts)]
+	}
+	return y, nil
+}
+
+// countElements returns the number of elements in each window. With padding, the padding
+// counts, but not what rounding the output's extent up adds behind it.
+func (w *window) countElements(padding bool) []float64 {
+	padded := *w
+	if padding {
+		padded.in, padded.begin = make([]int, len(w.in)), make([]int, len(w.in))
+		for i, n := range w.in {
+			padded.in[i] = w.begin[i] + n + w.end[i]
+		}
+	}
+	counts := make([]float64, product(w.out))
+	tap := make([]int, len(w.kernel))
+	for range product(w.kernel) {
+		padded.each(tap, func(o, _ int) { counts[o]++ })
+		advance(tap, w.kernel)
+	}
+	return counts
+}
+
+func lpPool(c *call) (*Tensor, error) {
+	x, p := c.in[0], float64(c.int("p", 2))
+	w, y, err := c.poolWindow(x)
+	if err != nil {
+		return nil, err
+	}
+	w.planes(x, y, func(_ int, in, out []float64, tap []int) {
+		w.each(tap, func(o, i int) { out[o] += math.Pow(math.Abs(in[i]), p) })
+	})
+	return y.apply(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
+}
+
+// globalPool returns the operator that reduces all spatial axes with f.
+func globalPool(f func(line []float64) float64) func(*call) (*Tensor, error) {
+	return func(c *call) (*Tensor, error) {
+		var axes []int
+		for i := range c.in[0].Dims {
+			if i >= 2 {
+				axes = append(axes, i)
+			}
+		}
+		return c.in[0].reduceAxes(axes, f)
+	}
+}
+
+func globalLpPool(c *call) (*Tensor, error) {
+	p := float64(c.int("p", 2))
+	return globalPool(func(line []float64) float64 {
+		total := 0.0
+		for _, v := range line {
+			total += math.Pow(math.Abs(v), p)
+		}
+		return math.Pow(total, 1/p)
+	})(c)
+}
+
+// maxUnpool puts values back to the places that MaxPool took them from.
+func maxUnpool(c *call) (*Tensor, error) {
+	x, places := c.in[0], c.in[1].ints()
+	if len(x.Dims) < 3 || len(places) != len(x.Data) {
+		return nil, fmt.Errorf("input %v with indices %v", x.Dims, c.in[1].Dims)
+	}
+	w, err := c.newWindow(x.Dims[2:], c.ints("kernel_shape"))
+	if err != nil {
+		return nil, err
+	}
+	small := slices.Clone(x.Dims)
+	for i, n := range x.Dims[2:] {
+		small[2+i] = (n-1)*w.strides[i] + w.kernel[i] - w.begin[i] - w.end[i]
+	}
+	dims := small
+	if t := c.input(2); t != nil {
+		dims = t.ints()
+	}
+	y, err := newTensor(x.Type, dims...)
+	if err != nil {
+		return nil, err
+	}
+	if len(dims) != len(small) {
+		return nil, fmt.Errorf("output_shape %v for input %v", dims, x.Dims)
+	}
+	for i, at := range places {
+		// The places are those of the smallest output that the window gives.
+		to, rest, step := 0, at, 1
+		for axis := len(dims) - 1; axis >= 0; axis-- {
+			if small[axis] < 1 {
+				return nil, fmt.Errorf("output shape %v", small)
+			}
+			to, rest, step = to+rest%small[axis]*step, rest/small[axis], step*dims[axis]
+		}
+		if to < 0 || to >= len(y.Data) {
+			return nil, fmt.Errorf("index %d in an output of shape %v", at, dims)
+		}
+		y.Data[to] = x.Data[i]
+	}
+	return y, nil
+}
+
+// A region is one box of RoiAlign or MaxRoiPool and the image that it is in.
+type region struct {
+	image          int
+	x1, y1, x2, y2 float64
+}
+
+// regions reads boxes [n][4], or [n][5] with the image first.
+func regions(boxes, images *Tensor, batch int) ([]region, error) {
+	columns := 5
+	if images != nil {
+		columns = 4
+	}
+	if len(boxes.Dims) != 2 || boxes.Dims[1] != columns || images != nil && len(images.Data) != boxes.Dims[0] {
+		return nil, fmt.Errorf("boxes of shape %v; want %d columns", boxes.Dims, columns)
+	}
+	list := make([]region, boxes.Dims[0])
+	for i := range list {
+		row := boxes.Data[i*columns : (i+1)*columns]
+		image := row[0]
+		if images != nil {
+			image = images.Data[i]
+		}
+		if !(image >= 0 && image < float64(batch)) {
+			return nil, fmt.Errorf("box %d is in image %g of %d", i, image, batch)
+		}
+		row = row[columns-4:]
+		for _, v := range row {
+			if !(math.Abs(v) <= maxElements) {
+				return nil, fmt.Errorf("box %d is %v", i, row)
+			}
+		}
+		list[i] = region{int(image), row[0], row[1], row[2], row[3]}
+	}
+	return list, nil
+}
+
+// roiAlign divides each region into bins, and averages (or takes the greatest of)
+// interpolated samples in each.
+func roiAlign(c *call) (*Tensor, error) {
+	x := c.in[0]
+	if len(x.Dims) != 4 {
+		return nil, fmt.Errorf("shape %v; want rank 4", x.Dims)
+	}
+	list, err := regions(c.in[1], c.in[2], x.Dims[0])
+	if err != nil {
+		return nil, err
+	}
+	high, wide, ratio := c.int("output_height", 1), c.int("output_width", 1), c.int("sampling_ratio", 0)
+	scale, offset := c.float("spatial_scale", 1), 0.0
+	missing := "output_half_pixel"
+	if c.opset >= 16 {
+		missing = "half_pixel"
+	}
+	aligned := c.text("coordinate_transformation_mode", missing) == "half_pixel"
+	if aligned {
+		offset = 0.5
+	}
+	y, err := newTensor(x.Type, len(list), x.Dims[1], high, wide)
+	if err != nil {
+		return nil, err
+	}
+	most := c.text("mode", "avg") == "max"
+	for i, r := range list {
+		y1, x1 := r.y1*scale-offset, r.x1*scale-offset
+		h, w := r.y2*scale-offset-y1, r.x2*scale-offset-x1
+		if !aligned {
+			h, w = max(h, 1), max(w, 1)
+		}
+		binH, binW := h/float64(high), w/float64(wide)
+		rows, columns := ratio, ratio
+		if ratio <= 0 {
+			rows, columns = int(math.Ceil(binH)), int(math.Ceil(binW))
+		}
+		if max(rows, columns) > 1<<12 {
+			return nil, fmt.Errorf("%d by %d samples for a bin", rows, columns)
+		}
+		for at := range x.Dims[1] * high * wide {
+			ch, oy, ox := at/wide/high, at/wide%high, at%wide
+			total, best := 0.0, math.Inf(-1)
+			for k := range max(0, rows) * max(0, columns) {
+				sy := y1 + (float64(oy)+(float64(k/columns)+0.5)/float64(rows))*binH
+				sx := x1 + (float64(ox)+(float64(k%columns)+0.5)/float64(columns))*binW
+				value, corner := x.sampleRegion(r.image, ch, sy, sx)
+				total, best = total+value, max(best, corner)
+			}
+			to := &y.Data[i*x.Dims[1]*high*wide+at]
+			if *to = total / float64(max(1, rows*columns)); most && rows*columns > 0 {
+				*to = best
+			}
+		}
+	}
+	return y, nil
+}
+
+// sampleRegion interpolates between four elements of a channel, 0 outside of it. It also
+// returns the greatest of the four weighted elements, which mode max compares.
+func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest float64) {
+	h, w := t.Dims[2], t.Dims[3]
+	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) || h == 0 || w == 0 {
+		return 0, 0
+	}
+	y, x = min(max(y, 0), float64(h-1)), min(max(x, 0), float64(w-1))
+	top, left := int(y), int(x)
+	fy, fx := y-float64(top), x-float64(left)
+	bottom, right := min(top+1, h-1), min(left+1, w-1)
+	plane := t.Data[(image*t.Dims[1]+channel)*h*w:]
+	corners := [...]float64{
+		(1 - fy) * (1 - fx) * plane[top*w+left], (1 - fy) * fx * plane[top*w+right],
+		fy * (1 - fx) * plane[bottom*w+left], fy * fx * plane[bottom*w+right],
+	}
+	return sum(corners[:]), slices.Max(corners[:])
+}
+
+// maxRoiPool takes the greatest element of each bin of whole elements, 0 where it is empty.
+func maxRoiPool(c *call) (*Tensor, error) {
+	x, size := c.in[0], c.ints("pooled_shape")
+	if len(x.Dims) != 4 || len(size) != 2 || size[0] < 1 || size[1] < 1 {
+		return nil, fmt.Errorf("pooled_shape %v for shape %v", size, x.Dims)
+	}
+	list, err := regions(c.in[1], nil, x.Dims[0])
+	if err != nil {
+		return nil, err
+	}
+	y, err := newTensor(x.Type, len(list), x.Dims[1], size[0], size[1])
+	if err != nil {
+		return nil, err
+	}
+	scale, h, w := c.float("spatial_scale", 1), x.Dims[2], x.Dims[3]
+	for i := range y.Data {
+		ox, oy, ch, r := i%size[1], i/size[1]%size[0], i/size[1]/size[0]%x.Dims[1], list[i/size[1]/size[0]/x.Dims[1]]
+		y1, y2 := poolBin(r.y1*scale, r.y2*scale, oy, size[0], h)
+		x1, x2 := poolBin(r.x1*scale, r.x2*scale, ox, size[1], w)
+		best := math.Inf(-1)
+		for py := y1; py < y2; py++ {
+			for px := x1; px < x2; px++ {
+				best = max(best, x.Data[((r.image*x.Dims[1]+ch)*h+py)*w+px])
+			}
+		}
+		if y1 < y2 && x1 < x2 {
+			y.Data[i] = best
+		}
+	}
+	return y, nil
+}
+
+// poolBin returns the elements of bin o of an axis of n elements.
+func poolBin(from, to float64, o, bins, n int) (first, end int) {
+	start := math.Round(from)
+	size := max(math.Round(to)-start+1, 1) / float64(bins)
+	return bound(max(0, int(math.Floor(float64(o)*size)+start)), n), bound(max(0, int(math.Ceil(float64(o+1)*size)+start)), n)
+}

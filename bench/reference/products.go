@@ -1,0 +1,287 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// products has the operators that are sums of products of two tensors' elements.
+var products = map[string]operator{
+	"MatMul": {2, single(matMul)}, "Gemm": {2, single(gemm)}, "Einsum": {1, single(einsum)}, "Det": {1, single(determinant)},
+}
+
+func matMul(c *call) (*Tensor, error) { return multiplyMatrices(c.in[0], c.in[1]) }
+
+// multiplyMatrices returns the products of the matrices in the last two axes, with the
+// axes before them broadcast. A vector is a row on the left and a column on the right.
+func multiplyMatrices(a, b *Tensor) (*Tensor, error) {
+	row, column := len(a.Dims) == 1, len(b.Dims) == 1
+	var err error
+	if row {
+		if a, err = a.reshape(1, a.Dims[0]); err != nil {
+			return nil, err
+		}
+	}
+	if column {
+		if b, err = b.reshape(b.Dims[0], 1); err != nil {
+			return nil, err
+		}
+	}
+	ra, rb := len(a.Dims), len(b.Dims)
+	if ra < 2 || rb < 2 || a.Dims[ra-1] != b.Dims[rb-2] {
+		return nil, fmt.Errorf("cannot multiply %v by %v", a.Dims, b.Dims)
+	}
+	batch, err := broadcastDims(a.Dims[:ra-2], b.Dims[:rb-2])
+	if err != nil {
+		return nil, err
+	}
+	m, k, n := a.Dims[ra-2], a.Dims[ra-1], b.Dims[rb-1]
+	if a, err = a.broadcast(slices.Concat(batch, []int{m, k})); err != nil {
+		return nil, err
+	}
+	if b, err = b.broadcast(slices.Concat(batch, []int{k, n})); err != nil {
+		return nil, err
+	}
+	out, err := newTensor(a.Type, slices.Concat(batch, []int{m, n})...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range product(batch) {
+		multiplyMatrix(out.Data[i*m*n:(i+1)*m*n], a.Data[i*m*k:(i+1)*m*k], b.Data[i*k*n:(i+1)*k*n], m, k, n)
+	}
+	dims := slices.Clone(out.Dims)
+	if column {
+		dims = dims[:len(dims)-1]
+	}
+	if row {
+		dims = slices.Delete(dims, len(batch), len(batch)+1)
+	}
+	return out.reshape(dims...)
+}
+
+// multiplyMatrix adds a [m][k] times b [k][n] to out [m][n].
+func multiplyMatrix(out, a, b []float64, m, k, n int) {
+	for i := range m {
+		for j := range k {
+			addScaled(out[i*n:(i+1)*n], b[j*n:(j+1)*n], a[i*k+j])
+		}
+	}
+}
+
+// addScaled adds x times factor to out, element by element.
+func addScaled(out, x []float64, factor float64) {
+	x = x[:len(out)]
+	for i := range out {
+		out[i] += x[i] * factor
+	}
+}
+
+// gemm is alpha*A*B + beta*C.
+func gemm(c *call) (*Tensor, error) {
+	a, b, err := c.matrices("transA", "transB")
+	if err != nil {
+		return nil, err
+	}
+	y, err := multiplyMatrices(a, b)
+	if err != nil {
+		return nil, err
+	}
+	alpha, beta := c.float("alpha", 1), c.float("beta", 1)
+	y = y.apply(func(v float64) float64 { return alpha * v })
+	bias := c.input(2)
+	if bias == nil {
+		return y, nil
+	}
+	if bias, err = bias.broadcast(y.Dims); err != nil {
+		return nil, err
+	}
+	return combine(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
+}
+
+// matrices returns the first two inputs, transposed if the attributes say so.
+func (c *call) matrices(transA, transB string) (a, b *Tensor, err error) {
+	in := [2]*Tensor{c.in[0], c.in[1]}
+	for i, name := range [...]string{transA, transB} {
+		if len(in[i].Dims) != 2 {
+			return nil, nil, fmt.Errorf("input %d has shape %v; want a matrix", i, in[i].Dims)
+		}
+		if c.flag(name) {
+			if in[i], err = in[i].transpose(1, 0); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return in[0], in[1], nil
+}
+
+// einsum sums products of elements of all inputs over the labels that are not in the
+// result.
+func einsum(c *call) (*Tensor, error) {
+	if slices.Contains(c.in, nil) {
+		return nil, fmt.Errorf("an input is missing")
+	}
+	terms, result, err := parseEinsum(c.text("equation", ""), c.in)
+	if err != nil {
+		return nil, err
+	}
+	var labels []rune // those of the result first, then those summed over
+	labels = append(labels, result...)
+	extent := map[rune]int{}
+	for i, term := range terms {
+		for axis, label := range term {
+			d := c.in[i].Dims[axis]
+			if old, ok := extent[label]; !ok || old == 1 {
+				extent[label] = d
+			} else if d != old && d != 1 {
+				return nil, fmt.Errorf("label %c is both %d and %d long", label, old, d)
+			}
+			if !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+	}
+	dims, steps := make([]int, len(labels)), make([][]int, len(terms))
+	for k, label := range labels {
+		d, ok := extent[label]
+		if !ok {
+			return nil, fmt.Errorf("label %c of the result is in no input", label)
+		}
+		dims[k] = d
+	}
+	for i, term := range terms {
+		steps[i] = make([]int, len(labels))
+		for axis, s := range strides(c.in[i].Dims) {
+			if c.in[i].Dims[axis] != 1 {
+				steps[i][slices.Index(labels, term[axis])] += s // a label twice is a diagonal
+			}
+		}
+	}
+	out, err := newTensor(c.in[0].Type, dims[:len(result)]...)
+	if err != nil {
+		return nil, err
+	}
+	sumProducts(out, c.in, dims, steps)
+	return out, nil
+}
+
+// sumProducts adds up the products of the inputs' elements at all indices of dims, whose
+// first axes are those of out.
+func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
+	if slices.Contains(dims, 0) {
+		return
+	}
+	kept := len(out.Dims)
+	index, summed := make([]int, len(dims)), product(dims[kept:])
+	for i := range out.Data {
+		for range summed {
+			p := 1.0
+			for k, t := range in {
+				at := 0
+				for axis, step := range steps[k] {
+					at += index[axis] * step
+				}
+				p *= t.Data[at]
+			}
+			out.Data[i] += p
+			advance(index, dims)
+		}
+	}
+}
+
+// parseEinsum returns the labels of the inputs and of the result. An ellipsis becomes one
+// label for each axis that it stands for.
+func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, err error) {
+	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
+	parts := strings.Split(left, ",")
+	if len(parts) != len(in) {
+		return nil, nil, fmt.Errorf("equation %q for %d inputs", equation, len(in))
+	}
+	const ellipsis = '0' // the labels of an ellipsis count back from here + rank
+	widest := 0
+	for i, part := range parts {
+		if strings.Contains(part, "...") {
+			widest = max(widest, len(in[i].Dims)-len(part)+3)
+		}
+	}
+	spread := func(part string, width int) []rune {
+		before, after, found := strings.Cut(part, "...")
+		labels := []rune(before)
+		for k := range width {
+			if found {
+				labels = append(labels, rune(ellipsis-width+k))
+			}
+		}
+		return append(labels, []rune(after)...)
+	}
+	uses := map[rune]int{}
+	for i, part := range parts {
+		width := max(0, len(in[i].Dims)-len(part)+3)
+		term := spread(part, width)
+		if len(term) != len(in[i].Dims) {
+			return nil, nil, fmt.Errorf("equation %q has %q for shape %v", equation, part, in[i].Dims)
+		}
+		for _, label := range term {
+			uses[label]++
+		}
+		terms = append(terms, term)
+	}
+	if explicit {
+		return terms, spread(right, widest), nil
+	}
+	for label, n := range uses { // the ellipsis and labels in one place alone, sorted
+		if n == 1 || label < ellipsis {
+			result = append(result, label)
+		}
+	}
+	slices.Sort(result)
+	return terms, result, nil
+}
+
+// determinant is computed by elimination with the largest pivot of each column.
+func determinant(c *call) (*Tensor, error) {
+	x := c.in[0]
+	rank := len(x.Dims)
+	if rank < 2 || x.Dims[rank-1] != x.Dims[rank-2] {
+		return nil, fmt.Errorf("shape %v; want square matrices", x.Dims)
+	}
+	n := x.Dims[rank-1]
+	return reduceMatrices(x, func(matrix []float64) float64 {
+		a, det := slices.Clone(matrix), 1.0
+		for k := range n {
+			pivot := k
+			for i := k; i < n; i++ {
+				if abs(a[i*n+k]) > abs(a[pivot*n+k]) {
+					pivot = i
+				}
+			}
+			if a[pivot*n+k] == 0 {
+				return 0
+			}
+			if pivot != k {
+				det = -det
+				for j := range n {
+					a[k*n+j], a[pivot*n+j] = a[pivot*n+j], a[k*n+j]
+				}
+			}
+			det *= a[k*n+k]
+			for i := k + 1; i < n; i++ {
+				addScaled(a[i*n:(i+1)*n], a[k*n:(k+1)*n], -a[i*n+k]/a[k*n+k])
+			}
+		}
+		return det
+	})
+}
+
+// reduceMatrices returns f of each matrix of the last two axes.
+func reduceMatrices(x *Tensor, f func(matrix []float64) float64) (*Tensor, error) {
+	axes := []int{len(x.Dims) - 2, len(x.Dims) - 1}
+	out, err := x.reduceAxes(axes, f)
+	if err != nil {
+		return nil, err
+	}
+	rank := len(x.Dims) - 2
+	return out.reshape(x.Dims[:rank]...)
+}
+
+func abs(x float64) float64 { return max(x, -x) }

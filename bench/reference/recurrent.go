@@ -1,0 +1,292 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// recurrences has the operators that carry a state from one element of a sequence to the
+// next.
+var recurrences = map[string]operator{
+	"RNN":  {3, recur(1, []string{"Tanh"}, (*cell).stepRNN)},
+	"GRU":  {3, recur(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
+	"LSTM": {3, recur(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},
+}
+
+// A cell is one direction of a recurrent operator.
+type cell struct {
+	inputs, hidden   int
+	w, r             []float64 // [gates*hidden][inputs] and [gates*hidden][hidden]
+	wBias, rBias     []float64 // [gates*hidden]
+	peepholes        []float64 // [3*hidden]
+	f                []func(float64) float64
+	linearBeforeGate bool // GRU's linear_before_reset
+	coupled          bool // LSTM's input_forget
+}
+
+// recur returns a recurrent operator with so many gates.
+func recur(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
+	return func(c *call) ([]*Tensor, error) {
+		batchFirst := c.flag("layout")
+		x, h0, c0 := c.in[0], c.input(5), c.input(6)
+		var err error
+		if gates != 4 {
+			c0 = nil
+		}
+		if batchFirst {
+			for _, t := range []**Tensor{&x, &h0, &c0} {
+				if *t == nil {
+					continue
+				}
+				if len((*t).Dims) != 3 {
+					return nil, fmt.Errorf("shape %v; want rank 3", (*t).Dims)
+				}
+				if *t, err = (*t).transpose(1, 0, 2); err != nil {
+					return nil, err
+				}
+			}
+		}
+		cells, backward, err := c.cells(x, gates, activations)
+		if err != nil {
+			return nil, err
+		}
+		results, err := c.unroll(x, h0, c0, cells, backward, step)
+		if err != nil || !batchFirst {
+			return results, err
+		}
+		if results[0], err = results[0].transpose(2, 0, 1, 3); err != nil {
+			return nil, err
+		}
+		for i := range results[1:] {
+			if results[1+i], err = results[1+i].transpose(1, 0, 2); err != nil {
+				return nil, err
+			}
+		}
+		return results, nil
+	}
+}
+
+// cells reads the weights of each direction, and whether it runs backward.
+func (c *call) cells(x *Tensor, gates int, missing []string) (cells []*cell, backward []bool, err error) {
+	switch direction := c.text("direction", "forward"); direction {
+	case "forward":
+		backward = []bool{false}
+	case "reverse":
+		backward = []bool{true}
+	case "bidirectional":
+		backward = []bool{false, true}
+	default:
+		return nil, nil, fmt.Errorf("direction is %q", direction)
+	}
+	n, w, r := len(backward), c.in[1], c.in[2]
+	if len(x.Dims) != 3 || len(r.Dims) != 3 {
+		return nil, nil, fmt.Errorf("input %v with recurrent weights %v", x.Dims, r.Dims)
+	}
+	inputs, hidden := x.Dims[2], r.Dims[2]
+	rows := gates * hidden
+	if !slices.Equal(w.Dims, []int{n, rows, inputs}) || !slices.Equal(r.Dims, []int{n, rows, hidden}) {
+		return nil, nil, fmt.Errorf("input %v with weights %v and %v in %d directions", x.Dims, w.Dims, r.Dims, n)
+	}
+	bias := make([]float64, 2*rows*n)
+	if t := c.input(3); t != nil {
+		if bias = t.Data; len(bias) != 2*rows*n {
+			return nil, nil, fmt.Errorf("bias of shape %v", t.Dims)
+		}
+	}
+	peepholes := make([]float64, 3*hidden*n)
+	if t := c.input(7); t != nil && gates == 4 {
+		if peepholes = t.Data; len(peepholes) != 3*hidden*n {
+			return nil, nil, fmt.Errorf("peepholes of shape %v", t.Dims)
+		}
+	}
+	f, err := c.activations(missing, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range n {
+		cells = append(cells, &cell{
+			inputs: inputs, hidden: hidden, w: w.Data[i*rows*inputs:][:rows*inputs], r: r.Data[i*rows*hidden:][:rows*hidden],
+			wBias: bias[2*i*rows:][:rows], rBias: bias[(2*i+1)*rows:][:rows], peepholes: peepholes[3*i*hidden:][:3*hidden],
+			f: f[i*len(missing):], linearBeforeGate: c.flag("linear_before_reset"), coupled: c.flag("input_forget"),
+		})
+	}
+	return cells, backward, nil
+}
+
+// activations returns the functions of all directions, of clipped arguments.
+func (c *call) activations(missing []string, directions int) ([]func(float64) float64, error) {
+	names := slices.Repeat(missing, directions)
+	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
+		if names = a.Strings; len(names) != directions*len(missing) {
+			return nil, fmt.Errorf("%d activations; want %d", len(names), directions*len(missing))
+		}
+	}
+	var alphas, betas []float32
+	if a := c.attribute("activation_alpha"); a != nil {
+		alphas = a.Floats
+	}
+	if a := c.attribute("activation_beta"); a != nil {
+		betas = a.Floats
+	}
+	limit := c.float("clip", math.Inf(1))
+	var list []func(float64) float64
+	for _, name := range names {
+		f := activation(name, &alphas, &betas)
+		if f == nil {
+			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
+		}
+		list = append(list, func(x float64) float64 { return f(min(max(x, -limit), limit)) })
+	}
+	return list, nil
+}
+
+// activation returns a function by name, or nil. It takes its parameters from the front of
+// the lists, and from ONNX's defaults where these are empty.
+func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
+	next := func(list *[]float32, missing float64) float64 {
+		if len(*list) == 0 {
+			return missing
+		}
+		v := float64((*list)[0])
+		*list = (*list)[1:]
+		return v
+	}
+	switch name {
+	case "Sigmoid":
+		return sigmoid
+	case "Tanh":
+		return math.Tanh
+	case "Relu":
+		return relu
+	case "Softsign":
+		return func(x float64) float64 { return x / (1 + math.Abs(x)) }
+	case "Softplus":
+		return softplus
+	case "Affine":
+		alpha, beta := next(alphas, 1), next(betas, 0)
+		return func(x float64) float64 { return alpha*x + beta }
+	case "ScaledTanh":
+		alpha, beta := next(alphas, 1), next(betas, 1)
+		return func(x float64) float64 { return alpha * math.Tanh(beta*x) }
+	case "HardSigmoid":
+		alpha, beta := next(alphas, 0.2), next(betas, 0.5)
+		return func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
+	case "LeakyRelu":
+		alpha := next(alphas, 0.01)
+		return func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
+	case "Elu":
+		alpha := next(alphas, 1)
+		return func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)) }
+	case "ThresholdedRelu":
+		alpha := next(alphas, 1)
+		return func(x float64) float64 { return x * truth(x > alpha) }
+	}
+	return nil
+}
+
+// unroll runs the cells over sequences x [length][batch][inputs]. It returns the states
+// after each step, the last states and the last cell states.
+func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*Tensor, error) {
+	length, batch, hidden, inputs := x.Dims[0], x.Dims[1], cells[0].hidden, cells[0].inputs
+	lengths := slices.Repeat([]int{length}, batch)
+	if t := c.input(4); t != nil {
+		if lengths = t.ints(); len(lengths) != batch {
+			return nil, fmt.Errorf("%d lengths for a batch of %d", len(lengths), batch)
+		}
+	}
+	y, err := newTensor(x.Type, length, len(cells), batch, hidden)
+	if err != nil {
+		return nil, err
+	}
+	last, err := newTensor(x.Type, len(cells), batch, hidden)
+	if err != nil {
+		return nil, err
+	}
+	lastC := last.like()
+	for _, s := range []struct{ from, to *Tensor }{{h0, last}, {c0, lastC}} {
+		if s.from != nil && !slices.Equal(s.from.Dims, s.to.Dims) {
+			return nil, fmt.Errorf("initial state of shape %v; want %v", s.from.Dims, s.to.Dims)
+		}
+		if s.from != nil {
+			copy(s.to.Data, s.from.Data)
+		}
+	}
+	for d, k := range cells {
+		for b, n := range lengths {
+			if n < 0 || n > length {
+				return nil, fmt.Errorf("length %d of %d", n, length)
+			}
+			h, state := last.Data[(d*batch+b)*hidden:][:hidden], lastC.Data[(d*batch+b)*hidden:][:hidden]
+			for i := range n {
+				t := i
+				if backward[d] {
+					t = n - 1 - i
+				}
+				step(k, x.Data[(t*batch+b)*inputs:][:inputs], h, state)
+				copy(y.Data[((t*len(cells)+d)*batch+b)*hidden:][:hidden], h)
+			}
+		}
+	}
+	return []*Tensor{y, last, lastC}, nil
+}
+
+// dot returns the sum of products of two vectors.
+func dot(a, b []float64) float64 {
+	total := 0.0
+	for i, v := range a {
+		total += v * b[i]
+	}
+	return total
+}
+
+// input returns what row i of the gates is of x.
+func (k *cell) input(i int, x []float64) float64 {
+	return dot(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
+}
+
+// state returns what row i of the gates is of h.
+func (k *cell) state(i int, h []float64) float64 {
+	return dot(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
+}
+
+func (k *cell) stepRNN(x, h, _ []float64) {
+	old := slices.Clone(h)
+	for i := range h {
+		h[i] = k.f[0](k.input(i, x) + k.state(i, old))
+	}
+}
+
+// stepGRU has gates in the order update, reset, hidden.
+func (k *cell) stepGRU(x, h, _ []float64) {
+	n := k.hidden
+	old, gated, reset := slices.Clone(h), make([]float64, n), make([]float64, n)
+	for i := range n {
+		reset[i] = k.f[0](k.input(n+i, x) + k.state(n+i, old))
+		gated[i] = reset[i] * old[i]
+	}
+	for i := range n {
+		update := k.f[0](k.input(i, x) + k.state(i, old))
+		past := k.state(2*n+i, gated)
+		if k.linearBeforeGate {
+			past = reset[i] * k.state(2*n+i, old)
+		}
+		h[i] = (1-update)*k.f[1](k.input(2*n+i, x)+past) + update*old[i]
+	}
+}
+
+// stepLSTM has gates in the order input, output, forget, cell.
+func (k *cell) stepLSTM(x, h, c []float64) {
+	n, old := k.hidden, slices.Clone(h)
+	row := func(i int) float64 { return k.input(i, x) + k.state(i, old) }
+	for i := range n {
+		in := k.f[0](row(i) + k.peepholes[i]*c[i])
+		forget := k.f[0](row(2*n+i) + k.peepholes[2*n+i]*c[i])
+		if k.coupled {
+			forget = 1 - in
+		}
+		c[i] = forget*c[i] + in*k.f[1](row(3*n+i))
+		out := k.f[0](row(n+i) + k.peepholes[n+i]*c[i])
+		h[i] = out * k.f[2](c[i])
+	}
+}

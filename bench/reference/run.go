@@ -1,0 +1,330 @@
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// Options change how Run computes.
+type Options struct {
+	// Round is applied to each element of a node's float results, with the operator's
+	// name, and to inputs and constants of float types, with the name "". Nil keeps
+	// float64. [RoundHalf] and [RoundSingle] are two choices.
+	Round func(op string, v float64) float64
+	// Observe is called after each node with its results, including the nodes of
+	// branches and loop bodies. A result is nil where the node leaves an optional output
+	// out. Observe must not change the tensors.
+	Observe func(node *onnx.Node, results []*Tensor)
+}
+
+// An InputError is an input of the graph that is missing, unknown or of the wrong shape.
+type InputError struct {
+	Name, What string
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
+
+// A NodeError is a node that cannot be computed, for instance because its shapes do not
+// fit. If the operator or its form is unsupported, Err is an *[UnsupportedError].
+type NodeError struct {
+	Node string // the node's name, or its first output's if it has none
+	Op   string
+	Off  int64 // byte of the file
+	Err  error
+}
+
+func (e *NodeError) Error() string { return fmt.Sprintf("node %q (%s): %v", e.Node, e.Op, e.Err) }
+
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// An UnsupportedError is an operator that this package does not have, or a form of it.
+type UnsupportedError struct {
+	Domain, Op string
+	Form       string // "" if no form of the operator is supported
+}
+
+func (e *UnsupportedError) Error() string {
+	op := e.Op
+	if e.Domain != "" {
+		op = e.Domain + "." + op
+	}
+	if e.Form == "" {
+		return "unsupported operator " + op
+	}
+	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
+}
+
+// Run computes a model. Inputs are by name; one whose Type is 0 takes the type that the
+// model states. An input may also replace a constant of the graph. The results are by name
+// and share no memory with the inputs. Errors are an *[InputError] or a *[NodeError].
+func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
+	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
+	if r.opset == 0 {
+		r.opset = math.MaxInt64
+	}
+	s := newScope(&m.Graph, nil)
+	if err := r.bind(&m.Graph, s, inputs); err != nil {
+		return nil, err
+	}
+	list, err := r.graph(&m.Graph, s)
+	if err != nil {
+		return nil, err
+	}
+	results := map[string]*Tensor{}
+	for i, out := range m.Outputs {
+		t := list[i]
+		results[out.Name] = &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims), Data: slices.Clone(t.Data)}
+	}
+	return results, nil
+}
+
+// maxSteps bounds the nodes that are run, so that a loop ends.
+const maxSteps = 1 << 20
+
+// An interpreter runs the graphs of one model.
+type interpreter struct {
+	Options
+	opset int64 // of the standard domain
+	steps int   // nodes that may still be run
+}
+
+// bind puts the inputs of the model's graph into its scope.
+func (r *interpreter) bind(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
+	known := map[string]bool{}
+	for _, v := range g.Inputs {
+		known[v.Name] = true
+		t := inputs[v.Name]
+		if t == nil {
+			return &InputError{v.Name, "missing"}
+		}
+		if err := t.check(); err != nil {
+			return &InputError{v.Name, err.Error()}
+		}
+		if t.Type == 0 {
+			t = t.as(v.Type)
+		}
+		if v.Type != 0 && t.Type != v.Type {
+			return &InputError{v.Name, fmt.Sprintf("type is %v; want %v", t.Type, v.Type)}
+		}
+		if !fits(t.Dims, v.Dims) {
+			return &InputError{v.Name, fmt.Sprintf("shape is %v; want %v", t.Dims, v.Dims)}
+		}
+		s.values[v.Name] = r.settle("", t)
+	}
+	for name, t := range inputs {
+		if known[name] || t == nil {
+			continue
+		}
+		if g.Constants[name] == nil {
+			return &InputError{name, "the graph has no such input"}
+		}
+		if err := t.check(); err != nil {
+			return &InputError{name, err.Error()}
+		}
+		if t.Type == 0 {
+			t = t.as(g.Constants[name].Type)
+		}
+		s.values[name] = r.settle("", t)
+	}
+	return nil
+}
+
+// fits reports whether a shape has the sizes that a model states. Nil states nothing.
+func fits(dims []int, stated []onnx.Dim) bool {
+	if stated == nil {
+		return true
+	}
+	if len(dims) != len(stated) {
+		return false
+	}
+	for i, d := range stated {
+		if d.Size > 0 && d.Name == "" && int64(dims[i]) != d.Size {
+			return false
+		}
+	}
+	return true
+}
+
+// A scope has the tensors of a graph by name. Graphs inside nodes see those around them.
+type scope struct {
+	values    map[string]*Tensor
+	constants map[string]*onnx.Tensor
+	uses      map[string]int // how often nodes and outputs will still read a tensor
+	outer     *scope
+}
+
+func newScope(g *onnx.Graph, outer *scope) *scope {
+	s := &scope{values: map[string]*Tensor{}, constants: g.Constants, uses: map[string]int{}, outer: outer}
+	countUses(g, s.uses)
+	return s
+}
+
+// countUses counts how often each name is read in g and the graphs inside it.
+func countUses(g *onnx.Graph, uses map[string]int) {
+	for i := range g.Nodes {
+		for _, name := range g.Nodes[i].Inputs {
+			uses[name]++
+		}
+		for _, a := range g.Nodes[i].Attributes {
+			if a != nil && a.Graph != nil {
+				countUses(a.Graph, uses)
+			}
+		}
+	}
+	for _, out := range g.Outputs {
+		uses[out.Name]++
+	}
+}
+
+// find returns the tensor that a name stands for in a scope or around it.
+func (r *interpreter) find(s *scope, name string) (*Tensor, error) {
+	for ; s != nil; s = s.outer {
+		if t := s.values[name]; t != nil {
+			return t, nil
+		}
+		if c := s.constants[name]; c != nil {
+			t, err := constant(c)
+			if err != nil {
+				return nil, err
+			}
+			t = r.settle("", t)
+			s.values[name] = t
+			return t, nil
+		}
+	}
+	return nil, fmt.Errorf("no node computes %q", name)
+}
+
+// constant converts a tensor of the file.
+func constant(c *onnx.Tensor) (*Tensor, error) {
+	if c.Type == onnx.String {
+		return nil, &UnsupportedError{Op: "Constant", Form: "strings"}
+	}
+	dims := make([]int, len(c.Dims))
+	for i, d := range c.Dims {
+		dims[i] = int(d)
+	}
+	if err := c.Valid(); err != nil {
+		return nil, err
+	}
+	t, err := newTensor(c.Type, dims...)
+	if err != nil {
+		return nil, err
+	}
+	return t, c.Each(func(i int, v float64) { t.Data[i] = v })
+}
+
+// release forgets a tensor of the scope that is not read again.
+func (s *scope) release(name string) {
+	if s.uses[name]--; s.uses[name] <= 0 {
+		delete(s.values, name)
+	}
+}
+
+// graph runs the nodes of g in a scope that has its inputs, and returns its outputs.
+func (r *interpreter) graph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if err := r.node(n, s); err != nil {
+			var inner *NodeError
+			if errors.As(err, &inner) { // of a graph inside the node
+				return nil, err
+			}
+			e := &NodeError{Node: n.Name, Op: n.Op, Off: n.Off, Err: err}
+			if e.Node == "" && len(n.Outputs) > 0 {
+				e.Node = n.Outputs[0]
+			}
+			return nil, e
+		}
+	}
+	var list []*Tensor
+	for _, out := range g.Outputs {
+		t, err := r.find(s, out.Name)
+		if err != nil {
+			return nil, &NodeError{Node: out.Name, Op: "output", Err: err}
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// node runs one node.
+func (r *interpreter) node(n *onnx.Node, s *scope) error {
+	if r.steps--; r.steps < 0 {
+		return fmt.Errorf("more than %d nodes were run", maxSteps)
+	}
+	op, ok := operators[n.Op]
+	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
+		return &UnsupportedError{Domain: n.Domain, Op: n.Op}
+	}
+	c := &call{interpreter: r, node: n, in: make([]*Tensor, len(n.Inputs)), scope: s}
+	for i, name := range n.Inputs {
+		if name == "" {
+			continue
+		}
+		var err error
+		if c.in[i], err = r.find(s, name); err != nil {
+			return err
+		}
+	}
+	for i := range op.inputs {
+		if c.input(i) == nil {
+			return fmt.Errorf("input %d is missing; want at least %d inputs", i, op.inputs)
+		}
+	}
+	results, err := op.compute(c)
+	if err != nil {
+		return err
+	}
+	if len(results) < len(n.Outputs) {
+		return &UnsupportedError{Domain: n.Domain, Op: n.Op, Form: fmt.Sprintf("%d outputs", len(n.Outputs))}
+	}
+	results = slices.Clone(results[:len(n.Outputs)])
+	for i, name := range n.Outputs {
+		if name == "" {
+			results[i] = nil
+			continue
+		}
+		if results[i] == nil {
+			return &UnsupportedError{Domain: n.Domain, Op: n.Op, Form: fmt.Sprintf("output %d", i)}
+		}
+		results[i] = r.settle(n.Op, results[i])
+		s.values[name] = results[i]
+	}
+	if r.Observe != nil {
+		r.Observe(n, results)
+	}
+	for _, name := range n.Inputs {
+		s.release(name)
+	}
+	return nil
+}
+
+// settle returns t with its values rounded if they are floats, and wrapped if they are
+// integers.
+func (r *interpreter) settle(op string, t *Tensor) *Tensor {
+	if t.Type.IsFloat() && r.Round == nil {
+		return t
+	}
+	out := t
+	for i, v := range t.Data {
+		settled := v
+		if t.Type.IsFloat() {
+			settled = r.Round(op, v)
+		} else {
+			settled = wrap(t.Type, v)
+		}
+		if settled == v || settled != settled && v != v {
+			continue
+		}
+		if out == t { // the values may be another tensor's too
+			out = &Tensor{Type: t.Type, Dims: t.Dims, Data: slices.Clone(t.Data)}
+		}
+		out.Data[i] = settled
+	}
+	return out
+}

@@ -1,0 +1,516 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// shapes has the operators that rearrange elements or return shapes.
+var shapes = map[string]operator{
+	"Dropout": {1, dropout}, "Reshape": {1, single(reshape)}, "Flatten": {1, single(flatten)},
+	"Squeeze": {1, single(squeeze)}, "Unsqueeze": {1, single(unsqueeze)},
+	"Shape": {1, single(shapeOf)}, "Size": {1, single(sizeOf)},
+	"Transpose": {1, single(transpose)}, "Concat": {1, single(concat)}, "Split": {1, split},
+	"Slice": {1, single(slice)}, "Expand": {2, single(expand)}, "Tile": {2, single(tile)}, "Pad": {1, single(pad)},
+	"DepthToSpace": {1, single(depthToSpace)}, "SpaceToDepth": {1, single(spaceToDepth)},
+	"Trilu": {1, single(trilu)}, "ReverseSequence": {2, single(reverseSequence)},
+}
+
+// dropout is that of inference: it keeps every element.
+func dropout(c *call) ([]*Tensor, error) {
+	if t := c.input(2); t != nil && t.contains(1) {
+		if ratio := c.input(1); ratio == nil || !ratio.contains(0) {
+			return nil, c.unsupported("training mode, whose result is random")
+		}
+	}
+	mask := c.in[0].apply(func(float64) float64 { return 1 })
+	if c.opset >= 10 {
+		mask = mask.as(onnx.Bool)
+	}
+	return []*Tensor{c.in[0], mask}, nil
+}
+
+// reshape takes the shape as an input from version 5 on, and as an attribute before. A 0
+// keeps the dimension unless allowzero is set; one -1 takes the rest.
+func reshape(c *call) (*Tensor, error) {
+	want, given := c.list(1, "shape")
+	if !given {
+		return nil, fmt.Errorf("no shape is given")
+	}
+	x, rest, known := c.in[0], -1, 1
+	for i, d := range want {
+		switch {
+		case d == -1 && rest >= 0:
+			return nil, fmt.Errorf("shape %v has more than one -1", want)
+		case d == -1:
+			rest = i
+			continue
+		case d == 0 && !c.flag("allowzero"):
+			if i >= len(x.Dims) {
+				return nil, fmt.Errorf("shape %v keeps dimension %d, which %v does not have", want, i, x.Dims)
+			}
+			want[i] = x.Dims[i]
+		}
+		if want[i] < 0 || want[i] > maxElements || known > maxElements {
+			return nil, fmt.Errorf("cannot reshape %v to %v", x.Dims, want)
+		}
+		known *= want[i]
+	}
+	if rest >= 0 {
+		if known == 0 || len(x.Data)%known != 0 {
+			return nil, fmt.Errorf("cannot reshape %v to %v", x.Dims, want)
+		}
+		want[rest] = len(x.Data) / known
+	}
+	return x.reshape(want...)
+}
+
+func flatten(c *call) (*Tensor, error) {
+	dims := c.in[0].Dims
+	axis := c.int("axis", 1)
+	if axis != len(dims) {
+		var err error
+		if axis, err = axisOf(axis, len(dims)); err != nil {
+			return nil, err
+		}
+	}
+	return c.in[0].reshape(product(dims[:axis]), product(dims[axis:]))
+}
+
+// squeeze removes the listed axes, or all of size 1 if none are listed.
+func squeeze(c *call) (*Tensor, error) {
+	x := c.in[0]
+	list, given := c.list(1, "axes")
+	axes, err := axesOf(list, len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	if !given {
+		for i, d := range x.Dims {
+			if d == 1 {
+				axes = append(axes, i)
+			}
+		}
+	}
+	return x.dropAxes(axes)
+}
+
+func unsqueeze(c *call) (*Tensor, error) {
+	list, given := c.list(1, "axes")
+	if !given {
+		return nil, fmt.Errorf("no axes are given")
+	}
+	rank := len(c.in[0].Dims) + len(list)
+	axes, err := axesOf(list, rank)
+	if err != nil {
+		return nil, err
+	}
+	dims, rest := make([]int, rank), c.in[0].Dims
+	for i := range dims {
+		if slices.Contains(axes, i) {
+			dims[i] = 1
+		} else {
+			dims[i], rest = rest[0], rest[1:]
+		}
+	}
+	return c.in[0].reshape(dims...)
+}
+
+func shapeOf(c *call) (*Tensor, error) {
+	dims := c.in[0].Dims
+	from, to := bound(c.int("start", 0), len(dims)), bound(c.int("end", len(dims)), len(dims))
+	return vector(dims[from:max(from, to)]...), nil
+}
+
+// bound returns a position in an axis of n elements: counted from the end if it is
+// negative, and clamped to 0 and n.
+func bound(at, n int) int {
+	if at < 0 {
+		at += n
+	}
+	return min(max(at, 0), n)
+}
+
+func sizeOf(c *call) (*Tensor, error) { return scalar(onnx.Int64, float64(len(c.in[0].Data))), nil }
+
+func transpose(c *call) (*Tensor, error) {
+	perm := c.ints("perm")
+	if perm == nil {
+		for i := range c.in[0].Dims {
+			perm = append([]int{i}, perm...)
+		}
+	}
+	return c.in[0].transpose(perm...)
+}
+
+func concat(c *call) (*Tensor, error) {
+	axis, err := axisOf(c.int("axis", 1), len(c.in[0].Dims))
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(c.in, nil) {
+		return nil, fmt.Errorf("an input is missing")
+	}
+	return concatenate(c.in, axis)
+}
+
+// concatenate joins tensors along an axis that the first of them has.
+func concatenate(list []*Tensor, axis int) (*Tensor, error) {
+	dims := slices.Clone(list[0].Dims)
+	dims[axis] = 0
+	for _, t := range list {
+		rest := slices.Clone(t.Dims)
+		if len(rest) == len(dims) {
+			rest[axis] = dims[axis]
+		}
+		if !slices.Equal(rest, dims) {
+			return nil, fmt.Errorf("cannot concatenate %v and %v along axis %d", list[0].Dims, t.Dims, axis)
+		}
+		dims[axis] += t.Dims[axis]
+	}
+	out, err := newTensor(list[0].Type, dims...)
+	if err != nil {
+		return nil, err
+	}
+	before := product(dims[:axis])
+	out.Data = out.Data[:0]
+	for i := range before {
+		for _, t := range list {
+			n := len(t.Data) / before
+			out.Data = append(out.Data, t.Data[i*n:(i+1)*n]...)
+		}
+	}
+	return out, nil
+}
+
+// split returns parts of sizes that an input or attribute lists, or that differ by at most
+// one chunk: all are as large as the first, except the last.
+func split(c *call) ([]*Tensor, error) {
+	x := c.in[0]
+	axis, err := axisOf(c.int("axis", 0), len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	sizes, given := c.list(1, "split")
+	if !given {
+		n := c.int("num_outputs", len(c.node.Outputs))
+		if n < 1 || n > len(c.node.Outputs) {
+			return nil, fmt.Errorf("%d outputs; want num_outputs, %d", len(c.node.Outputs), n)
+		}
+		each := (x.Dims[axis] + n - 1) / n
+		for i := range n {
+			sizes = append(sizes, min(each, max(0, x.Dims[axis]-i*each)))
+		}
+	}
+	var parts []*Tensor
+	from := 0
+	for _, size := range sizes {
+		if size < 0 || size > x.Dims[axis]-from {
+			return nil, fmt.Errorf("cannot split axis %d of %v into %v", axis, x.Dims, sizes)
+		}
+		part, err := x.cut(axis, from, from+size)
+		if err != nil {
+			return nil, err
+		}
+		parts, from = append(parts, part), from+size
+	}
+	if from != x.Dims[axis] {
+		return nil, fmt.Errorf("cannot split axis %d of %v into %v", axis, x.Dims, sizes)
+	}
+	return parts, nil
+}
+
+// cut returns the elements with indices from <= i < to of an axis. The caller ensures that
+// the axis has them.
+func (t *Tensor) cut(axis, from, to int) (*Tensor, error) {
+	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
+	dims[axis] = to - from
+	return t.view(dims, steps, from*steps[axis])
+}
+
+// slice takes starts, ends, axes and steps as inputs from version 10 on, and as attributes
+// before.
+func slice(c *call) (*Tensor, error) {
+	x := c.in[0]
+	starts, _ := c.list(1, "starts")
+	ends, _ := c.list(2, "ends")
+	axes, given := c.list(3, "axes")
+	if !given {
+		for i := range starts {
+			axes = append(axes, i)
+		}
+	}
+	steps, given := c.list(4, "steps")
+	if !given {
+		steps = slices.Repeat([]int{1}, len(starts))
+	}
+	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
+		return nil, fmt.Errorf("%d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes), len(steps))
+	}
+	axes, err := axesOf(axes, len(x.Dims))
+	if err != nil {
+		return nil, err
+	}
+	dims, by, offset := slices.Clone(x.Dims), strides(x.Dims), 0
+	for i, a := range axes {
+		n := x.Dims[a]
+		step := min(max(steps[i], -n-1), n+1) // a longer step takes one element too
+		if step == 0 {
+			return nil, fmt.Errorf("step of axis %d is 0", a)
+		}
+		var from int
+		from, dims[a] = sliceAxis(starts[i], ends[i], step, n)
+		if dims[a] > 0 {
+			offset += from * by[a]
+		}
+		by[a] *= step
+	}
+	return x.view(dims, by, offset)
+}
+
+// sliceAxis returns the first index and the number of indices of a slice of n elements.
+// Negative bounds count from the end; bounds outside of the axis are clamped.
+func sliceAxis(start, end, step, n int) (from, length int) {
+	clamp := func(at, low, high int) int {
+		if at < 0 {
+			at += n
+		}
+		return min(max(at, low), high)
+	}
+	if step > 0 {
+		from, to := clamp(start, 0, n), clamp(end, 0, n)
+		return from, max(0, (to-from+step-1)/step)
+	}
+	from, to := clamp(start, 0, n-1), clamp(end, -1, n-1)
+	return from, max(0, (from-to-step-1)/-step)
+}
+
+func expand(c *call) (*Tensor, error) {
+	dims, err := broadcastDims(c.in[0].Dims, c.in[1].ints())
+	if err != nil {
+		return nil, err
+	}
+	return c.in[0].broadcast(dims)
+}
+
+func tile(c *call) (*Tensor, error) {
+	x, repeats := c.in[0], c.in[1].ints()
+	if c.opset < 6 || len(repeats) != len(x.Dims) {
+		return nil, fmt.Errorf("%d repeats for shape %v", len(repeats), x.Dims)
+	}
+	for axis, n := range repeats {
+		if n < 0 || n > maxElements {
+			return nil, fmt.Errorf("axis %d is repeated %d times", axis, n)
+		}
+		// [before][axis*after] repeated n times is [before][n][axis*after].
+		before := product(x.Dims[:axis])
+		dims := slices.Clone(x.Dims)
+		dims[axis] *= n
+		row := len(x.Data) / max(1, before)
+		rows, err := x.view([]int{before, n, row}, []int{row, 0, 1}, 0)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = rows.reshape(dims...); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// pad takes amounts, value and axes as inputs from version 11 on. Amounts may be negative.
+func pad(c *call) (*Tensor, error) {
+	x := c.in[0]
+	name := "pads"
+	if c.attribute("paddings") != nil { // version 1
+		name = "paddings"
+	}
+	amounts, _ := c.list(1, name)
+	value := c.float("value", 0)
+	if t := c.input(2); t != nil && len(t.Data) == 1 {
+		value = t.Data[0]
+	}
+	axes := make([]int, len(x.Dims))
+	for i := range axes {
+		axes[i] = i
+	}
+	if t := c.input(3); t != nil {
+		var err error
+		if axes, err = axesOf(t.ints(), len(x.Dims)); err != nil {
+			return nil, err
+		}
+	}
+	if len(amounts) != 2*len(axes) {
+		return nil, fmt.Errorf("%d amounts for %d axes; want two for each", len(amounts), len(axes))
+	}
+	for i, axis := range axes {
+		var err error
+		if x, err = c.padAxis(x, axis, amounts[i], amounts[i+len(axes)], value); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// padAxis pads one axis. Padding the axes one after the other is the same as padding all
+// of them at once.
+func (c *call) padAxis(x *Tensor, axis, before, after int, value float64) (*Tensor, error) {
+	n := x.Dims[axis]
+	if max(before, -before, after, -after) > maxElements {
+		return nil, fmt.Errorf("axis %d is padded by %d and %d", axis, before, after)
+	}
+	dims := slices.Clone(x.Dims)
+	dims[axis] += before + after
+	out, err := newTensor(x.Type, dims...)
+	if err != nil {
+		return nil, err
+	}
+	mode := c.text("mode", "constant")
+	if n == 0 && mode != "constant" && len(out.Data) > 0 {
+		return nil, fmt.Errorf("axis %d has no elements to pad with", axis)
+	}
+	from := make([]int, dims[axis]) // the index in x, or -1 for the value
+	for i := range from {
+		k := i - before
+		switch {
+		case k >= 0 && k < n:
+		case mode == "constant":
+			k = -1
+		case mode == "edge":
+			k = min(max(k, 0), n-1)
+		case mode == "wrap":
+			k = ((k % n) + n) % n
+		case mode == "reflect":
+			k = reflect(k, n)
+		default:
+			return nil, c.unsupported(fmt.Sprintf("mode %q", mode))
+		}
+		from[i] = k
+	}
+	inner := product(x.Dims[axis+1:])
+	for row := 0; row*inner < len(out.Data); row++ {
+		line := out.Data[row*inner : (row+1)*inner]
+		if k := from[row%dims[axis]]; k >= 0 {
+			copy(line, x.Data[(row/dims[axis]*n+k)*inner:])
+			continue
+		}
+		for i := range line {
+			line[i] = value
+		}
+	}
+	return out, nil
+}
+
+// reflect returns the index in an axis of n elements that index k stands for if the axis
+// goes on mirrored at both ends, without repeating the end.
+func reflect(k, n int) int {
+	if n == 1 {
+		return 0
+	}
+	period := 2 * (n - 1)
+	k = ((k % period) + period) % period
+	return min(k, period-k)
+}
+
+// blocks returns the shape [n, c, h, w] of an input and the attribute blocksize.
+func (c *call) blocks() (d []int, block int, err error) {
+	d, block = c.in[0].Dims, c.int("blocksize", 0)
+	if len(d) != 4 || block < 1 || block > maxElements {
+		err = fmt.Errorf("blocksize %d for shape %v; want a positive one and rank 4", block, d)
+	}
+	return d, block, err
+}
+
+func depthToSpace(c *call) (*Tensor, error) {
+	d, b, err := c.blocks()
+	if err != nil {
+		return nil, err
+	}
+	if d[1]/b%b != 0 || d[1]%b != 0 {
+		return nil, fmt.Errorf("%d channels are not a multiple of %d*%d", d[1], b, b)
+	}
+	depth := d[1] / b / b
+	split, perm := []int{d[0], b, b, depth, d[2], d[3]}, []int{0, 3, 4, 1, 5, 2}
+	switch mode := c.text("mode", "DCR"); mode {
+	case "DCR":
+	case "CRD":
+		split, perm = []int{d[0], depth, b, b, d[2], d[3]}, []int{0, 1, 4, 2, 5, 3}
+	default:
+		return nil, fmt.Errorf("mode is %q; want DCR or CRD", mode)
+	}
+	return c.in[0].rearrange(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
+}
+
+func spaceToDepth(c *call) (*Tensor, error) {
+	d, b, err := c.blocks()
+	if err != nil {
+		return nil, err
+	}
+	if d[2]%b != 0 || d[3]%b != 0 {
+		return nil, fmt.Errorf("extents of %v are not multiples of %d", d, b)
+	}
+	return c.in[0].rearrange([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
+}
+
+// rearrange splits axes, permutes them and joins axes.
+func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
+	t, err := t.reshape(split...)
+	if err != nil {
+		return nil, err
+	}
+	if t, err = t.transpose(perm...); err != nil {
+		return nil, err
+	}
+	return t.reshape(join...)
+}
+
+// trilu keeps the upper or lower triangle of each matrix.
+func trilu(c *call) (*Tensor, error) {
+	x, diagonal := c.in[0], 0
+	if len(x.Dims) < 2 {
+		return nil, fmt.Errorf("shape %v has no matrices", x.Dims)
+	}
+	if t := c.input(1); t != nil && len(t.Data) == 1 {
+		diagonal = min(max(t.ints()[0], -maxElements), maxElements)
+	}
+	rows, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1]
+	upper := c.int("upper", 1) != 0
+	out := x.like()
+	for i, v := range x.Data {
+		row, column := i/columns%rows, i%columns
+		if upper && column >= row+diagonal || !upper && column <= row+diagonal {
+			out.Data[i] = v
+		}
+	}
+	return out, nil
+}
+
+// reverseSequence reverses the first elements of each batch along the time axis.
+func reverseSequence(c *call) (*Tensor, error) {
+	x, lengths := c.in[0], c.in[1].ints()
+	batch, time := c.int("batch_axis", 1), c.int("time_axis", 0)
+	if len(x.Dims) < 2 || batch+time != 1 || batch*time != 0 {
+		return nil, fmt.Errorf("batch axis %d and time axis %d of shape %v; want 0 and 1", batch, time, x.Dims)
+	}
+	if len(lengths) != x.Dims[batch] {
+		return nil, fmt.Errorf("%d lengths for a batch of %d", len(lengths), x.Dims[batch])
+	}
+	out := x.like()
+	inner := product(x.Dims[2:])
+	index := make([]int, 2)
+	for at := 0; at < len(x.Data); at += inner {
+		from := slices.Clone(index)
+		n := lengths[index[batch]]
+		if n < 0 || n > x.Dims[time] {
+			return nil, fmt.Errorf("length %d of %d", n, x.Dims[time])
+		}
+		if from[time] < n {
+			from[time] = n - 1 - from[time]
+		}
+		copy(out.Data[at:at+inner], x.Data[(from[0]*x.Dims[1]+from[1])*inner:])
+		advance(index, x.Dims[:2])
+	}
+	return out, nil
+}

@@ -1,0 +1,170 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"anesim/loader/network/onnx"
+)
+
+// spectra has the Fourier transforms and the windows for them.
+var spectra = map[string]operator{
+	"DFT": {1, single(dft)}, "STFT": {2, single(stft)},
+	"HannWindow":     {1, single(windowOf(0.5, 0.5, 0))},
+	"HammingWindow":  {1, single(windowOf(25./46, 21./46, 0))},
+	"BlackmanWindow": {1, single(windowOf(0.42, 0.5, 0.08))},
+}
+
+// windowOf returns the operator for a - b*cos(x) + c*cos(2x) over a period.
+func windowOf(a, b, c float64) func(*call) (*Tensor, error) {
+	return func(k *call) (*Tensor, error) {
+		if len(k.in[0].Data) != 1 {
+			return nil, fmt.Errorf("size of shape %v; want a scalar", k.in[0].Dims)
+		}
+		y, err := newTensor(onnx.DataType(k.int("output_datatype", int(onnx.Float))), k.in[0].ints()[0])
+		if err != nil {
+			return nil, err
+		}
+		period := float64(len(y.Data))
+		if k.int("periodic", 1) == 0 {
+			period--
+		}
+		for i := range y.Data {
+			x := 2 * math.Pi * float64(i) / period
+			y.Data[i] = a - b*math.Cos(x) + c*math.Cos(2*x)
+		}
+		return y, nil
+	}
+}
+
+// longestTransform bounds transforms, which take quadratic time here.
+const longestTransform = 1 << 14
+
+// transform returns the first bins of the Fourier transform of complex numbers.
+func transform(line []complex128, bins int, inverse bool) []complex128 {
+	n := len(line)
+	turn := -2 * math.Pi / float64(n)
+	if inverse {
+		turn = -turn
+	}
+	out := make([]complex128, bins)
+	for k := range out {
+		for i, v := range line {
+			s, c := math.Sincos(turn * float64(k*i%n))
+			out[k] += v * complex(c, s)
+		}
+		if inverse {
+			out[k] /= complex(float64(n), 0)
+		}
+	}
+	return out
+}
+
+// dft transforms an axis of real numbers [...][1] or complex ones [...][2]. The axis is an
+// attribute before version 20 and an input from then on.
+func dft(c *call) (*Tensor, error) {
+	x := c.in[0]
+	rank := len(x.Dims)
+	axis := c.int("axis", 1)
+	if c.opset >= 20 {
+		axis = -2
+		if t := c.input(2); t != nil && len(t.Data) == 1 {
+			axis = t.ints()[0]
+		}
+	}
+	axis, err := axisOf(axis, rank)
+	if err != nil || axis == rank-1 || x.Dims[rank-1] < 1 || x.Dims[rank-1] > 2 {
+		return nil, fmt.Errorf("cannot transform axis %d of shape %v", axis, x.Dims)
+	}
+	n := x.Dims[axis]
+	if t := c.input(1); t != nil && len(t.Data) == 1 {
+		n = t.ints()[0]
+	}
+	bins := n
+	if c.flag("onesided") {
+		bins = n/2 + 1
+	}
+	if n < 1 || n > longestTransform {
+		return nil, c.unsupported(fmt.Sprintf("a transform of %d elements", n))
+	}
+	perm := moveToEnd(rank, axis, rank-1)
+	moved, err := x.transpose(perm...)
+	if err != nil {
+		return nil, err
+	}
+	dims := slices.Clone(moved.Dims)
+	dims[rank-2], dims[rank-1] = bins, 2
+	y, err := newTensor(x.Type, dims...)
+	if err != nil {
+		return nil, err
+	}
+	parts := x.Dims[rank-1]
+	for i := range product(dims[:rank-2]) {
+		from := moved.Data[i*x.Dims[axis]*parts:][:x.Dims[axis]*parts]
+		for k, v := range transform(complexLine(from, parts, n), bins, c.flag("inverse")) {
+			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
+		}
+	}
+	return y.transpose(invert(perm)...)
+}
+
+// complexLine returns n numbers of one or two parts each: the first of those in from, or
+// those and zeros.
+func complexLine(from []float64, parts, n int) []complex128 {
+	line := make([]complex128, n)
+	for i := range min(n, len(from)/parts) {
+		line[i] = complex(from[i*parts], 0)
+		if parts == 2 {
+			line[i] = complex(from[i*parts], from[i*parts+1])
+		}
+	}
+	return line
+}
+
+// stft transforms overlapping frames of signals [batch][length] or [batch][length][parts].
+func stft(c *call) (*Tensor, error) {
+	x, window := c.in[0], c.input(2)
+	parts := 1
+	if len(x.Dims) == 3 {
+		parts = x.Dims[2]
+	}
+	if len(x.Dims) != 2 && len(x.Dims) != 3 || parts < 1 || parts > 2 {
+		return nil, fmt.Errorf("signal of shape %v", x.Dims)
+	}
+	step, n := c.in[1].ints(), x.Dims[1]
+	if window != nil {
+		n = len(window.Data)
+	}
+	if t := c.input(3); t != nil && len(t.Data) == 1 {
+		n = t.ints()[0]
+	}
+	if len(step) != 1 || step[0] < 1 || n < 1 || n > x.Dims[1] || window != nil && len(window.Data) != n {
+		return nil, fmt.Errorf("frames of %d every %v in a signal of shape %v", n, step, x.Dims)
+	}
+	if n > longestTransform {
+		return nil, c.unsupported(fmt.Sprintf("a transform of %d elements", n))
+	}
+	bins := n
+	if c.int("onesided", 1) != 0 && parts == 1 {
+		bins = n/2 + 1
+	}
+	frames := (x.Dims[1]-n)/step[0] + 1
+	y, err := newTensor(x.Type, x.Dims[0], frames, bins, 2)
+	if err != nil {
+		return nil, err
+	}
+	for i := range x.Dims[0] * frames {
+		first := i/frames*x.Dims[1] + i%frames*step[0]
+		line := complexLine(x.Data[first*parts:][:n*parts], parts, n)
+		if window != nil {
+			for k, w := range window.Data {
+				line[k] *= complex(w, 0)
+			}
+		}
+		for k, v := range transform(line, bins, false) {
+			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
+		}
+	}
+	return y, nil
+}

@@ -1,0 +1,70 @@
+package enums
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed enums.txt
+var text string
+
+// table returns the enumerations of enums.txt, which is read once.
+var table = sync.OnceValue(func() []Enum {
+	enums, err := read(text)
+	if err != nil {
+		panic("enums.txt: " + err.Error()) // a test reads it
+	}
+	return enums
+})
+
+// read reads a table in the form of enums.txt. An error names the line.
+func read(text string) ([]Enum, error) {
+	var enums []Enum
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		columns := strings.Split(line, "\t")
+		for i, c := range columns {
+			if c == "" {
+				return nil, fmt.Errorf("line %d: column %d is empty", n, i+1)
+			}
+			if c == "-" {
+				columns[i] = ""
+			}
+		}
+		if columns[0] == "enum" {
+			if len(columns) != 6 {
+				return nil, fmt.Errorf("line %d: %d columns, want 6", n, len(columns))
+			}
+			if !slices.Contains([]string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}, columns[4]) {
+				return nil, fmt.Errorf("line %d: evidence %q", n, columns[4])
+			}
+			enums = append(enums, Enum{columns[1], columns[2], columns[3], columns[4], columns[5], nil})
+			continue
+		}
+		if len(columns) != 3 {
+			return nil, fmt.Errorf("line %d: %d columns, want 3", n, len(columns))
+		}
+		if len(enums) == 0 {
+			return nil, fmt.Errorf("line %d: a value ahead of the first enumeration", n)
+		}
+		v, err := strconv.ParseUint(columns[0], 0, 32)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		e := &enums[len(enums)-1]
+		if slices.ContainsFunc(e.Values, func(o Value) bool { return strings.EqualFold(o.Name, columns[1]) }) {
+			return nil, fmt.Errorf("line %d: %s has %q twice", n, e.Name, columns[1])
+		}
+		e.Values = append(e.Values, Value{v, columns[1], columns[2]})
+	}
+	return enums, nil
+}

@@ -1,0 +1,138 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+
+	"anesim"
+	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/report"
+)
+
+// A segment is a part of a bar.
+type segment struct {
+	class, name, text string
+	value             float64
+}
+
+// bar draws a whole as one bar of its parts, each with its share where that fits.
+func bar(name string, parts []segment) *canvas {
+	const height = 26
+	c := newCanvas(height, name)
+	sum := 0.0
+	for _, s := range parts {
+		sum += s.value
+	}
+	x, at := scale{high: sum, from: 0, to: c.width}, 0.0
+	for _, s := range parts {
+		from, to := x.at(at), x.at(at+s.value)
+		at += s.value
+		if s.value <= 0 || sum <= 0 {
+			continue
+		}
+		share := fmt.Sprintf("%.1f %%", 100*s.value/sum)
+		c.rect(from, 0, to-from, height, s.class, fmt.Sprintf("%s: %s, %s", s.name, s.text, share))
+		const room = 44 // of a share in print
+		if to-from > room {
+			c.textOn((from+to)/2, height/2+4, "middle", share)
+		}
+	}
+	return c
+}
+
+// Causes draws where all cycles go.
+func Causes(r *report.Report) *Picture {
+	var sum anesim.CyclesDocument
+	for i := range r.Items {
+		sum.Add(&r.Items[i].Cycles.Accounting)
+	}
+	sum.Total = uint64(sum.Accounting.Total())
+	var parts []segment
+	var names []Legend
+	for name, n := range sum.All() {
+		class := fmt.Sprintf("c%d", len(parts))
+		parts = append(parts, segment{class, report.Cause(name), fmt.Sprintf("%d cycles", n), float64(n)})
+		if n > 0 {
+			names = append(names, Legend{class, report.Cause(name)})
+		}
+	}
+	return bar("All cycles by cause", parts).done(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
+		Note: "Each cycle has one cause. The table below has a bar for each " + r.Of + "."})
+}
+
+// energySegments are the parts of an energy, with their classes.
+func energySegments(e *anesim.EnergyDocument) (list []segment) {
+	for i, p := range report.EnergyParts(e) {
+		list = append(list, segment{fmt.Sprintf("e%d", i), p.Name, p.Energy.String(), float64(p.Energy)})
+	}
+	return list
+}
+
+// Latencies draws each client's latencies on one logarithmic axis: a line from the median
+// to the longest call, a tick at each percentile, and a ring for a call alone. It returns
+// nil if no client has a latency.
+func Latencies(d *anesim.LoadDocument) *Picture {
+	low, high := math.Inf(1), 0.0
+	n := 0
+	for i := range d.Clients {
+		x := &d.Clients[i]
+		for _, p := range x.Latency {
+			low, high = min(low, float64(p.LatencyNs)), max(high, float64(p.LatencyNs))
+		}
+		if len(x.Latency) > 0 {
+			n++
+			low = min(low, float64(x.Alone.LatencyNs))
+		}
+	}
+	if n == 0 || low <= 0 {
+		return nil
+	}
+	const left, pitch = 150, 34
+	c := newCanvas(float64(pitch*n+50), "Latency of each client's calls")
+	h := scale{low / 1.3, high * 1.3, left, c.width - 30, true}
+	bottom := float64(pitch*n + 12)
+	for _, t := range h.dense() {
+		c.line(h.at(t), 6, h.at(t), bottom, "grid")
+		c.text(h.at(t), bottom+15, "middle", axisTime(t))
+	}
+	row := 0
+	for i := range d.Clients {
+		x := &d.Clients[i]
+		if len(x.Latency) == 0 {
+			continue
+		}
+		y := float64(pitch*row) + 24
+		row++
+		c.text(left-10, y+4, "end", clipped(x.Name, 22))
+		last := len(x.Latency) - 1
+		c.line(h.at(float64(x.Latency[0].LatencyNs)), y, h.at(float64(x.Latency[last].LatencyNs)), y, "range")
+		for k, p := range x.Latency {
+			name := fmt.Sprintf("p%g", 100*p.Share)
+			if k == last {
+				name = "longest"
+			}
+			c.dot(h.at(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
+		}
+		c.dot(h.at(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
+	}
+	return c.done(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()})
+}
+
+// axisTime is a round time in nanoseconds as an axis has it.
+func axisTime(t float64) string {
+	unit, name := timeUnit(clock.Nanoseconds(t))
+	return fmt.Sprintf("%g %s", t/float64(unit), name)
+}
+
+// latencyLegend is what the dots of latencies are.
+func latencyLegend() []Legend {
+	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90 %"}, {"q2", "99 %"}, {"q3", "99.9 %"}, {"q4", "longest"}}
+}
+
+// clipped is a text of at most n runes.
+func clipped(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,84 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+
+	"anesim/tools/anesim/internal/report"
+)
+
+// maxDots bounds the items of a roofline.
+const maxDots = 400
+
+// Roofline draws the rate of each item over its operations a byte, below what the chip can
+// do, with whiskers where the item's time has an interval. It returns nil if no item both
+// multiplies and moves bytes.
+func Roofline(r *report.Report) *Picture {
+	var list []*report.Item
+	all := 0
+	for _, i := range r.Longest(len(r.Items)) {
+		if x := &r.Items[i]; x.MACs > 0 && x.Bytes > 0 && x.Time > 0 {
+			if all++; len(list) < maxDots {
+				list = append(list, x)
+			}
+		}
+	}
+	if len(list) == 0 || r.Peak.TFLOPS <= 0 || r.Peak.GBPerS <= 0 {
+		return nil
+	}
+	ridge := r.Peak.TFLOPS * 1e3 / r.Peak.GBPerS
+	lowX, highX, lowY := ridge/10, ridge*10, r.Peak.TFLOPS/10
+	for _, x := range list {
+		lowX, highX = min(lowX, x.Intensity()), max(highX, x.Intensity())
+		lowY = min(lowY, x.TFLOPS(max(x.Time, x.High)))
+	}
+	c := newCanvas(430, "Roofline: TFLOP/s over operations for each byte moved")
+	h := scale{decade(lowX, 0), decade(highX, 1), 60, c.width - 20, true}
+	v := scale{decade(lowY, 0), decade(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
+	c.axes(&h, &v, "operations for each byte moved (a multiply-accumulate is two)", "TFLOP/s", plain, plain)
+	// Memory's slope meets the bottom of the picture, or its left edge.
+	slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
+	from := max(h.low, v.low*1e3/r.Peak.GBPerS)
+	c.path([][2]float64{{h.at(from), v.at(slope(from))}, {h.at(ridge), v.at(r.Peak.TFLOPS)}, {h.to, v.at(r.Peak.TFLOPS)}}, "roof")
+	c.text(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
+	c.text(h.at(ridge)-14, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
+	for _, x := range list {
+		px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, report.Rate(x.TFLOPS(x.Time)), report.Rate(x.Intensity()), x.Time)
+		if x.Low > 0 && x.High > 0 {
+			title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
+			c.line(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")
+		}
+		c.dot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
+	}
+	note := "Below the slope memory is the limit, below the roof the array."
+	if list[0].High > 0 {
+		note += " A whisker is the interval that four of five measurements lie in."
+	}
+	switch {
+	case all < len(r.Items) && len(list) == all:
+		note += fmt.Sprintf(" %d of %d are here; the others multiply nothing or move nothing.", all, len(r.Items))
+	case len(list) < all:
+		note += fmt.Sprintf(" The %d that take longest of %d that both multiply and move.", len(list), all)
+	}
+	return c.done(Picture{ID: "roofline", Title: "Roofline", Note: note, Rests: []string{"Clock", "PatchPixels", "TotalRate"}})
+}
+
+// plain formats a number on an axis.
+func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
+
+// decade is the power of ten at or below v, times ten to a power.
+func decade(v, towards float64) float64 { return math.Pow(10, towards+math.Floor(math.Log10(v))) }
+
+// axes draws a grid with both axes' names, across and up, and their labels.
+func (c *canvas) axes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
+	for _, t := range h.ticks() {
+		c.line(h.at(t), v.from, h.at(t), v.to, "grid")
+		c.text(h.at(t), v.from+15, "middle", labelAcross(t))
+	}
+	for _, t := range v.ticks() {
+		c.line(h.from, v.at(t), h.to, v.at(t), "grid")
+		c.text(h.from-6, v.at(t)+4, "end", labelUp(t))
+	}
+	c.text((h.from+h.to)/2, c.height-8, "middle", across)
+	c.text(h.from+4, v.to+10, "start", up)
+}

@@ -1,0 +1,163 @@
+package picture
+
+import (
+	"fmt"
+	"slices"
+
+	"anesim"
+	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/report"
+)
+
+// maxLeaves bounds the rectangles of a treemap; what takes less is one.
+const maxLeaves = 80
+
+// A leaf is an item of a treemap.
+type leaf struct {
+	name  string
+	parts []segment
+	value float64
+}
+
+// Energy draws where the energy goes: an area for each item and one for the dispatch, each
+// divided into its parts. It returns nil if no item has an energy.
+func Energy(r *report.Report) *Picture {
+	var list []leaf
+	for i := range r.Items {
+		x := &r.Items[i]
+		if x.Energy > 0 {
+			list = append(list, leaf{x.Name + " " + x.Op, energySegments(&x.Parts), float64(x.Energy)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b leaf) int {
+		switch {
+		case a.value > b.value:
+			return -1
+		case a.value < b.value:
+			return 1
+		}
+		return 0
+	})
+	if len(list) > maxLeaves {
+		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(anesim.EnergyDocument))}
+		for _, x := range list[maxLeaves:] {
+			rest.value += x.value
+			for i := range x.parts {
+				rest.parts[i].value += x.parts[i].value
+			}
+		}
+		for i := range rest.parts {
+			rest.parts[i].text = clock.Nanojoules(rest.parts[i].value).String()
+		}
+		list = append(list[:maxLeaves:maxLeaves], rest)
+	}
+	sum := 0.0
+	for _, x := range list {
+		sum += x.value
+	}
+	if sum <= 0 {
+		return nil
+	}
+	note := "Areas are energies."
+	switch n := r.Energy.Dispatch; {
+	case n <= 0:
+	case float64(n) < sum:
+		list = append(list, leaf{"dispatch", energySegments(&anesim.EnergyDocument{Dispatch: n}), float64(n)})
+		sum += float64(n)
+		note += " The dispatch has an energy of its own, whatever it runs."
+	default: // it would leave no room for what can be changed
+		note += fmt.Sprintf(" The dispatch's own %v are not drawn: %.0f %% of all.", n, 100*float64(n)/(sum+float64(n)))
+	}
+	c := newCanvas(380, "Energy of each "+r.Of+" by part")
+	squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
+	var names []Legend
+	for i, p := range report.EnergyParts(&r.Energy) {
+		if p.Energy > 0 && (p.Name != "dispatch" || float64(p.Energy) < sum) {
+			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
+		}
+	}
+	return c.done(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
+		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}})
+}
+
+type box struct{ x, y, w, h float64 }
+
+// squarify fills a box with leaves, the largest first, in rows along its shorter side that
+// are ended where the next leaf would make their rectangles longer (Bruls, Huizing and van
+// Wijk, Squarified treemaps).
+func squarify(c *canvas, list []leaf, b box, rest, all float64) {
+	for len(list) > 0 && rest > 0 {
+		area := b.w * b.h / rest
+		short := min(b.w, b.h)
+		worst := func(row []leaf) float64 {
+			sum, most := 0.0, 0.0
+			for _, x := range row {
+				sum += x.value * area
+			}
+			for _, x := range row {
+				a := x.value * area
+				most = max(most, short*short*a/(sum*sum), sum*sum/(short*short*a))
+			}
+			return most
+		}
+		n := 1
+		for n < len(list) && worst(list[:n+1]) <= worst(list[:n]) {
+			n++
+		}
+		sum := 0.0
+		for _, x := range list[:n] {
+			sum += x.value
+		}
+		thick := sum * area / short
+		at := 0.0
+		for _, x := range list[:n] {
+			length := x.value * area / thick
+			place := box{b.x + at, b.y, length, thick}
+			if b.w >= b.h {
+				place = box{b.x, b.y + at, thick, length}
+			}
+			c.leaf(&x, place, all)
+			at += length
+		}
+		if b.w >= b.h {
+			b.x, b.w = b.x+thick, b.w-thick
+		} else {
+			b.y, b.h = b.y+thick, b.h-thick
+		}
+		list, rest = list[n:], rest-sum
+	}
+}
+
+// leaf draws one item with its parts along its longer side.
+func (c *canvas) leaf(x *leaf, b box, all float64) {
+	title := fmt.Sprintf("%s: %v, %.1f %% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
+	for _, p := range x.parts {
+		if p.value > 0 {
+			title += fmt.Sprintf("; %s %s", p.name, p.text)
+		}
+	}
+	c.group(title)
+	at := 0.0
+	for _, p := range x.parts {
+		share := p.value / x.value
+		if share <= 0 {
+			continue
+		}
+		if b.w >= b.h {
+			c.rect(b.x+at*b.w, b.y, share*b.w, b.h, p.class+" soft", "")
+		} else {
+			c.rect(b.x, b.y+at*b.h, b.w, share*b.h, p.class+" soft", "")
+		}
+		at += share
+	}
+	c.frame(b.x, b.y, b.w, b.h, "leaf")
+	const line, letter = 14, 6.3 // what a line and a letter of a label take
+	if b.h > line+4 && b.w > 5*letter {
+		room := int((b.w - 8) / letter)
+		c.text(b.x+5, b.y+line, "start", clipped(x.name, room))
+		if b.h > 2*line+4 && room >= 8 {
+			c.text(b.x+5, b.y+2*line, "start", clock.Nanojoules(x.value).String())
+		}
+	}
+	c.closeGroup()
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	out := flag.String("o", "", "write the Parquet file to `OUT`")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: parquet -o OUT.parquet [FILE]\n\nParquet writes the CSV of anesim sweep, from FILE or standard input, as a Parquet file.")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if *out == "" || flag.NArg() > 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(os.Stdin, flag.Arg(0), *out); err != nil {
+		fmt.Fprintln(os.Stderr, "parquet:", err)
+		os.Exit(1)
+	}
+}
+
+// run converts the file called name, or stdin if name is empty or "-", into the file out.
+func run(stdin io.Reader, name, out string) error {
+	var in *os.File
+	if name == "" || name == "-" {
+		name = "standard input"
+		spool, err := os.CreateTemp("", "sweep-*.csv")
+		if err != nil {
+			return err
+		}
+		defer os.Remove(spool.Name())
+		in = spool
+		if _, err := io.Copy(spool, stdin); err != nil {
+			return err
+		}
+	} else {
+		var err error
+		if in, err = os.Open(name); err != nil {
+			return err
+		}
+		if a, err := in.Stat(); err == nil {
+			if b, err := os.Stat(out); err == nil && os.SameFile(a, b) {
+				return fmt.Errorf("%s is the input %s; choose another output", out, name)
+			}
+		}
+	}
+	defer in.Close()
+	if err := writeFile(out, func(w io.Writer) error { return convert(in, w) }); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// writeFile puts what write writes under name once it is complete, and nothing if write
+// fails.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := write(f); err != nil {
+		return err
+	}
+	const mode = 0o644 // os.CreateTemp makes files that only their owner can read
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
