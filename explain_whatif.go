@@ -10,6 +10,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/tiles"
 	"anesim/loader/lower"
@@ -126,7 +127,7 @@ func (x *explainer) gating(ctx context.Context) error {
 	for _, list := range gates {
 		o := x.options
 		var err error
-		if o.GateTiles, err = ParseTiles(list); err != nil {
+		if o.GateTiles, err = firmware.ParseTiles(list); err != nil {
 			return err
 		}
 		x.doc.Tried.All++

@@ -2,7 +2,6 @@ package anesim
 
 import (
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -116,21 +115,6 @@ func ChipByName(name string) (hw.Chip, error) { return engine.ChipByName(name) }
 
 // HostByName finds a host's preset; "none" adds nothing.
 func HostByName(name string) (host.Host, error) { return engine.HostByName(name) }
-
-// ParseTiles reads a list of tiles like "0-3,7" for Options.GateTiles.
-func ParseTiles(list string) (uint32, error) { return firmware.ParseTiles(list) }
-
-// ParsePower reads settings like "gating=off,hysteresis=50ms" for Options.Power.
-func ParsePower(list string) (firmware.PowerPolicy, error) { return firmware.ParsePowerPolicy(list) }
-
-// ParseOverride reads a register what-if "GROUP.REGISTER.FIELD=VALUE" for
-// Options.Overrides.
-func ParseOverride(s string) (firmware.Override, error) { return firmware.ParseOverride(s) }
-
-// ReadInit reads a register-init table, binary or CSV, for Options.Init.
-func ReadInit(r io.ReaderAt, size int64) (*firmware.InitTable, error) {
-	return firmware.ReadInit(r, size)
-}
 
 // A Stage is a part of a run that has a progress of its own.
 type Stage uint8

@@ -10,8 +10,8 @@ import (
 	"anesim/loader"
 )
 
-// ErrWaiting is a call of a program whose buffers another call still uses: one that began
-// before it and writes what this one reads, or reads what this one writes.
+// ErrWaiting is the error of a call whose buffers an earlier call still uses: the earlier one
+// writes what this one reads, or reads what this one writes.
 var ErrWaiting = errors.New("the call waits for another that shares its buffers")
 
 // A BufferError is a port that cannot have a buffer.
@@ -25,14 +25,14 @@ func (e *BufferError) Error() string {
 	return fmt.Sprintf("port %s at %#x: %s", e.Port, e.Address, e.What)
 }
 
-// A portKey is a port of a program.
+// A portKey names a port of a program.
 type portKey struct {
 	name      string
 	direction loader.Direction
 }
 
-// Buffer is where a port's values stand in device memory, and the bytes from the first to
-// the end of the last.
+// Buffer returns the device address of a port's values, and the bytes from the first to the
+// end of the last.
 func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, err error) {
 	if l.session == nil {
 		return 0, 0, ErrUnloaded
@@ -44,10 +44,10 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	return p.Address, span(p), nil
 }
 
-// BindBuffer gives a port the buffer at a device address from the next call on, which
-// [Session.Reserve] took or in which another program's port stands, instead of its own.
-// Address 0 gives it its own again. A buffer that two programs have is passed from one to
-// the other without the host, and calls of theirs wait for each other: see [Loaded.Start].
+// BindBuffer moves a port to the buffer at a device address, from the next call on. The
+// buffer is one that [Session.Reserve] took or that a port of another program has. Address 0
+// moves the port back to its own buffer. Values in a buffer of two programs pass from one to
+// the other without the host, and their calls wait for each other: see [Loaded.Start].
 //
 // Errors are a *[BufferError], ErrOutstanding while a call of the program is under way, or
 // what is wrong with the program's accesses there.
@@ -78,6 +78,12 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 			return bad("%s and %s share a buffer register", p.Name, q.Name)
 		}
 	}
+	return l.move(p, address, bad)
+}
+
+// move binds a port to a buffer, or leaves it where it is and returns an error.
+func (l *Loaded) move(p *loader.Port, address uint64, bad func(string, ...any) error) error {
+	port, d := p.Name, p.Direction
 	key := portKey{port, d}
 	home, moved := l.home[key]
 	if !moved {
@@ -88,6 +94,7 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	}
 	var s loader.Segment
 	if address != home {
+		var ok bool
 		if s, ok = l.session.buffer(address); !ok {
 			return bad("no buffer of the session stands there")
 		}
@@ -121,9 +128,9 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	return nil
 }
 
-// Connect makes what from's calls leave in an output the input of this program's, in one
-// buffer: what a pipeline of programs passes on never goes through the host. Port and port
-// must be laid out alike. Errors are as of BindBuffer.
+// Connect binds an input to the buffer of an output of from, a program of the same session,
+// so that values of a pipeline never go through the host. Both ports must have the same shape
+// and strides. Errors are those of BindBuffer.
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	address, _, err := from.Buffer(output, loader.Output)
 	if err != nil {
@@ -147,7 +154,7 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.BindBuffer(input, loader.Input, address)
 }
 
-// buffer is the memory that a device address of a port or of Reserve stands in.
+// buffer returns the buffer of Reserve or the segment of a program at a device address.
 func (s *Session) buffer(address uint64) (loader.Segment, bool) {
 	const prot = loader.ProtRead | loader.ProtWrite
 	for _, r := range s.reserved {
@@ -166,7 +173,8 @@ func (s *Session) buffer(address uint64) (loader.Segment, bool) {
 	return loader.Segment{}, false
 }
 
-// segments are the program's own and those that its ports stand in elsewhere, once each.
+// segments returns the program's own segments and those that its ports are bound to, once
+// each.
 func (l *Loaded) segments() []loader.Segment {
 	list := slices.Clone(l.own)
 	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
@@ -180,7 +188,7 @@ func (l *Loaded) segments() []loader.Segment {
 	return list
 }
 
-// takeBack gives the ports that stand in a range of memory their own buffers again.
+// takeBack moves ports that are bound to a range of memory back to their own buffers.
 func (s *Session) takeBack(r addressRange) {
 	for _, l := range s.loaded {
 		for key, x := range l.lent {
@@ -197,7 +205,8 @@ type use struct {
 	write bool
 }
 
-// uses are those of a call that begins now: state changes buffers within it.
+// uses returns the bytes that a call which begins now reads and writes. It counts state as
+// written at both ends, because a call of several dispatches swaps them.
 func (l *Loaded) uses() (list []use) {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
@@ -206,14 +215,14 @@ func (l *Loaded) uses() (list []use) {
 	return list
 }
 
-// A hazard is a call to wait for.
+// A hazard is a call that another one has to wait for.
 type hazard struct {
 	call  *Call
-	reads bool // what that one writes
+	reads bool // the waiting call reads what this one writes
 }
 
-// hazards are the calls under way that one of the program's has to wait for: what one of
-// both writes the other reads or writes.
+// hazards returns the calls under way that a call of l has to wait for, because one of the two
+// writes what the other reads or writes.
 func (s *Session) hazards(l *Loaded) (list []hazard) {
 	uses := l.uses()
 	for _, other := range s.loaded {
@@ -236,26 +245,26 @@ func (s *Session) hazards(l *Loaded) (list []hazard) {
 	return list
 }
 
-// Waiting reports whether the call must not run yet: another one that began before it and
-// shares a buffer with it, which one of both writes, has not ended. A task queue passes by
-// a call that waits.
+// Waiting reports whether the call must not run yet, because an earlier call that shares a
+// buffer with it has not ended and one of the two writes there. A task queue passes over a
+// call that waits.
 func (c *Call) Waiting() bool {
 	// One that failed stays where this call reads what it was to write.
 	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.over && (h.call.err == nil || !h.reads) })
 	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.over })
 }
 
-// Saved are bytes that session's calls never moved between host and device.
+// Saved counts the bytes that a session's calls did not have to move between host and device.
 type Saved struct {
 	HostCopyBytes uint64 // out of the device and into it again
 	DRAMBytes     uint64 // each copied byte is read once and written once
 }
 
-// Saved is what state and shared buffers have saved so far.
+// Saved returns what state and shared buffers have saved so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
-// stays reports whether what a port holds is not copied between host and device: state, and
-// buffers that two programs have.
+// stays reports whether a port's values are not copied between host and device, because they
+// are state or in a buffer that a port of another program has too.
 func (l *Loaded) stays(p *loader.Port) bool {
 	if l.isState(p) {
 		return true
@@ -275,7 +284,7 @@ func (l *Loaded) stays(p *loader.Port) bool {
 	return false
 }
 
-// save counts what a call that ended did not copy: the first one's state comes from the
+// save counts what a call that ended did not copy. The state of the first call comes from the
 // host.
 func (l *Loaded) save() {
 	for i := range l.program.Ports {

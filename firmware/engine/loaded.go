@@ -12,7 +12,7 @@ import (
 	"anesim/loader/params"
 )
 
-// A Loaded program stands in a session's memory until it is unloaded.
+// A Loaded program is in a session's memory until it is unloaded.
 type Loaded struct {
 	session *Session
 	program *loader.Program // where it stands, with its ports where they are bound
@@ -24,19 +24,19 @@ type Loaded struct {
 	written bool                         // every input has been written once
 	state   []StateAlias
 	calls   int
-	under   *Call // the one under way
+	under   *Call // the call under way, nil for none
 
-	own  []loader.Segment           // of the program, in memory
-	lent map[portKey]loader.Segment // that ports stand in elsewhere
-	home map[portKey]uint64         // a port's own buffer
+	own  []loader.Segment           // the program's own
+	lent map[portKey]loader.Segment // segments of ports that are bound elsewhere
+	home map[portKey]uint64         // addresses of the own buffers of ports that were bound
 
-	statistics addressRange // where calls leave theirs
+	statistics addressRange // where calls write their statistics
 }
 
 // bindings are the buffers of a program's ports.
 type bindings = regs.BARs
 
-// Program returns the program where it stands in memory, with its ports where they are
+// Program returns the program at its place in memory, with its ports where they are
 // bound. It changes with every binding and must not be changed by the caller.
 func (l *Loaded) Program() *loader.Program { return l.program }
 
@@ -55,7 +55,7 @@ func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 // A StateAlias makes an output the input of the next call.
 type StateAlias struct{ Output, Input string }
 
-// ErrUnloaded is a call of a program that is unloaded.
+// ErrUnloaded is the error of a call of a program that is unloaded.
 var ErrUnloaded = errors.New("the program is unloaded")
 
 // An AliasError is an output that cannot become an input.
@@ -68,7 +68,9 @@ func (e *AliasError) Error() string {
 	return fmt.Sprintf("state %s=%s: %s", e.Output, e.Input, e.What)
 }
 
-// Set gives an input values for the next call and those after it, in N, C, H, W order.
+// Set gives an input values for the next call and those after it, in N, C, H, W order. It
+// copies data. The error is an *[InputError] if the program has no such input or if it has
+// another number of elements.
 func (l *Loaded) Set(input string, data []float16.Float16) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -83,9 +85,11 @@ func (l *Loaded) Set(input string, data []float16.Float16) error {
 	return nil
 }
 
-// Alias makes what a call leaves in an output the next call's input, without a copy: the
-// two ports change buffers after each call, so that a call never writes what it reads. The
-// state starts at zero unless Set gives the input. Port and port must be laid out alike.
+// Alias makes the values that a call leaves in an output the next call's input, without a
+// copy: the two ports swap buffers after each call, so that a call never writes what it
+// reads. The state starts at zero unless Set gives the input. Both ports must have the same
+// shape and strides, and a buffer each that no other port shares. The error is an
+// *[AliasError].
 func (l *Loaded) Alias(output, input string) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -127,6 +131,12 @@ func (l *Loaded) Alias(output, input string) error {
 			}
 		}
 	}
+	return l.alias(a, out, in)
+}
+
+// alias makes the buffers of two ports readable and writable, and adds the alias if the
+// program links with the buffers swapped.
+func (l *Loaded) alias(a StateAlias, out, in *loader.Port) error {
 	before := slices.Clone(l.program.Segments)
 	for i := range l.program.Segments {
 		if s := &l.program.Segments[i]; s.Addr <= in.Address && in.Address < s.End() || s.Addr <= out.Address && out.Address < s.End() {
@@ -142,13 +152,13 @@ func (l *Loaded) Alias(output, input string) error {
 	swap(l.program, out, in)
 	if err != nil {
 		l.program.Segments = before
-		return bad("%v", err)
+		return &AliasError{a, err.Error()}
 	}
 	l.state = append(l.state, a)
 	return nil
 }
 
-// swap gives two ports each other's buffer.
+// swap exchanges the buffers of two ports.
 func swap(p *loader.Program, a, b *loader.Port) {
 	p.BARs[a.BAR], p.BARs[b.BAR] = p.BARs[b.BAR], p.BARs[a.BAR]
 	a.Address, b.Address = b.Address, a.Address
@@ -162,7 +172,8 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	return names
 }
 
-// link links the program with its ports where they are bound, once for each binding.
+// link returns the program linked with its ports where they are bound. It links once for
+// each binding.
 func (l *Loaded) link() (*loader.Linked, error) {
 	if k, ok := l.linked[l.program.BARs]; ok {
 		return k, nil
@@ -208,8 +219,8 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	return nil
 }
 
-// fits makes sure that the program links, that its ports stand in their windows, and that
-// state goes on fitting.
+// fits checks that the program links, that its ports are inside their windows, and that the
+// two ports of each alias still have the same shape and strides.
 func (l *Loaded) fits() error {
 	if _, err := l.link(); err != nil {
 		return err
@@ -247,7 +258,7 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("no run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// bind is a program with a parameter's value.
+// bind returns a copy of p with a parameter set to value.
 func bind(p *loader.Program, name string, value uint64) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
@@ -265,7 +276,8 @@ func bind(p *loader.Program, name string, value uint64) (*loader.Program, error)
 	return &q, params.Shape(&q, name, value)
 }
 
-// Unload gives the program's memory back.
+// Unload aborts the call under way and frees the program's memory. Ports of other programs
+// that are bound to it get their own buffers again.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
@@ -281,14 +293,14 @@ func (l *Loaded) Unload() {
 	l.session = nil
 }
 
-// remove takes the first n segments out of the session's memory.
+// remove removes the first n segments from the session's memory.
 func (l *Loaded) remove(n int) {
 	for i := range l.program.Segments[:n] { // its own come first
 		l.session.mem.Remove(l.program.Segments[i].Addr)
 	}
 }
 
-// Address is where the program's first segment stands.
+// Address returns the device address of the program's first segment.
 func (l *Loaded) Address() uint64 { return l.span.lo }
 
 // isState reports whether a port is one end of an alias.
@@ -298,13 +310,13 @@ func (l *Loaded) isState(p *loader.Port) bool {
 	})
 }
 
-// maxKept bounds the elements of outputs that a repeated run with state keeps of every
-// dispatch; beyond it only the last ones are.
+// maxKept bounds the elements of outputs that a repeated call with state keeps of every
+// dispatch; beyond it only the last dispatch's are kept.
 const maxKept = 1 << 24
 
-// maxListed bounds the descriptors that a repeated run lists, and a brief one of more than
-// maxBrief; maxListedState those of a run with state, every dispatch of which computes
-// something else.
+// maxListed bounds the descriptors that a repeated call lists, and those that a brief call of
+// more than maxBrief descriptors lists. maxListedState is the bound for a call with state,
+// every dispatch of which computes something else.
 const (
 	maxBrief       = 1 << 16
 	maxListed      = 1 << 12
@@ -318,7 +330,7 @@ func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
 
-// restore gives the program the inputs back that a call took and did not write. Those that
+// restore gives the program back the inputs that a call took and did not write. Inputs that
 // were set meanwhile stay.
 func (l *Loaded) restore(inputs map[string][]float16.Float16) {
 	for name, data := range inputs {

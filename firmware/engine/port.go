@@ -13,7 +13,7 @@ import (
 	"anesim/loader"
 )
 
-// A PortError is a port the model cannot fill or read.
+// A PortError is a port that the model cannot fill or read.
 type PortError struct {
 	Port *loader.Port
 	What string
@@ -36,7 +36,8 @@ func Elements(p *loader.Port) int {
 	return n
 }
 
-// portLimits are the ports whose elements the model computes no values of.
+// portLimits returns a limit for each port whose elements are not fp16: the model computes
+// no values of them.
 func portLimits(p *loader.Program) (list []evidence.Limit) {
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
@@ -46,7 +47,7 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 	return list
 }
 
-// span is the bytes from a port's address to the end of its last element.
+// span returns the bytes from a port's address to the end of its last element.
 func span(p *loader.Port) uint64 {
 	n := uint64(2)
 	for i, d := range p.Shape {
@@ -58,7 +59,7 @@ func span(p *loader.Port) uint64 {
 	return n
 }
 
-// dense reports whether the elements of a port lie behind each other.
+// dense reports whether the elements of a port are stored without gaps, in N, C, H, W order.
 func dense(p *loader.Port) bool {
 	step := uint64(2)
 	for i := len(p.Shape) - 1; i >= 0; i-- {
@@ -70,8 +71,8 @@ func dense(p *loader.Port) bool {
 	return true
 }
 
-// checkPort makes sure a port can be walked: its elements two bytes apart, no more of
-// them than its window has room for, and the window in the program's memory.
+// checkPort checks that a port can be walked: its elements are two bytes apart and no more
+// than its window has room for, and the window is in memory. The error is a *PortError.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
 		return &PortError{p, fmt.Sprintf("elements lie %d bytes apart, the model walks fp16 two bytes apart", p.Strides[3]), nil}
@@ -91,7 +92,8 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 	return nil
 }
 
-// transfer copies halves in N, C, H, W order to the port's window (write), or from it.
+// transfer copies data, in N, C, H, W order, to the port's window if write is set, and from
+// the window to data otherwise.
 func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
 	b, err := mem.Bytes(p.Address, span(p))
 	if err != nil {

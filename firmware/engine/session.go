@@ -12,7 +12,7 @@ import (
 	"anesim/loader"
 )
 
-// pageSize is what windows of device memory start at multiples of.
+// pageSize aligns windows of device memory.
 const pageSize = loader.PageSize
 
 // A Session is an engine with its memory, where programs are loaded once and called many
@@ -26,13 +26,13 @@ type Session struct {
 	used     uint64
 	ctl      *firmware.Controller
 	spans    []addressRange // taken, by address
-	reserved []addressRange // buffers of no program
-	holder   *Call          // that had the engine last, while it is under way
+	reserved []addressRange // buffers that Reserve took
+	holder   *Call          // the call that had the engine last, while it is under way
 	loaded   []*Loaded
 	saved    uint64 // bytes between host and device
 }
 
-// An addressRange is device addresses from lo up to but not hi.
+// An addressRange is the device addresses from lo up to, but not including, hi.
 type addressRange struct{ lo, hi uint64 }
 
 // A NoMemoryError is a program or a buffer that a session's memory has no room for.
@@ -92,7 +92,7 @@ func (s *Session) SetChip(c hw.Chip) error {
 	return nil
 }
 
-// Used is the bytes of memory that programs and buffers take.
+// Used returns the bytes of memory that programs and buffers take.
 func (s *Session) Used() uint64 { return s.used }
 
 // Load puts a program into memory, at the addresses it was linked for or, where those are
@@ -141,8 +141,8 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	return l, nil
 }
 
-// place is the lowest free range, at or above the one wanted, that has its size and its
-// place in a page.
+// place returns the lowest free range at or above want that has want's size and its offset
+// in a page.
 func (s *Session) place(want addressRange) addressRange {
 	at := want.lo
 	for _, r := range s.spans {

@@ -9,8 +9,8 @@ import (
 	"anesim/hw/dma"
 )
 
-// Reserve takes memory of the session, for a buffer that no program brings, and returns its
-// device address. An error is a *[NoMemoryError].
+// Reserve takes size bytes of the session's memory for a buffer of no program, and returns its
+// device address. The name is for messages. The error is a *[NoMemoryError].
 func (s *Session) Reserve(name string, size uint64) (address uint64, err error) {
 	if free := s.options.Memory - min(s.used, s.options.Memory); size > free {
 		return 0, &NoMemoryError{name, size, free, s.options.Memory}
@@ -26,8 +26,8 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 	return r.lo, nil
 }
 
-// Release gives back what Reserve took, and reports whether there was a buffer at the
-// address. A program whose statistics went there must not be called before it has another.
+// Release frees a buffer that Reserve took, and reports whether there was one at the address.
+// A program whose statistics are written there must not be called before it has another.
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
@@ -41,16 +41,16 @@ func (s *Session) Release(address uint64) bool {
 	return false
 }
 
-// Read copies the n bytes of device memory at an address.
+// Read returns a copy of the n bytes of device memory at an address.
 func (s *Session) Read(address, n uint64) ([]byte, error) {
 	b, err := s.mem.Bytes(address, n)
 	return append([]byte(nil), b...), err
 }
 
-// Statistics makes each call of the program leave its statistics (see
-// [firmware.ReadStatistics]) in the size bytes at a device address. At address 0, or in a
-// size below the header's, nothing is written. An error says that the bytes are not in one
-// buffer.
+// Statistics makes each call of the program write its statistics (see
+// [firmware.ReadStatistics]) to the size bytes at a device address. Nothing is written if the
+// address is 0 or the size is below that of the header. The error says that the bytes are not
+// in one buffer.
 func (l *Loaded) Statistics(address, size uint64) error {
 	if l.session == nil {
 		return ErrUnloaded

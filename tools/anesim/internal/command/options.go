@@ -12,6 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/tools/anesim/internal/npy"
 )
@@ -114,15 +115,15 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, &usageError{err}
 	}
 	if f.gateTiles != "" {
-		if o.GateTiles, err = anesim.ParseTiles(f.gateTiles); err != nil {
+		if o.GateTiles, err = firmware.ParseTiles(f.gateTiles); err != nil {
 			return o, &usageError{err}
 		}
 	}
-	if o.Power, err = anesim.ParsePower(f.power); err != nil {
+	if o.Power, err = firmware.ParsePowerPolicy(f.power); err != nil {
 		return o, &usageError{err}
 	}
 	for _, s := range f.set {
-		v, err := anesim.ParseOverride(s)
+		v, err := firmware.ParseOverride(s)
 		if err != nil {
 			return o, &usageError{err}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/firmware"
 	"anesim/loader/spelling"
 )
 
@@ -272,7 +273,7 @@ func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Ove
 		}
 	}
 	for i := s.keys; i < len(s.grid); i++ {
-		v, err := anesim.ParseOverride(s.grid[i].name + "=" + values[i])
+		v, err := firmware.ParseOverride(s.grid[i].name + "=" + values[i])
 		if err != nil {
 			return c, nil, err
 		}
