@@ -158,6 +158,7 @@ type OutputDocument struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
 	CRC32 string `json:"crc32"`
+	Type  string `json:"type,omitempty"` // of the elements in a network's file, as numpy names it
 }
 
 func (o OutputDocument) equal(other OutputDocument) bool {
@@ -239,7 +240,7 @@ func (r *Result) outputs() []OutputDocument { return outputDocuments(r.Outputs) 
 func outputDocuments(outputs []Output) []OutputDocument {
 	list := []OutputDocument{}
 	for _, o := range outputs {
-		list = append(list, OutputDocument{o.Port.Name, o.Shape(), engine.Checksum(o.Data)})
+		list = append(list, OutputDocument{o.Port.Name, o.Shape(), engine.Checksum(o.Data), o.Type})
 	}
 	return list
 }

@@ -236,14 +236,19 @@ func (r *execution) wholeNumbers(out *network.Output, data []float16.Float16) []
 	if out.Numbers != nil {
 		return out.Numbers
 	}
-	if v, ok := r.numbers[out.Tensor]; ok {
+	v, ok := r.numbers[out.Tensor]
+	if ok && out.Unit <= 1 {
 		return v
 	}
-	v := make([]float64, len(data))
+	numbers := make([]float64, len(data))
 	for i, h := range data {
-		v[i] = float64(h.Float32()) * max(1, out.Unit)
+		numbers[i] = float64(h.Float32())
+		if ok {
+			numbers[i] = v[i]
+		}
+		numbers[i] *= max(1, out.Unit)
 	}
-	return v
+	return numbers
 }
 
 // layers gives the layers of the k-th program what their descriptors did.
@@ -575,7 +580,11 @@ func (g *limitGroups) list() []evidence.Limit {
 func (o *Output) Summary() string {
 	const shown = 4
 	lo, hi := math.Inf(1), math.Inf(-1)
-	if len(o.Data) > 0 {
+	if o.Numbers != nil {
+		for _, v := range o.Numbers {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	} else if len(o.Data) > 0 {
 		lo, hi = bounds(o.Data)
 	}
 	var b strings.Builder
@@ -584,7 +593,11 @@ func (o *Output) Summary() string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%g", h.Float32())
+		if o.Numbers != nil {
+			fmt.Fprintf(&b, "%.15g", o.Numbers[i])
+		} else {
+			fmt.Fprintf(&b, "%g", h.Float32())
+		}
 	}
 	if len(o.Data) > shown {
 		b.WriteString(" ...")

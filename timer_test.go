@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -70,9 +71,9 @@ func randomLayer(r *rand.Rand) (op string, keys []string) {
 // program that has them, descriptor by descriptor. So are a timer's, which uses one engine
 // for all.
 func TestTimingWithoutWeights(t *testing.T) {
-	points := 2000
-	if testing.Short() {
-		points = 200
+	points := 400
+	if os.Getenv("LONG") != "" {
+		points = 2000
 	}
 	ctx := context.Background()
 	timer, err := NewTimer(Options{Seed: 1})

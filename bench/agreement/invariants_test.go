@@ -21,7 +21,7 @@ var invariants = flag.Int("invariants", 100, "random graphs whose other forms ar
 func TestInvariants(t *testing.T) {
 	counts := map[string]int{}
 	for i := range uint64(*invariants) {
-		g := randomgraph.New(*seed+i, randomgraph.Options{})
+		g := randomgraph.New(*seed+i, randomgraph.Options{MaxNodes: *nodes})
 		for _, form := range forms {
 			what, ok := form.compare(g, rand.New(rand.NewPCG(*seed+i, 5)))
 			if ok {

@@ -16,6 +16,7 @@ var (
 	graphs = flag.Int("graphs", 300, "random graphs to compare")
 	seed   = flag.Uint64("seed", 1, "of the first graph")
 	found  = flag.String("found", "", "directory for graphs that differ")
+	nodes  = flag.Int("nodes", 0, "largest number of choices in a random graph, 0 for the default")
 )
 
 // inputsOf are the inputs of a random graph.
@@ -46,7 +47,7 @@ func TestRandomGraphs(t *testing.T) {
 	var seen randomgraph.Coverage
 	failed := 0
 	for i := range uint64(*graphs) {
-		g := randomgraph.New(*seed+i, randomgraph.Options{})
+		g := randomgraph.New(*seed+i, randomgraph.Options{MaxNodes: *nodes})
 		seen.Add(g)
 		what := differs(g)
 		if what == "" {

@@ -175,7 +175,13 @@ func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
 // descriptor, a maximum or a minimum from a table.
 func (n *nodeReader) withNumber(op lower.Op, x operand, v float64) (operand, error) {
 	l := lower.Layer{Op: op, In: x.shape(), Second: lower.Scalar, SecondShape: lower.Shape{N: 1, C: 1, H: 1, W: 1}}
-	return n.layer(l, lower.Weights{Second: []float16.Float16{float16.Fromfloat32(float32(v))}}, x.dims, x)
+	c := &constant{dims: []int{}, numbers: []float64{v}}
+	h, err := c.fp16()
+	if err != nil {
+		return x, err
+	}
+	n.saturated += c.beyond
+	return n.layer(l, lower.Weights{Second: h}, x.dims, x)
 }
 
 // collapse is tensors that repeat to out with at most four axes: neighbours that repeat

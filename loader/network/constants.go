@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -21,6 +22,7 @@ type constant struct {
 	numbers []float64    // those that were worked out, or
 	half    []float16.Float16
 	packing *packing // nil where the file has the values themselves
+	beyond  int      // finite values that fp16 has no room for, once they were rounded
 }
 
 // A packing is how the file holds values that are expanded here, which the engine may hold
@@ -66,22 +68,51 @@ func (c *constant) values() ([]float64, error) {
 	return c.tensor.Numbers()
 }
 
-// fp16 is the elements rounded to fp16, nil where they are absent.
+// fp16 returns the elements rounded to fp16, and nil if they are absent. Finite elements that
+// fp16 has no room for become the largest number it has, as converters to fp16 make them: a
+// mask of -3.4e38 stays one that 0 times gives 0.
 func (c *constant) fp16() ([]float16.Float16, error) {
 	switch {
 	case c.absent():
 		return nil, nil
 	case c.half != nil:
 		return c.half, nil
-	case c.tensor != nil:
-		return c.tensor.Halves()
+	case c.tensor == nil:
+		out := make([]float16.Float16, len(c.numbers))
+		for i, v := range c.numbers {
+			out[i] = float16.Fromfloat32(float32(v))
+		}
+		c.clamp(out, c.numbers)
+		return out, nil
 	}
-	out := make([]float16.Float16, len(c.numbers))
-	for i, v := range c.numbers {
-		out[i] = float16.Fromfloat32(float32(v))
+	out, err := c.tensor.Halves()
+	if err != nil || !slices.ContainsFunc(out, isInfinite) {
+		return out, err
 	}
+	v, err := c.tensor.Numbers()
+	if err != nil {
+		return nil, err
+	}
+	c.clamp(out, v)
 	return out, nil
 }
+
+// clamp puts the largest fp16 number in the place of infinities that are finite in v, and
+// counts them.
+func (c *constant) clamp(out []float16.Float16, v []float64) {
+	c.beyond = 0
+	for i, h := range out {
+		if isInfinite(h) && !math.IsInf(v[i], 0) {
+			out[i] = h&signBit | largestHalf
+			c.beyond++
+		}
+	}
+}
+
+func isInfinite(h float16.Float16) bool { return h.IsInf(0) }
+
+// largestHalf is 65504.
+const largestHalf = 0x7bff
 
 // as is the constant in another shape.
 func (c *constant) as(dims []int) *constant {

@@ -311,7 +311,7 @@ func (n *nodeReader) scaledOperands() (bool, error) {
 	return true, n.inOthers(func(e *expansion) error {
 		in := slices.Clone(e.Inputs)
 		k, scaled := at, in[at]
-		if e.Op == "Mul" && len(in) == 2 {
+		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] {
 			k = 1 - at
 		}
 		e.smaller[scaled] = 0
@@ -320,9 +320,13 @@ func (n *nodeReader) scaledOperands() (bool, error) {
 		if err != nil {
 			return err
 		}
-		in[k] = larger
 		if k == at {
-			e.types[larger] = e.types[e.Inputs[at]]
+			e.types[larger] = e.types[scaled]
+		}
+		for i, name := range e.Inputs {
+			if i == k || k == at && name == scaled {
+				in[i] = larger
+			}
 		}
 		_, err = e.severalOf(in)
 		return err

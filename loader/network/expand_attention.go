@@ -32,6 +32,7 @@ const unseen = -65504 // the least that fp16 has
 // attend reads attention, whose result has heads still apart.
 func (e *expansion) attend(a attended) (string, error) {
 	var err error
+	fresh := e.dims[a.k] // without what came before
 	if a.pastK != "" && e.dims[a.pastK] != nil && elements(e.dims[a.pastK]) > 0 {
 		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err != nil {
 			return "", err
@@ -50,7 +51,7 @@ func (e *expansion) attend(a attended) (string, error) {
 		}
 	}
 	q, k := e.dims[a.q], e.dims[a.k]
-	if len(q) != 4 || len(k) != 4 {
+	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
 		return "", fmt.Errorf("attention of %v and %v", q, k)
 	}
 	if a.groups > 1 {
@@ -76,9 +77,11 @@ func (e *expansion) attend(a attended) (string, error) {
 		if e.budget -= 2 * numberBytes * rows * columns; e.budget < 0 {
 			return "", errBudget
 		}
+		// Query i sees all that came before, and the new keys up to its own place.
+		past := columns - fresh[2]
 		v := make([]float64, rows*columns)
 		for i := range v {
-			if i%columns > i/columns+columns-rows {
+			if i%columns > i/columns+past {
 				v[i] = unseen
 			}
 		}

@@ -319,7 +319,12 @@ func dynamicQuantise(e *expansion) error {
 	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []string{"", bound[1]}}, step{"Mul", nil, []string{"", e.number(1. / 255)}}); err != nil {
 		return err
 	}
-	steps, err := e.node("", "Reciprocal", nil, scale)
+	// The scale of a tensor of zeros is 0, which has no inverse.
+	divisor, err := e.node("", "Max", nil, scale, e.number(0x1p-14))
+	if err != nil {
+		return err
+	}
+	steps, err := e.node("", "Reciprocal", nil, divisor)
 	if err != nil {
 		return err
 	}

@@ -35,8 +35,11 @@ func (n *nodeReader) fold() (bool, error) {
 		return true, n.keep(whole([]int{len(v)}, v...))
 	}
 	if v, ok := n.compared(); ok {
-		n.results = []result{{[]int{}, onnx.Bool}}
-		return true, n.keep(&constant{dims: n.dims[n.Inputs[0]], elem: onnx.Bool, numbers: slices.Repeat([]float64{truth(v)}, elements(n.dims[n.Inputs[0]]))})
+		dims, err := broadcast(n.dims[n.Inputs[0]], n.constant(1).dims)
+		if err != nil {
+			return false, err
+		}
+		return true, n.keep(&constant{dims: dims, elem: onnx.Bool, numbers: slices.Repeat([]float64{truth(v)}, elements(dims))})
 	}
 	f := n.folder()
 	if f == nil {

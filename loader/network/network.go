@@ -24,6 +24,9 @@ type Network struct {
 	Notes []string // what a reader of the results should know of the file
 	// Constants are values of tensors that layers read as if they were inputs.
 	Constants map[string][]float16.Float16
+	// made are the shapes that tensors stand in between layers, which readers in rows of
+	// another length have transposes behind.
+	made map[string]lower.Shape
 	// InMemory keeps every tensor between layers in memory, see [lower.Network].
 	InMemory bool
 }

@@ -72,6 +72,12 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 			return nil, err
 		}
 	}
+	for _, c := range r.constants {
+		r.saturated += c.beyond
+	}
+	if r.saturated > 0 {
+		r.note("%d constants of the file are beyond fp16; they are taken as 65504 or -65504", r.saturated)
+	}
 	return r.finish(), nil
 }
 
@@ -95,6 +101,7 @@ type graphReader struct {
 	files     map[string]*os.File   // that values stand in, by path
 	packings  map[*onnx.Tensor]*packing
 	told      map[string]bool // inputs that a note is about
+	saturated int             // numbers that fp16 has no room for
 	taken     map[string]bool // names of inputs and of results of nodes
 }
 

@@ -288,8 +288,29 @@ func (n *nodeReader) mirrored(x operand, axis, before, after int, mode string) (
 		}
 		index = append(index, k)
 	}
-	return n.picked(x, axis, index)
+	if d <= mostPicked {
+		return n.picked(x, axis, index)
+	}
+	// Only the borders are picked: the places of a long axis would be a matrix of its square.
+	var parts []operand
+	for _, border := range [...][]int{index[:before], nil, index[before+d:]} {
+		part := x
+		if border != nil {
+			if len(border) == 0 {
+				continue
+			}
+			var err error
+			if part, err = n.picked(x, axis, border); err != nil {
+				return x, err
+			}
+		}
+		parts = append(parts, part)
+	}
+	return n.joined(axis, parts)
 }
+
+// mostPicked is the longest axis whose padding picks all of its elements anew.
+const mostPicked = 1024
 
 // resize mixes rows, then columns, by the weights of its interpolation.
 func (n *nodeReader) resize() error {

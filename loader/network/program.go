@@ -149,13 +149,26 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
 	net := lower.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
-	known := map[string]bool{}
+	known, width := map[string]bool{}, map[string]int{}
+	for i := at; i < end; i++ {
+		l := &c.n.Layers[i]
+		for k, s := range c.parts[i].Inputs() {
+			if k >= len(l.Inputs) {
+				continue
+			}
+			if name := l.Inputs[k]; width[name] == 0 || width[name] == s.W {
+				width[name] = s.W
+			} else {
+				width[name] = -1 // rows of several lengths
+			}
+		}
+	}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
 		for k, s := range c.parts[i].Inputs() {
 			if k < len(l.Inputs) && !known[l.Inputs[k]] {
 				known[l.Inputs[k]] = true
-				net.Inputs = append(net.Inputs, c.input(l.Inputs[k], s))
+				net.Inputs = append(net.Inputs, c.input(l.Inputs[k], s, width[l.Inputs[k]] < 0))
 			}
 		}
 		known[l.Output] = true
@@ -182,11 +195,17 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, into: j.Into}, nil
 }
 
-// input is a tensor from outside of a program. It has the shape its first reader takes it
-// in: the host lays out its rows, those of the network's inputs too. A constant that the
+// input is a tensor from outside of a program. It has the shape that its readers take it in,
+// as the host lays out its rows, or, where they take rows of several lengths, the one that the
+// network's transposes are for. A constant that the
 // file does not have is pseudo-random, as all weights are.
-func (c *cutter) input(name string, s lower.Shape) lower.Tensor {
-	if whole, ok := c.inputs[name]; ok && whole.W == s.W {
+func (c *cutter) input(name string, s lower.Shape, several bool) lower.Tensor {
+	made := c.n.made[name]
+	whole, ok := c.inputs[name]
+	switch {
+	case several && made.Elements() == s.Elements():
+		s = made
+	case ok && whole.W == s.W:
 		s = whole
 	}
 	v, constant := c.n.Constants[name]

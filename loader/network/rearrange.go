@@ -156,7 +156,7 @@ func (n *Network) rearrange() {
 		}
 		r.add(l)
 	}
-	n.Layers = slices.Clip(r.layers)
+	n.Layers, n.made = slices.Clip(r.layers), r.made
 }
 
 // Arranged is the network with its transposes found anew, for layers that read tensors in
@@ -227,12 +227,18 @@ func (r *rearranger) lineage(name string, read lower.Shape) lineage {
 
 // arranged is the tensor as a layer reads it, behind transposes that make it so.
 func (r *rearranger) arranged(name string, read lower.Shape, reader *Layer) string {
+	if a := r.lineage(name, read); len(a.via) == 0 && joins(r.made[name], read) {
+		return name
+	}
+	return r.inRows(name, read, reader)
+}
+
+// inRows is the tensor in rows as long as those that a layer reads, behind transposes that
+// make it so.
+func (r *rearranger) inRows(name string, read lower.Shape, reader *Layer) string {
 	a := r.lineage(name, read)
-	if len(a.via) == 0 {
-		have := r.made[name]
-		if have.W == read.W || joins(have, read) {
-			return name
-		}
+	if len(a.via) == 0 && r.made[name].W == read.W {
+		return name
 	}
 	key := rows{name, read.W}
 	if at, ok := r.done[key]; ok {
@@ -274,16 +280,17 @@ func (r *rearranger) common(name string, read lower.Shape, reader *Layer) string
 	if w == have || w == read.W {
 		return ""
 	}
-	to := r.arranged(name, lower.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
+	to := r.inRows(name, lower.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
 	if r.made[to].W != w {
 		return ""
 	}
 	return to
 }
 
-// joins reports whether a program takes channels for a row by itself, or a row for channels.
+// joins reports whether a program takes a tensor in another shape by itself: rows of the same
+// length, channels for a row, or a row for channels.
 func joins(have, read lower.Shape) bool {
-	return have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, read.W) && min(have.W, read.W) == 1
+	return have.W == read.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, read.W) && min(have.W, read.W) == 1
 }
 
 // make has a tensor made as the network's transposes make it.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -25,12 +26,18 @@ type hungry struct {
 	most int                       // resident memory at its highest, MB
 }
 
-// The most memory that a process had resident, held to what its input is worth. The
-// program itself takes 20 MB.
+// TestPeakMemory runs commands on large inputs, each in a process of its own, and holds the
+// most memory that was resident to a bound that follows from the input. The program itself
+// takes 20 MB. LONG=1 has the inputs at their full size.
 func TestPeakMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("inputs of many megabytes, each in a process of its own, are no short run")
+		t.Skip("inputs of many megabytes, each in a process of its own, are too slow for a short run")
 	}
+	descriptors, side, in := 70_000, "1024", 32 // MB of a tensor in fp16
+	if os.Getenv("LONG") != "" {
+		descriptors, side, in = 300_000, "2048", 128
+	}
+	long, small := chainText(descriptors), chainText(8_000)
 	for _, h := range []hungry{
 		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "marks that may begin a value", 60},
 		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "marks that may begin a value", 60},
@@ -46,22 +53,22 @@ func TestPeakMemory(t *testing.T) {
 			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
 			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
 		}, 0, "", 160},
-		{"a chain of 5 MB as JSON", []string{"dump", "--json", "FILE.bin"}, chainText(20_000), 0, "", 80},
-		{"a chain of 5 MB as text", []string{"dump", "FILE.bin"}, chainText(20_000), 0, "", 80},
-		{"a chain of 5 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(20_000), 0, "", 200},
-		{"a chain of 77 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, chainText(300_000), 0, "", 70},
-		{"a chain of 77 MB, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, chainText(300_000), 0, "", 70},
-		{"a chain of 77 MB, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, chainText(300_000), 0, "", 70},
-		{"a chain of 77 MB, timed, as a page", []string{"run", "--timing-only", "--html", "FILE.html", "FILE.bin"}, chainText(300_000), 0, "", 150},
-		{"a chain of 77 MB, timed, as a profile", []string{"run", "--timing-only", "--pprof", "FILE.pb.gz", "FILE.bin"}, chainText(300_000), 0, "", 80},
-		{"a chain of 77 MB, timed, as a trace", []string{"run", "--timing-only", "--trace", "FILE.trace", "FILE.bin"}, chainText(300_000), 0, "", 80},
+		{"a chain of 2 MB as JSON", []string{"dump", "--json", "FILE.bin"}, small, 0, "", 80},
+		{"a chain of 2 MB as text", []string{"dump", "FILE.bin"}, small, 0, "", 80},
+		{"a chain of 2 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, small, 0, "", 200},
+		{"a long chain, timed", []string{"run", "--timing-only", "FILE.bin"}, long, 0, "", 70},
+		{"a long chain, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, long, 0, "", 70},
+		{"a long chain, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, long, 0, "", 70},
+		{"a long chain, timed, as a page", []string{"run", "--timing-only", "--html", "FILE.html", "FILE.bin"}, long, 0, "", 150},
+		{"a long chain, timed, as a profile", []string{"run", "--timing-only", "--pprof", "FILE.pb.gz", "FILE.bin"}, long, 0, "", 80},
+		{"a long chain, timed, as a trace", []string{"run", "--timing-only", "--trace", "FILE.trace", "FILE.bin"}, long, 0, "", 80},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
 		// 128 MiB of weights, which stand in memory once.
 		{"values of a layer of 64 million weights", []string{"layer", "conv", "cin=8192", "cout=8192"}, nil, 0, "", 128*12/10 + 17},
 		{"values of a product of 64 million weights", []string{"layer", "matmul", "m=1", "k=8192", "n=8192"}, nil, 0, "", 128*12/10 + 17},
-		// 128 MiB in and out, each once: rows are a multiple of 64 bytes.
-		{"values of a layer of 64 million elements", []string{"layer", "relu", "c=16", "h=2048", "w=2048"}, nil, 0, "", 2*128*11/10 + 17},
-		{"values of a window over 64 million elements", []string{"layer", "conv", "cin=16", "cout=16", "h=2048", "w=2048", "k=3", "pad=same"}, nil, 0, "", 2*128*12/10 + 17},
+		// Each tensor once, in and out: rows are a multiple of 64 bytes.
+		{"values of a layer of large tensors", []string{"layer", "relu", "c=16", "h=" + side, "w=" + side}, nil, 0, "", 2*in*11/10 + 19},
+		{"values of a window over large tensors", []string{"layer", "conv", "cin=16", "cout=16", "h=" + side, "w=" + side, "k=3", "pad=same"}, nil, 0, "", 2*in*12/10 + 24},
 		{"values of ResNet-50", []string{"model", filepath.Join("..", "..", "examples", "resnet50.yaml"), "--values"}, nil, 0, "", 380},
 		{"1e9 dispatches", []string{"run", "--repeat", "1000000000", "--json"}, nil, 0, "", 130},
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "a tensor has at most 536870912", 40},
@@ -133,15 +140,22 @@ func onnxModel(graph []byte) []byte {
 	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
-// chainText is a bare text of n descriptors.
+// chainText returns a function that makes a bare text of n descriptors, once.
 func chainText(n int) func(t *testing.T) []byte {
+	make := sync.OnceValues(func() ([]byte, error) {
+		p, err := bench.LongChain(n)
+		if err != nil {
+			return nil, err
+		}
+		return p.Text, nil
+	})
 	return func(t *testing.T) []byte {
 		t.Helper()
-		p, err := bench.LongChain(n)
+		text, err := make()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.Text
+		return text
 	}
 }
 

@@ -235,28 +235,50 @@ func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Optio
 	return m.Explain(ctx, o, f.explaining(file))
 }
 
-// writeResults writes a network's outputs, and says which it has not.
+// writeResults writes the outputs of a network that were computed. The error names those that
+// were not, with the reason.
 func writeResults(dir string, res *anesim.Result, doc *anesim.NetworkDocument) error {
-	var lost []string
-	for _, x := range doc.Coverage.Lost {
-		lost = append(lost, fmt.Sprintf("%s needs %s, which is not modelled", escaped(x.Output), escaped(x.Layer)))
-	}
-	why := strings.Join(lost, "; ")
+	missing := missingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
-		for i := range doc.Layers {
-			if l := &doc.Layers[i]; l.Note != "" && why == "" {
-				why = escaped(l.Name) + ": " + l.Note
-			}
-		}
-		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(why, "no layer that makes one was computed"))
+		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(missing, "the network has none"))
 	}
 	if err := writeOutputs(dir, res); err != nil {
 		return err
 	}
-	if why != "" {
-		return fmt.Errorf("--out %s: not all outputs are written: %s", dir, why)
+	if missing != "" {
+		return fmt.Errorf("--out %s: not all outputs are written: %s", dir, missing)
 	}
 	return nil
+}
+
+// missingOutputs names the outputs of a network that a run has no values of, with what each one
+// lacks, and is "" if there are none.
+func missingOutputs(res *anesim.Result, doc *anesim.NetworkDocument) string {
+	given := map[string]bool{}
+	for i := range res.Outputs {
+		given[res.Outputs[i].Port.Name] = true
+	}
+	why := "its values were not computed"
+	for i := range doc.Layers {
+		if l := &doc.Layers[i]; l.Note != "" {
+			why = escaped(l.Name) + ": " + l.Note
+			break
+		}
+	}
+	var missing []string
+	for _, out := range res.Model.Network().Given() {
+		if given[out.Name] {
+			continue
+		}
+		reason := why
+		for _, x := range doc.Coverage.Lost {
+			if x.Output == out.Name {
+				reason = fmt.Sprintf("needs %s, which is not modelled", escaped(x.Layer))
+			}
+		}
+		missing = append(missing, escaped(out.Name)+" "+reason)
+	}
+	return strings.Join(missing, "; ")
 }
 
 // openNetwork opens a network, and says of anything else what it is.

@@ -375,7 +375,11 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 	}
 	p.calls(res, d.State)
 	for _, o := range res.Outputs {
-		p.printf("output  %s %v  crc32 %s  %s", escaped(o.Port.Name), o.Shape(), engine.Checksum(o.Data), o.Summary())
+		kind := ""
+		if o.Numbers != nil {
+			kind = o.Type + "  "
+		}
+		p.printf("output  %s %v  %scrc32 %s  %s", escaped(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Caveat != "" {
