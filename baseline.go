@@ -201,7 +201,11 @@ func (r *Result) BaselineEntry(input string) (BaselineEntry, error) {
 func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
-	for _, err := range tasks(p, &file, set) {
+	linked, err := p.LinkStream()
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range firmware.Overridden(&linked.Stream, set).Tasks(&file) {
 		if err != nil {
 			return nil, err
 		}

@@ -127,7 +127,7 @@ func TestPipelineHazards(t *testing.T) {
 		}
 		for n := range 4 {
 			// The writer in the least urgent queue, the reader in the most urgent one.
-			for first.under != nil {
+			for first.UnderWay() != nil {
 				if _, err := sched.Step(); err != nil {
 					t.Fatal(err)
 				}
@@ -136,7 +136,7 @@ func TestPipelineHazards(t *testing.T) {
 				t.Fatal(err)
 			}
 			submit(first, 7)
-			for second.under != nil {
+			for second.UnderWay() != nil {
 				if _, err := sched.Step(); err != nil {
 					t.Fatal(err)
 				}
@@ -145,18 +145,18 @@ func TestPipelineHazards(t *testing.T) {
 			if c.Waiting() {
 				passed++
 			}
-			if other.under == nil {
+			if other.UnderWay() == nil {
 				submit(other, queue.Priority(r.IntN(8)))
 			}
 			// A frame behind it must not overwrite what it reads.
-			if r.IntN(2) == 0 && first.under == nil {
+			if r.IntN(2) == 0 && first.UnderWay() == nil {
 				if err := first.Set("x", frame(100)); err != nil {
 					t.Fatal(err)
 				}
 				submit(first, 0)
 			}
 			steps()
-			for !c.over {
+			for !c.Over() {
 				if _, err := sched.Step(); err != nil {
 					t.Fatal(err)
 				}
@@ -237,7 +237,14 @@ func TestPipelineRefusals(t *testing.T) {
 	}
 	// The writer's memory goes: the reader has its own buffer again.
 	first.Unload()
-	if in, _, err := second.Buffer("x", loader.Input); err != nil || in != second.home[portKey{"x", loader.Input}] {
+	in, _, err := second.Buffer("x", loader.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.BindBuffer("x", loader.Input, 0); err != nil {
+		t.Fatal(err)
+	}
+	if own, _, err := second.Buffer("x", loader.Input); err != nil || in != own {
 		t.Errorf("at %#x: %v", in, err)
 	}
 	if res := call(t, second); len(res.Outputs) != 1 {

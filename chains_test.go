@@ -15,6 +15,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/firmware/engine"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -171,7 +172,7 @@ func TestLayerNormChains(t *testing.T) {
 		p := text(t, name)
 		for port := range p.Inputs() {
 			for _, offset := range []float32{0, 3} {
-				in := uniform(r, elements(port))
+				in := uniform(r, engine.Elements(port))
 				for i := range in {
 					in[i] = float16.Fromfloat32(in[i].Float32()*2 + offset)
 				}
@@ -246,7 +247,7 @@ func TestElementwiseChains(t *testing.T) {
 		p := text(t, tc.name)
 		inputs := make(map[string][]half)
 		for port := range p.Inputs() {
-			inputs[port.Name] = uniform(r, elements(port))
+			inputs[port.Name] = uniform(r, engine.Elements(port))
 		}
 		a, b := inputs["b4"], inputs[tc.second]
 		if tc.second == "weights" {
@@ -331,7 +332,7 @@ func TestUnaryChains(t *testing.T) {
 			post.Port = mac.PortCeiling
 		}
 		port, _ := p.Port("b4", loader.Input)
-		n := elements(port)
+		n := engine.Elements(port)
 		for chunk := range slices.Chunk(in, n) {
 			full := append(slices.Clone(chunk), make([]half, n-len(chunk))...)
 			if n < 4096 && chunk[0]&0x3ff != 0 {
@@ -575,7 +576,7 @@ func TestConvolutionChains(t *testing.T) {
 				f.biases = uniform(r, channels)
 			}
 			in, _ := p.Port("b4", loader.Input)
-			x := uniform(r, elements(in))
+			x := uniform(r, engine.Elements(in))
 			got := run(t, p, map[string][]half{"b4": x, "weights": f.section(t, p)})
 			out, _ := p.Port("b5", loader.Output)
 			f.check(t, r, p, x, got, out.Shape[3])

@@ -74,7 +74,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 func TestCheckNamesTheRegister(t *testing.T) {
 	m := layerModel(t, convolution...)
 	b := baseline(t, entry(t, m, anesim.Options{}))
-	o, err := anesim.ParseOverride("Common.Cfg.ActiveNE=2")
+	o, err := firmware.ParseOverride("Common.Cfg.ActiveNE=2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestCheckNamesTheRegisterOfARealProgram(t *testing.T) {
 		t.Skipf("no %s: the vendor's programs are not at hand", file)
 	}
 	b := baseline(t, entry(t, m, anesim.Options{}))
-	o, err := anesim.ParseOverride("Common.Cfg.ActiveNE=1")
+	o, err := firmware.ParseOverride("Common.Cfg.ActiveNE=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func FuzzReadBaseline(f *testing.F) {
 func TestCheckNamesRegistersOfANetwork(t *testing.T) {
 	m := readNetwork(t, profiledNetwork)
 	b := baseline(t, entry(t, m, anesim.Options{}))
-	o, err := anesim.ParseOverride("Common.ConvCfg.OCGSize=0")
+	o, err := firmware.ParseOverride("Common.ConvCfg.OCGSize=0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/evidence"
+	"anesim/loader/spelling"
 )
 
 // A ChipError is a chip file that describes no machine: the constant it is about, and the
@@ -140,7 +141,7 @@ func SetConstant(c *hw.Chip, name string, value float64) error {
 		for name := range c.Constants() {
 			names = append(names, name)
 		}
-		return &ChipError{Constant: name, What: "no such constant" + hint(Nearest(name, names))}
+		return &ChipError{Constant: name, What: "no such constant" + spelling.Suggest(name, names)}
 	}
 	rule, _ := ruleOf(name)
 	if what := rule.refuse(value, k); what != "" {
@@ -171,8 +172,8 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		}
 		unit, known := units[name]
 		if !known {
-			if near := Nearest(name, names); len(near) > 0 {
-				return fail(key.Line, "no such constant%s", hint(near))
+			if near := spelling.Nearest(name, names); len(near) > 0 {
+				return fail(key.Line, "no such constant%s", spelling.Hint(near))
 			}
 			return fail(key.Line, "no such constant; a chip has %s", strings.Join(names, ", "))
 		}
@@ -218,7 +219,7 @@ func readConstant(k *chipConstant, v *yaml.Node, fail func(line int, format stri
 	for key, item := range pairs(v) {
 		switch {
 		case !slices.Contains(constantKeys, key.Value):
-			return fail(key.Line, "unknown key %q%s", key.Value, hint(Nearest(key.Value, constantKeys)))
+			return fail(key.Line, "unknown key %q%s", key.Value, spelling.Suggest(key.Value, constantKeys))
 		case seen[key.Value]:
 			return fail(key.Line, "%s is given twice", key.Value)
 		case key.Value == "value" && item.Decode(new(float64)) != nil:

@@ -1,15 +1,11 @@
 package anesim
 
 import (
-	"encoding/binary"
-	"fmt"
-	"hash/crc32"
 	"io"
 	"iter"
 	"slices"
 
-	"github.com/x448/float16"
-
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
@@ -244,7 +240,7 @@ func (r *Result) outputs() []OutputDocument { return outputDocuments(r.Outputs) 
 func outputDocuments(outputs []Output) []OutputDocument {
 	list := []OutputDocument{}
 	for _, o := range outputs {
-		list = append(list, OutputDocument{o.Port.Name, o.Shape(), Checksum(o.Data), o.Type})
+		list = append(list, OutputDocument{o.Port.Name, o.Shape(), engine.Checksum(o.Data), o.Type})
 	}
 	return list
 }
@@ -263,18 +259,4 @@ func (r *Result) limits() []LimitDocument {
 		list = append(list, LimitDocument{string(l.Kind), l.What, l.Where})
 	}
 	return list
-}
-
-// Checksum is the CRC-32 (IEEE) of fp16 values, little-endian, as eight hexadecimal digits.
-func Checksum(data []float16.Float16) string {
-	var b [8 << 10]byte
-	sum := uint32(0)
-	for len(data) > 0 {
-		n := min(len(data), len(b)/2)
-		for i, h := range data[:n] {
-			binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
-		}
-		sum, data = crc32.Update(sum, crc32.IEEETable, b[:2*n]), data[n:]
-	}
-	return fmt.Sprintf("%08x", sum)
 }

@@ -1,7 +1,7 @@
 package anesim
 
 import (
-	"anesim/firmware/load"
+	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
 
@@ -140,16 +140,16 @@ func (l *Load) eventDocuments() (list []LoadEventDocument) {
 	started := make([]int, len(l.Config.Clients))
 	number, began := map[int]int{}, map[int]int{}
 	for _, e := range l.Events {
-		if e.What == load.Arrived {
+		if e.What == traffic.Arrived {
 			started[e.Client]++
 			number[e.Call] = started[e.Client]
 		}
 		x := LoadEventDocument{AtNs: e.At, Client: l.Result.Clients[e.Client].Name, Call: number[e.Call], What: e.What.String()}
 		switch e.What {
-		case load.Began:
+		case traffic.Began:
 			x.Run, x.What = e.Run+1, "run"
 			began[e.Call] = len(list)
-		case load.Ran:
+		case traffic.Ran:
 			list[began[e.Call]].ForNs = e.At - list[began[e.Call]].AtNs
 			continue
 		}
@@ -166,7 +166,7 @@ func (l *Load) client(i int) LoadClientDocument {
 		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []PercentileDocument{},
 	}
 	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
-	if c.Arrival == load.BackToBack {
+	if c.Arrival == traffic.BackToBack {
 		d.Rate = 0
 	}
 	for _, t := range c.Runs {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"anesim/firmware/engine"
 	"anesim/hw/clock"
 	"anesim/loader/lower"
 	"anesim/loader/network"
@@ -226,7 +227,7 @@ func layerDocument(l *LayerResult) LayerDocument {
 		d.HostNs, d.HostWhy = l.Host, l.Reason
 	}
 	if l.Data != nil {
-		d.CRC32 = Checksum(l.Data)
+		d.CRC32 = engine.Checksum(l.Data)
 	}
 	return d
 }

@@ -1,5 +1,7 @@
 package anesim
 
+import "anesim/firmware/engine"
+
 // A StateDocument is what stays in device memory from call to call, and what that saves
 // against copying it out after each call and in before the next.
 type StateDocument struct {
@@ -31,7 +33,7 @@ func (r *Result) state() *StateDocument {
 		alias := AliasDocument{Output: a.Output, Input: a.Input}
 		for port := range p.Program.Inputs() {
 			if port.Name == a.Input {
-				alias.Bytes = 2 * uint64(elements(port))
+				alias.Bytes = 2 * uint64(engine.Elements(port))
 			}
 		}
 		d.Aliases = append(d.Aliases, alias)
@@ -48,8 +50,8 @@ func (r *Result) calls() (list []CallDocument) {
 		return nil
 	}
 	for i := range r.Programs[0].Dispatches {
-		if outputs := r.Programs[0].Dispatches[i].Outputs; outputs != nil {
-			list = append(list, CallDocument{outputDocuments(outputs)})
+		if tensors := r.Programs[0].Dispatches[i].Outputs; tensors != nil {
+			list = append(list, CallDocument{outputDocuments(outputs(tensors))})
 		}
 	}
 	return list

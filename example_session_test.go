@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/loader"
 )
 
@@ -185,7 +186,7 @@ func ExampleLayerOver() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(k, res.Report.MACs, "MACs, as by itself:", anesim.Checksum(res.Outputs[0].Data) == anesim.Checksum(alone.Outputs[0].Data))
+		fmt.Println(k, res.Report.MACs, "MACs, as by itself:", engine.Checksum(res.Outputs[0].Data) == engine.Checksum(alone.Outputs[0].Data))
 	}
 	fmt.Println(product.Bind("k", 40))
 	// Output:

@@ -12,6 +12,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/loader/lower"
 )
 
@@ -83,7 +84,7 @@ func ExampleIdentity() {
 		log.Fatal(err)
 	}
 	in, out := res.Inputs[0], res.Outputs[0]
-	fmt.Println(in.Port.Name, "to", out.Port.Name, anesim.Checksum(in.Data) == anesim.Checksum(out.Data))
+	fmt.Println(in.Port.Name, "to", out.Port.Name, engine.Checksum(in.Data) == engine.Checksum(out.Data))
 	// Output: t0 to t2 true
 }
 

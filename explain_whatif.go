@@ -10,20 +10,21 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/tiles"
 	"anesim/loader/lower"
 )
 
-// A machine is a chip with some constants multiplied.
-type machine struct {
+// A scaledChip is a chip with some constants multiplied.
+type scaledChip struct {
 	what      string
 	constants []string
 	factor    float64
 }
 
 // machines are those that a model is timed on, to say what of the machine limits it.
-var machines = [...]machine{
+var machines = [...]scaledChip{
 	{"clock x1.25", []string{"Clock"}, 1.25},
 	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate"}, 1.5},
 	{"planar engine x1.5", []string{"PlanarRate"}, 1.5},
@@ -126,7 +127,7 @@ func (x *explainer) gating(ctx context.Context) error {
 	for _, list := range gates {
 		o := x.options
 		var err error
-		if o.GateTiles, err = ParseTiles(list); err != nil {
+		if o.GateTiles, err = firmware.ParseTiles(list); err != nil {
 			return err
 		}
 		x.doc.Tried.All++

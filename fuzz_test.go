@@ -2,39 +2,10 @@ package anesim
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-
-	"anesim/firmware"
 )
-
-// A list of tiles is read to a mask that prints and reads as itself, or refused.
-func FuzzParseTiles(f *testing.F) {
-	for _, s := range []string{"", "0", "0-31", "0-3,7", "3-0", "32", "-1", "1,,2", "0-", "99999999999999999999", "0x1"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		mask, err := ParseTiles(s)
-		if err != nil {
-			return
-		}
-		var list []string
-		for i := range firmware.Tiles {
-			if mask>>i&1 != 0 {
-				list = append(list, fmt.Sprint(i))
-			}
-		}
-		if len(list) == 0 {
-			return
-		}
-		again, err := ParseTiles(strings.Join(list, ","))
-		if err != nil || again != mask {
-			t.Errorf("%q is %#x, its tiles one by one %#x, %v", s, mask, again, err)
-		}
-	})
-}
 
 // Names of chips and hosts are found or refused with the names there are.
 func FuzzPresetNames(f *testing.F) {

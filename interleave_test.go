@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 	"anesim/loader/lower"
 )
@@ -57,7 +59,7 @@ func yamlModel(t *testing.T, text string) *Model {
 func checksums(r *Result) string {
 	var b strings.Builder
 	for _, o := range r.Outputs {
-		fmt.Fprintf(&b, "%s %s\n", o.Port.Name, Checksum(o.Data))
+		fmt.Fprintf(&b, "%s %s\n", o.Port.Name, engine.Checksum(o.Data))
 	}
 	return b.String()
 }
@@ -142,7 +144,7 @@ func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 		}
 		for _, more := c.Run(); more; _, more = c.Run() {
 			ends++
-			c.engine.SwitchOut()
+			c.SwitchOut()
 		}
 		again, err := c.Result()
 		if err != nil {
@@ -213,7 +215,7 @@ func TestInterleavedRealPrograms(t *testing.T) {
 			if err != nil || len(res.Outputs) == 0 || len(res.Report.Faults) > 0 {
 				continue
 			}
-			if runs, err := res.Programs[0].runTimes(); err != nil || len(pair) == 0 && len(runs) < 2 {
+			if runs, err := traffic.RunTimes(&res.Programs[0].Result); err != nil || len(pair) == 0 && len(runs) < 2 {
 				continue // the one that is preempted has several runs
 			}
 			pair = append(pair, m)
@@ -264,7 +266,7 @@ func interleave(t *testing.T, seed uint64, models []*Model, calls int) (preempte
 	}
 	finished := func() {
 		for id, a := range open {
-			if !a.call.over {
+			if !a.call.Over() {
 				continue
 			}
 			delete(open, id)
@@ -316,7 +318,7 @@ func TestEventsOfDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	high := loadLayer(t, s, "softmax", "c=48", "h=1", "w=40")
-	linked, err := low.program.Link()
+	linked, err := low.Program().Link()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +421,7 @@ func TestCallsUnderWay(t *testing.T) {
 	if _, err := c.Result(); err != ErrAborted {
 		t.Errorf("the call of an unloaded program: %v", err)
 	}
-	if !slices.Equal(s.spans, nil) {
-		t.Errorf("memory is taken: %v", s.spans)
+	if s.Used() != 0 {
+		t.Errorf("%d bytes of memory are taken", s.Used())
 	}
 }

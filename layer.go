@@ -10,6 +10,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/spelling"
 )
 
 // A LayerError is an operation and keys that do not say a layer: a mistake of who wrote
@@ -20,7 +21,7 @@ type LayerError struct {
 	Nearest []string // operations or keys that may have been meant
 }
 
-func (e *LayerError) Error() string { return e.Err.Error() + hint(e.Nearest) }
+func (e *LayerError) Error() string { return e.Err.Error() + spelling.Hint(e.Nearest) }
 
 // Unwrap returns the cause.
 func (e *LayerError) Unwrap() error { return e.Err }
@@ -37,15 +38,7 @@ func operation(name string) (*network.Operation, error) {
 		return o, nil
 	}
 	names := network.Names()
-	return nil, &LayerError{name, fmt.Errorf("unknown operation %q: want one of %s", name, strings.Join(names, " ")), Nearest(name, names)}
-}
-
-// hint asks whether one of the nearest names was meant.
-func hint(nearest []string) string {
-	if len(nearest) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(nearest, " or ") + "?"
+	return nil, &LayerError{name, fmt.Errorf("unknown operation %q: want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
 // refusal says which layer works near one that the engine does not take.
@@ -64,7 +57,7 @@ func layerError(op string, err error) error {
 	case errors.As(err, &key):
 		var near []string
 		if !slices.Contains(key.Known, key.Key) {
-			near = Nearest(key.Key, key.Known)
+			near = spelling.Nearest(key.Key, key.Known)
 		}
 		return &LayerError{op, err, near}
 	}
@@ -97,7 +90,7 @@ func takeWeights(l *network.Layer, o *Options) error {
 			continue
 		}
 		if len(data) != w.n {
-			return &InputError{name, fmt.Sprintf("%d elements, %s of the layer has %d", len(data), name, w.n)}
+			return &InputError{Name: name, What: fmt.Sprintf("%d elements, %s of the layer has %d", len(data), name, w.n)}
 		}
 		*w.to = data
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader"
+	"anesim/firmware/engine"
 )
 
 // A run shares dense tensors with the device instead of copying them, a session, whose memory
@@ -28,7 +28,7 @@ func TestRunSharesTensors(t *testing.T) {
 		p := list[0]
 		given := map[string][]float16.Float16{}
 		for port := range p.Inputs() {
-			given[port.Name] = pseudoRandom(port, 7)
+			given[port.Name] = engine.PseudoRandom(port.Name, engine.Elements(port), 7)
 		}
 		o := Options{Values: true, Inputs: given}
 		r, err := Run(p, o)
@@ -36,7 +36,7 @@ func TestRunSharesTensors(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, in := range r.Inputs {
-			before := pseudoRandom(in.Port, 7)
+			before := engine.PseudoRandom(in.Port.Name, engine.Elements(in.Port), 7)
 			if !slices.Equal(given[in.Port.Name], before) || !slices.Equal(in.Data, before) {
 				t.Errorf("%v changes its input %s", layer, in.Port.Name)
 			}
@@ -79,38 +79,6 @@ func TestRunSharesTensors(t *testing.T) {
 		}
 		if !slices.Equal(kept, again.Outputs[0].Data) {
 			t.Errorf("%v: a call changes the values of the one before", layer)
-		}
-	}
-}
-
-func TestDense(t *testing.T) {
-	m, err := Layer("relu", "n=2", "c=3", "h=4", "w=32")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := m.Programs(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, _ := list[0].Port("x", loader.Input)
-	if p == nil {
-		t.Fatal("no port x")
-	}
-	if !dense(p) {
-		t.Errorf("%v at %v is not dense", p.Shape, p.Strides)
-	}
-	for i := range p.Strides {
-		q := clonePort(p)
-		q.Strides[i] *= 2
-		if dense(q) {
-			t.Errorf("%v at %v is dense", q.Shape, q.Strides)
-		}
-		q.Shape[i] = 1 // one element has no stride
-		for k := range i {
-			q.Strides[k] = p.Strides[k] / uint64(p.Shape[i])
-		}
-		if !dense(q) {
-			t.Errorf("%v at %v is not dense", q.Shape, q.Strides)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	}
 	if program {
 		if len(o.Dims) > 0 {
-			return nil, &OptionError{"Dims", "a compiled program has no dimensions to give a size"}
+			return nil, &OptionError{Option: "Dims", What: "a compiled program has no dimensions to give a size"}
 		}
 		p, err := o.Program.Read(name, r, size)
 		if err != nil {
@@ -299,7 +299,7 @@ func (o *Options) memories() (m lower.Memories) {
 // that are only timed will do.
 func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, error) {
 	if m.kind == KindProgram {
-		return &lowered{programs: []network.Program{{Program: m.program}}}, nil
+		return ofProgram(m.program), nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,42 +1,38 @@
 package anesim
 
 import (
-	"cmp"
-	"iter"
-	"slices"
+	"math"
 
-	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/regs"
-	"anesim/loader"
 	"anesim/loader/lower"
 )
 
-// tasks walks a program's descriptors as they run, with what the overrides set. A task is
-// good until the next.
-func tasks(p *loader.Program, file *regs.File, set []firmware.Override) iter.Seq2[*regs.Task, error] {
-	return func(yield func(*regs.Task, error) bool) {
-		linked, err := p.LinkStream()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		linked.Stream.Modify = func(f *regs.File) error {
-			for _, o := range set {
-				if err := o.Apply(f); err != nil {
-					return err
-				}
+// executed returns the function that a call of a program of so many tasks calls after each. It
+// notes the L2 that the descriptors of the first dispatch cover, and counts them for m.
+func (p *ProgramResult) executed(o *Options, tasks int, m *meter) func(*regs.Task) {
+	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
+	if o.Brief {
+		most = maxBrief // a longer program lists fewer
+	}
+	return func(t *regs.Task) {
+		if p.L2 == nil && t.Index == len(p.covered) && t.Index < most {
+			if p.covered == nil {
+				p.covered = make([]int, 0, min(tasks, most))
 			}
-			return nil
+			p.covered = append(p.covered, occupied(t, size))
 		}
-		linked.Stream.Tasks(file)(yield)
+		m.add(1)
 	}
 }
 
-// occupancy is the bytes of the L2 that each descriptor of the program which is listed has
-// tensors and tiles in: of a network's program what its residency planned, which has the
-// tensors that wait for a later descriptor too; of any other what the registers say.
-func (p *ProgramResult) occupancy(o *Options) []int {
+// maxBrief is the most descriptors that a brief result lists.
+const maxBrief = 1 << 16
+
+// occupancy returns the bytes of the L2 that each listed descriptor of the program has
+// tensors and tiles in. For a network's program it is what its residency planned, which
+// includes tensors that wait for a later descriptor; for any other what the registers say.
+func (p *ProgramResult) occupancy() []int {
 	if p.L2 != nil {
 		return p.L2
 	}
@@ -44,34 +40,17 @@ func (p *ProgramResult) occupancy(o *Options) []int {
 	for i := range p.Dispatches {
 		listed = max(listed, len(p.Dispatches[i].Descriptors))
 	}
-	list := make([]int, 0, listed)
-	for n := range p.fills(o) {
-		if len(list) == listed {
-			break
-		}
-		list = append(list, n)
-	}
-	return list
-}
-
-// fills yields what the registers say of the L2 that each descriptor covers.
-func (p *ProgramResult) fills(o *Options) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for t, err := range tasks(p.Program, new(regs.File), o.Overrides) {
-			if err != nil || !yield(occupied(t, uint64(o.Chip.L2Bytes.Value))) {
-				return // behind an error nothing ran
-			}
-		}
-	}
+	return p.covered[:min(listed, len(p.covered))]
 }
 
 // occupied is the bytes of an L2 of a size that a task's operands cover. A result on its
 // way to memory has at most what the largest tile of a source leaves (inferred).
 func occupied(t *regs.Task, size uint64) int {
 	staged := size - uint64(lower.LargestTile(int(size)))
-	o := t.Groups.Operands()
+	o := t.Operands
 	type span struct{ from, to uint64 }
-	var covered []span
+	var covered [3]span // by where they begin; without allocation, as every run asks for it
+	n := 0
 	for _, x := range o.List() {
 		if !x.Used || x.Shape.Elements() <= 0 {
 			continue
@@ -85,11 +64,15 @@ func occupied(t *regs.Task, size uint64) int {
 		if x.Role == regs.Destination && x.DRAM {
 			to = min(to, from+staged)
 		}
-		covered = append(covered, span{min(from, size), min(to, size)})
+		s, at := span{min(from, size), min(to, size)}, n
+		for ; at > 0 && covered[at-1].from > s.from; at-- {
+			covered[at] = covered[at-1]
+		}
+		covered[at] = s
+		n++
 	}
-	slices.SortFunc(covered, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	sum, end := uint64(0), uint64(0)
-	for _, s := range covered {
+	for _, s := range covered[:n] {
 		if s.to > max(end, s.from) {
 			sum += s.to - max(end, s.from)
 			end = s.to
@@ -115,7 +98,7 @@ func (r *Result) spans(l *Timeline) []SpanDocument {
 	at := 0
 	for d, p := range r.dispatches() {
 		if _, ok := occupied[p]; !ok {
-			occupied[p] = p.occupancy(&r.Options)
+			occupied[p] = p.occupancy()
 		}
 		for at < len(list) && list[at].What != spanHost && list[at].What != spanDispatch {
 			at++ // what comes before a dispatch

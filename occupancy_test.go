@@ -17,7 +17,7 @@ func TestOccupancyFollowsOverrides(t *testing.T) {
 		}
 		var o Options
 		for _, s := range set {
-			x, err := ParseOverride(s)
+			x, err := firmware.ParseOverride(s)
 			if err != nil {
 				t.Fatal(err)
 			}

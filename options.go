@@ -2,13 +2,13 @@ package anesim
 
 import (
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"github.com/x448/float16"
 
 	"anesim/firmware"
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/host"
 	"anesim/loader/network"
@@ -64,13 +64,9 @@ type Options struct {
 	// shown is good until it returns.
 	Each func(*DescriptorDocument)
 
-	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
+	Memory  uint64 // bytes of device memory; 0 is engine.DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
-
-	// RingDepth is the messages that each ring of a [Machine] holds, 0 for
-	// [command.DefaultDepth].
-	RingDepth int
 
 	// Cache keeps the programs that layers and networks are lowered to. nil is none.
 	Cache *ProgramCache
@@ -80,131 +76,45 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// An OptionError is an option that no run can have.
-type OptionError struct {
-	Option string
-	What   string
-}
-
-func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.What) }
-
-// withDefaults fills in what is left out.
+// withDefaults fills in what is left out. The error is an *OptionError.
 func (o Options) withDefaults() (Options, error) {
-	bad := func(option, format string, args ...any) (Options, error) {
-		return o, &OptionError{option, fmt.Sprintf(format, args...)}
-	}
-	if o.Chip == (hw.Chip{}) {
-		o.Chip = hw.M1()
-	}
-	if err := checkChip(&o.Chip); err != nil {
-		return o, err
-	}
-	if o.Host.Name == "" {
-		o.Host = noHost()
-	}
 	switch {
 	case o.Repeat < 0:
-		return bad("Repeat", "%d dispatches; must be 0 (for one) or more", o.Repeat)
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("%d dispatches; must be 0 (for one) or more", o.Repeat)}
 	case o.Repeat > maxRepeat:
-		return bad("Repeat", "%d dispatches; at most %d", o.Repeat, int(maxRepeat))
-	case o.Idle < 0:
-		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
-	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
-		return bad("PowerBudget", "%g W; must be more than the %g W that powered engines take on chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
-	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
-		return bad("Power", "a hysteresis of %v; must be 0 (for the chip's) or more", o.Power.Hysteresis)
-	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
-		return bad("Power", "without management nothing goes off, whatever the hysteresis")
-	case o.Workers < 0:
-		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("%d dispatches; at most %d", o.Repeat, int(maxRepeat))}
 	}
 	o.Repeat = max(1, o.Repeat)
-	if o.Memory == 0 {
-		o.Memory = DefaultMemory
+	e, err := o.engine().WithDefaults()
+	o.Chip, o.Host, o.Memory = e.Chip, e.Host, e.Memory
+	return o, err
+}
+
+// engine returns the options of the engine that runs the programs.
+func (o *Options) engine() engine.Options {
+	e := engine.Options{
+		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
+		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
+		Idle: o.Idle, Brief: o.Brief, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
 	}
-	return o, nil
+	if o.Each != nil {
+		var doc DescriptorDocument
+		e.Each = func(d *hw.DescriptorReport) {
+			doc = descriptorDocument(d)
+			o.Each(&doc)
+		}
+	}
+	return e
 }
 
 // maxRepeat bounds the sums of a repeated run.
 const maxRepeat = 1e9
 
-// checkChip refuses a chip that leaves out what the device divides by.
-func checkChip(c *hw.Chip) error {
-	for _, k := range [...]struct {
-		name  string
-		value float64
-		most  float64
-	}{
-		{"Clock", c.Clock.Value, 1e12}, {"Engines", c.Engines.Value, maxEngines}, {"MACs", c.MACs.Value, 1 << 30},
-		{"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
-		{"L2Bytes", c.L2Bytes.Value, 1 << 40}, {"L2Banks", c.L2Banks.Value, 1 << 20}, {"L2Granule", c.L2Granule.Value, 1 << 30},
-	} {
-		if !(k.value >= 1 && k.value <= k.most) {
-			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be 1 to %g", k.name, c.Name, k.value, k.most)}
-		}
-	}
-	return nil
-}
-
-func noHost() host.Host {
-	h, _ := host.ByName("none")
-	return h
-}
-
 // ChipByName finds a chip's preset, "m1" or "m1max".
-func ChipByName(name string) (hw.Chip, error) {
-	c, err := hw.ChipByName(name)
-	if err == nil {
-		return c, nil
-	}
-	return c, unknownName("chip", name, ChipNames())
-}
-
-// ChipNames lists the chips' presets.
-func ChipNames() []string {
-	var names []string
-	for _, c := range hw.Chips() {
-		names = append(names, c.Name)
-	}
-	return names
-}
+func ChipByName(name string) (hw.Chip, error) { return engine.ChipByName(name) }
 
 // HostByName finds a host's preset; "none" adds nothing.
-func HostByName(name string) (host.Host, error) {
-	h, err := host.ByName(name)
-	if err == nil {
-		return h, nil
-	}
-	return h, unknownName("host", name, HostNames())
-}
-
-// HostNames lists the hosts' presets.
-func HostNames() []string {
-	var names []string
-	for _, h := range host.Presets() {
-		names = append(names, h.Name)
-	}
-	return names
-}
-
-func unknownName(what, name string, known []string) error {
-	return fmt.Errorf("%s %q is none of %v%s", what, name, known, hint(Nearest(name, known)))
-}
-
-// ParseTiles reads a list of tiles like "0-3,7" for Options.GateTiles.
-func ParseTiles(list string) (uint32, error) { return firmware.ParseTiles(list) }
-
-// ParsePower reads settings like "gating=off,hysteresis=50ms" for Options.Power.
-func ParsePower(list string) (firmware.PowerPolicy, error) { return firmware.ParsePowerPolicy(list) }
-
-// ParseOverride reads a register what-if "GROUP.REGISTER.FIELD=VALUE" for
-// Options.Overrides.
-func ParseOverride(s string) (firmware.Override, error) { return firmware.ParseOverride(s) }
-
-// ReadInit reads a register-init table, binary or CSV, for Options.Init.
-func ReadInit(r io.ReaderAt, size int64) (*firmware.InitTable, error) {
-	return firmware.ReadInit(r, size)
-}
+func HostByName(name string) (host.Host, error) { return engine.HostByName(name) }
 
 // A Stage is a part of a run that has a progress of its own.
 type Stage uint8

@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/firmware/engine"
 	"cmp"
 	"math"
 	"math/rand/v2"
@@ -223,7 +224,7 @@ func TestOraclesMeanTheirLayers(t *testing.T) {
 				inputs[port.Name] = o.constants
 				continue
 			}
-			h, f := ramp(r, elements(port), max(1, d.span), d.low)
+			h, f := ramp(r, engine.Elements(port), max(1, d.span), d.low)
 			inputs[port.Name], in = h, append(in, f)
 		}
 		want := d.want(in)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/loader"
@@ -64,7 +65,7 @@ func oracles(t testing.TB, corpus string) (list []oracle) {
 			b = b[-len(text)&63:]
 			for port := range o.program.Inputs() {
 				if port.Name == "weights" {
-					o.constants = fromBytes(append(b, make([]byte, max(0, int(port.Bytes)-len(b)))...))[:elements(port)]
+					o.constants = fromBytes(append(b, make([]byte, max(0, int(port.Bytes)-len(b)))...))[:engine.Elements(port)]
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/params"
+	"anesim/loader/spelling"
 )
 
 // A ParameterError is a text of run-time parameters that cannot be read. Err is a
@@ -18,7 +19,7 @@ type ParameterError struct {
 	Nearest []string // what may have been meant
 }
 
-func (e *ParameterError) Error() string { return e.Err.Error() + hint(e.Nearest) }
+func (e *ParameterError) Error() string { return e.Err.Error() + spelling.Hint(e.Nearest) }
 
 // Unwrap returns the cause.
 func (e *ParameterError) Unwrap() error { return e.Err }
@@ -29,19 +30,9 @@ func ReadParameters(data []byte) (*params.Set, error) {
 	s, err := params.Parse(data)
 	var t *params.TextError
 	if errors.As(err, &t) {
-		return nil, &ParameterError{t, Nearest(t.Word, t.Known)}
+		return nil, &ParameterError{t, spelling.Nearest(t.Word, t.Known)}
 	}
 	return s, err
-}
-
-// runTimeParameters are the names of a program's parameters, in the order of its relocations.
-func runTimeParameters(p *loader.Program) (names []string) {
-	for i := range p.Relocations {
-		if r := &p.Relocations[i]; r.Kind == loader.LiveIn && !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
-		}
-	}
-	return names
 }
 
 // WithParameters is the model, which must be a compiled program, with run-time parameters
@@ -49,7 +40,7 @@ func runTimeParameters(p *loader.Program) (names []string) {
 // or a *[loader.RelocError].
 func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	if m.kind != KindProgram {
-		return nil, &OptionError{"Bind", fmt.Sprintf("%s is a %v; only a compiled program has run-time parameters", m.name, m.kind)}
+		return nil, &OptionError{Option: "Bind", What: fmt.Sprintf("%s is a %v; only a compiled program has run-time parameters", m.name, m.kind)}
 	}
 	p, err := s.Apply(m.program)
 	if err != nil {

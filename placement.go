@@ -24,7 +24,7 @@ func backends(compute string) ([]string, error) {
 	case "cpu":
 		return []string{placement.CPU}, nil
 	}
-	return nil, &OptionError{"Compute", fmt.Sprintf("%q: want one of %v", compute, Computes())}
+	return nil, &OptionError{Option: "Compute", What: fmt.Sprintf("%q: want one of %v", compute, Computes())}
 }
 
 // Placement places the layers of a network on one of Computes. rates are YAML in the place
@@ -64,7 +64,7 @@ func (r *Result) Machine() placement.Machine {
 func (r *Result) Place(m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.net
 	if n == nil || r.Model.kind != KindNetwork {
-		return nil, &OptionError{"Place", "requires a network"}
+		return nil, &OptionError{Option: "Place", What: "requires a network"}
 	}
 	net := &placement.Network{Outputs: n.Outputs, Bytes: map[string]uint64{}}
 	for _, in := range n.Inputs {

@@ -2,54 +2,10 @@ package anesim
 
 import (
 	"fmt"
-	"math"
 
-	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/clock"
 )
-
-// powerTimes are a chip's constants in the form the firmware counts idle gaps with.
-func powerTimes(c *hw.Chip) firmware.PowerTimes {
-	return firmware.PowerTimes{
-		WakeGap:  clock.Nanoseconds(c.WakeGap.Value),
-		WakeTime: clock.Nanoseconds(c.WakeTime.Value),
-		ColdGap:  clock.Nanoseconds(c.ColdGap.Value),
-		ColdWake: clock.Nanoseconds(c.ColdWake.Value),
-		RailsOff: clock.Nanoseconds(c.RailsOff.Value),
-	}
-}
-
-// powerTimes are those of the chip under the policy.
-func (o *Options) powerTimes() firmware.PowerTimes { return powerTimes(&o.Chip).With(o.Power) }
-
-// waiting is the energy of a wait with the rails on, after work on a number of engines.
-// Where the policy keeps them on the rail does not let go on its own, and where it does not
-// gate no engine does; else it is what the chip does under the host's software.
-func (o *Options) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	chip, policy := o.Chip.Holding(o.Host.Hold), o.Power
-	if policy.AlwaysOn || policy.Hysteresis > 0 {
-		chip.HoldTime.Value = math.Inf(1)
-		if policy.Ungated {
-			chip.EngineHold.Value = math.Inf(1)
-		}
-	}
-	if !policy.Ungated {
-		return chip.Waiting
-	}
-	return func(_ int, t clock.Nanoseconds) clock.Nanojoules { return chip.Waiting(int(chip.Engines.Value), t) }
-}
-
-// A Dispatch is one dispatch of a run, with the idle gap before it.
-type Dispatch struct {
-	Idle        clock.Nanoseconds     // since the dispatch before it
-	Waiting     clock.Nanoseconds     // of Idle, with the rails on
-	Wake        clock.Nanoseconds     // what the gap made it wait
-	Energy      clock.Nanojoules      // its own, whatever it does
-	Descriptors []hw.DescriptorReport // what it ran, up to a fault
-	Rest        hw.Rest               // what it ran behind those; see Options.Brief
-	Outputs     []Output              // of a program with state, where values are computed
-}
 
 // A Span is a stretch of a run's wall time at one power.
 type Span struct {
@@ -178,5 +134,6 @@ func (l *Timeline) Peak() (watts float64) {
 // RailsOff is how long into an idle gap the rails go off, infinitely long where the power
 // policy keeps them on.
 func (r *Result) RailsOff() clock.Nanoseconds {
-	return r.Options.powerTimes().RailsOff
+	o := r.Options.engine()
+	return o.PowerTimes().RailsOff
 }

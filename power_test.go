@@ -211,7 +211,8 @@ func TestPowerPolicy(t *testing.T) {
 	idle := func(engines float64) clock.Nanojoules {
 		o := Options{Chip: hw.M1(), Power: firmware.PowerPolicy{AlwaysOn: true, Ungated: true}}
 		o.Chip.Engines.Value = engines
-		return o.waiting()(1, 1e6)
+		e := o.engine()
+		return e.Waiting()(1, 1e6)
 	}
 	chip := hw.M1()
 	if more, want := idle(32)-idle(16), 16*chip.EngineStep.Value*1e6; math.Abs(float64(more)-want) > 1e-6*want {

@@ -60,7 +60,7 @@ func (m *Model) Regrouped(list []Regroup) (*Model, error) { return m.regrouped(l
 
 func (m *Model) regrouped(list []Regroup, weights bool) (*Model, error) {
 	bad := func(format string, args ...any) (*Model, error) {
-		return nil, &OptionError{"Regroup", fmt.Sprintf(format, args...)}
+		return nil, &OptionError{Option: "Regroup", What: fmt.Sprintf(format, args...)}
 	}
 	if m.kind != KindNetwork {
 		return bad("%s is a %v; only layers of a network are merged and split", m.name, m.kind)

@@ -26,7 +26,7 @@ func (m *Model) Reshaped(layer string, h, w int) (*Model, error) {
 // have the same new rows it costs nothing. The error is an *[OptionError].
 func (m *Model) ReshapedAll(list []Reshape) (*Model, error) {
 	bad := func(format string, args ...any) (*Model, error) {
-		return nil, &OptionError{"Reshape", fmt.Sprintf(format, args...)}
+		return nil, &OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}
 	}
 	if m.kind != KindNetwork {
 		return bad("%s is a %v; only a layer of a network is reshaped", m.name, m.kind)

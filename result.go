@@ -11,6 +11,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
@@ -40,6 +41,15 @@ func (o *Output) Shape() []int {
 	return o.Port.Shape[:]
 }
 
+// outputs returns tensors of ports, which have the port's shape and elements of fp16.
+func outputs(tensors []engine.Tensor) []Output {
+	var list []Output
+	for _, t := range tensors {
+		list = append(list, Output{Port: t.Port, Data: t.Data})
+	}
+	return list
+}
+
 // A Result is what a run did.
 type Result struct {
 	Model   *Model
@@ -66,26 +76,19 @@ type Result struct {
 
 // A ProgramResult is what the dispatches of one program did.
 type ProgramResult struct {
-	Program *loader.Program
-	First   int         // its first layer, of a network
-	Runs    []lower.Run // descriptors of each layer, from First on; none of a compiled program
-	Why     string      // what ended the program before it, where that was not a layer that is not modelled
+	engine.Result
+	First int         // its first layer, of a network
+	Runs  []lower.Run // descriptors of each layer, from First on; none of a compiled program
+	Why   string      // what ended the program before it, where that was not a layer that is not modelled
 	// L2 is the bytes of the L2 that each descriptor of a network's program has tensors and
 	// tiles in, and Spilled the tensors between layers that go through memory.
 	L2      []int
 	Spilled []lower.Spill
 
-	Err        error             // why it could not be dispatched; the rest is zero then
-	Report     *hw.Report        // of all dispatches
-	Dispatches []Dispatch        // those that were begun and are listed, with their parts of the report
-	Again      int               // further dispatches, each like the last of Dispatches
-	Host       clock.Nanoseconds // what the host adds to each
-	Inputs     []Output
-	Outputs    []Output
-	Synthetic  []string
-	Limits     []evidence.Limit // of its ports; those of descriptors are in the report
+	Err error // why it could not be dispatched; Result is zero then, but for Program
 
-	owner []int // of each descriptor, the index in Runs of the layer it is of; -1 for none
+	owner   []int // of each descriptor, the index in Runs of the layer it is of; -1 for none
+	covered []int // bytes of the L2 that each descriptor of the first dispatch covers
 }
 
 // A LayerResult is what a layer's descriptors did.
@@ -136,7 +139,7 @@ func (r *execution) end() *Result {
 	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
 		p := &r.programs[0]
-		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs
+		res.Report, res.Inputs, res.Outputs = p.Report, outputs(p.Inputs), outputs(p.Outputs)
 		return res
 	}
 	n := r.model.net
@@ -148,7 +151,7 @@ func (r *execution) end() *Result {
 	}
 	if r.model.kind == KindLayer {
 		p := &r.programs[0]
-		res.Report, res.Inputs, res.Outputs = p.Report, p.Inputs, p.Outputs
+		res.Report, res.Inputs, res.Outputs = p.Report, outputs(p.Inputs), outputs(p.Outputs)
 		return res
 	}
 	res.hostStages()
@@ -409,7 +412,7 @@ func (r *Result) counted(p *ProgramResult, d *Dispatch) Dispatch {
 
 // Timeline lays the run out on the wall clock.
 func (r *Result) Timeline() *Timeline {
-	l := &Timeline{Waiting: r.Options.waiting()}
+	l := &Timeline{Waiting: r.waiting()}
 	for d, p := range r.dispatches() {
 		if r.Model.kind == KindNetwork {
 			l.Label = func(d *hw.DescriptorReport) string {
@@ -431,6 +434,12 @@ func (r *Result) Timeline() *Timeline {
 		l.repeat(round, n)
 	}
 	return l
+}
+
+// waiting returns the function that computes the energy of waits; see [engine.Options.Waiting].
+func (r *Result) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
+	o := r.Options.engine()
+	return o.Waiting()
 }
 
 // Host is what the host adds to the engine's time.

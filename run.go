@@ -4,23 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/x448/float16"
 
+	"anesim/firmware/engine"
 	"anesim/hw"
-	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
-
-// An InputError is an input that does not fit the model.
-type InputError struct {
-	Name string
-	What string
-}
-
-func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
 // Run runs a program that is at hand, as [Model.Run] does.
 func Run(p *loader.Program, o Options) (*Result, error) {
@@ -79,14 +72,14 @@ func (r *execution) begin() error {
 	for i := range r.lowered.programs {
 		total += r.lowered.programs[i].TaskCount
 	}
-	r.list = listed(o.Repeat, total)
+	r.list = engine.Listed(o.Repeat, total)
 	steps := r.list
 	if len(o.State) > 0 {
 		steps = o.Repeat
 	}
 	r.meter = o.meter(StageRun, total*steps)
 	if n := len(r.lowered.programs); len(o.State) > 0 && n != 1 {
-		return &OptionError{"State", fmt.Sprintf("requires a single program; %s has %d", r.model.name, n)}
+		return &OptionError{Option: "State", What: fmt.Sprintf("requires a single program; %s has %d", r.model.name, n)}
 	}
 	if r.model.kind == KindNetwork {
 		return r.networkInputs()
@@ -122,16 +115,16 @@ func (r *execution) program(ctx context.Context, k int) error {
 			}
 		}
 	}
-	res, err := dispatch(ctx, p.Program, &o, r.list, r.meter)
+	res := &ProgramResult{First: p.First, Runs: p.Runs, Why: p.Why, L2: p.L2, Spilled: p.Spilled}
+	err := res.dispatch(ctx, p.Program, &o, r.list, r.meter)
 	switch {
 	case err == nil:
 	case r.model.kind != KindNetwork, ctx.Err() != nil, errors.As(err, new(*AliasError)):
 		return err
 	default:
-		res = &ProgramResult{Err: err}
+		res.Err = err
 	}
-	res.Program, res.First, res.Runs, res.Why = p.Program, p.First, p.Runs, p.Why
-	res.L2, res.Spilled = p.L2, p.Spilled
+	res.Program = p.Program // the session has moved its own
 	for _, in := range res.Inputs {
 		if name := in.Port.Name; slices.Contains(res.Synthetic, name) {
 			r.tensors[name] = in.Data // the same to every layer that reads it
@@ -161,7 +154,7 @@ func (r *execution) networkInputs() error {
 			continue
 		}
 		if want := in.Shape.Elements(); want != len(data) {
-			return &InputError{in.Name, fmt.Sprintf("%d elements, the network takes %d", len(data), want)}
+			return &InputError{Name: in.Name, What: fmt.Sprintf("%d elements, the network takes %d", len(data), want)}
 		}
 		s := in.Shape
 		want := in.Dims
@@ -176,116 +169,49 @@ func (r *execution) networkInputs() error {
 			r.numbers[in.Name] = v
 		}
 	}
-	for _, name := range sortedNames(o.Inputs) {
+	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if !slices.Contains(names, name) {
-			return &InputError{name, fmt.Sprintf("the network has no such input; it has %q", names)}
+			return &InputError{Name: name, What: fmt.Sprintf("the network has no such input; it has %q", names)}
 		}
 	}
 	return nil
 }
 
 // dispatch runs a program in a session of its own.
-func dispatch(ctx context.Context, p *loader.Program, o *Options, list int, m *meter) (*ProgramResult, error) {
-	s, err := newSession(*o)
-	if err != nil {
-		return nil, err
-	}
-	return s.dispatch(ctx, p, o, list, m)
-}
-
-// observe runs a program that a brief result has most descriptors of in sums alone once
-// more, and shows all of them in order. What is shown is good until the next.
-func (r *Result) observe(ctx context.Context, p *loader.Program, each func(*hw.DescriptorReport)) error {
-	o := r.Options
-	o.Each, o.Progress = nil, nil
-	s, err := newSession(o)
+func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
+	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executed(o, program.TaskCount, m)}
+	res, err := engine.Run(ctx, program, o.engine(), job)
 	if err != nil {
 		return err
 	}
-	s.each = each
-	_, err = s.dispatch(ctx, p, &o, 1, o.meter(StageRun, p.TaskCount))
-	return err
-}
-
-// dispatch loads a program into the session and runs it.
-func (s *Session) dispatch(ctx context.Context, p *loader.Program, o *Options, list int, m *meter) (*ProgramResult, error) {
-	l, err := s.load(FromProgram(p), p)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range o.State {
-		if err := l.Alias(a.Output, a.Input); err != nil {
-			return nil, err
-		}
-	}
-	l.inputs, l.once = o.Inputs, true
-	return l.dispatch(ctx, o.Repeat, list, m)
-}
-
-// An engine is a device that a context can stop and that tells of its progress.
-type engine struct {
-	*hw.Device
-	ctx   context.Context
-	meter *meter
-}
-
-// Execute runs one task unless the context is done.
-func (e *engine) Execute(t *regs.Task) (halt bool) {
-	if e.ctx.Err() != nil {
-		return true
-	}
-	halt = e.Device.Execute(t)
-	e.meter.add(1)
-	return halt
-}
-
-// settle checks every access of the run once, so that each segment takes the memory it
-// needs at its first touch.
-func settle(mem *dma.Memory, linked *loader.Linked) error {
-	var ops regs.Operands
-	for t, err := range linked.Stream.Tasks(new(regs.File)) {
-		if err != nil {
-			return err
-		}
-		ops.Resolve(&t.Groups)
-		for i, addr := range [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination} {
-			o := ops.List()[i]
-			if !o.DRAM {
-				continue
-			}
-			low, high := o.Extent()
-			check := mem.Check
-			if o.Role == regs.Destination {
-				check = mem.CheckWrite
-			}
-			if err := check(addr+uint64(low), uint64(high-low)); err != nil {
-				return fmt.Errorf("descriptor %d: %w", t.Index, err)
-			}
-		}
-	}
-	for i := range linked.Program.Ports {
-		port := &linked.Program.Ports[i]
-		if err := checkPort(mem, port); err != nil {
-			return err
-		}
-	}
+	p.Result = *res
 	return nil
+}
+
+// observe runs a program that a brief result has most descriptors of in sums alone once
+// more, and calls each for all of them in order, with the bytes of the L2 that each covers.
+// The report is good until each returns.
+func (r *Result) observe(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
+	o := r.Options.engine()
+	var covered []int // by descriptors that each has not been called for
+	o.Each = func(d *hw.DescriptorReport) {
+		n := covered[0]
+		covered = covered[1:]
+		each(d, n)
+	}
+	_, err := engine.Run(ctx, p, o, engine.Job{Inputs: r.Options.Inputs, State: r.Options.State, Repeat: r.Options.Repeat, List: 1, Executed: func(t *regs.Task) {
+		covered = append(covered, occupied(t, uint64(o.Chip.L2Bytes.Value)))
+	}})
+	return err
 }
 
 // checkInputs makes sure that what is given are inputs of the program.
 func checkInputs(p *loader.Program, o *Options) error {
-	var names []string
-	for port := range p.Inputs() {
-		names = append(names, port.Name)
-	}
-	for _, name := range sortedNames(o.Inputs) {
-		port, ok := p.Port(name, loader.Input)
-		if !ok {
-			return &InputError{name, fmt.Sprintf("the program has no such input; it has %q", names)}
+	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
+		if err := engine.CheckInput(p, name, len(o.Inputs[name])); err != nil {
+			return err
 		}
-		if n := elements(port); n != len(o.Inputs[name]) {
-			return &InputError{name, fmt.Sprintf("%d elements, the port takes %d (%v)", len(o.Inputs[name]), n, port.Shape)}
-		}
+		port, _ := p.Port(name, loader.Input)
 		if err := checkShape(name, o.Shapes[name], port.Shape[:]); err != nil {
 			return err
 		}
@@ -305,16 +231,7 @@ func checkShape(name string, got, want []int) error {
 		return s
 	}
 	if !slices.Equal(trim(got), trim(want)) {
-		return &InputError{name, fmt.Sprintf("shape %v, the input has %v", got, want)}
+		return &InputError{Name: name, What: fmt.Sprintf("shape %v, the input has %v", got, want)}
 	}
 	return nil
-}
-
-func sortedNames(inputs map[string][]float16.Float16) []string {
-	names := make([]string, 0, len(inputs))
-	for name := range inputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

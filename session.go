@@ -1,100 +1,72 @@
 package anesim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
-	"anesim/firmware"
-	"anesim/hw"
-	"anesim/hw/dma"
+	"anesim/firmware/engine"
 	"anesim/loader"
+	"anesim/loader/network"
 )
 
-// DefaultMemory is the memory of a session that names none: that of the smallest M1.
-const DefaultMemory = 8 << 30
+// Types of package [engine] that sessions and results are made of.
+type (
+	// A StateAlias makes an output the input of the next call.
+	StateAlias = engine.StateAlias
+	// A Dispatch is one dispatch of a program, with the idle gap before it.
+	Dispatch = engine.Dispatch
 
-// pageSize is what windows of device memory start at multiples of.
-const pageSize = loader.PageSize
+	// An OptionError is an option that no run can have.
+	OptionError = engine.OptionError
+	// An InputError is an input that does not fit the model.
+	InputError = engine.InputError
+	// An AliasError is an output that cannot become an input.
+	AliasError = engine.AliasError
+	// A BindError is a run-time parameter that a program does not have.
+	BindError = engine.BindError
+	// A BufferError is a port that cannot have a buffer.
+	BufferError = engine.BufferError
+	// A PortError is a port that the model cannot fill or read.
+	PortError = engine.PortError
+	// A NoMemoryError is a program or a buffer that a session's memory has no room for.
+	NoMemoryError = engine.NoMemoryError
+)
 
-// A Session is an engine with its memory, where programs are loaded once and called many
+// Errors of calls.
+var (
+	ErrUnloaded    = engine.ErrUnloaded    // the program is unloaded
+	ErrOutstanding = engine.ErrOutstanding // a call of the program is under way
+	ErrWaiting     = engine.ErrWaiting     // another call uses a buffer of the call
+	ErrAborted     = engine.ErrAborted     // the call was aborted
+)
+
+// A Session is an engine with its memory, where models are loaded once and called many
 // times: inputs are rewritten from call to call, and outputs become inputs of the next
-// without a copy. The firmware boots once and power domains keep their state.
+// without a copy. The firmware boots once and power domains keep their state. See package
+// [engine] for the methods of its engine.
 //
 // A session is for one goroutine at a time.
 type Session struct {
-	options  Options
-	mem      *dma.Memory
-	used     uint64
-	ctl      *firmware.Controller
-	spans    []addressRange // taken, by address
-	reserved []addressRange // buffers of no program
-	holder   *Call          // that had the engine last, while it is under way
-	loaded   []*Loaded
-	saved    uint64 // bytes between host and device
-
-	each func(*hw.DescriptorReport) // is shown every descriptor, nil for nobody
-}
-
-// An addressRange is device addresses from lo up to but not hi.
-type addressRange struct{ lo, hi uint64 }
-
-// A NoMemoryError is a program or a buffer that a session's memory has no room for.
-type NoMemoryError struct {
-	What               string
-	Need, Free, Memory uint64 // bytes
-}
-
-func (e *NoMemoryError) Error() string {
-	return fmt.Sprintf("%s takes %d bytes of device memory; %d of %d are free", e.What, e.Need, e.Free, e.Memory)
+	*engine.Session
+	options Options
 }
 
 // NewSession starts an engine. Of the options, Inputs, Shapes, State and Repeat belong to
-// calls and are left aside; Idle is the gap before each call.
+// calls and are ignored; Idle is the gap before each call.
 func NewSession(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return newSession(o)
-}
-
-// newSession starts an engine with options whose defaults are filled in.
-func newSession(o Options) (*Session, error) {
-	init := o.Init
-	if init == nil {
-		init = firmware.Known()
-	}
-	ctl := firmware.New(init)
-	ctl.Overrides = o.Overrides
-	if err := ctl.GateTiles(o.GateTiles); err != nil {
+	s, err := engine.New(o.engine())
+	if err != nil {
 		return nil, err
 	}
-	if o.PowerBudget > 0 {
-		if err := ctl.ArmPeakPower(); err != nil {
-			return nil, err
-		}
-	}
-	ctl.PowerTimes, ctl.Ungated = o.powerTimes(), o.Power.Ungated
-	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
-	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
+	return &Session{s, o}, nil
 }
-
-// deviceOptions are those of the session's engine.
-func (s *Session) deviceOptions(values bool, budget uint64) hw.Options {
-	o := hw.Options{Chip: s.options.Chip, Values: values, Workers: s.options.Workers, Budget: budget}
-	if s.ctl.PeakPowerArmed() {
-		o.PowerBudget = s.options.PowerBudget
-	}
-	return o
-}
-
-// Used is the bytes of memory that programs and buffers take.
-func (s *Session) Used() uint64 { return s.used }
 
 // Load puts a model's program into memory, at the addresses it was linked for or, where
-// those are taken, slid to the lowest that are free. The model must be one program.
+// those are taken, at the lowest that are free. The model must be one program.
 //
 // Errors are a *[NoMemoryError], an *[OptionError] for a model of several programs, or
 // what is wrong with the program.
@@ -104,107 +76,81 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 		return nil, err
 	}
 	if n := len(low.programs); n != 1 {
-		return nil, &OptionError{"Load", fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
+		return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
 	}
-	l, err := s.load(m, low.programs[0].Program)
+	l, err := s.Session.Load(low.programs[0].Program)
 	if err != nil {
 		return nil, err
 	}
-	l.lowered = low
-	return l, nil
+	return &Loaded{Loaded: l, session: s, model: m, lowered: low}, nil
 }
 
-// load puts a program into memory.
-func (s *Session) load(m *Model, p *loader.Program) (*Loaded, error) {
-	whole, need := addressRange{lo: ^uint64(0)}, uint64(0)
-	for i := range p.Segments {
-		if seg := &p.Segments[i]; seg.Size > 0 && seg.Prot != 0 {
-			whole = addressRange{min(whole.lo, seg.Addr), max(whole.hi, seg.End())}
-			need += seg.Size
-		}
-	}
-	if free := s.options.Memory - min(s.used, s.options.Memory); need > free {
-		return nil, &NoMemoryError{"program " + p.Name, need, free, s.options.Memory}
-	}
-	l := &Loaded{session: s, model: m, linked: make(map[bindings]*loader.Linked)}
-	slide := uint64(0)
-	if whole.lo < whole.hi {
-		l.span = s.place(whole)
-		slide = l.span.lo - whole.lo
-	}
-	l.program = slid(p, slide)
-	if _, err := l.link(); err != nil {
+// A Loaded model is a program in a session's memory until it is unloaded. See
+// [engine.Loaded] for the methods that bind and fill its ports.
+type Loaded struct {
+	*engine.Loaded
+	session *Session
+	model   *Model
+	lowered *lowered
+}
+
+// Connect makes what from's calls leave in an output the input of this model's, in one
+// buffer; see [engine.Loaded.Connect].
+func (l *Loaded) Connect(input string, from *Loaded, output string) error {
+	return l.Loaded.Connect(input, from.Loaded, output)
+}
+
+// Start begins a call; see [engine.Loaded.Start].
+func (l *Loaded) Start(ctx context.Context) (*Call, error) {
+	c, err := l.Loaded.Start(ctx)
+	if err != nil {
 		return nil, err
 	}
-	for i := range l.program.Segments {
-		seg := &l.program.Segments[i]
-		if err := s.mem.Add(dma.Segment{Name: seg.String(), Addr: seg.Addr, Size: seg.Size, Data: seg.Data}); err != nil {
-			l.remove(i)
-			return nil, err
-		}
-	}
-	s.take(l.span)
-	l.own = l.program.Segments
-	s.loaded = append(s.loaded, l)
-	l.bytes = need
-	s.used += need
-	for _, name := range sortedKeys(s.options.Bind) {
-		if err := l.Bind(name, s.options.Bind[name]); err != nil {
-			l.Unload()
-			return nil, err
-		}
-	}
-	return l, nil
+	call := &Call{Call: c, loaded: l}
+	call.Executed = call.result.executed(&l.session.options, l.Program().TaskCount, l.session.options.meter(StageRun, l.Program().TaskCount))
+	return call, nil
 }
 
-// place is the lowest free range, at or above the one wanted, that has its size and its
-// place in a page.
-func (s *Session) place(want addressRange) addressRange {
-	at := want.lo
-	for _, r := range s.spans {
-		if at+(want.hi-want.lo) <= r.lo {
-			break
-		}
-		if r.hi > at {
-			at = want.lo + (r.hi-want.lo+pageSize-1)/pageSize*pageSize
-		}
+// Call dispatches the model once, on the inputs that were set: it starts a call and drives
+// it to its end. Inputs that nobody sets are pseudo-random from the session's seed, but for
+// state, which is zero. The error is ErrWaiting if another call under way shares a buffer.
+func (l *Loaded) Call(ctx context.Context) (*Result, error) {
+	if l.Blocked() {
+		return nil, ErrWaiting
 	}
-	return addressRange{at, at + (want.hi - want.lo)}
+	c, err := l.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for more := true; more; {
+		_, more = c.Run()
+	}
+	return c.Result()
 }
 
-// take marks a range as taken.
-func (s *Session) take(r addressRange) {
-	i, _ := slices.BinarySearchFunc(s.spans, r, func(a, b addressRange) int { return cmp.Compare(a.lo, b.lo) })
-	s.spans = slices.Insert(s.spans, i, r)
+// A Call is one call of a loaded model, a run of descriptors at a time; see [engine.Call].
+type Call struct {
+	*engine.Call
+	loaded *Loaded
+	result ProgramResult
 }
 
-// give marks a range as free again.
-func (s *Session) give(r addressRange) {
-	if i := slices.Index(s.spans, r); i >= 0 {
-		s.spans = slices.Delete(s.spans, i, i+1)
+// Result returns what the call did, once it is over. Before that the error is
+// ErrOutstanding.
+func (c *Call) Result() (*Result, error) {
+	res, err := c.Call.Result()
+	if err != nil {
+		return nil, err
 	}
+	l, p := c.loaded, c.result
+	p.Result, p.Runs, p.Why = *res, l.lowered.programs[0].Runs, l.lowered.programs[0].Why
+	o := l.session.options
+	o.Repeat, o.State = 1, l.State()
+	r := &execution{model: l.model, lowered: l.lowered, options: o, programs: []ProgramResult{p}, synthetic: p.Synthetic}
+	return r.end(), nil
 }
 
-// slid is a program further up in memory, without the guards around it: its segments, its
-// buffers and its ports move together (tried on real containers: their text is relative to
-// the buffer-access registers).
-func slid(p *loader.Program, by uint64) *loader.Program {
-	q := *p
-	q.Segments, q.Ports = nil, slices.Clone(p.Ports)
-	for _, s := range p.Segments {
-		if s.Size > 0 && s.Prot != 0 {
-			s.Addr += by
-			q.Segments = append(q.Segments, s)
-		}
-	}
-	for i := range q.Ports {
-		q.Ports[i].Address += by
-	}
-	for i, a := range q.BARs {
-		if a != 0 {
-			q.BARs[i] = a + by
-		}
-	}
-	q.TextAddr += by
-	return &q
+// ofProgram returns what lowering a compiled program comes to.
+func ofProgram(p *loader.Program) *lowered {
+	return &lowered{programs: []network.Program{{Program: p}}}
 }

@@ -2,7 +2,6 @@ package anesim
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 )
@@ -92,7 +92,7 @@ func TestRunWithState(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{
-		Values: true, Repeat: 4, State: []StateAlias{{"y", "z"}}, Inputs: map[string][]half{"x": fp16(1, 1, 1, 1)},
+		Values: true, Repeat: 4, State: []StateAlias{{Output: "y", Input: "z"}}, Inputs: map[string][]half{"x": fp16(1, 1, 1, 1)},
 	}
 	o.Host, err = HostByName("macos-air")
 	if err != nil {
@@ -209,7 +209,7 @@ func TestSessionsHoldSeveralPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if addresses[l.Address()] || l.Address()%pageSize != 0x0 {
+		if addresses[l.Address()] || l.Address()%loader.PageSize != 0x0 {
 			t.Errorf("%s stands at %#x", m.Name(), l.Address())
 		}
 		addresses[l.Address()] = true
@@ -315,32 +315,8 @@ func TestAliasErrors(t *testing.T) {
 	if _, err := s.Load(t.Context(), FromNetwork(n)); !errors.As(err, &o) {
 		t.Errorf("a model of two programs: %v", err)
 	}
-	if _, err := FromNetwork(n).Run(t.Context(), Options{State: []StateAlias{{"a", "b"}}}); !errors.As(err, &o) {
+	if _, err := FromNetwork(n).Run(t.Context(), Options{State: []StateAlias{{Output: "a", Input: "b"}}}); !errors.As(err, &o) {
 		t.Errorf("state of two programs: %v", err)
-	}
-}
-
-// A program stands wherever it is slid to.
-func TestSlidPrograms(t *testing.T) {
-	p, err := lower.ExampleProgram("concat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := Run(p, Options{Values: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, by := range []uint64{pageSize, 1 << 30, 1 << 40} {
-		got, err := Run(slid(p, by), Options{Values: true})
-		if err != nil {
-			t.Fatalf("by %#x: %v", by, err)
-		}
-		if a, b := fmt.Sprint(want.Outputs[0].Data), fmt.Sprint(got.Outputs[0].Data); a != b || got.Report.Cycles != want.Report.Cycles {
-			t.Errorf("by %#x: %s, want %s", by, b, a)
-		}
-	}
-	if _, err := Run(slid(p, 1<<42), Options{}); err == nil {
-		t.Error("a program outside of the device's addresses runs")
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/firmware/engine"
 	"anesim/hw/clock"
-	"anesim/loader"
 	"anesim/loader/network"
 	"anesim/loader/network/placement"
 )
@@ -111,7 +111,7 @@ func (r *execution) madeUp(in *network.Tensor) []float16.Float16 {
 	if in.Type != "" && in.Type[0] != 'f' {
 		data = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, s.Elements())
 	} else {
-		data = pseudoRandom(&loader.Port{Name: in.Name, Shape: [4]int{s.N, s.C, s.H, s.W}}, r.options.Seed)
+		data = engine.PseudoRandom(in.Name, s.Elements(), r.options.Seed)
 	}
 	r.tensors[in.Name] = data
 	r.synthetic = append(r.synthetic, in.Name)

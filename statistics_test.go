@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"anesim/firmware"
+	"anesim/firmware/engine"
 	"anesim/hw"
 )
 
@@ -66,7 +67,7 @@ func TestCallsLeaveStatistics(t *testing.T) {
 	if !s.Release(at) || s.Release(at) || s.Used() != used-size-8 {
 		t.Errorf("%d bytes are used after the release, %d before", s.Used(), used)
 	}
-	if _, err := s.Reserve("all", DefaultMemory); err == nil {
+	if _, err := s.Reserve("all", engine.DefaultMemory); err == nil {
 		t.Error("more memory than there is")
 	}
 }

@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/firmware/engine"
 	"math"
 	"testing"
 
@@ -24,15 +25,15 @@ func TestBounds(t *testing.T) {
 }
 
 func TestChecksum(t *testing.T) {
-	if s := Checksum(nil); s != "00000000" {
+	if s := engine.Checksum(nil); s != "00000000" {
 		t.Error(s)
 	}
 	// "12" "34" "56" "78" "9": the check value of CRC-32 is of nine bytes, this of eight.
-	if s := Checksum([]float16.Float16{0x3231, 0x3433, 0x3635, 0x3837}); s != "9ae0daaf" {
+	if s := engine.Checksum([]float16.Float16{0x3231, 0x3433, 0x3635, 0x3837}); s != "9ae0daaf" {
 		t.Error(s)
 	}
 	long := make([]float16.Float16, 10_000) // more than one piece
-	if s := Checksum(long); s != "972f5302" {
+	if s := engine.Checksum(long); s != "972f5302" {
 		t.Error(s)
 	}
 }

@@ -25,7 +25,7 @@ func NewTimer(o Options) (*Timer, error) {
 		return nil, err
 	}
 	o.Values, o.Inputs, o.Shapes, o.State, o.Repeat, o.Idle, o.Workers, o.Progress = false, nil, nil, nil, 1, 0, 1, nil
-	s, err := newSession(o)
+	s, err := NewSession(o)
 	if err != nil {
 		return nil, err
 	}
@@ -35,16 +35,16 @@ func NewTimer(o Options) (*Timer, error) {
 // Override makes the models that are timed from now on run with these register values and
 // no others.
 func (t *Timer) Override(list []firmware.Override) {
-	t.session.options.Overrides, t.session.ctl.Overrides = list, list
+	t.session.options.Overrides = list
+	t.session.Override(list)
 }
 
 // Chip gives the engine another chip. The error is an *OptionError.
 func (t *Timer) Chip(c hw.Chip) error {
-	if err := checkChip(&c); err != nil {
+	if err := t.session.SetChip(c); err != nil {
 		return err
 	}
 	t.session.options.Chip = c
-	t.session.ctl.PowerTimes = t.session.options.powerTimes()
 	return nil
 }
 
@@ -52,14 +52,14 @@ func (t *Timer) Chip(c hw.Chip) error {
 // in it. Errors are those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	if m.kind == KindNetwork {
-		return nil, &OptionError{"Time", fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}
+		return nil, &OptionError{Option: "Time", What: fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}
 	}
 	l, err := t.session.Load(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Unload()
-	res, err := l.dispatch(ctx, 1, 1, t.session.options.meter(StageRun, l.program.TaskCount))
+	res, err := l.Loaded.Call(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *Result]) e
 		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
 	}
 	for name, r := range results {
-		t.result, t.line.Waiting, t.flows = r, r.Options.waiting(), r.flows()
+		t.result, t.line.Waiting, t.flows = r, r.waiting(), r.flows()
 		if name != "" {
 			t.begin(trackPoints, whole(t.line.end), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
 		}
@@ -94,7 +94,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *Result]) e
 		t.occupied = make(map[*ProgramResult][]int)
 		for d, p := range r.dispatches() {
 			if t.occupied[p] == nil {
-				t.occupied[p] = p.occupancy(&r.Options)
+				t.occupied[p] = p.occupancy()
 			}
 			if err := t.dispatch(d, p, calls[p]); err != nil {
 				return err
@@ -176,7 +176,7 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) error {
 	counted := t.result.counted(p, d)
 	t.line.Spans = t.line.Spans[:0]
 	t.line.Add(&counted, p.Host)
-	waits := t.line.Spans[:len(t.line.Spans)-counted.spans()]
+	waits := t.line.Spans[:len(t.line.Spans)-spansOf(&counted)]
 	begun := false
 	for i := range waits {
 		s := &waits[i]
@@ -214,8 +214,8 @@ func (t *tracer) dispatch(d *Dispatch, p *ProgramResult, call uint64) error {
 	return err
 }
 
-// spans is how many of a dispatch's spans in a timeline are of descriptors.
-func (d *Dispatch) spans() int {
+// spansOf returns how many of a dispatch's spans in a timeline are of descriptors.
+func spansOf(d *Dispatch) int {
 	if d.Rest.Count > 0 {
 		return len(d.Descriptors) + 1
 	}
@@ -249,11 +249,9 @@ func (t *tracer) listed(d *Dispatch, p *ProgramResult, spans []Span, call uint64
 // anew draws the descriptors of a program whose result does not list them all: it is run
 // once more, and each is drawn as it ends. They follow each other from a time on.
 func (t *tracer) anew(p *ProgramResult, at clock.Nanoseconds) error {
-	fill, stop := iter.Pull(p.fills(&t.result.Options))
-	defer stop()
 	ctx, stopRun := context.WithCancel(context.Background())
 	defer stopRun()
-	err := t.result.observe(ctx, p.Program, func(x *hw.DescriptorReport) {
+	err := t.result.observe(ctx, p.Program, func(x *hw.DescriptorReport, l2 int) {
 		if t.err != nil { // nothing more is written
 			stopRun()
 			return
@@ -261,9 +259,7 @@ func (t *tracer) anew(p *ProgramResult, at clock.Nanoseconds) error {
 		s := Span{At: at, For: x.Time, Energy: x.Energy}
 		at += x.Time
 		from := whole(s.At)
-		if n, ok := fill(); ok {
-			t.count(trackL2Fill, from, float64(n))
-		}
+		t.count(trackL2Fill, from, float64(l2))
 		t.descriptor(x, &s, from, whole(s.At+s.For))
 	})
 	return cmp.Or(t.err, err)

@@ -6,8 +6,8 @@ import (
 	"io"
 	"sort"
 
-	"anesim/firmware/load"
 	"anesim/firmware/queue"
+	"anesim/firmware/traffic"
 )
 
 // WriteTrace writes the load as a trace that Perfetto opens: the engine with what it runs
@@ -31,7 +31,7 @@ func (l *Load) WriteTrace(w io.Writer) error {
 	}
 	c := l.Config
 	c.Observe = t.event
-	if _, err := load.Run(&c); err != nil {
+	if _, err := traffic.Simulate(&c); err != nil {
 		return err
 	}
 	return t.w.Flush()
@@ -80,9 +80,9 @@ func (t *loadTracer) track(name, description, unit string) track {
 
 // event draws what happens to a call. Within its slice it is always in one of the host, the
 // gate, a queue, the wake of the power domains and the engine.
-func (t *loadTracer) event(e load.Event) {
+func (t *loadTracer) event(e traffic.Event) {
 	at, client := whole(e.At), &t.load.Config.Clients[e.Client]
-	if e.What == load.Arrived {
+	if e.What == traffic.Arrived {
 		t.arrived(&e, at)
 		return
 	}
@@ -97,23 +97,23 @@ func (t *loadTracer) event(e load.Event) {
 		t.count(t.queues[client.Priority], at, float64(t.waiting[client.Priority]))
 	}
 	switch e.What {
-	case load.Gated:
+	case traffic.Gated:
 		in("gate")
 		t.gated++
 		t.count(t.gate, at, float64(t.gated))
-	case load.Admitted:
+	case traffic.Admitted:
 		in("host")
 		t.gated--
 		t.count(t.gate, at, float64(t.gated))
-	case load.Queued:
+	case traffic.Queued:
 		in(fmt.Sprintf("queue %d", client.Priority))
 		queued(1)
-	case load.Woke:
+	case traffic.Woke:
 		in("wake")
-	case load.Began:
+	case traffic.Began:
 		in("engine", argument{"run", uint64(e.Run)})
 		t.begin(t.engine, at, "run", client.Name, nil, nil, argument{"call", uint64(e.Call)}, argument{"run", uint64(e.Run)})
-	case load.Ran:
+	case traffic.Ran:
 		t.end(t.engine, at)
 		if e.Run+1 < len(client.Runs) {
 			in(fmt.Sprintf("queue %d", client.Priority))
@@ -121,7 +121,7 @@ func (t *loadTracer) event(e load.Event) {
 		}
 		in("host")
 		queued(-1)
-	case load.Left:
+	case traffic.Left:
 		t.end(on, at)
 		t.end(on, at)
 		heap.Push(&lanes.free, t.calls[e.Call])
@@ -130,7 +130,7 @@ func (t *loadTracer) event(e load.Event) {
 }
 
 // arrived begins a call on the first lane of its client that is free.
-func (t *loadTracer) arrived(e *load.Event, at uint64) {
+func (t *loadTracer) arrived(e *traffic.Event, at uint64) {
 	client, lanes := &t.load.Config.Clients[e.Client], &t.lanes[e.Client]
 	if lanes.free.Len() == 0 {
 		k := len(lanes.of)

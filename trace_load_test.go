@@ -1,6 +1,7 @@
 package anesim_test
 
 import (
+	"anesim/firmware/traffic"
 	"bytes"
 	"math"
 	"testing"
@@ -17,11 +18,11 @@ clients:
 
 func runLoad(t *testing.T) *anesim.Load {
 	t.Helper()
-	script, err := anesim.ReadLoadScript([]byte(tracedLoad))
+	script, err := traffic.ReadScript([]byte(tracedLoad))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := script.Run(t.Context(), nil)
+	l, err := anesim.RunLoad(t.Context(), script, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

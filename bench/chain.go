@@ -54,6 +54,7 @@ func changed(steps []Step, change func(*regs.Task)) []Step {
 	for i, s := range steps {
 		if s.Task != nil {
 			t := *s.Task
+			t.Operands = nil // of the registers before the change
 			change(&t)
 			s.Task = &t
 		}
@@ -155,7 +156,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	}
 	c.Steps = narrow(c.Steps, bits)
 	for n, t := range descriptors(c.Steps) {
-		c.Host.Moved += uint64(n) * t.Groups.Operands().Bytes()
+		c.Host.Moved += uint64(n) * t.Resolved(new(regs.Operands)).Bytes()
 	}
 	return c, nil
 }

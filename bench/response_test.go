@@ -348,6 +348,7 @@ func masked(t *testing.T, l lower.Layer, zeros float64) []*regs.Task {
 			}
 			g.KernelDMASrc.CoeffBfrSize[i] = g.KernelDMASrc.CoeffBfrSize[i].WithBytes(uint32(size+63) &^ 63)
 		}
+		task.Operands = nil // of the registers before
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
@@ -29,7 +30,7 @@ func TestVendorComparison(t *testing.T) {
 		descriptor(2, 16, 1, 10),
 	}
 	run := &anesim.Result{
-		Programs: []anesim.ProgramResult{{Program: &loader.Program{Name: "p"}}},
+		Programs: []anesim.ProgramResult{{Result: engine.Result{Program: &loader.Program{Name: "p"}}}},
 		Report:   &hw.Report{Descriptors: slices.Repeat(chain, 2)}, // as with two dispatches
 	}
 	got, err := VendorComparison([]*anesim.Result{run})

@@ -95,31 +95,26 @@ func (c *Controller) GateTiles(mask uint32) error {
 // descriptor; the tasks before it were executed. What the device finds wrong is no
 // error here.
 func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
-	if err := c.start(); err != nil {
+	x, err := c.Pass(p, untimed{d})
+	if err != nil {
 		return 0, err
 	}
 	c.woke = c.Wake(0)
-	tiles := c.TileEnables()
-	d.SetTileEnables(tiles)
-
-	var file regs.File
-	n := 0
-	for t, err := range c.overridden(p).Tasks(&file) {
-		if err != nil {
-			return n, fmt.Errorf("walking the chain: %w", err)
-		}
-		n++
-		c.raise(t, tiles)
-		if d.Execute(t) {
-			break
-		}
+	for more := true; more; {
+		_, more = x.Run()
 	}
-	return n, nil
+	return x.Tasks, x.Err
 }
 
-// overridden is p with the controller's overrides after what p itself modifies.
-func (c *Controller) overridden(p *regs.Stream) *regs.Stream {
-	if len(c.Overrides) == 0 {
+// An untimed device does not say how much time it has used.
+type untimed struct{ Device }
+
+// Elapsed returns 0.
+func (untimed) Elapsed() clock.Nanoseconds { return 0 }
+
+// Overridden returns a stream that is p with overrides after what p itself modifies.
+func Overridden(p *regs.Stream, list []Override) *regs.Stream {
+	if len(list) == 0 {
 		return p
 	}
 	s := *p
@@ -129,7 +124,7 @@ func (c *Controller) overridden(p *regs.Stream) *regs.Stream {
 				return err
 			}
 		}
-		for _, o := range c.Overrides {
+		for _, o := range list {
 			if err := o.Apply(f); err != nil {
 				return fmt.Errorf("override %v: %w", o, err)
 			}

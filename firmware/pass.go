@@ -2,7 +2,6 @@ package firmware
 
 import (
 	"fmt"
-	"iter"
 
 	"anesim/hw/clock"
 	"anesim/hw/regs"
@@ -27,10 +26,10 @@ type Timed interface {
 type Pass struct {
 	device Timed
 	file   regs.File
-	next   func() (*regs.Task, error, bool)
-	stop   func()
-	ahead  *regs.Task // the next task is the walk's own: kept until its run begins
+	walk   regs.Walk
+	ahead  *regs.Task // the next task, nil behind the last
 	open   uint32     // tiles that compute
+	begun  bool       // the device knows them
 	ctl    *Controller
 
 	// Tasks is how many descriptors were executed. Halted says that the device could not go
@@ -50,21 +49,16 @@ func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
 		return nil, err
 	}
 	x := &Pass{device: d, ctl: c, open: c.TileEnables()}
-	x.next, x.stop = iter.Pull2(c.overridden(p).Tasks(&x.file))
+	x.walk.Start(Overridden(p, c.Overrides), &x.file)
 	x.advance()
 	return x, nil
 }
 
-// advance looks at the next task.
+// advance reads the next task.
 func (p *Pass) advance() {
-	t, err, ok := p.next()
-	switch {
-	case !ok:
-		p.ahead = nil
-	case err != nil:
-		p.ahead, p.Err = nil, fmt.Errorf("walking the chain: %w", err)
-	default:
-		p.ahead = t
+	var err error
+	if p.ahead, err = p.walk.Next(); err != nil {
+		p.Err = fmt.Errorf("walking the chain: %w", err)
 	}
 }
 
@@ -77,8 +71,13 @@ func EndsRun(t *regs.Task) bool {
 // Run executes descriptors up to the end of a run.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
-	p.ctl.Wake(0)
-	p.device.SetTileEnables(p.open)
+	if !p.ctl.power.awake() {
+		p.ctl.Wake(0)
+	}
+	if !p.begun {
+		p.device.SetTileEnables(p.open)
+		p.begun = true
+	}
 	for p.ahead != nil {
 		t := p.ahead
 		p.ctl.raise(t, p.open)
@@ -97,9 +96,6 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 			break
 		}
 	}
-	if p.ahead == nil {
-		p.stop()
-	}
 	return p.device.Elapsed() - before, p.ahead != nil
 }
 
@@ -114,7 +110,4 @@ func (p *Pass) observe(t *regs.Task, finish bool, begun clock.Nanoseconds) {
 func (p *Pass) Next() *regs.Task { return p.ahead }
 
 // Abort drops what is left.
-func (p *Pass) Abort() {
-	p.ahead = nil
-	p.stop()
-}
+func (p *Pass) Abort() { p.ahead = nil }

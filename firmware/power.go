@@ -150,6 +150,9 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
+// awake reports whether the base is up and no time has gone by since the last wake.
+func (p *Power) awake() bool { return p.up.Has(Base) && p.gap == 0 }
+
 // Down takes every domain down at once, as the boundary of secure mode does. The next wake
 // is as after the idle gap in which the rails go off (assumed).
 func (p *Power) Down() {

@@ -42,13 +42,14 @@ type Device struct {
 	steps  uint64 // of values so far
 	zeros  uint64 // multiplications of the current descriptor with an operand of zero
 	line   pipeline
-	ops    regs.Operands // of the task that executes
-	held   *held         // a task that waits for the one that reads its ring
-	sums   sums          // of the report, without its last descriptor
-	lost   bool          // a result of the dispatch was not finite
-	broken int           // descriptor whose values could not be computed, -1 for none
-	rest   groups        // of those that the report does not list
-	shown  int           // descriptors of the report's list that Each has seen
+	ops    *regs.Operands // of the task that executes
+	room   regs.Operands  // for those of a task that does not carry them
+	held   *held          // a task that waits for the one that reads its ring
+	sums   sums           // of the report, without its last descriptor
+	lost   bool           // a result of the dispatch was not finite
+	broken int            // descriptor whose values could not be computed, -1 for none
+	rest   groups         // of those that the report does not list
+	shown  int            // descriptors of the report's list that Each has seen
 	report Report
 }
 
@@ -90,7 +91,8 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	n := len(rep.Descriptors)
 	rep.Descriptors = append(rep.Descriptors, DescriptorReport{})
 	r, before := &rep.Descriptors[n], d.line
-	d.p.time(r, t, &d.ops, d.open, &d.line)
+	d.ops = t.Resolved(&d.room)
+	d.p.time(r, t, d.ops, d.open, &d.line)
 	if d.held != nil && d.ops.Source1.L2 != regs.Circular {
 		d.abandon()
 	}
@@ -171,7 +173,7 @@ func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
 
 // Time fills d in with everything about t but its values, as the next of a chain.
 func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {
-	m.p.time(d, t, &m.ops, m.p.tiles.Present(), &m.line)
+	m.p.time(d, t, t.Resolved(&m.ops), m.p.tiles.Present(), &m.line)
 }
 
 // Frequency is the engine's clock.

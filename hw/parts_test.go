@@ -171,7 +171,7 @@ func TestEdgesOfMemories(t *testing.T) {
 		task := newPass(s)
 		task.Bases.Source1 = at
 		d := New(newMemory(t), Options{Chip: M1()})
-		d.ops.Resolve(&task.Groups)
+		d.ops = task.Groups.Operands()
 		d.ops.Source1.Row = -64
 		return d.checkMemory(task)
 	}
@@ -194,7 +194,7 @@ func TestEdgesOfMemories(t *testing.T) {
 		task := newPass(whole)
 		resultToL2(task, tc.at)
 		d := New(newMemory(t), Options{Chip: M1()})
-		d.ops.Resolve(&task.Groups)
+		d.ops = task.Groups.Operands()
 		if err := d.checkScratchpad(); (err == nil) != tc.fits {
 			t.Errorf("a tile at %#x of 2 MiB: %v", tc.at, err)
 		}

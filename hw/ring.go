@@ -36,7 +36,7 @@ type held struct {
 
 // hold puts off a task until the one that reads its ring.
 func (d *Device) hold(t *regs.Task) (*evidence.Limit, *Fault) {
-	d.held = &held{task: *t, ops: d.ops, report: len(d.report.Descriptors) - 1}
+	d.held = &held{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 

@@ -14,11 +14,10 @@ type ExeCycles struct {
 	Model  uint16 // by the rule read from real programs
 }
 
-// time resolves a task's operands and fills in everything about it but its values. It
-// allocates nothing.
+// time fills in everything about a task with operands o but its values. It allocates
+// nothing.
 func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
-	o.Resolve(g)
 	*d = DescriptorReport{} // cleared where it stands: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
 	d.Op, d.Shape = Classify(&t.Header, g), shapeOf(g, o)

@@ -22,7 +22,7 @@ func (d *Device) values(r *DescriptorReport, t *regs.Task) *Fault {
 		return &Fault{Unit: "device", What: fmt.Sprintf("the values take %d steps or more, beyond the budget of %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
-	limit := unmodelled(g, &d.ops)
+	limit := unmodelled(g, d.ops)
 	if limit == nil {
 		var f *Fault
 		if limit, f = d.compute(r, t); f != nil {
@@ -93,7 +93,7 @@ func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Lim
 		return d.hold(t)
 	}
 	var j job
-	if limit, f = d.prepare(&j, t, &d.ops); limit != nil || f != nil {
+	if limit, f = d.prepare(&j, t, d.ops); limit != nil || f != nil {
 		return limit, f
 	}
 	if d.ops.Source1.L2 == regs.Circular {

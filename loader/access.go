@@ -31,10 +31,8 @@ func (a *access) name() string {
 // accesses lists a task's DMAs: source 1, source 2, destination, then the coefficient
 // lanes that are on. A DMA that is off and names a buffer is listed too: it says how
 // large the vendor's compiler made that buffer.
-func accesses(dst []access, h *regs.Header, g *regs.Groups) []access {
+func accesses(dst []access, h *regs.Header, g *regs.Groups, ops *regs.Operands) []access {
 	dst = dst[:0]
-	var ops regs.Operands
-	ops.Resolve(g)
 	for i, n := range [...]struct {
 		named bool
 		bar   uint32

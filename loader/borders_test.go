@@ -123,7 +123,7 @@ func TestAccesses(t *testing.T) {
 	down := g
 	down.TileDMASrc.Src1PlaneStride = regs.DMAWord(0xffff_ffc0) // 64 bytes down a channel
 	down.TileDMASrc.Src1Base = regs.DMAWord(0x4000)
-	up, low := accesses(nil, &h, &g)[0], accesses(nil, &h, &down)[0]
+	up, low := accesses(nil, &h, &g, g.Operands())[0], accesses(nil, &h, &down, down.Operands())[0]
 	if up.bytes != 31*64+2 || low.bytes != 31*64+2 || low.low != 0x4000-31*64 || low.off != uint64(low.low) {
 		t.Errorf("planes up: %d bytes from %d; down: %d bytes from %d, want 31 planes and a value", up.bytes, up.low, low.bytes, low.low)
 	}
@@ -134,7 +134,7 @@ func TestAccesses(t *testing.T) {
 	k.CoeffBfrSize[1] = 64
 	h.KernelBases = h.KernelBases.WithKBE0(false)
 	var lanes []access
-	for _, a := range accesses(nil, &h, &g) {
+	for _, a := range accesses(nil, &h, &g, g.Operands()) {
 		if a.kernel {
 			lanes = append(lanes, a)
 		}

@@ -19,6 +19,22 @@ type Linked struct {
 	Count   int          // of its tasks
 	Tasks   []*regs.Task // all of them; none where they were not asked for
 	Map     []Segment    // memory with at least one byte, by address
+	Reach   []Reach      // of Map, what the tile DMA moves from and to each segment
+
+	eightBit uint32 // buffers that a source of 8-bit elements is read from, bit i of BAR i
+}
+
+// A Reach is the part of a segment that the tile DMA of a program's tasks moves data from
+// or to. It is the zero value for a segment that no tile DMA touches.
+type Reach struct {
+	Low, End uint64 // device addresses of the first byte and of the end behind the last
+	Written  bool   // a task writes there
+}
+
+// ReadsEightBit reports whether a task reads its first source from buffer bar as elements
+// of 8 bits.
+func (l *Linked) ReadsEightBit(bar int) bool {
+	return bar >= 0 && bar < len(regs.BARs{}) && l.eightBit>>bar&1 != 0
 }
 
 // Segment is the segment that holds n bytes at a device address, nil when none does.
@@ -30,13 +46,18 @@ func (l *Linked) Segment(addr, n uint64) *Segment {
 	return s
 }
 
-// find is the last segment that starts at or below an address.
+// find returns the last segment that starts at or below an address, or nil if there is none.
 func find(m []Segment, addr uint64) *Segment {
-	i := sort.Search(len(m), func(i int) bool { return m[i].Addr > addr })
-	if i == 0 {
-		return nil
+	if i := indexBelow(m, addr); i >= 0 {
+		return &m[i]
 	}
-	return &m[i-1]
+	return nil
+}
+
+// indexBelow returns the index of the last segment that starts at or below an address, or
+// -1 if there is none.
+func indexBelow(m []Segment, addr uint64) int {
+	return sort.Search(len(m), func(i int) bool { return m[i].Addr > addr }) - 1
 }
 
 // Link resolves every base of every descriptor to a device address and checks the
@@ -44,19 +65,24 @@ func find(m []Segment, addr uint64) *Segment {
 // *SurfaceError for bytes outside the program's memory, a *RelocError, a *MemoryError,
 // and an *UnsupportedError for captured registers; see Transfers for what they tell.
 func (p *Program) Link() (*Linked, error) {
-	var tasks []regs.Task
+	type task struct {
+		regs.Task
+		ops regs.Operands
+	}
+	var tasks []task
 	l, err := p.link(func(t *regs.Task, most int) {
 		if tasks == nil {
-			tasks = make([]regs.Task, 0, most)
+			tasks = make([]task, 0, most)
 		}
-		tasks = append(tasks, *t)
+		tasks = append(tasks, task{*t, *t.Operands})
 	})
 	if err != nil {
 		return nil, err
 	}
 	l.Tasks = make([]*regs.Task, len(tasks))
 	for i := range tasks {
-		l.Tasks[i] = &tasks[i]
+		tasks[i].Operands = &tasks[i].ops // the walk's own are for its next tasks
+		l.Tasks[i] = &tasks[i].Task
 	}
 	return l, nil
 }
@@ -83,7 +109,7 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 		return nil, err
 	}
 	l := &Linked{
-		Program: p, Map: m,
+		Program: p, Map: m, Reach: make([]Reach, len(m)),
 		Stream: regs.Stream{Text: text, File: p.TextFile, FirstWords: p.FirstWords, BARs: p.BARs},
 	}
 	// Room for as many as are declared, which is not checked yet, and no more than the
@@ -94,11 +120,14 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 		if err != nil {
 			return nil, p.streamError(err)
 		}
-		buf = accesses(buf, &t.Header, &t.Groups)
+		buf = accesses(buf, &t.Header, &t.Groups, t.Operands)
 		for i := range buf {
 			if err := l.check(t.Index, &buf[i]); err != nil {
 				return nil, err
 			}
+		}
+		if t.Groups.Source1On() && t.Groups.Common.ChCfg.InFmt() != regs.FormatFP16 {
+			l.eightBit |= 1 << t.Header.Bases.RBase0()
 		}
 		show(t, most)
 		l.Count++
@@ -118,13 +147,17 @@ func (p *Program) streamError(err error) error {
 	return wrap(p.textOff, err, "program text")
 }
 
-// check holds an access to one segment.
+// check holds an access to one segment, and adds it to the segment's reach.
 func (l *Linked) check(task int, a *access) error {
 	if !a.on {
 		return nil
 	}
 	addr := l.Program.BARs[a.bar] + uint64(a.low)
-	s := find(l.Map, addr)
+	at := indexBelow(l.Map, addr)
+	var s *Segment
+	if at >= 0 {
+		s = &l.Map[at]
+	}
 	bad := func(what string) error {
 		name := "a program without memory"
 		if s != nil {
@@ -142,7 +175,18 @@ func (l *Linked) check(task int, a *access) error {
 	case a.write && s.Prot&ProtWrite == 0:
 		return bad("may not be written in")
 	}
+	if !a.kernel {
+		l.Reach[at].add(addr, addr+a.bytes, a.write)
+	}
 	return nil
+}
+
+// add extends the reach by the bytes from low up to end.
+func (r *Reach) add(low, end uint64, write bool) {
+	if *r == (Reach{}) {
+		r.Low = low
+	}
+	r.Low, r.End, r.Written = min(r.Low, low), max(r.End, end), r.Written || write
 }
 
 // memoryMap sorts the segments by address and checks that they are apart and that

@@ -77,6 +77,7 @@ func (p *Program) buffers() ([]*buffer, error) {
 	var (
 		byBAR [len(regs.BARs{})]*buffer
 		list  []access
+		ops   regs.Operands
 	)
 	for d, err := range p.States() {
 		var broken *regs.StreamError
@@ -92,7 +93,8 @@ func (p *Program) buffers() ([]*buffer, error) {
 		if d.Index == 0 {
 			p.FirstWords = d.Words
 		}
-		list = accesses(list, &d.Header, &d.Groups)
+		ops.Resolve(&d.Groups)
+		list = accesses(list, &d.Header, &d.Groups, &ops)
 		lanes := uint64(0)
 		for i := range list {
 			a := &list[i]

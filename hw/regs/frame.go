@@ -113,36 +113,71 @@ func (f *frame) decode() *Descriptor {
 	return &d
 }
 
-// frames is the walk of Chain. The frame is the walk's own and good until its next step.
-func frames(text *window, firstWords int) iter.Seq2[*frame, error] {
+// A frameWalk reads the descriptors of a text in the order of their links.
+type frameWalk struct {
+	text  window
+	owner []int32 // of each alignment unit, 1 more than the index of the descriptor there
+	frame frame
+	index int
+	off   uint32
+	words int // of the next descriptor
+	ended bool
+}
+
+// start sets the walk to the first descriptor of a text.
+func (w *frameWalk) start(text window, firstWords int) {
+	// The marks find an overlap in one look-up whatever order the links take.
+	*w = frameWalk{text: text, words: firstWords, owner: make([]int32, (text.size()+Alignment-1)/Alignment)}
+}
+
+// next returns the next descriptor, which is the walk's own and good until the next call.
+// It returns nil behind the last one and behind an error.
+func (w *frameWalk) next() (*frame, error) {
+	if w.ended {
+		return nil, nil
+	}
+	if err := w.read(); err != nil {
+		w.ended = true
+		return nil, err
+	}
+	return &w.frame, nil
+}
+
+// read reads the descriptor at w.off and follows its link.
+func (w *frameWalk) read() error {
+	f := &w.frame
+	if err := f.read(&w.text, w.index, w.off, w.words); err != nil {
+		return err
+	}
+	first, last := w.off/Alignment, (w.off+4*uint32(f.Words)-1)/Alignment
+	for u := first; u <= last; u++ {
+		if o := w.owner[u]; o != 0 {
+			return &StreamError{Index: w.index, Off: uint64(w.off), What: fmt.Sprintf("overlaps descriptor %d", o-1)}
+		}
+		w.owner[u] = int32(w.index) + 1
+	}
+	next := uint32(f.Header.Next)
+	if err := checkNext(w.text.size(), w.owner, &f.Descriptor, next); err != nil {
+		return err
+	}
+	w.index, w.off, w.words, w.ended = w.index+1, next, int(f.Header.Timing.NextSize())+1, next == 0
+	return nil
+}
+
+// frames yields the descriptors of a text. The frame is the walk's own and good until its
+// next step.
+func frames(text window, firstWords int) iter.Seq2[*frame, error] {
 	return func(yield func(*frame, error) bool) {
-		// owner marks the alignment units a descriptor covers, so that overlap is
-		// found in one look-up whatever order the links take.
-		owner := make([]int32, (text.size()+Alignment-1)/Alignment)
-		var f frame
-		off, words := uint32(0), firstWords
-		for index := 0; ; index++ {
-			if err := f.read(text, index, off, words); err != nil {
+		var w frameWalk
+		w.start(text, firstWords)
+		for {
+			switch f, err := w.next(); {
+			case err != nil:
 				yield(nil, err)
 				return
-			}
-			first, last := off/Alignment, (off+4*uint32(f.Words)-1)/Alignment
-			for u := first; u <= last; u++ {
-				if o := owner[u]; o != 0 {
-					yield(nil, &StreamError{Index: index, Off: uint64(off), What: fmt.Sprintf("overlaps descriptor %d", o-1)})
-					return
-				}
-				owner[u] = int32(index) + 1
-			}
-			next := uint32(f.Header.Next)
-			if err := checkNext(text.size(), owner, &f.Descriptor, next); err != nil {
-				yield(nil, err)
+			case f == nil || !yield(f, nil):
 				return
 			}
-			if !yield(&f, nil) || next == 0 {
-				return
-			}
-			off, words = next, int(f.Header.Timing.NextSize())+1
 		}
 	}
 }

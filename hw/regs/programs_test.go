@@ -134,8 +134,7 @@ func tasksOf(t testing.TB, p program) []*regs.Task {
 		if err != nil {
 			t.Fatalf("%s: %v", p.name, err)
 		}
-		kept := *task
-		tasks = append(tasks, &kept)
+		tasks = append(tasks, task.Clone())
 	}
 	return tasks
 }

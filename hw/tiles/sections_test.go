@@ -55,8 +55,7 @@ func tasks(t *testing.T, name string) []*regs.Task {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := *task
-		list = append(list, &kept)
+		list = append(list, task.Clone())
 	}
 	return list
 }

@@ -108,7 +108,7 @@ func picture(graph map[string]map[string]bool) string {
 				}
 			}
 			slices.Sort(on)
-			line := fmt.Sprintf("%d  %-16s", n, title(r))
+			line := fmt.Sprintf("%d  %-17s", n, title(r))
 			if len(on) > 0 {
 				line += "on  " + strings.Join(on, "  ")
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/firmware/engine"
 )
 
 func chipCommand() *cobra.Command {
@@ -32,10 +33,10 @@ constant and prints the chip as it was read.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.FixedCompletions(anesim.ChipNames(), cobra.ShellCompDirectiveDefault),
+		ValidArgsFunction: cobra.FixedCompletions(engine.ChipNames(), cobra.ShellCompDirectiveDefault),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(anesim.ChipNames(), "\n"))
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(engine.ChipNames(), "\n"))
 				return err
 			}
 			var o anesim.Options
@@ -60,7 +61,7 @@ func readChip(o *anesim.Options, name string) (err error) {
 			return setConstants(&o.Chip, constants)
 		}
 	}
-	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(anesim.ChipNames(), name) {
+	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(engine.ChipNames(), name) {
 		if o.Chip, err = anesim.ChipByName(name); err != nil {
 			return &usageError{err}
 		}

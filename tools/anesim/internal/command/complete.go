@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"anesim"
+	"anesim/firmware/engine"
 )
 
 type flagOf = pflag.Flag
@@ -53,9 +54,9 @@ func completeFlags(c *cobra.Command) {
 		}
 	}
 	if c.Flags().Lookup("chip") != nil {
-		c.RegisterFlagCompletionFunc("chip", cobra.FixedCompletions(anesim.ChipNames(), cobra.ShellCompDirectiveDefault))
+		c.RegisterFlagCompletionFunc("chip", cobra.FixedCompletions(engine.ChipNames(), cobra.ShellCompDirectiveDefault))
 	}
-	words("host", anesim.HostNames())
+	words("host", engine.HostNames())
 	if c.Flags().Lookup("out") != nil {
 		c.MarkFlagDirname("out")
 	}

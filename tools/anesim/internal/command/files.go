@@ -14,6 +14,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware"
 	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/outfile"
@@ -255,6 +256,6 @@ func readInit(o *anesim.Options, name string) error {
 		return err
 	}
 	defer r.Close()
-	o.Init, err = anesim.ReadInit(r, r.Size())
+	o.Init, err = firmware.ReadInit(r, r.Size())
 	return err
 }

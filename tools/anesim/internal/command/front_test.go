@@ -16,6 +16,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
 )
 
@@ -249,7 +250,7 @@ func TestState(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
-	four := anesim.Checksum([]float16.Float16{0x4400, 0x4400, 0x4400, 0x4400})
+	four := engine.Checksum([]float16.Float16{0x4400, 0x4400, 0x4400, 0x4400})
 	if len(r.Calls) != 4 || r.Calls[3].Outputs[0].CRC32 != four || r.Outputs[0].CRC32 != four || r.State.HostCopyBytes != 48 {
 		t.Errorf("%+v, %+v", r.Calls, r.State)
 	}

@@ -2,12 +2,16 @@ package command
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/firmware/engine"
+	"anesim/firmware/machine"
+	"anesim/firmware/traffic"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -68,7 +72,7 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 				if len(args) > 0 {
 					return usage("--tables takes no SCRIPT")
 				}
-				return anesim.WriteFirmwareTables(c.OutOrStdout())
+				return machine.WriteTables(c.OutOrStdout())
 			}
 			return playScript(c, args[0])
 		},
@@ -78,13 +82,13 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 }
 
 func playScript(c *cobra.Command, file string) error {
-	var script *anesim.MachineScript
+	var script *machine.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 		if err != nil {
 			return err
 		}
-		script, err = anesim.ReadMachineScript(data)
+		script, err = machine.ReadScript(data)
 		return err
 	})
 	if err != nil {
@@ -93,7 +97,7 @@ func playScript(c *cobra.Command, file string) error {
 	ctx, stop := interruptible()
 	defer stop()
 	out := bufio.NewWriter(c.OutOrStdout())
-	_, err = script.Play(ctx, out, func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) })
+	_, err = script.Play(ctx, out, anesim.ScriptModels{Open: func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) }})
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
@@ -117,12 +121,20 @@ func besideOf(script, file string) string {
 
 // recordRun writes what a run sends as a script.
 func recordRun(file string, res *anesim.Result, model string) error {
+	if n := len(res.Programs); n != 1 {
+		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("requires a single program; %s has %d", res.Model.Name(), n)}
+	}
+	o := engine.Options{Chip: res.Options.Chip, Host: res.Options.Host, Seed: res.Options.Seed, Values: res.Options.Values}
+	var outputs []engine.Tensor
+	for _, out := range res.Outputs {
+		outputs = append(outputs, engine.Tensor{Port: out.Port, Data: out.Data})
+	}
 	f, err := outfile.Create(file)
 	if err != nil {
 		return err
 	}
 	defer f.Abort()
-	if err := res.WriteMachineScript(f, model); err != nil {
+	if err := machine.WriteRecording(f, model, &o, &res.Programs[0].Result, outputs); err != nil {
 		return err
 	}
 	return f.Commit()
@@ -131,7 +143,7 @@ func recordRun(file string, res *anesim.Result, model string) error {
 // recordLoad writes what a load sends as a script.
 func recordLoad(file, script string, l *anesim.Load) error {
 	return writeTo(file, func(w io.Writer) error {
-		return l.WriteMachineScript(w, func(c *anesim.LoadClient) string {
+		return l.WriteMachineScript(w, func(c *traffic.ScriptClient) string {
 			if c.Layer != "" {
 				return "layer " + c.Layer
 			}

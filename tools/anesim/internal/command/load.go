@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/firmware/traffic"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/report"
@@ -72,19 +73,19 @@ one client (streams: 2) never completes on an M1; it is counted as stuck.`,
 }
 
 func (f *loadFlags) run(c *cobra.Command, file string) error {
-	if f.events < 0 || f.events > anesim.MaxLoadEvents {
-		return usage("--events %d: 0 to %d", f.events, anesim.MaxLoadEvents)
+	if f.events < 0 || f.events > traffic.MaxEvents {
+		return usage("--events %d: 0 to %d", f.events, traffic.MaxEvents)
 	}
 	if err := f.checkProfiles(file); err != nil {
 		return err
 	}
-	var script *anesim.LoadScript
+	var script *traffic.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 		if err != nil {
 			return err
 		}
-		script, err = anesim.ReadLoadScript(data)
+		script, err = traffic.ReadScript(data)
 		return err
 	})
 	if err != nil {
@@ -94,11 +95,11 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 		if err := outfile.Avoiding(f.record, file); err != nil {
 			return err
 		}
-		script.Events = anesim.MaxLoadEvents
+		script.Events = traffic.MaxEvents
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	l, err := script.Run(ctx, func(name string) (*anesim.Model, error) {
+	l, err := anesim.RunLoad(ctx, script, func(name string) (*anesim.Model, error) {
 		m, err := openModel(beside(file, name), nil)
 		if err != nil {
 			return nil, err

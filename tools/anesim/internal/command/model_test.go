@@ -13,6 +13,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
 	"anesim/tools/anesim/internal/npy"
 )
@@ -125,7 +126,7 @@ func TestModelValuesOfONNX(t *testing.T) {
 	dir := t.TempDir()
 	r := model(t, file, "--values", "--in", "x="+x, "--out", dir)
 	// [1 2; 3 -4] [1 2; 3 4] + 1 = [8 11; -8 -9], clamped, and columns 0 + 2 and 1 + 3.
-	want := anesim.Checksum([]float16.Float16{float16.Fromfloat32(8), float16.Fromfloat32(11)})
+	want := engine.Checksum([]float16.Float16{float16.Fromfloat32(8), float16.Fromfloat32(11)})
 	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != want || r.Outputs[0].Name != "y" || len(r.Synthetic) != 0 {
 		t.Errorf("%+v, want crc32 %s", r, want)
 	}
@@ -154,11 +155,11 @@ func TestModelConstantInMemory(t *testing.T) {
 	for i := range 8 {
 		want = append(want, float16.Fromfloat32(float32(i+1)))
 	}
-	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != anesim.Checksum(want) || len(r.Programs) != 1 || len(r.Synthetic) != 0 {
-		t.Errorf("%+v, want crc32 %s", r, anesim.Checksum(want))
+	if len(r.Outputs) != 1 || r.Outputs[0].CRC32 != engine.Checksum(want) || len(r.Programs) != 1 || len(r.Synthetic) != 0 {
+		t.Errorf("%+v, want crc32 %s", r, engine.Checksum(want))
 	}
 	out, errs, _ := invoke("run", emitted, "--in", "x="+x)
-	if !strings.Contains(out, anesim.Checksum(want)) {
+	if !strings.Contains(out, engine.Checksum(want)) {
 		t.Errorf("the program alone makes something else: %s%s", out, errs)
 	}
 }
@@ -208,7 +209,7 @@ func TestModelValuesBehindAGap(t *testing.T) {
 		if err != nil || !slices.Equal(a.Shape, want) || !slices.Equal(o.Shape, want) || !bytes.Contains(text[:80], []byte("<f4")) {
 			t.Errorf("%s: %v, %v: %q", o.Name, a.Shape, err, text[:80])
 		}
-		if o.Name == "same" && !slices.Equal(a.Data, values) || anesim.Checksum(a.Data) != o.CRC32 {
+		if o.Name == "same" && !slices.Equal(a.Data, values) || engine.Checksum(a.Data) != o.CRC32 {
 			t.Errorf("%s: %v", o.Name, a.Data)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/firmware"
+	"anesim/firmware/engine"
 	"anesim/tools/anesim/internal/npy"
 )
 
@@ -47,7 +49,7 @@ type runFlags struct {
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote; constants that are to be others behind it, m1,Clock=1.2e9")
-	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(anesim.HostNames(), ", "))
+	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(engine.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.StringArrayVar(&f.state, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
@@ -113,15 +115,15 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, &usageError{err}
 	}
 	if f.gateTiles != "" {
-		if o.GateTiles, err = anesim.ParseTiles(f.gateTiles); err != nil {
+		if o.GateTiles, err = firmware.ParseTiles(f.gateTiles); err != nil {
 			return o, &usageError{err}
 		}
 	}
-	if o.Power, err = anesim.ParsePower(f.power); err != nil {
+	if o.Power, err = firmware.ParsePowerPolicy(f.power); err != nil {
 		return o, &usageError{err}
 	}
 	for _, s := range f.set {
-		v, err := anesim.ParseOverride(s)
+		v, err := firmware.ParseOverride(s)
 		if err != nil {
 			return o, &usageError{err}
 		}

@@ -8,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/paper"
+	"anesim/loader/spelling"
 )
 
 // onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
-func onlyAreas(d *anesim.PaperDocument, areas []string) error {
+func onlyAreas(d *paper.Document, areas []string) error {
 	var known []string
 	for _, r := range d.Rows {
 		if !slices.Contains(known, r.Area) {
@@ -21,14 +23,14 @@ func onlyAreas(d *anesim.PaperDocument, areas []string) error {
 	for _, a := range areas {
 		if !slices.Contains(known, a) {
 			near := ""
-			if list := anesim.Nearest(a, known); len(list) > 0 {
+			if list := spelling.Nearest(a, known); len(list) > 0 {
 				near = "; did you mean " + strings.Join(list, " or ") + "?"
 			}
 			return usage("area %q is none of %s%s", a, strings.Join(known, ", "), near)
 		}
 	}
 	if len(areas) > 0 {
-		d.Rows = slices.DeleteFunc(d.Rows, func(r anesim.PaperRow) bool { return !slices.Contains(areas, r.Area) })
+		d.Rows = slices.DeleteFunc(d.Rows, func(r paper.Row) bool { return !slices.Contains(areas, r.Area) })
 	}
 	return nil
 }
@@ -51,7 +53,7 @@ alone; with --differs those alone that do not agree.`,
 		RunE: func(c *cobra.Command, areas []string) error {
 			ctx, stop := interruptible()
 			defer stop()
-			d, err := anesim.Paper(ctx)
+			d, err := paper.Compare(ctx)
 			if err != nil {
 				return err
 			}
@@ -59,7 +61,7 @@ alone; with --differs those alone that do not agree.`,
 				return err
 			}
 			if differs {
-				d.Rows = slices.DeleteFunc(d.Rows, func(r anesim.PaperRow) bool { return r.Verdict == "agrees" })
+				d.Rows = slices.DeleteFunc(d.Rows, func(r paper.Row) bool { return r.Verdict == "agrees" })
 			}
 			if asJSON {
 				return anesim.WriteDocument(c.OutOrStdout(), d)

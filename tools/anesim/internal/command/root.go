@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/loader/spelling"
 )
 
 // Exit statuses.
@@ -172,7 +173,7 @@ func unknownCommand(c *cobra.Command, name string) error {
 		}
 	}
 	text := fmt.Sprintf("unknown command %q for %s", name, c.CommandPath())
-	if near := anesim.Nearest(name, names); len(near) > 0 {
+	if near := spelling.Nearest(name, names); len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usage("%s", text)
@@ -187,7 +188,7 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *flagOf) { names = append(names, f.Name) })
-	if near := anesim.Nearest(name, names); len(near) > 0 {
+	if near := spelling.Nearest(name, names); len(near) > 0 {
 		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/paper"
 )
 
 // schemaSections are the documents that docs/json.md describes, by its headings.
@@ -20,7 +21,7 @@ var schemaSections = map[string]reflect.Type{
 	"`model`":        reflect.TypeFor[anesim.NetworkDocument](),
 	"`explain`":      reflect.TypeFor[anesim.Explanation](),
 	"`check`":        reflect.TypeFor[anesim.Baseline](),
-	"`paper`":        reflect.TypeFor[anesim.PaperDocument](),
+	"`paper`":        reflect.TypeFor[paper.Document](),
 	"`load`":         reflect.TypeFor[anesim.LoadDocument](),
 	"`dump`":         reflect.TypeFor[jsonDump](),
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/firmware"
+	"anesim/loader/spelling"
 )
 
 // A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
@@ -138,7 +140,7 @@ func sweepFile(name string) (*anesim.Model, error) {
 	m, err := openModel(name, nil)
 	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
 		text := fmt.Sprintf("%q is no file and no operation; operations are %s", name, strings.Join(anesim.OperationNames(), " "))
-		if near := anesim.Nearest(name, anesim.OperationNames()); len(near) > 0 {
+		if near := spelling.Nearest(name, anesim.OperationNames()); len(near) > 0 {
 			text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
 		return nil, usage("%s", text)
@@ -271,7 +273,7 @@ func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Ove
 		}
 	}
 	for i := s.keys; i < len(s.grid); i++ {
-		v, err := anesim.ParseOverride(s.grid[i].name + "=" + values[i])
+		v, err := firmware.ParseOverride(s.grid[i].name + "=" + values[i])
 		if err != nil {
 			return c, nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/report"
 )
@@ -378,7 +379,7 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 		if o.Numbers != nil {
 			kind = o.Type + "  "
 		}
-		p.printf("output  %s %v  %scrc32 %s  %s", escaped(o.Port.Name), o.Shape(), kind, anesim.Checksum(o.Data), o.Summary())
+		p.printf("output  %s %v  %scrc32 %s  %s", escaped(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.Caveat != "" {

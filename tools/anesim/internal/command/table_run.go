@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/firmware/engine"
 )
 
 // writeRun is the report of a program or a layer for people.
@@ -252,7 +253,7 @@ func (p *pager) ports(res *anesim.Result, d *anesim.RunDocument) {
 	}
 	p.calls(res, d.State)
 	for _, out := range res.Outputs {
-		p.printf("output  %s %v  crc32 %s  %s%s", escaped(out.Port.Name), out.Port.Shape, anesim.Checksum(out.Data), out.Summary(), equals(res, out))
+		p.printf("output  %s %v  crc32 %s  %s%s", escaped(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), equals(res, out))
 	}
 }
 
@@ -271,7 +272,7 @@ func (p *pager) calls(res *anesim.Result, state *anesim.StateDocument) {
 			continue
 		}
 		for _, out := range list[n].Outputs {
-			p.printf("call %-3d %s  crc32 %s  %s", n+1, escaped(out.Port.Name), anesim.Checksum(out.Data), out.Summary())
+			p.printf("call %-3d %s  crc32 %s  %s", n+1, escaped(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
 		}
 	}
 	for _, a := range state.Aliases {

@@ -1,0 +1,207 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim"
+	"anesim/firmware/driver"
+	"anesim/firmware/traffic"
+)
+
+// A Row is a claim of the documents that carries a number, beside what the model
+// comes to when it is made to show it.
+type Row struct {
+	Area     string  `json:"area"`
+	Claim    string  `json:"claim"`
+	Unit     string  `json:"unit"`
+	Document float64 `json:"document"`
+	Model    float64 `json:"model"`
+	// Tolerance is the share of the document's figure up to which the two agree.
+	Tolerance float64 `json:"tolerance"`
+	Verdict   string  `json:"verdict"`            // agrees, differs
+	Basis     string  `json:"basis"`              // computed, or data that the model has from another document
+	Against   string  `json:"against,omitempty"`  // what in the documents says otherwise
+	ShownBy   string  `json:"shown_by,omitempty"` // what was run
+}
+
+// A Document is every such claim, and the places where documents disagree without a
+// number that a run can show.
+type Document struct {
+	anesim.Header
+	Rows      []Row      `json:"rows"`
+	Conflicts []Conflict `json:"conflicts"`
+}
+
+// A Conflict is two readings of the documents.
+type Conflict struct {
+	What  string `json:"what"`
+	One   string `json:"one"`
+	Other string `json:"other"`
+	Taken string `json:"taken"`
+}
+
+// A paper collects rows.
+type paper struct {
+	ctx  context.Context
+	rows []Row
+}
+
+// Compare runs what shows the documents' figures and holds the model's beside them.
+func Compare(ctx context.Context) (*Document, error) {
+	p := &paper{ctx: ctx}
+	for _, part := range [...]func() error{
+		p.latency, p.sharing, p.state, p.gated, p.limits, p.commands, p.driverABI,
+		p.registers, p.programs, p.descriptors, p.enumerations,
+	} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	d := &Document{Header: anesim.NewHeader(), Rows: p.rows, Conflicts: []Conflict{}}
+	for _, c := range driver.Conflicts() {
+		d.Conflicts = append(d.Conflicts, Conflict{c.What, c.One, c.Other, c.Taken})
+	}
+	return d, nil
+}
+
+// add adds a claim. Its tolerance is a share of the document's figure.
+func (p *paper) add(area, claim, unit string, document, model, tolerance float64, shownBy, against string) {
+	verdict := "differs"
+	if math.Abs(model-document) <= tolerance*math.Abs(document) {
+		verdict = "agrees"
+	}
+	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
+}
+
+// bound adds a claim that something is at most so much.
+func (p *paper) bound(area, claim, unit string, document, model float64, shownBy, against string) {
+	p.add(area, claim+", at most", unit, document, model, 0, shownBy, against)
+	if r := &p.rows[len(p.rows)-1]; model <= document {
+		r.Verdict = "agrees"
+	}
+}
+
+// smallGraph is the graph whose calls the documents time.
+const smallGraph = `
+inputs: {x: {c: 8, h: 16, w: 16}}
+layers:
+  - {name: conv, op: conv, cout: 8, k: 3, pad: 1, act: relu, from: x}
+  - {name: mean, op: reduce, kind: mean, axis: hw}
+`
+
+// callTolerance is how far apart two figures of a call's time may be and agree.
+const callTolerance = 0.05
+
+func (p *paper) latency() error {
+	const area, graph = "latency", "conv 3x3 8->8, relu, mean of 16x16"
+	m, err := anesim.Read("small.yaml", strings.NewReader(smallGraph), int64(len(smallGraph)))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"macos-guide", "macos-air"} {
+		h, err := anesim.HostByName(name)
+		if err != nil {
+			return err
+		}
+		res, err := m.Run(p.ctx, anesim.Options{Host: h})
+		if err != nil {
+			return err
+		}
+		wall := float64(res.Wall())
+		p.add(area, "a call of a small graph, 2000 calls", "us", 190, wall/1e3, callTolerance, graph+", --host "+name,
+			"its stages sum to 183.5 us, and the floor fitted to this host's rows is "+fmt.Sprintf("%.1f us", h.Floor.Value))
+		p.add(area, "share of the call that is overhead", "%", 98, 100*float64(res.Host())/wall, 0.01, graph+", --host "+name, "190 us less 2 % leaves 3.8 us to the engine")
+	}
+	air, err := anesim.HostByName("macos-air")
+	if err != nil {
+		return err
+	}
+	document := map[string]float64{"binding and copies": 25, "request": 16, "kick": 2.5, "firmware": 130, "completion": 10}
+	sum, past := 0.0, 0.0
+	for _, s := range air.Stages() {
+		p.add(area, "stage: "+s.Name, "us", document[s.Name], s.Time.Value, 0.1, "--host macos-air: the split scaled to its floor", "")
+		sum += document[s.Name]
+		if s.Name != "binding and copies" {
+			past += document[s.Name]
+		}
+	}
+	p.add(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
+	p.add(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
+	linux, err := anesim.HostByName("linux")
+	if err != nil {
+		return err
+	}
+	p.add(area, "a submit under Linux, 38 to 42 us", "us", 40, linux.Floor.Value, 0.05, "--host linux", "linux-m1 rows are fitted at 21.5 us")
+	res, err := anesim.Identity().Run(p.ctx, anesim.Options{})
+	if err != nil {
+		return err
+	}
+	most := 0.0
+	for i := range res.Report.Descriptors {
+		most = max(most, float64(res.Report.Descriptors[i].Time)/1e3)
+	}
+	p.bound(area, "a small descriptor", "us", 2.8, most, "anesim run", "the vendor's model has 44 cycles, 0.03 us")
+	return nil
+}
+
+func (p *paper) sharing() error {
+	calls := func(keys string) (*anesim.Load, error) {
+		s, err := traffic.ReadScript([]byte("host: macos-air\nduration: 1s\nclients: [{layer: add c=64, " + keys + "}]"))
+		if err != nil {
+			return nil, err
+		}
+		return anesim.RunLoad(p.ctx, s, func(name string) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", name) })
+	}
+	var n [2]float64
+	for i, keys := range []string{"threads: 1", "threads: 2"} {
+		l, err := calls(keys)
+		if err != nil {
+			return err
+		}
+		n[i] = float64(len(l.Result.Clients[0].Latencies))
+	}
+	p.add("sharing", "two submitting threads against one", "x", 1.04, n[1]/n[0], 0.01, "anesim load, back to back on macos-air; what runs beside the gate was inferred from this figure", "")
+	p.rows[len(p.rows)-1].Basis = "inferred from it"
+	l, err := calls("streams: 2")
+	if err != nil {
+		return err
+	}
+	p.exact("sharing", "overlapped streams of one process, of two, that never complete", "", 1, uint64(l.Result.Clients[0].Stuck), "anesim load, streams: 2", "")
+	return nil
+}
+
+// state runs the accumulator.
+func (p *paper) state() error {
+	m, err := anesim.Layer("add", "c=4")
+	if err != nil {
+		return err
+	}
+	s, err := anesim.NewSession(anesim.Options{Values: true})
+	if err != nil {
+		return err
+	}
+	l, err := s.Load(p.ctx, m)
+	if err != nil {
+		return err
+	}
+	if err := l.Alias("y", "z"); err != nil {
+		return err
+	}
+	one := float16.Fromfloat32(1)
+	if err := l.Set("x", []float16.Float16{one, one, one, one}); err != nil {
+		return err
+	}
+	for n := 1; n <= 4; n++ {
+		res, err := l.Call(p.ctx)
+		if err != nil {
+			return err
+		}
+		p.add("state", fmt.Sprintf("resident accumulator, call %d", n), "", float64(n), float64(res.Outputs[0].Data[0].Float32()), 0, "anesim layer add c=4 --state y=z --repeat 4, x all ones", "")
+	}
+	return nil
+}

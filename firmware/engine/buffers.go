@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"anesim/loader"
+)
+
+// ErrWaiting is the error of a call whose buffers an earlier call still uses: the earlier one
+// writes what this one reads, or reads what this one writes.
+var ErrWaiting = errors.New("the call waits for another that shares its buffers")
+
+// A BufferError is a port that cannot have a buffer.
+type BufferError struct {
+	Port    string
+	Address uint64
+	What    string
+}
+
+func (e *BufferError) Error() string {
+	return fmt.Sprintf("port %s at %#x: %s", e.Port, e.Address, e.What)
+}
+
+// A portKey names a port of a program.
+type portKey struct {
+	name      string
+	direction loader.Direction
+}
+
+// Buffer returns the device address of a port's values, and the bytes from the first to the
+// end of the last.
+func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, err error) {
+	if l.session == nil {
+		return 0, 0, ErrUnloaded
+	}
+	p, ok := l.program.Port(port, d)
+	if !ok {
+		return 0, 0, &BufferError{port, 0, fmt.Sprintf("the program has no such %v", d)}
+	}
+	return p.Address, span(p), nil
+}
+
+// BindBuffer moves a port to the buffer at a device address, from the next call on. The
+// buffer is one that [Session.Reserve] took or that a port of another program has. Address 0
+// moves the port back to its own buffer. Values in a buffer of two programs pass from one to
+// the other without the host, and their calls wait for each other: see [Loaded.Start].
+//
+// Errors are a *[BufferError], ErrOutstanding while a call of the program is under way, or
+// what is wrong with the program's accesses there.
+func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) error {
+	switch {
+	case l.session == nil:
+		return ErrUnloaded
+	case l.under != nil:
+		return ErrOutstanding
+	}
+	bad := func(format string, args ...any) error {
+		return &BufferError{port, address, fmt.Sprintf(format, args...)}
+	}
+	p, ok := l.program.Port(port, d)
+	if !ok {
+		return bad("the program has no such %v", d)
+	}
+	for _, a := range l.state {
+		if a.Output == port && d == loader.Output || a.Input == port && d == loader.Input {
+			return bad("it is one end of the state %s=%s", a.Output, a.Input)
+		}
+	}
+	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
+		return bad("no buffer register of its own holds it")
+	}
+	for i := range l.program.Ports {
+		if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
+			return bad("%s and %s share a buffer register", p.Name, q.Name)
+		}
+	}
+	return l.move(p, address, bad)
+}
+
+// move binds a port to a buffer, or leaves it where it is and returns an error.
+func (l *Loaded) move(p *loader.Port, address uint64, bad func(string, ...any) error) error {
+	port, d := p.Name, p.Direction
+	key := portKey{port, d}
+	home, moved := l.home[key]
+	if !moved {
+		home = p.Address
+	}
+	if address == 0 {
+		address = home
+	}
+	var s loader.Segment
+	if address != home {
+		var ok bool
+		if s, ok = l.session.buffer(address); !ok {
+			return bad("no buffer of the session stands there")
+		}
+		if n := span(p); address+n > s.End() {
+			return bad("its %d bytes leave %s, %#x bytes at %#x", n, s.Name, s.Size, s.Addr)
+		}
+	}
+	before, linked, lent := *l.program, l.linked, l.lent
+	l.program.Ports = slices.Clone(l.program.Ports)
+	l.program.BARs[p.BAR] = address
+	q, _ := l.program.Port(port, d)
+	q.Address = address
+	l.lent = maps.Clone(l.lent)
+	if delete(l.lent, key); address != home {
+		if l.lent == nil {
+			l.lent = make(map[portKey]loader.Segment)
+		}
+		l.lent[key] = s
+	}
+	l.program.Segments = l.segments()
+	l.linked = make(map[bindings]*loader.Linked)
+	if err := l.fits(); err != nil {
+		*l.program, l.linked, l.lent = before, linked, lent
+		return err
+	}
+	if l.home == nil {
+		l.home = make(map[portKey]uint64)
+	}
+	l.home[key] = home
+	delete(l.inputs, port)
+	return nil
+}
+
+// Connect binds an input to the buffer of an output of from, a program of the same session,
+// so that values of a pipeline never go through the host. Both ports must have the same shape
+// and strides. Errors are those of BindBuffer.
+func (l *Loaded) Connect(input string, from *Loaded, output string) error {
+	address, _, err := from.Buffer(output, loader.Output)
+	if err != nil {
+		return err
+	}
+	out, _ := from.program.Port(output, loader.Output)
+	switch in, ok := l.program.Port(input, loader.Input); {
+	case l.session != from.session:
+		return &BufferError{input, address, "the programs are of two sessions"}
+	case !ok: // BindBuffer says so
+	case in.Shape != out.Shape:
+		return &BufferError{input, address, fmt.Sprintf("shapes %v and %v differ", in.Shape, out.Shape)}
+	case in.Strides != out.Strides:
+		return &BufferError{input, address, fmt.Sprintf("strides %v and %v differ", in.Strides, out.Strides)}
+	}
+	for _, a := range from.state {
+		if a.Output == output {
+			return &BufferError{input, address, fmt.Sprintf("%s changes its buffer after each call: it is the state %s=%s", output, a.Output, a.Input)}
+		}
+	}
+	return l.BindBuffer(input, loader.Input, address)
+}
+
+// buffer returns the buffer of Reserve or the segment of a program at a device address.
+func (s *Session) buffer(address uint64) (loader.Segment, bool) {
+	const prot = loader.ProtRead | loader.ProtWrite
+	for _, r := range s.reserved {
+		if r.lo <= address && address < r.hi {
+			return loader.Segment{Name: "buffer", Addr: r.lo, Size: r.hi - r.lo, Prot: prot}, true
+		}
+	}
+	for _, l := range s.loaded {
+		for i := range l.own {
+			if x := l.own[i]; x.Addr <= address && address < x.End() {
+				x.Prot |= prot
+				return x, true
+			}
+		}
+	}
+	return loader.Segment{}, false
+}
+
+// segments returns the program's own segments and those that its ports are bound to, once
+// each.
+func (l *Loaded) segments() []loader.Segment {
+	list := slices.Clone(l.own)
+	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.direction, b.direction))
+	}) {
+		s := l.lent[key]
+		if !slices.ContainsFunc(list, func(x loader.Segment) bool { return x.Addr == s.Addr }) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// takeBack moves ports that are bound to a range of memory back to their own buffers.
+func (s *Session) takeBack(r addressRange) {
+	for _, l := range s.loaded {
+		for key, x := range l.lent {
+			if x.Addr < r.hi && r.lo < x.End() {
+				l.BindBuffer(key.name, key.direction, 0) // its own has been linked before
+			}
+		}
+	}
+}
+
+// A use is bytes that a call reads or writes through a port.
+type use struct {
+	addressRange
+	write bool
+}
+
+// uses returns the bytes that a call which begins now reads and writes. It counts state as
+// written at both ends, because a call of several dispatches swaps them.
+func (l *Loaded) uses() (list []use) {
+	for i := range l.program.Ports {
+		p := &l.program.Ports[i]
+		list = append(list, use{addressRange{p.Address, p.Address + span(p)}, p.Direction == loader.Output || l.isState(p)})
+	}
+	return list
+}
+
+// A hazard is a call that another one has to wait for.
+type hazard struct {
+	call  *Call
+	reads bool // the waiting call reads what this one writes
+}
+
+// hazards returns the calls under way that a call of l has to wait for, because one of the two
+// writes what the other reads or writes.
+func (s *Session) hazards(l *Loaded) (list []hazard) {
+	uses := l.uses()
+	for _, other := range s.loaded {
+		if other == l || other.under == nil {
+			continue
+		}
+		h, waits := hazard{call: other.under}, false
+		for _, x := range uses {
+			for _, y := range h.call.uses {
+				if (x.write || y.write) && x.lo < y.hi && y.lo < x.hi {
+					waits = true
+					h.reads = h.reads || y.write && !x.write
+				}
+			}
+		}
+		if waits {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// Waiting reports whether the call must not run yet, because an earlier call that shares a
+// buffer with it has not ended and one of the two writes there. A task queue passes over a
+// call that waits.
+func (c *Call) Waiting() bool {
+	// One that failed stays where this call reads what it was to write.
+	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.over && (h.call.err == nil || !h.reads) })
+	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.over })
+}
+
+// Saved counts the bytes that a session's calls did not have to move between host and device.
+type Saved struct {
+	HostCopyBytes uint64 // out of the device and into it again
+	DRAMBytes     uint64 // each copied byte is read once and written once
+}
+
+// Saved returns what state and shared buffers have saved so far.
+func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
+
+// stays reports whether a port's values are not copied between host and device, because they
+// are state or in a buffer that a port of another program has too.
+func (l *Loaded) stays(p *loader.Port) bool {
+	if l.isState(p) {
+		return true
+	}
+	at := addressRange{p.Address, p.Address + span(p)}
+	for _, other := range l.session.loaded {
+		if other == l {
+			continue
+		}
+		for i := range other.program.Ports {
+			q := &other.program.Ports[i]
+			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+span(q) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// save counts what a call that ended did not copy. The state of the first call comes from the
+// host.
+func (l *Loaded) save() {
+	for i := range l.program.Ports {
+		p := &l.program.Ports[i]
+		if l.stays(p) && (l.calls > 1 || !l.isState(p)) {
+			l.session.saved += 2 * uint64(Elements(p))
+		}
+	}
+}

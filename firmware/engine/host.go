@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/host"
+	"anesim/loader"
+)
+
+// hostTime returns what a host adds to each dispatch of a program: its floor and the copies
+// of inputs and outputs, but for those that state reports to stay on the device. Zeros and
+// subnormals are counted in outputs that were computed.
+func hostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Nanoseconds {
+	listed := uint64(max(1, len(res.Dispatches)))
+	var l host.Load
+	for p := range res.Program.Inputs() {
+		if !state(p) {
+			l.In += 2 * uint64(Elements(p))
+		}
+	}
+	for p := range res.Program.Outputs() {
+		if !state(p) {
+			l.Out += 2 * uint64(Elements(p))
+		}
+	}
+	for _, o := range res.Outputs {
+		if state(o.Port) {
+			continue
+		}
+		var zero, small uint64
+		for _, v := range o.Data { // without branches, which would be mispredicted
+			const magnitude, normal = 0x7fff, 0x400
+			b := uint32(v.Bits() & magnitude)
+			zero += uint64((b - 1) >> 31)
+			small += uint64((b - normal) >> 31)
+		}
+		l.Zero += zero
+		l.Subnormal += small - zero
+	}
+	for i := range res.Report.Descriptors {
+		if d := &res.Report.Descriptors[i]; d.Op == hw.Conv {
+			l.Weights += d.DMA.Kernel
+		}
+	}
+	l.Weights += res.Report.Rest.Weights
+	l.Weights /= listed // the report has the descriptors of every dispatch that is listed
+	l.Moved = res.Report.DMA.Total() / (listed + uint64(res.Again))
+	return h.Time(l)
+}

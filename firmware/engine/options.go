@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/host"
+	"anesim/hw/tiles"
+)
+
+// DefaultMemory is the memory in bytes of a session whose options name none: that of the
+// smallest M1.
+const DefaultMemory = 8 << 30
+
+// Options say how an engine runs programs. The zero value times them on an M1, without a
+// host and without values.
+type Options struct {
+	Chip hw.Chip   // the zero value is hw.M1
+	Host host.Host // adds its part to the wall time; the zero value adds nothing
+
+	Values bool   // compute values
+	Seed   uint64 // of inputs that nobody gives
+
+	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
+
+	Init *firmware.InitTable // register-init records; nil for the known ones
+	// PowerBudget is the most watts that a descriptor may take on average: one that would
+	// take more is throttled. 0 is off. Otherwise it must exceed the chip's ActivePower.
+	PowerBudget float64
+	Power       firmware.PowerPolicy
+
+	GateTiles uint32              // tiles to gate after init, bit 2e+h
+	Overrides []firmware.Override // register what-ifs, on every descriptor
+
+	Idle time.Duration // gap before each dispatch
+
+	// Brief lists only the first 4,096 descriptors of a program with more than 65,536. The
+	// others are in the sums alone. A call of several dispatches or with values lists all.
+	Brief bool
+
+	// Each, if it is not nil, is called for every descriptor of a call without values, in
+	// order. The report is good until Each returns.
+	Each func(*hw.DescriptorReport)
+
+	Memory  uint64 // bytes of device memory; 0 is DefaultMemory
+	Workers int    // goroutines for values; 0 is one for each processor
+	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget
+}
+
+// An OptionError is an option that no run can have.
+type OptionError struct {
+	Option string
+	What   string
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.What) }
+
+// WithDefaults returns the options with defaults for what is left out. The error is an
+// *OptionError.
+func (o Options) WithDefaults() (Options, error) {
+	bad := func(option, format string, args ...any) (Options, error) {
+		return o, &OptionError{option, fmt.Sprintf(format, args...)}
+	}
+	if o.Chip == (hw.Chip{}) {
+		o.Chip = hw.M1()
+	}
+	if err := checkChip(&o.Chip); err != nil {
+		return o, err
+	}
+	if o.Host.Name == "" {
+		o.Host, _ = host.ByName("none")
+	}
+	switch {
+	case o.Idle < 0:
+		return bad("Idle", "a gap of %v; must be 0 or more", o.Idle)
+	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
+		return bad("PowerBudget", "%g W; must be more than the %g W that powered engines take on chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
+	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
+		return bad("Power", "a hysteresis of %v; must be 0 (for the chip's) or more", o.Power.Hysteresis)
+	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
+		return bad("Power", "without management nothing goes off, whatever the hysteresis")
+	case o.Workers < 0:
+		return bad("Workers", "%d goroutines; must be 0 (for one a processor) or more", o.Workers)
+	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
+	return o, nil
+}
+
+// checkChip refuses a chip that leaves out what the device divides by.
+func checkChip(c *hw.Chip) error {
+	for _, k := range [...]struct {
+		name  string
+		value float64
+		most  float64
+	}{
+		{"Clock", c.Clock.Value, 1e12}, {"Engines", c.Engines.Value, 16 * tiles.Engines}, {"MACs", c.MACs.Value, 1 << 30},
+		{"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
+		{"L2Bytes", c.L2Bytes.Value, 1 << 40}, {"L2Banks", c.L2Banks.Value, 1 << 20}, {"L2Granule", c.L2Granule.Value, 1 << 30},
+	} {
+		if !(k.value >= 1 && k.value <= k.most) {
+			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be 1 to %g", k.name, c.Name, k.value, k.most)}
+		}
+	}
+	return nil
+}
+
+// PowerTimes returns the chip's times of idle gaps under the power policy.
+func (o *Options) PowerTimes() firmware.PowerTimes {
+	c := &o.Chip
+	return firmware.PowerTimes{
+		WakeGap:  clock.Nanoseconds(c.WakeGap.Value),
+		WakeTime: clock.Nanoseconds(c.WakeTime.Value),
+		ColdGap:  clock.Nanoseconds(c.ColdGap.Value),
+		ColdWake: clock.Nanoseconds(c.ColdWake.Value),
+		RailsOff: clock.Nanoseconds(c.RailsOff.Value),
+	}.With(o.Power)
+}
+
+// Waiting returns the function that computes the energy of a wait with the rails on after
+// work on a number of engines. A policy that keeps the rails on holds them for the whole
+// wait, and one that does not gate engines holds all of them. Otherwise the chip decides,
+// under the host's software.
+func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
+	chip, policy := o.Chip.Holding(o.Host.Hold), o.Power
+	if policy.AlwaysOn || policy.Hysteresis > 0 {
+		chip.HoldTime.Value = math.Inf(1)
+		if policy.Ungated {
+			chip.EngineHold.Value = math.Inf(1)
+		}
+	}
+	if !policy.Ungated {
+		return chip.Waiting
+	}
+	return func(_ int, t clock.Nanoseconds) clock.Nanojoules { return chip.Waiting(int(chip.Engines.Value), t) }
+}

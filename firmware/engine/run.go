@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// A Job says what [Run] does with a program. The zero value dispatches it once, on inputs
+// that are made up.
+type Job struct {
+	// Inputs are values by name, in N, C, H, W order. They are read where they are and may be
+	// in the result: they must not change meanwhile.
+	Inputs map[string][]float16.Float16
+	State  []StateAlias // outputs that become inputs of the next dispatch
+
+	Repeat, List int              // see [Call]
+	Executed     func(*regs.Task) // see [Call]
+}
+
+// Run runs a program in a session of its own. A fault of the device is in the result.
+//
+// Errors are those of [New], [Session.Load] and [Loaded.Alias], an *[OptionError], a
+// *[PortError], or that of ctx, which ends a run between two descriptors.
+func Run(ctx context.Context, p *loader.Program, o Options, job Job) (*Result, error) {
+	s, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.Load(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range job.State {
+		if err := l.Alias(a.Output, a.Input); err != nil {
+			return nil, err
+		}
+	}
+	l.inputs = job.Inputs
+	c, err := l.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.Repeat, c.List, c.Executed, c.lend = job.Repeat, job.List, job.Executed, true
+	return c.Finish()
+}

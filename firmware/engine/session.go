@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/dma"
+	"anesim/loader"
+)
+
+// pageSize aligns windows of device memory.
+const pageSize = loader.PageSize
+
+// A Session is an engine with its memory, where programs are loaded once and called many
+// times: inputs are rewritten from call to call, and outputs become inputs of the next
+// without a copy. The firmware boots once and power domains keep their state.
+//
+// A session is for one goroutine at a time.
+type Session struct {
+	options  Options
+	mem      *dma.Memory
+	used     uint64
+	ctl      *firmware.Controller
+	spans    []addressRange // taken, by address
+	reserved []addressRange // buffers that Reserve took
+	holder   *Call          // the call that had the engine last, while it is under way
+	loaded   []*Loaded
+	saved    uint64 // bytes between host and device
+}
+
+// An addressRange is the device addresses from lo up to, but not including, hi.
+type addressRange struct{ lo, hi uint64 }
+
+// A NoMemoryError is a program or a buffer that a session's memory has no room for.
+type NoMemoryError struct {
+	What               string
+	Need, Free, Memory uint64 // bytes
+}
+
+func (e *NoMemoryError) Error() string {
+	return fmt.Sprintf("%s takes %d bytes of device memory; %d of %d are free", e.What, e.Need, e.Free, e.Memory)
+}
+
+// New starts an engine. The error is an *[OptionError], or what is wrong with the init table.
+func New(o Options) (*Session, error) {
+	o, err := o.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	init := o.Init
+	if init == nil {
+		init = firmware.Known()
+	}
+	ctl := firmware.New(init)
+	ctl.Overrides = o.Overrides
+	if err := ctl.GateTiles(o.GateTiles); err != nil {
+		return nil, err
+	}
+	if o.PowerBudget > 0 {
+		if err := ctl.ArmPeakPower(); err != nil {
+			return nil, err
+		}
+	}
+	ctl.PowerTimes, ctl.Ungated = o.PowerTimes(), o.Power.Ungated
+	ctl.Wake(firmware.DomainsOf(firmware.Base)) // a call before this session, which has just ended
+	return &Session{options: o, mem: new(dma.Memory), ctl: ctl}, nil
+}
+
+// Options returns the session's options, with the defaults filled in.
+func (s *Session) Options() *Options { return &s.options }
+
+// Controller returns the session's firmware.
+func (s *Session) Controller() *firmware.Controller { return s.ctl }
+
+// Override makes the calls that start from now on run with these register values and no
+// others.
+func (s *Session) Override(list []firmware.Override) {
+	s.options.Overrides, s.ctl.Overrides = list, list
+}
+
+// SetChip gives the engine another chip. The error is an *OptionError.
+func (s *Session) SetChip(c hw.Chip) error {
+	if err := checkChip(&c); err != nil {
+		return err
+	}
+	s.options.Chip = c
+	s.ctl.PowerTimes = s.options.PowerTimes()
+	return nil
+}
+
+// Used returns the bytes of memory that programs and buffers take.
+func (s *Session) Used() uint64 { return s.used }
+
+// Load puts a program into memory, at the addresses it was linked for or, where those are
+// taken, moved up to the lowest that are free. It binds the parameters of Options.Bind.
+//
+// Errors are a *[NoMemoryError], or what is wrong with the program.
+func (s *Session) Load(p *loader.Program) (*Loaded, error) {
+	whole, need := addressRange{lo: ^uint64(0)}, uint64(0)
+	for i := range p.Segments {
+		if seg := &p.Segments[i]; seg.Size > 0 && seg.Prot != 0 {
+			whole = addressRange{min(whole.lo, seg.Addr), max(whole.hi, seg.End())}
+			need += seg.Size
+		}
+	}
+	if free := s.options.Memory - min(s.used, s.options.Memory); need > free {
+		return nil, &NoMemoryError{"program " + p.Name, need, free, s.options.Memory}
+	}
+	l := &Loaded{session: s, linked: make(map[bindings]*loader.Linked)}
+	slide := uint64(0)
+	if whole.lo < whole.hi {
+		l.span = s.place(whole)
+		slide = l.span.lo - whole.lo
+	}
+	l.program = relocated(p, slide)
+	if _, err := l.link(); err != nil {
+		return nil, err
+	}
+	for i := range l.program.Segments {
+		seg := &l.program.Segments[i]
+		if err := s.mem.Add(dma.Segment{Name: seg.String(), Addr: seg.Addr, Size: seg.Size, Data: seg.Data}); err != nil {
+			l.remove(i)
+			return nil, err
+		}
+	}
+	s.take(l.span)
+	l.own = l.program.Segments
+	s.loaded = append(s.loaded, l)
+	l.bytes = need
+	s.used += need
+	for _, name := range slices.Sorted(maps.Keys(s.options.Bind)) {
+		if err := l.Bind(name, s.options.Bind[name]); err != nil {
+			l.Unload()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// place returns the lowest free range at or above want that has want's size and its offset
+// in a page.
+func (s *Session) place(want addressRange) addressRange {
+	at := want.lo
+	for _, r := range s.spans {
+		if at+(want.hi-want.lo) <= r.lo {
+			break
+		}
+		if r.hi > at {
+			at = want.lo + (r.hi-want.lo+pageSize-1)/pageSize*pageSize
+		}
+	}
+	return addressRange{at, at + (want.hi - want.lo)}
+}
+
+// take marks a range as taken.
+func (s *Session) take(r addressRange) {
+	i, _ := slices.BinarySearchFunc(s.spans, r, func(a, b addressRange) int { return cmp.Compare(a.lo, b.lo) })
+	s.spans = slices.Insert(s.spans, i, r)
+}
+
+// give marks a range as free again.
+func (s *Session) give(r addressRange) {
+	if i := slices.Index(s.spans, r); i >= 0 {
+		s.spans = slices.Delete(s.spans, i, i+1)
+	}
+}
+
+// relocated returns p moved up in memory by so many bytes, without guard segments. Segments,
+// buffers and ports move together: the text of real containers is relative to the
+// buffer-access registers, so it stays as it is.
+func relocated(p *loader.Program, by uint64) *loader.Program {
+	q := *p
+	q.Segments, q.Ports = nil, slices.Clone(p.Ports)
+	for _, s := range p.Segments {
+		if s.Size > 0 && s.Prot != 0 {
+			s.Addr += by
+			q.Segments = append(q.Segments, s)
+		}
+	}
+	for i := range q.Ports {
+		q.Ports[i].Address += by
+	}
+	for i, a := range q.BARs {
+		if a != 0 {
+			q.BARs[i] = a + by
+		}
+	}
+	q.TextAddr += by
+	return &q
+}

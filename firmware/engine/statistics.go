@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"slices"
+
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+)
+
+// Reserve takes size bytes of the session's memory for a buffer of no program, and returns its
+// device address. The name is for messages. The error is a *[NoMemoryError].
+func (s *Session) Reserve(name string, size uint64) (address uint64, err error) {
+	if free := s.options.Memory - min(s.used, s.options.Memory); size > free {
+		return 0, &NoMemoryError{name, size, free, s.options.Memory}
+	}
+	const lowest = pageSize // address 0 is none
+	r := s.place(addressRange{lowest, lowest + size})
+	if err := s.mem.Add(dma.Segment{Name: name, Addr: r.lo, Size: size}); err != nil {
+		return 0, err
+	}
+	s.take(r)
+	s.reserved = append(s.reserved, r)
+	s.used += size
+	return r.lo, nil
+}
+
+// Release frees a buffer that Reserve took, and reports whether there was one at the address.
+// A program whose statistics are written there must not be called before it has another.
+func (s *Session) Release(address uint64) bool {
+	for _, r := range s.reserved {
+		if r.lo == address {
+			s.mem.Remove(address)
+			s.give(r)
+			s.reserved = slices.DeleteFunc(s.reserved, func(x addressRange) bool { return x == r })
+			s.used -= r.hi - r.lo
+			return true
+		}
+	}
+	return false
+}
+
+// Read returns a copy of the n bytes of device memory at an address.
+func (s *Session) Read(address, n uint64) ([]byte, error) {
+	b, err := s.mem.Bytes(address, n)
+	return append([]byte(nil), b...), err
+}
+
+// Statistics makes each call of the program write its statistics (see
+// [firmware.ReadStatistics]) to the size bytes at a device address. Nothing is written if the
+// address is 0 or the size is below that of the header. The error says that the bytes are not
+// in one buffer.
+func (l *Loaded) Statistics(address, size uint64) error {
+	if l.session == nil {
+		return ErrUnloaded
+	}
+	if address != 0 && size != 0 {
+		if err := l.session.mem.Check(address, size); err != nil {
+			return err
+		}
+	}
+	l.statistics = addressRange{address, address + size}
+	return nil
+}
+
+// complete writes the statistics of a call that ended.
+func (l *Loaded) complete(descriptors []hw.DescriptorReport, faults int) error {
+	at, size := l.statistics.lo, l.statistics.hi-l.statistics.lo
+	if at == 0 || size == 0 {
+		return nil
+	}
+	s := firmware.Statistics{Faults: uint32(faults), Calls: uint32(l.calls)}
+	var c hw.Counters
+	time := clock.Nanoseconds(0)
+	for i := range descriptors {
+		time += descriptors[i].Time
+		for k, v := range descriptors[i].Counters {
+			c[k] += v
+		}
+	}
+	s.Time = time
+	s.Records = []firmware.StatisticsRecord{
+		{Unit: firmware.UnitNE, Busy: c[hw.NECompute], Stalled: c[hw.NEThrottle] + c[hw.NEInputStall] + c[hw.NEOutputStall] + c[hw.NEKernelStall], Bytes: c[hw.L2ToNEBytes] + c[hw.NEToL2Bytes]},
+		{Unit: firmware.UnitL2, Busy: c[hw.L2Nominal], Stalled: c[hw.L2Throttle] + c[hw.L2ReadStall] + c[hw.L2WriteStall], Bytes: c[hw.AFToL2Bytes] + c[hw.L2ToAFBytes]},
+		{Unit: firmware.UnitPlanar, Busy: c[hw.L2PECompute], Stalled: c[hw.L2PEInputStall] + c[hw.L2PEOutputStall]},
+		{Unit: firmware.UnitDMA, Stalled: c[hw.KernelManagerStall], Bytes: c[hw.DMAReadBytes] + c[hw.DMAReadWriteBytes] + c[hw.AFToKMBytes]},
+	}
+	b, err := l.session.mem.Bytes(at, size)
+	if err != nil {
+		return err
+	}
+	copy(b, s.Append(nil, size))
+	return nil
+}

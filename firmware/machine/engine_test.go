@@ -1,0 +1,442 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"anesim"
+	"anesim/firmware/command"
+	"anesim/firmware/engine"
+)
+
+// twoProcedures is a container of two.
+func twoProcedures(t *testing.T) *anesim.Model {
+	t.Helper()
+	m, err := anesim.Procedures(1, "add c=4 w=8", "relu c=4 w=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// script plays lines that all have to hold.
+func script(t *testing.T, text string) string {
+	t.Helper()
+	out, err := play(text)
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return out
+}
+
+// Procedures of a container are selected by number, by the ring and by the driver, and
+// each has its own ports and results.
+func TestProceduresOfAContainer(t *testing.T) {
+	out := script(t, `
+model two layers add c=4 w=8 / relu c=4 w=8
+client app rights=user-access,data-chaining
+call app ANE_DeviceOpen
+send control BOOT
+call app ANE_ProgramCreate model=two
+call app ANE_ProgramPrepare program=1
+set 0 add.x 1.5
+set 0 add.z 2
+set 0:1 relu.x -3
+call app ANE_ProgramSendRequest program=1
+expect values 0 add.y 3.5
+send execution PROCEDURE_CALL program=0 process=0 procedure=1
+expect ok
+expect values 0:1 relu.y 0
+send execution PROCEDURE_CALL program=0 process=0 procedure=2
+expect not-found
+call app ANE_ProgramChainingPrepare program=1 procedure=1
+expect Success
+set 0:1 relu.x 5
+call app ANE_ProgramSendRequest program=1
+expect values 0:1 relu.y 5
+send control LOAD_PROGRAM program=7 model=two procedures=1
+expect ok
+send control CREATE_PROCESS program=7 process=0
+send execution PROCEDURE_CALL program=7 process=0 procedure=1
+expect not-found
+send control LOAD_PROGRAM program=8 model=two procedures=3
+expect not-found
+`)
+	if !strings.Contains(out, "called 3 times") {
+		t.Error(out)
+	}
+}
+
+// A process is a set of bindings: its calls read and write the buffers it was made with,
+// others those that they name, and what one leaves is what another finds.
+func TestBindings(t *testing.T) {
+	script(t, `
+model inc layer add c=4 w=8
+client app kind=direct rights=user-access
+call app ANE_DeviceOpen
+map app a bytes=0x4000
+map app b bytes=0x4000
+map app c bytes=0x4000
+send control BOOT
+send control LOAD_PROGRAM program=0 model=inc
+send control CREATE_PROCESS program=0 process=0 buffers=0:a,1:b,2:a
+send control CREATE_PROCESS program=0 process=1
+send control CREATE_PROCESS program=0 process=2 buffers=0:b,2:c
+set 0 x 1
+set 0 z 1
+send execution PROCEDURE_CALL program=0 process=0
+expect ok
+expect values 0 y 2
+send execution PROCEDURE_CALL program=0 process=0
+expect values 0 y 3
+send execution PROCEDURE_CALL program=0 process=0
+expect values 0 y 4
+send execution PROCEDURE_CALL program=0 process=0 buffers=2:c
+expect values 0 y 5
+send execution PROCEDURE_CALL program=0 process=0 buffers=0:c
+expect values 0 y 6
+set 0 x 10
+set 0 z 20
+send execution PROCEDURE_CALL program=0 process=1
+expect values 0 y 30
+send execution PROCEDURE_CALL program=0 process=0
+expect values 0 y 7
+send execution PROCEDURE_CALL program=0 process=0 buffers=9:a
+expect not-found
+send execution PROCEDURE_CALL program=0 process=0 buffers=0:12
+expect not-found
+call app ANE_MemoryUnMapRequest address=b
+expect Success
+send execution PROCEDURE_CALL program=0 process=0
+expect not-found
+map app small bytes=16
+send execution PROCEDURE_CALL program=0 process=1 buffers=0:small
+expect no-room
+`)
+}
+
+// A client's buffer that nobody has written is zeros, not made up; surfaces of a request are
+// the ports' buffers in order.
+func TestSurfaces(t *testing.T) {
+	script(t, `
+model inc layer add c=4 w=8
+client app rights=user-access
+client path kind=direct rights=user-access,data-chaining
+call app ANE_DeviceOpen
+call path ANE_DeviceOpen
+map path x bytes=0x4000
+map path z bytes=0x4000
+map path y bytes=0x4000
+send control BOOT
+call app ANE_ProgramCreate model=inc
+call app ANE_ProgramPrepare program=1
+lend app path program=1
+expect Success
+call path ANE_ProgramSendRequest program=1 surfaces=x,z,y
+expect Success
+expect values 0 y 0
+set 0 x 2
+call path ANE_ProgramSendRequest program=1 surfaces=x,z,y
+expect values 0 y 2
+call path ANE_ProgramSendRequest program=1 surfaces=y,y,z
+expect values 0 y 4
+close path
+expect closed
+call app ANE_ProgramSendRequest program=1
+expect Success
+`)
+}
+
+// Custom bars give a call's run-time parameters, of that call alone; those that no
+// relocation takes change nothing.
+func TestCustomBars(t *testing.T) {
+	m, err := anesim.Layer("relu", "c=4", "h=3", "w=5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := m.Programs(t.Context(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := liveRows(list[0], 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := New(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := x.Add("rows", anesim.FromProgram(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(ch command.Channel, id command.ID, body []byte) command.Status {
+		r := x.Send(ch, &command.Message{Header: command.Header{ID: id, Priority: 5}, Body: body})
+		return r.Status
+	}
+	cycles := func(bars ...command.Bar) uint64 {
+		t.Helper()
+		c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1, Bars: bars}
+		if s := send(command.Execution, command.ProcedureCallWithCustomBars, c.Append(nil)); s != command.OK {
+			t.Errorf("%v: %v", bars, s)
+			return 0
+		}
+		res, err := x.Result(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint64(res.Report.Cycles)
+	}
+	send(command.Control, command.Boot, nil)
+	send(command.Control, command.LoadProgram, (&command.Program{Address: at}).Append(nil))
+	c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
+	send(command.Control, command.CreateProcess, c.Append(nil))
+	whole, one := cycles(), cycles(command.Bar{Parameter: 0, Value: 1})
+	if one >= whole || cycles() != whole || cycles(command.Bar{Parameter: 9, Value: 1}) != whole {
+		t.Errorf("%d cycles of 3 rows, %d of one", whole, one)
+	}
+	c.Bars = []command.Bar{{Parameter: 0, Value: 4}} // past the parameter's range
+	if s := send(command.Execution, command.ProcedureCallWithCustomBars, c.Append(nil)); s != command.Failed {
+		t.Errorf("a value out of range: %v", s)
+	}
+	if cycles() != whole {
+		t.Error("a refused value stays")
+	}
+}
+
+// A call waits for its events, ahead of any queue; what signals them is another call's end
+// or the host.
+func TestEventsBetweenCalls(t *testing.T) {
+	script(t, `
+model add layer add c=4
+send control BOOT
+send control LOAD_PROGRAM program=0 model=add
+send control CREATE_PROCESS program=0 process=0
+send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS program=0 process=0 wait=7:2
+expect ok
+expect finished 0
+send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS program=0 process=0 signal=7:1
+expect finished 1
+expect event 7 1
+signal 7 2
+expect signalled
+expect finished 2
+send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS program=0 process=0 wait=8:1 signal=9:1
+send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS program=0 process=0 wait=9:1 shared=10:5
+expect finished 2
+send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS program=0 process=0 signal=8:1
+expect finished 5
+expect event 10 5
+expect notified PROGRAM_EVENT 5
+send execution PROCEDURE_CALL_WITH_SIGNAL_EVENTS program=0 process=0 wait=11:1
+send control TERMINATE_PROCESS program=0 process=0
+expect ok
+signal 11 1
+expect finished 5
+send control RESET
+expect notified CH_RESET_NOTIFICATION 1
+expect event 10 0
+`)
+}
+
+// Secure mode runs what is queued to its end, cycles the power, runs calls in EXEC-SECURE,
+// and has the engine for one program; the wake after the cycle is paid by the next call.
+func TestSecureModeOfAMachine(t *testing.T) {
+	out := script(t, `
+option host=macos-air
+model a layer add c=4
+model b layer relu c=4
+send control BOOT
+send control LOAD_PROGRAM program=0 model=a
+send control CREATE_PROCESS program=0 process=0
+send control LOAD_PROGRAM program=1 model=b
+send control CREATE_PROCESS program=1 process=0
+hold
+send execution PROCEDURE_CALL program=0 process=0
+send execution PROCEDURE_CALL program=1 process=0
+send control SECURE_MODE_START program=1
+expect ok
+expect finished 2
+expect notified SECURE_MODE_EVENT 1
+drain
+send execution PROCEDURE_CALL program=0 process=0
+expect wrong-state
+send execution PROCEDURE_CALL program=1 process=0
+expect ok
+expect finished 3
+send control SECURE_MODE_STOP
+expect ok
+send execution PROCEDURE_CALL program=0 process=0
+expect ok
+expect finished 4
+send control SUSPEND
+expect ok
+send execution PROCEDURE_CALL program=0 process=0
+expect wrong-state
+send control BOOT
+send execution PROCEDURE_CALL program=0 process=0
+expect finished 5
+hold
+send execution PROCEDURE_CALL program=0 process=0
+send control QUIESCE_STATE
+expect ok
+expect finished 6
+`)
+	secure := 0
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "EXEC-SECURE") {
+			secure++
+			if !strings.Contains(line, "request 3") {
+				t.Errorf("in secure mode: %s", line)
+			}
+		}
+	}
+	if secure != 2 {
+		t.Errorf("%d events in EXEC-SECURE:\n%s", secure, out)
+	}
+}
+
+// Power off ends everything; the registers say so.
+func TestPowerOfAMachine(t *testing.T) {
+	script(t, `
+model a layer add c=4
+client app rights=user-access privileged
+call app ANE_DeviceOpen
+send control BOOT
+call app ANE_ProgramCreate model=a
+call app ANE_ProgramPrepare program=1
+raw app ANE_IsPowered
+expect Success
+raw app ANE_PowerOff
+expect Success
+raw app ANE_ReadANERegister 0x26bc0c000
+expect Success
+call app ANE_ProgramSendRequest program=1
+expect NotFound
+raw app ANE_PowerOn
+send control BOOT
+call app ANE_ProgramCreate model=a
+call app ANE_ProgramPrepare program=1
+call app ANE_ProgramSendRequest program=1
+expect Success
+raw app ANE_WriteANERegister 0x26bc0c000 7
+expect Success
+raw app ANE_SendCommand 0 0x10 0 5 0xffffffff 0xffffffff 0
+expect Success
+`)
+}
+
+// Commands wait in their ring for the doorbell, as many as it holds.
+func TestDoorbellsFromAScript(t *testing.T) {
+	out := script(t, `
+option depth=2
+model a layer add c=4
+post control BOOT
+expect posted
+post control PING
+post control PING
+expect refused
+doorbell 32
+expect refused
+doorbell 31
+expect 0x80000000
+post execution PROCEDURE_CALL program=0 process=0
+doorbell 0
+expect ok
+doorbell 1
+expect dropped
+`)
+	for _, want := range []string{"the ring is full", "3 received = 2 answered + 0 refused + 1 dropped"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// The properties, AFPP and checksum commands from a script.
+func TestOtherCommandsFromAScript(t *testing.T) {
+	script(t, `
+model a layer add c=4
+send control BOOT
+send control LOAD_PROGRAM program=0 model=a
+send control CH_PROPERTY_READ property=3
+expect not-found
+send control CH_PROPERTY_WRITE property=3 value=77
+send control CH_PROPERTY_READ property=3
+expect 77
+send control LOAD_AFPP program=0
+expect ok
+send control UNLOAD_AFPP program=0
+expect ok
+send control DEBUG_COMMAND_DATA_CHECK
+expect ok
+send control DEBUG_COMMAND_DATA_CHECK checksum=1
+expect malformed
+send control EXCLAVE_MODE_START
+expect unsupported
+`)
+}
+
+// A call that is more urgent than one of its own program under way waits for that one, whose
+// buffers it has: both end, and neither fails.
+func TestCallsOfOneProgramDoNotMix(t *testing.T) {
+	m, err := New(t.Context(), Options{Engine: engine.Options{Values: true, Seed: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := m.Add("net", yamlModel(t, observed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(ch command.Channel, id command.ID, priority uint32, body []byte) {
+		t.Helper()
+		if r := m.Send(ch, &command.Message{Header: command.Header{ID: id, Priority: priority}, Body: body}); r.Status != command.OK {
+			t.Fatalf("%v: %v (%s)", id, r.Status, r.Why)
+		}
+	}
+	call := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
+	send(command.Control, command.Boot, 5, nil)
+	send(command.Control, command.LoadProgram, 5, (&command.Program{Address: at}).Append(nil))
+	send(command.Control, command.CreateProcess, 5, call.Append(nil))
+	send(command.Execution, command.ProcedureCall, 6, call.Append(nil))
+	alone := checksums(m.programs[0].last.Outputs)
+	failed := 0
+	m.Notified = func(n command.Message) {
+		if x, err := command.ReadNotice(n.Body); err != nil || x.Status != command.OK {
+			failed++
+		}
+	}
+	m.Hold(true)
+	send(command.Execution, command.ProcedureCall, 6, call.Append(nil))
+	if more, err := m.Step(); !more || err != nil {
+		t.Fatal(err)
+	}
+	send(command.Execution, command.ProcedureCall, 0, call.Append(nil))
+	if err := m.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	if m.finished != 3 || failed != 0 || m.programs[0].calls != 3 || checksums(m.programs[0].last.Outputs) != alone {
+		t.Errorf("%d finished, %d calls, %d failed, %s; alone %s", m.finished, m.programs[0].calls, failed, checksums(m.programs[0].last.Outputs), alone)
+	}
+}
+
+// Handles pass between clients of the broker by identity.
+func TestLendingByIdentity(t *testing.T) {
+	for _, x := range []struct{ team, rights, want string }{
+		{"T", "user-access,broker,model-share", "Success"}, {"T", "user-access,broker", "denied"}, {"U", "user-access,broker,model-share", "denied"},
+	} {
+		script(t, fmt.Sprintf(`
+model a layer add c=4
+client owner rights=user-access,broker qos=default team=T hash=h
+client other kind=direct rights=%s qos=default team=%s hash=h
+call owner ANE_DeviceOpen
+call other ANE_DeviceOpen
+send control BOOT
+call owner ANE_ProgramCreate model=a
+call owner ANE_ProgramPrepare program=1
+lend owner other program=1
+expect %s
+`, x.rights, x.team, x.want))
+	}
+}

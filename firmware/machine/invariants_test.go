@@ -1,0 +1,114 @@
+package machine
+
+import (
+	"cmp"
+	"slices"
+
+	"anesim/firmware/command"
+)
+
+// check holds the machine to what is true at all times.
+func (w *walk) check() {
+	m := w.m
+	fail := func(format string, args ...any) { w.t.Helper(); w.t.Errorf(format, args...) }
+	l := m.Ledger()
+	if !l.Balanced() || l.Lost > 0 {
+		fail("ledger %+v", l)
+	}
+	if down, up, notes := m.Mailbox().Waiting(); down+up+notes > 0 || !m.Mailbox().Window().AtRest() || m.Mailbox().Window().Host != 0 {
+		fail("between steps %d commands, %d completions, %d notifications, doorbells %#x", down, up, notes, m.Mailbox().Window().Host)
+	}
+	if win := m.Mailbox().Window(); win.Stores != l.Answered+l.Refused+l.Notified {
+		fail("%d doorbells of the host for %+v", win.Stores, l)
+	}
+	q := m.Queue().Stats()
+	if q.Submitted != q.Finished+q.Aborted+uint64(m.Queue().Waiting()) || len(m.pending) != m.Queue().Waiting() {
+		fail("queues %+v, %d wait, %d known", q, m.Queue().Waiting(), len(m.pending))
+	}
+	if m.controller.Programs() != len(m.programs) {
+		fail("the controller has %d programs, the engine %d", m.controller.Programs(), len(m.programs))
+	}
+	used := uint64(0)
+	for _, r := range m.programs {
+		for i := range r.procedures {
+			l := r.procedures[i].loaded
+			used += l.Bytes()
+			if l.Unloaded() {
+				fail("a program in a slot is unloaded")
+			}
+		}
+	}
+	n, bytes := 0, uint64(0)
+	for _, size := range m.buffers {
+		n, bytes = n+1, bytes+size
+	}
+	if mapped, total := m.Driver().Buffers(); mapped != n || total != bytes {
+		fail("the driver has %d buffers of %d bytes, the engine %d of %d", mapped, total, n, bytes)
+	}
+	if m.session.Used() != used+bytes {
+		fail("%d bytes are used: programs have %d, buffers %d", m.session.Used(), used, bytes)
+	}
+	if m.Driver().Clients() != len(w.clients) {
+		fail("%d clients, the driver has %d", len(w.clients), m.Driver().Clients())
+	}
+	w.checkMemory()
+}
+
+// checkMemory makes sure that programs and buffers do not overlap.
+func (w *walk) checkMemory() {
+	var spans [][2]uint64
+	for _, r := range w.m.programs {
+		for i := range r.procedures {
+			for _, s := range r.procedures[i].loaded.Program().Segments {
+				if _, mapped := w.m.buffers[s.Addr]; !mapped { // a call's buffers are its program's while it runs
+					spans = append(spans, [2]uint64{s.Addr, s.End()})
+				}
+			}
+		}
+	}
+	for at, size := range w.m.buffers {
+		spans = append(spans, [2]uint64{at, at + size})
+	}
+	slices.SortFunc(spans, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
+	for i := 1; i < len(spans); i++ {
+		if spans[i-1][1] > spans[i][0] {
+			w.t.Errorf("memory overlaps: %#x and %#x", spans[i-1], spans[i])
+		}
+	}
+}
+
+// end lets everybody go and finds nothing left.
+func (w *walk) end() {
+	m := w.m
+	for len(w.clients) > 0 {
+		w.leave(0)
+		w.check()
+	}
+	m.Hold(false)
+	for _, id := range []command.ID{command.Boot, command.Reset} {
+		if r := m.Send(command.Control, &command.Message{Header: command.Header{ID: id, Program: -1, Process: -1}}); r.Status != command.OK {
+			w.t.Errorf("%v at the end: %s", id, r.Why)
+		}
+	}
+	w.check()
+	if m.session.Used() != 0 || len(m.programs) != 0 || len(m.buffers) != 0 || m.Queue().Waiting() != 0 || m.Waiting() != 0 {
+		w.t.Errorf("at rest %d bytes, %d programs, %d buffers, %d and %d requests", m.session.Used(), len(m.programs), len(m.buffers), m.Queue().Waiting(), m.Waiting())
+	}
+	if d := m.Driver(); d.Handles() != 0 || d.Clients() != 0 {
+		w.t.Errorf("at rest %d handles, %d clients", d.Handles(), d.Clients())
+	}
+	if n, bytes := m.Broker().Resident(); n != 0 || bytes != 0 || m.Broker().Clients() != 0 {
+		w.t.Errorf("at rest the broker has %d models, %d bytes, %d clients", n, bytes, m.Broker().Clients())
+	}
+	q, l := m.Queue().Stats(), m.Ledger()
+	for id, n := range w.ended {
+		if n != 1 {
+			w.t.Errorf("request %d ended %d times", id, n)
+		}
+	}
+	if uint64(len(w.ended)) != q.Submitted {
+		w.t.Errorf("%d requests, %d ended", q.Submitted, len(w.ended))
+	}
+	w.counts.answered, w.counts.refused, w.counts.dropped, w.counts.notified = l.Answered, l.Refused, l.Dropped, l.Notified
+	w.counts.finished, w.counts.aborted, w.counts.runs, w.counts.switches = q.Finished, q.Aborted, q.Runs, q.Switches
+}

@@ -1,0 +1,421 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/x448/float16"
+
+	"anesim/firmware/broker"
+	"anesim/firmware/command"
+	"anesim/firmware/driver"
+	"anesim/firmware/engine"
+	"anesim/firmware/queue"
+	"anesim/hw/clock"
+	"anesim/loader"
+	"anesim/loader/spelling"
+)
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// A player plays a script on a machine.
+type player struct {
+	w       io.Writer
+	models  Models
+	options Options
+	machine *Machine
+	clients map[string]*scriptClient
+	buffers map[string]uint64 // device addresses of those that map lines named
+	// notified counts the controller's own messages by their name.
+	notified map[string]int
+	mapped   uint64 // scalar that the last selector gave back
+	outcome  outcome
+}
+
+// A scriptClient is a client of a script with its ways in.
+type scriptClient struct {
+	user     *driver.Client
+	broker   *broker.Client
+	instance map[uint64]*broker.Instance
+	priority queue.Priority
+}
+
+// An outcome is what a step came to: words that an expect line may name it by.
+type outcome struct {
+	text  string
+	names []string
+}
+
+// Models makes the models that the model lines of a script name.
+type Models interface {
+	// Builtin returns the built-in program.
+	Builtin() engine.Source
+	// File opens a file.
+	File(name string) (engine.Source, error)
+	// Layer returns a layer of an operation and its keys.
+	Layer(op string, keys ...string) (engine.Source, error)
+	// Layers returns a container with a procedure for each layer, with weights of seed. A
+	// layer is an operation and its keys apart by spaces.
+	Layers(seed uint64, layers ...string) (engine.Source, error)
+}
+
+// Play plays the script and writes its transcript: each step with what came of it, events
+// of the task queues as they happen, then ledger and statistics. Models makes the models
+// that model lines name. The machine is returned as the script leaves it.
+//
+// Errors are a *[ScriptError] or that of w.
+func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine, error) {
+	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
+	for _, l := range s.lines {
+		if p.machine == nil && l.words[0] != "option" {
+			if err := p.begin(ctx); err != nil {
+				return nil, &ScriptError{Line: l.number, What: err.Error(), Err: err}
+			}
+		}
+		fmt.Fprintf(w, "%s\n", strings.Join(l.words, " "))
+		expected, err := p.step(l.words)
+		if err != nil {
+			return p.machine, &ScriptError{Line: l.number, What: err.Error(), Err: err, Expected: expected}
+		}
+		if ctx.Err() != nil {
+			return p.machine, ctx.Err()
+		}
+	}
+	if p.machine == nil {
+		if err := p.begin(ctx); err != nil {
+			return nil, &ScriptError{Line: 1, What: err.Error(), Err: err}
+		}
+	}
+	return p.machine, p.machine.WriteStatistics(w)
+}
+
+func (p *player) begin(ctx context.Context) (err error) {
+	p.machine, err = New(ctx, p.options)
+	if err != nil {
+		return err
+	}
+	p.machine.Observe = func(e queue.Event) {
+		secure := ""
+		if p.machine.queue.State() == queue.ExecSecure {
+			secure = ", " + queue.ExecSecure.String()
+		}
+		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
+	}
+	p.machine.Notified = p.note
+	return nil
+}
+
+// note counts a message of the controller's own, and writes it where it says more than that
+// a call has ended well.
+func (p *player) note(m command.Message) {
+	p.notified[m.ID.String()]++
+	n, err := command.ReadNotice(m.Body)
+	switch {
+	case err != nil || len(m.Body) == 0:
+		fmt.Fprintf(p.w, "  <- %v\n", m.ID)
+	case m.ID == command.ProgramEvent && n.Status == command.OK:
+	case n.Status != command.OK:
+		fmt.Fprintf(p.w, "  <- %v: program %d, process %d: %v\n", m.ID, m.Program, m.Process, n.Status)
+	default:
+		fmt.Fprintf(p.w, "  <- %v: %d\n", m.ID, n.Value)
+	}
+}
+
+// came notes what a step came to.
+func (p *player) came(text string, names ...string) {
+	p.outcome = outcome{text, names}
+	fmt.Fprintf(p.w, "  -> %s\n", text)
+}
+
+// step does one line. An error is an expectation's where expected is set.
+func (p *player) step(words []string) (expected bool, err error) {
+	rest := words[1:]
+	m := p.machine
+	switch words[0] {
+	case "option":
+		return false, p.option(rest)
+	case "model":
+		return false, p.model(rest)
+	case "client":
+		return false, p.client(rest)
+	case "send", "post":
+		return false, p.send(rest, words[0] == "post")
+	case "call":
+		return false, p.call(rest)
+	case "ask":
+		return false, p.ask(rest)
+	case "raw":
+		c, err := p.named(rest[0])
+		if err != nil {
+			return false, err
+		}
+		return false, p.method(c, rest[1:])
+	case "map":
+		return false, p.mapBuffer(rest)
+	case "lend":
+		return false, p.lend(rest)
+	case "signal":
+		return false, p.signal(rest)
+	case "close":
+		c, err := p.named(rest[0])
+		if err != nil {
+			return false, err
+		}
+		c.user.Close()
+		if c.broker != nil {
+			c.broker.Disconnect()
+		}
+		p.came(fmt.Sprintf("closed; user clients: %d", m.driver.Clients()), "closed")
+	case "doorbell":
+		n, err := strconv.ParseUint(rest[0], 0, 32)
+		if err != nil {
+			return false, fmt.Errorf("doorbell %q: want an index", rest[0])
+		}
+		return false, p.doorbell(uint32(n))
+	case "hold":
+		m.Hold(true)
+	case "drain":
+		m.Hold(false)
+		return false, m.Drain()
+	case "step":
+		n := 1
+		if len(rest) > 0 {
+			if n, err = strconv.Atoi(rest[0]); err != nil || n < 1 {
+				return false, fmt.Errorf("step %q: want a number of runs", rest[0])
+			}
+		}
+		for range n {
+			if more, err := m.Step(); err != nil || !more {
+				return false, err
+			}
+		}
+	case "wait":
+		d, err := time.ParseDuration(rest[0])
+		if err != nil || d < 0 {
+			return false, fmt.Errorf("wait %q: want a duration", rest[0])
+		}
+		m.pass(clock.Nanoseconds(d.Nanoseconds()))
+	case "until":
+		return false, p.until(rest[0])
+	case "set":
+		return false, p.set(rest)
+	case "expect":
+		return true, p.expect(rest)
+	}
+	return false, nil
+}
+
+// until runs what the queues hold up to a time of their timebase, and lets pass what is
+// left of it: until 1.5ms. A run that is under way then ends first.
+func (p *player) until(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("until %q: want a time since the start", text)
+	}
+	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
+	for m.queue.Now() < at {
+		if more, err := m.Step(); err != nil {
+			return err
+		} else if !more {
+			m.pass(at - m.queue.Now())
+		}
+	}
+	return nil
+}
+
+func (p *player) option(words []string) error {
+	kv, err := pairsOf(words, "chip", "host", "seed", "values", "depth")
+	if err != nil {
+		return err
+	}
+	o := &p.options
+	for _, k := range sortedKeys(kv) {
+		v := kv[k]
+		switch k {
+		case "chip":
+			o.Engine.Chip, err = engine.ChipByName(v)
+		case "host":
+			o.Engine.Host, err = engine.HostByName(v)
+		case "seed":
+			o.Engine.Seed, err = strconv.ParseUint(v, 10, 64)
+		case "depth":
+			var n uint64
+			if n, err = strconv.ParseUint(v, 10, 12); err == nil && n == 0 {
+				err = fmt.Errorf("depth=0: want 1 or more")
+			}
+			o.RingDepth = int(n)
+		default:
+			if o.Engine.Values = v == "on"; v != "on" && v != "off" {
+				err = fmt.Errorf("values=%s: want on or off", v)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) model(words []string) (err error) {
+	var m engine.Source
+	switch what := words[1]; {
+	case what == "layer" && len(words) > 2:
+		m, err = p.models.Layer(words[2], words[3:]...)
+	case what == "layers" && len(words) > 2:
+		m, err = p.models.Layers(p.options.Engine.Seed, strings.Split(strings.Join(words[2:], " "), " / ")...)
+	case what == "file" && len(words) > 2:
+		m, err = p.models.File(strings.Join(words[2:], " "))
+	case what == "builtin":
+		m = p.models.Builtin()
+	default:
+		err = fmt.Errorf("model %s: want file NAME, layer OP KEYS, layers OP KEYS / OP KEYS or builtin", words[0])
+	}
+	if err != nil {
+		return err
+	}
+	at, err := p.machine.Add(words[0], m)
+	if err == nil {
+		p.came(fmt.Sprintf("image at %#x", at), "image")
+	}
+	return err
+}
+
+// entitlements are short names of rights.
+var entitlements = map[string]string{
+	"user-access": driver.UserAccess, "data-chaining": driver.DataChaining, "realtime": driver.Realtime,
+	"set-hints": driver.SetHints, "broker": broker.Allow, "broker-access": broker.Access, "model-share": broker.ModelShare,
+	"adapter-weights": broker.AdapterWeight, "aggressive-saving": broker.AggressiveSaving,
+}
+
+func (p *player) client(words []string) error {
+	name := words[0]
+	if p.clients[name] != nil {
+		return fmt.Errorf("client %s is there already", name)
+	}
+	kv, err := pairsOf(words[1:], "kind", "rights", "qos", "team", "hash", "privileged")
+	if err != nil {
+		return err
+	}
+	var rights []string
+	for _, r := range strings.FieldsFunc(kv["rights"], func(c rune) bool { return c == ',' }) {
+		if full, ok := entitlements[r]; ok {
+			r = full
+		} else if !strings.Contains(r, ".") {
+			return fmt.Errorf("right %q: want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Hint(spelling.Nearest(r, sortedKeys(entitlements))))
+		}
+		rights = append(rights, r)
+	}
+	kinds := map[string]driver.Kind{"": driver.Control, "control": driver.Control, "direct": driver.DirectPath, "hints": driver.Hints}
+	kind, ok := kinds[kv["kind"]]
+	if !ok {
+		return fmt.Errorf("kind=%s: want control, direct or hints%s", kv["kind"], spelling.Hint(spelling.Nearest(kv["kind"], []string{"control", "direct", "hints"})))
+	}
+	_, privileged := kv["privileged"]
+	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
+	if q, ok := kv["qos"]; ok {
+		classes := []string{"realtime", "interactive", "initiated", "default", "utility", "background"}
+		at := slices.Index(classes, q)
+		if at < 0 {
+			return fmt.Errorf("qos=%s: want %s%s", q, strings.Join(classes, ", "), spelling.Hint(spelling.Nearest(q, classes)))
+		}
+		c.priority = broker.QoS(at).Priority()
+		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
+			p.came(err.Error(), "denied")
+			return nil
+		}
+	}
+	var ret driver.Return
+	if c.user, ret = p.machine.driver.NewUserClient(kind, rights, privileged); ret == driver.Success {
+		p.clients[name] = c
+	}
+	p.returned(ret)
+	return nil
+}
+
+func (p *player) named(name string) (*scriptClient, error) {
+	if c := p.clients[name]; c != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("no client %s%s", name, spelling.Hint(spelling.Nearest(name, sortedKeys(p.clients))))
+}
+
+// returned notes a return of the driver.
+func (p *player) returned(r driver.Return) {
+	text := r.String()
+	name, _, _ := strings.Cut(text, " ")
+	p.came(text, name, fmt.Sprintf("%#x", uint32(r)))
+}
+
+// number reads a value, with a default where it is left out.
+func number(kv map[string]string, key string, other, most int64) (int64, error) {
+	v, ok := kv[key]
+	if !ok {
+		return other, nil
+	}
+	n, err := strconv.ParseInt(v, 0, 64)
+	if err != nil || n < -1 || n > most {
+		return 0, fmt.Errorf("%s=%s: want a number up to %d", key, v, most)
+	}
+	return n, nil
+}
+
+func (p *player) port(slot, name string, d loader.Direction) (*engine.Loaded, *loader.Port, error) {
+	number, chain, several := strings.Cut(slot, ":")
+	n, err := strconv.ParseInt(number, 0, 32)
+	if err != nil {
+		return nil, nil, fmt.Errorf("slot %q: want a number, or SLOT:PROCEDURE", slot)
+	}
+	at := uint64(0)
+	if several {
+		if at, err = strconv.ParseUint(chain, 0, 32); err != nil {
+			return nil, nil, fmt.Errorf("procedure %q: want a number", chain)
+		}
+	}
+	l := p.machine.Procedure(int32(n), uint32(at))
+	switch {
+	case p.machine.Program(int32(n)) == nil:
+		return nil, nil, fmt.Errorf("no program in slot %d", n)
+	case l == nil:
+		return nil, nil, fmt.Errorf("the program in slot %d has no procedure %d", n, at)
+	}
+	port, ok := l.Program().Port(name, d)
+	if !ok {
+		return nil, nil, fmt.Errorf("the program in slot %d has no %v %q; it has %s", n, d, name, portsOf(l.Program(), d))
+	}
+	return l, port, nil
+}
+
+func fp16Words(words []string, n int) ([]float16.Float16, error) {
+	if len(words) != 1 && len(words) != n {
+		return nil, fmt.Errorf("%d values; the port has %d elements: want one for all, or each", len(words), n)
+	}
+	data := make([]float16.Float16, n)
+	for i := range data {
+		w := words[min(i, len(words)-1)]
+		v, err := strconv.ParseFloat(w, 32)
+		if err != nil {
+			return nil, fmt.Errorf("value %q: want a number", w)
+		}
+		data[i] = float16.Fromfloat32(float32(v))
+	}
+	return data, nil
+}
+
+func (p *player) set(words []string) error {
+	l, port, err := p.port(words[0], words[1], loader.Input)
+	if err != nil {
+		return err
+	}
+	data, err := fp16Words(words[2:], engine.Elements(port))
+	if err != nil {
+		return err
+	}
+	return l.Set(words[1], data)
+}

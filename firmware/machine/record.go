@@ -1,0 +1,52 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"anesim/firmware/engine"
+)
+
+// WriteRecording writes the commands that a call of one program sends as a script for
+// [ReadScript], with what they came to as expectations. Model is what follows the name in
+// the script's model line: "builtin", "file NAME" or "layer OP KEYS". Options and result are
+// the engine's, and outputs the values to expect. The error is an *[engine.OptionError] for
+// a model that a script cannot name, or that of w.
+func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
+	if strings.ContainsAny(model, "#\n\r") {
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("a script cannot name %q", model)}
+	}
+	values := "off"
+	if o.Values {
+		values = "on"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "option chip=%s host=%s seed=%d values=%s\n", o.Chip.Name, o.Host.Name, o.Seed, values)
+	fmt.Fprintf(&b, "model program %s\nsend control BOOT\nsend control REQUEST_PROGRAM_ID\n", model)
+	b.WriteString("send control LOAD_PROGRAM program=0 model=program\nexpect ok\nsend control CREATE_PROCESS program=0 process=0\n")
+	for range r.Dispatches {
+		b.WriteString("send execution PROCEDURE_CALL program=0 process=0\n")
+		if len(r.Report.Faults) > 0 {
+			b.WriteString("expect failed\n")
+		} else {
+			b.WriteString("expect ok\n")
+		}
+	}
+	if n := len(r.Dispatches); n > 0 && len(r.Report.Faults) == 0 {
+		cycles := uint64(0)
+		for i := range r.Dispatches[n-1].Descriptors {
+			cycles += uint64(r.Dispatches[n-1].Descriptors[i].Cycles.Total())
+		}
+		fmt.Fprintf(&b, "expect cycles 0 %d\n", cycles)
+	}
+	for _, out := range outputs {
+		if strings.ContainsAny(out.Port.Name, " \t#\n\r") {
+			continue // a word of a script cannot have it
+		}
+		fmt.Fprintf(&b, "expect crc32 0 %s %s\n", out.Port.Name, engine.Checksum(out.Data))
+	}
+	b.WriteString("send control TERMINATE_PROCESS program=0 process=0\nsend control UNLOAD_PROGRAM program=0\nsend control RETURN_PROGRAM_ID program=0\nexpect ok\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,93 @@
+package machine
+
+import (
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anesim"
+	"anesim/firmware/engine"
+	"anesim/firmware/queue"
+	"anesim/firmware/traffic"
+	"anesim/hw/clock"
+)
+
+// What a load sends is played back: every call ends when the load has it end, where
+// preemption is at most a wait for what is on its way to memory.
+func TestRecordedLoadsReplay(t *testing.T) {
+	for _, host := range []string{"macos-air", "linux"} {
+		s := &traffic.Script{
+			Chip: "m1", Host: host, Duration: 10 * time.Millisecond, Seed: 4, InFlight: 3, Events: traffic.MaxEvents,
+			Clients: []traffic.ScriptClient{
+				{Name: "camera", Layer: "softmax c=48 h=1 w=40", Priority: 2, Arrival: "poisson", Rate: 3000},
+				{Name: "batch\nof two", Model: "observed.yaml", Priority: 6, Threads: 2},
+			},
+		}
+		if _, err := engine.HostByName(host); err != nil {
+			s.Host = "macos-air"
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "observed.yaml"), []byte(observed), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		open := func(name string) (*anesim.Model, error) { return anesim.Open(filepath.Join(dir, name)) }
+		l, err := anesim.RunLoad(t.Context(), s, open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := l.WriteMachineScript(&text, func(c *traffic.ScriptClient) string {
+			if c.Layer != "" {
+				return "layer " + c.Layer
+			}
+			return "file " + c.Model
+		}); err != nil {
+			t.Fatal(err)
+		}
+		x, err := ReadScript([]byte(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ends []clock.Nanoseconds
+		var out strings.Builder
+		p := &player{w: &out, models: anesim.ScriptModels{Open: open}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
+		for _, line := range x.lines {
+			if p.machine == nil && line.words[0] != "option" {
+				if err := p.begin(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				p.machine.Observe = func(e queue.Event) {
+					if e.Kind == queue.Finished {
+						ends = append(ends, e.At)
+					}
+				}
+			}
+			if _, err := p.step(line.words); err != nil {
+				t.Fatalf("%v: %v", line.words, err)
+			}
+		}
+		last := make(map[[2]int]clock.Nanoseconds) // end of the last run, by client and call
+		for _, e := range l.Events {
+			if e.What == traffic.Ran {
+				last[[2]int{e.Client, e.Call}] = e.At
+			}
+		}
+		want := slices.Sorted(maps.Values(last))
+		if len(ends) != len(want) || len(ends) < 20 {
+			t.Fatalf("%d calls end, in the load %d", len(ends), len(want))
+		}
+		worst := 0.0
+		for i := range ends {
+			worst = max(worst, math.Abs(float64(ends[i]-want[i])))
+		}
+		t.Logf("%s: %d calls, at most %.0f ns apart", s.Host, len(ends), worst)
+		if worst > 2000 {
+			t.Errorf("calls end up to %.0f ns apart", worst)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+
+	"anesim/firmware/broker"
+	"anesim/firmware/engine"
+)
+
+// WriteStatistics writes the ledger, the queues' counts and what each program did.
+func (m *Machine) WriteStatistics(w io.Writer) error {
+	l, q := m.Ledger(), m.queue.Stats()
+	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %d notifications, %d doorbells of the host\n",
+		l.Received, l.Answered, l.Refused, l.Dropped, l.Notified, m.mailbox.Window().Stores)
+	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %d runs of descriptors, %d switches; busy %v of %v\n",
+		q.Submitted, q.Finished, q.Aborted, m.queue.Waiting(), q.Runs, q.Switches, q.Busy, m.queue.Now())
+	if n := m.Waiting(); n > 0 || m.dropped > 0 {
+		fmt.Fprintf(w, "events: %d requests wait, %d were dropped while they did\n", n, m.dropped)
+	}
+	for _, slot := range m.Slots() {
+		r := m.programs[slot]
+		fmt.Fprintf(w, "program %d: %s at %#x, called %d times", slot, r.image.name, r.procedures[0].loaded.Address(), r.calls)
+		if r.last != nil {
+			fmt.Fprintf(w, "; last %d cycles, %v", r.last.Report.Cycles, r.last.Report.Energy)
+			for _, o := range r.last.Outputs {
+				fmt.Fprintf(w, ", %s crc32 %s", o.Port.Name, engine.Checksum(o.Data))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	if stages := m.session.Options().Host.Stages(); stages != nil {
+		fmt.Fprint(w, "host, each call:")
+		for i, s := range stages {
+			sep := ","
+			if i == 0 {
+				sep = ""
+			}
+			fmt.Fprintf(w, "%s %s %.1f us", sep, s.Name, s.Time.Value)
+		}
+		fmt.Fprintln(w)
+	}
+	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.session.Used(), m.driver.Clients(), residents(m.broker))
+	return err
+}
+
+func residents(b *broker.Broker) int {
+	n, _ := b.Resident()
+	return n
+}

@@ -1,0 +1,332 @@
+package machine
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/firmware/command"
+	"anesim/firmware/driver"
+	"anesim/loader/spelling"
+)
+
+// send puts a command on the ring: send CHANNEL COMMAND key=value... With post its doorbell
+// is left alone.
+func (p *player) send(words []string, post bool) error {
+	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
+	ch, ok := channels[words[0]]
+	if !ok {
+		return fmt.Errorf("channel %q: want control or execution%s", words[0], spelling.Hint(spelling.Nearest(words[0], sortedKeys(channels))))
+	}
+	id, ok := command.Parse(words[1])
+	if !ok {
+		n, err := strconv.ParseUint(words[1], 0, 32)
+		if err != nil {
+			return fmt.Errorf("command %q: want a name or a number%s", words[1], spelling.Hint(spelling.Nearest(words[1], commandNames())))
+		}
+		id = command.ID(n)
+	}
+	kv, err := pairsOf(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
+	if err != nil {
+		return err
+	}
+	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
+	const most = 1 << 20
+	for k := range kv {
+		switch k {
+		case "model", "bars", "wait", "signal", "shared", "buffers":
+		case "value", "checksum":
+			if n[k], err = number(kv, k, 0, 1<<40); err != nil {
+				return err
+			}
+		default:
+			if n[k], err = number(kv, k, 0, most); err != nil {
+				return err
+			}
+		}
+	}
+	m := command.Message{Header: command.Header{
+		ID: id, Priority: uint32(n["priority"]), Program: int32(n["program"]), Process: int32(n["process"]), Procedure: uint32(n["procedure"]),
+	}}
+	info, _ := id.Info()
+	switch {
+	case n["bytes"] >= 0:
+		m.Body = make([]byte, n["bytes"])
+	case id == command.LoadProgram:
+		at, ok := p.machine.Image(kv["model"])
+		if !ok {
+			return p.noModel(kv["model"])
+		}
+		bars, err := number(kv, "bars", 0, most)
+		if err != nil {
+			return err
+		}
+		body := command.Program{Address: at, Procedures: uint32(n["procedures"]), Bars: uint32(bars)}
+		m.Body = body.Append(nil)
+	case id == command.LoadAFPP:
+		m.Body = new(command.AFPP).Append(nil)
+	case id == command.CHPropertyWrite:
+		m.Body = (&command.Property{Number: uint32(n["property"]), Value: uint64(n["value"])}).Append(nil)
+	case id == command.CHPropertyRead:
+		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["property"]))
+	case id == command.DebugCommandDataCheck:
+		m.Body = binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"]))
+	case info.Body == command.BodyOurs && takesCall(id):
+		body := command.Call{
+			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
+			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
+		}
+		if err := p.lists(kv, &body); err != nil {
+			return err
+		}
+		m.Body = body.Append(nil)
+	}
+	if post {
+		if err := p.machine.Post(ch, &m); err != nil {
+			p.came(err.Error(), "refused")
+		} else {
+			p.came("in the ring", "posted")
+		}
+		return nil
+	}
+	r := p.machine.Send(ch, &m)
+	p.replied(&r, m.Program, m.Process)
+	return nil
+}
+
+// doorbell rings one, and notes what was answered behind it.
+func (p *player) doorbell(index uint32) error {
+	word, err := command.Doorbell(index)
+	if err != nil {
+		p.came(err.Error(), "refused")
+		return nil
+	}
+	p.came(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
+	replies, err := p.machine.Ring(index)
+	for i := range replies {
+		p.replied(&replies[i], replies[i].Program, replies[i].Process)
+	}
+	return err
+}
+
+// replied notes a reply to a command that named a program and a process.
+func (p *player) replied(r *command.Reply, program, process int32) {
+	switch {
+	case r.Dropped:
+		p.came("dropped: "+r.Why, "dropped")
+	case r.Status != command.OK:
+		p.came(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
+	case r.Program != program || r.Process != process:
+		p.came(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
+	case len(r.Body) == 8:
+		v := binary.LittleEndian.Uint64(r.Body)
+		p.came(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
+	default:
+		p.came("ok", "ok")
+	}
+}
+
+func commandNames() (names []string) {
+	for id := range command.ID(command.Commands) {
+		names = append(names, id.String())
+	}
+	return names
+}
+
+func selectorNames(table []driver.Selector) (names []string) {
+	for i := range table {
+		names = append(names, table[i].Name)
+	}
+	return names
+}
+
+// noModel is the error of a model that no line has named.
+func (p *player) noModel(name string) error {
+	var names []string
+	for _, x := range p.machine.models {
+		names = append(names, x.name)
+	}
+	return fmt.Errorf("no model %q%s", name, spelling.Hint(spelling.Nearest(name, names)))
+}
+
+// takesCall reports whether a command's body is a call's.
+func takesCall(id command.ID) bool {
+	switch id {
+	case command.CreateProcess, command.ProcedureCall, command.ProcedureCallWithCustomBars, command.ProcedureCallWithSignalEvents,
+		command.ProcedureCallCacheRequest, command.ProcedureCallTriggerCacheRequest,
+		command.ProcedureCallCacheRequestWithCustomBars, command.ProcedureCallCacheRequestWithSharedEvents:
+		return true
+	}
+	return false
+}
+
+// lists fills the lists of a call. Each is a number of empty entries, or entries of two
+// numbers apart by a colon: an event or a parameter and its value, a port and its buffer.
+func (p *player) lists(kv map[string]string, c *command.Call) error {
+	const most = 1 << 12
+	pairs := func(key string, add func(k uint32, v string) error) error {
+		text, ok := kv[key]
+		if !ok {
+			return nil
+		}
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			if n > most {
+				return fmt.Errorf("%s=%s: want up to %d entries", key, text, most)
+			}
+			for range n {
+				if err := add(0, "0"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for _, entry := range strings.Split(text, ",") {
+			k, v, ok := strings.Cut(entry, ":")
+			n, err := strconv.ParseUint(k, 0, 32)
+			if !ok || err != nil {
+				return fmt.Errorf("%s=%s: want a number of entries, or entries as in 1:7,2:9", key, text)
+			}
+			if err := add(uint32(n), v); err != nil {
+				return fmt.Errorf("%s=%s: %w", key, text, err)
+			}
+		}
+		return nil
+	}
+	events := func(list *[]command.Event) func(uint32, string) error {
+		return func(k uint32, v string) error {
+			n, err := strconv.ParseUint(v, 0, 64)
+			*list = append(*list, command.Event{ID: k, Value: n})
+			return err
+		}
+	}
+	return cmp.Or(
+		pairs("bars", func(k uint32, v string) error {
+			n, err := strconv.ParseUint(v, 0, 64)
+			c.Bars = append(c.Bars, command.Bar{Parameter: k, Value: n})
+			return err
+		}),
+		pairs("wait", events(&c.Wait)), pairs("signal", events(&c.Signal)), pairs("shared", events(&c.Shared)),
+		pairs("buffers", func(k uint32, v string) error {
+			at, err := p.address(v)
+			c.Buffers = append(c.Buffers, command.Buffer{Port: k, Address: at})
+			return err
+		}),
+	)
+}
+
+// address is that of a buffer that a map line named, or a number.
+func (p *player) address(name string) (uint64, error) {
+	if at, ok := p.buffers[name]; ok {
+		return at, nil
+	}
+	at, err := strconv.ParseUint(name, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("no buffer %q%s", name, spelling.Hint(spelling.Nearest(name, sortedKeys(p.buffers))))
+	}
+	return at, nil
+}
+
+// call calls a selector with a struct of its size: call CLIENT SELECTOR key=value...
+func (p *player) call(words []string) error {
+	c, err := p.named(words[0])
+	if err != nil {
+		return err
+	}
+	table := driver.Selectors(c.user.Kind())
+	at := slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == words[1] })
+	sel := driver.Selector{Number: ^uint32(0)}
+	if at >= 0 {
+		sel = table[at]
+	} else if n, err := strconv.ParseUint(words[1], 0, 32); err == nil {
+		sel.Number = uint32(n)
+		if n < uint64(len(table)) {
+			sel = table[n]
+		}
+	} else {
+		return fmt.Errorf("the %v client has no selector %s%s", c.user.Kind(), words[1], spelling.Hint(spelling.Nearest(words[1], selectorNames(table))))
+	}
+	kv, err := pairsOf(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
+	if err != nil {
+		return err
+	}
+	const most = 1 << 40
+	n := map[string]int64{"priority": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
+	var surfaces []uint64
+	for k, v := range kv {
+		switch k {
+		case "model":
+		case "surfaces":
+			for _, name := range strings.Split(v, ",") {
+				at, err := p.address(name)
+				if err != nil {
+					return err
+				}
+				surfaces = append(surfaces, at)
+			}
+		case "address":
+			at, err := p.address(v)
+			if err != nil {
+				return err
+			}
+			n[k] = int64(at)
+		default:
+			if n[k], err = number(kv, k, 0, most); err != nil {
+				return err
+			}
+		}
+	}
+	const bound = 1 << 20
+	if n["size"] < 0 || n["size"] > bound {
+		return fmt.Errorf("size=%d: want 0 to %d", n["size"], bound)
+	}
+	in := make([]byte, n["size"])
+	le := binary.LittleEndian
+	word := func(off int, v uint64) {
+		if off+8 <= len(in) {
+			le.PutUint64(in[off:], v)
+		}
+	}
+	switch sel.Name {
+	case "ANE_DeviceOpen":
+		copy(in, driver.OpenRequest())
+		if len(in) > 0 {
+			in[0] = byte(n["usage"])
+		}
+	case "ANE_ProgramCreate":
+		address, ok := p.machine.Image(kv["model"])
+		if !ok {
+			return p.noModel(kv["model"])
+		}
+		word(0, address)
+		word(8, uint64(n["procedures"])<<32)
+	case "ANE_ProgramSendRequest":
+		q := driver.Request{Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["priority"]), Surfaces: surfaces}
+		copy(in, q.Append(nil))
+	case "ANE_ProgramInputsReady":
+		word(0, uint64(n["program"]))
+		word(8, uint64(len(surfaces)))
+		for i, at := range surfaces {
+			word(16+8*i, at)
+		}
+	case "ANE_MemoryMapRequest":
+		word(8, uint64(n["bytes"]))
+	case "ANE_MemoryUnMapRequest":
+		word(0, uint64(n["address"]))
+	default:
+		word(0, uint64(n["program"]))
+		word(8, uint64(n["procedure"]))
+	}
+	r := c.user.Call(sel.Number, driver.Arguments{
+		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
+	})
+	p.returned(r.Return)
+	p.mapped = 0
+	if r.Return == driver.Success && len(r.Scalars) > 0 {
+		p.mapped = r.Scalars[0]
+		fmt.Fprintf(p.w, "  %s %#x\n", sel.Name, r.Scalars)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package traffic_test
+
+import (
+	"strings"
+	"testing"
+
+	"anesim/firmware/traffic"
+	"anesim/hw/clock"
+)
+
+// A load at the limits of its numbers, and the first beyond.
+func TestLoadLimits(t *testing.T) {
+	client := func(change func(*traffic.Client)) traffic.Client {
+		c := traffic.Client{Name: "a", Priority: 7, Arrival: traffic.BackToBack, Runs: []clock.Nanoseconds{10}}
+		change(&c)
+		return c
+	}
+	for _, tc := range []struct {
+		name   string
+		bins   int
+		change func(*traffic.Client)
+		err    string // "" for none
+	}{
+		{"as it is", 0, func(*traffic.Client) {}, ""},
+		{"as many intervals as there may be", traffic.MaxBins, func(*traffic.Client) {}, ""},
+		{"one more", traffic.MaxBins + 1, func(*traffic.Client) {}, "0 to 65536"},
+		{"fewer than none", -1, func(*traffic.Client) {}, "intervals"},
+		{"a priority too far", 0, func(c *traffic.Client) { c.Priority = 8 }, "priority 8 exceeds 7"},
+		{"1024 threads and streams", 0, func(c *traffic.Client) { c.Threads, c.Streams = 1024, 1024 }, ""},
+		{"a thread more", 0, func(c *traffic.Client) { c.Threads = 1025 }, "1024 of each"},
+		{"a stream more", 0, func(c *traffic.Client) { c.Streams = 1025 }, "1024 of each"},
+		{"a run of no length beside another", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0, 1} }, ""},
+		{"runs of no length at all", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0} }, "takes no time"},
+		{"whose host takes some", 0, func(c *traffic.Client) { c.Runs, c.Host.After = []clock.Nanoseconds{0}, 1 }, ""},
+		{"a negative run", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{5, -1} }, "negative length"},
+		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate above 0"},
+		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "below 1e9"},
+		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "is not before it"},
+	} {
+		c := traffic.Config{Duration: 1, Bins: tc.bins, Clients: []traffic.Client{client(tc.change)}}
+		if err := c.Check(); tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.err)
+		}
+	}
+	if got := (&traffic.Host{Outside: 1, Before: 20, After: 300}).Total(); got != 321 {
+		t.Errorf("the host's part is %v, want 321", got)
+	}
+}

@@ -1,0 +1,66 @@
+package traffic
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"anesim/firmware"
+	"anesim/firmware/engine"
+)
+
+// MaxRecordedCalls bounds the calls that a load is recorded with: a script has two lines
+// for each.
+const MaxRecordedCalls = 30_000
+
+// WriteMachineScript writes the commands that the load sends as a script for
+// package machine: each call at the time at which the simulation has it reach its task
+// queue, which is behind the host's part and the gate. Play runs the descriptors of every
+// call again, where the load has their times from one run each. The load must have kept all
+// of its events. model is what follows the name in a client's model line: "file NAME" or
+// "layer OP KEYS".
+//
+// Errors are an *[engine.OptionError] or that of w.
+func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) string) error {
+	fail := func(format string, args ...any) error {
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
+	}
+	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
+		return fail("the load has not kept all of its events, or has more than %d", MaxEvents)
+	}
+	if l.Script.Power != (firmware.PowerPolicy{}) {
+		return fail("a script has no step for power settings")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off\n", l.Options.Chip.Name, l.Options.Host.Name)
+	for i := range l.Script.Clients {
+		c := &l.Script.Clients[i]
+		text := model(c)
+		if strings.ContainsAny(text, "#\n\r") {
+			return fail("a script cannot name %q", text)
+		}
+		fmt.Fprintf(&b, "# client %q\nmodel client%d %s\n", c.Name, i, text)
+	}
+	b.WriteString("send control BOOT\n")
+	for i := range l.Script.Clients {
+		fmt.Fprintf(&b, "send control LOAD_PROGRAM program=%d model=client%[1]d\nexpect ok\nsend control CREATE_PROCESS program=%[1]d process=0\n", i)
+	}
+	b.WriteString("hold\n")
+	calls := 0
+	for i := range l.Events {
+		e := &l.Events[i]
+		if e.What != Queued {
+			continue
+		}
+		if calls++; calls > MaxRecordedCalls {
+			return fail("more than %d calls: shorten the load", MaxRecordedCalls)
+		}
+		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
+	}
+	fmt.Fprintf(&b, "drain\nexpect finished %d\n", calls)
+	for i := range l.Script.Clients {
+		fmt.Fprintf(&b, "send control TERMINATE_PROCESS program=%d process=0\nsend control UNLOAD_PROGRAM program=%[1]d\nexpect ok\n", i)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

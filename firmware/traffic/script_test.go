@@ -1,0 +1,219 @@
+package traffic_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim"
+	"anesim/firmware/traffic"
+	"anesim/hw/clock"
+)
+
+func noFile(name string) (*anesim.Model, error) { return nil, os.ErrNotExist }
+
+func runLoad(t *testing.T, text string) *anesim.Load {
+	t.Helper()
+	s, err := traffic.ReadScript([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := anesim.RunLoad(context.Background(), s, noFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Two threads get 1.04 times done what one does, on every host that copies little.
+func TestTwoThreadsUnderLoad(t *testing.T) {
+	for _, host := range []string{"linux", "macos-air", "macos-max", "macos-guide"} {
+		calls := func(threads string) float64 {
+			l := runLoad(t, "host: "+host+"\nduration: 2s\nclients: [{layer: add c=64, threads: "+threads+"}]")
+			return float64(len(l.Result.Clients[0].Latencies))
+		}
+		if got := calls("2") / calls("1"); math.Abs(got-1.04) > 0.01 {
+			t.Errorf("%s: two threads get %.3f times done what one does", host, got)
+		}
+	}
+}
+
+// A call with the engine to itself takes what a run's wall time is.
+func TestLoadOfOneCallIsARun(t *testing.T) {
+	const words = "conv cin=16 h=8 w=8 cout=16 k=3 pad=same"
+	l := runLoad(t, "host: macos-air\nduration: 1s\nclients: [{layer: "+words+", arrival: fixed, rate: 2}]")
+	f := strings.Fields(words)
+	m, err := anesim.Layer(f[0], f[1:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := anesim.HostByName("macos-air")
+	res, err := m.Run(context.Background(), anesim.Options{Host: h, Repeat: 2, Idle: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%s: %v, a run has %v", what, got, want)
+		}
+	}
+	wake := res.Programs[0].Dispatches[1].Wake
+	near("latency", float64(l.Result.Clients[0].Percentile(1).Value), float64(res.Report.Time/2+res.Programs[0].Host+wake))
+	near("busy", float64(l.Result.Busy), float64(res.Report.Time))
+	near("energy", float64(l.Result.Energy), float64(res.Report.Energy))
+	if len(l.Config.Clients[0].Runs) == 0 || l.Config.Clients[0].EngineTime() != res.Report.Time/2 {
+		t.Errorf("runs %v", l.Config.Clients[0].Runs)
+	}
+}
+
+// With two commands in flight an urgent call waits for one run of the other at most.
+func TestUrgentClientUnderLoad(t *testing.T) {
+	const text = `
+duration: 50ms
+in_flight: 4
+clients:
+  - {name: bulk, layer: softmax c=512 w=64, priority: 7, threads: 2}
+  - {name: urgent, layer: add c=64, priority: 0, arrival: poisson, rate: 2000}
+`
+	l := runLoad(t, text)
+	longest := clock.Nanoseconds(0)
+	for _, r := range l.Config.Clients[0].Runs {
+		longest = max(longest, r)
+	}
+	urgent, alone := &l.Result.Clients[1], l.Config.Clients[1].EngineTime()
+	if n := len(urgent.Latencies); n < 50 {
+		t.Fatalf("%d calls", n)
+	}
+	// Two urgent calls may meet: the second waits for the first.
+	if p := urgent.Percentile(0.9).Value; p > alone+longest+l.Result.Wake || p <= alone {
+		t.Errorf("nine of ten urgent calls took up to %v; alone one takes %v, the longest run %v", p, alone, longest)
+	}
+	if d := cmp.Diff(l.Document(), runLoad(t, text).Document()); d != "" {
+		t.Error(d)
+	}
+}
+
+// A client that reads where another writes saves the copies of both, and calls when it
+// returns.
+func TestPipelineUnderLoad(t *testing.T) {
+	const text = "host: macos-air\nduration: 100ms\nclients:\n- {name: a, layer: relu c=32 h=56 w=56, arrival: fixed, rate: 100}\n- {name: b, layer: sigmoid c=32 h=56 w=56, after: a%s}"
+	apart, joined := runLoad(t, fmt.Sprintf(text, "")), runLoad(t, fmt.Sprintf(text, ", reads: {x: y}"))
+	const tensor = 2 * 32 * 56 * 56
+	for i := range 2 {
+		a, b := &apart.Result.Clients[i], &joined.Result.Clients[i]
+		if len(a.Latencies) != 10 || len(b.Latencies) != 10 {
+			t.Errorf("%s: %d and %d calls", a.Name, len(a.Latencies), len(b.Latencies))
+		}
+		if apart.Saved[i] != 0 || joined.Saved[i] != tensor {
+			t.Errorf("%s saves %d and %d bytes a call", a.Name, apart.Saved[i], joined.Saved[i])
+		}
+		// 96 and 197 us a megabyte.
+		less := apart.Config.Clients[i].Host.Total() - joined.Config.Clients[i].Host.Total()
+		rate := joined.Options.Host.Out.Value
+		if i == 1 {
+			rate = joined.Options.Host.In.Value
+		}
+		if want := 1e3 * rate * tensor / 1e6; math.Abs(float64(less)-want) > 1e-6*want {
+			t.Errorf("%s: the host takes %v less, want %v ns", a.Name, less, want)
+		}
+		if b.Percentile(1).Value >= a.Percentile(1).Value {
+			t.Errorf("%s: a call takes %v, with copies %v", a.Name, b.Percentile(1).Value, a.Percentile(1).Value)
+		}
+	}
+	if d := joined.Document(); d.Clients[1].After != "a" || d.Clients[1].SavedBytes != 10*tensor || d.Clients[0].SavedBytes != 10*tensor {
+		t.Errorf("%+v", d.Clients)
+	}
+	for tail, want := range map[string]string{
+		", reads: {x: q}":                  `line 5: client "b": port q at 0x0: the program has no such output`,
+		", reads: {q: y}":                  `line 5: client "b": port q`,
+		", reads: 3":                       "line 5: want INPUT: OUTPUT",
+		", reads: {}":                      "line 5: want INPUT: OUTPUT",
+		", rate: 3":                        `line 5: client "b": calls that follow another have no rate`,
+		", arrival: fixed":                 `line 5: client "b": after and arrival`,
+		", reads: {x: y}, after: b":        "line 5: ",
+		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": no client "bb" before it; did you mean b?`,
+		"}\n- {layer: relu, reads: {x: y}": `line 6: client "client 3": reads: want after`,
+	} {
+		s, err := traffic.ReadScript([]byte(fmt.Sprintf(text, tail)))
+		if err == nil {
+			_, err = anesim.RunLoad(t.Context(), s, noFile)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", tail, err, want)
+		}
+	}
+}
+
+func TestLoadRefusals(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "line 1: the file is empty",
+		"[1]":                                  "line 1: a load is a mapping",
+		"duration: 1s":                         "line 1: clients are missing",
+		"clients: [{layer: relu}]":             "line 1: duration is missing",
+		"duration: 1s\nclients: []":            "line 2: clients: want a list",
+		"duration: 1s\n\nclient: 3":            `line 3: key "client": a load has chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
+		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": want a positive duration like 50ms`,
+		"duration: -1s\nclients: [{layer: x}]": `line 1: "-1s": want a positive duration like 500ms`,
+		"duration: 1s\nhost: macos-ai":         `line 2: "macos-ai" is none of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
+		"duration: 1s\nduration: 1s":           "line 2: ",
+		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": want either model or layer`,
+		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: "8": want a number from 0 to 7`,
+		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": poisson arrivals require a rate`,
+		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": back-to-back calls have no rate`,
+		"duration: 1s\nclients:\n- {layer: relu, rate: .inf, arrival: fixed}": `line 3: ".inf": want calls a second, more than 0`,
+	} {
+		_, err := traffic.ReadScript([]byte(text))
+		var e *traffic.ScriptError
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"layer: nope c=1":              `line 2: client "client 1": unknown operation "nope"`,
+		"layer: relu q=1":              `line 2: client "client 1": relu: q: no such key`,
+		"model: gone.hwx":              `line 2: client "client 1": file does not exist`,
+		"layer: relu c=8, max_calls: ": `line 2: key "max_calls"`,
+	} {
+		s, err := traffic.ReadScript([]byte("duration: 1ms\nclients: [{" + text + "}]"))
+		if err == nil {
+			_, err = anesim.RunLoad(context.Background(), s, noFile)
+		}
+		var e *traffic.ScriptError
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzReadScript(f *testing.F) {
+	files, _ := filepath.Glob("../../tools/anesim/examples/*.yaml")
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := traffic.ReadScript(data)
+		if err != nil {
+			var e *traffic.ScriptError
+			if !errors.As(err, &e) || e.Line < 1 || strings.Contains(e.Error(), "\n") {
+				t.Errorf("%#v", err)
+			}
+			return
+		}
+		if s.Duration <= 0 || len(s.Clients) == 0 || len(s.Clients) > 1<<10 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

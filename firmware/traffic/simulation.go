@@ -1,0 +1,521 @@
+package traffic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"anesim/firmware"
+	"anesim/firmware/queue"
+	"anesim/hw/clock"
+)
+
+// An Arrival says when a client's calls come.
+type Arrival string
+
+// The arrivals.
+const (
+	BackToBack Arrival = "back-to-back" // each thread calls again when its call returns
+	Fixed      Arrival = "fixed"        // at a fixed rate
+	Poisson    Arrival = "poisson"      // at random, at a mean rate
+	After      Arrival = "after"        // when a call of another client returns
+)
+
+// A Client is one source of calls.
+type Client struct {
+	Name     string
+	Priority queue.Priority
+	Arrival  Arrival
+	Rate     float64 // calls a second of fixed and Poisson arrivals
+	Threads  int     // of back-to-back calls; 0 is one
+	After    int     // the client, one before it, that an After arrival follows
+	// Streams overlapped in one process: the documents' completion of a second one never
+	// fires on the M1. Its first call is counted in Result.Stuck. 0 is one.
+	Streams int
+	// Runs are the times of the program's runs of descriptors, Energy that of a dispatch.
+	Runs    []clock.Nanoseconds
+	Energy  clock.Nanojoules
+	Engines int // MAC engines at work, for what the wait behind a call draws
+	// Host is the host's own time of a call.
+	Host Host
+}
+
+// EngineTime is the engine's time of a call.
+func (c *Client) EngineTime() (t clock.Nanoseconds) {
+	for _, r := range c.Runs {
+		t += r
+	}
+	return t
+}
+
+// Host is what a call costs outside the engine.
+type Host struct {
+	Outside clock.Nanoseconds // beside other calls
+	Before  clock.Nanoseconds // behind the gate, ahead of the engine
+	After   clock.Nanoseconds // behind the engine, up to where the gate opens
+}
+
+// Total is the host's part of a call that nothing holds up.
+func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
+
+// Config is a load to simulate.
+type Config struct {
+	Clients  []Client
+	Duration clock.Nanoseconds // of arrivals; what has arrived is worked off
+	Seed     uint64
+	InFlight int // commands behind the gate; 0 is one, the documents' default
+	Power    firmware.PowerTimes
+	// Waiting is the energy of a wait with the rails on, behind work on a number of engines;
+	// nil for none.
+	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
+	// Bins is the intervals of equal length that Duration is cut into for Result.Bins; what
+	// is worked off behind Duration is in as many more as it takes, up to MaxBins.
+	Bins int
+	// Observe is told what happens to each call, in order of time but for the engine's wake;
+	// nil for nobody.
+	Observe func(Event)
+	// MaxCalls bounds the calls in all: beyond them arrivals stop and Result.Cut is set; 0
+	// is DefaultMaxCalls.
+	MaxCalls int
+}
+
+// DefaultMaxCalls bounds a simulation's memory to some hundred megabytes.
+const DefaultMaxCalls = 10_000_000
+
+// MaxBins bounds the intervals of a result.
+const MaxBins = 1 << 16
+
+// A ConfigError is a load that makes no sense.
+type ConfigError struct{ Client, What string }
+
+func (e *ConfigError) Error() string {
+	if e.Client == "" {
+		return e.What
+	}
+	return fmt.Sprintf("client %q: %s", e.Client, e.What)
+}
+
+// Check makes an error, a *ConfigError, of a load that cannot be simulated.
+func (c *Config) Check() error {
+	if c.Duration <= 0 || math.IsInf(float64(c.Duration), 0) {
+		return &ConfigError{What: "the duration must be positive"}
+	}
+	if len(c.Clients) == 0 {
+		return &ConfigError{What: "no client"}
+	}
+	if c.Bins < 0 || c.Bins > MaxBins {
+		return &ConfigError{What: fmt.Sprintf("%d intervals; 0 to %d", c.Bins, MaxBins)}
+	}
+	for i := range c.Clients {
+		x := &c.Clients[i]
+		fail := func(format string, a ...any) error { return &ConfigError{x.Name, fmt.Sprintf(format, a...)} }
+		switch {
+		case x.Priority >= queue.Queues:
+			return fail("priority %d exceeds %d", x.Priority, queue.Queues-1)
+		case len(x.Runs) == 0:
+			return fail("the program has no descriptors")
+		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
+			return fail("arrival %q is none of %s, %s, %s and %s", x.Arrival, BackToBack, Fixed, Poisson, After)
+		case x.Arrival == After && (x.After < 0 || x.After >= i):
+			return fail("it follows client %d, which is not before it", x.After)
+		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
+			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
+		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
+			return fail("%d threads, %d streams: at most 1024 of each", x.Threads, x.Streams)
+		}
+		total := x.Host.Total()
+		for _, r := range x.Runs {
+			if r < 0 {
+				return fail("a run of negative length")
+			}
+			total += r
+		}
+		if total <= 0 {
+			return fail("a call that takes no time")
+		}
+	}
+	return nil
+}
+
+// A call is one on its way.
+type call struct {
+	client  int
+	arrived clock.Nanoseconds
+	queued  clock.Nanoseconds // in the gate
+	run     int
+	number  int
+}
+
+// An event is something that happens at a time.
+type event struct {
+	at   clock.Nanoseconds
+	seq  uint64 // order of those at one time
+	kind kind
+	call *call
+	from int // client of an arrival
+}
+
+type kind uint8
+
+const (
+	arrives kind = iota // a call comes
+	gates               // it reaches the gate
+	enters              // it reaches its task queue
+	runs                // its run of descriptors ends
+	leaves              // it is done and the gate opens
+)
+
+// before reports whether an event happens before another.
+func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+
+// events are a binary heap: the first is the next to happen.
+type events []event
+
+func (e *events) push(x event) {
+	h := append(*e, x)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(&h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	*e = h
+}
+
+func (e *events) pop() event {
+	h := *e
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h[last] = event{}
+	h = h[:last]
+	for i := 0; ; {
+		next := 2*i + 1
+		if next >= last {
+			break
+		}
+		if next+1 < last && h[next+1].before(&h[next]) {
+			next++
+		}
+		if !h[next].before(&h[i]) {
+			break
+		}
+		h[i], h[next] = h[next], h[i]
+		i = next
+	}
+	*e = h
+	return first
+}
+
+// A fifo is calls in order, without moving them for each that leaves.
+type fifo struct {
+	list []*call
+	head int
+}
+
+func (f *fifo) push(c *call) { f.list = append(f.list, c) }
+
+func (f *fifo) first() *call {
+	if f.head == len(f.list) {
+		return nil
+	}
+	return f.list[f.head]
+}
+
+func (f *fifo) pop() {
+	f.list[f.head] = nil
+	f.head++
+	if f.head == len(f.list) {
+		f.list, f.head = f.list[:0], 0
+	} else if f.head > 1024 && f.head > len(f.list)/2 {
+		f.list, f.head = append(f.list[:0], f.list[f.head:]...), 0
+	}
+}
+
+// A simulation is a load under way.
+type simulation struct {
+	*Config
+	now    clock.Nanoseconds
+	seq    uint64
+	events events
+	random []*rand.Rand
+	// followers are the clients that call when one's call returns.
+	followers [][]int
+	gate      [queue.Queues]fifo // waiting for it, by priority
+	queues    [queue.Queues]fifo // behind it
+	inside    int                // behind the gate
+	active    *call              // on the engine
+	calls     int
+	free      []*call
+
+	power  firmware.Power
+	idleAt clock.Nanoseconds // since when the engine has nothing to do
+	last   clock.Nanoseconds // when the last call ended
+	// engines is how many worked last.
+	engines int
+	result  Result
+}
+
+// Run simulates the load. Errors are a *ConfigError.
+func Simulate(c *Config) (*Result, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	s := &simulation{Config: c}
+	s.power.Times = c.Power
+	s.power.Wake(firmware.AllDomains) // a call before the load, which has just ended
+	s.result.Clients = make([]ClientResult, len(c.Clients))
+	s.followers = make([][]int, len(c.Clients))
+	for i := range c.Clients {
+		x := &c.Clients[i]
+		s.result.Clients[i].Name = x.Name
+		s.result.Clients[i].Priority = x.Priority
+		s.random = append(s.random, rand.New(rand.NewPCG(c.Seed, uint64(i)+1)))
+		if n := max(1, x.Streams) - 1; n > 0 {
+			s.result.Clients[i].Stuck = n
+		}
+		switch x.Arrival {
+		case BackToBack:
+			for range max(1, x.Threads) {
+				s.at(0, event{kind: arrives, from: i})
+			}
+		case Fixed:
+			s.at(0, event{kind: arrives, from: i})
+		case After:
+			s.followers[x.After] = append(s.followers[x.After], i)
+		default:
+			s.at(s.gap(i), event{kind: arrives, from: i})
+		}
+	}
+	for len(s.events) > 0 {
+		e := s.events.pop()
+		s.now = e.at
+		s.step(&e)
+	}
+	s.finish()
+	return &s.result, nil
+}
+
+func (s *simulation) at(t clock.Nanoseconds, e event) {
+	s.seq++
+	e.at, e.seq = t, s.seq
+	s.events.push(e)
+}
+
+// gap is the time to a client's next arrival.
+func (s *simulation) gap(i int) clock.Nanoseconds {
+	if s.Clients[i].Arrival == Fixed { // by number, for sums of rounded gaps drift
+		return clock.Nanoseconds(1e9*float64(s.result.Clients[i].Started)/s.Clients[i].Rate) - s.now
+	}
+	return clock.Nanoseconds(1e9 / s.Clients[i].Rate * s.random[i].ExpFloat64())
+}
+
+func (s *simulation) maxCalls() int {
+	if s.MaxCalls > 0 {
+		return s.MaxCalls
+	}
+	return DefaultMaxCalls
+}
+
+func (s *simulation) step(e *event) {
+	switch e.kind {
+	case arrives:
+		s.arrive(e.from)
+	case gates:
+		e.call.queued = s.now
+		s.observe(Gated, s.now, e.call)
+		s.gate[s.Clients[e.call.client].Priority].push(e.call)
+		s.admit()
+	case enters:
+		s.observe(Queued, s.now, e.call)
+		s.queues[s.Clients[e.call.client].Priority].push(e.call)
+		s.dispatch()
+	case runs:
+		s.ran(e.call)
+	case leaves:
+		s.inside--
+		s.done(e.call)
+		s.admit()
+	}
+}
+
+// arrive starts a call of a client, and draws its next.
+func (s *simulation) arrive(i int) {
+	follows := s.Clients[i].Arrival == After
+	if s.now >= s.Duration && !follows { // what follows a call that has arrived is worked off
+		return
+	}
+	if s.calls >= s.maxCalls() {
+		s.result.Cut = true
+		return
+	}
+	s.calls++
+	var c *call
+	if n := len(s.free); n > 0 {
+		c, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		c = new(call)
+	}
+	x := &s.Clients[i]
+	*c = call{client: i, arrived: s.now, number: s.calls - 1}
+	s.result.Clients[i].Started++
+	s.observe(Arrived, s.now, c)
+	s.at(s.now+x.Host.Outside, event{kind: gates, call: c})
+	if x.Arrival != BackToBack && !follows {
+		s.at(s.now+s.gap(i), event{kind: arrives, from: i})
+	}
+}
+
+// admit lets calls through the gate, the most urgent first.
+func (s *simulation) admit() {
+	for s.inside < max(1, s.InFlight) {
+		c := take(&s.gate)
+		if c == nil {
+			return
+		}
+		s.inside++
+		s.result.Clients[c.client].waited(s.now - c.queued)
+		s.observe(Admitted, s.now, c)
+		s.at(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
+	}
+}
+
+// take is the first call of the most urgent list that has one.
+func take(lists *[queue.Queues]fifo) *call {
+	for p := range lists {
+		if c := lists[p].first(); c != nil {
+			lists[p].pop()
+			return c
+		}
+	}
+	return nil
+}
+
+// dispatch gives the engine, where it is free, to the most urgent call for one run.
+func (s *simulation) dispatch() {
+	if s.active != nil {
+		return
+	}
+	for p := range s.queues {
+		c := s.queues[p].first()
+		if c == nil {
+			continue
+		}
+		s.active = c
+		s.idle(s.now)
+		wake := s.power.Wake(firmware.AllDomains)
+		s.result.Wake += wake
+		s.wait(s.now, wake)
+		x := &s.Clients[c.client]
+		took := x.Runs[c.run]
+		s.result.Busy += took
+		s.result.Runs++
+		s.engines = x.Engines
+		share := clock.Nanojoules(0)
+		if total := x.EngineTime(); total > 0 {
+			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
+		}
+		if wake > 0 {
+			s.observe(Woke, s.now, c)
+		}
+		s.observe(Began, s.now+wake, c)
+		s.spread(c.client, s.now+wake, took, share, took)
+		s.at(s.now+wake+took, event{kind: runs, call: c})
+		return
+	}
+}
+
+// idle ends the engine's idling, which began when its last run ended.
+func (s *simulation) idle(until clock.Nanoseconds) {
+	if on := s.power.Idle(until - s.idleAt); on > 0 {
+		s.wait(s.idleAt, on)
+	}
+}
+
+// wait draws what the engine does while it waits with its rails on.
+func (s *simulation) wait(from, t clock.Nanoseconds) {
+	if s.Waiting == nil || t <= 0 {
+		return
+	}
+	e := s.Waiting(s.engines, t)
+	s.result.WaitEnergy += e
+	s.spread(-1, from, t, e, 0)
+}
+
+// spread adds energy and engine time, a client's or of none, -1, to the intervals that a
+// stretch of time lies in, in proportion.
+func (s *simulation) spread(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
+	if s.Bins == 0 {
+		return
+	}
+	r := &s.result
+	width := s.Duration / clock.Nanoseconds(s.Bins)
+	r.BinTime = width
+	first := min(int(from/width), MaxBins-1)
+	last := min(int((from+t)/width), MaxBins-1)
+	for len(r.Bins) <= last {
+		r.Bins = append(r.Bins, Bin{})
+	}
+	for i := first; i <= last; i++ {
+		share := 1.0
+		if first != last {
+			low, high := max(from, clock.Nanoseconds(i)*width), from+t
+			if i < MaxBins-1 {
+				high = min(high, clock.Nanoseconds(i+1)*width)
+			}
+			share = float64((high - low) / t)
+		}
+		r.Bins[i].Energy += clock.Nanojoules(float64(e) * share)
+		r.Bins[i].Busy += clock.Nanoseconds(float64(busy) * share)
+		if client >= 0 && i < s.Bins {
+			x := &r.Clients[client]
+			if x.Busy == nil {
+				x.Busy = make([]clock.Nanoseconds, s.Bins)
+			}
+			x.Busy[i] += clock.Nanoseconds(float64(busy) * share)
+		}
+	}
+}
+
+// ran ends a run. The call keeps its place at the head of its queue until its last.
+func (s *simulation) ran(c *call) {
+	s.active, s.idleAt = nil, s.now
+	s.observe(Ran, s.now, c)
+	x := &s.Clients[c.client]
+	if c.run++; c.run == len(x.Runs) {
+		s.queues[x.Priority].remove(c)
+		s.result.Energy += x.Energy
+		s.at(s.now+x.Host.After, event{kind: leaves, call: c})
+	}
+	s.dispatch()
+}
+
+// remove takes a call out: it is the first of its list.
+func (f *fifo) remove(c *call) {
+	if f.first() == c {
+		f.pop()
+	}
+}
+
+func (s *simulation) done(c *call) {
+	r := &s.result.Clients[c.client]
+	r.Latencies = append(r.Latencies, s.now-c.arrived)
+	s.observe(Left, s.now, c)
+	s.last = s.now
+	if s.Clients[c.client].Arrival == BackToBack {
+		s.at(s.now, event{kind: arrives, from: c.client})
+	}
+	for _, i := range s.followers[c.client] {
+		s.at(s.now, event{kind: arrives, from: i})
+	}
+	s.free = append(s.free, c)
+}
+
+func (s *simulation) finish() {
+	s.result.Time = max(s.last, s.Duration)
+	s.idle(s.result.Time)
+	for i := range s.result.Clients {
+		s.result.Clients[i].sort()
+	}
+}

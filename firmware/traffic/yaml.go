@@ -1,0 +1,250 @@
+package traffic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"anesim/firmware"
+	"anesim/firmware/engine"
+	"anesim/firmware/queue"
+	"anesim/loader/spelling"
+)
+
+// Bounds on a script.
+const (
+	maxText    = 1 << 20
+	maxClients = 1 << 10
+)
+
+// ReadScript reads a script:
+//
+//	host: macos-air          # preset; none where it is left out
+//	duration: 2s
+//	clients:
+//	  - {name: camera, layer: conv cin=64 h=56 w=56 cout=64 k=3, priority: 2, arrival: fixed, rate: 30}
+//	  - {name: batch, model: net.onnx, priority: 6, arrival: back-to-back, threads: 2}
+//	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
+//
+// Keys beside those are chip, seed, in_flight, max_calls and power, and of a client streams.
+// Errors are a *[ScriptError].
+func ReadScript(data []byte) (*Script, error) {
+	if len(data) > maxText {
+		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+	}
+	var doc yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, &ScriptError{Line: 1, What: "the file is empty"}
+	} else if err != nil {
+		return nil, textError(err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, &ScriptError{Line: 1, What: "want one mapping"}
+	}
+	s := new(Script)
+	root := doc.Content[0]
+	err := readKeys(root, "a load", map[string]func(*yaml.Node) error{
+		"chip":      func(n *yaml.Node) error { return readName(n, &s.Chip, engine.ChipNames()) },
+		"host":      func(n *yaml.Node) error { return readName(n, &s.Host, engine.HostNames()) },
+		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
+		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },
+		"in_flight": func(n *yaml.Node) error { return readCount(n, &s.InFlight, 1, 1<<16) },
+		"max_calls": func(n *yaml.Node) error { return readCount(n, &s.MaxCalls, 1, 1<<30) },
+		"power": func(n *yaml.Node) (err error) {
+			var list string
+			if err = readText(n, &list); err == nil {
+				if s.Power, err = firmware.ParsePowerPolicy(list); err != nil {
+					return errorAt(n, "%v", err)
+				}
+			}
+			return err
+		},
+		"clients": s.readClients,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Duration == 0:
+		return nil, errorAt(root, "duration is missing")
+	case len(s.Clients) == 0:
+		return nil, errorAt(root, "clients are missing")
+	}
+	return s, nil
+}
+
+func textError(err error) error {
+	f := &ScriptError{Line: 1, What: err.Error(), Err: err}
+	var e *yaml.LoadError
+	if errors.As(err, &e) {
+		f.Line, f.What = max(1, e.Mark.Line), e.Message
+	}
+	f.What = strings.ReplaceAll(f.What, "\n", " ")
+	return f
+}
+
+func errorAt(n *yaml.Node, format string, v ...any) error {
+	return &ScriptError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
+}
+
+// readKeys gives each entry of a mapping to what reads it.
+func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return errorAt(n, "%s is a mapping", what)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		f, known := read[k.Value]
+		switch {
+		case k.Kind != yaml.ScalarNode || !known:
+			names := slices.Sorted(maps.Keys(read))
+			return errorAt(k, "key %q: %s has %s%s", k.Value, what, strings.Join(names, ", "), spelling.Hint(spelling.Nearest(k.Value, names)))
+		case seen[k.Value]:
+			return errorAt(k, "%s is given twice", k.Value)
+		}
+		seen[k.Value] = true
+		if err := f(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Script) readClients(n *yaml.Node) error {
+	switch {
+	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
+		return errorAt(n, "clients: want a list")
+	case len(n.Content) > maxClients:
+		return errorAt(n, "%d clients, at most %d are read", len(n.Content), maxClients)
+	}
+	for _, item := range n.Content {
+		c := ScriptClient{Line: item.Line}
+		var priority int
+		err := readKeys(item, "a client", map[string]func(*yaml.Node) error{
+			"name":     func(n *yaml.Node) error { return readText(n, &c.Name) },
+			"model":    func(n *yaml.Node) error { return readText(n, &c.Model) },
+			"layer":    func(n *yaml.Node) error { return readText(n, &c.Layer) },
+			"priority": func(n *yaml.Node) error { return readCount(n, &priority, 0, queue.Queues-1) },
+			"arrival": func(n *yaml.Node) error {
+				return readName(n, &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
+			},
+			"after":   func(n *yaml.Node) error { return readText(n, &c.After) },
+			"reads":   func(n *yaml.Node) error { return readReads(n, &c.Reads) },
+			"rate":    func(n *yaml.Node) error { return readRate(n, &c.Rate) },
+			"threads": func(n *yaml.Node) error { return readCount(n, &c.Threads, 1, 1<<10) },
+			"streams": func(n *yaml.Node) error { return readCount(n, &c.Streams, 1, 1<<10) },
+		})
+		if err != nil {
+			return err
+		}
+		c.Priority = uint8(priority)
+		if c.Name == "" {
+			c.Name = fmt.Sprintf("client %d", len(s.Clients)+1)
+		}
+		if c.After != "" && c.Arrival != "" {
+			return errorAt(item, "client %q: after and arrival are mutually exclusive", c.Name)
+		}
+		if c.After != "" {
+			c.Arrival = string(After)
+		}
+		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
+		switch {
+		case (c.Model == "") == (c.Layer == ""):
+			return errorAt(item, "client %q: want either model or layer", c.Name)
+		case timed && c.Rate == 0:
+			return errorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
+		case c.After != "" && c.Rate != 0:
+			return errorAt(item, "client %q: calls that follow another have no rate", c.Name)
+		case !timed && c.Rate != 0:
+			return errorAt(item, "client %q: back-to-back calls have no rate", c.Name)
+		case (timed || c.After != "") && c.Threads != 0:
+			return errorAt(item, "client %q: threads are of back-to-back calls", c.Name)
+		}
+		s.Clients = append(s.Clients, c)
+	}
+	return nil
+}
+
+func readText(n *yaml.Node, to *string) error {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		return errorAt(n, "want one value")
+	}
+	*to = n.Value
+	return nil
+}
+
+// readReads reads own inputs and the outputs they are, INPUT: OUTPUT.
+func readReads(n *yaml.Node, to *map[string]string) error {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		return errorAt(n, "want INPUT: OUTPUT, an input of this client and an output of the one it follows")
+	}
+	*to = map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		var in, out string
+		if err := readText(n.Content[i], &in); err != nil {
+			return err
+		}
+		if err := readText(n.Content[i+1], &out); err != nil {
+			return err
+		}
+		(*to)[in] = out
+	}
+	return nil
+}
+
+func readName(n *yaml.Node, to *string, known []string) error {
+	if err := readText(n, to); err != nil {
+		return err
+	}
+	for _, k := range known {
+		if k == *to {
+			return nil
+		}
+	}
+	return errorAt(n, "%q is none of %s%s", *to, strings.Join(known, ", "), spelling.Hint(spelling.Nearest(*to, known)))
+}
+
+func readDuration(n *yaml.Node, to *time.Duration) error {
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
+		return errorAt(n, "%q: want a positive duration like 500ms", n.Value)
+	}
+	*to = d
+	return nil
+}
+
+func readSeed(n *yaml.Node, to *uint64) error {
+	v, err := strconv.ParseUint(n.Value, 10, 64)
+	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
+		return errorAt(n, "%q: want a number from 1 on", n.Value)
+	}
+	*to = v
+	return nil
+}
+
+func readCount(n *yaml.Node, to *int, least, most int) error {
+	v, err := strconv.Atoi(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || v < least || v > most {
+		return errorAt(n, "%q: want a number from %d to %d", n.Value, least, most)
+	}
+	*to = v
+	return nil
+}
+
+func readRate(n *yaml.Node, to *float64) error {
+	v, err := strconv.ParseFloat(n.Value, 64)
+	if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || math.IsInf(v, 0) {
+		return errorAt(n, "%q: want calls a second, more than 0", n.Value)
+	}
+	*to = v
+	return nil
+}
