@@ -212,6 +212,10 @@ func (r *execution) results(res *Result) {
 			data = multiplied(data, out.Unit)
 		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
+		if dims, ok := r.extents[out.Tensor]; ok && !slices.Equal(dims, out.Dims) {
+			o.Data, o.Dims = rounded(r.numbers[out.Tensor]), dims
+			port.Shape = [4]int{1, 1, 1, len(o.Data)}
+		}
 		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
 			o.Numbers = r.wholeNumbers(&out, data)
 		}
@@ -565,10 +569,10 @@ func (g *limitGroups) list() []evidence.Limit {
 // Summary is the first elements of the tensor and its range, on one line.
 func (o *Output) Summary() string {
 	const shown = 4
-	lo, hi := math.Inf(1), math.Inf(-1)
-	if len(o.Data) > 0 {
-		lo, hi = bounds(o.Data)
+	if len(o.Data) == 0 {
+		return "no elements"
 	}
+	lo, hi := bounds(o.Data)
 	var b strings.Builder
 	b.WriteByte('[')
 	for i, h := range o.Data[:min(shown, len(o.Data))] {

@@ -74,8 +74,8 @@ func (r *execution) stage(first, last int) {
 }
 
 func (r *execution) work(l *network.Layer) error {
-	var in [][]float64
-	for _, name := range l.Inputs {
+	var in []network.Array
+	for k, name := range l.Inputs {
 		v, ok := r.numbers[name]
 		if !ok {
 			data, made := r.tensors[name]
@@ -91,17 +91,38 @@ func (r *execution) work(l *network.Layer) error {
 				v[k] = float64(h.Float32())
 			}
 		}
-		in = append(in, v)
+		dims, ok := r.extents[name]
+		if !ok {
+			dims = l.Host.Inputs[k]
+		}
+		in = append(in, network.Array{Dims: dims, Numbers: v})
 	}
 	out, err := l.Host.Run(in)
 	if err != nil {
 		return err
 	}
 	for k, t := range l.Host.Outputs {
-		r.numbers[t.Name] = out[k]
-		r.tensors[t.Name] = rounded(out[k])
+		r.numbers[t.Name] = out[k].Numbers
+		if r.extents[t.Name] = out[k].Dims; !slices.Equal(out[k].Dims, t.Dims) && r.engineReads(t.Name) {
+			if out[k], err = out[k].Filled(t.Dims); err != nil {
+				return fmt.Errorf("%q: %w", t.Name, err)
+			}
+		}
+		r.tensors[t.Name] = rounded(out[k].Numbers)
 	}
 	return nil
+}
+
+// engineReads reports whether a program has the tensor as an input.
+func (r *execution) engineReads(tensor string) bool {
+	for k := range r.lowered.programs {
+		for port := range r.lowered.programs[k].Inputs() {
+			if port.Name == tensor {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // madeUp gives an input of the network values, the same to every layer that reads it.

@@ -51,6 +51,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		packings: packings,
 		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
+		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -72,6 +73,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 			return nil, err
 		}
 	}
+	r.noteFilled()
 	return r.finish(), nil
 }
 
@@ -96,6 +98,10 @@ type graphReader struct {
 	packings  map[*onnx.Tensor]*packing
 	told      map[string]bool // inputs that a note is about
 	taken     map[string]bool // names of inputs and of results of nodes
+
+	least   map[string][]int // least extents of tensors whose extents depend on values
+	between map[string]*span // bounds of elements that are made of such extents
+	filled  map[string]bool  // tensors of least that a node reads at their largest
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -195,6 +201,7 @@ type nodeReader struct {
 	*onnx.Node
 	name    string
 	results []result // what it makes
+	spreads []spread // of the results, of a node that the host does for their size
 	first   int      // its first layer
 	macs    int
 	what    string // what became of it, where that is no layer
@@ -248,6 +255,9 @@ func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
 // fuse reads an operator in pieces, and reports whether the engine does it.
 func (r *graphReader) fuse(i int, f *fusion, list []onnx.Node) bool {
 	n := &nodeReader{graphReader: r, Node: &f.node, name: nodeName(i, &f.node), first: len(r.net.Layers)}
+	if n.dynamic() {
+		return false // the host may have functions for the pieces
+	}
 	if err := n.read(); err != nil || len(r.net.Layers) == n.first {
 		r.net.Layers = r.net.Layers[:n.first]
 		for _, out := range f.node.Outputs {
@@ -363,7 +373,9 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
-	l.Host = n.stage(&l)
+	if l.Host = n.stage(&l); l.Host != nil {
+		n.varies()
+	}
 	n.missing(l, shape, why.Error())
 	for _, out := range n.Outputs {
 		if _, ok := n.tensors[out]; !ok {
@@ -415,6 +427,17 @@ func (n *nodeReader) read() error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
+	if why, constant := n.host(); why != nil || constant {
+		return why
+	}
+	if slices.ContainsFunc(n.Inputs, func(name string) bool { return n.least[name] != nil }) {
+		return n.atLargest(n.layers)
+	}
+	return n.layers()
+}
+
+// layers reads the node as layers of the engine.
+func (n *nodeReader) layers() error {
 	if done, err := n.scaledOperands(); done || err != nil {
 		return err
 	}
@@ -490,6 +513,12 @@ func (r *graphReader) same(name, of string) {
 	r.types[name] = r.types[of]
 	if c := r.constants[of]; c != nil {
 		r.constants[name] = c
+	}
+	if d := r.least[of]; d != nil {
+		r.least[name] = d
+	}
+	if s := r.between[of]; s != nil {
+		r.between[name] = s
 	}
 	if s, ok := r.tensors[of]; ok {
 		r.tensors[name] = s
