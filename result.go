@@ -212,15 +212,36 @@ func (r *execution) results(res *Result) {
 			data = multiplied(data, out.Unit)
 		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
-		if dims, ok := r.extents[out.Tensor]; ok && !slices.Equal(dims, out.Dims) {
-			o.Data, o.Dims = rounded(r.numbers[out.Tensor]), dims
-			port.Shape = [4]int{1, 1, 1, len(o.Data)}
+		if err := r.sized(&o, &out); err != nil {
+			continue
 		}
 		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
-			o.Numbers = r.wholeNumbers(&out, data)
+			o.Numbers = r.wholeNumbers(&out, o.Data)
 		}
 		res.Outputs = append(res.Outputs, o)
 	}
+}
+
+// sized gives an output whose size depends on values the shape and the values of the run.
+func (r *execution) sized(o *Output, out *network.Output) error {
+	dims, err := r.shape(out.Tensor, out.Dims)
+	if err != nil || slices.Equal(dims, out.Dims) {
+		return err
+	}
+	if v, ok := r.numbers[out.Tensor]; ok {
+		o.Data = rounded(v)
+	} else {
+		x := network.Array{Dims: out.Dims}
+		for _, h := range o.Data {
+			x.Numbers = append(x.Numbers, float64(h.Float32()))
+		}
+		if x, err = x.Cut(dims); err != nil {
+			return err
+		}
+		o.Data = rounded(x.Numbers)
+	}
+	o.Dims, o.Port.Shape = dims, [4]int{1, 1, 1, len(o.Data)}
+	return nil
 }
 
 // multiplied returns the values times a factor.

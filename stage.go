@@ -91,11 +91,11 @@ func (r *execution) work(l *network.Layer) error {
 				v[k] = float64(h.Float32())
 			}
 		}
-		dims, ok := r.extents[name]
-		if !ok {
-			dims = l.Host.Inputs[k]
+		x, err := r.actual(name, network.Array{Dims: l.Host.Inputs[k], Numbers: v})
+		if err != nil {
+			return err
 		}
-		in = append(in, network.Array{Dims: dims, Numbers: v})
+		in = append(in, x)
 	}
 	out, err := l.Host.Run(in)
 	if err != nil {
@@ -111,6 +111,45 @@ func (r *execution) work(l *network.Layer) error {
 		r.tensors[t.Name] = rounded(out[k].Numbers)
 	}
 	return nil
+}
+
+// actual returns a tensor's values in the shape that they have in this run. An engine's, x, has
+// the largest shape.
+func (r *execution) actual(name string, x network.Array) (network.Array, error) {
+	dims, err := r.shape(name, x.Dims)
+	switch {
+	case err != nil:
+		return x, err
+	case r.model.net.Cuts[name] != nil:
+		return x.Cut(dims)
+	}
+	x.Dims = dims
+	return x, nil
+}
+
+// shape returns the shape that a tensor has in this run, static if no values decide it.
+func (r *execution) shape(name string, static []int) ([]int, error) {
+	dims, ok := r.extents[name]
+	cut := r.model.net.Cuts[name]
+	if ok || cut == nil {
+		if !ok {
+			dims = static
+		}
+		return dims, nil
+	}
+	var in [][]int
+	for k, input := range cut.Inputs {
+		d, err := r.shape(input, cut.Largest(k))
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, d)
+	}
+	dims, err := cut.Shape(in)
+	if err == nil {
+		r.extents[name] = dims
+	}
+	return dims, err
 }
 
 // engineReads reports whether a program has the tensor as an input.

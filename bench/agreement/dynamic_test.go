@@ -40,6 +40,15 @@ func detected(threshold float32) []ox.Message {
 
 func in(names ...string) []string { return names }
 
+// mixed are n numbers of both signs.
+func mixed(n int) []float32 {
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = float32(i*7%11-5) / 8
+	}
+	return v
+}
+
 // Tails of detectors as exporters write them: what follows the boxes has as many rows as there
 // are boxes.
 var tails = []struct {
@@ -101,6 +110,17 @@ var tails = []struct {
 		ox.Node("Gather", "last boxes", in("some", "keep"), ox.Int("axis", 0)), ox.Node("Gather", "last scores", in("score", "keep"), ox.Int("axis", 0)),
 		ox.Node("Gather", "last classes", in("class", "keep"), ox.Int("axis", 0)),
 	}, "last`boxes last`scores last`classes"},
+	{"masks", []ox.Message{ // by the engine, which has as many rows as there may be
+		ox.Node("Gather", "box", in("kept", "2"), ox.Int("axis", 1)), ox.Node("Squeeze", "list", in("boxes", "[0]")),
+		ox.Node("Gather", "found", in("list", "box"), ox.Int("axis", 0)), ox.Constant("scale", nil, 0.015625), ox.Node("Mul", "small", in("found", "scale")),
+		ox.Constant("w", []int{4, 6}, mixed(24)...), ox.Constant("bias", []int{6}, mixed(6)...),
+		ox.Node("Gemm", "hidden", in("small", "w", "bias")), ox.Node("Relu", "positive", in("hidden")),
+		ox.Constant("v", []int{6, 4}, mixed(24)...), ox.Node("MatMul", "mask", in("positive", "v")), ox.Node("Sigmoid", "mask share", in("mask")),
+		ox.Node("Shape", "size", in("small")), ox.Node("Gather", "n", in("size", "[0]"), ox.Int("axis", 0)),
+		ox.Node("Concat", "square", in("n", "[2]", "[2]"), ox.Int("axis", 0)), ox.Node("Reshape", "picture", in("mask share", "square")),
+		ox.Node("Cast", "row", in("kept"), ox.Int("to", 1)), ox.Node("Concat", "table", in("row", "mask"), ox.Int("axis", 1)),
+		ox.Node("Softmax", "class share", in("mask"), ox.Int("axis", 1)), ox.Node("ReduceSum", "sum", in("positive", "[0]"), ox.Int("keepdims", 0)),
+	}, "mask picture table class`share sum positive"},
 	{"shapes", []ox.Message{
 		ox.Node("NonZero", "places", in("kept")), ox.Node("Shape", "size", in("places")), ox.Node("Gather", "n", in("size", "1"), ox.Int("axis", 0)),
 		ox.Node("Gather", "axes", in("size", "0"), ox.Int("axis", 0)), ox.Node("Unsqueeze", "one axis", in("n", "[0]")),

@@ -59,7 +59,8 @@
 // engine's programs have fixed shapes, so the host does what reads such a tensor, too, in the
 // shapes of the run. Reading a graph finds the largest shapes, which times are for. Where the
 // host has no function for an operator the engine reads the tensor at its largest, with zeros
-// beyond the actual rows; a note says which layer and tensor that is.
+// beyond the actual rows; a note says which layer and tensor that is. Of operators that mix no
+// rows, and of those of the engine behind them, what is beyond is left out again (see [Cut]).
 //
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
 // those that are needed. [Network.Coverage] says which outputs are not computed and why.

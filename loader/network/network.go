@@ -24,6 +24,8 @@ type Network struct {
 	Notes []string // what a reader of the results should know of the file
 	// Constants are values of tensors that layers read as if they were inputs.
 	Constants map[string][]float16.Float16
+	// Cuts are tensors that the engine makes larger than they are, see [Cut].
+	Cuts map[string]*Cut
 	// InMemory keeps every tensor between layers in memory, see [lower.Network].
 	InMemory bool
 }

@@ -51,7 +51,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		packings: packings,
 		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
-		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{},
+		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{}, mixed: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -102,6 +102,7 @@ type graphReader struct {
 	least   map[string][]int // least extents of tensors whose extents depend on values
 	between map[string]*span // bounds of elements that are made of such extents
 	filled  map[string]bool  // tensors of least that a node reads at their largest
+	mixed   map[string]bool  // tensors of least of which the engine mixes rows
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -427,11 +428,18 @@ func (n *nodeReader) read() error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
+	sized := slices.ContainsFunc(n.Inputs, func(name string) bool { return n.least[name] != nil })
+	if sized && n.followsEngine() {
+		if n.onEngine() == nil {
+			return nil
+		}
+		n.net.Layers = n.net.Layers[:n.first]
+	}
 	if why, constant := n.host(); why != nil || constant {
 		return why
 	}
-	if slices.ContainsFunc(n.Inputs, func(name string) bool { return n.least[name] != nil }) {
-		return n.atLargest(n.layers)
+	if sized {
+		return n.onEngine()
 	}
 	return n.layers()
 }

@@ -36,20 +36,38 @@ type Array struct {
 // Filled returns the array in a shape that has as many axes and nowhere less room, with zeros
 // where a has no elements.
 func (a Array) Filled(dims []int) (Array, error) {
-	if len(a.Dims) != len(dims) || len(a.Numbers) != elements(a.Dims) {
-		return Array{}, fmt.Errorf("%d numbers of shape %v do not fill %v", len(a.Numbers), a.Dims, dims)
-	}
-	for i, d := range a.Dims {
-		if d > dims[i] {
-			return Array{}, fmt.Errorf("shape %v has no room for %v", dims, a.Dims)
-		}
-	}
-	if slices.Equal(a.Dims, dims) {
-		return a, nil
+	if err := a.check(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
+		return a, err
 	}
 	out := Array{dims, make([]float64, elements(dims))}
 	each(a.Dims, strides(dims), 0, func(i, at int) { out.Numbers[at] = a.Numbers[i] })
 	return out, nil
+}
+
+// Cut returns the first elements of every axis, as many as dims says.
+func (a Array) Cut(dims []int) (Array, error) {
+	if err := a.check(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
+		return a, err
+	}
+	out := Array{dims, make([]float64, elements(dims))}
+	each(dims, strides(a.Dims), 0, func(i, at int) { out.Numbers[i] = a.Numbers[at] })
+	return out, nil
+}
+
+// check makes sure that the array has its numbers and that large has room for small.
+func (a Array) check(small, large []int) error {
+	if len(a.Numbers) != elements(a.Dims) {
+		return fmt.Errorf("%d numbers of shape %v", len(a.Numbers), a.Dims)
+	}
+	if len(small) != len(large) {
+		return fmt.Errorf("shape %v has no room for %v", large, small)
+	}
+	for i, d := range small {
+		if d > large[i] {
+			return fmt.Errorf("shape %v has no room for %v", large, small)
+		}
+	}
+	return nil
 }
 
 // A source is where an operand of a stage comes from: a constant, or the layer's input of an
@@ -158,7 +176,7 @@ func (s *Stage) Run(in []Array) ([]Array, error) {
 }
 
 func (s *Stage) run(in []Array) ([]Array, error) {
-	n, err := s.reader(in)
+	n, err := s.reader(in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +216,9 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 	return out, nil
 }
 
-// reader returns a reader of the stage's node to which all inputs are constants.
-func (s *Stage) reader(in []Array) (*nodeReader, error) {
+// reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
+// are given instead, have these.
+func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: maxFolded,
@@ -209,6 +228,13 @@ func (s *Stage) reader(in []Array) (*nodeReader, error) {
 		c := x.constant
 		switch {
 		case name == "":
+			continue
+		case shapes != nil:
+			if r.types[name], r.dims[name] = x.elem, x.dims; c != nil {
+				r.constants[name] = c
+			} else if r.dims[name] = shapes[x.index]; len(shapes[x.index]) != len(x.dims) {
+				return nil, fmt.Errorf("%q has shape %v; its largest is %v", name, shapes[x.index], x.dims)
+			}
 			continue
 		case c != nil && c.absent():
 			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
