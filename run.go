@@ -67,7 +67,7 @@ type execution struct {
 
 	tensors   map[string][]float16.Float16 // of a network, by name
 	numbers   map[string][]float64         // those that fp16 may not have, which the host's stages work with
-	extents   map[string][]int             // of what the host's stages made, whose sizes may depend on values
+	extents   map[string][]int             // actual shapes of tensors whose size depends on values, where they are not the largest
 	failed    map[int]string               // layers whose stage has no values, and why
 	programs  []ProgramResult
 	synthetic []string

@@ -103,9 +103,12 @@ func (r *execution) work(l *network.Layer) error {
 	}
 	for k, t := range l.Host.Outputs {
 		r.numbers[t.Name] = out[k].Numbers
-		if r.extents[t.Name] = out[k].Dims; !slices.Equal(out[k].Dims, t.Dims) && r.engineReads(t.Name) {
-			if out[k], err = out[k].Filled(t.Dims); err != nil {
-				return fmt.Errorf("%q: %w", t.Name, err)
+		if !slices.Equal(out[k].Dims, t.Dims) {
+			r.extents[t.Name] = out[k].Dims
+			if r.engineReads(t.Name) {
+				if out[k], err = out[k].Filled(t.Dims); err != nil {
+					return fmt.Errorf("%q: %w", t.Name, err)
+				}
 			}
 		}
 		r.tensors[t.Name] = rounded(out[k].Numbers)
