@@ -215,19 +215,25 @@ func (r *execution) results(res *Result) {
 		if err := r.sized(&o, &out); err != nil {
 			continue
 		}
-		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
-			o.Numbers = r.wholeNumbers(&out, o.Data)
-		}
 		res.Outputs = append(res.Outputs, o)
 	}
 }
 
-// sized gives an output whose size depends on values the shape and the values of the run.
+// sized gives an output the shape and the values of the run, if its size depends on values, and
+// whole numbers, if it has such.
 func (r *execution) sized(o *Output, out *network.Output) error {
 	dims, err := r.shape(out.Tensor, out.Dims)
-	if err != nil || slices.Equal(dims, out.Dims) {
-		return err
+	if err == nil && !slices.Equal(dims, out.Dims) {
+		err = r.resize(o, out, dims)
 	}
+	if !strings.HasPrefix(out.Type, "float") && out.Type != "" && err == nil {
+		o.Numbers = r.wholeNumbers(out, o.Data)
+	}
+	return err
+}
+
+// resize gives an output a shape that is not the largest.
+func (r *execution) resize(o *Output, out *network.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
 		o.Data = rounded(v)
 	} else {

@@ -229,27 +229,15 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 			parts[i] = append(parts[i], v[first+i*step])
 		}
 	})
-	order := make([]int, len(parts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(parts[a], parts[b]) })
-	var firsts []int // of each group, in the order of values
-	group := make([]int, len(parts))
-	for k, i := range order {
-		if k == 0 || !slices.Equal(parts[order[k-1]], parts[i]) {
-			firsts = append(firsts, i)
-		}
-		group[i] = len(firsts) - 1
-	}
-	rank := make([]int, len(firsts)) // of a group among the results
-	kept := make([]int, len(firsts))
+	firsts, group := distinct(parts)
+	kept := make([]int, len(firsts)) // groups in the order of the result
 	for i := range kept {
 		kept[i] = i
 	}
 	if n.int("sorted", 1) == 0 {
 		slices.SortFunc(kept, func(a, b int) int { return cmp.Compare(firsts[a], firsts[b]) })
 	}
+	rank := make([]int, len(firsts)) // of a group in that order
 	for k, g := range kept {
 		rank[g] = k
 	}
@@ -273,6 +261,24 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 		{dims: to, elem: n.constant(0).elem, numbers: out}, whole([]int{len(where)}, where...),
 		whole([]int{len(which)}, which...), whole([]int{len(counts)}, counts...),
 	}, nil
+}
+
+// distinct returns the groups of equal parts in the order of their values, each as the place of
+// its first part, and the group of every part.
+func distinct(parts [][]float64) (firsts, group []int) {
+	order := make([]int, len(parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(parts[a], parts[b]) })
+	group = make([]int, len(parts))
+	for k, i := range order {
+		if k == 0 || slices.Compare(parts[order[k-1]], parts[i]) != 0 {
+			firsts = append(firsts, i)
+		}
+		group[i] = len(firsts) - 1
+	}
+	return firsts, group
 }
 
 // foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
