@@ -132,7 +132,7 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 	limit := c.float("clip", math.Inf(1))
 	var list []func(float64) float64
 	for _, name := range names {
-		f := activation(name, &alphas, &betas)
+		f := c.activation(name, &alphas, &betas)
 		if f == nil {
 			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
 		}
@@ -143,7 +143,7 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 
 // activation returns a function by name, or nil. It takes its parameters from the front of
 // the lists, and from ONNX's defaults where these are empty.
-func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
+func (r *interpreter) activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
 			return missing
@@ -153,22 +153,20 @@ func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 		return v
 	}
 	switch name {
-	case "Sigmoid":
-		return sigmoid
-	case "Tanh":
-		return math.Tanh
+	case "Sigmoid", "Tanh", "Softplus":
+		return r.function(name)
 	case "Relu":
 		return relu
 	case "Softsign":
-		return func(x float64) float64 { return x / (1 + math.Abs(x)) }
-	case "Softplus":
-		return softplus
+		quotient := r.quotient()
+		return func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }
 	case "Affine":
 		alpha, beta := next(alphas, 1), next(betas, 0)
 		return func(x float64) float64 { return alpha*x + beta }
 	case "ScaledTanh":
 		alpha, beta := next(alphas, 1), next(betas, 1)
-		return func(x float64) float64 { return alpha * math.Tanh(beta*x) }
+		tanh := r.function("Tanh")
+		return func(x float64) float64 { return alpha * tanh(beta*x) }
 	case "HardSigmoid":
 		alpha, beta := next(alphas, 0.2), next(betas, 0.5)
 		return func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
@@ -176,8 +174,8 @@ func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 		alpha := next(alphas, 0.01)
 		return func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
 	case "Elu":
-		alpha := next(alphas, 1)
-		return func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)) }
+		alpha, expm1 := next(alphas, 1), r.exponentLess1()
+		return func(x float64) float64 { return max(x, 0) + alpha*expm1(min(x, 0)) }
 	case "ThresholdedRelu":
 		alpha := next(alphas, 1)
 		return func(x float64) float64 { return x * truth(x > alpha) }
