@@ -1,0 +1,240 @@
+package agreement
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anesim/bench/npm"
+	"anesim/bench/onnxruntime"
+	"anesim/bench/reference"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+var only = flag.String("networks", "", "part of the name of the networks to compare, with TestNetworks")
+
+// TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
+// the engine and by definition: the engine may be three times as far from the definition as
+// fp16 between the nodes and the engine's tables explain. Bits with tensors in the L2 and with
+// all of them in memory are equal. What it logs is the table of docs/accuracy.md.
+func TestNetworks(t *testing.T) {
+	if os.Getenv("ONNX_NPM") == "" {
+		t.Skip("ONNX_NPM is not set: the networks of npm packages are not fetched")
+	}
+	if err := onnxruntime.Find(); err != nil {
+		t.Log(err)
+	}
+	table := []string{measuredHead}
+	known := map[[32]byte]bool{}
+	for _, p := range npm.Packages {
+		networks, err := npm.Fetch(t.TempDir(), p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(networks)) {
+			if sum := sha256.Sum256(networks[name]); !strings.Contains(name, *only) || known[sum] {
+				continue
+			} else {
+				known[sum] = true
+			}
+			dims := p.DimsOf(name)
+			start := time.Now()
+			row, err := measure(networks[name], cmp.Or(dims.Few, dims.Sizes), t.TempDir())
+			if err != nil {
+				t.Errorf("%s: %s: %v", p.Name, name, err)
+				continue
+			}
+			t.Logf("%s: %s: %.0f s; largest magnitude %g; %q", p.Name, name, time.Since(start).Seconds(), row.largest, row.notes)
+			if what := row.misses(); what != "" {
+				t.Errorf("%s: %s: %s", p.Name, name, what)
+			}
+			table = append(table, row.line(name))
+		}
+	}
+	t.Logf("\n%s", strings.Join(table, "\n"))
+}
+
+// A measured is a network's row of the table.
+type measured struct {
+	coverage            network.Coverage
+	exact, half, tabled Apart // the engine from each yardstick
+	halfCost, tableCost Apart // of fp16 between the nodes, and that with the engine's tables
+	single              Apart // onnxruntime from the definition
+	compared            bool  // with onnxruntime
+	agreement           float64
+	choice              string // what agreement counts, "" if nothing
+	largest             float64
+	notes               []string
+	inMemory            string // what differs with all tensors in memory
+	lost                []string
+}
+
+const measuredHead = `| network | nodes | on the engine: nodes, MACs | from fp32 | from fp16 between nodes | from fp16 and tables | fp16 alone | fp16 and tables alone | same choice |
+|---|---|---|---|---|---|---|---|---|`
+
+func (r *measured) line(name string) string {
+	percent := func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
+	agreement := ""
+	if r.choice != "" {
+		agreement = fmt.Sprintf("%.4g %% of %s", 100*r.agreement, r.choice)
+	}
+	c := &r.coverage
+	share := func(part, all uint64) string { return fmt.Sprintf("%.4g %%", 100*float64(part)/float64(max(1, all))) }
+	return fmt.Sprintf("| %s | %d | %s, %s | %s | %s | %s | %s | %s | %s |", strings.TrimSuffix(name, ".onnx"), c.Nodes,
+		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs),
+		percent(r.exact.RMS), percent(r.half.RMS), percent(r.tabled.RMS), percent(r.halfCost.RMS), percent(r.tableCost.RMS), agreement)
+}
+
+// floor is what the adder of twelve bits may cost a network that fp16 and tables cost nothing.
+const floor = 0.002
+
+// misses says what is wrong with a network, "" if nothing is.
+func (r *measured) misses() string {
+	var list []string
+	if len(r.lost) > 0 {
+		list = append(list, fmt.Sprintf("outputs %q are not computed", r.lost))
+	}
+	if r.inMemory != "" {
+		list = append(list, "with all tensors in memory: "+r.inMemory)
+	}
+	if explained := worst(r.tableCost, r.halfCost); !(r.exact.RMS <= 3*explained.RMS+floor) {
+		list = append(list, fmt.Sprintf("%.3g from the definition; fp16 and tables explain %.3g", r.exact.RMS, explained.RMS))
+	}
+	if r.compared && r.single.RMS > 1e-3 {
+		list = append(list, fmt.Sprintf("onnxruntime is %.3g from the definition", r.single.RMS))
+	}
+	return strings.Join(list, "; ")
+}
+
+// measure computes a network on the engine, by definition and with onnxruntime, if that is
+// there.
+func measure(file []byte, sizes string, dir string) (*measured, error) {
+	var o network.Options
+	var err error
+	if sizes != "" {
+		if o.Dims, err = network.ParseDims(sizes); err != nil {
+			return nil, err
+		}
+	}
+	n, err := network.ReadONNX(file, o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := onnx.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := Plausible(n, m, o.Dims)
+	if err != nil {
+		return nil, err
+	}
+	row := &measured{}
+	results, coverage, err := RunNetwork(n, inputs)
+	if err != nil {
+		return nil, err
+	}
+	row.coverage = coverage
+	n.InMemory = true
+	inMemory, _, err := RunNetwork(n, inputs)
+	row.inMemory = sameBits(outcome{results, nil}, outcome{inMemory, err})
+	return row, row.compare(m, file, inputs, results, dir)
+}
+
+// compare fills in how far the results are from each yardstick.
+func (r *measured) compare(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, results map[string]*Result, dir string) error {
+	d := &Network{Model: m}
+	exact, err := reference.Run(m, inputs, reference.Options{Observe: func(_ *onnx.Node, list []*reference.Tensor) {
+		for _, t := range list {
+			d.measure(t)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	r.largest = d.Largest
+	half, err := reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf})
+	if err != nil {
+		return err
+	}
+	tabled, err := reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Function: EngineFunction})
+	if err != nil {
+		return err
+	}
+	single, err := runtimeOutputs(m, file, inputs, dir)
+	if err != nil {
+		return err
+	}
+	r.compared = single != nil
+	for _, out := range m.Outputs {
+		got, want := results[out.Name], exact[out.Name]
+		if got == nil || got.Data == nil {
+			r.lost = append(r.lost, out.Name)
+			continue
+		}
+		r.notes = got.Notes
+		if !slices.Equal(got.Dims, want.Dims) || got.Type != want.Type.String() {
+			return fmt.Errorf("output %q is %s %v; want %v %v", out.Name, got.Type, got.Dims, want.Type, want.Dims)
+		}
+		r.exact = worst(r.exact, apart(got.Data, want.Data))
+		r.half = worst(r.half, apart(got.Data, half[out.Name].Data))
+		r.tabled = worst(r.tabled, apart(got.Data, tabled[out.Name].Data))
+		r.halfCost = worst(r.halfCost, apart(half[out.Name].Data, want.Data))
+		r.tableCost = worst(r.tableCost, apart(tabled[out.Name].Data, want.Data))
+		if single != nil {
+			r.single = worst(r.single, apart(single[out.Name].Data, want.Data))
+		}
+		r.choose(maker(&m.Graph, out.Name), got.Data, want)
+	}
+	return nil
+}
+
+// choose counts the choices that an output of probabilities leads to.
+func (r *measured) choose(op string, got []float64, want *reference.Tensor) {
+	switch {
+	case r.choice != "" || len(want.Dims) == 0 || len(want.Data) == 0:
+	case op == "Softmax":
+		columns := want.Dims[len(want.Dims)-1]
+		r.choice, r.agreement = fmt.Sprintf("%d rows", len(want.Data)/columns), sameChoice(got, want.Data, columns)
+	case op == "Sigmoid":
+		r.choice, r.agreement = fmt.Sprintf("%d elements", len(want.Data)), sameSide(got, want.Data)
+	}
+}
+
+// maker returns the operator that computes a tensor, behind views.
+func maker(g *onnx.Graph, name string) string {
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		n := &g.Nodes[i]
+		if !slices.Contains(n.Outputs, name) {
+			continue
+		}
+		if n.Op != "Identity" && n.Op != "Reshape" && n.Op != "Squeeze" {
+			return n.Op
+		}
+		name = n.Inputs[0]
+	}
+	return ""
+}
+
+// runtimeOutputs returns what onnxruntime computes, nil if it is not there.
+func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (map[string]*reference.Tensor, error) {
+	if onnxruntime.Find() != nil {
+		return nil, nil
+	}
+	dir = filepath.Join(dir, "network")
+	if err := onnxruntime.Save(dir, file, inputs); err != nil {
+		return nil, err
+	}
+	if err := onnxruntime.Run(dir); err != nil {
+		return nil, err
+	}
+	return onnxruntime.Outputs(dir, m)
+}
