@@ -24,7 +24,7 @@ var only = flag.String("networks", "", "part of the name of the networks to comp
 
 // TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
 // the engine and by definition: the engine may be three times as far from the definition as
-// fp16 between the nodes and the engine's tables explain. Bits with tensors in the L2 and with
+// fp16 between the nodes, the engine's tables and its adder explain. Bits with tensors in the L2 and with
 // all of them in memory are equal. What it logs is the table of docs/accuracy.md.
 func TestNetworks(t *testing.T) {
 	if os.Getenv("ONNX_NPM") == "" {
@@ -65,37 +65,52 @@ func TestNetworks(t *testing.T) {
 
 // A measured is a network's row of the table.
 type measured struct {
-	coverage            network.Coverage
-	exact, half, tabled Apart // the engine from each yardstick
-	halfCost, tableCost Apart // of fp16 between the nodes, and that with the engine's tables
-	single              Apart // onnxruntime from the definition
-	compared            bool  // with onnxruntime
-	agreement           float64
-	choice              string // what agreement counts, "" if nothing
-	largest             float64
-	notes               []string
-	inMemory            string // what differs with all tensors in memory
-	lost                []string
+	coverage  network.Coverage
+	engine    [4]Apart // the engine from each yardstick
+	yardstick [4]Apart // each yardstick from the first
+	single    Apart    // onnxruntime from the first
+	compared  bool     // with onnxruntime
+	wide      bool     // magnitudes beyond fp16: the yardsticks round without its range
+	agreement float64
+	choice    string // what agreement counts, "" if nothing
+	largest   float64
+	notes     []string
+	inMemory  string // what differs with all tensors in memory
+	lost      []string
 }
 
-const measuredHead = `| network | nodes | on the engine: nodes, MACs | from fp32 | from fp16 between nodes | from fp16 and tables | fp16 alone | fp16 and tables alone | same choice |
-|---|---|---|---|---|---|---|---|---|`
+// yardsticks are ways to compute a network by definition, from the exact one to the one that
+// has all of the engine's rounding.
+var yardsticks = [4]reference.Options{
+	{},
+	{Round: reference.RoundHalf},
+	{Round: reference.RoundHalf, Function: EngineFunction},
+	{Round: reference.RoundHalf, Function: EngineFunction, Reduce: EngineReduce},
+}
+
+const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and adder | same choice |
+|---|---|---|---|---|---|---|---|`
 
 func (r *measured) line(name string) string {
-	percent := func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
-	agreement := ""
-	if r.choice != "" {
-		agreement = fmt.Sprintf("%.4g %% of %s", 100*r.agreement, r.choice)
-	}
 	c := &r.coverage
-	share := func(part, all uint64) string { return fmt.Sprintf("%.4g %%", 100*float64(part)/float64(max(1, all))) }
-	return fmt.Sprintf("| %s | %d | %s, %s | %s | %s | %s | %s | %s | %s |", strings.TrimSuffix(name, ".onnx"), c.Nodes,
-		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs),
-		percent(r.exact.RMS), percent(r.half.RMS), percent(r.tabled.RMS), percent(r.halfCost.RMS), percent(r.tableCost.RMS), agreement)
+	share := func(part, all uint64) float64 { return 100 * float64(part) / float64(max(1, all)) }
+	line := fmt.Sprintf("| %s | %d | %.4g %%, %.4g %% | %.2g %%, %.2g %% |", strings.TrimSuffix(name, ".onnx"), c.Nodes,
+		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), 100*r.engine[0].RMS, 100*r.engine[0].Max)
+	for i := 1; i < len(yardsticks); i++ {
+		line += fmt.Sprintf(" %.2g %% (%.2g %%)", 100*r.engine[i].RMS, 100*r.yardstick[i].RMS)
+		if r.wide {
+			line += "*"
+		}
+		line += " |"
+	}
+	if r.choice == "" {
+		return line + " |"
+	}
+	return line + fmt.Sprintf(" %.4g %% of %s |", 100*r.agreement, r.choice)
 }
 
-// floor is what the adder of twelve bits may cost a network that fp16 and tables cost nothing.
-const floor = 0.002
+// floor is how far from the definition an output may be that rounding does not change.
+const floor = 0x1p-10
 
 // misses says what is wrong with a network, "" if nothing is.
 func (r *measured) misses() string {
@@ -106,8 +121,8 @@ func (r *measured) misses() string {
 	if r.inMemory != "" {
 		list = append(list, "with all tensors in memory: "+r.inMemory)
 	}
-	if explained := worst(r.tableCost, r.halfCost); !(r.exact.RMS <= 3*explained.RMS+floor) {
-		list = append(list, fmt.Sprintf("%.3g from the definition; fp16 and tables explain %.3g", r.exact.RMS, explained.RMS))
+	if explained := r.yardstick[3].RMS; !(r.engine[0].RMS <= 3*explained+floor) {
+		list = append(list, fmt.Sprintf("%.3g from the definition; fp16, tables and adder explain %.3g", r.engine[0].RMS, explained))
 	}
 	if r.compared && r.single.RMS > 1e-3 {
 		list = append(list, fmt.Sprintf("onnxruntime is %.3g from the definition", r.single.RMS))
@@ -151,23 +166,25 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 
 // compare fills in how far the results are from each yardstick.
 func (r *measured) compare(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, results map[string]*Result, dir string) error {
-	d := &Network{Model: m}
-	exact, err := reference.Run(m, inputs, reference.Options{Observe: func(_ *onnx.Node, list []*reference.Tensor) {
-		for _, t := range list {
-			d.measure(t)
+	var outputs [4]map[string]*reference.Tensor
+	for i, o := range yardsticks {
+		d := &Network{}
+		if i == 0 {
+			o.Observe = func(_ *onnx.Node, list []*reference.Tensor) {
+				for _, t := range list {
+					d.measure(t)
+				}
+			}
+		} else if r.wide {
+			o.Round = roundWide
 		}
-	}})
-	if err != nil {
-		return err
-	}
-	r.largest = d.Largest
-	half, err := reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf})
-	if err != nil {
-		return err
-	}
-	tabled, err := reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Function: EngineFunction})
-	if err != nil {
-		return err
+		var err error
+		if outputs[i], err = reference.Run(m, inputs, o); err != nil {
+			return err
+		}
+		if i == 0 {
+			r.largest, r.wide = d.Largest, d.Largest > 65504
+		}
 	}
 	single, err := runtimeOutputs(m, file, inputs, dir)
 	if err != nil {
@@ -175,7 +192,7 @@ func (r *measured) compare(m *onnx.Model, file []byte, inputs map[string]*refere
 	}
 	r.compared = single != nil
 	for _, out := range m.Outputs {
-		got, want := results[out.Name], exact[out.Name]
+		got, want := results[out.Name], outputs[0][out.Name]
 		if got == nil || got.Data == nil {
 			r.lost = append(r.lost, out.Name)
 			continue
@@ -184,11 +201,10 @@ func (r *measured) compare(m *onnx.Model, file []byte, inputs map[string]*refere
 		if !slices.Equal(got.Dims, want.Dims) || got.Type != want.Type.String() {
 			return fmt.Errorf("output %q is %s %v; want %v %v", out.Name, got.Type, got.Dims, want.Type, want.Dims)
 		}
-		r.exact = worst(r.exact, apart(got.Data, want.Data))
-		r.half = worst(r.half, apart(got.Data, half[out.Name].Data))
-		r.tabled = worst(r.tabled, apart(got.Data, tabled[out.Name].Data))
-		r.halfCost = worst(r.halfCost, apart(half[out.Name].Data, want.Data))
-		r.tableCost = worst(r.tableCost, apart(tabled[out.Name].Data, want.Data))
+		for i := range yardsticks {
+			r.engine[i] = worst(r.engine[i], apart(got.Data, outputs[i][out.Name].Data))
+			r.yardstick[i] = worst(r.yardstick[i], apart(outputs[i][out.Name].Data, want.Data))
+		}
 		if single != nil {
 			r.single = worst(r.single, apart(single[out.Name].Data, want.Data))
 		}

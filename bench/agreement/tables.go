@@ -40,3 +40,36 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 	}
 	return v, true
 }
+
+// EngineReduce adds products up as the engine does, in tiles of four through an adder of twelve
+// bits. The operands become fp16 numbers, and subnormal ones 0. The order of the terms is not
+// the engine's. It is a choice for Reduce of [reference.Options].
+func EngineReduce(acc, panel, taps []float64) {
+	if len(acc) == 0 || len(taps) == 0 {
+		return
+	}
+	sums := make([]float32, len(acc))
+	mac.Reduce(sums, operands(panel), operands(taps), mac.PortFull)
+	for i, v := range sums {
+		acc[i] = float64(v)
+	}
+}
+
+func operands(v []float64) []float32 {
+	list := make([]float32, len(v))
+	for i, x := range v {
+		if x = roundWide("", x); math.Abs(x) >= 0x1p-14 {
+			list[i] = float32(x)
+		}
+	}
+	return list
+}
+
+// roundWide rounds to the eleven bits of fp16 without the bounds of its range.
+func roundWide(_ string, v float64) float64 {
+	if v == 0 || v != v || math.IsInf(v, 0) {
+		return v
+	}
+	unit := math.Ldexp(1, math.Ilogb(v)-10)
+	return math.RoundToEven(v/unit) * unit
+}

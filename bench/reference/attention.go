@@ -63,7 +63,7 @@ func (a attended) attend(c *call) (y, k, v *Tensor, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	y, err = multiplyMatrices(scores, values)
+	y, err = c.multiply(scores, values)
 	return y, k, v, err
 }
 
@@ -74,7 +74,7 @@ func (a attended) scores(c *call, keys *Tensor, past int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := multiplyMatrices(a.q, turned)
+	s, err := c.multiply(a.q, turned)
 	if err != nil {
 		return nil, err
 	}

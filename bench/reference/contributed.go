@@ -34,7 +34,7 @@ func fusedMatMul(c *call) (*Tensor, error) {
 			}
 		}
 	}
-	y, err := multiplyMatrices(in[0], in[1])
+	y, err := c.multiply(in[0], in[1])
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type cell struct {
 	f                []func(float64) float64
 	linearBeforeGate bool // GRU's linear_before_reset
 	coupled          bool // LSTM's input_forget
+	reduce           func(acc, panel, taps []float64)
 }
 
 // recur returns a recurrent operator with so many gates.
@@ -108,7 +109,7 @@ func (c *call) cells(x *Tensor, gates int, missing []string) (cells []*cell, bac
 		cells = append(cells, &cell{
 			inputs: inputs, hidden: hidden, w: w.Data[i*rows*inputs:][:rows*inputs], r: r.Data[i*rows*hidden:][:rows*hidden],
 			wBias: bias[2*i*rows:][:rows], rBias: bias[(2*i+1)*rows:][:rows], peepholes: peepholes[3*i*hidden:][:3*hidden],
-			f: f[i*len(missing):], linearBeforeGate: c.flag("linear_before_reset"), coupled: c.flag("input_forget"),
+			f: f[i*len(missing):], linearBeforeGate: c.flag("linear_before_reset"), coupled: c.flag("input_forget"), reduce: c.Reduce,
 		})
 	}
 	return cells, backward, nil
@@ -230,8 +231,13 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 }
 
 // dot returns the sum of products of two vectors.
-func dot(a, b []float64) float64 {
+func (k *cell) dot(a, b []float64) float64 {
 	total := 0.0
+	if k.reduce != nil {
+		acc := []float64{0}
+		k.reduce(acc, a, b)
+		return acc[0]
+	}
 	for i, v := range a {
 		total += v * b[i]
 	}
@@ -240,12 +246,12 @@ func dot(a, b []float64) float64 {
 
 // input returns what row i of the gates is of x.
 func (k *cell) input(i int, x []float64) float64 {
-	return dot(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
+	return k.dot(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
 }
 
 // state returns what row i of the gates is of h.
 func (k *cell) state(i int, h []float64) float64 {
-	return dot(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
+	return k.dot(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
 }
 
 func (k *cell) stepRNN(x, h, _ []float64) {

@@ -229,3 +229,45 @@ func TestFunction(t *testing.T) {
 		}
 	}
 }
+
+// TestReduce runs products and convolutions with sums that are twice too large.
+func TestReduce(t *testing.T) {
+	double := func(acc, panel, taps []float64) {
+		for l := range acc {
+			for k, w := range taps {
+				acc[l] += 2 * w * panel[k*len(acc)+l]
+			}
+		}
+	}
+	picture := floats([]int{2, 4, 5, 3})
+	for i := range 120 {
+		picture.Data = append(picture.Data, float64(i%7)-2)
+	}
+	sequence := floats([]int{2, 1, 3}, 1, -2, 3, 0, 1, 2)
+	filter := make([]float32, 6*2*2*3)
+	for i := range filter {
+		filter[i] = float32(i%5) - 1
+	}
+	for _, c := range []struct {
+		op    string
+		x     *Tensor
+		parts []ox.Message
+	}{
+		{"Conv", picture, part(ox.Constant("w", []int{6, 2, 2, 3}, filter...), ox.Node("Conv", "y", []string{"x", "w"},
+			ox.Int("group", 2), ox.List("pads", 1, 1, 0, 1), ox.List("strides", 2, 1), ox.List("dilations", 2, 1)))},
+		{"MatMul", sequence, part(ox.Constant("w", []int{3, 2}, 1, 2, 3, 4, 5, 6), ox.Node("MatMul", "y", []string{"x", "w"}))},
+		{"Gemm", floats([]int{1, 2}, 5, 7), part(ox.Constant("w", []int{3, 2}, 1, 2, 3, 4, 5, 6), ox.Node("Gemm", "y", []string{"x", "w"}, ox.Int("transB", 1)))},
+	} {
+		want, err := runGraph(c.x, Options{}, c.parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := runGraph(c.x, Options{Reduce: double}, c.parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compare(got, want.apply(func(v float64) float64 { return 2 * v }), 1e-12); err != nil {
+			t.Errorf("%s: %v", c.op, err)
+		}
+	}
+}

@@ -22,6 +22,11 @@ type Options struct {
 	// them too: Softmax uses Exp and Reciprocal, Div is a product with a Reciprocal, norms use
 	// Rsqrt, an LSTM uses Sigmoid and Tanh. Nil keeps all functions exact.
 	Function func(name string, x float64) (y float64, ok bool)
+	// Reduce computes the sums of products of convolutions and matrix products, as a device
+	// with an adder of its own does: acc[l] is the sum of panel[k*len(acc)+l]*taps[k] over k.
+	// Transposed convolutions, quantised operators and means add in float64 all the same. Nil
+	// adds in float64.
+	Reduce func(acc, panel, taps []float64)
 	// Observe is called after each node with its results, including the nodes of
 	// branches and loop bodies. A result is nil where the node leaves an optional output
 	// out. Observe must not change the tensors.
