@@ -130,8 +130,11 @@ func (r *measured) misses() string {
 	return strings.Join(list, "; ")
 }
 
+// enough is how many elements the outputs have of which one set of inputs is a fair sample.
+const enough = 256
+
 // measure computes a network on the engine, by definition and with onnxruntime, if that is
-// there.
+// there: with several sets of inputs if its outputs are small.
 func measure(file []byte, sizes string, dir string) (*measured, error) {
 	var o network.Options
 	var err error
@@ -148,25 +151,93 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := Plausible(n, m, o.Dims)
-	if err != nil {
-		return nil, err
-	}
 	row := &measured{}
+	var all sample
+	for seed := range uint64(8) {
+		inputs, err := Plausible(n, m, o.Dims, 1+seed)
+		if err != nil {
+			return nil, err
+		}
+		s, err := row.sample(n, m, file, inputs, filepath.Join(dir, fmt.Sprint(seed)))
+		if err != nil {
+			return nil, err
+		}
+		all.add(s)
+		if elements(s.yardsticks[0]) >= enough {
+			break
+		}
+	}
+	row.compare(&m.Graph, all)
+	return row, nil
+}
+
+// A sample is the outputs of a network, some of which the engine may not compute.
+type sample struct {
+	engine     map[string]*reference.Tensor
+	yardsticks [4]map[string]*reference.Tensor
+	single     map[string]*reference.Tensor // of onnxruntime, nil if it is not there
+}
+
+// add appends the outputs of another set of inputs.
+func (s *sample) add(t *sample) {
+	if s.engine == nil {
+		*s = *t
+		return
+	}
+	join := func(to, from map[string]*reference.Tensor) {
+		for name := range to {
+			to[name].Data = append(to[name].Data, from[name].Data...)
+		}
+	}
+	join(s.engine, t.engine)
+	join(s.single, t.single)
+	for i := range s.yardsticks {
+		join(s.yardsticks[i], t.yardsticks[i])
+	}
+}
+
+func elements(outputs map[string]*reference.Tensor) (n int) {
+	for _, t := range outputs {
+		n += len(t.Data)
+	}
+	return n
+}
+
+// sample computes the outputs for one set of inputs.
+func (r *measured) sample(n *network.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
+	n.InMemory = false
 	results, coverage, err := RunNetwork(n, inputs)
 	if err != nil {
 		return nil, err
 	}
-	row.coverage = coverage
+	r.coverage = coverage
 	n.InMemory = true
 	inMemory, _, err := RunNetwork(n, inputs)
-	row.inMemory = sameBits(outcome{results, nil}, outcome{inMemory, err})
-	return row, row.compare(m, file, inputs, results, dir)
+	r.inMemory = cmp.Or(r.inMemory, sameBits(outcome{results, nil}, outcome{inMemory, err}))
+	s := &sample{engine: map[string]*reference.Tensor{}}
+	if err := r.byDefinition(s, m, inputs); err != nil {
+		return nil, err
+	}
+	for _, out := range m.Outputs {
+		got, want := results[out.Name], s.yardsticks[0][out.Name]
+		if got == nil || got.Data == nil {
+			if !slices.Contains(r.lost, out.Name) {
+				r.lost = append(r.lost, out.Name)
+			}
+			continue
+		}
+		r.notes = got.Notes
+		if !slices.Equal(got.Dims, want.Dims) || got.Type != want.Type.String() {
+			return nil, fmt.Errorf("output %q is %s %v; want %v %v", out.Name, got.Type, got.Dims, want.Type, want.Dims)
+		}
+		s.engine[out.Name] = &reference.Tensor{Type: want.Type, Dims: want.Dims, Data: got.Data}
+	}
+	s.single, err = runtimeOutputs(m, file, inputs, dir)
+	return s, err
 }
 
-// compare fills in how far the results are from each yardstick.
-func (r *measured) compare(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, results map[string]*Result, dir string) error {
-	var outputs [4]map[string]*reference.Tensor
+// byDefinition computes the outputs by each yardstick.
+func (r *measured) byDefinition(s *sample, m *onnx.Model, inputs map[string]*reference.Tensor) error {
 	for i, o := range yardsticks {
 		d := &Network{}
 		if i == 0 {
@@ -179,38 +250,31 @@ func (r *measured) compare(m *onnx.Model, file []byte, inputs map[string]*refere
 			o.Round = roundWide
 		}
 		var err error
-		if outputs[i], err = reference.Run(m, inputs, o); err != nil {
+		if s.yardsticks[i], err = reference.Run(m, inputs, o); err != nil {
 			return err
 		}
 		if i == 0 {
-			r.largest, r.wide = d.Largest, d.Largest > 65504
+			r.largest = max(r.largest, d.Largest)
+			r.wide = r.largest > 65504
 		}
-	}
-	single, err := runtimeOutputs(m, file, inputs, dir)
-	if err != nil {
-		return err
-	}
-	r.compared = single != nil
-	for _, out := range m.Outputs {
-		got, want := results[out.Name], outputs[0][out.Name]
-		if got == nil || got.Data == nil {
-			r.lost = append(r.lost, out.Name)
-			continue
-		}
-		r.notes = got.Notes
-		if !slices.Equal(got.Dims, want.Dims) || got.Type != want.Type.String() {
-			return fmt.Errorf("output %q is %s %v; want %v %v", out.Name, got.Type, got.Dims, want.Type, want.Dims)
-		}
-		for i := range yardsticks {
-			r.engine[i] = worst(r.engine[i], apart(got.Data, outputs[i][out.Name].Data))
-			r.yardstick[i] = worst(r.yardstick[i], apart(outputs[i][out.Name].Data, want.Data))
-		}
-		if single != nil {
-			r.single = worst(r.single, apart(single[out.Name].Data, want.Data))
-		}
-		r.choose(maker(&m.Graph, out.Name), got.Data, want)
 	}
 	return nil
+}
+
+// compare fills in how far the outputs are from each yardstick.
+func (r *measured) compare(g *onnx.Graph, s sample) {
+	r.compared = s.single != nil
+	for name, got := range s.engine {
+		want := s.yardsticks[0][name]
+		for i, y := range s.yardsticks {
+			r.engine[i] = worst(r.engine[i], apart(got.Data, y[name].Data))
+			r.yardstick[i] = worst(r.yardstick[i], apart(y[name].Data, want.Data))
+		}
+		if s.single != nil {
+			r.single = worst(r.single, apart(s.single[name].Data, want.Data))
+		}
+		r.choose(maker(g, name), got.Data, want)
+	}
 }
 
 // choose counts the choices that an output of probabilities leads to.
@@ -245,7 +309,6 @@ func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*reference.Ten
 	if onnxruntime.Find() != nil {
 		return nil, nil
 	}
-	dir = filepath.Join(dir, "network")
 	if err := onnxruntime.Save(dir, file, inputs); err != nil {
 		return nil, err
 	}

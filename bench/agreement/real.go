@@ -12,8 +12,9 @@ import (
 )
 
 // Plausible returns inputs for a network that was read with some sizes: pictures with strokes
-// like those of letters, sound, small states, and noise otherwise. They are float32 numbers.
-func Plausible(n *network.Network, m *onnx.Model, sizes map[string]int) (map[string]*reference.Tensor, error) {
+// like those of letters, sound, small states, and noise otherwise. Other seeds give
+// others. They are float32 numbers.
+func Plausible(n *network.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
 		dims[in.Name] = in.Dims
@@ -30,7 +31,7 @@ func Plausible(n *network.Network, m *onnx.Model, sizes map[string]int) (map[str
 		if !in.Type.IsFloat() {
 			return nil, fmt.Errorf("input %q is %v; want a float type or a size", in.Name, in.Type)
 		}
-		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: plausible(in.Name, dims[in.Name], rand.New(rand.NewPCG(33, uint64(i))))}
+		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: plausible(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
 		for k, v := range t.Data {
 			t.Data[k] = float64(float32(v))
 		}
