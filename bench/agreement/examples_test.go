@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -17,12 +18,10 @@ var examples = []string{
 	"classifier.mlpackage", "decode.yaml", "decoder-step.onnx", "mobilenetv2.yaml", "observed.yaml", "picture.mil", "resnet50.yaml", "transformer.yaml",
 }
 
-// manyMACs is how many multiply-accumulates take too long for a short test.
-const manyMACs = 2e8
+var large = flag.Bool("large", false, "also compute networks of more than 2e8 multiply-accumulates in TestInMemory")
 
 // TestInMemory computes the examples, and the networks of the reference material, with tensors
-// kept in the L2 and with all of them in memory: outputs have the same bits. With -short, large
-// networks are left out.
+// kept in the L2 and with all of them in memory: outputs have the same bits.
 func TestInMemory(t *testing.T) {
 	var files []string
 	for _, name := range examples {
@@ -41,8 +40,8 @@ func TestInMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := n.Coverage(nil); testing.Short() && c.MACs > manyMACs {
-				t.Skipf("%d multiply-accumulates take too long for a short test", c.MACs)
+			if c := n.Coverage(nil); !*large && c.MACs > 2e8 {
+				t.Skipf("%d multiply-accumulates; -large computes them", c.MACs)
 			}
 			if what := inMemoryDiffers(n); what != "" {
 				t.Error(what)
