@@ -20,12 +20,16 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-var only = flag.String("networks", "", "part of the name of the networks to compare, with TestNetworks")
+var (
+	only   = flag.String("networks", "", "part of the name of the networks to compare, with TestNetworks")
+	update = flag.Bool("update", false, "write the table of TestNetworks into docs/accuracy.md")
+)
 
 // TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
 // the engine and by definition: the engine may be three times as far from the definition as
 // fp16 between the nodes, the engine's tables and its adder explain. Bits with tensors in the L2 and with
-// all of them in memory are equal. What it logs is the table of docs/accuracy.md.
+// all of them in memory are equal. What it logs is the table of docs/accuracy.md, which
+// -update writes.
 func TestNetworks(t *testing.T) {
 	if os.Getenv("ONNX_NPM") == "" {
 		t.Skip("ONNX_NPM is not set: the networks of npm packages are not fetched")
@@ -61,6 +65,26 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	t.Logf("\n%s", strings.Join(table, "\n"))
+	if *update && *only == "" {
+		if err := writeTable(filepath.Join("..", "..", "docs", "accuracy.md"), table); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeTable replaces the table between two comments of a page.
+func writeTable(page string, table []string) error {
+	const first, last = "<!-- values: go test ./bench/agreement -run TestNetworks -update -->\n", "<!-- end of the values -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), first)
+	_, after, ended := strings.Cut(rest, last)
+	if !ok || !ended {
+		return fmt.Errorf("%s: want the comments %q and %q", page, first, last)
+	}
+	return os.WriteFile(page, []byte(before+first+strings.Join(table, "\n")+"\n"+last+after), 0o666)
 }
 
 // A measured is a network's row of the table.

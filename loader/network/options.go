@@ -17,7 +17,7 @@ import (
 
 // Options are what a network's file leaves open.
 type Options struct {
-	// Dims are the sizes of dimensions by name. One that the file gives no name is its
+	// Dims are the sizes of dimensions by name. One without a name, or named "?", is its
 	// input's with the number of the axis behind a colon, like "image:2", and an input that
 	// is one integer takes its value by its own name. A first dimension is 1 where nothing
 	// is said of it.
