@@ -72,6 +72,33 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
+// TestFiles measures the files that ONNX_FILES names as TestNetworks does: file names separated
+// by spaces, each with the sizes that it leaves open behind an @, as in net.onnx@N=1,H=32.
+func TestFiles(t *testing.T) {
+	files := strings.Fields(os.Getenv("ONNX_FILES"))
+	if len(files) == 0 {
+		t.Skip("ONNX_FILES names no files")
+	}
+	table := []string{measuredHead}
+	for _, name := range files {
+		name, sizes, _ := strings.Cut(name, "@")
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := measure(data, sizes, t.TempDir())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if what := row.misses(); what != "" {
+			t.Errorf("%s: %s", name, what)
+		}
+		table = append(table, row.line(filepath.Base(name)))
+	}
+	t.Logf("\n%s", strings.Join(table, "\n"))
+}
+
 // writeTable replaces the table between two comments of a page.
 func writeTable(page string, table []string) error {
 	const first, last = "<!-- values: go test ./bench/agreement -run TestNetworks -update -->\n", "<!-- end of the values -->"

@@ -15,7 +15,7 @@ import (
 
 var (
 	inspected = flag.String("inspect", "", "ONNX file whose tensors are compared one by one")
-	sizes     = flag.String("dim", "", "sizes that -inspect's file leaves open, as in N=1,H=32")
+	openSizes = flag.String("dim", "", "sizes that -inspect's file leaves open, as in N=1,H=32")
 )
 
 // TestTensors makes every tensor of the file that -inspect names an output, and logs how far
@@ -30,8 +30,8 @@ func TestTensors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var o network.Options
-	if *sizes != "" {
-		if o.Dims, err = network.ParseDims(*sizes); err != nil {
+	if *openSizes != "" {
+		if o.Dims, err = network.ParseDims(*openSizes); err != nil {
 			t.Fatal(err)
 		}
 	}
