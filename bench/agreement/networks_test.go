@@ -3,6 +3,7 @@ package agreement
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -53,6 +54,10 @@ func TestNetworks(t *testing.T) {
 			dims := p.DimsOf(name)
 			start := time.Now()
 			row, err := measure(networks[name], cmp.Or(dims.Few, dims.Sizes), t.TempDir())
+			if err == errLarge {
+				t.Logf("%s: %s: %v", p.Name, name, err)
+				continue
+			}
 			if err != nil {
 				t.Errorf("%s: %s: %v", p.Name, name, err)
 				continue
@@ -61,7 +66,7 @@ func TestNetworks(t *testing.T) {
 			if what := row.misses(); what != "" {
 				t.Errorf("%s: %s: %s", p.Name, name, what)
 			}
-			table = append(table, row.line(name))
+			table = append(table, row.line(fmt.Sprintf("%s (%s)", strings.TrimSuffix(name, ".onnx"), p.Name)))
 		}
 	}
 	t.Logf("\n%s", strings.Join(table, "\n"))
@@ -128,6 +133,7 @@ type measured struct {
 	notes     []string
 	inMemory  string // what differs with all tensors in memory
 	lost      []string
+	beyond    []string // outputs that are further from the first than the last explains
 }
 
 // yardsticks are ways to compute a network by definition, from the exact one to the one that
@@ -145,10 +151,10 @@ const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS
 func (r *measured) line(name string) string {
 	c := &r.coverage
 	share := func(part, all uint64) float64 { return 100 * float64(part) / float64(max(1, all)) }
-	line := fmt.Sprintf("| %s | %d | %.4g %%, %.4g %% | %.2g %%, %.2g %% |", strings.TrimSuffix(name, ".onnx"), c.Nodes,
-		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), 100*r.engine[0].RMS, 100*r.engine[0].Max)
+	line := fmt.Sprintf("| %s | %d | %.4g %%, %.4g %% | %s, %s |", name, c.Nodes,
+		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), percent(r.engine[0].RMS), percent(r.engine[0].Max))
 	for i := 1; i < len(yardsticks); i++ {
-		line += fmt.Sprintf(" %.2g %% (%.2g %%)", 100*r.engine[i].RMS, 100*r.yardstick[i].RMS)
+		line += fmt.Sprintf(" %s (%s)", percent(r.engine[i].RMS), percent(r.yardstick[i].RMS))
 		if r.wide {
 			line += "*"
 		}
@@ -160,9 +166,17 @@ func (r *measured) line(name string) string {
 	return line + fmt.Sprintf(" %.4g %% of %s |", 100*r.agreement, r.choice)
 }
 
+// percent returns a share with two digits, or as a whole number from 10 % on.
+func percent(v float64) string {
+	if v < 0.1 {
+		return fmt.Sprintf("%.2g %%", 100*v)
+	}
+	return fmt.Sprintf("%.0f %%", 100*v)
+}
+
 // singleLimit is how far onnxruntime may be from the definition: MLSD keeps the scores that are
 // equal to the largest of their neighbours, and which are equal is up to the last bit.
-const singleLimit = 0.01
+const singleLimit = 0.02
 
 // floor is how far from the definition an output may be that rounding does not change.
 const floor = 0x1p-10
@@ -176,14 +190,14 @@ func (r *measured) misses() string {
 	if r.inMemory != "" {
 		list = append(list, "with all tensors in memory: "+r.inMemory)
 	}
-	if explained := r.yardstick[3].RMS; !(r.engine[0].RMS <= 3*explained+floor) {
-		list = append(list, fmt.Sprintf("%.3g from the definition; fp16, tables and adder explain %.3g", r.engine[0].RMS, explained))
-	}
+	list = append(list, r.beyond...)
 	if r.compared && !(r.single.RMS <= singleLimit) {
 		list = append(list, fmt.Sprintf("onnxruntime is %.3g from the definition", r.single.RMS))
 	}
 	return strings.Join(list, "; ")
 }
+
+var errLarge = errors.New("more than 2e10 multiply-accumulates; -large computes them")
 
 // enough is how many elements the outputs have of which one set of inputs is a fair sample.
 const enough = 256
@@ -205,6 +219,9 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	m, err := onnx.Read(file)
 	if err != nil {
 		return nil, err
+	}
+	if c := n.Coverage(nil); c.MACs > 2e10 && !*large {
+		return nil, errLarge
 	}
 	row := &measured{}
 	var all sample
@@ -321,6 +338,10 @@ func (r *measured) compare(g *onnx.Graph, s sample) {
 	r.compared = s.single != nil
 	for name, got := range s.engine {
 		want := s.yardsticks[0][name]
+		off, explained := apart(got.Data, want.Data).RMS, apart(s.yardsticks[3][name].Data, want.Data).RMS
+		if !(off <= 3*explained+floor) {
+			r.beyond = append(r.beyond, fmt.Sprintf("%s is %.3g from its definition; fp16, tables and adder explain %.3g", name, off, explained))
+		}
 		for i, y := range s.yardsticks {
 			r.engine[i] = worst(r.engine[i], apart(got.Data, y[name].Data))
 			r.yardstick[i] = worst(r.yardstick[i], apart(y[name].Data, want.Data))
