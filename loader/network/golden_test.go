@@ -24,23 +24,39 @@ import (
 // folded into each, constants, notes, refusals and what the host does, and the descriptors
 // of some. -rewrite writes the files anew.
 //
-// A case is an ONNX file in lines (see [graphFile]), or behind a line "yaml" or "mil" a network
-// in that language. A first line "lowered" asks for its descriptors as well.
+// A case is an ONNX file in lines (see [graphFile]); behind a line "yaml" or "mil" a network in
+// that language, behind "mil operations" such a network in lines (see [milFile]), behind
+// "layers" layers in key=value words. A first line "lowered" asks for descriptors as well,
+// "regrouped 0+1 3/2" for layers merged and split.
 func TestNetworks(t *testing.T) {
 	golden.Test(t, "testdata/networks/*.txt", func(t *testing.T, c *golden.Case) string {
-		lines, lowered := c.Input, c.Input[0] == "lowered"
-		if lowered {
-			lines = lines[1:]
+		lines, lowered := c.Input, false
+		var groups []Regroup
+		for ; ; lines = lines[1:] {
+			if list, ok := strings.CutPrefix(lines[0], "regrouped "); ok {
+				groups = regroupsOf(t, list)
+			} else if lines[0] == "lowered" {
+				lowered = true
+			} else {
+				break
+			}
 		}
 		var n *Network
 		var err error
 		switch text := strings.Join(lines[1:], "\n"); lines[0] {
+		case "layers":
+			return keysText(t, lines[1:])
 		case "yaml":
 			n, err = ReadYAML([]byte(text))
 		case "mil":
 			n, err = ReadMIL([]byte(text), Options{})
+		case "mil operations":
+			n, err = ReadMIL(milFile(lines[1:]), Options{})
 		default:
 			n, err = ReadONNX(graphFile(t, lines), Options{})
+		}
+		if err == nil && groups != nil {
+			n, err = n.Regrouped(groups, true)
 		}
 		if err != nil {
 			return "refused: " + err.Error()
@@ -110,6 +126,13 @@ func layerText(l *Layer) string {
 			if w.Py+w.Qy+w.Px+w.Qx > 0 {
 				text += fmt.Sprintf(" pad %d,%d,%d,%d", w.Py, w.Qy, w.Px, w.Qx)
 			}
+		case value.Type() == reflect.TypeFor[lower.Axes]():
+			text += fmt.Sprintf(" %s=%s", f.Name, axesText(value.Interface().(lower.Axes)))
+		case value.Type() == reflect.TypeFor[[3]lower.Axes]():
+			order := value.Interface().([3]lower.Axes)
+			text += fmt.Sprintf(" %s=%s%s%s", f.Name, axesText(order[0]), axesText(order[1]), axesText(order[2]))
+		case value.Type() == reflect.TypeFor[lower.SecondKind]():
+			text += fmt.Sprintf(" %s=%s", f.Name, [...]string{"runtime", "constant", "scalar", "itself"}[value.Uint()])
 		default:
 			text += fmt.Sprintf(" %s=%v", f.Name, value.Interface())
 		}
@@ -127,6 +150,16 @@ func layerText(l *Layer) string {
 	}
 	if len(l.Folded) > 0 {
 		text += "; with " + strings.Join(l.Folded, " ")
+	}
+	return text
+}
+
+// axesText are axes by their letters.
+func axesText(a lower.Axes) (text string) {
+	for i, letter := range [...]string{"c", "h", "w"} {
+		if a&(1<<i) != 0 {
+			text += letter
+		}
 	}
 	return text
 }
@@ -212,14 +245,93 @@ func programText(t *testing.T, n *Network) string {
 	return b.String()
 }
 
+// keysText are layers in key=value words, each by itself: what it is, or why it is none.
+func keysText(t *testing.T, lines []string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, line := range lines {
+		words := strings.Fields(line)
+		op, ok := Find(words[0])
+		if !ok {
+			t.Fatalf("no operation %s", words[0])
+		}
+		keys, err := op.ParseKeys(words[1:])
+		var l *Layer
+		if err == nil {
+			l, err = op.Single(keys)
+		}
+		if err != nil {
+			fmt.Fprintf(&b, "%s: %v\n", line, err)
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", line, layerText(l))
+	}
+	return b.String()
+}
+
+// regroupsOf reads which layers are merged or split: 0+1 3/2 are the first two as one and the
+// fourth in two parts.
+func regroupsOf(t *testing.T, text string) (groups []Regroup) {
+	t.Helper()
+	for word := range strings.FieldsSeq(text) {
+		var g Regroup
+		list, parts, _ := strings.Cut(word, "/")
+		g.Parts, _ = strconv.Atoi(parts)
+		for layer := range strings.SplitSeq(list, "+") {
+			k, err := strconv.Atoi(layer)
+			if err != nil {
+				t.Fatalf("layers %q: %v", word, err)
+			}
+			g.Layers = append(g.Layers, k)
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// milFile is a network in MIL of lines:
+//
+//	x = [1, 4, 6, 6]
+//	a = relu(x = x)
+//	b, c = split(x = a, axis = int32(1), num_splits = int32(2))
+//	output b c
+//
+// Results are declared with the input's shape, which readers work out anew.
+func milFile(lines []string) []byte {
+	var inputs, body, outputs []string
+	shape := ""
+	for _, line := range lines {
+		name, text, _ := strings.Cut(line, " = ")
+		switch out, ok := strings.CutPrefix(line, "output "); {
+		case ok:
+			outputs = strings.Fields(out)
+		case text[0] == '[':
+			shape = "tensor<fp16, " + text + ">"
+			inputs = append(inputs, shape+" "+name)
+		default:
+			var results []string
+			for one := range strings.SplitSeq(name, ", ") {
+				results = append(results, shape+" "+one)
+			}
+			body = append(body, strings.Join(results, ", ")+" = "+text+`[name = string("`+strings.Split(name, ", ")[0]+`")];`)
+		}
+	}
+	return []byte(fmt.Sprintf("program(1.3)\n{\n  func main<ios18>(%s) {\n    %s\n  } -> (%s);\n}\n",
+		strings.Join(inputs, ", "), strings.Join(body, "\n    "), strings.Join(outputs, ", ")))
+}
+
 // graphFile is an ONNX file of lines:
 //
 //	x = input 1x8x4x4            float, a size of 0 has a name instead
+//	m = input int32 2x6          of another type
 //	w = float 8x4                made-up values; one number behind a colon for each: 2: 1 0.5
 //	i = int64 1 2 3              also uint8, int8, int32 and bool, behind a shape in brackets
 //	y = Conv(x, w) group=2 kernel_shape=[3,3] auto_pad="VALID"
 //	a, b = Split(y) axis=1
 //	z = com.microsoft.Gelu(a)
+//	graph then                   a branch, for then_branch=graph:then
+//	  ...
+//	end
 //	output z
 //
 // An operand that is left out is "-". A constant of float16 values is the float one: readers
@@ -227,6 +339,25 @@ func programText(t *testing.T, n *Network) string {
 func graphFile(t *testing.T, lines []string) []byte {
 	t.Helper()
 	var parts []ox.Message
+	graphs := map[string][]ox.Message{}
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if name, ok := strings.CutPrefix(line, "graph "); ok {
+			var inner []string
+			for i++; lines[i] != "end"; i++ {
+				inner = append(inner, lines[i])
+			}
+			graphs[name] = graphParts(t, inner, nil)
+			continue
+		}
+		parts = append(parts, graphParts(t, []string{line}, graphs)...)
+	}
+	return ox.Model(parts...)
+}
+
+// graphParts are the parts of a graph.
+func graphParts(t *testing.T, lines []string, graphs map[string][]ox.Message) (parts []ox.Message) {
+	t.Helper()
 	for _, line := range lines {
 		if name, ok := strings.CutPrefix(line, "output "); ok {
 			parts = append(parts, ox.Output(name))
@@ -242,12 +373,12 @@ func graphFile(t *testing.T, lines []string) []byte {
 			t.Fatalf("line %q: want NAME = ...", line)
 		}
 		if strings.Contains(right, "(") {
-			parts = append(parts, nodeOf(t, strings.Split(left, ", "), right))
+			parts = append(parts, nodeOf(t, strings.Split(left, ", "), right, graphs))
 			continue
 		}
 		parts = append(parts, valueOf(t, left, right))
 	}
-	return ox.Model(parts...)
+	return parts
 }
 
 func dimsOf(t *testing.T, text string) (dims []int) {
@@ -270,6 +401,10 @@ func valueOf(t *testing.T, name, text string) ox.Message {
 	t.Helper()
 	kind, rest, _ := strings.Cut(text, " ")
 	whole := map[string][2]int{"uint8": {2, 1}, "int8": {3, 1}, "int32": {6, 4}, "bool": {9, 1}, "int64": {7, 8}}
+	var elem [2]int
+	if word, shape, ok := strings.Cut(rest, " "); kind == "input" && ok {
+		elem, rest = whole[word], shape
+	}
 	shape, list, given := strings.Cut(rest, ": ")
 	var numbers []float64
 	for word := range strings.FieldsSeq(list) {
@@ -289,7 +424,17 @@ func valueOf(t *testing.T, name, text string) ox.Message {
 			numbers = append(numbers, float64((i*7+3)%13-6)/4)
 		}
 	}
-	switch elem, ok := whole[kind]; {
+	if kind != "input" {
+		elem = whole[kind]
+	}
+	switch {
+	case kind == "input" && elem[0] > 0:
+		var shape ox.Message
+		for _, d := range dims {
+			shape = shape.Bytes(1, ox.Message{}.Int(1, d))
+		}
+		tensor := ox.Message{}.Int(1, elem[0]).Bytes(2, shape)
+		return ox.Message{}.Bytes(11, ox.Message{}.Text(1, name).Bytes(2, ox.Message{}.Bytes(1, tensor)))
 	case kind == "input":
 		return ox.Input(name, dims...)
 	case kind == "outside":
@@ -300,7 +445,7 @@ func valueOf(t *testing.T, name, text string) ox.Message {
 			values[i] = float32(v)
 		}
 		return ox.Constant(name, dims, values...)
-	case ok:
+	case elem[0] > 0:
 		values := make([]int, len(numbers))
 		for i, v := range numbers {
 			if values[i] = int(v); !given {
@@ -316,7 +461,7 @@ func valueOf(t *testing.T, name, text string) ox.Message {
 var attributePattern = regexp.MustCompile(`(\w+)=("[^"]*"|\[[^\]]*\]|\S+)`)
 
 // nodeOf is an operator.
-func nodeOf(t *testing.T, outputs []string, text string) ox.Message {
+func nodeOf(t *testing.T, outputs []string, text string, graphs map[string][]ox.Message) ox.Message {
 	t.Helper()
 	op, rest, _ := strings.Cut(text, "(")
 	operands, rest, _ := strings.Cut(rest, ")")
@@ -337,6 +482,10 @@ func nodeOf(t *testing.T, outputs []string, text string) ox.Message {
 		}
 	}
 	for _, m := range attributePattern.FindAllStringSubmatch(rest, -1) {
+		if parts, ok := graphs[strings.TrimPrefix(m[2], "graph:")]; ok {
+			node = node.Bytes(5, ox.Graph(m[1], parts...))
+			continue
+		}
 		node = node.Bytes(5, attributeOf(t, m[1], m[2]))
 	}
 	return ox.Message{}.Bytes(1, node)
