@@ -49,6 +49,9 @@ func goldenLayer(t *testing.T, lines []string) (Layer, Weights) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if op.Name == "slice" && keys["size"] == "" {
+		keys["size"] = "1"
+	}
 	made, err := op.Single(keys)
 	if made == nil {
 		t.Fatal(err)
@@ -67,6 +70,18 @@ func goldenLayer(t *testing.T, lines []string) (Layer, Weights) {
 				form = value
 			case key == "second" && value == "relu":
 				l.SecondReLU = true
+			case word == "bias=true":
+				l.Bias = true
+			case key == "begin" || key == "size":
+				var s Shape
+				if n, _ := fmt.Sscanf(value, "%d,%d,%d,%d", &s.N, &s.C, &s.H, &s.W); n != 4 {
+					t.Fatalf("line %q: want four extents in %q", line, word)
+				}
+				if key == "begin" {
+					l.Begin = s
+				} else {
+					l.Size = s
+				}
 			case word == "release=2023":
 				l.Release = Release2023
 			case word == "first=output":
@@ -310,4 +325,21 @@ func madeUp(l *Layer, zeros bool) Weights {
 		w.Tables = append(w.Tables, lut(byte(3+i)))
 	}
 	return w
+}
+
+// TestExplained holds small programs to testdata/explained, which says of every register why
+// it has its value.
+func TestExplained(t *testing.T) {
+	golden.Explained(t, "testdata/explained/*.txt", func(t *testing.T, c *golden.Case) *loader.Program {
+		l, w := goldenLayer(t, c.Input)
+		made, err := Compile(l, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := made.Builder.Layout("golden")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	})
 }

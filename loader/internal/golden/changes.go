@@ -143,8 +143,14 @@ func readOutput(lines []string) *output {
 		case inside && strings.HasSuffix(words[0], ":"):
 			group = strings.TrimSuffix(words[0], ":")
 			o.registers(td+" "+group, strings.TrimPrefix(strings.TrimSpace(line), words[0]))
+		case inside && strings.Contains(words[0], ".") && len(words) > 1: // a register on a line of its own
+			o.registers(td+" "+strings.SplitN(words[0], ".", 2)[0], registerOf(line))
 		case inside:
 			o.set(again(td+" "+words[0]), strings.Join(words[1:], " "))
+		case strings.Contains(line, " -> ") && !strings.HasPrefix(line, " ") && strings.Contains(words[0], ":"): // of a variant
+			left, to, _ := strings.Cut(line, " -> ")
+			at := strings.LastIndexByte(left, ' ')
+			o.set(left[:max(0, at)], left[at+1:]+" -> "+to)
 		default:
 			td, group = "", ""
 			n := min(2, len(words)-1)
@@ -152,6 +158,17 @@ func readOutput(lines []string) *output {
 		}
 	}
 	return o
+}
+
+// registerOf is a line of one register, Group.Name Field=value ... or Group.Name value, as it
+// stands among others of its group.
+func registerOf(line string) string {
+	words := strings.Fields(line)
+	_, name, _ := strings.Cut(words[0], ".")
+	if strings.Contains(words[1], "=") {
+		return name + "{" + strings.Join(words[1:], " ") + "}"
+	}
+	return name + "=" + words[1]
 }
 
 // like gives a descriptor the registers of another.
