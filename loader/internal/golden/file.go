@@ -23,9 +23,16 @@ type Case struct {
 // dashes end a case's input.
 const dashes = "----"
 
-// String returns where the case stands and its first input line.
+// String returns where the case stands and its first input line, or the comment ahead of it
+// where that line alone does not say what the case is.
 func (c *Case) String() string {
-	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, c.Input[0])
+	name := c.Input[0]
+	if n := len(c.About); n > 0 && (strings.Contains(name, " = ") || !strings.Contains(name, " ")) {
+		if about, ok := strings.CutPrefix(c.About[n-1], "# "); ok {
+			name = strings.TrimSuffix(about, ".")
+		}
+	}
+	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
 }
 
 // Test makes the output of every case of the files that pattern names and reports each change
