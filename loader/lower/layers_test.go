@@ -37,7 +37,8 @@ func TestNetworks(t *testing.T) {
 //	with weights=palette l2=65536 lane=4096 second=relu release=2023 first=output
 //
 // weights are dense, zeros (every third is zero), palette, sparse or int8; l2 and lane are the
-// bytes of smaller memories; second=relu rectifies the second operand.
+// bytes of smaller memories; second=relu rectifies the second operand; begin and size are those
+// of a slice, an extent each of N, C, H and W. A layer beyond a limit is one all the same.
 func goldenLayer(t *testing.T, lines []string) (Layer, Weights) {
 	t.Helper()
 	words := strings.Fields(lines[0])
@@ -63,39 +64,46 @@ func goldenLayer(t *testing.T, lines []string) (Layer, Weights) {
 			t.Fatalf("line %q: want with KEY=VALUE", line)
 		}
 		for _, word := range words[1:] {
-			key, value, _ := strings.Cut(word, "=")
-			n, err := strconv.Atoi(value)
-			switch {
-			case key == "weights":
-				form = value
-			case key == "second" && value == "relu":
-				l.SecondReLU = true
-			case word == "bias=true":
-				l.Bias = true
-			case key == "begin" || key == "size":
-				var s Shape
-				if n, _ := fmt.Sscanf(value, "%d,%d,%d,%d", &s.N, &s.C, &s.H, &s.W); n != 4 {
-					t.Fatalf("line %q: want four extents in %q", line, word)
-				}
-				if key == "begin" {
-					l.Begin = s
-				} else {
-					l.Size = s
-				}
-			case word == "release=2023":
-				l.Release = Release2023
-			case word == "first=output":
-				l.OutputFirst = true
-			case key == "l2" && err == nil:
-				l.Memories.L2 = n
-			case key == "lane" && err == nil:
-				l.Memories.Lane = n
-			default:
+			if kind, ok := strings.CutPrefix(word, "weights="); ok {
+				form = kind
+			} else if !setWord(&l, word) {
 				t.Fatalf("line %q: no %q", line, word)
 			}
 		}
 	}
 	return l, goldenWeights(t, &l, form)
+}
+
+// setWord sets what a word says of a layer that keys do not, and reports whether it says any.
+func setWord(l *Layer, word string) bool {
+	key, value, _ := strings.Cut(word, "=")
+	n, err := strconv.Atoi(value)
+	switch {
+	case word == "second=relu":
+		l.SecondReLU = true
+	case word == "bias=true":
+		l.Bias = true
+	case word == "release=2023":
+		l.Release = Release2023
+	case word == "first=output":
+		l.OutputFirst = true
+	case key == "l2" && err == nil:
+		l.Memories.L2 = n
+	case key == "lane" && err == nil:
+		l.Memories.Lane = n
+	case key == "begin":
+		return scanShape(&l.Begin, value)
+	case key == "size":
+		return scanShape(&l.Size, value)
+	default:
+		return false
+	}
+	return true
+}
+
+func scanShape(s *Shape, text string) bool {
+	n, _ := fmt.Sscanf(text, "%d,%d,%d,%d", &s.N, &s.C, &s.H, &s.W)
+	return n == 4
 }
 
 // goldenWeights are weights without a meaning, each with bits of its own, in values that the
