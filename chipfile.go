@@ -12,7 +12,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/evidence"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // A ChipError is a chip file that describes no machine: the constant it is about, and the

@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/spelling"
 	"anesim/loader/lower"
 	"anesim/loader/network"
-	"anesim/loader/spelling"
 )
 
 // A LayerError is an operation and keys that do not say a layer: a mistake of who wrote

@@ -3,7 +3,7 @@ package engine
 import (
 	"anesim/hw"
 	"anesim/hw/host"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // ChipByName returns a chip's preset, such as "m1". The error lists the presets.

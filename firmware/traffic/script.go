@@ -12,7 +12,7 @@ import (
 	"anesim/firmware/queue"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // A Script is clients that share an engine, and for how long they call.
