@@ -13,6 +13,7 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
+	"anesim/hw/chip"
 )
 
 func chipCommand() *cobra.Command {
@@ -43,7 +44,7 @@ constant and prints the chip as it was read.`,
 			if err := readChip(&o, args[0]); err != nil {
 				return err
 			}
-			return anesim.WriteChip(c.OutOrStdout(), &o.Chip)
+			return chip.Write(c.OutOrStdout(), &o.Chip)
 		},
 	}
 }
@@ -75,7 +76,7 @@ func readChip(o *anesim.Options, name string) (err error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return inFile(name, errors.New("is a directory"))
 	}
-	if o.Chip, err = anesim.ReadChip(f); err != nil {
+	if o.Chip, err = chip.Read(f); err != nil {
 		return inFile(name, err)
 	}
 	return nil
@@ -89,7 +90,7 @@ func setConstants(c *anesim.Chip, list string) error {
 		if err != nil {
 			return usage("--chip: %q: want CONSTANT=NUMBER", word)
 		}
-		if err := anesim.SetConstant(c, name, v); err != nil {
+		if err := chip.Set(c, name, v); err != nil {
 			return &usageError{fmt.Errorf("--chip: %w", err)}
 		}
 	}

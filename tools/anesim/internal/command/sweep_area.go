@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/hw/chip"
 )
 
 // An expression is a sum of products of numbers and a chip's constants, as a proxy of its
@@ -74,7 +75,7 @@ func parseProduct(text string) (p product, rest string, err error) {
 				return p, "", err
 			}
 			if _, ok := constantOf(&c, word); !ok {
-				return p, "", anesim.SetConstant(&c, word, 0) // which says what may have been meant
+				return p, "", chip.Set(&c, word, 0) // which says what may have been meant
 			}
 			p.constants = append(p.constants, word)
 		}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"anesim"
+	"anesim/hw/chip"
 )
 
 // optimiseFlags are the flags of sweep optimise.
@@ -102,12 +103,12 @@ func parseKnob(word string) (knob, error) {
 		return knob{}, err
 	}
 	for _, v := range [...]float64{low, top} {
-		if err := anesim.SetConstant(&c, name, v); err != nil {
+		if err := chip.Set(&c, name, v); err != nil {
 			return knob{}, usage("%v", err)
 		}
 	}
 	// Between two whole numbers of the range there is a half, which only a count refuses.
-	if anesim.SetConstant(&c, name, low+min(0.5, top-low)) != nil {
+	if chip.Set(&c, name, low+min(0.5, top-low)) != nil {
 		return knob{}, usage("%s: takes whole numbers; anesim sweep varies them", name)
 	}
 	return knob{name, low, top}, nil

@@ -11,6 +11,7 @@ import (
 
 	"anesim"
 	"anesim/firmware"
+	"anesim/hw/chip"
 	"anesim/hw/spelling"
 )
 
@@ -265,7 +266,7 @@ func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Ove
 		if err != nil {
 			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
 		}
-		if err := anesim.SetConstant(&c, name, v); err != nil {
+		if err := chip.Set(&c, name, v); err != nil {
 			return c, nil, err
 		}
 	}
