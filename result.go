@@ -454,8 +454,7 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time is the engine's time with the interval that four of five measurements lie in, and
-// how many measured rows that rests on.
+// Time returns the engine's time and its interval.
 func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 	return r.Report.Time, r.Report.Bounds()
 }
