@@ -338,13 +338,14 @@ func (r *Result) report() {
 		last += len(r.counted(p, d).Descriptors)
 	}
 	r.Report.Repeat(r.again(), last)
+	var dispatches clock.Nanojoules
 	for i := range r.Programs {
 		if rep := r.Programs[i].Report; rep != nil {
-			r.Report.Dispatch += rep.Dispatch
+			dispatches += rep.Dispatch
 			r.Report.Faults = append(r.Report.Faults, rep.Faults...)
 		}
 	}
-	r.Report.Energy += r.Report.Dispatch
+	r.Report.AddDispatches(dispatches)
 }
 
 // dispatches yields every dispatch with its program: all programs in order, then all of

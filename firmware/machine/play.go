@@ -17,6 +17,7 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/hw/chip"
 	"anesim/hw/clock"
 	"anesim/hw/spelling"
 	"anesim/loader"
@@ -240,7 +241,7 @@ func (p *player) option(words []string) error {
 		v := kv[k]
 		switch k {
 		case "chip":
-			o.Engine.Chip, err = engine.ChipByName(v)
+			o.Engine.Chip, err = chip.ByName(v)
 		case "host":
 			o.Engine.Host, err = engine.HostByName(v)
 		case "seed":

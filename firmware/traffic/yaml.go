@@ -17,6 +17,7 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/hw/chip"
 	"anesim/hw/spelling"
 )
 
@@ -53,7 +54,7 @@ func ReadScript(data []byte) (*Script, error) {
 	s := new(Script)
 	root := doc.Content[0]
 	err := readKeys(root, "a load", map[string]func(*yaml.Node) error{
-		"chip":      func(n *yaml.Node) error { return readName(n, &s.Chip, engine.ChipNames()) },
+		"chip":      func(n *yaml.Node) error { return readName(n, &s.Chip, chip.Names()) },
 		"host":      func(n *yaml.Node) error { return readName(n, &s.Host, engine.HostNames()) },
 		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
 		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },

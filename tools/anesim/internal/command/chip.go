@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/firmware/engine"
 	"anesim/hw/chip"
 )
 
@@ -34,10 +33,10 @@ constant and prints the chip as it was read.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.FixedCompletions(engine.ChipNames(), cobra.ShellCompDirectiveDefault),
+		ValidArgsFunction: cobra.FixedCompletions(chip.Names(), cobra.ShellCompDirectiveDefault),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(engine.ChipNames(), "\n"))
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(chip.Names(), "\n"))
 				return err
 			}
 			var o anesim.Options
@@ -62,8 +61,8 @@ func readChip(o *anesim.Options, name string) (err error) {
 			return setConstants(&o.Chip, constants)
 		}
 	}
-	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(engine.ChipNames(), name) {
-		if o.Chip, err = anesim.ChipByName(name); err != nil {
+	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(chip.Names(), name) {
+		if o.Chip, err = chip.ByName(name); err != nil {
 			return &usageError{err}
 		}
 		return nil

@@ -70,7 +70,7 @@ func parseProduct(text string) (p product, rest string, err error) {
 			}
 			p.factor = float64(p.factor * v)
 		default:
-			c, err := anesim.ChipByName("m1") // constants have the same names on all
+			c, err := chip.ByName(chip.Default) // constants have the same names on all
 			if err != nil {
 				return p, "", err
 			}

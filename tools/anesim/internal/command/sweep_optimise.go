@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/optimize"
 
-	"anesim"
 	"anesim/hw/chip"
 )
 
@@ -98,7 +97,7 @@ func parseKnob(word string) (knob, error) {
 	if !(low > 0 && top > low) || math.IsInf(top, 0) {
 		return knob{}, usage("%q: want a range from more than 0 up", word)
 	}
-	c, err := anesim.ChipByName("m1")
+	c, err := chip.ByName(chip.Default)
 	if err != nil {
 		return knob{}, err
 	}
