@@ -129,7 +129,7 @@ func (m *Model) Explain(ctx context.Context, o Options, how Explaining) (*Explan
 }
 
 func costOfReport(r *hw.Report) CostDocument {
-	return CostDocument{uint64(r.Cycles), r.Time, r.Energy - r.Dispatch, r.DMA.Total()}
+	return CostDocument{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total()}
 }
 
 // An explainer tries changes.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/hw/chip"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
@@ -144,7 +145,7 @@ func (f *runFlags) altered() bool {
 // explaining is a model for explain, with the flags of both commands.
 func (f *runFlags) explaining(file string) anesim.Explaining {
 	how := anesim.Explaining{File: file}
-	if f.chip != "m1" {
+	if f.chip != chip.Default {
 		how.Flags = append(how.Flags, "--chip", f.chip)
 	}
 	if f.gateTiles != "" {
