@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 func diffCommand() *cobra.Command {
@@ -94,7 +94,7 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", withUnit(name, x.Unit), number(x.A), number(x.B), report.Change(x.A, x.B))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", withUnit(name, x.Unit), number(x.A), number(x.B), view.Change(x.A, x.B))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 		case d.B == nil:
 			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, escaped(d.A.Op), d.A.Cycles)
 		default:
-			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, report.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
+			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
 			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", number(float64(d.A.DMABytes)), number(float64(d.B.DMABytes)), number(float64(d.A.EnergyNJ)), number(float64(d.B.EnergyNJ)))
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // explainFlags are the flags of explain.
@@ -167,7 +167,7 @@ func (p *pager) machines(list []anesim.ChangeDocument) {
 			none = append(none, c.Change)
 			continue
 		}
-		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
+		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
 	}
 	if len(none) < len(list) {
 		p.whole("  the first: " + list[0].Command)
@@ -202,7 +202,7 @@ func (p *pager) change(n int, c *anesim.ChangeDocument) {
 		gain = "same"
 	}
 	p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
-		report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), report.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 	p.printf("   needs %s", c.Needs)
 	p.printf("   results %s", c.Results)
 	p.whole("   before: " + c.CommandBefore)

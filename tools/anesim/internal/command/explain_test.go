@@ -13,7 +13,7 @@ import (
 
 	"anesim"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 func explain(t *testing.T, args ...string) *anesim.Explanation {
@@ -201,7 +201,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 			}
 			gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(x.Now.TimeNs), clock.Nanoseconds(c.SavedNs))
 			if c.Kind == "gating" {
-				gain = fmt.Sprintf("  energy -%.1f%%, time %s", 100-100*float64(c.After.EnergyNJ/c.Before.EnergyNJ), report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+				gain = fmt.Sprintf("  energy -%.1f%%, time %s", 100-100*float64(c.After.EnergyNJ/c.Before.EnergyNJ), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 			}
 			if found := slices.ContainsFunc(lines[what:], func(l string) bool { return strings.HasSuffix(l, gain) }); printed < 5 && !found || strings.Contains(gain, "--") {
 				t.Errorf("%s: no line ends in %q:\n%s", name, gain, head)

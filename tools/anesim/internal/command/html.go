@@ -14,7 +14,7 @@ import (
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxRegisterTexts bounds the descriptors whose registers a page has: at some 2 kB each
@@ -22,7 +22,7 @@ import (
 const maxRegisterTexts = 2000
 
 // writePage writes a report as an HTML page, over none of the files that were read.
-func writePage(file string, r *report.Report, o page.Options, inputs ...string) error {
+func writePage(file string, r *view.Report, o page.Options, inputs ...string) error {
 	if err := outfile.Avoiding(file, inputs...); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
@@ -35,7 +35,7 @@ func writePage(file string, r *report.Report, o page.Options, inputs ...string) 
 
 // writeRunPage writes the page of the run of a layer, or of the program in a file.
 func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *anesim.RunDocument, file string) error {
-	r := report.OfRun(doc)
+	r := view.OfRun(doc)
 	o := page.Options{}
 	if len(doc.Descriptors) > maxRegisterTexts {
 		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
@@ -63,7 +63,7 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *an
 // writeNetworkPage writes the page of a network's run. A layer's registers are those of its
 // descriptors. The explanation is what was tried, nil where nothing was.
 func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocument, x *anesim.Explanation) error {
-	r := report.OfNetwork(doc)
+	r := view.OfNetwork(doc)
 	o := page.Options{Explained: x}
 	total := 0
 	for k := range res.Programs {
@@ -115,7 +115,7 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 		x := page.Difference{Where: d.Where, What: d.What, Why: d.Why}
 		if !d.Appeared {
 			x.Want, x.Got = strings.TrimSpace(number(d.Want)+" "+d.Unit), strings.TrimSpace(number(d.Got)+" "+d.Unit)
-			x.Change, x.Worse = report.Change(d.Want, d.Got), d.Got > d.Want
+			x.Change, x.Worse = view.Change(d.Want, d.Got), d.Got > d.Want
 		}
 		o.Baseline.Differences = append(o.Baseline.Differences, x)
 	}
@@ -184,6 +184,6 @@ func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
 		}
 		rows = all[1:]
 	}
-	d := &report.Sweep{Header: anesim.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
-	return writePage(f.html, report.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.files()...)
+	d := &view.Sweep{Header: anesim.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
+	return writePage(f.html, view.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.files()...)
 }

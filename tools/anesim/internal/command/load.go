@@ -14,7 +14,7 @@ import (
 	"anesim/firmware/traffic"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // loadFlags are those of run's that say what is written, and how many events are listed.
@@ -123,7 +123,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	d := l.Document()
 	if f.html != "" {
-		if err := writePage(f.html, report.OfLoad(d), page.Options{}, file); err != nil {
+		if err := writePage(f.html, view.OfLoad(d), page.Options{}, file); err != nil {
 			return err
 		}
 	}

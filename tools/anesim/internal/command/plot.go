@@ -18,7 +18,7 @@ import (
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // plotFlags are the flags of plot.
@@ -138,7 +138,7 @@ func drawAccuracy(file string) ([]byte, error) {
 }
 
 // report reads a result, or runs a model.
-func (f *plotFlags) report(c *cobra.Command, file string) (*report.Report, error) {
+func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) {
 	f.timingOnly = true
 	o, err := f.options()
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*report.Report, error
 	}
 	in := c.InOrStdin()
 	if info, err := os.Stat(file); file == "-" || err == nil && info.Mode().IsRegular() {
-		var r *report.Report
+		var r *view.Report
 		var data []byte
 		err := open(file, in, func(_ string, src io.ReaderAt, size int64) (err error) {
 			r, data, err = resultOf(src, size, file == "-")
@@ -168,20 +168,20 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*report.Report, error
 	return runReport(ctx, m, o)
 }
 
-func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Report, error) {
+func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Report, error) {
 	res, err := m.Run(ctx, o)
 	if err != nil {
 		return nil, modelError(m, err)
 	}
 	if m.Kind() == anesim.KindNetwork {
-		return report.OfNetwork(res.NetworkDocument()), nil
+		return view.OfNetwork(res.NetworkDocument()), nil
 	}
-	return report.OfRun(res.RunDocument()), nil
+	return view.OfRun(res.RunDocument()), nil
 }
 
 // resultOf reads the JSON of a result. It returns no report for what is no JSON object, and
 // then its bytes where keep is set.
-func resultOf(src io.ReaderAt, size int64, keep bool) (*report.Report, []byte, error) {
+func resultOf(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
 	first := make([]byte, min(size, 1))
 	if _, err := src.ReadAt(first, 0); err != nil && err != io.EOF {
 		return nil, nil, err
@@ -214,15 +214,15 @@ func resultOf(src io.ReaderAt, size int64, keep bool) (*report.Report, []byte, e
 	case kind.Network != nil:
 		d := new(anesim.NetworkDocument)
 		err := json.Unmarshal(data, d)
-		return report.OfNetwork(d), nil, err
+		return view.OfNetwork(d), nil, err
 	case kind.Program != nil:
 		d := new(anesim.RunDocument)
 		err := json.Unmarshal(data, d)
-		return report.OfRun(d), nil, err
+		return view.OfRun(d), nil, err
 	case kind.Clients != nil:
 		d := new(anesim.LoadDocument)
 		err := json.Unmarshal(data, d)
-		return report.OfLoad(d), nil, err
+		return view.OfLoad(d), nil, err
 	}
 	return nil, nil, fmt.Errorf("it is the result of no command that plot draws: want one of run, layer, model, load")
 }

@@ -12,7 +12,7 @@ import (
 	"anesim"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // writeNetwork is the report of a network for people. The explanation is what was tried to
@@ -252,7 +252,7 @@ func (p *pager) lines(list []string) {
 func gainText(c *anesim.ChangeDocument, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
 		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
-		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 	}
 	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }

@@ -13,7 +13,7 @@ import (
 
 	"anesim"
 	"anesim/tools/anesim/internal/picture"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 //go:embed page.html
@@ -82,7 +82,7 @@ const bottlenecks, maxTried = 5, 12
 const maxDifferences = 200
 
 type pageData struct {
-	*report.Report
+	*view.Report
 	Options
 	Style       template.CSS
 	Scripts     []template.JS
@@ -99,7 +99,7 @@ type pageData struct {
 }
 
 // Write writes the report as one HTML page.
-func Write(w io.Writer, r *report.Report, o Options) error {
+func Write(w io.Writer, r *view.Report, o Options) error {
 	t, err := template.New("page").Parse(source)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -147,7 +147,7 @@ func (d *pageData) explain() {
 		if x.Cycles.Total == 0 {
 			break
 		}
-		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: report.Cause(x.Bound)}
+		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: view.Cause(x.Bound)}
 		b.Share = fmt.Sprintf("%.1f %%", 100*float64(x.Cycles.Total)/float64(all))
 		for name, n := range x.Cycles.All() {
 			if name == x.Bound && n > 0 {
@@ -164,7 +164,7 @@ func (d *pageData) explain() {
 	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	for i := range d.Explained.Trials {
 		c := &d.Explained.Trials[i]
-		x := tried{c.Part, c.Change, report.Gain(c), report.Effects(c), c.Needs, c.Results, c.Command}
+		x := tried{c.Part, c.Change, view.Gain(c), view.Effects(c), c.Needs, c.Results, c.Command}
 		if c.Alike > 1 {
 			x.Part = fmt.Sprintf("%s and %d more alike", c.Part, c.Alike-1)
 		}
@@ -184,7 +184,7 @@ const leastGain = 0.0005
 func (d *pageData) machines() {
 	for i := range d.Explained.Machines {
 		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
-			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: report.Gain(c), Effects: report.Effects(c)})
+			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: view.Gain(c), Effects: view.Effects(c)})
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (d *pageData) tableData() (template.JS, error) {
 	}
 	if d.known() {
 		for name := range new(anesim.CyclesDocument).All() {
-			data.Causes = append(data.Causes, report.Cause(name))
+			data.Causes = append(data.Causes, view.Cause(name))
 		}
 		for i := range d.Items {
 			var bar []uint64

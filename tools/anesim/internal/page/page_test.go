@@ -11,7 +11,7 @@ import (
 
 	"anesim"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 func runOf(t testing.TB, words ...string) *anesim.RunDocument {
@@ -27,7 +27,7 @@ func runOf(t testing.TB, words ...string) *anesim.RunDocument {
 	return res.RunDocument()
 }
 
-func pageOf(t testing.TB, r *report.Report, o Options) string {
+func pageOf(t testing.TB, r *view.Report, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, r, o); err != nil {
@@ -74,7 +74,7 @@ func at(t *testing.T, document map[string]any, place string) float64 {
 // energies.
 func TestNumbersAreTheDocuments(t *testing.T) {
 	doc := runOf(t, "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1")
-	page := pageOf(t, report.OfRun(doc), Options{})
+	page := pageOf(t, view.OfRun(doc), Options{})
 	var document map[string]any
 	embedded(t, page, "document", &document)
 	facts := regexp.MustCompile(`<data class="value" data-name="([^"]+)" value="([^"]+)">`).FindAllStringSubmatch(page, -1)
@@ -119,7 +119,7 @@ func TestNumbersAreTheDocuments(t *testing.T) {
 
 // The page loads nothing, and the same report is the same page.
 func TestSelfContained(t *testing.T) {
-	r := report.OfRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
+	r := view.OfRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
 	page := pageOf(t, r, Options{})
 	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}/|@import|\burl\(|<link [^>]*href="[^d]`).FindString(page); m != "" {
 		t.Errorf("the page refers to %q", m)
@@ -139,7 +139,7 @@ func TestTextIsEscaped(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	const name = `</script><img src=x onerror=alert(1)>`
 	doc.Program, doc.Descriptors[0].Op = name, name
-	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
+	page := pageOf(t, view.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
 	if strings.Contains(page, "<img") {
 		t.Error("text of the program is an element of the page")
 	}
@@ -168,7 +168,7 @@ func TestLongChain(t *testing.T) {
 		at += s.ForNs
 		doc.Power = append(doc.Power, s)
 	}
-	page := pageOf(t, report.OfRun(doc), Options{})
+	page := pageOf(t, view.OfRun(doc), Options{})
 	if n := strings.Count(page, "<rect"); n == 0 || n > 4000 {
 		t.Errorf("%d rectangles", n)
 	}
@@ -177,11 +177,11 @@ func TestLongChain(t *testing.T) {
 // A load and a sweep have pages too, with what they know.
 func TestOtherReports(t *testing.T) {
 	load := &anesim.LoadDocument{Header: anesim.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []anesim.LoadClientDocument{{Name: "camera"}}, Timeline: []anesim.LoadBinDocument{{ForNs: 2e6, Watts: 3}}}
-	if page := pageOf(t, report.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
+	if page := pageOf(t, view.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
 		t.Error("a load's page has no power, or causes that a load does not have")
 	}
-	sweep := &report.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
-	page := pageOf(t, report.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
+	sweep := &view.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
+	page := pageOf(t, view.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
 	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
 		t.Error("a sweep's page has no roofline, or does not count what was refused")
 	}
@@ -200,7 +200,7 @@ func TestTimelineTracks(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := res.NetworkDocument()
-	page := pageOf(t, report.OfNetwork(doc), Options{})
+	page := pageOf(t, view.OfNetwork(doc), Options{})
 	for _, want := range []string{"bound by</text>", "power, W</text>", "L2, MB</text>", `data-list="power"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the timeline has no %s", want)
@@ -230,7 +230,7 @@ func TestExplainedAndBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Explained: x, Baseline: &Baseline{File: "perf.json", Cause: "the program changed", Differences: make([]Difference, maxDifferences+7)}}
-	page := pageOf(t, report.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
+	page := pageOf(t, view.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
 	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "close tiles", "memory bandwidth x1.5", "<p>The program changed.</p>", "And 7 more"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)

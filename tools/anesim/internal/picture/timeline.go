@@ -7,7 +7,7 @@ import (
 
 	"anesim"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxSteps bounds the steps of a timeline; more spans are averaged.
@@ -30,7 +30,7 @@ type trackOf struct {
 
 // Timeline draws power, and what else is known, over the wall time. It returns nil if the
 // report has no power over time.
-func Timeline(r *report.Report) *Picture {
+func Timeline(r *view.Report) *Picture {
 	spans := make([]anesim.SpanDocument, 0, len(r.Power))
 	bounds, l2 := false, false
 	for _, s := range r.Power {
@@ -98,7 +98,7 @@ func Timeline(r *report.Report) *Picture {
 			if b.Len() > 0 {
 				class := "c" + strconv.Itoa(causeIndex(name))
 				c.outline(b.String(), class)
-				names = append(names, Legend{class, report.Cause(name)})
+				names = append(names, Legend{class, view.Cause(name)})
 			}
 		}
 		c.closeWindow()
@@ -127,7 +127,7 @@ func Timeline(r *report.Report) *Picture {
 }
 
 // timelineOf is the document's list that a timeline's spans are.
-func timelineOf(r *report.Report) string {
+func timelineOf(r *view.Report) string {
 	if r.Kind == "load" {
 		return "timeline"
 	}

@@ -6,7 +6,7 @@ import (
 
 	"anesim"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxLeaves bounds the rectangles of a treemap; what takes less is one.
@@ -21,7 +21,7 @@ type leaf struct {
 
 // Energy draws where the energy goes: an area for each item and one for the dispatch, each
 // divided into its parts. It returns nil if no item has an energy.
-func Energy(r *report.Report) *Picture {
+func Energy(r *view.Report) *Picture {
 	var list []leaf
 	for i := range r.Items {
 		x := &r.Items[i]
@@ -71,7 +71,7 @@ func Energy(r *report.Report) *Picture {
 	c := newCanvas(380, "Energy of each "+r.Of+" by part")
 	squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
 	var names []Legend
-	for i, p := range report.EnergyParts(&r.Energy) {
+	for i, p := range view.EnergyParts(&r.Energy) {
 		if p.Energy > 0 && (p.Name != "dispatch" || float64(p.Energy) < sum) {
 			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
 		}
