@@ -283,9 +283,9 @@ type lowered struct {
 	entry    *CacheEntry // that they are from or went to, nil without a cache
 }
 
-// memories are those that programs are lowered for: the chip's, a scratchpad no larger than
-// its addresses reach and coefficients of at least one word of a lane.
-func (o *Options) memories() (m lower.Memories) {
+// Memories returns the memories that layers are lowered for: the L2 of the chip, but no larger
+// than its addresses reach, and room for at least one word of weights in each lane.
+func (o *Options) Memories() (m lower.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < lower.MaxL2 {
 		m.L2 = int(n) &^ 63
 	}
@@ -303,10 +303,10 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
 		return l, nil
 	}
-	low := &lowered{seed: o.Seed, memories: o.memories(), sizes: sizes, given: o.givesWeights()}
+	low := &lowered{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.givesWeights()}
 	make := func() error { return m.lowerAnew(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {

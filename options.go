@@ -62,7 +62,7 @@ type Options struct {
 	// Each, when it is not nil, is shown every descriptor of a run that is only timed, in
 	// order, while the run goes on: those too that Brief leaves off the list. What it is
 	// shown is good until it returns.
-	Each func(*DescriptorDocument)
+	Each func(*hw.DescriptorReport)
 
 	Memory  uint64 // bytes of device memory; 0 is engine.DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
@@ -92,19 +92,11 @@ func (o Options) withDefaults() (Options, error) {
 
 // engine returns the options of the engine that runs the programs.
 func (o *Options) engine() engine.Options {
-	e := engine.Options{
+	return engine.Options{
 		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
 		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
-		Idle: o.Idle, Brief: o.Brief, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
+		Idle: o.Idle, Brief: o.Brief, Each: o.Each, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
 	}
-	if o.Each != nil {
-		var doc DescriptorDocument
-		e.Each = func(d *hw.DescriptorReport) {
-			doc = descriptorDocument(d)
-			o.Each(&doc)
-		}
-	}
-	return e
 }
 
 // maxRepeat bounds the sums of a repeated run.

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/network"
 )
 
@@ -77,7 +78,7 @@ func timed(name string, data []byte, dims string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := res.NetworkDocument()
+	d := report.NewNetwork(res)
 	c := &d.Coverage
 	line := fmt.Sprintf("%-45s %4d of %4d nodes, %11d of %11d multiply-accumulates, %d program, %v (%v to %v)", name, c.Done, c.Nodes, c.DoneMACs, c.MACs,
 		len(d.Programs), d.Total.TimeNs, d.Total.TimeLowNs, d.Total.TimeHighNs)

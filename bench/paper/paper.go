@@ -9,6 +9,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/scripts"
 	"anesim/firmware/driver"
 	"anesim/firmware/traffic"
 )
@@ -32,7 +34,7 @@ type Row struct {
 // A Document is every such claim, and the places where documents disagree without a
 // number that a run can show.
 type Document struct {
-	anesim.Header
+	report.Header
 	Rows      []Row      `json:"rows"`
 	Conflicts []Conflict `json:"conflicts"`
 }
@@ -62,7 +64,7 @@ func Compare(ctx context.Context) (*Document, error) {
 			return nil, err
 		}
 	}
-	d := &Document{Header: anesim.NewHeader(), Rows: p.rows, Conflicts: []Conflict{}}
+	d := &Document{Header: report.NewHeader(), Rows: p.rows, Conflicts: []Conflict{}}
 	for _, c := range driver.Conflicts() {
 		d.Conflicts = append(d.Conflicts, Conflict{c.What, c.One, c.Other, c.Taken})
 	}
@@ -150,12 +152,12 @@ func (p *paper) latency() error {
 }
 
 func (p *paper) sharing() error {
-	calls := func(keys string) (*anesim.Load, error) {
+	calls := func(keys string) (*scripts.Load, error) {
 		s, err := traffic.ReadScript([]byte("host: macos-air\nduration: 1s\nclients: [{layer: add c=64, " + keys + "}]"))
 		if err != nil {
 			return nil, err
 		}
-		return anesim.RunLoad(p.ctx, s, func(name string) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", name) })
+		return scripts.RunClients(p.ctx, s, func(name string) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", name) })
 	}
 	var n [2]float64
 	for i, keys := range []string{"threads: 1", "threads: 2"} {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"anesim"
+	"anesim/bench/report"
 )
 
 // cacheFlags are what a command says of the program cache.
@@ -62,7 +63,7 @@ func sourceURL(file string) string {
 }
 
 // writeCache says what became of the cache.
-func writeCache(w io.Writer, d *anesim.CacheDocument) error {
+func writeCache(w io.Writer, d *report.Cache) error {
 	if d == nil {
 		return nil
 	}

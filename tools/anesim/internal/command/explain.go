@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -73,7 +75,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	if f.top < 1 {
 		return usage("--top %d: must be 1 or more", f.top)
 	}
-	how := anesim.Explaining{Top: f.top}
+	how := explain.Options{Top: f.top}
 	var m *anesim.Model
 	switch {
 	case f.layer != "" && len(args) > 0:
@@ -103,12 +105,12 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	doc, err := m.Explain(ctx, o, how)
+	doc, err := explain.Explain(m, ctx, o, how)
 	if err != nil {
 		return modelError(m, err)
 	}
 	if f.json {
-		return anesim.WriteDocument(c.OutOrStdout(), doc)
+		return report.WriteDocument(c.OutOrStdout(), doc)
 	}
 	return writeExplanation(c.OutOrStdout(), doc, f.top)
 }
@@ -117,7 +119,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 // of their own, whole, so that they can be copied.
 const explainWidth = 100
 
-func writeExplanation(w io.Writer, d *anesim.Explanation, top int) error {
+func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.width == 0 {
 		p.width = explainWidth
@@ -154,7 +156,7 @@ func writeExplanation(w io.Writer, d *anesim.Explanation, top int) error {
 }
 
 // machines says what of the machine limits the model.
-func (p *pager) machines(list []anesim.ChangeDocument) {
+func (p *pager) machines(list []explain.Change) {
 	if len(list) == 0 {
 		return
 	}
@@ -180,7 +182,7 @@ func (p *pager) machines(list []anesim.ChangeDocument) {
 // leastGain is the share of the time from which another machine is said to gain.
 const leastGain = 0.0005
 
-func shareOf(parts []anesim.PartDocument) (sum float64) {
+func shareOf(parts []explain.Part) (sum float64) {
 	for i := range parts {
 		sum += parts[i].Share
 	}
@@ -188,7 +190,7 @@ func shareOf(parts []anesim.PartDocument) (sum float64) {
 }
 
 // change prints one that gains.
-func (p *pager) change(n int, c *anesim.ChangeDocument) {
+func (p *pager) change(n int, c *explain.Change) {
 	where := ""
 	if c.Part != "" {
 		where = escaped(c.Part) + ": "

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/check"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
@@ -34,7 +37,7 @@ func writePage(file string, r *view.Report, o page.Options, inputs ...string) er
 }
 
 // writeRunPage writes the page of the run of a layer, or of the program in a file.
-func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *anesim.RunDocument, file string) error {
+func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *report.Run, file string) error {
 	r := view.OfRun(doc)
 	o := page.Options{}
 	if len(doc.Descriptors) > maxRegisterTexts {
@@ -62,7 +65,7 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *an
 
 // writeNetworkPage writes the page of a network's run. A layer's registers are those of its
 // descriptors. The explanation is what was tried, nil where nothing was.
-func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocument, x *anesim.Explanation) error {
+func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
 	r := view.OfNetwork(doc)
 	o := page.Options{Explained: x}
 	total := 0
@@ -101,7 +104,7 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 	if err != nil {
 		return inFile(f.htmlBaseline, err)
 	}
-	e, err := res.BaselineEntry(name)
+	e, err := check.NewEntry(res, name)
 	if err != nil {
 		return err
 	}
@@ -128,11 +131,11 @@ const maxExplained = 2000
 
 // explained are the changes that were tried to a program or a layer, nil of one that is too
 // long, faulted or ran in a way that explain has no flags for.
-func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*anesim.Explanation, error) {
+func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
 	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.altered() {
 		return nil, nil
 	}
-	return res.Model.Explain(ctx, res.Options, f.explaining(file))
+	return explain.Explain(res.Model, ctx, res.Options, f.explaining(file))
 }
 
 // altered reports whether a run differs from the model's own in a way that explain and the
@@ -142,8 +145,8 @@ func (f *runFlags) altered() bool {
 }
 
 // explaining is a model for explain, with the flags of both commands.
-func (f *runFlags) explaining(file string) anesim.Explaining {
-	how := anesim.Explaining{File: file}
+func (f *runFlags) explaining(file string) explain.Options {
+	how := explain.Options{File: file}
 	if f.chip != "m1" {
 		how.Flags = append(how.Flags, "--chip", f.chip)
 	}
@@ -184,6 +187,6 @@ func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
 		}
 		rows = all[1:]
 	}
-	d := &view.Sweep{Header: anesim.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
-	return writePage(f.html, view.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.files()...)
+	d := &view.Sweep{Header: report.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
+	return writePage(f.html, view.OfSweep(d, report.Peak(&s.options.Chip)), page.Options{}, s.files()...)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
@@ -174,9 +175,9 @@ func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Re
 		return nil, modelError(m, err)
 	}
 	if m.Kind() == anesim.KindNetwork {
-		return view.OfNetwork(res.NetworkDocument()), nil
+		return view.OfNetwork(report.NewNetwork(res)), nil
 	}
-	return view.OfRun(res.RunDocument()), nil
+	return view.OfRun(report.NewRun(res)), nil
 }
 
 // resultOf reads the JSON of a result. It returns no report for what is no JSON object, and
@@ -209,18 +210,18 @@ func resultOf(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, err
 		return nil, nil, err
 	}
 	switch {
-	case kind.Schema != anesim.Schema:
-		return nil, nil, fmt.Errorf("schema %d of a result: want %d", kind.Schema, anesim.Schema)
+	case kind.Schema != report.Schema:
+		return nil, nil, fmt.Errorf("schema %d of a result: want %d", kind.Schema, report.Schema)
 	case kind.Network != nil:
-		d := new(anesim.NetworkDocument)
+		d := new(report.Network)
 		err := json.Unmarshal(data, d)
 		return view.OfNetwork(d), nil, err
 	case kind.Program != nil:
-		d := new(anesim.RunDocument)
+		d := new(report.Run)
 		err := json.Unmarshal(data, d)
 		return view.OfRun(d), nil, err
 	case kind.Clients != nil:
-		d := new(anesim.LoadDocument)
+		d := new(report.Load)
 		err := json.Unmarshal(data, d)
 		return view.OfLoad(d), nil, err
 	}

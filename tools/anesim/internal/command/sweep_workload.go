@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware"
 	"anesim/loader/spelling"
 )
@@ -308,7 +309,7 @@ func (t *pointTimer) row(point int) []string {
 	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
 		strconv.FormatUint(r.DMA.Total(), 10), number(r.Time), number(r.Energy), number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), number(anesim.RatesOf(r).TFLOPS), number(low), number(high), escaped(problem))
+		strconv.FormatUint(r.MACs, 10), number(report.RatesOf(r).TFLOPS), number(low), number(high), escaped(problem))
 }
 
 // time is the account of a workload, and why it is not that of the whole.

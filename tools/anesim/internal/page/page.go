@@ -11,7 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )
@@ -36,7 +37,7 @@ type Options struct {
 	// Baseline says how the result differs from a baseline; nil for no comparison.
 	Baseline *Baseline
 	// Explained are the changes that were tried; nil for none.
-	Explained *anesim.Explanation
+	Explained *explain.Explanation
 }
 
 // A Baseline is a comparison with a stored result.
@@ -202,7 +203,7 @@ func (d *pageData) draw() {
 		d.Legend = causes.Legend
 		add(causes)
 	}
-	if load, ok := r.Document.(*anesim.LoadDocument); ok {
+	if load, ok := r.Document.(*report.Load); ok {
 		add(picture.Latencies(load))
 	}
 	add(picture.Times(r.Points))
@@ -249,7 +250,7 @@ func (d *pageData) tableData() (template.JS, error) {
 		data.Rows = append(data.Rows, cells)
 	}
 	if d.known() {
-		for name := range new(anesim.CyclesDocument).All() {
+		for name := range new(report.Cycles).All() {
 			data.Causes = append(data.Causes, view.Cause(name))
 		}
 		for i := range d.Items {

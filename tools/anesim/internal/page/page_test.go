@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/view"
 )
 
-func runOf(t testing.TB, words ...string) *anesim.RunDocument {
+func runOf(t testing.TB, words ...string) *report.Run {
 	t.Helper()
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
@@ -24,7 +26,7 @@ func runOf(t testing.TB, words ...string) *anesim.RunDocument {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.RunDocument()
+	return report.NewRun(res)
 }
 
 func pageOf(t testing.TB, r *view.Report, o Options) string {
@@ -146,7 +148,7 @@ func TestTextIsEscaped(t *testing.T) {
 	if n := strings.Count(page, "</script>"); n != 4 {
 		t.Errorf("%d scripts end, not 4", n)
 	}
-	var document anesim.RunDocument
+	var document report.Run
 	embedded(t, page, "document", &document)
 	if document.Program != name {
 		t.Errorf("the name comes back as %q", document.Program)
@@ -163,7 +165,7 @@ func TestLongChain(t *testing.T) {
 	for i := range n {
 		one.Index = i
 		doc.Descriptors = append(doc.Descriptors, one)
-		s := anesim.SpanDocument{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3), What: "descriptor"}
+		s := report.Span{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3), What: "descriptor"}
 		s.EnergyNJ = clock.Nanojoules(s.Watts * float64(s.ForNs))
 		at += s.ForNs
 		doc.Power = append(doc.Power, s)
@@ -176,12 +178,12 @@ func TestLongChain(t *testing.T) {
 
 // A load and a sweep have pages too, with what they know.
 func TestOtherReports(t *testing.T) {
-	load := &anesim.LoadDocument{Header: anesim.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []anesim.LoadClientDocument{{Name: "camera"}}, Timeline: []anesim.LoadBinDocument{{ForNs: 2e6, Watts: 3}}}
+	load := &report.Load{Header: report.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []report.LoadClient{{Name: "camera"}}, Timeline: []report.LoadBin{{ForNs: 2e6, Watts: 3}}}
 	if page := pageOf(t, view.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
 		t.Error("a load's page has no power, or causes that a load does not have")
 	}
 	sweep := &view.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
-	page := pageOf(t, view.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
+	page := pageOf(t, view.OfSweep(sweep, report.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
 	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
 		t.Error("a sweep's page has no roofline, or does not count what was refused")
 	}
@@ -199,7 +201,7 @@ func TestTimelineTracks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := res.NetworkDocument()
+	doc := report.NewNetwork(res)
 	page := pageOf(t, view.OfNetwork(doc), Options{})
 	for _, want := range []string{"bound by</text>", "power, W</text>", "L2, MB</text>", `data-list="power"`} {
 		if !strings.Contains(page, want) {
@@ -225,7 +227,7 @@ func TestExplainedAndBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := m.Explain(context.Background(), anesim.Options{}, anesim.Explaining{})
+	x, err := explain.Explain(m, context.Background(), anesim.Options{}, explain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/view"
 )
@@ -42,7 +42,7 @@ func bar(name string, parts []segment) *canvas {
 
 // Causes draws where all cycles go.
 func Causes(r *view.Report) *Picture {
-	var sum anesim.CyclesDocument
+	var sum report.Cycles
 	for i := range r.Items {
 		sum.Add(&r.Items[i].Cycles.Accounting)
 	}
@@ -61,7 +61,7 @@ func Causes(r *view.Report) *Picture {
 }
 
 // energySegments are the parts of an energy, with their classes.
-func energySegments(e *anesim.EnergyDocument) (list []segment) {
+func energySegments(e *report.Energy) (list []segment) {
 	for i, p := range view.EnergyParts(e) {
 		list = append(list, segment{fmt.Sprintf("e%d", i), p.Name, p.Energy.String(), float64(p.Energy)})
 	}
@@ -71,7 +71,7 @@ func energySegments(e *anesim.EnergyDocument) (list []segment) {
 // Latencies draws each client's latencies on one logarithmic axis: a line from the median
 // to the longest call, a tick at each percentile, and a ring for a call alone. It returns
 // nil if no client has a latency.
-func Latencies(d *anesim.LoadDocument) *Picture {
+func Latencies(d *report.Load) *Picture {
 	low, high := math.Inf(1), 0.0
 	n := 0
 	for i := range d.Clients {

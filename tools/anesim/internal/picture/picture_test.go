@@ -12,19 +12,20 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/view"
 )
 
 func sample() *view.Report {
 	return &view.Report{
-		Name: "net <1>", Kind: "network", Chip: "m1", Host: "linux", Of: "layer", Tool: anesim.Tool{Constants: "c0ffee"}, Peak: anesim.Rates{TFLOPS: 11.7, GBPerS: 68},
+		Name: "net <1>", Kind: "network", Chip: "m1", Host: "linux", Of: "layer", Tool: anesim.Tool{Constants: "c0ffee"}, Peak: report.Rates{TFLOPS: 11.7, GBPerS: 68},
 		Items: []view.Item{
-			{Name: "one", Op: "conv", Time: 1000, Low: 800, High: 1300, MACs: 4e6, Bytes: 20000, Energy: 8900, Parts: anesim.EnergyDocument{MAC: 8000, Active: 900}},
-			{Name: "two", Op: "add", Time: 500, Energy: 100, Parts: anesim.EnergyDocument{L2: 100}},
+			{Name: "one", Op: "conv", Time: 1000, Low: 800, High: 1300, MACs: 4e6, Bytes: 20000, Energy: 8900, Parts: report.Energy{MAC: 8000, Active: 900}},
+			{Name: "two", Op: "add", Time: 500, Energy: 100, Parts: report.Energy{L2: 100}},
 		},
-		Energy: anesim.EnergyDocument{MAC: 8000, Active: 900, L2: 100},
-		Power:  []anesim.SpanDocument{{AtNs: 0, ForNs: 1000, Watts: 9}, {AtNs: 1000, ForNs: 500, Watts: 2}},
+		Energy: report.Energy{MAC: 8000, Active: 900, L2: 100},
+		Power:  []report.Span{{AtNs: 0, ForNs: 1000, Watts: 9}, {AtNs: 1000, ForNs: 500, Watts: 2}},
 		Points: []view.Point{
 			{Name: "a1", Group: "mine", Measured: 100, Model: 110, Low: 90, High: 130},
 			{Name: "a2", Group: "other", Measured: 20, Model: 10, Low: 5, High: 30},
@@ -126,10 +127,10 @@ func TestFrontScales(t *testing.T) {
 
 // Averaging power keeps the energy.
 func TestAveraged(t *testing.T) {
-	var spans []anesim.SpanDocument
+	var spans []report.Span
 	at, energy := clock.Nanoseconds(0), clock.Nanojoules(0)
 	for i := range 10_000 {
-		s := anesim.SpanDocument{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3)}
+		s := report.Span{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3)}
 		at, energy = at+s.ForNs, energy+clock.Nanojoules(s.Watts*float64(s.ForNs))
 		spans = append(spans, s)
 	}
@@ -149,7 +150,7 @@ func TestTreemapAreas(t *testing.T) {
 	for i := range 200 {
 		e := clock.Nanojoules(1000 / (i + 1))
 		sum += e
-		r.Items = append(r.Items, view.Item{Name: "layer" + strconv.Itoa(i), Energy: e, Parts: anesim.EnergyDocument{MAC: e / 2, Active: e - e/2}})
+		r.Items = append(r.Items, view.Item{Name: "layer" + strconv.Itoa(i), Energy: e, Parts: report.Energy{MAC: e / 2, Active: e - e/2}})
 	}
 	p := Energy(r)
 	if len(p.Legend) != 0 {

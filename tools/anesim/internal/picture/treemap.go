@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/view"
 )
@@ -39,7 +39,7 @@ func Energy(r *view.Report) *Picture {
 		return 0
 	})
 	if len(list) > maxLeaves {
-		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(anesim.EnergyDocument))}
+		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(report.Energy))}
 		for _, x := range list[maxLeaves:] {
 			rest.value += x.value
 			for i := range x.parts {
@@ -62,7 +62,7 @@ func Energy(r *view.Report) *Picture {
 	switch n := r.Energy.Dispatch; {
 	case n <= 0:
 	case float64(n) < sum:
-		list = append(list, leaf{"dispatch", energySegments(&anesim.EnergyDocument{Dispatch: n}), float64(n)})
+		list = append(list, leaf{"dispatch", energySegments(&report.Energy{Dispatch: n}), float64(n)})
 		sum += float64(n)
 		note += " The dispatch has an energy of its own, whatever it runs."
 	default: // it would leave no room for what can be changed

@@ -3,11 +3,11 @@ package view
 import (
 	"fmt"
 
-	"anesim"
+	"anesim/bench/explain"
 )
 
 // Gain is what a change that was tried brings, like "-23.7 %" of the time.
-func Gain(c *anesim.ChangeDocument) string {
+func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
 		return fmt.Sprintf("%+.1f %% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
 	}
@@ -15,7 +15,7 @@ func Gain(c *anesim.ChangeDocument) string {
 }
 
 // Effects are a change's time, energy and bytes before and after.
-func Effects(c *anesim.ChangeDocument) string {
+func Effects(c *explain.Change) string {
 	return fmt.Sprintf("Time %v to %v, energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs,
 		Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }

@@ -4,6 +4,6 @@
 // what the numbers rest on. It is made of the JSON documents of package anesim and nothing
 // else, so that a picture of a stored result and of a run are the same picture.
 //
-//	anesim.RunDocument, NetworkDocument, LoadDocument, rows of a sweep
+//	report.Run, NetworkDocument, LoadDocument, rows of a sweep
 //	    --Of...--> Report --> page (HTML), plot (SVG, PNG)
 package view

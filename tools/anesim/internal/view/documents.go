@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // OfRun is the report of a program's or a layer's run.
-func OfRun(d *anesim.RunDocument) *Report {
+func OfRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
 		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Faults: d.Faults, Document: d,
@@ -40,7 +40,7 @@ func OfRun(d *anesim.RunDocument) *Report {
 
 // rest makes items of the descriptors behind those that are listed, one of each operation
 // and shape.
-func (r *Report) rest(d *anesim.RestDocument, listed int) {
+func (r *Report) rest(d *report.Rest, listed int) {
 	if len(d.Groups) == 0 { // of a document that was read
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
 		return
@@ -58,13 +58,13 @@ func (r *Report) rest(d *anesim.RestDocument, listed int) {
 }
 
 // OfNetwork is the report of a network's run.
-func OfNetwork(d *anesim.NetworkDocument) *Report {
+func OfNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
 		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Document: d,
 	}
 	for _, note := range d.Notes {
-		if !slices.ContainsFunc(d.Limits, func(l anesim.LimitDocument) bool { return l.What == note }) {
+		if !slices.ContainsFunc(d.Limits, func(l report.Limit) bool { return l.What == note }) {
 			r.Notes = append(r.Notes, note)
 		}
 	}
@@ -98,7 +98,7 @@ func coverageNote(others int) string {
 }
 
 // wall is the headline of a total.
-func (r *Report) wall(t *anesim.WallDocument, peak anesim.Rates) {
+func (r *Report) wall(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
 		interval = fmt.Sprintf("80 %% interval %v to %v, of %d measured rows", t.TimeLowNs, t.TimeHighNs, t.Rows)
@@ -115,7 +115,7 @@ func (r *Report) wall(t *anesim.WallDocument, peak anesim.Rates) {
 }
 
 // OfLoad is the report of a load.
-func OfLoad(d *anesim.LoadDocument) *Report {
+func OfLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{
 		{"Time", d.TimeNs.String(), "time_ns", float64(d.TimeNs), fmt.Sprintf("%v of arrivals, seed %d", d.DurationNs, d.Seed)},
@@ -129,7 +129,7 @@ func OfLoad(d *anesim.LoadDocument) *Report {
 	}
 	for i := range d.Timeline {
 		b := &d.Timeline[i]
-		r.Power = append(r.Power, anesim.SpanDocument{AtNs: b.AtNs, ForNs: b.ForNs, Watts: b.Watts, EnergyNJ: b.EnergyNJ, What: "busy " + share(b.Utilisation, 1)})
+		r.Power = append(r.Power, report.Span{AtNs: b.AtNs, ForNs: b.ForNs, Watts: b.Watts, EnergyNJ: b.EnergyNJ, What: "busy " + share(b.Utilisation, 1)})
 		r.Busy = append(r.Busy, b.Utilisation)
 	}
 	r.Table.Columns = []Column{

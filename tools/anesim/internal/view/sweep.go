@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strconv"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
 )
 
 // A Sweep is the rows of a sweep with the names of their columns, as its CSV has them.
 type Sweep struct {
-	anesim.Header
+	report.Header
 	Name    string     `json:"name"`
 	Chip    string     `json:"chip"`
 	Columns []string   `json:"columns"`
@@ -37,7 +37,7 @@ func (s *Sweep) number(row []string, column string) float64 {
 
 // OfSweep is the report of a sweep. Its items are points without causes, which the rows do
 // not have.
-func OfSweep(s *Sweep, peak anesim.Rates) *Report {
+func OfSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))
 	for i, name := range s.Columns {

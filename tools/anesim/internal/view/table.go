@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // A Table is a page's table of all items.
@@ -77,13 +77,13 @@ func extents(s [4]int) string {
 	return fmt.Sprintf("%dx%dx%d", s[1], s[2], s[3])
 }
 
-func (r *Report) descriptorTable(list []anesim.DescriptorDocument, rest *anesim.RestDocument, all uint64) {
+func (r *Report) descriptorTable(list []report.Descriptor, rest *report.Rest, all uint64) {
 	r.Table.Columns = append([]Column{
 		{"td", "place in the chain", true}, {"op", "operation", false}, {"in", "source, C H W", false}, {"out", "result, C H W", false},
 		{"kernel", "window", false}, {"engines", "MAC engines at work", true},
 	}, costColumns()...)
-	work := func(op string, s *anesim.ShapeDocument) []Cell {
-		if *s == (anesim.ShapeDocument{}) {
+	work := func(op string, s *report.Shape) []Cell {
+		if *s == (report.Shape{}) {
 			return []Cell{text(op), text("of other shapes"), text("-"), text("-")}
 		}
 		kernel := "-"
@@ -109,7 +109,7 @@ func (r *Report) descriptorTable(list []anesim.DescriptorDocument, rest *anesim.
 	}
 }
 
-func (r *Report) layerTable(list []anesim.LayerDocument, all uint64) {
+func (r *Report) layerTable(list []report.Layer, all uint64) {
 	r.Table.Columns = append([]Column{
 		{"layer", "name in the network", false}, {"op", "operation", false}, {"in", "N C H W", false}, {"out", "N C H W", false},
 		{"kernel", "taps, /stride and :groups", false}, {"tds", "descriptors of its own", true},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
 )
 
@@ -16,22 +17,22 @@ type Report struct {
 	Name       string
 	Chip, Host string
 	Tool       anesim.Tool
-	Peak       anesim.Rates // of the chip; zeros where the document has none
+	Peak       report.Rates // of the chip; zeros where the document has none
 
 	Facts  []Fact // the headline
 	Of     string // what an item is: "descriptor", "layer", "point", "client" or "row"
 	Items  []Item
 	Table  Table
-	Energy anesim.EnergyDocument // of the whole
-	Power  []anesim.SpanDocument
+	Energy report.Energy // of the whole
+	Power  []report.Span
 	Busy   []float64 // of a load: the share of each span of Power that the engine is busy
 
 	Points []Point      // of an accuracy: measured rows
 	Tables []NamedTable // beside the one of all items
 
-	Limits  []anesim.LimitDocument
-	Missing []anesim.MissingDocument // layers in no total
-	Faults  []anesim.FaultDocument
+	Limits  []report.Limit
+	Missing []report.Missing // layers in no total
+	Faults  []report.Fault
 	Notes   []string
 
 	Document any // what the report was made of
@@ -75,11 +76,11 @@ type Item struct {
 	Op        string
 	Bound     string // cause with the most cycles
 	Advice    string
-	Cycles    anesim.CyclesDocument
+	Cycles    report.Cycles
 	Time      clock.Nanoseconds
 	Low, High clock.Nanoseconds // 0 for no interval
 	Energy    clock.Nanojoules
-	Parts     anesim.EnergyDocument
+	Parts     report.Energy
 	MACs      uint64
 	Bytes     uint64 // between device memory and the engine
 }
@@ -125,7 +126,7 @@ func Cause(name string) string {
 }
 
 // EnergyParts are an energy's parts in the order that documents have them.
-func EnergyParts(e *anesim.EnergyDocument) []Part {
+func EnergyParts(e *report.Energy) []Part {
 	return []Part{
 		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
 		{"device memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
