@@ -215,11 +215,42 @@ func (r *execution) results(res *Result) {
 			data = multiplied(data, out.Unit)
 		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
-		if !strings.HasPrefix(out.Type, "float") && out.Type != "" {
-			o.Numbers = r.wholeNumbers(&out, data)
+		if err := r.sized(&o, &out); err != nil {
+			continue
 		}
 		res.Outputs = append(res.Outputs, o)
 	}
+}
+
+// sized gives an output the shape and the values of the run, if its size depends on values, and
+// whole numbers, if it has such.
+func (r *execution) sized(o *Output, out *network.Output) error {
+	dims, err := r.shape(out.Tensor, out.Dims)
+	if err == nil && !slices.Equal(dims, out.Dims) {
+		err = r.resize(o, out, dims)
+	}
+	if !strings.HasPrefix(out.Type, "float") && out.Type != "" && err == nil {
+		o.Numbers = r.wholeNumbers(out, o.Data)
+	}
+	return err
+}
+
+// resize gives an output a shape that is not the largest.
+func (r *execution) resize(o *Output, out *network.Output, dims []int) (err error) {
+	if v, ok := r.numbers[out.Tensor]; ok {
+		o.Data = rounded(v)
+	} else {
+		x := network.Array{Dims: out.Dims}
+		for _, h := range o.Data {
+			x.Numbers = append(x.Numbers, float64(h.Float32()))
+		}
+		if x, err = x.Cut(dims); err != nil {
+			return err
+		}
+		o.Data = rounded(x.Numbers)
+	}
+	o.Dims, o.Port.Shape = dims, [4]int{1, 1, 1, len(o.Data)}
+	return nil
 }
 
 // multiplied returns the values times a factor.
@@ -580,13 +611,12 @@ func (g *limitGroups) list() []evidence.Limit {
 // Summary is the first elements of the tensor and its range, on one line.
 func (o *Output) Summary() string {
 	const shown = 4
-	lo, hi := math.Inf(1), math.Inf(-1)
+	if len(o.Data) == 0 {
+		return "no elements"
+	}
+	lo, hi := bounds(o.Data)
 	if o.Numbers != nil {
-		for _, v := range o.Numbers {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	} else if len(o.Data) > 0 {
-		lo, hi = bounds(o.Data)
+		lo, hi = slices.Min(o.Numbers), slices.Max(o.Numbers)
 	}
 	var b strings.Builder
 	b.WriteByte('[')

@@ -34,7 +34,7 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, failed: map[int]string{}}
+	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, extents: map[string][]int{}, failed: map[int]string{}}
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -60,6 +60,7 @@ type execution struct {
 
 	tensors   map[string][]float16.Float16 // of a network, by name
 	numbers   map[string][]float64         // those that fp16 may not have, which the host's stages work with
+	extents   map[string][]int             // actual shapes of tensors whose size depends on values, where they are not the largest
 	failed    map[int]string               // layers whose stage has no values, and why
 	programs  []ProgramResult
 	synthetic []string

@@ -74,8 +74,8 @@ func (r *execution) stage(first, last int) {
 }
 
 func (r *execution) work(l *network.Layer) error {
-	var in [][]float64
-	for _, name := range l.Inputs {
+	var in []network.Array
+	for k, name := range l.Inputs {
 		v, ok := r.numbers[name]
 		if !ok {
 			data, made := r.tensors[name]
@@ -91,17 +91,80 @@ func (r *execution) work(l *network.Layer) error {
 				v[k] = float64(h.Float32())
 			}
 		}
-		in = append(in, v)
+		x, err := r.actual(name, network.Array{Dims: l.Host.Inputs[k], Numbers: v})
+		if err != nil {
+			return err
+		}
+		in = append(in, x)
 	}
 	out, err := l.Host.Run(in)
 	if err != nil {
 		return err
 	}
 	for k, t := range l.Host.Outputs {
-		r.numbers[t.Name] = out[k]
-		r.tensors[t.Name] = rounded(out[k])
+		r.numbers[t.Name] = out[k].Numbers
+		if !slices.Equal(out[k].Dims, t.Dims) {
+			r.extents[t.Name] = out[k].Dims
+			if r.engineReads(t.Name) {
+				if out[k], err = out[k].Filled(t.Dims); err != nil {
+					return fmt.Errorf("%q: %w", t.Name, err)
+				}
+			}
+		}
+		r.tensors[t.Name] = rounded(out[k].Numbers)
 	}
 	return nil
+}
+
+// actual returns a tensor's values in the shape that they have in this run. An engine's, x, has
+// the largest shape.
+func (r *execution) actual(name string, x network.Array) (network.Array, error) {
+	dims, err := r.shape(name, x.Dims)
+	switch {
+	case err != nil:
+		return x, err
+	case r.model.net.Cuts[name] != nil:
+		return x.Cut(dims)
+	}
+	x.Dims = dims
+	return x, nil
+}
+
+// shape returns the shape that a tensor has in this run, static if no values decide it.
+func (r *execution) shape(name string, static []int) ([]int, error) {
+	dims, ok := r.extents[name]
+	cut := r.model.net.Cuts[name]
+	if ok || cut == nil {
+		if !ok {
+			dims = static
+		}
+		return dims, nil
+	}
+	var in [][]int
+	for k, input := range cut.Inputs {
+		d, err := r.shape(input, cut.Largest(k))
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, d)
+	}
+	dims, err := cut.Shape(in)
+	if err == nil {
+		r.extents[name] = dims
+	}
+	return dims, err
+}
+
+// engineReads reports whether a program has the tensor as an input.
+func (r *execution) engineReads(tensor string) bool {
+	for k := range r.lowered.programs {
+		for port := range r.lowered.programs[k].Inputs() {
+			if port.Name == tensor {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // madeUp gives an input of the network values, the same to every layer that reads it.

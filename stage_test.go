@@ -147,19 +147,55 @@ func TestStagesAreTheirDefinitions(t *testing.T) {
 		for _, h := range res.Outputs[0].Data {
 			got = append(got, float64(h.Float32()))
 		}
-		if tc.op == "Compress" && len(got) > len(tc.want) { // its size depends on values: the most there may be
-			got = compressed(got, 6, 2)
-		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.op, got, tc.want)
 		}
 	}
 }
 
-// compressed are the first columns of rows.
-func compressed(v []float64, columns, kept int) (out []float64) {
-	for at := 0; at < len(v); at += columns {
-		out = append(out, v[at:at+kept]...)
+// Outputs have the shape that their values give them, none of them too. What the engine reads
+// has its largest shape, with zeros, and a note says so; its result has the actual rows.
+func TestSizesThatDependOnValues(t *testing.T) {
+	const rows, width = 4, 2
+	n, err := network.ReadONNX(ox.Model(
+		ox.Input("x", rows, width), ox.Constant("zero", nil, 0), ox.Constant("two", []int{width, width}, 2, 0, 0, 2), ox.Whole("0", 7, 8, nil, 0),
+		ox.Node("ReduceMax", "score", []string{"x"}, ox.List("axes", 1), ox.Int("keepdims", 0)), ox.Node("Greater", "good", []string{"score", "zero"}),
+		ox.Node("Compress", "kept", []string{"x", "good"}, ox.Int("axis", 0)), ox.Node("Shape", "size", []string{"kept"}),
+		ox.Node("MatMul", "product", []string{"kept", "two"}), ox.Output("kept"), ox.Output("size"), ox.Output("product"),
+	), network.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `layer product: the engine reads "kept" with as many rows as there may be, 4 along axis 0`) {
+		t.Errorf("notes %q", note)
+	}
+	for _, tc := range []struct {
+		x             []float32
+		kept, product []float64
+	}{
+		{[]float32{1, 2, -1, -2, 3, 4, -5, 5}, []float64{1, 2, 3, 4, -5, 5}, []float64{2, 4, 6, 8, -10, 10}},
+		{[]float32{-1, -2, -1, -2, -3, -4, -5, 0}, nil, nil},
+	} {
+		var x []float16.Float16
+		for _, v := range tc.x {
+			x = append(x, float16.Fromfloat32(v))
+		}
+		res, err := anesim.FromNetwork(n).Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+		if err != nil || len(res.Outputs) != 3 {
+			t.Fatalf("%v, %d outputs, reasons %q", err, len(res.Outputs), reasonsOf(res))
+		}
+		kept, size, product := &res.Outputs[0], &res.Outputs[1], &res.Outputs[2]
+		if got := floats(kept.Data); !slices.Equal(kept.Shape(), []int{len(tc.kept) / width, width}) || !slices.Equal(got, tc.kept) {
+			t.Errorf("of %v are kept %v, %v; want %v", tc.x, kept.Shape(), got, tc.kept)
+		}
+		if want := []float64{float64(len(tc.kept) / width), width}; !slices.Equal(size.Numbers, want) {
+			t.Errorf("of %v the size is %v, want %v", tc.x, size.Numbers, want)
+		}
+		if got := floats(product.Data); !slices.Equal(got, tc.product) {
+			t.Errorf("of %v the product is %v, want %v", tc.x, got, tc.product)
+		}
+		if d := report.NewNetwork(res); !slices.Equal(d.Outputs[0].Shape, kept.Shape()) {
+			t.Errorf("the document says shape %v, want %v", d.Outputs[0].Shape, kept.Shape())
+		}
+	}
 }

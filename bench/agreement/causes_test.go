@@ -97,6 +97,8 @@ var combinations = []struct {
 	{"rows without a common length", []ox.Message{
 		ox.Input("x", 2, 5, 3, 17), ox.Ints("s", 17, 2), ox.Node("ReduceMax", "a", in("x"), ox.List("axes", 1, 2), ox.Int("keepdims", 0)), ox.Node("Reshape", "b", in("a", "s")), ox.Node("MatMul", "y", in("b", "a")),
 	}},
+	{"sum of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), ox.Node("ReduceLogSumExp", "y", in("x"), ox.List("axes", 0, 2, 4), ox.Int("keepdims", 0))}},
+	{"constant of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), weights("c", 1, 3, 1, 3, 1), ox.Node("Mul", "y", in("x", "c"))}},
 	{"mask of the least float32", []ox.Message{
 		ox.Input("x", 2, 4), scalar("z", 0), scalar("m", -3.4028235e38), ox.Node("Mul", "z0", in("x", "z")), ox.Node("Mul", "a", in("z0", "m")), ox.Node("Add", "y", in("a", "x")),
 	}},

@@ -109,27 +109,38 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 		return nil, err
 	}
 	n.InMemory = inMemory
+	results, _, err = RunNetwork(n, inputs)
+	return results, err
+}
+
+// RunNetwork computes the outputs of a network on the engine. It also returns how much of the
+// network the engine does.
+func RunNetwork(n *network.Network, inputs map[string]*reference.Tensor) (map[string]*Result, network.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
 		t := inputs[in.Name]
 		if t == nil {
-			return nil, fmt.Errorf("input %q is not given", in.Name)
+			return nil, network.Coverage{}, fmt.Errorf("input %q is not given", in.Name)
 		}
 		o.Numbers[in.Name] = t.Data
 		o.Inputs[in.Name] = halves(t.Data)
 	}
 	res, err := anesim.FromNetwork(n).Run(context.Background(), o)
 	if err != nil {
-		return nil, err
+		return nil, network.Coverage{}, err
 	}
 	notes := slices.Concat(n.Notes, res.PrecisionNotes())
-	results = map[string]*Result{}
+	results := map[string]*Result{}
 	for _, out := range n.Results {
 		results[out.Name] = &Result{Name: out.Name, Type: out.Type, Notes: notes}
 	}
 	for i := range res.Outputs {
 		out := &res.Outputs[i]
 		r := results[out.Port.Name]
+		if r == nil { // a list of layers names only tensors
+			r = &Result{Name: out.Port.Name, Notes: notes}
+			results[out.Port.Name] = r
+		}
 		r.Type, r.Dims, r.Data = out.Type, out.Shape(), out.Numbers
 		if r.Data == nil {
 			r.Data = make([]float64, len(out.Data))
@@ -138,7 +149,7 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 			}
 		}
 	}
-	return results, nil
+	return results, res.Coverage(), nil
 }
 
 func halves(v []float64) []float16.Float16 {

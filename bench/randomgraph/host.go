@@ -30,8 +30,12 @@ func rearrange(b *builder, x string) bool {
 			return false
 		}
 		h, w := b.between(1, 6), b.between(1, 6)
+		mode := "bilinear"
+		if b.graph.Opset >= 20 {
+			mode = "linear"
+		}
 		grid := b.constant(onnx.Float, []int{v.Dims[0], h, w, 2}, multiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
-		b.add("GridSample", []string{x, grid}, v.within(min(0, v.Low), max(0, v.High)).like(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", "bilinear"), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
+		b.add("GridSample", []string{x, grid}, v.within(min(0, v.Low), max(0, v.High)).like(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
 	case "GatherElements":
 		axis := b.axis(n)
 		dims := slices.Clone(v.Dims)

@@ -91,7 +91,7 @@ func layerNormalizePieces(b *builder, x string) bool {
 		one[(a+n)%n] = 1
 	}
 	m := b.magnitude(x)
-	mean := b.add("ReduceMean", []string{x}, v.within(-m, m).like(one...), intsAttribute("axes", axes...), intAttribute("keepdims", 1))
+	mean := b.reduce("ReduceMean", x, v.within(-m, m).like(one...), 1, axes...)
 	d := b.add("Sub", []string{x, mean}, v.within(-2*m, 2*m))
 	square := ""
 	if b.chance(60) {
@@ -99,7 +99,7 @@ func layerNormalizePieces(b *builder, x string) bool {
 	} else {
 		square = b.add("Mul", []string{d, d}, v.within(0, 4*m*m))
 	}
-	variance := b.add("ReduceMean", []string{square}, v.within(0, m*m).like(one...), intsAttribute("axes", axes...), intAttribute("keepdims", 1))
+	variance := b.reduce("ReduceMean", square, v.within(0, m*m).like(one...), 1, axes...)
 	y := b.byDeviation(d, variance, v.within(-8, 8))
 	b.affine(y)
 	return true
@@ -149,7 +149,7 @@ func rmsNormalizePieces(b *builder, x string) bool {
 	} else {
 		square = b.add("Mul", []string{x, x}, v.within(0, m*m))
 	}
-	mean := b.add("ReduceMean", []string{square}, v.within(0, m*m).like(one...), intsAttribute("axes", -1), intAttribute("keepdims", 1))
+	mean := b.reduce("ReduceMean", square, v.within(0, m*m).like(one...), 1, -1)
 	b.affine(b.byDeviation(x, mean, v.within(-12, 12)))
 	return true
 }
@@ -211,13 +211,17 @@ func reduce(b *builder, x string) bool {
 	for i := range axes {
 		axes[i] = b.signed(axes[i], n)
 	}
-	keepdims := intAttribute("keepdims", keep)
-	if op == "ReduceSum" && b.graph.Opset >= 13 {
-		b.add(op, []string{x, b.ints(axes...)}, out, keepdims)
-		return true
-	}
-	b.add(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
+	b.reduce(op, x, out, keep, axes...)
 	return true
+}
+
+// reduce adds a reduction of axes, which are an attribute or, in later versions, an input.
+func (b *builder) reduce(op, x string, out Value, keep int, axes ...int) string {
+	keepdims := intAttribute("keepdims", keep)
+	if b.graph.Opset >= 18 || op == "ReduceSum" && b.graph.Opset >= 13 {
+		return b.add(op, []string{x, b.ints(axes...)}, out, keepdims)
+	}
+	return b.add(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
 }
 
 // reduced returns the type and range of a reduction of count elements each of x. It returns ok

@@ -26,7 +26,7 @@ type attended struct {
 }
 
 // attend returns the result, and the keys and values with those of the past.
-func (a attended) attend() (y, k, v *Tensor, err error) {
+func (a attended) attend(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
@@ -59,28 +59,29 @@ func (a attended) attend() (y, k, v *Tensor, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	scores, err := a.scores(keys, past)
+	scores, err := a.scores(c, keys, past)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	y, err = multiplyMatrices(scores, values)
+	y, err = c.multiply(scores, values)
 	return y, k, v, err
 }
 
 // scores returns the softmax of the masked scores. A causal query sees the keys of the
 // past and those up to its own place.
-func (a attended) scores(keys *Tensor, past int) (*Tensor, error) {
+func (a attended) scores(c *call, keys *Tensor, past int) (*Tensor, error) {
 	turned, err := keys.transpose(0, 1, 3, 2)
 	if err != nil {
 		return nil, err
 	}
-	s, err := multiplyMatrices(a.q, turned)
+	s, err := c.multiply(a.q, turned)
 	if err != nil {
 		return nil, err
 	}
+	tanh := c.function("Tanh")
 	s = s.apply(func(v float64) float64 {
 		if v *= a.scale; a.softcap != 0 {
-			v = a.softcap * math.Tanh(v/a.softcap)
+			v = a.softcap * tanh(v/a.softcap)
 		}
 		return v
 	})
@@ -99,7 +100,7 @@ func (a attended) scores(keys *Tensor, past int) (*Tensor, error) {
 			s.Data[i] = math.Inf(-1)
 		}
 	}
-	return s.alongAxis(3, softmax)
+	return s.alongAxis(3, c.softmax)
 }
 
 // splitHeads returns [batch][heads][length][size] for [batch][length][heads*size], and
@@ -170,7 +171,7 @@ func attention(c *call) ([]*Tensor, error) {
 		}
 		a.masks = append(a.masks, m)
 	}
-	y, k, v, err := a.attend()
+	y, k, v, err := a.attend(c)
 	if err == nil && len(c.in[0].Dims) == 3 {
 		y, err = joinHeads(y)
 	}
@@ -262,7 +263,7 @@ func projectedAttention(c *call) ([]*Tensor, error) {
 	if a.masks, err = c.masks(c.input(3), c.input(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
-	y, k, v, err := a.attend()
+	y, k, v, err := a.attend(c)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +351,7 @@ func multiHeadAttention(c *call) ([]*Tensor, error) {
 	if a.masks, err = c.masks(c.input(4), c.input(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
-	y, k, v, err := a.attend()
+	y, k, v, err := a.attend(c)
 	if err == nil {
 		y, err = joinHeads(y)
 	}
@@ -410,7 +411,7 @@ func groupQueryAttention(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	a.q, a.k, a.v = in[0], in[1], in[2]
-	y, k, v, err := a.attend()
+	y, k, v, err := a.attend(c)
 	if err == nil {
 		y, err = joinHeads(y)
 	}

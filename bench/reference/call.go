@@ -54,6 +54,24 @@ func (c *call) input(i int) *Tensor {
 	return nil
 }
 
+// isConstant reports whether input i is a constant of the graph or the result of a Constant
+// node.
+func (c *call) isConstant(i int) bool {
+	if i >= len(c.node.Inputs) {
+		return false
+	}
+	name := c.node.Inputs[i]
+	for s := c.scope; s != nil; s = s.outer {
+		if s.constants[name] != nil || s.fixed[name] {
+			return true
+		}
+		if s.values[name] != nil {
+			return false
+		}
+	}
+	return false
+}
+
 // wants reports whether the node names its output i.
 func (c *call) wants(i int) bool { return i < len(c.node.Outputs) && c.node.Outputs[i] != "" }
 

@@ -13,7 +13,7 @@ import (
 var contributed = map[string]operator{
 	"FusedMatMul": {2, single(fusedMatMul)}, "TransposeMatMul": {2, single(fusedMatMul)},
 	"FusedConv": {2, single(fusedConv)}, "FusedGemm": {2, single(fusedGemm)}, "MatMulNBits": {3, single(matMulNBits)},
-	"BiasGelu": {2, single(biased(exactGelu))}, "FastGelu": {1, single(biased(tanhGelu))}, "QuickGelu": {1, single(quickGelu)},
+	"BiasGelu": {2, single(biased(func(c *call) func(float64) float64 { return c.function("Gelu") }))}, "FastGelu": {1, single(biased((*call).fastGelu))}, "QuickGelu": {1, single(quickGelu)},
 	"BiasAdd": {3, single(biasAdd)}, "BiasSoftmax": {2, single(biasSoftmax)},
 	"SkipLayerNormalization": {3, skipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, skipSimplified},
 	"SimplifiedLayerNormalization": {2, simplifiedLayerNormalization},
@@ -34,7 +34,7 @@ func fusedMatMul(c *call) (*Tensor, error) {
 			}
 		}
 	}
-	y, err := multiplyMatrices(in[0], in[1])
+	y, err := c.multiply(in[0], in[1])
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ func matMulNBits(c *call) (*Tensor, error) {
 	return y, err
 }
 
-// biased returns the operator that applies f to the sum of one or two inputs.
-func biased(f func(float64) float64) func(*call) (*Tensor, error) {
+// biased returns the operator that applies a function to the sum of one or two inputs.
+func biased(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
 		if b := c.input(1); b != nil {
@@ -140,13 +140,12 @@ func biased(f func(float64) float64) func(*call) (*Tensor, error) {
 				return nil, err
 			}
 		}
-		return x.apply(f), nil
+		return x.apply(function(c)), nil
 	}
 }
 
 func quickGelu(c *call) (*Tensor, error) {
-	alpha := c.float("alpha", float64(float32(1.702)))
-	return c.in[0].apply(func(x float64) float64 { return x * sigmoid(alpha*x) }), nil
+	return c.gated(c.in[0], c.float("alpha", float64(float32(1.702)))), nil
 }
 
 func biasAdd(c *call) (*Tensor, error) {
@@ -170,7 +169,7 @@ func biasSoftmax(c *call) (*Tensor, error) {
 	if x, err = add(x, bias); err != nil {
 		return nil, err
 	}
-	return x.normalizeRuns(product(x.Dims[axis:]), softmax), nil
+	return x.normalizeRuns(product(x.Dims[axis:]), c.softmax), nil
 }
 
 // layerNorm normalises the last axis of x. The bias may be nil.
@@ -209,7 +208,7 @@ func skipSimplified(c *call) ([]*Tensor, error) {
 	if err != nil || len(x.Dims) == 0 {
 		return nil, fmt.Errorf("cannot add shapes %v and %v: %w", c.in[0].Dims, c.in[1].Dims, err)
 	}
-	y, err := x.divideByRMS(x.Dims[len(x.Dims)-1], c.float("epsilon", 1e-12)).scaleLast(c.in[2], nil)
+	y, err := c.divideByRMS(x, x.Dims[len(x.Dims)-1], c.float("epsilon", 1e-12)).scaleLast(c.in[2], nil)
 	return []*Tensor{y, nil, nil, x}, err
 }
 
@@ -294,7 +293,7 @@ func groupNorm(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if c.flag("activation") {
-		x = x.apply(func(v float64) float64 { return v * sigmoid(v) })
+		x = c.gated(x, 1)
 	}
 	if last {
 		return x.transpose(invert(channelsFirst(4))...)

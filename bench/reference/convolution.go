@@ -160,6 +160,10 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Reduce != nil {
+		c.reduceWindows(y, x, weights, w, groups)
+		return y.addChannels(bias)
+	}
 	plane, area, taps := product(w.in), product(w.out), product(w.kernel)
 	line := make([]float64, area) // what a tap meets in one channel
 	for n := range x.Dims[0] {
@@ -178,6 +182,30 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		}
 	}
 	return y.addChannels(bias)
+}
+
+// reduceWindows computes a convolution into y with the sums of Options.Reduce.
+func (c *call) reduceWindows(y, x, weights *Tensor, w *window, groups int) {
+	plane, area, taps := product(w.in), product(w.out), product(w.kernel)
+	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group
+	panel := make([]float64, channels*taps*area)
+	for n := range x.Dims[0] {
+		for group := range groups {
+			clear(panel)
+			for ch := range channels {
+				in := x.Data[(n*x.Dims[1]+group*channels+ch)*plane:][:plane]
+				tap := make([]int, len(w.kernel))
+				for k := range taps {
+					line := panel[(ch*taps+k)*area:][:area]
+					w.each(tap, func(out, at int) { line[out] = in[at] })
+					advance(tap, w.kernel)
+				}
+			}
+			for o := group * outputs; o < (group+1)*outputs; o++ {
+				c.Reduce(y.Data[(n*weights.Dims[0]+o)*area:][:area], panel, weights.Data[o*channels*taps:][:channels*taps])
+			}
+		}
+	}
 }
 
 // addChannels returns t with element c of a bias added to channel c. The bias may be nil.

@@ -5,6 +5,8 @@
 //	onnx.Read(file) --> *onnx.Model --+
 //	inputs by name -------------------+--> Run --> results by name
 //	Options.Round: fp16 between nodes-+
+//	Options.Function: tables ---------+
+//	Options.Reduce: an adder ---------+
 //
 // Each operator is one short function. The tables from operator names to functions are in
 // the file of the operator's family:

@@ -27,6 +27,9 @@ var elementwise = join(unaries(), binaries(), map[string]operator{
 	"Celu":            {1, single(celu)},
 	"ThresholdedRelu": {1, single(thresholdedRelu)},
 	"HardSigmoid":     {1, single(hardSigmoid)},
+	"HardSwish":       {1, single(hardSwish)},
+	"Mish":            {1, single(mish)},
+	"Softsign":        {1, single(softsign)},
 	"Shrink":          {1, single(shrink)},
 	"Gelu":            {1, single(gelu)},
 	"Swish":           {1, single(swish)},
@@ -52,24 +55,20 @@ func unaries() map[string]operator {
 		"Neg":      func(x float64) float64 { return -x },
 		"Sign":     sign,
 		"Floor":    math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven,
-		"Sqrt":       math.Sqrt,
-		"Rsqrt":      func(x float64) float64 { return 1 / math.Sqrt(x) },
-		"Reciprocal": func(x float64) float64 { return 1 / x },
-		"Exp":        math.Exp, "Log": math.Log, "Erf": math.Erf,
-		"Sin": math.Sin, "Cos": math.Cos, "Tan": math.Tan,
-		"Asin": math.Asin, "Acos": math.Acos, "Atan": math.Atan,
-		"Sinh": math.Sinh, "Cosh": math.Cosh, "Tanh": math.Tanh,
+		"Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos,
+		"Sinh": math.Sinh, "Cosh": math.Cosh,
 		"Asinh": math.Asinh, "Acosh": math.Acosh, "Atanh": math.Atanh,
 		"Not":        func(x float64) float64 { return truth(x == 0) },
 		"BitwiseNot": func(x float64) float64 { return float64(^int64(x)) },
-		"Relu":       relu, "Sigmoid": sigmoid, "Softplus": softplus,
-		"Softsign":  func(x float64) float64 { return x / (1 + math.Abs(x)) },
-		"HardSwish": func(x float64) float64 { return x * min(max(x/6+0.5, 0), 1) },
-		"Mish":      func(x float64) float64 { return x * math.Tanh(softplus(x)) },
-		"SiLU":      func(x float64) float64 { return x * sigmoid(x) },
+		"Relu":       relu,
 	} {
 		table[name] = operator{1, func(c *call) ([]*Tensor, error) { return []*Tensor{c.in[0].apply(f)}, nil }}
 	}
+	for name := range functions {
+		table[name] = operator{1, single(func(c *call) (*Tensor, error) { return c.in[0].apply(c.function(name)), nil })}
+	}
+	delete(table, "HardSigmoid") // they have attributes
+	delete(table, "Gelu")
 	return table
 }
 
@@ -175,7 +174,10 @@ var errDivisionByZero = errors.New("division of an integer by zero")
 // divide truncates quotients of integers toward zero.
 func divide(c *call) (*Tensor, error) {
 	if c.in[0].Type.IsFloat() {
-		return c.combine(c.in[0].Type, func(a, b float64) float64 { return a / b })
+		if c.isConstant(1) { // its reciprocal is no lookup
+			return c.combine(c.in[0].Type, func(a, b float64) float64 { return a / b })
+		}
+		return c.combine(c.in[0].Type, c.quotient())
 	}
 	if c.in[1].contains(0) {
 		return nil, errDivisionByZero
@@ -209,7 +211,23 @@ func modulo(c *call) (*Tensor, error) {
 	})
 }
 
-func power(c *call) (*Tensor, error) { return c.combine(c.in[0].Type, math.Pow) }
+// power raises to powers. If elementary functions are replaced, roots and reciprocals are.
+func power(c *call) (*Tensor, error) {
+	root, inverseRoot, reciprocal := c.function("Sqrt"), c.function("Rsqrt"), c.function("Reciprocal")
+	return c.combine(c.in[0].Type, func(x, e float64) float64 {
+		switch {
+		case c.Function == nil || e > 0 && e == math.Trunc(e):
+			return math.Pow(x, e)
+		case e == 0.5:
+			return root(x)
+		case e == -0.5:
+			return inverseRoot(x)
+		case e < 0:
+			return reciprocal(math.Pow(x, -e))
+		}
+		return math.Pow(x, e)
+	})
+}
 
 func shiftBits(c *call) (*Tensor, error) {
 	switch direction := c.text("direction", ""); direction {
@@ -331,18 +349,6 @@ func sign(x float64) float64 {
 
 func relu(x float64) float64 { return max(x, 0) }
 
-// sigmoid is 1/(1+exp(-x)), without overflow.
-func sigmoid(x float64) float64 {
-	if x < 0 {
-		e := math.Exp(x)
-		return e / (1 + e)
-	}
-	return 1 / (1 + math.Exp(-x))
-}
-
-// softplus is log(1+exp(x)), without overflow.
-func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
-
 func leakyRelu(c *call) (*Tensor, error) {
 	alpha := c.float("alpha", 0.01)
 	return c.in[0].apply(func(x float64) float64 {
@@ -354,10 +360,10 @@ func leakyRelu(c *call) (*Tensor, error) {
 }
 
 func elu(c *call) (*Tensor, error) {
-	alpha := c.float("alpha", 1)
+	alpha, expm1 := c.float("alpha", 1), c.exponentLess1()
 	return c.in[0].apply(func(x float64) float64 {
 		if x < 0 {
-			return alpha * math.Expm1(x)
+			return alpha * expm1(x)
 		}
 		return x
 	}), nil
@@ -365,18 +371,19 @@ func elu(c *call) (*Tensor, error) {
 
 func selu(c *call) (*Tensor, error) {
 	alpha, gamma := c.float("alpha", 1.67326319217681884765625), c.float("gamma", 1.05070102214813232421875)
+	expm1 := c.exponentLess1()
 	return c.in[0].apply(func(x float64) float64 {
 		if x <= 0 {
-			return gamma * alpha * math.Expm1(x)
+			return gamma * alpha * expm1(x)
 		}
 		return gamma * x
 	}), nil
 }
 
 func celu(c *call) (*Tensor, error) {
-	alpha := c.float("alpha", 1)
+	alpha, expm1 := c.float("alpha", 1), c.exponentLess1()
 	return c.in[0].apply(func(x float64) float64 {
-		return max(0, x) + min(0, alpha*math.Expm1(x/alpha))
+		return max(0, x) + min(0, alpha*expm1(x/alpha))
 	}), nil
 }
 
@@ -392,7 +399,25 @@ func thresholdedRelu(c *call) (*Tensor, error) {
 
 func hardSigmoid(c *call) (*Tensor, error) {
 	alpha, beta := c.float("alpha", 0.2), c.float("beta", 0.5)
+	if float32(alpha) == 1./6 && beta == 0.5 {
+		return c.in[0].apply(c.function("HardSigmoid")), nil
+	}
 	return c.in[0].apply(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
+}
+
+func hardSwish(c *call) (*Tensor, error) {
+	gate := c.function("HardSigmoid")
+	return c.in[0].apply(func(x float64) float64 { return x * gate(x) }), nil
+}
+
+func mish(c *call) (*Tensor, error) {
+	softplus, tanh := c.function("Softplus"), c.function("Tanh")
+	return c.in[0].apply(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
+}
+
+func softsign(c *call) (*Tensor, error) {
+	quotient := c.quotient()
+	return c.in[0].apply(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
 }
 
 func shrink(c *call) (*Tensor, error) {
@@ -413,21 +438,23 @@ func shrink(c *call) (*Tensor, error) {
 func gelu(c *call) (*Tensor, error) {
 	switch form := c.text("approximate", "none"); form {
 	case "none":
-		return c.in[0].apply(exactGelu), nil
+		return c.in[0].apply(c.function("Gelu")), nil
 	case "tanh":
-		return c.in[0].apply(tanhGelu), nil
+		return c.in[0].apply(c.fastGelu()), nil
 	default:
 		return nil, c.unsupported(fmt.Sprintf("approximate is %q", form))
 	}
 }
 
-func exactGelu(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
-
-func tanhGelu(x float64) float64 {
-	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+func swish(c *call) (*Tensor, error) {
+	return c.gated(c.in[0], c.float("alpha", 1)), nil
 }
 
-func swish(c *call) (*Tensor, error) {
-	alpha := c.float("alpha", 1)
-	return c.in[0].apply(func(x float64) float64 { return x * sigmoid(alpha*x) }), nil
+// gated returns x*sigmoid(alpha*x).
+func (c *call) gated(x *Tensor, alpha float64) *Tensor {
+	if alpha == 1 {
+		return x.apply(c.function("SiLU"))
+	}
+	sigmoid := c.function("Sigmoid")
+	return x.apply(func(x float64) float64 { return x * sigmoid(alpha*x) })
 }

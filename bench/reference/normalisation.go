@@ -42,10 +42,11 @@ func moments(line []float64) (mean, variance float64) {
 }
 
 // normalize subtracts the mean of a line and divides by its deviation.
-func normalize(line []float64, epsilon float64) {
+func (c *call) normalize(line []float64, epsilon float64) {
 	mean, variance := moments(line)
+	inverse := c.function("Rsqrt")(variance + epsilon)
 	for i, v := range line {
-		line[i] = (v - mean) / math.Sqrt(variance+epsilon)
+		line[i] = (v - mean) * inverse
 	}
 }
 
@@ -66,7 +67,7 @@ func instanceNormalization(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
 	}
 	epsilon := c.float("epsilon", float64(float32(1e-5)))
-	y := x.normalizeRuns(product(x.Dims[2:]), func(line []float64) { normalize(line, epsilon) })
+	y := x.normalizeRuns(product(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })
 	return y.perChannel(scaleAndShift, c.in[1], c.in[2])
 }
 
@@ -81,7 +82,7 @@ func groupNormalization(c *call) (*Tensor, error) {
 	}
 	epsilon := c.float("epsilon", float64(float32(1e-5)))
 	each := x.Dims[1] / groups
-	y := x.normalizeRuns(each*product(x.Dims[2:]), func(line []float64) { normalize(line, epsilon) })
+	y := x.normalizeRuns(each*product(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })
 	scale, bias := c.in[1], c.in[2]
 	if c.opset < 21 && len(scale.Data) == groups && len(bias.Data) == groups && each > 1 {
 		scale, bias = scale.repeatEach(each), bias.repeatEach(each)
@@ -117,8 +118,8 @@ func layerNormalization(c *call) ([]*Tensor, error) {
 	inverses, row := means.like(), 0
 	y := x.normalizeRuns(product(x.Dims[axis:]), func(line []float64) {
 		mean, variance := moments(line)
-		means.Data[row], inverses.Data[row] = mean, 1/math.Sqrt(variance+epsilon)
-		normalize(line, epsilon)
+		means.Data[row], inverses.Data[row] = mean, c.function("Rsqrt")(variance+epsilon)
+		c.normalize(line, epsilon)
 		row++
 	})
 	y, err = y.scaleLast(c.in[1], c.input(2))
@@ -148,15 +149,15 @@ func rmsNormalization(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.divideByRMS(product(x.Dims[axis:]), c.float("epsilon", float64(float32(1e-5)))).scaleLast(c.in[1], nil)
+	return c.divideByRMS(x, product(x.Dims[axis:]), c.float("epsilon", float64(float32(1e-5)))).scaleLast(c.in[1], nil)
 }
 
 // divideByRMS divides runs of a length by the root of their mean square.
-func (t *Tensor) divideByRMS(length int, epsilon float64) *Tensor {
+func (c *call) divideByRMS(t *Tensor, length int, epsilon float64) *Tensor {
 	return t.normalizeRuns(length, func(line []float64) {
-		root := math.Sqrt(sumSquares(line)/float64(len(line)) + epsilon)
+		inverse := c.function("Rsqrt")(sumSquares(line)/float64(len(line)) + epsilon)
 		for i := range line {
-			line[i] /= root
+			line[i] *= inverse
 		}
 	})
 }

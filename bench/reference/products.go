@@ -11,11 +11,26 @@ var products = map[string]operator{
 	"MatMul": {2, single(matMul)}, "Gemm": {2, single(gemm)}, "Einsum": {1, single(einsum)}, "Det": {1, single(determinant)},
 }
 
-func matMul(c *call) (*Tensor, error) { return multiplyMatrices(c.in[0], c.in[1]) }
+func matMul(c *call) (*Tensor, error) { return c.multiply(c.in[0], c.in[1]) }
+
+// multiply is multiplyMatrices with the sums that the options ask for.
+func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
+	if r.Reduce == nil {
+		return multiplyMatrices(a, b)
+	}
+	return multiplyMatricesBy(a, b, func(out, a, b []float64, m, k, n int) {
+		for i := range m {
+			r.Reduce(out[i*n:(i+1)*n], b, a[i*k:(i+1)*k])
+		}
+	})
+}
 
 // multiplyMatrices returns the products of the matrices in the last two axes, with the
 // axes before them broadcast. A vector is a row on the left and a column on the right.
-func multiplyMatrices(a, b *Tensor) (*Tensor, error) {
+func multiplyMatrices(a, b *Tensor) (*Tensor, error) { return multiplyMatricesBy(a, b, multiplyMatrix) }
+
+// multiplyMatricesBy is multiplyMatrices with a function that multiplies two matrices.
+func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
 	if row {
@@ -83,7 +98,7 @@ func gemm(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := multiplyMatrices(a, b)
+	y, err := c.multiply(a, b)
 	if err != nil {
 		return nil, err
 	}

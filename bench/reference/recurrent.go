@@ -23,6 +23,7 @@ type cell struct {
 	f                []func(float64) float64
 	linearBeforeGate bool // GRU's linear_before_reset
 	coupled          bool // LSTM's input_forget
+	reduce           func(acc, panel, taps []float64)
 }
 
 // recur returns a recurrent operator with so many gates.
@@ -108,7 +109,7 @@ func (c *call) cells(x *Tensor, gates int, missing []string) (cells []*cell, bac
 		cells = append(cells, &cell{
 			inputs: inputs, hidden: hidden, w: w.Data[i*rows*inputs:][:rows*inputs], r: r.Data[i*rows*hidden:][:rows*hidden],
 			wBias: bias[2*i*rows:][:rows], rBias: bias[(2*i+1)*rows:][:rows], peepholes: peepholes[3*i*hidden:][:3*hidden],
-			f: f[i*len(missing):], linearBeforeGate: c.flag("linear_before_reset"), coupled: c.flag("input_forget"),
+			f: f[i*len(missing):], linearBeforeGate: c.flag("linear_before_reset"), coupled: c.flag("input_forget"), reduce: c.Reduce,
 		})
 	}
 	return cells, backward, nil
@@ -132,7 +133,7 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 	limit := c.float("clip", math.Inf(1))
 	var list []func(float64) float64
 	for _, name := range names {
-		f := activation(name, &alphas, &betas)
+		f := c.activation(name, &alphas, &betas)
 		if f == nil {
 			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
 		}
@@ -143,7 +144,7 @@ func (c *call) activations(missing []string, directions int) ([]func(float64) fl
 
 // activation returns a function by name, or nil. It takes its parameters from the front of
 // the lists, and from ONNX's defaults where these are empty.
-func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
+func (r *interpreter) activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
 			return missing
@@ -153,22 +154,20 @@ func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 		return v
 	}
 	switch name {
-	case "Sigmoid":
-		return sigmoid
-	case "Tanh":
-		return math.Tanh
+	case "Sigmoid", "Tanh", "Softplus":
+		return r.function(name)
 	case "Relu":
 		return relu
 	case "Softsign":
-		return func(x float64) float64 { return x / (1 + math.Abs(x)) }
-	case "Softplus":
-		return softplus
+		quotient := r.quotient()
+		return func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }
 	case "Affine":
 		alpha, beta := next(alphas, 1), next(betas, 0)
 		return func(x float64) float64 { return alpha*x + beta }
 	case "ScaledTanh":
 		alpha, beta := next(alphas, 1), next(betas, 1)
-		return func(x float64) float64 { return alpha * math.Tanh(beta*x) }
+		tanh := r.function("Tanh")
+		return func(x float64) float64 { return alpha * tanh(beta*x) }
 	case "HardSigmoid":
 		alpha, beta := next(alphas, 0.2), next(betas, 0.5)
 		return func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }
@@ -176,8 +175,8 @@ func activation(name string, alphas, betas *[]float32) func(x float64) float64 {
 		alpha := next(alphas, 0.01)
 		return func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
 	case "Elu":
-		alpha := next(alphas, 1)
-		return func(x float64) float64 { return max(x, 0) + alpha*math.Expm1(min(x, 0)) }
+		alpha, expm1 := next(alphas, 1), r.exponentLess1()
+		return func(x float64) float64 { return max(x, 0) + alpha*expm1(min(x, 0)) }
 	case "ThresholdedRelu":
 		alpha := next(alphas, 1)
 		return func(x float64) float64 { return x * truth(x > alpha) }
@@ -232,8 +231,13 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 }
 
 // dot returns the sum of products of two vectors.
-func dot(a, b []float64) float64 {
+func (k *cell) dot(a, b []float64) float64 {
 	total := 0.0
+	if k.reduce != nil {
+		acc := []float64{0}
+		k.reduce(acc, a, b)
+		return acc[0]
+	}
 	for i, v := range a {
 		total += v * b[i]
 	}
@@ -242,12 +246,12 @@ func dot(a, b []float64) float64 {
 
 // input returns what row i of the gates is of x.
 func (k *cell) input(i int, x []float64) float64 {
-	return dot(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
+	return k.dot(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
 }
 
 // state returns what row i of the gates is of h.
 func (k *cell) state(i int, h []float64) float64 {
-	return dot(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
+	return k.dot(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
 }
 
 func (k *cell) stepRNN(x, h, _ []float64) {

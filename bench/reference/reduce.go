@@ -11,23 +11,29 @@ import (
 // reductions has the operators that work along axes: those that reduce them to one
 // element, and those that compute a line from a line.
 var reductions = map[string]operator{
-	"ReduceSum":       {1, single(reduce(sum))},
-	"ReduceMean":      {1, single(reduce(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
-	"ReduceMax":       {1, single(reduce(greatest))},
-	"ReduceMin":       {1, single(reduce(least))},
-	"ReduceProd":      {1, single(reduce(multiply))},
-	"ReduceL1":        {1, single(reduce(sumAbs))},
-	"ReduceL2":        {1, single(reduce(func(x []float64) float64 { return math.Sqrt(sumSquares(x)) }))},
+	"ReduceSum":  {1, single(reduce(sum))},
+	"ReduceMean": {1, single(reduce(func(x []float64) float64 { return sum(x) / float64(len(x)) }))},
+	"ReduceMax":  {1, single(reduce(greatest))},
+	"ReduceMin":  {1, single(reduce(least))},
+	"ReduceProd": {1, single(reduce(multiply))},
+	"ReduceL1":   {1, single(reduce(sumAbs))},
+	"ReduceL2": {1, single(reduceBy(func(c *call) func([]float64) float64 {
+		root := c.function("Sqrt")
+		return func(x []float64) float64 { return root(sumSquares(x)) }
+	}))},
 	"ReduceSumSquare": {1, single(reduce(sumSquares))},
-	"ReduceLogSum":    {1, single(reduce(func(x []float64) float64 { return math.Log(sum(x)) }))},
-	"ReduceLogSumExp": {1, single(reduce(logSumExp))},
+	"ReduceLogSum": {1, single(reduceBy(func(c *call) func([]float64) float64 {
+		log := c.function("Log")
+		return func(x []float64) float64 { return log(sum(x)) }
+	}))},
+	"ReduceLogSumExp": {1, single(reduceBy(func(c *call) func([]float64) float64 { return c.logSumExp }))},
 
 	"ArgMax": {1, single(arg(func(a, b float64) bool { return a > b }))},
 	"ArgMin": {1, single(arg(func(a, b float64) bool { return a < b }))},
 
-	"Softmax":         {1, single(softmaxOf(softmax))},
-	"LogSoftmax":      {1, single(softmaxOf(logSoftmax))},
-	"Hardmax":         {1, single(softmaxOf(hardmax))},
+	"Softmax":         {1, single(softmaxOf((*call).softmax))},
+	"LogSoftmax":      {1, single(softmaxOf((*call).logSoftmax))},
+	"Hardmax":         {1, single(softmaxOf((*call).hardmax))},
 	"CumSum":          {2, single(cumSum)},
 	"LpNormalization": {1, single(lpNormalization)},
 }
@@ -89,8 +95,13 @@ func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 // reduce returns the operator that reduces axes with f. The axes are an attribute or, in
 // newer operator sets, an input; without any, all axes are reduced.
 func reduce(f func(line []float64) float64) func(*call) (*Tensor, error) {
+	return reduceBy(func(*call) func([]float64) float64 { return f })
+}
+
+// reduceBy is reduce with a function that depends on the call.
+func reduceBy(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
-		x := c.in[0]
+		x, f := c.in[0], function(c)
 		list, _ := c.list(1, "axes")
 		axes, err := axesOf(list, len(x.Dims))
 		if err != nil {
@@ -162,16 +173,16 @@ func sumSquares(x []float64) float64 {
 }
 
 // logSumExp is log(sum(exp(x))), without overflow.
-func logSumExp(x []float64) float64 {
+func (c *call) logSumExp(x []float64) float64 {
 	most := greatest(x)
 	if math.IsInf(most, 0) {
 		return most
 	}
-	total := 0.0
+	exp, total := c.function("Exp"), 0.0
 	for _, v := range x {
-		total += math.Exp(v - most)
+		total += exp(v - most)
 	}
-	return most + math.Log(total)
+	return most + c.function("Log")(total)
 }
 
 // arg returns the operator for the index of the first element along an axis, or the last,
@@ -208,9 +219,9 @@ func arg(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 
 // softmaxOf returns an operator that applies f to lines: of one axis, or before version 13
 // of all axes from one on.
-func softmaxOf(f func(line []float64)) func(*call) (*Tensor, error) {
+func softmaxOf(function func(*call, []float64)) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
-		x := c.in[0]
+		x, f := c.in[0], func(line []float64) { function(c, line) }
 		missing := -1
 		if c.opset < 13 {
 			missing = 1
@@ -238,28 +249,31 @@ func softmaxOf(f func(line []float64)) func(*call) (*Tensor, error) {
 	}
 }
 
-func softmax(line []float64) {
+func (c *call) softmax(line []float64) {
 	most, total := greatest(line), 0.0
+	exp, quotient := c.function("Exp"), c.quotient()
 	for i, v := range line {
-		line[i] = math.Exp(v - most)
+		line[i] = exp(v - most)
 		total += line[i]
 	}
-	for i := range line {
-		line[i] /= total
-	}
-}
-
-func logSoftmax(line []float64) {
-	most, total := greatest(line), 0.0
-	for _, v := range line {
-		total += math.Exp(v - most)
-	}
 	for i, v := range line {
-		line[i] = v - most - math.Log(total)
+		line[i] = quotient(v, total)
 	}
 }
 
-func hardmax(line []float64) {
+func (c *call) logSoftmax(line []float64) {
+	most, total := greatest(line), 0.0
+	exp, log := c.function("Exp"), c.function("Log")
+	for _, v := range line {
+		total += exp(v - most)
+	}
+	norm := log(total)
+	for i, v := range line {
+		line[i] = v - most - norm
+	}
+}
+
+func (*call) hardmax(line []float64) {
 	best := 0
 	for i, v := range line {
 		if v > line[best] {
@@ -307,14 +321,15 @@ func lpNormalization(c *call) (*Tensor, error) {
 	if p != 1 && p != 2 {
 		return nil, fmt.Errorf("p is %d; want 1 or 2", p)
 	}
+	root, quotient := c.function("Sqrt"), c.quotient()
 	return c.in[0].alongAxis(axis, func(line []float64) {
 		norm := sumAbs(line)
 		if p == 2 {
-			norm = math.Sqrt(sumSquares(line))
+			norm = root(sumSquares(line))
 		}
 		for i := range line {
 			if norm != 0 { // onnxruntime leaves zeros as they are
-				line[i] /= norm
+				line[i] = quotient(line[i], norm)
 			}
 		}
 	})

@@ -196,3 +196,78 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestFunction replaces elementary functions and sees them used by the operators that are made
+// of them.
+func TestFunction(t *testing.T) {
+	x := floats([]int{1, 2}, 1, 2)
+	for _, c := range []struct {
+		function string // becomes 3
+		node     ox.Message
+		want     []float64
+	}{
+		{"Tanh", ox.Node("Tanh", "y", []string{"x"}), []float64{3, 3}},
+		{"Exp", ox.Node("Softmax", "y", []string{"x"}), []float64{0.5, 0.5}},
+		{"Reciprocal", ox.Node("Div", "y", []string{"x", "x"}), []float64{3, 6}},
+		{"Rsqrt", ox.Node("LpNormalization", "y", []string{"x"}, ox.Int("p", 1)), []float64{1. / 3, 2. / 3}}, // has no root
+		{"Sqrt", ox.Node("ReduceL2", "y", []string{"x"}), []float64{3}},
+		{"Log", ox.Node("ReduceLogSumExp", "y", []string{"x"}), []float64{5}},
+		{"HardSigmoid", ox.Node("HardSwish", "y", []string{"x"}), []float64{3, 6}},
+		{"Exp", ox.Node("Elu", "y", []string{"x"}), []float64{1, 2}}, // above zero
+		{"Sqrt", ox.Node("Exp", "y", []string{"x"}), []float64{math.E, math.E * math.E}},
+	} {
+		o := Options{Function: func(name string, _ float64) (float64, bool) { return 3, name == c.function }}
+		got, err := runGraph(x, o, c.node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range c.want {
+			if math.Abs(got.Data[i]-want) > 1e-12 {
+				t.Errorf("%s is 3: y is %v, want %v", c.function, got.Data, c.want)
+				break
+			}
+		}
+	}
+}
+
+// TestReduce runs products and convolutions with sums that are twice too large.
+func TestReduce(t *testing.T) {
+	double := func(acc, panel, taps []float64) {
+		for l := range acc {
+			for k, w := range taps {
+				acc[l] += 2 * w * panel[k*len(acc)+l]
+			}
+		}
+	}
+	picture := floats([]int{2, 4, 5, 3})
+	for i := range 120 {
+		picture.Data = append(picture.Data, float64(i%7)-2)
+	}
+	sequence := floats([]int{2, 1, 3}, 1, -2, 3, 0, 1, 2)
+	filter := make([]float32, 6*2*2*3)
+	for i := range filter {
+		filter[i] = float32(i%5) - 1
+	}
+	for _, c := range []struct {
+		op    string
+		x     *Tensor
+		parts []ox.Message
+	}{
+		{"Conv", picture, part(ox.Constant("w", []int{6, 2, 2, 3}, filter...), ox.Node("Conv", "y", []string{"x", "w"},
+			ox.Int("group", 2), ox.List("pads", 1, 1, 0, 1), ox.List("strides", 2, 1), ox.List("dilations", 2, 1)))},
+		{"MatMul", sequence, part(ox.Constant("w", []int{3, 2}, 1, 2, 3, 4, 5, 6), ox.Node("MatMul", "y", []string{"x", "w"}))},
+		{"Gemm", floats([]int{1, 2}, 5, 7), part(ox.Constant("w", []int{3, 2}, 1, 2, 3, 4, 5, 6), ox.Node("Gemm", "y", []string{"x", "w"}, ox.Int("transB", 1)))},
+	} {
+		want, err := runGraph(c.x, Options{}, c.parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := runGraph(c.x, Options{Reduce: double}, c.parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compare(got, want.apply(func(v float64) float64 { return 2 * v }), 1e-12); err != nil {
+			t.Errorf("%s: %v", c.op, err)
+		}
+	}
+}

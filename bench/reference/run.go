@@ -15,6 +15,18 @@ type Options struct {
 	// name, and to inputs and constants of float types, with the name "". Nil keeps
 	// float64. [RoundHalf] and [RoundSingle] are two choices.
 	Round func(op string, v float64) float64
+	// Function replaces elementary functions, as a device with tables computes them: where
+	// ok is true, y is taken for the function's value at x. The names are those of operators:
+	// Exp, Log, Sqrt, Rsqrt, Reciprocal, Sigmoid, Tanh, Erf, Gelu, SiLU, Softplus, HardSigmoid
+	// (with alpha 1/6), Sin, Cos and Atan. Operators that are made of such functions use
+	// them too: Softmax uses Exp and Reciprocal, Div is a product with a Reciprocal, norms use
+	// Rsqrt, an LSTM uses Sigmoid and Tanh. Nil keeps all functions exact.
+	Function func(name string, x float64) (y float64, ok bool)
+	// Reduce computes the sums of products of convolutions and matrix products, as a device
+	// with an adder of its own does: acc[l] is the sum of panel[k*len(acc)+l]*taps[k] over k.
+	// Transposed convolutions, quantised operators and means add in float64 all the same. Nil
+	// adds in float64.
+	Reduce func(acc, panel, taps []float64)
 	// Observe is called after each node with its results, including the nodes of
 	// branches and loop bodies. A result is nil where the node leaves an optional output
 	// out. Observe must not change the tensors.
@@ -153,12 +165,13 @@ func fits(dims []int, stated []onnx.Dim) bool {
 type scope struct {
 	values    map[string]*Tensor
 	constants map[string]*onnx.Tensor
-	uses      map[string]int // how often nodes and outputs will still read a tensor
+	uses      map[string]int  // how often nodes and outputs will still read a tensor
+	fixed     map[string]bool // results of Constant nodes
 	outer     *scope
 }
 
 func newScope(g *onnx.Graph, outer *scope) *scope {
-	s := &scope{values: map[string]*Tensor{}, constants: g.Constants, uses: map[string]int{}, outer: outer}
+	s := &scope{values: map[string]*Tensor{}, constants: g.Constants, uses: map[string]int{}, fixed: map[string]bool{}, outer: outer}
 	countUses(g, s.uses)
 	return s
 }
@@ -293,6 +306,7 @@ func (r *interpreter) node(n *onnx.Node, s *scope) error {
 			return &UnsupportedError{Domain: n.Domain, Op: n.Op, Form: fmt.Sprintf("output %d", i)}
 		}
 		results[i] = r.settle(n.Op, results[i])
+		s.fixed[name] = n.Op == "Constant"
 		s.values[name] = results[i]
 	}
 	if r.Observe != nil {

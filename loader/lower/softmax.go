@@ -42,7 +42,7 @@ func (p *plan) softmax() error {
 		if p.passes() {
 			return p.softmaxStreams(in, out)
 		}
-		if s := in.s; s.Groups == 1 && s.Height > 1 && packed(s).row*s.Height > MaxTile && p.softmaxRing(in, out) {
+		if s := in.s; s.Groups == 1 && s.Height > 1 && packed(s).row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
 			return nil
 		}
 	}

@@ -19,7 +19,7 @@ func (p *plan) softmaxRing(in, out view) bool {
 	ring := packedColumns(s, ringColumns).skewed(1, planarFetch, ringFetch).moved(stats.row)
 	source := packedColumns(s, ringSource).skewed(1, planarFetch).moved(ring.base + ring.row*s.Height)
 	stream := source.base + source.row*s.Height
-	if s.Height > MaxGroups || stream > MaxTile {
+	if s.Height > MaxGroups || stream > p.maxTile() {
 		return false
 	}
 	side := maxInterleave

@@ -223,7 +223,7 @@ func (n *nodeReader) binary(op lower.Op, a, b operand) (operand, error) {
 	}
 	dims, full, err := collapse(out, a.dims, b.dims)
 	if err != nil {
-		return a, err
+		return n.regrouped(op, a, b, out)
 	}
 	x, z := a.as(full[0]...), b.as(full[1]...)
 	if !slices.Equal(x.dims, dims) {
@@ -244,6 +244,49 @@ func (n *nodeReader) binary(op lower.Op, a, b operand) (operand, error) {
 		return n.layer(l, lower.Weights{}, out, x)
 	}
 	return n.layer(lower.Binary(op, x.shape(), z.shape()), lower.Weights{}, out, x, z)
+}
+
+// regrouped is binary for tensors that repeat along more axes in turn than the engine has:
+// axes along which the same operand repeats are brought together for the operation, and the
+// axes of its result back into their order.
+func (n *nodeReader) regrouped(op lower.Op, a, b operand, out []int) (operand, error) {
+	rank := len(out)
+	align := func(x operand) operand {
+		return x.as(append(slices.Repeat([]int{1}, rank-len(x.dims)), x.dims...)...)
+	}
+	a, b = align(a), align(b)
+	perm := make([]int, rank)
+	for i := range perm {
+		perm[i] = i
+	}
+	repeats := func(axis int) int {
+		class := 0
+		if a.dims[axis] < out[axis] {
+			class++
+		}
+		if b.dims[axis] < out[axis] {
+			class += 2
+		}
+		return class
+	}
+	slices.SortStableFunc(perm, func(i, k int) int { return repeats(i) - repeats(k) })
+	back := make([]int, rank)
+	for to, from := range perm {
+		back[from] = to
+	}
+	x, err := n.permuted(a, perm)
+	if err != nil {
+		return a, err
+	}
+	z, err := n.permuted(b, perm)
+	if err != nil {
+		return a, err
+	}
+	y, err := n.binary(op, x, z)
+	if err != nil {
+		return a, err
+	}
+	return n.permuted(y, back)
 }
 
 // expanded repeats a tensor to dims: it is added to zeros.
@@ -282,7 +325,11 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *constant) (operand,
 	}
 	dims, full, err := collapse(out, x.dims, c.dims)
 	if err != nil {
-		return x, err
+		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Outputs[0], len(n.net.Layers)))
+		if err != nil {
+			return x, err
+		}
+		return n.binary(op, x, z)
 	}
 	x = x.as(full[0]...)
 	if !slices.Equal(x.dims, dims) {

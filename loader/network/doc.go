@@ -55,6 +55,13 @@
 // whole numbers. It has a time by the rates that package placement assumes of a CPU, on the
 // wall clock alone, and is placed ahead of the engine's layers or behind them where it can.
 //
+// How many boxes are chosen, and so the shape of what reads them, depends on values. The
+// engine's programs have fixed shapes, so the host does what reads such a tensor, too, in the
+// shapes of the run. Reading a graph finds the largest shapes, which times are for. Where the
+// host has no function for an operator the engine reads the tensor at its largest, with zeros
+// beyond the actual rows; a note says which layer and tensor that is. Of operators that mix no
+// rows, and of those of the engine behind them, what is beyond is left out again (see [Cut]).
+//
 // Dimensions without a size have names; [Options] gives them sizes, and a [DimError] lists
 // those that are needed. [Network.Coverage] says which outputs are not computed and why.
 // Core ML's programs are stated in ONNX's operators first (see packages mil and coreml).

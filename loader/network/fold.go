@@ -20,19 +20,14 @@ func (n *nodeReader) fold() (bool, error) {
 		}
 		return true, n.keep(c)
 	case "Shape", "Size":
-		dims, ok := n.dimsOf(0)
-		if !ok {
+		if _, ok := n.dimsOf(0); !ok || n.least[n.Inputs[0]] != nil {
 			return false, nil
 		}
-		if n.Op == "Size" {
-			return true, n.keep(whole(nil, float64(elements(dims))))
+		c, err := foldSize(n)
+		if err != nil {
+			return false, err
 		}
-		first, last := within(n.int("start", 0), len(dims)), within(n.int("end", len(dims)), len(dims))
-		var v []float64
-		for _, d := range dims[first:max(first, last)] {
-			v = append(v, float64(d))
-		}
-		return true, n.keep(whole([]int{len(v)}, v...))
+		return true, n.keep(c...)
 	}
 	if v, ok := n.compared(); ok {
 		dims, err := broadcast(n.dims[n.Inputs[0]], n.constant(1).dims)
@@ -82,6 +77,7 @@ func (n *nodeReader) compared() (result, ok bool) {
 		return false, false
 	}
 	r, known := n.ranges[n.Inputs[0]]
+	known = known && n.least[n.Inputs[0]] == nil
 	v, err := n.constant(1).scalar()
 	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || elements(d) > few {
 		return false, false
@@ -166,6 +162,23 @@ func (n *nodeReader) literal() (*constant, error) {
 	return nil, errors.New("a constant of text or of places and values")
 }
 
+// foldSize gives the extents of a tensor, or their product.
+func foldSize(n *nodeReader) ([]*constant, error) {
+	dims, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	if n.Op == "Size" {
+		return []*constant{whole(nil, float64(elements(dims)))}, nil
+	}
+	first, last := within(n.int("start", 0), len(dims)), within(n.int("end", len(dims)), len(dims))
+	v := []float64{}
+	for _, d := range dims[first:max(first, last)] {
+		v = append(v, float64(d))
+	}
+	return []*constant{whole([]int{len(v)}, v...)}, nil
+}
+
 type folder func(n *nodeReader) ([]*constant, error)
 
 // folder is what works the operator out on constants, nil where nothing does.
@@ -185,8 +198,27 @@ func (n *nodeReader) folder() folder {
 		"Transpose": foldTranspose, "Expand": foldExpand, "Tile": foldTile, "Range": foldRange,
 		"ConstantOfShape": foldConstantOfShape, "Where": foldWhere, "Clip": foldClip,
 		"DequantizeLinear": foldDequantize, "ReduceProd": foldReduce, "ReduceSum": foldReduce, "ReduceMax": foldReduce,
-		"ReduceMin": foldReduce, "ReduceMean": foldReduce,
+		"ReduceMin": foldReduce, "ReduceMean": foldReduce, "Shape": foldSize, "Size": foldSize,
 	}[n.Op]
+}
+
+// sizedFolder is what computes the operator on tensors whose size depends on values: folder, or
+// a function that the host has for no other tensors, which the engine computes.
+func (n *nodeReader) sizedFolder() folder {
+	if f := n.folder(); f != nil {
+		return f
+	}
+	switch n.Op {
+	case "Softmax", "LogSoftmax":
+		return foldSoftmax
+	case "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp":
+		return foldReduce
+	case "HardSigmoid":
+		return foldHardSigmoid
+	case "Mean":
+		return foldMean
+	}
+	return nil
 }
 
 var scalarFunctions = map[string]func(float64) float64{
@@ -400,7 +432,7 @@ func foldGather(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	before, after, extent := elements(c.dims[:axis]), elements(c.dims[axis+1:]), c.dims[axis]
-	var out []float64
+	out := []float64{}
 	for b := range before {
 		for _, i := range index {
 			if i < 0 {
@@ -417,8 +449,11 @@ func foldGather(n *nodeReader) ([]*constant, error) {
 }
 
 func foldConcat(n *nodeReader) ([]*constant, error) {
-	dims := n.results[0].dims
-	axis, err := n.axisOf(len(dims), n.int("axis", 0))
+	dims, missing := n.results[0].dims, 0
+	if n.opset < 4 {
+		missing = 1
+	}
+	axis, err := n.axisOf(len(dims), n.int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
@@ -503,6 +538,23 @@ func foldClip(n *nodeReader) ([]*constant, error) {
 	return n.map1(func(x float64) float64 { return min(max(x, low), high) })
 }
 
+// foldMean is the mean of all inputs, element by element.
+func foldMean(n *nodeReader) ([]*constant, error) {
+	c, err := n.mapAll(func(a, b float64, _ bool) float64 { return a + b })
+	if err != nil {
+		return nil, err
+	}
+	for i := range c[0].numbers {
+		c[0].numbers[i] /= float64(len(n.Inputs))
+	}
+	return c, nil
+}
+
+func foldHardSigmoid(n *nodeReader) ([]*constant, error) {
+	alpha, beta := float64(n.float("alpha", 0.2)), float64(n.float("beta", 0.5))
+	return n.map1(func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
+}
+
 func foldReduce(n *nodeReader) ([]*constant, error) {
 	c := n.constant(0)
 	axes, err := n.reducedAxes(len(c.dims))
@@ -522,6 +574,9 @@ func foldReduce(n *nodeReader) ([]*constant, error) {
 		}
 	}
 	start := map[string]float64{"ReduceProd": 1, "ReduceMax": math.Inf(-1), "ReduceMin": math.Inf(1)}[n.Op]
+	if count == 0 && n.Op == "ReduceMean" {
+		start = math.NaN()
+	}
 	out := slices.Repeat([]float64{start}, elements(kept))
 	for k, x := range v {
 		at := place(k, c.dims, kept)
@@ -534,8 +589,22 @@ func foldReduce(n *nodeReader) ([]*constant, error) {
 			out[at] = min(out[at], x)
 		case "ReduceMean":
 			out[at] += x / float64(count)
+		case "ReduceL1":
+			out[at] += math.Abs(x)
+		case "ReduceL2", "ReduceSumSquare":
+			out[at] += float64(x * x)
+		case "ReduceLogSumExp":
+			out[at] += math.Exp(x)
 		default:
 			out[at] += x
+		}
+	}
+	for k, x := range out {
+		switch n.Op {
+		case "ReduceL2":
+			out[k] = math.Sqrt(x)
+		case "ReduceLogSum", "ReduceLogSumExp":
+			out[k] = math.Log(x)
 		}
 	}
 	return n.made(out), nil

@@ -1,11 +1,13 @@
 package network
 
 import (
-	"anesim/loader/network/onnx"
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+
+	"anesim/loader/network/onnx"
 )
 
 // Functions of lines along an axis: what is largest, what is summed up, what is kept.
@@ -31,10 +33,10 @@ func foldArg(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(v) == 0 {
+	out := make([]float64, elements(n.results[0].dims))
+	if d[axis] == 0 && len(out) > 0 {
 		return nil, fmt.Errorf("none of %v is the largest", d)
 	}
-	out := make([]float64, len(v)/d[axis])
 	last, least := n.int("select_last_index", 0) != 0, n.Op == "ArgMin"
 	line(d, axis, func(k, first, step int) {
 		best := 0
@@ -126,9 +128,6 @@ func foldHardmax(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(v) == 0 {
-		return nil, fmt.Errorf("none of %v is the largest", d)
-	}
 	missing := -1
 	if n.opset < 13 {
 		missing = 1
@@ -142,6 +141,9 @@ func foldHardmax(n *nodeReader) ([]*constant, error) {
 		axis = 1
 	}
 	out := make([]float64, len(v))
+	if len(v) == 0 {
+		return n.made(out), nil
+	}
 	line(d, axis, func(_, first, step int) {
 		best := first
 		for i := range d[axis] {
@@ -179,7 +181,7 @@ func foldReverse(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-// foldCompress keeps what a condition is true of; what is left are zeros.
+// foldCompress keeps what a condition is true of.
 func foldCompress(n *nodeReader) ([]*constant, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
@@ -202,6 +204,115 @@ func foldCompress(n *nodeReader) ([]*constant, error) {
 			if i < len(keep) && keep[i] != 0 && k < to[axis] {
 				out[first+k*step] = v[from[l]+i*step]
 				k++
+			}
+		}
+	})
+	return n.made(out), nil
+}
+
+// foldUnique gives each element of an axis, or of the tensor seen as a list, once: with where
+// it is first, which of them each one is, and how often there is one like it.
+func foldUnique(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	axis := 0
+	if n.Attributes["axis"] == nil {
+		d = []int{len(v)}
+	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+		return nil, err
+	}
+	parts := make([][]float64, d[axis])
+	line(d, axis, func(_, first, step int) {
+		for i := range parts {
+			parts[i] = append(parts[i], v[first+i*step])
+		}
+	})
+	firsts, group := distinct(parts)
+	kept := make([]int, len(firsts)) // groups in the order of the result
+	for i := range kept {
+		kept[i] = i
+	}
+	if n.int("sorted", 1) == 0 {
+		slices.SortFunc(kept, func(a, b int) int { return cmp.Compare(firsts[a], firsts[b]) })
+	}
+	rank := make([]int, len(firsts)) // of a group in that order
+	for k, g := range kept {
+		rank[g] = k
+	}
+	where, which, counts := make([]float64, len(kept)), make([]float64, len(parts)), make([]float64, len(kept))
+	for i, g := range group {
+		which[i] = float64(rank[g])
+		counts[rank[g]]++
+	}
+	to := slices.Clone(d)
+	to[axis] = len(kept)
+	out := make([]float64, elements(to))
+	line(to, axis, func(l, first, step int) {
+		for k, g := range kept {
+			out[first+k*step] = parts[firsts[g]][l]
+		}
+	})
+	for k, g := range kept {
+		where[k] = float64(firsts[g])
+	}
+	return []*constant{
+		{dims: to, elem: n.constant(0).elem, numbers: out}, whole([]int{len(where)}, where...),
+		whole([]int{len(which)}, which...), whole([]int{len(counts)}, counts...),
+	}, nil
+}
+
+// distinct returns the groups of equal parts in the order of their values, each as the place of
+// its first part, and the group of every part.
+func distinct(parts [][]float64) (firsts, group []int) {
+	order := make([]int, len(parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(parts[a], parts[b]) })
+	group = make([]int, len(parts))
+	for k, i := range order {
+		if k == 0 || slices.Compare(parts[order[k-1]], parts[i]) != 0 {
+			firsts = append(firsts, i)
+		}
+		group[i] = len(firsts) - 1
+	}
+	return firsts, group
+}
+
+// foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
+// of that. Before version 13 all axes from one on are one.
+func foldSoftmax(n *nodeReader) ([]*constant, error) {
+	v, d, err := n.operandValues(0)
+	if err != nil {
+		return nil, err
+	}
+	missing := -1
+	if n.opset < 13 {
+		missing = 1
+	}
+	axis, err := n.axisOf(len(d), n.int("axis", missing))
+	if err != nil {
+		return nil, err
+	}
+	if n.opset < 13 {
+		d = []int{elements(d[:axis]), elements(d[axis:])}
+		axis = 1
+	}
+	out := make([]float64, len(v))
+	line(d, axis, func(_, first, step int) {
+		largest, sum := math.Inf(-1), 0.0
+		for i := range d[axis] {
+			largest = max(largest, v[first+i*step])
+		}
+		for i := range d[axis] {
+			sum += math.Exp(v[first+i*step] - largest)
+		}
+		for i := range d[axis] {
+			x := v[first+i*step] - largest
+			if out[first+i*step] = math.Exp(x) / sum; n.Op == "LogSoftmax" {
+				out[first+i*step] = x - math.Log(sum)
 			}
 		}
 	})

@@ -9,8 +9,8 @@ import (
 
 // Functions of pictures at computed places: what finds boxes, and looks between pixels.
 
-// foldSuppression finds boxes that overlap none of a higher score, class by class. What is
-// left of the most that there may be are zeros.
+// foldSuppression finds boxes that overlap none of a higher score, class by class: as many rows
+// as there are such boxes.
 func foldSuppression(n *nodeReader) ([]*constant, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
@@ -41,8 +41,8 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 		}
 		return 0
 	}
-	most := n.results[0].dims[0]
-	out, k := make([]float64, 3*most), 0
+	most := 3 * n.results[0].dims[0]
+	out := []float64{}
 	count := d[1]
 	for b := range s[0] {
 		for c := range s[1] {
@@ -56,18 +56,18 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 			slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(v[j], v[i]) })
 			var chosen []int
 			for _, i := range order {
-				if float64(len(chosen)) >= bound[0] || 3*k >= len(out) {
+				if float64(len(chosen)) >= bound[0] || len(out) >= most {
 					break
 				}
 				if slices.ContainsFunc(chosen, func(j int) bool { return overlap(b*count+i, b*count+j) > bound[1] }) {
 					continue
 				}
 				chosen = append(chosen, i)
-				copy(out[3*k:], []float64{float64(b), float64(c), float64(i)})
-				k++
+				out = append(out, float64(b), float64(c), float64(i))
 			}
 		}
 	}
+	n.results[0].dims = []int{len(out) / 3, 3}
 	return n.made(out), nil
 }
 
@@ -78,7 +78,7 @@ func foldGridSample(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	v, d, grid, g := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
+	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && elements(g) > 0 {
 		return nil, fmt.Errorf("a grid of %v for %v", g, d)
 	}
 	mode, outside, corners := n.text("mode", "linear"), n.text("padding_mode", "zeros"), n.int("align_corners", 0) != 0
@@ -178,7 +178,7 @@ func foldRoiAlign(n *nodeReader) ([]*constant, error) {
 	}
 	v, d, boxes, r, batch := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	to := n.results[0].dims
-	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] {
+	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] || d[2]*d[3] == 0 && r[0] > 0 {
 		return nil, fmt.Errorf("boxes of %v for %v", r, d)
 	}
 	oh, ow, c := to[2], to[3], d[1]
@@ -193,7 +193,7 @@ func foldRoiAlign(n *nodeReader) ([]*constant, error) {
 	}
 	h, w := d[2], d[3]
 	sample := func(p int, y, x float64) [4]float64 { // four pixels by their weights
-		if y < -1 || y > float64(h) || x < -1 || x > float64(w) {
+		if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) {
 			return [4]float64{}
 		}
 		y, x = max(y, 0), max(x, 0)

@@ -45,6 +45,8 @@ func placeFolder(op string) folder {
 		return foldNonZero
 	case "Compress":
 		return foldCompress
+	case "Unique":
+		return foldUnique
 	case "QuantizeLinear":
 		return foldQuantize
 	case "IsNaN", "IsInf":
@@ -139,7 +141,7 @@ func foldGatherND(n *nodeReader) ([]*constant, error) {
 	}
 	k, own := to[len(to)-1], strides(d)
 	size := elements(d[batch+k:])
-	var out []float64
+	out := []float64{}
 	rows := len(at) / max(1, k)
 	shared := max(1, rows/max(1, elements(to[:batch])))
 	for r := range rows {
@@ -200,8 +202,11 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 	own[axis] = 0
 	each(to, own, 0, func(k, base int) {
 		p, bad := placeIn(at[k], d[axis])
-		if bad != nil || base+p*step >= len(out) {
-			err = errors.Join(err, bad)
+		if bad == nil && base+p*step >= len(out) {
+			bad = fmt.Errorf("places of %v in %v", to, d)
+		}
+		if bad != nil {
+			err = bad
 			return
 		}
 		out[base+p*step] = put(out[base+p*step], with[k])
@@ -315,15 +320,15 @@ func foldIs(n *nodeReader) ([]*constant, error) {
 	})
 }
 
-// foldNonZero lists the places of what is not zero, a row for each axis. What is left of
-// the most that there may be are zeros.
+// foldNonZero lists the places of what is not zero, a row for each axis.
 func foldNonZero(n *nodeReader) ([]*constant, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
 	}
-	most := n.results[0].dims[1]
-	out, own, k := make([]float64, len(d)*most), strides(d), 0
+	to := n.results[0].dims
+	most := to[1]
+	out, own, k := make([]float64, elements(to)), strides(d), 0
 	for i, x := range v {
 		if x == 0 {
 			continue

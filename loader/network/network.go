@@ -27,6 +27,8 @@ type Network struct {
 	// made are the shapes that tensors stand in between layers, which readers in rows of
 	// another length have transposes behind.
 	made map[string]lower.Shape
+	// Cuts are tensors that the engine makes larger than they are, see [Cut].
+	Cuts map[string]*Cut
 	// InMemory keeps every tensor between layers in memory, see [lower.Network].
 	InMemory bool
 }

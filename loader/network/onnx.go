@@ -51,6 +51,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		packings: packings,
 		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
+		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{}, mixed: map[string]bool{},
 	}
 	r.net.Name = m.Name
 	defer r.close()
@@ -78,6 +79,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 	if r.saturated > 0 {
 		r.note("%d constants of the file are beyond fp16; they are taken as 65504 or -65504", r.saturated)
 	}
+	r.noteFilled()
 	return r.finish(), nil
 }
 
@@ -103,6 +105,11 @@ type graphReader struct {
 	told      map[string]bool // inputs that a note is about
 	saturated int             // numbers that fp16 has no room for
 	taken     map[string]bool // names of inputs and of results of nodes
+
+	least   map[string][]int // least extents of tensors whose extents depend on values
+	between map[string]*span // bounds of elements that are made of such extents
+	filled  map[string]bool  // tensors of least that a node reads at their largest
+	mixed   map[string]bool  // tensors of least of which the engine mixes rows
 }
 
 // A padding is zeros around a tensor, which what reads them may add itself.
@@ -202,6 +209,7 @@ type nodeReader struct {
 	*onnx.Node
 	name    string
 	results []result // what it makes
+	spreads []spread // of the results, of a node that the host does for their size
 	first   int      // its first layer
 	macs    int
 	what    string // what became of it, where that is no layer
@@ -255,6 +263,9 @@ func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
 // fuse reads an operator in pieces, and reports whether the engine does it.
 func (r *graphReader) fuse(i int, f *fusion, list []onnx.Node) bool {
 	n := &nodeReader{graphReader: r, Node: &f.node, name: nodeName(i, &f.node), first: len(r.net.Layers)}
+	if n.dynamic() {
+		return false // the host may have functions for the pieces
+	}
 	if err := n.read(); err != nil || len(r.net.Layers) == n.first {
 		r.net.Layers = r.net.Layers[:n.first]
 		for _, out := range f.node.Outputs {
@@ -370,7 +381,9 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
-	l.Host = n.stage(&l)
+	if l.Host = n.stage(&l); l.Host != nil {
+		n.varies()
+	}
 	n.missing(l, shape, why.Error())
 	for _, out := range n.Outputs {
 		if _, ok := n.tensors[out]; !ok {
@@ -422,6 +435,24 @@ func (n *nodeReader) read() error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
 	}
+	sized := slices.ContainsFunc(n.Inputs, func(name string) bool { return n.least[name] != nil })
+	if sized && n.followsEngine() {
+		if n.onEngine() == nil {
+			return nil
+		}
+		n.net.Layers = n.net.Layers[:n.first]
+	}
+	if why, constant := n.host(); why != nil || constant {
+		return why
+	}
+	if sized {
+		return n.onEngine()
+	}
+	return n.layers()
+}
+
+// layers reads the node as layers of the engine.
+func (n *nodeReader) layers() error {
 	if done, err := n.scaledOperands(); done || err != nil {
 		return err
 	}
@@ -497,6 +528,12 @@ func (r *graphReader) same(name, of string) {
 	r.types[name] = r.types[of]
 	if c := r.constants[of]; c != nil {
 		r.constants[name] = c
+	}
+	if d := r.least[of]; d != nil {
+		r.least[name] = d
+	}
+	if s := r.between[of]; s != nil {
+		r.between[name] = s
 	}
 	if s, ok := r.tensors[of]; ok {
 		r.tensors[name] = s

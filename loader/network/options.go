@@ -17,7 +17,7 @@ import (
 
 // Options are what a network's file leaves open.
 type Options struct {
-	// Dims are the sizes of dimensions by name. One that the file gives no name is its
+	// Dims are the sizes of dimensions by name. One without a name, or named "?", is its
 	// input's with the number of the axis behind a colon, like "image:2", and an input that
 	// is one integer takes its value by its own name. A first dimension is 1 where nothing
 	// is said of it.
@@ -85,7 +85,7 @@ type binder struct {
 func newBinder(sizes map[string]int, inputs ...onnx.Value) *binder {
 	b := &binder{sizes: sizes, used: map[string]bool{}, first: map[string]bool{}}
 	for _, in := range inputs {
-		if len(in.Dims) > 1 && in.Dims[0].Name != "" {
+		if len(in.Dims) > 1 && dimName(in.Dims[0]) != "" {
 			b.first[in.Dims[0].Name] = true
 		}
 	}
@@ -102,6 +102,15 @@ func (b *binder) value(v onnx.Value) (int, bool) {
 	return n, ok
 }
 
+// dimName returns the name that a file gives a dimension. Several dimensions named "?", which
+// some exporters write, have nothing in common, so that is no name.
+func dimName(d onnx.Dim) string {
+	if d.Name == "?" {
+		return ""
+	}
+	return d.Name
+}
+
 func (b *binder) bind(v onnx.Value) []int {
 	dims := []int{}
 	for i, d := range v.Dims {
@@ -109,7 +118,10 @@ func (b *binder) bind(v onnx.Value) []int {
 			dims = append(dims, int(d.Size))
 			continue
 		}
-		name := cmp.Or(d.Name, fmt.Sprintf("%s:%d", v.Name, i))
+		name := dimName(d)
+		if name == "" {
+			name = fmt.Sprintf("%s:%d", v.Name, i)
+		}
 		size, ok := b.sizes[name]
 		b.used[name] = true
 		switch {

@@ -82,7 +82,7 @@ func shapeTable() map[string]shapeRule {
 		"LSTM": recurrentShape, "GRU": recurrentShape, "RNN": recurrentShape,
 		"ArgMax": argShape, "ArgMin": argShape, "TopK": topKShape,
 		"GatherElements": likeShape(1), "GatherND": gatherNDShape, "OneHot": oneHotShape, "GridSample": gridShape,
-		"NonMaxSuppression": suppressionShape, "NonZero": nonZeroShape, "Compress": compressShape, "RoiAlign": roiShape,
+		"NonMaxSuppression": suppressionShape, "NonZero": nonZeroShape, "Compress": compressShape, "Unique": uniqueShape, "Shape": sizeShape, "Size": sizeShape, "RoiAlign": roiShape,
 		"EyeLike": madeShape, "RandomNormalLike": madeShape, "RandomUniformLike": madeShape, "RandomNormal": madeShape, "RandomUniform": madeShape,
 		"LayerNormalization": layerNormShape,
 		"DequantizeLinear":   dequantizeShape, "QuantizeLinear": quantizeShape,

@@ -85,13 +85,17 @@ func roiShape(n *nodeReader) ([]result, error) {
 	return n.of([]int{r[0], d[1], h, w}), nil
 }
 
-// most notes that a result has the most rows that there may be, where values decide.
-func (n *nodeReader) most(rows int) int {
-	n.note("%s: how many rows %q has depends on values; it is taken to have the most, %d, of which those beyond are zeros", n.name, n.Outputs[0], rows)
-	return rows
+// sizeShape is the number of elements, or the extents as a list.
+func sizeShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil || n.Op == "Size" {
+		return []result{{[]int{}, onnx.Int64}}, err
+	}
+	first, last := within(n.int("start", 0), len(d)), within(n.int("end", len(d)), len(d))
+	return []result{{[]int{max(0, last-first)}, onnx.Int64}}, nil
 }
 
-// suppressionShape is a row for each box that is left.
+// suppressionShape is a row for each box that may be left.
 func suppressionShape(n *nodeReader) ([]result, error) {
 	b, err := n.operandDims(0)
 	if err != nil {
@@ -111,10 +115,10 @@ func suppressionShape(n *nodeReader) ([]result, error) {
 	} else if n.given(2) {
 		each = b[1]
 	}
-	return []result{{[]int{n.most(s[0] * s[1] * each), 3}, onnx.Int64}}, nil
+	return []result{{[]int{s[0] * s[1] * each, 3}, onnx.Int64}}, nil
 }
 
-// nonZeroShape is a column for each place that is not zero, which of constants are counted.
+// nonZeroShape is a column for each place that may not be zero, which of constants are counted.
 func nonZeroShape(n *nodeReader) ([]result, error) {
 	d, err := n.operandDims(0)
 	if err != nil {
@@ -132,7 +136,7 @@ func nonZeroShape(n *nodeReader) ([]result, error) {
 			}
 		}
 	} else {
-		count = n.most(elements(d))
+		count = elements(d)
 	}
 	return []result{{[]int{max(1, len(d)), count}, onnx.Int64}}, nil
 }
@@ -161,10 +165,25 @@ func compressShape(n *nodeReader) ([]result, error) {
 			}
 		}
 		out[axis] = count
-	} else {
-		out[axis] = n.most(out[axis])
 	}
 	return n.of(out), nil
+}
+
+// uniqueShape has room for elements all of which differ.
+func uniqueShape(n *nodeReader) ([]result, error) {
+	d, err := n.operandDims(0)
+	if err != nil {
+		return nil, err
+	}
+	out, axis := []int{elements(d)}, 0
+	if n.Attributes["axis"] != nil {
+		if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+			return nil, err
+		}
+		out = slices.Clone(d)
+	}
+	places := result{[]int{out[axis]}, onnx.Int64}
+	return []result{{out, n.elem(0)}, places, places, places}, nil
 }
 
 // madeShape is what is filled without values to read: of a shape, or like another tensor.

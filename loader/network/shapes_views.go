@@ -28,8 +28,7 @@ func reshapeShape(n *nodeReader) ([]result, error) {
 		case d < 0 || d > maxElements:
 			return nil, fmt.Errorf("shape %v", list)
 		}
-		known *= to[i]
-		if known > elements(from) {
+		if known *= to[i]; known > elements(from) && (elements(from) > 0 || known > maxElements) {
 			return nil, fmt.Errorf("%v as %v", from, list)
 		}
 	}

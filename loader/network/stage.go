@@ -11,15 +11,63 @@ import (
 // A Stage is a node that the host works out between two programs, as the vendor's framework
 // has the CPU do what the engine has no form for: rows of a table by computed places, sorting,
 // arithmetic on whole numbers. Its layer's Reason says why the engine does not do it.
+//
+// The sizes of some results depend on values: Elements, Bytes, Inputs and Outputs are
+// those of the largest, and [Stage.Run] gives the actual ones.
 type Stage struct {
-	Elements uint64 // that it reads and makes
-	Bytes    uint64 // of them in the file's types
+	Elements uint64  // that it reads and makes
+	Bytes    uint64  // of them in the file's types
+	Inputs   [][]int // shapes of the layer's inputs
 	Outputs  []Tensor
 
+	name   string
 	node   *onnx.Node
 	opset  int64
 	inputs []source // of the node's inputs, in order
-	known  []result // its results
+	most   []result // its results at their largest
+}
+
+// An Array is numbers in a shape, the last axis first.
+type Array struct {
+	Dims    []int
+	Numbers []float64
+}
+
+// Filled returns the array in a shape that has as many axes and nowhere less room, with zeros
+// where a has no elements.
+func (a Array) Filled(dims []int) (Array, error) {
+	if err := a.check(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
+		return a, err
+	}
+	out := Array{dims, make([]float64, elements(dims))}
+	each(a.Dims, strides(dims), 0, func(i, at int) { out.Numbers[at] = a.Numbers[i] })
+	return out, nil
+}
+
+// Cut returns the first elements of every axis, as many as dims says.
+func (a Array) Cut(dims []int) (Array, error) {
+	if err := a.check(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
+		return a, err
+	}
+	out := Array{dims, make([]float64, elements(dims))}
+	each(dims, strides(a.Dims), 0, func(i, at int) { out.Numbers[i] = a.Numbers[at] })
+	return out, nil
+}
+
+// check makes sure that the array has its numbers and that large has room for small.
+func (a Array) check(small, large []int) error {
+	if len(a.Numbers) != elements(a.Dims) {
+		return fmt.Errorf("%d numbers of shape %v", len(a.Numbers), a.Dims)
+	}
+	if len(small) != len(large) {
+		return fmt.Errorf("shape %v has no room for %v", large, small)
+	}
+	for i, d := range small {
+		if d > large[i] {
+			return fmt.Errorf("shape %v has no room for %v", large, small)
+		}
+	}
+	return nil
 }
 
 // A source is where an operand of a stage comes from: a constant, or the layer's input of an
@@ -29,6 +77,7 @@ type source struct {
 	constant *constant
 	dims     []int
 	elem     onnx.DataType
+	filled   bool // whether it is read in its largest shape
 }
 
 // mostStaged is the most elements of a result that a stage works out.
@@ -37,7 +86,7 @@ const mostStaged = 1 << 26
 // stage makes the node one that the host works out, nil where that has no function for it
 // either. why is what keeps it from the engine.
 func (n *nodeReader) stage(l *Layer) *Stage {
-	if n.results == nil || n.folder() == nil {
+	if n.results == nil || n.folder() == nil && (n.spreads == nil || n.sizedFolder() == nil) {
 		return nil
 	}
 	switch n.Op {
@@ -46,7 +95,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s := &Stage{node: n.Node, opset: n.opset, known: n.results}
+	s := &Stage{name: n.name, node: n.Node, opset: n.opset, most: n.results}
 	for i, r := range n.results {
 		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
 			return nil
@@ -59,7 +108,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	}
 	l.Inputs = nil
 	for i, name := range n.Inputs {
-		in := source{index: -1, dims: n.dims[name], elem: n.types[name]}
+		in := source{index: -1, dims: n.dims[name], elem: n.types[name], filled: n.filled[name]}
 		c := n.constants[name]
 		switch {
 		case name == "":
@@ -75,6 +124,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 			}
 			in.index = len(l.Inputs)
 			l.Inputs = append(l.Inputs, name)
+			s.Inputs = append(s.Inputs, in.dims)
 		}
 		s.inputs = append(s.inputs, in)
 		if name != "" && !(i == 0 && n.picks()) {
@@ -115,40 +165,40 @@ func (c *constant) kept() (*constant, error) {
 	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
 }
 
-// Run works the stage out on the values of its layer's inputs, in order. The results are in
-// the order of Outputs.
-func (s *Stage) Run(in [][]float64) ([][]float64, error) {
-	r := &graphReader{
-		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: maxFolded,
+// Run computes the stage on its layer's inputs, in order. The results are in the order of
+// Outputs, each in the shape that it has for these inputs. Errors have the node's name.
+func (s *Stage) Run(in []Array) ([]Array, error) {
+	out, err := s.run(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
-	n := &nodeReader{graphReader: r, Node: s.node, results: s.known}
-	for i, x := range s.inputs {
-		name := s.node.Inputs[i]
-		c := x.constant
-		switch {
-		case name == "":
-			continue
-		case c != nil && c.absent():
-			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
-		case c == nil && (x.index >= len(in) || len(in[x.index]) != elements(x.dims)):
-			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
-		case c == nil:
-			c = &constant{dims: x.dims, elem: x.elem, numbers: in[x.index]}
-		}
-		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
+	return out, nil
+}
+
+func (s *Stage) run(in []Array) ([]Array, error) {
+	n, err := s.reader(in, nil)
+	if err != nil {
+		return nil, err
 	}
-	f := n.folder()
+	f := n.sizedFolder()
 	if f == nil {
 		return nil, errors.New("the host has no function for it")
+	}
+	if err := n.infer(); err != nil {
+		return nil, err
+	}
+	for i, r := range n.results {
+		if i < len(s.most) && elements(r.dims) > elements(s.most[i].dims) {
+			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.dims, s.most[i].dims)
+		}
 	}
 	results, err := f(n)
 	if err != nil {
 		return nil, err
 	}
-	var out [][]float64
+	var out []Array
 	for i, name := range s.node.Outputs {
-		if name == "" || i >= len(s.known) {
+		if name == "" || i >= len(s.most) {
 			continue
 		}
 		if i >= len(results) || results[i] == nil {
@@ -158,9 +208,51 @@ func (s *Stage) Run(in [][]float64) ([][]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, v)
+		if len(v) != elements(results[i].dims) || len(v) > elements(s.most[i].dims) {
+			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].dims, s.most[i].dims)
+		}
+		out = append(out, Array{results[i].dims, v})
 	}
 	return out, nil
+}
+
+// reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
+// are given instead, have these.
+func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
+	r := &graphReader{
+		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
+		types: map[string]onnx.DataType{}, budget: maxFolded,
+	}
+	for i, x := range s.inputs {
+		name := s.node.Inputs[i]
+		c := x.constant
+		switch {
+		case name == "":
+			continue
+		case shapes != nil:
+			if r.types[name], r.dims[name] = x.elem, x.dims; c != nil {
+				r.constants[name] = c
+			} else if r.dims[name] = shapes[x.index]; len(shapes[x.index]) != len(x.dims) {
+				return nil, fmt.Errorf("%q has shape %v; its largest is %v", name, shapes[x.index], x.dims)
+			}
+			continue
+		case c != nil && c.absent():
+			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
+		case c == nil && (x.index >= len(in) || len(in[x.index].Numbers) != elements(in[x.index].Dims) || len(in[x.index].Numbers) > elements(x.dims)):
+			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
+		case c == nil:
+			a := in[x.index]
+			if x.filled {
+				var err error
+				if a, err = a.Filled(x.dims); err != nil {
+					return nil, fmt.Errorf("%q: %w", name, err)
+				}
+			}
+			c = &constant{dims: a.Dims, elem: x.elem, numbers: a.Numbers}
+		}
+		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
+	}
+	return &nodeReader{graphReader: r, Node: s.node, name: s.name}, nil
 }
 
 // stages orders layers so that the host's stages do not cut a program where they need not:

@@ -116,6 +116,21 @@ func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Mes
 	return Message{}.Bytes(1, n)
 }
 
+// Several is an operator with several outputs, the first of which is its name too.
+func Several(op string, outputs, inputs []string, attributes ...Message) Message {
+	n := Message{}.Text(3, outputs[0]).Text(4, op)
+	for _, out := range outputs {
+		n = n.Text(2, out)
+	}
+	for _, in := range inputs {
+		n = n.Text(1, in)
+	}
+	for _, a := range attributes {
+		n = n.Bytes(5, a)
+	}
+	return Message{}.Bytes(1, n)
+}
+
 // Int is an attribute.
 func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).Int(20, 2) }
 

@@ -1,0 +1,395 @@
+package agreement
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anesim/bench/npm"
+	"anesim/bench/onnxruntime"
+	"anesim/bench/reference"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+var (
+	only   = flag.String("networks", "", "part of the name of the networks to compare, with TestNetworks")
+	update = flag.Bool("update", false, "write the table of TestNetworks into docs/accuracy.md")
+)
+
+// TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
+// the engine and by definition: the engine may be three times as far from the definition as
+// fp16 between the nodes, the engine's tables and its adder explain. Bits with tensors in the L2 and with
+// all of them in memory are equal. What it logs is the table of docs/accuracy.md, which
+// -update writes.
+func TestNetworks(t *testing.T) {
+	if os.Getenv("ONNX_NPM") == "" {
+		t.Skip("ONNX_NPM is not set: the networks of npm packages are not fetched")
+	}
+	if err := onnxruntime.Find(); err != nil {
+		t.Log(err)
+	}
+	table := []string{measuredHead}
+	known := map[[32]byte]bool{}
+	for _, p := range npm.Packages {
+		networks, err := npm.Fetch(t.TempDir(), p.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(networks)) {
+			if sum := sha256.Sum256(networks[name]); !strings.Contains(name, *only) || known[sum] {
+				continue
+			} else {
+				known[sum] = true
+			}
+			dims := p.DimsOf(name)
+			start := time.Now()
+			row, err := measure(networks[name], cmp.Or(dims.Few, dims.Sizes), t.TempDir())
+			if err == errLarge {
+				t.Logf("%s: %s: %v", p.Name, name, err)
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %s: %v", p.Name, name, err)
+				continue
+			}
+			t.Logf("%s: %s: %.0f s; largest magnitude %g; %q", p.Name, name, time.Since(start).Seconds(), row.largest, row.notes)
+			if what := row.misses(); what != "" {
+				t.Errorf("%s: %s: %s", p.Name, name, what)
+			}
+			table = append(table, row.line(fmt.Sprintf("%s (%s)", strings.TrimSuffix(name, ".onnx"), p.Name)))
+		}
+	}
+	t.Logf("\n%s", strings.Join(table, "\n"))
+	if *update && *only == "" {
+		if err := writeTable(filepath.Join("..", "..", "docs", "accuracy.md"), table); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFiles measures the files that ONNX_FILES names as TestNetworks does: file names separated
+// by spaces, each with the sizes that it leaves open behind an @, as in net.onnx@N=1,H=32.
+func TestFiles(t *testing.T) {
+	files := strings.Fields(os.Getenv("ONNX_FILES"))
+	if len(files) == 0 {
+		t.Skip("ONNX_FILES names no files")
+	}
+	table := []string{measuredHead}
+	for _, name := range files {
+		name, sizes, _ := strings.Cut(name, "@")
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := measure(data, sizes, t.TempDir())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if what := row.misses(); what != "" {
+			t.Errorf("%s: %s", name, what)
+		}
+		table = append(table, row.line(filepath.Base(name)))
+	}
+	t.Logf("\n%s", strings.Join(table, "\n"))
+}
+
+// writeTable replaces the table between two comments of a page.
+func writeTable(page string, table []string) error {
+	const first, last = "<!-- values: go test ./bench/agreement -run TestNetworks -update -->\n", "<!-- end of the values -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), first)
+	_, after, ended := strings.Cut(rest, last)
+	if !ok || !ended {
+		return fmt.Errorf("%s: want the comments %q and %q", page, first, last)
+	}
+	return os.WriteFile(page, []byte(before+first+strings.Join(table, "\n")+"\n"+last+after), 0o666)
+}
+
+// A measured is a network's row of the table.
+type measured struct {
+	coverage  network.Coverage
+	engine    [4]Apart // the engine from each yardstick
+	yardstick [4]Apart // each yardstick from the first
+	single    Apart    // onnxruntime from the first
+	compared  bool     // with onnxruntime
+	wide      bool     // magnitudes beyond fp16: the yardsticks round without its range
+	agreement float64
+	choice    string // what agreement counts, "" if nothing
+	largest   float64
+	notes     []string
+	inMemory  string // what differs with all tensors in memory
+	lost      []string
+	beyond    []string // outputs that are further from the first than the last explains
+}
+
+// yardsticks are ways to compute a network by definition, from the exact one to the one that
+// has all of the engine's rounding.
+var yardsticks = [4]reference.Options{
+	{},
+	{Round: reference.RoundHalf},
+	{Round: reference.RoundHalf, Function: EngineFunction},
+	{Round: reference.RoundHalf, Function: EngineFunction, Reduce: EngineReduce},
+}
+
+const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and adder | same choice |
+|---|---|---|---|---|---|---|---|`
+
+func (r *measured) line(name string) string {
+	c := &r.coverage
+	share := func(part, all uint64) float64 { return 100 * float64(part) / float64(max(1, all)) }
+	line := fmt.Sprintf("| %s | %d | %.4g %%, %.4g %% | %s, %s |", name, c.Nodes,
+		share(uint64(c.Done-c.Hosted), uint64(c.Nodes)), share(c.DoneMACs, c.MACs), percent(r.engine[0].RMS), percent(r.engine[0].Max))
+	for i := 1; i < len(yardsticks); i++ {
+		line += fmt.Sprintf(" %s (%s)", percent(r.engine[i].RMS), percent(r.yardstick[i].RMS))
+		if r.wide {
+			line += "*"
+		}
+		line += " |"
+	}
+	if r.choice == "" {
+		return line + " |"
+	}
+	return line + fmt.Sprintf(" %.4g %% of %s |", 100*r.agreement, r.choice)
+}
+
+// percent returns a share with two digits, or as a whole number from 10 % on.
+func percent(v float64) string {
+	if v < 0.1 {
+		return fmt.Sprintf("%.2g %%", 100*v)
+	}
+	return fmt.Sprintf("%.0f %%", 100*v)
+}
+
+// singleLimit is how far onnxruntime may be from the definition: MLSD keeps the scores that are
+// equal to the largest of their neighbours, and which are equal is up to the last bit.
+const singleLimit = 0.02
+
+// floor is how far from the definition an output may be that rounding does not change.
+const floor = 0x1p-10
+
+// misses says what is wrong with a network, "" if nothing is.
+func (r *measured) misses() string {
+	var list []string
+	if len(r.lost) > 0 {
+		list = append(list, fmt.Sprintf("outputs %q are not computed", r.lost))
+	}
+	if r.inMemory != "" {
+		list = append(list, "with all tensors in memory: "+r.inMemory)
+	}
+	list = append(list, r.beyond...)
+	if r.compared && !(r.single.RMS <= singleLimit) {
+		list = append(list, fmt.Sprintf("onnxruntime is %.3g from the definition", r.single.RMS))
+	}
+	return strings.Join(list, "; ")
+}
+
+var errLarge = errors.New("more than 2e10 multiply-accumulates; -large computes them")
+
+// enough is how many elements the outputs have of which one set of inputs is a fair sample.
+const enough = 256
+
+// measure computes a network on the engine, by definition and with onnxruntime, if that is
+// there: with several sets of inputs if its outputs are small.
+func measure(file []byte, sizes string, dir string) (*measured, error) {
+	var o network.Options
+	var err error
+	if sizes != "" {
+		if o.Dims, err = network.ParseDims(sizes); err != nil {
+			return nil, err
+		}
+	}
+	n, err := network.ReadONNX(file, o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := onnx.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	if c := n.Coverage(nil); c.MACs > 2e10 && !*large {
+		return nil, errLarge
+	}
+	row := &measured{}
+	var all sample
+	for seed := range uint64(8) {
+		inputs, err := Plausible(n, m, o.Dims, 1+seed)
+		if err != nil {
+			return nil, err
+		}
+		s, err := row.sample(n, m, file, inputs, filepath.Join(dir, fmt.Sprint(seed)))
+		if err != nil {
+			return nil, err
+		}
+		all.add(s)
+		if elements(s.yardsticks[0]) >= enough {
+			break
+		}
+	}
+	row.compare(&m.Graph, all)
+	return row, nil
+}
+
+// A sample is the outputs of a network, some of which the engine may not compute.
+type sample struct {
+	engine     map[string]*reference.Tensor
+	yardsticks [4]map[string]*reference.Tensor
+	single     map[string]*reference.Tensor // of onnxruntime, nil if it is not there
+}
+
+// add appends the outputs of another set of inputs.
+func (s *sample) add(t *sample) {
+	if s.engine == nil {
+		*s = *t
+		return
+	}
+	join := func(to, from map[string]*reference.Tensor) {
+		for name := range to {
+			to[name].Data = append(to[name].Data, from[name].Data...)
+		}
+	}
+	join(s.engine, t.engine)
+	join(s.single, t.single)
+	for i := range s.yardsticks {
+		join(s.yardsticks[i], t.yardsticks[i])
+	}
+}
+
+func elements(outputs map[string]*reference.Tensor) (n int) {
+	for _, t := range outputs {
+		n += len(t.Data)
+	}
+	return n
+}
+
+// sample computes the outputs for one set of inputs.
+func (r *measured) sample(n *network.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
+	n.InMemory = false
+	results, coverage, err := RunNetwork(n, inputs)
+	if err != nil {
+		return nil, err
+	}
+	r.coverage = coverage
+	n.InMemory = true
+	inMemory, _, err := RunNetwork(n, inputs)
+	r.inMemory = cmp.Or(r.inMemory, sameBits(outcome{results, nil}, outcome{inMemory, err}))
+	s := &sample{engine: map[string]*reference.Tensor{}}
+	if err := r.byDefinition(s, m, inputs); err != nil {
+		return nil, err
+	}
+	for _, out := range m.Outputs {
+		got, want := results[out.Name], s.yardsticks[0][out.Name]
+		if got == nil || got.Data == nil {
+			if !slices.Contains(r.lost, out.Name) {
+				r.lost = append(r.lost, out.Name)
+			}
+			continue
+		}
+		r.notes = got.Notes
+		if !slices.Equal(got.Dims, want.Dims) || got.Type != want.Type.String() {
+			return nil, fmt.Errorf("output %q is %s %v; want %v %v", out.Name, got.Type, got.Dims, want.Type, want.Dims)
+		}
+		s.engine[out.Name] = &reference.Tensor{Type: want.Type, Dims: want.Dims, Data: got.Data}
+	}
+	s.single, err = runtimeOutputs(m, file, inputs, dir)
+	return s, err
+}
+
+// byDefinition computes the outputs by each yardstick.
+func (r *measured) byDefinition(s *sample, m *onnx.Model, inputs map[string]*reference.Tensor) error {
+	for i, o := range yardsticks {
+		d := &Network{}
+		if i == 0 {
+			o.Observe = func(_ *onnx.Node, list []*reference.Tensor) {
+				for _, t := range list {
+					d.measure(t)
+				}
+			}
+		} else if r.wide {
+			o.Round = roundWide
+		}
+		var err error
+		if s.yardsticks[i], err = reference.Run(m, inputs, o); err != nil {
+			return err
+		}
+		if i == 0 {
+			r.largest = max(r.largest, d.Largest)
+			r.wide = r.largest > 65504
+		}
+	}
+	return nil
+}
+
+// compare fills in how far the outputs are from each yardstick.
+func (r *measured) compare(g *onnx.Graph, s sample) {
+	r.compared = s.single != nil
+	for name, got := range s.engine {
+		want := s.yardsticks[0][name]
+		off, explained := apart(got.Data, want.Data).RMS, apart(s.yardsticks[3][name].Data, want.Data).RMS
+		if !(off <= 3*explained+floor) {
+			r.beyond = append(r.beyond, fmt.Sprintf("%s is %.3g from its definition; fp16, tables and adder explain %.3g", name, off, explained))
+		}
+		for i, y := range s.yardsticks {
+			r.engine[i] = worst(r.engine[i], apart(got.Data, y[name].Data))
+			r.yardstick[i] = worst(r.yardstick[i], apart(y[name].Data, want.Data))
+		}
+		if s.single != nil {
+			r.single = worst(r.single, apart(s.single[name].Data, want.Data))
+		}
+		r.choose(maker(g, name), got.Data, want)
+	}
+}
+
+// choose counts the choices that an output of probabilities leads to.
+func (r *measured) choose(op string, got []float64, want *reference.Tensor) {
+	switch {
+	case r.choice != "" || len(want.Dims) == 0 || len(want.Data) == 0:
+	case op == "Softmax":
+		columns := want.Dims[len(want.Dims)-1]
+		r.choice, r.agreement = fmt.Sprintf("%d rows", len(want.Data)/columns), sameChoice(got, want.Data, columns)
+	case op == "Sigmoid":
+		r.choice, r.agreement = fmt.Sprintf("%d elements", len(want.Data)), sameSide(got, want.Data)
+	}
+}
+
+// maker returns the operator that computes a tensor, behind views.
+func maker(g *onnx.Graph, name string) string {
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		n := &g.Nodes[i]
+		if !slices.Contains(n.Outputs, name) {
+			continue
+		}
+		if n.Op != "Identity" && n.Op != "Reshape" && n.Op != "Squeeze" {
+			return n.Op
+		}
+		name = n.Inputs[0]
+	}
+	return ""
+}
+
+// runtimeOutputs returns what onnxruntime computes, nil if it is not there.
+func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (map[string]*reference.Tensor, error) {
+	if onnxruntime.Find() != nil {
+		return nil, nil
+	}
+	if err := onnxruntime.Save(dir, file, inputs); err != nil {
+		return nil, err
+	}
+	if err := onnxruntime.Run(dir); err != nil {
+		return nil, err
+	}
+	return onnxruntime.Outputs(dir, m)
+}

@@ -1,0 +1,204 @@
+package agreement
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"anesim/bench/reference"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+// Plausible returns inputs for a network that was read with some sizes: pictures with strokes
+// like those of letters, sound, small states, and noise otherwise. Other seeds give
+// others. They are float32 numbers.
+func Plausible(n *network.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
+	dims := map[string][]int{}
+	for _, in := range n.Inputs {
+		dims[in.Name] = in.Dims
+	}
+	inputs := map[string]*reference.Tensor{}
+	for i, in := range m.Inputs {
+		if v, ok := sizes[in.Name]; ok && len(in.Dims) == 0 {
+			inputs[in.Name] = &reference.Tensor{Type: in.Type, Dims: []int{}, Data: []float64{float64(v)}}
+			continue
+		}
+		if dims[in.Name] == nil {
+			return nil, fmt.Errorf("input %q has no shape", in.Name)
+		}
+		if !in.Type.IsFloat() {
+			return nil, fmt.Errorf("input %q is %v; want a float type or a size", in.Name, in.Type)
+		}
+		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: plausible(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
+		for k, v := range t.Data {
+			t.Data[k] = float64(float32(v))
+		}
+		inputs[in.Name] = t
+	}
+	return inputs, nil
+}
+
+func plausible(name string, dims []int, rng *rand.Rand) []float64 {
+	elements := 1
+	for _, d := range dims {
+		elements *= d
+	}
+	rank := len(dims)
+	switch {
+	case rank == 4 && (dims[1] == 3 || dims[1] == 1) && dims[2] >= 16:
+		picture := newPicture(dims[2], dims[3], rng)
+		data := make([]float64, 0, elements)
+		for range dims[0] {
+			for c := range dims[1] {
+				data = append(data, picture.channel(c)...)
+			}
+		}
+		return data
+	case rank == 4 && (dims[3] == 3 || dims[3] == 1) && dims[1] >= 16:
+		picture := newPicture(dims[1], dims[2], rng)
+		data := make([]float64, elements)
+		for c := range dims[3] {
+			for i, v := range picture.channel(c) {
+				data[i*dims[3]+c] = v
+			}
+		}
+		return data
+	case rank == 2 && dims[1] >= 256:
+		return voice(elements, rng)
+	}
+	amplitude := 1.0
+	if strings.HasPrefix(name, "state") || name == "h" || name == "c" {
+		amplitude = 0.1
+	}
+	data := make([]float64, elements)
+	for i := range data {
+		data[i] = amplitude * rng.NormFloat64()
+	}
+	return data
+}
+
+// A picture is dark strokes in rows on a light, uneven ground, from -1 to 1.
+type picture struct {
+	height, width int
+	light         []float64
+	rng           *rand.Rand
+}
+
+func newPicture(height, width int, rng *rand.Rand) *picture {
+	p := &picture{height, width, make([]float64, height*width), rng}
+	phase := rng.Float64() * 6
+	for i := range p.light {
+		y, x := float64(i/width), float64(i%width)
+		p.light[i] = 0.6 + 0.2*math.Sin(phase+3*x/float64(width)+2*y/float64(height))
+	}
+	const row, glyph = 40, 18
+	for top := 8; top+24 <= height; top += row {
+		for left := 8; left+glyph <= width; left += glyph {
+			if rng.IntN(6) > 0 { // else a space
+				p.draw(top, left)
+			}
+		}
+	}
+	return p
+}
+
+// draw puts three strokes into a cell of 24 rows and 14 columns.
+func (p *picture) draw(top, left int) {
+	for range 3 {
+		y, x, height, width := p.rng.IntN(20), p.rng.IntN(11), 3, 14
+		if p.rng.IntN(2) == 0 {
+			height, width = 24, 3
+		}
+		for i := y; i < min(y+height, 24); i++ {
+			for j := x; j < min(x+width, 14); j++ {
+				p.light[(top+i)*p.width+left+j] = -0.8
+			}
+		}
+	}
+}
+
+// channel returns the picture as one colour sees it, with some noise.
+func (p *picture) channel(c int) []float64 {
+	data := make([]float64, len(p.light))
+	for i, v := range p.light {
+		data[i] = max(-1, min(1, v+0.05*float64(c)+0.03*p.rng.NormFloat64()))
+	}
+	return data
+}
+
+// voice returns a tone with overtones that swells, and noise, from -1 to 1.
+func voice(n int, rng *rand.Rand) []float64 {
+	data := make([]float64, n)
+	for i := range data {
+		t := float64(i) / 16000
+		for k := 1.0; k <= 20; k++ {
+			data[i] += math.Sin(2*math.Pi*140*k*t+k*k) / (k + 3)
+		}
+		data[i] = 0.2*data[i]*(0.6+0.4*math.Sin(2*math.Pi*5*t)) + 0.005*rng.NormFloat64()
+	}
+	return data
+}
+
+// An Apart is how far results are from those that are wanted.
+type Apart struct {
+	Max float64 // the largest difference over the largest magnitude that is wanted
+	RMS float64 // the root of the sum of squares of the differences over that of what is wanted
+}
+
+// apart compares the elements that are finite numbers in what is wanted. It returns infinite
+// figures if got has something else there.
+func apart(got, want []float64) Apart {
+	var most, largest, squares, all float64
+	for i, w := range want {
+		if w != w || math.IsInf(w, 0) {
+			continue
+		}
+		d := math.Abs(got[i] - w)
+		if d != d {
+			d = math.Inf(1)
+		}
+		most, largest = max(most, d), max(largest, math.Abs(w))
+		squares, all = squares+d*d, all+w*w
+	}
+	if most == 0 {
+		return Apart{}
+	}
+	return Apart{most / largest, math.Sqrt(squares / all)}
+}
+
+// worst returns the larger figures of two.
+func worst(a, b Apart) Apart { return Apart{max(a.Max, b.Max), max(a.RMS, b.RMS)} }
+
+// sameChoice returns the share of rows of the last axis whose largest element is at the same
+// place.
+func sameChoice(got, want []float64, columns int) float64 {
+	same := 0
+	for at := 0; at < len(want); at += columns {
+		if largestAt(got[at:at+columns]) == largestAt(want[at:at+columns]) {
+			same++
+		}
+	}
+	return float64(same*columns) / float64(max(1, len(want)))
+}
+
+func largestAt(row []float64) (at int) {
+	for i, v := range row {
+		if v > row[at] {
+			at = i
+		}
+	}
+	return at
+}
+
+// sameSide returns the share of elements that are on the same side of a half.
+func sameSide(got, want []float64) float64 {
+	same := 0
+	for i, w := range want {
+		if (got[i] > 0.5) == (w > 0.5) {
+			same++
+		}
+	}
+	return float64(same) / float64(max(1, len(want)))
+}

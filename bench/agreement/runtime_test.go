@@ -1,0 +1,96 @@
+package agreement
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"anesim/bench/onnxruntime"
+	"anesim/bench/randomgraph"
+)
+
+// TestRuntime compares random graphs with onnxruntime, where $ORT_DIR has it: both the
+// definition that the other tests go by and the engine. Graphs that onnxruntime does not run
+// are counted.
+func TestRuntime(t *testing.T) {
+	if err := onnxruntime.Find(); err != nil {
+		t.Skip(err)
+	}
+	refused := map[string]int{}
+	compared := 0
+	const batch = 500 // graphs for one start of node
+	for first := uint64(0); first < uint64(*graphs); first += batch {
+		dir := t.TempDir()
+		var list []*Network
+		var dirs []string
+		for i := first; i < min(first+batch, uint64(*graphs)); i++ {
+			g := randomgraph.New(*seed+i, randomgraph.Options{})
+			n, err := Read(g.Encode(), inputsOf(g))
+			if err != nil {
+				t.Fatalf("seed %d: %v", *seed+i, err)
+			}
+			list, dirs = append(list, n), append(dirs, filepath.Join(dir, fmt.Sprint(*seed+i)))
+			if err := g.Save(dirs[len(dirs)-1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := onnxruntime.Run(dirs...); err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range list {
+			switch what, err := n.compareRuntime(dirs[i]); {
+			case err != nil:
+				refused[err.Error()]++
+			case what != "":
+				t.Errorf("seed %s: %s", filepath.Base(dirs[i]), what)
+				fallthrough
+			default:
+				compared++
+			}
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d graphs were compared with onnxruntime", compared)
+	for _, what := range slices.Sorted(maps.Keys(refused)) {
+		t.Logf("%d graphs are refused by onnxruntime: %s", refused[what], what)
+	}
+	if compared*10 < *graphs*9 {
+		t.Errorf("onnxruntime runs %d of %d graphs", compared, *graphs)
+	}
+}
+
+// compareRuntime says how a graph differs from what onnxruntime made of it in a directory. The
+// error is that of onnxruntime.
+func (n *Network) compareRuntime(dir string) (string, error) {
+	single, err := onnxruntime.Outputs(dir, n.Model)
+	if err != nil {
+		return "", err
+	}
+	for _, out := range n.Model.Outputs {
+		got, want := single[out.Name], n.Exact[out.Name]
+		if got.Type != want.Type || len(got.Data) != len(want.Data) {
+			return fmt.Sprintf("%s is %v %v, and %v %v in onnxruntime", out.Name, want.Type, want.Dims, got.Type, got.Dims), nil
+		}
+		// float32 has 13 more bits than fp16, whose error tolerance counts tenfold.
+		tolerance := n.tolerance(out.Name) / 64
+		for i, w := range want.Data {
+			g := got.Data[i]
+			if g != w && !(math.Abs(g-w) <= tolerance) && g == g && w == w && math.Abs(w) < math.MaxFloat32 {
+				return fmt.Sprintf("%s: element %d of %v is %g, and %g in onnxruntime; tolerance %g", out.Name, i, want.Dims, w, g, tolerance), nil
+			}
+		}
+	}
+	results, err := Run(n.File, n.Inputs, false)
+	if err != nil {
+		return "not run: " + err.Error(), nil
+	}
+	measured := *n
+	measured.Exact = single
+	return measured.Compare(results), nil
+}

@@ -1,0 +1,113 @@
+package agreement
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/bench/reference"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+var (
+	inspected = flag.String("inspect", "", "ONNX file whose tensors are compared one by one")
+	openSizes = flag.String("dim", "", "sizes that -inspect's file leaves open, as in N=1,H=32")
+)
+
+// TestTensors makes every tensor of the file that -inspect names an output, and logs how far
+// each is from its definition, and how far fp16, tables and adder are. Where the first is many
+// times the second, a layer is wrong, unless the defect is in what outputs keep from fusing.
+func TestTensors(t *testing.T) {
+	if *inspected == "" {
+		t.Skip("-inspect names no file")
+	}
+	file, err := os.ReadFile(*inspected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o network.Options
+	if *openSizes != "" {
+		if o.Dims, err = network.ParseDims(*openSizes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := onnx.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := network.ReadONNX(withOutputs(file, m), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, err := Plausible(n, m, o.Dims, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, _, err := RunNetwork(n, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, rounded := observe(t, m, inputs, yardsticks[0]), observe(t, m, inputs, yardsticks[3])
+	for i := range m.Nodes {
+		for _, name := range m.Nodes[i].Outputs {
+			r, want := results[name], exact[name]
+			if r == nil || r.Data == nil || want == nil || !want.Type.IsFloat() || len(r.Data) != len(want.Data) {
+				continue
+			}
+			t.Logf("%-14s %-50s %-18s %.2g, explained %.2g", m.Nodes[i].Op, name, fmt.Sprint(want.Dims),
+				apart(r.Data, want.Data).RMS, apart(rounded[name].Data, want.Data).RMS)
+		}
+	}
+}
+
+// observe computes all tensors of a model.
+func observe(t *testing.T, m *onnx.Model, inputs map[string]*reference.Tensor, o reference.Options) map[string]*reference.Tensor {
+	t.Helper()
+	all := map[string]*reference.Tensor{}
+	o.Observe = func(n *onnx.Node, results []*reference.Tensor) {
+		for i, r := range results {
+			if r != nil {
+				all[n.Outputs[i]] = r
+			}
+		}
+	}
+	if _, err := reference.Run(m, inputs, o); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// withOutputs returns a file with the results of all nodes as outputs of its graph.
+func withOutputs(file []byte, m *onnx.Model) []byte {
+	var graph []byte
+	known := map[string]bool{}
+	for _, out := range m.Outputs {
+		known[out.Name] = true
+	}
+	for i := range m.Nodes {
+		for _, name := range m.Nodes[i].Outputs {
+			if name == "" || known[name] {
+				continue
+			}
+			value := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), name)
+			graph = protowire.AppendBytes(protowire.AppendTag(graph, 12, protowire.BytesType), value)
+		}
+	}
+	var out []byte
+	for len(file) > 0 {
+		num, kind, tag := protowire.ConsumeTag(file)
+		size := protowire.ConsumeFieldValue(num, kind, file[tag:])
+		if num == 7 {
+			body, _ := protowire.ConsumeBytes(file[tag:])
+			out = protowire.AppendBytes(protowire.AppendTag(out, 7, protowire.BytesType), append(append([]byte{}, body...), graph...))
+		} else {
+			out = append(out, file[:tag+size]...)
+		}
+		file = file[tag+size:]
+	}
+	return out
+}

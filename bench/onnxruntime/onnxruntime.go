@@ -1,0 +1,166 @@
+package onnxruntime
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/bench/reference"
+	"anesim/loader/network/onnx"
+)
+
+//go:embed run.mjs
+var script []byte
+
+// Find returns an error unless node and a package of onnxruntime are there.
+func Find() error {
+	if _, err := exec.LookPath("node"); err != nil {
+		return errors.New("node is not installed: nothing is compared with onnxruntime")
+	}
+	for _, dir := range []string{os.Getenv("ORT_DIR"), "."} {
+		for _, name := range []string{"onnxruntime-node", "onnxruntime-web"} {
+			if _, err := os.Stat(filepath.Join(dir, "node_modules", name)); err == nil && dir != "" {
+				return nil
+			}
+		}
+	}
+	return errors.New("$ORT_DIR has neither node_modules/onnxruntime-node nor node_modules/onnxruntime-web: nothing is compared with onnxruntime")
+}
+
+// Save writes an ONNX file and its inputs into dir, which it creates.
+func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "net.onnx"), file, 0o666); err != nil {
+		return err
+	}
+	for name, t := range inputs {
+		data, err := encodeArray(t)
+		if err != nil {
+			return fmt.Errorf("input %q: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "in_"+escape(name)+".npy"), data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run computes the outputs of the files that Save wrote into some directories. Files that do
+// not load or run are no error: [Outputs] says why. The error is that of a script that ends
+// before its end.
+func Run(dirs ...string) error {
+	temp, err := os.MkdirTemp("", "onnxruntime")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	run := filepath.Join(temp, "run.mjs")
+	if err := os.WriteFile(run, script, 0o666); err != nil {
+		return err
+	}
+	node := exec.Command("node", run, "-")
+	node.Stdin = strings.NewReader(strings.Join(dirs, "\n") + "\n")
+	out, err := node.CombinedOutput()
+	if err != nil && !bytes.Contains(out, []byte(" graphs ran")) {
+		return fmt.Errorf("node: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// Outputs returns what onnxruntime computed in a directory. The error is what onnxruntime says
+// of a file that it does not run.
+func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
+	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
+		return nil, errors.New(strings.TrimSpace(string(report)))
+	}
+	outputs := map[string]*reference.Tensor{}
+	for _, out := range m.Outputs {
+		data, err := os.ReadFile(filepath.Join(dir, "ort_"+escape(out.Name)+".npy"))
+		if err != nil {
+			return nil, err
+		}
+		if outputs[out.Name], err = decodeArray(data); err != nil {
+			return nil, fmt.Errorf("output %q: %w", out.Name, err)
+		}
+	}
+	return outputs, nil
+}
+
+// escape returns a tensor's name as a part of a file's name, as run.mjs does.
+func escape(name string) string {
+	return strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(name)
+}
+
+// descriptors are numpy's names of the types.
+var descriptors = map[onnx.DataType]string{
+	onnx.Float: "<f4", onnx.Double: "<f8", onnx.Float16: "<f2", onnx.Int64: "<i8", onnx.Int32: "<i4",
+	onnx.Int16: "<i2", onnx.Int8: "|i1", onnx.Uint8: "|u1", onnx.Uint16: "<u2", onnx.Bool: "|b1",
+}
+
+// encodeArray returns t as the bytes of an .npy file.
+func encodeArray(t *reference.Tensor) ([]byte, error) {
+	descriptor, ok := descriptors[t.Type]
+	if !ok {
+		return nil, fmt.Errorf("unsupported type %v", t.Type)
+	}
+	shape := ""
+	for _, d := range t.Dims {
+		shape += fmt.Sprintf("%d,", d)
+	}
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descriptor, shape)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
+	b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
+	b = append(b, header...)
+	for _, v := range t.Data {
+		b = t.Type.Append(b, v)
+	}
+	return b, nil
+}
+
+var headerFields = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
+
+// decodeArray reads an .npy file of version 1.
+func decodeArray(data []byte) (*reference.Tensor, error) {
+	if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01")) || len(data) < 10 {
+		return nil, errors.New("not an array of version 1")
+	}
+	end := 10 + int(binary.LittleEndian.Uint16(data[8:]))
+	if end > len(data) {
+		return nil, errors.New("the header is cut short")
+	}
+	field := headerFields.FindSubmatch(data[10:end])
+	if field == nil {
+		return nil, fmt.Errorf("unsupported header %q", data[10:end])
+	}
+	t := &reference.Tensor{Dims: []int{}}
+	for kind, descriptor := range descriptors {
+		if descriptor == string(field[1]) {
+			t.Type = kind
+		}
+	}
+	if t.Type == 0 {
+		return nil, fmt.Errorf("unsupported type %q", field[1])
+	}
+	var dims []int64
+	for s := range strings.FieldsFuncSeq(string(field[2]), func(r rune) bool { return r == ',' || r == ' ' }) {
+		d, err := strconv.Atoi(s)
+		if err != nil {
+			return nil, err
+		}
+		t.Dims, dims = append(t.Dims, d), append(dims, int64(d))
+	}
+	var err error
+	t.Data, err = onnx.NewTensor("", t.Type, dims, slices.Clone(data[end:])).Numbers()
+	return t, err
+}

@@ -1,0 +1,140 @@
+package network
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// chosen is a network whose rows are the places of what is above zero, and what reads them.
+func chosen(t *testing.T, parts ...ox.Message) *Network {
+	t.Helper()
+	n, err := ReadONNX(ox.Model(append([]ox.Message{
+		ox.Input("x", 4, 6), ox.Constant("zero", nil, 0), ox.Node("Greater", "above", []string{"x", "zero"}),
+		ox.Node("NonZero", "columns", []string{"above"}), ox.Node("Transpose", "rows", []string{"columns"}, ox.List("perm", 1, 0)),
+		ox.Node("GatherND", "values", []string{"x", "rows"}),
+	}, parts...)...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func stageOf(t *testing.T, n *Network, name string) *Stage {
+	t.Helper()
+	for i := range n.Layers {
+		if l := &n.Layers[i]; l.Name == name && l.Host != nil {
+			return l.Host
+		}
+	}
+	t.Fatalf("the host does no layer %q of %v", name, n.Layers)
+	return nil
+}
+
+// What reads a tensor whose size depends on values is the host's, at its largest as long as
+// nothing has run.
+func TestLargestShapes(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		parts []ox.Message
+		want  []int
+	}{
+		{"values", nil, []int{24}},
+		{"y", []ox.Message{ox.Node("Concat", "y", []string{"values", "values"}, ox.Int("axis", 0))}, []int{48}},
+		{"y", []ox.Message{ox.Ints("to", -1, 1), ox.Node("Reshape", "y", []string{"values", "to"})}, []int{24, 1}},
+		{"y", []ox.Message{ox.Ints("k", 3), ox.Node("TopK", "y", []string{"values", "k"})}, []int{3}},
+		{"y", []ox.Message{ox.Node("ReduceMax", "y", []string{"values"})}, []int{1}},
+		{"y", []ox.Message{ // no more than five, by a computed bound
+			ox.Ints("five", 5), ox.Ints("none", 0), ox.Node("Shape", "n", []string{"values"}), ox.Node("Min", "k", []string{"n", "five"}),
+			ox.Node("Slice", "y", []string{"values", "none", "k", "none"})}, []int{5}},
+		{"y", []ox.Message{ // all but as many as there are
+			ox.Ints("all", 24), ox.Node("Shape", "n", []string{"values"}), ox.Node("Sub", "k", []string{"all", "n"}), ox.Node("ConstantOfShape", "y", []string{"k"})}, []int{24}},
+		{"y", []ox.Message{ // bounds that nothing is known of
+			ox.Ints("none", 0), ox.Node("Slice", "column", []string{"rows", "none", "one", "none"}), ox.Ints("one", 1), ox.Ints("flat", -1),
+			ox.Node("Reshape", "end", []string{"column", "flat"}), ox.Node("Slice", "part", []string{"end", "none", "one", "none"}),
+			ox.Node("Slice", "y", []string{"x", "none", "part", "none"})}, []int{4, 6}},
+	} {
+		n := chosen(t, append(tc.parts, ox.Output(tc.name))...)
+		if s := stageOf(t, n, tc.name); !slices.Equal(s.Outputs[0].Dims, tc.want) {
+			t.Errorf("%s has the largest shape %v, want %v", tc.name, s.Outputs[0].Dims, tc.want)
+		}
+		if note := strings.Join(n.Notes, "\n"); !strings.Contains(note, `"columns" depends on values; the time is that of the largest, [2 24]`) {
+			t.Errorf("%s: notes %q", tc.name, note)
+		}
+	}
+}
+
+// An extent that is the same whatever is chosen is a constant, though the tensor's others vary.
+func TestSizeOfFixedAxis(t *testing.T) {
+	n := chosen(t, ox.Node("Shape", "shape", []string{"rows"}), ox.Whole("1", 7, 8, nil, 1), ox.Node("Gather", "axes", []string{"shape", "1"}),
+		ox.Output("axes"), ox.Output("shape"))
+	if v := n.Results[0].Numbers; !slices.Equal(v, []float64{2}) {
+		t.Errorf("the second extent is %v, want 2", v)
+	}
+	if v := n.Results[1].Numbers; v != nil {
+		t.Errorf("the shape is a constant, %v", v)
+	}
+	stageOf(t, n, "shape")
+}
+
+// A stage gives its results in the shape of the run, and names its node where inputs do not
+// fit.
+func TestStageRun(t *testing.T) {
+	n := chosen(t, ox.Ints("to", -1, 4), ox.Node("Reshape", "y", []string{"values", "to"}), ox.Output("y"))
+	x := Array{[]int{4, 6}, make([]float64, 24)}
+	for i := range x.Numbers {
+		x.Numbers[i] = float64(i)
+	}
+	rows := func(d int, v ...float64) Array { return Array{[]int{len(v) / d, d}, v} }
+	for _, tc := range []struct {
+		name string
+		in   []Array
+		want Array
+		err  string
+	}{
+		{"values", []Array{x, rows(2, 1, 2, 3, 5)}, Array{[]int{2}, []float64{8, 23}}, ""},
+		{"values", []Array{x, rows(2)}, Array{[]int{0}, nil}, ""},
+		{"values", []Array{x, rows(2, 4, 0)}, Array{}, "values: place 4 of 4"},
+		{"values", []Array{x, rows(1, 0, 0, 0, 0, 0)}, Array{}, "values: result 0 has shape [5 6]; its largest is [24]"},
+		{"values", []Array{x, rows(3, 1, 1, 1)}, Array{}, "values: places of [1 3] in [4 6]"},
+		{"values", []Array{x}, Array{}, `values: "rows" has no values`},
+		{"values", []Array{x, {[]int{3, 2}, nil}}, Array{}, `values: "rows" has no values`},
+		{"values", []Array{x, rows(2, make([]float64, 50)...)}, Array{}, `values: "rows" has no values`},
+		{"y", []Array{{[]int{8}, x.Numbers[:8]}}, Array{[]int{2, 4}, x.Numbers[:8]}, ""},
+		{"y", []Array{{[]int{0}, nil}}, Array{[]int{0, 4}, nil}, ""},
+		{"y", []Array{{[]int{7}, x.Numbers[:7]}}, Array{}, "y: [7] as [-1 4]"},
+	} {
+		out, err := stageOf(t, n, tc.name).Run(tc.in)
+		switch {
+		case tc.err != "":
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s of %v: error %v, want %q", tc.name, tc.in, err, tc.err)
+			}
+		case err != nil:
+			t.Errorf("%s of %v: %v", tc.name, tc.in, err)
+		case !slices.Equal(out[0].Dims, tc.want.Dims) || !slices.Equal(out[0].Numbers, tc.want.Numbers):
+			t.Errorf("%s of %v: %v, want %v", tc.name, tc.in, out[0], tc.want)
+		}
+	}
+}
+
+func TestFilled(t *testing.T) {
+	a := Array{[]int{2, 1}, []float64{5, 6}}
+	got, err := a.Filled([]int{3, 2})
+	if want := []float64{5, 0, 6, 0, 0, 0}; err != nil || !slices.Equal(got.Numbers, want) {
+		t.Errorf("%v, %v, want %v", got.Numbers, err, want)
+	}
+	if back, err := got.Cut(a.Dims); err != nil || !slices.Equal(back.Numbers, a.Numbers) {
+		t.Errorf("cut again: %v, %v, want %v", back.Numbers, err, a.Numbers)
+	}
+	if got, err := a.Cut([]int{3, 1}); err == nil {
+		t.Errorf("more than there is: %v, want an error", got)
+	}
+	for _, dims := range [][]int{{2}, {1, 4}, {2, 0}} {
+		if got, err := a.Filled(dims); err == nil {
+			t.Errorf("in shape %v: %v, want an error", dims, got)
+		}
+	}
+}
