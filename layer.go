@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/spelling"
 	"anesim/loader/lower"
 	"anesim/loader/network"
-	"anesim/loader/spelling"
 )
 
 // A LayerError is an operation and keys that do not say a layer: a mistake of who wrote
@@ -47,7 +47,7 @@ func refusal(op string, keys map[string]string, m lower.Memories, err error) err
 	if !ok || !network.Refused(err) {
 		return layerError(op, err)
 	}
-	return &network.RefusalError{Op: op, Err: err, Nearest: o.Nearest(keys, m)}
+	return o.Refuse(keys, m, err)
 }
 
 // layerError tells mistakes in keys apart.

@@ -10,6 +10,7 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw"
+	"anesim/hw/chip"
 	"anesim/hw/host"
 	"anesim/loader/network"
 )
@@ -103,7 +104,7 @@ func (o *Options) engine() engine.Options {
 const maxRepeat = 1e9
 
 // ChipByName finds a chip's preset, "m1" or "m1max".
-func ChipByName(name string) (hw.Chip, error) { return engine.ChipByName(name) }
+func ChipByName(name string) (hw.Chip, error) { return chip.ByName(name) }
 
 // HostByName finds a host's preset; "none" adds nothing.
 func HostByName(name string) (host.Host, error) { return engine.HostByName(name) }

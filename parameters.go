@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"anesim/hw/spelling"
 	"anesim/loader"
 	"anesim/loader/params"
-	"anesim/loader/spelling"
 )
 
 // A ParameterError is a text of run-time parameters that cannot be read. Err is a

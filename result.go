@@ -369,13 +369,14 @@ func (r *Result) report() {
 		last += len(r.Counted(p, d).Descriptors)
 	}
 	r.Report.Repeat(r.again(), last)
+	var dispatches clock.Nanojoules
 	for i := range r.Programs {
 		if rep := r.Programs[i].Report; rep != nil {
-			r.Report.Dispatch += rep.Dispatch
+			dispatches += rep.Dispatch
 			r.Report.Faults = append(r.Report.Faults, rep.Faults...)
 		}
 	}
-	r.Report.Energy += r.Report.Dispatch
+	r.Report.AddDispatches(dispatches)
 }
 
 // Dispatches yields every dispatch with its program: all programs in order, then all of
@@ -486,8 +487,7 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time is the engine's time with the interval that four of five measurements lie in, and
-// how many measured rows that rests on.
+// Time returns the engine's time and its interval.
 func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 	return r.Report.Time, r.Report.Bounds()
 }

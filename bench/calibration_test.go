@@ -103,7 +103,7 @@ func chipConstants(p *Presets, left []Residual) string {
 		}
 		fmt.Fprintf(&b, "%sHoldTime = %.4g\n", name, chip.HoldTime.Value)
 	}
-	b.WriteString(")\n\n// Measured over estimated time of the engine, between which four of five rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled.\nconst (\n")
+	b.WriteString(")\n\n// Measured over estimated time of the engine, between which " + hw.IntervalWords + " rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled.\nconst (\n")
 	kinds := make(map[string][]float64)
 	for i := range left {
 		r := &left[i]

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"anesim/bench/measured"
+	"anesim/hw"
 )
 
-// An Interval bounds what a measurement of a row would give: four of five lie within. It
-// rests on the left-out errors of so many rows.
+// An Interval bounds what a measurement of a row would give: [hw.IntervalShare] of them lie
+// within. It rests on the left-out errors of so many rows.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
@@ -130,15 +131,16 @@ func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 	return Interval{0, math.Inf(1), 0}
 }
 
-// band are the bounds between which the next of so many values lies in four of five cases:
-// the values at 1/10 and 9/10 of one more than there are.
+// band returns the bounds between which the next of so many values lies in hw.IntervalShare of
+// the cases: the values at the quantiles of one more than there are.
 func band(values []float64) (low, high float64) {
 	slices.Sort(values)
 	at := func(p float64) float64 {
 		n := float64(len(values))
 		return quantile(min(max((float64(p*(n+1))-1)/(n-1), 0), 1), values)
 	}
-	return at(0.1), at(0.9)
+	const below = (1 - hw.IntervalShare) / 2
+	return at(below), at(1 - below)
 }
 
 // A Coverage says how many of some measurements their intervals hold.

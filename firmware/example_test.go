@@ -67,7 +67,7 @@ ANE,0xd014,1,0
 func ExampleParseOverride() {
 	_, err := firmware.ParseOverride("PE.Cfg.OpMod=1")
 	fmt.Println(err)
-	// Output: override "PE.Cfg.OpMod=1": register PE.Cfg has no field "OpMod"; nearest: OpMode, Rsqrt, Maximum
+	// Output: override "PE.Cfg.OpMod=1": register PE.Cfg has no field "OpMod"; did you mean OpMode?
 }
 
 // Calls of one cluster's work after idle gaps, with the times of the M1.

@@ -1,13 +1,13 @@
 package firmware
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"anesim/hw/regs"
+	"anesim/hw/spelling"
 )
 
 // An Override sets a task register, or one field of it, to a value.
@@ -38,7 +38,7 @@ func (o Override) Apply(f *regs.File) error {
 type OverrideError struct {
 	Text string   // the whole override
 	What string   // what is wrong, and what was expected
-	Near []string // the names closest to one that is unknown
+	Near []string // names that an unknown one may have meant
 	Err  error    // the cause, or nil
 }
 
@@ -46,11 +46,7 @@ type OverrideError struct {
 func (e *OverrideError) Unwrap() error { return e.Err }
 
 func (e *OverrideError) Error() string {
-	s := fmt.Sprintf("override %q: %s", e.Text, e.What)
-	if len(e.Near) > 0 {
-		s += "; nearest: " + strings.Join(e.Near, ", ")
-	}
-	return s
+	return fmt.Sprintf("override %q: %s", e.Text, e.What) + spelling.Hint(e.Near)
 }
 
 // ParseOverride reads GROUP.REGISTER.FIELD=VALUE, or GROUP.REGISTER=VALUE for a whole
@@ -62,6 +58,14 @@ func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
 	}
+	unknown := func(name string, names []string, format string, args ...any) (Override, error) {
+		near := spelling.Nearest(name, names)
+		if len(near) == 0 && len(names) > 0 {
+			format += "; want one of %s"
+			args = append(args, strings.Join(names, ", "))
+		}
+		return fail(nil, near, format, args...)
+	}
 	name, value, ok := strings.Cut(s, "=")
 	if !ok {
 		return fail(nil, nil, "no value: expected GROUP.REGISTER.FIELD=VALUE")
@@ -72,11 +76,17 @@ func ParseOverride(s string) (Override, error) {
 	}
 	var o Override
 	if o.Register, ok = regs.Lookup(path[0], path[1]); !ok {
+		if e := regs.HeaderName(path[0] + "." + path[1]); e != nil {
+			return fail(e, nil, "%v", e)
+		}
+		if e := regs.Absent(path[0]); e != nil {
+			return fail(e, nil, "%v", e)
+		}
 		blocks, registers := namesOf(path[0])
 		if len(registers) == 0 {
-			return fail(nil, nearest(path[0], blocks), "no register group %q", path[0])
+			return unknown(path[0], blocks, "no register group %q", path[0])
 		}
-		return fail(nil, nearest(path[1], registers), "group %s has no register %q", path[0], path[1])
+		return unknown(path[1], registers, "group %s has no register %q", path[0], path[1])
 	}
 	width := 32
 	if len(path) == 3 {
@@ -86,7 +96,7 @@ func ParseOverride(s string) (Override, error) {
 			for _, f := range o.Register.Fields {
 				fields = append(fields, f.Name)
 			}
-			return fail(nil, nearest(path[2], fields), "register %s.%s has no field %q", o.Register.Block, o.Register.Name, path[2])
+			return unknown(path[2], fields, "register %s.%s has no field %q", o.Register.Block, o.Register.Name, path[2])
 		}
 		o.Field, width = &f, f.Width
 	}
@@ -119,34 +129,4 @@ func namesOf(group string) (groups, registers []string) {
 		}
 	}
 	return groups, registers
-}
-
-// nearest returns the three names with the fewest edits from a name, closest first.
-func nearest(name string, names []string) []string {
-	name = strings.ToLower(name)
-	near := slices.SortedStableFunc(slices.Values(names), func(a, b string) int {
-		return cmp.Compare(edits(name, strings.ToLower(a)), edits(name, strings.ToLower(b)))
-	})
-	return near[:min(3, len(near))]
-}
-
-// edits is the number of bytes to insert, delete or replace to turn a into b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

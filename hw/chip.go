@@ -1,7 +1,6 @@
 package hw
 
 import (
-	"fmt"
 	"iter"
 	"reflect"
 
@@ -128,18 +127,6 @@ func h13() Chip {
 
 // Chips returns the presets.
 func Chips() []Chip { return []Chip{M1(), M1Max()} }
-
-// ChipByName finds a preset.
-func ChipByName(name string) (Chip, error) {
-	var known []string
-	for _, c := range Chips() {
-		if c.Name == name {
-			return c, nil
-		}
-		known = append(known, c.Name)
-	}
-	return Chip{}, fmt.Errorf("chip %q is none of %v", name, known)
-}
 
 // Constants yields every constant by name, in the order of the struct.
 func (c Chip) Constants() iter.Seq2[string, evidence.Constant] {

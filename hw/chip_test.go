@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
 	"anesim/hw/regs"
@@ -38,21 +36,6 @@ func TestConstantsStop(t *testing.T) {
 			t.Errorf("%s comes first", name)
 		}
 		break
-	}
-}
-
-func TestChipByName(t *testing.T) {
-	for _, want := range Chips() {
-		got, err := ChipByName(want.Name)
-		if err != nil {
-			t.Error(err)
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
-	}
-	if _, err := ChipByName("m7"); err == nil || err.Error() != `chip "m7" is none of [m1 m1max]` {
-		t.Errorf("m7: %v", err)
 	}
 }
 

@@ -75,8 +75,7 @@ func (d *Device) Dispatch() {
 	d.finish()
 	d.broken, d.lost = -1, false
 	d.line = pipeline{}
-	d.report.Dispatch += d.p.dispatch
-	d.report.Energy += d.p.dispatch
+	d.report.AddDispatches(d.p.dispatch)
 }
 
 // SetTileEnables opens and gates tiles: bit 2e+h is half h of engine e.

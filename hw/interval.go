@@ -2,15 +2,24 @@ package hw
 
 import "anesim/hw/clock"
 
-// An Interval bounds a time of the engine: four of five measurements lie within. It rests
-// on the left-out errors of so many measured rows.
+// IntervalShare is the share of measurements that an interval is made to hold: as many lie
+// below it as above. IntervalPercent and IntervalWords are the share as reports, help and
+// documentation write it.
+const (
+	IntervalShare   = 0.8
+	IntervalPercent = "80 %"
+	IntervalWords   = "four of five"
+)
+
+// An Interval bounds a time of the engine: [IntervalShare] of the measurements lie within. It
+// rests on the left-out errors of so many measured rows.
 type Interval struct {
 	Low, High clock.Nanoseconds
 	Rows      int
 }
 
 // A spread is how far measured times of a kind of descriptor lie from the model's: the
-// 10th and 90th percentile of measured over estimated time of the engine, of rows whose
+// percentiles around IntervalShare of measured over estimated time of the engine, of rows whose
 // session the fit had not seen and whose time is mostly the engine's.
 type spread struct {
 	low, high float64

@@ -124,6 +124,16 @@ func (r *Report) Add(d *DescriptorReport) {
 	r.DMA.Add(&d.DMA)
 }
 
+// AddDispatches adds what dispatches cost whatever they do to the report's energy.
+func (r *Report) AddDispatches(e clock.Nanojoules) {
+	r.Dispatch += e
+	r.Energy += e
+}
+
+// DescriptorEnergy returns the energy of the descriptors: all of it but what the dispatches
+// cost whatever they do, which a comparison of programs leaves out.
+func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
+
 // Repeat adds the last per descriptors so many more times to the sums, without listing
 // them. A report repeats once, behind its last descriptor.
 func (r *Report) Repeat(times, per int) {

@@ -132,7 +132,7 @@ func costOf(r *hw.Report) Cost {
 	a, parts := r.Accounting(), r.Parts()
 	energy, bytes := report.EnergyOf(&parts, r.Dispatch), report.DMAOf(&r.DMA)
 	c := Cost{
-		Cycles: uint64(r.Cycles), TimeNs: r.Time, EnergyNJ: r.Energy - r.Dispatch, DispatchNJ: r.Dispatch,
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, EnergyNJ: r.DescriptorEnergy(), DispatchNJ: r.Dispatch,
 		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: report.CyclesOf(&a),
 		EnergyOf: &energy, DMA: &bytes, Counters: new(report.Counters),
 	}

@@ -94,7 +94,7 @@ type Tried struct {
 // tensors in memory.
 //
 // Errors are those of [Model.Run].
-func Explain(m *anesim.Model, ctx context.Context, o anesim.Options, how Options) (*Explanation, error) {
+func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {
 	o.Values, o.Repeat, o.Idle, o.Progress = false, 1, 0, nil
 	res, err := m.Run(ctx, o)
 	if err != nil {
@@ -131,7 +131,7 @@ func Explain(m *anesim.Model, ctx context.Context, o anesim.Options, how Options
 }
 
 func costOfReport(r *hw.Report) Cost {
-	return Cost{uint64(r.Cycles), r.Time, r.Energy - r.Dispatch, r.DMA.Total()}
+	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total()}
 }
 
 // An explainer tries changes.

@@ -148,7 +148,7 @@ func TestExplainMergesConvolutions(t *testing.T) {
 		fmt.Fprintf(&text, "  - {name: x%d, op: conv, cout: 192, k: 1, act: relu}\n", i+1)
 	}
 	m := readNetwork(t, text.String())
-	x, err := explain.Explain(m, t.Context(), anesim.Options{}, explain.Options{File: "net.yaml", Top: 9})
+	x, err := explain.Explain(t.Context(), m, anesim.Options{}, explain.Options{File: "net.yaml", Top: 9})
 	if err != nil {
 		t.Fatal(err)
 	}

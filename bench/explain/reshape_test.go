@@ -83,7 +83,7 @@ func TestReshapedAll(t *testing.T) {
 	if _, err := explain.ReshapeLayers(m, append(list, explain.Reshape{Layer: "l3", H: 7, W: 7})); err == nil {
 		t.Error("a reshape to other pixels behind good ones")
 	}
-	x, err := explain.Explain(m, t.Context(), anesim.Options{}, explain.Options{File: "net.yaml"})
+	x, err := explain.Explain(t.Context(), m, anesim.Options{}, explain.Options{File: "net.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}

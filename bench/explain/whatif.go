@@ -13,6 +13,7 @@ import (
 	"anesim"
 	"anesim/firmware"
 	"anesim/hw"
+	"anesim/hw/chip"
 	"anesim/hw/tiles"
 	"anesim/loader/lower"
 )
@@ -43,7 +44,7 @@ func (x *explainer) machines(ctx context.Context) error {
 		failed := false
 		for _, name := range m.constants {
 			v := m.factor * constant(&o.Chip, name)
-			failed = failed || anesim.SetConstant(&o.Chip, name, v) != nil // beyond the constant's bounds
+			failed = failed || chip.Set(&o.Chip, name, v) != nil // beyond the constant's bounds
 			words = append(words, name+"="+strconv.FormatFloat(v, 'g', -1, 64))
 		}
 		if failed {

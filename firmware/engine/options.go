@@ -7,9 +7,9 @@ import (
 
 	"anesim/firmware"
 	"anesim/hw"
+	"anesim/hw/chip"
 	"anesim/hw/clock"
 	"anesim/hw/host"
-	"anesim/hw/tiles"
 )
 
 // DefaultMemory is the memory in bytes of a session whose options name none: that of the
@@ -92,20 +92,10 @@ func (o Options) WithDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkChip refuses a chip that leaves out what the device divides by.
+// checkChip refuses a chip with constants out of bounds. The error is an *OptionError.
 func checkChip(c *hw.Chip) error {
-	for _, k := range [...]struct {
-		name  string
-		value float64
-		most  float64
-	}{
-		{"Clock", c.Clock.Value, 1e12}, {"Engines", c.Engines.Value, 16 * tiles.Engines}, {"MACs", c.MACs.Value, 1 << 30},
-		{"PatchPixels", c.PatchPixels.Value, 1 << 30}, {"MaxPack", c.MaxPack.Value, 1 << 30},
-		{"L2Bytes", c.L2Bytes.Value, 1 << 40}, {"L2Banks", c.L2Banks.Value, 1 << 20}, {"L2Granule", c.L2Granule.Value, 1 << 30},
-	} {
-		if !(k.value >= 1 && k.value <= k.most) {
-			return &OptionError{"Chip", fmt.Sprintf("%s of chip %q is %g; must be 1 to %g", k.name, c.Name, k.value, k.most)}
-		}
+	if err := chip.Check(c); err != nil {
+		return &OptionError{"Chip", err.Error()}
 	}
 	return nil
 }
@@ -127,15 +117,15 @@ func (o *Options) PowerTimes() firmware.PowerTimes {
 // wait, and one that does not gate engines holds all of them. Otherwise the chip decides,
 // under the host's software.
 func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	chip, policy := o.Chip.Holding(o.Host.Hold), o.Power
+	held, policy := o.Chip.Holding(o.Host.Hold), o.Power
 	if policy.AlwaysOn || policy.Hysteresis > 0 {
-		chip.HoldTime.Value = math.Inf(1)
+		held.HoldTime.Value = math.Inf(1)
 		if policy.Ungated {
-			chip.EngineHold.Value = math.Inf(1)
+			held.EngineHold.Value = math.Inf(1)
 		}
 	}
 	if !policy.Ungated {
-		return chip.Waiting
+		return held.Waiting
 	}
-	return func(_ int, t clock.Nanoseconds) clock.Nanojoules { return chip.Waiting(int(chip.Engines.Value), t) }
+	return func(_ int, t clock.Nanoseconds) clock.Nanojoules { return held.Waiting(int(held.Engines.Value), t) }
 }

@@ -9,8 +9,8 @@ import (
 	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
+	"anesim/hw/spelling"
 	"anesim/loader"
-	"anesim/loader/spelling"
 )
 
 // method calls a method beside the selectors: raw CLIENT METHOD NUMBERS...
@@ -20,7 +20,7 @@ func (p *player) method(c *scriptClient, words []string) error {
 		names = append(names, m.Name)
 	}
 	if !slices.Contains(names, words[0]) {
-		return fmt.Errorf("no method %s%s", words[0], spelling.Hint(spelling.Nearest(words[0], names)))
+		return fmt.Errorf("no method %s%s", words[0], spelling.Suggest(words[0], names))
 	}
 	var args []uint64
 	for _, w := range words[1:] {

@@ -7,8 +7,8 @@ import (
 
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
+	"anesim/hw/spelling"
 	"anesim/loader"
-	"anesim/loader/spelling"
 )
 
 // expect holds what came against a line: of the last step a name or number, or "finished
@@ -38,7 +38,7 @@ func (p *player) expect(words []string) error {
 			return fmt.Errorf("expect notified takes a notification and a number")
 		}
 		if _, ok := command.Parse(words[1]); !ok {
-			return fmt.Errorf("%q is no notification%s", words[1], spelling.Hint(spelling.Nearest(words[1], notificationNames())))
+			return fmt.Errorf("%q is no notification%s", words[1], spelling.Suggest(words[1], notificationNames()))
 		}
 		if n := p.notified[words[1]]; words[2] != strconv.Itoa(n) {
 			return fmt.Errorf("%s: %d so far, expected %s", words[1], n, words[2])

@@ -17,9 +17,10 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/hw/chip"
 	"anesim/hw/clock"
+	"anesim/hw/spelling"
 	"anesim/loader"
-	"anesim/loader/spelling"
 )
 
 // sortedKeys returns the keys of a map in order.
@@ -240,7 +241,7 @@ func (p *player) option(words []string) error {
 		v := kv[k]
 		switch k {
 		case "chip":
-			o.Engine.Chip, err = engine.ChipByName(v)
+			o.Engine.Chip, err = chip.ByName(v)
 		case "host":
 			o.Engine.Host, err = engine.HostByName(v)
 		case "seed":
@@ -308,14 +309,14 @@ func (p *player) client(words []string) error {
 		if full, ok := entitlements[r]; ok {
 			r = full
 		} else if !strings.Contains(r, ".") {
-			return fmt.Errorf("right %q: want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Hint(spelling.Nearest(r, sortedKeys(entitlements))))
+			return fmt.Errorf("right %q: want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
 		}
 		rights = append(rights, r)
 	}
 	kinds := map[string]driver.Kind{"": driver.Control, "control": driver.Control, "direct": driver.DirectPath, "hints": driver.Hints}
 	kind, ok := kinds[kv["kind"]]
 	if !ok {
-		return fmt.Errorf("kind=%s: want control, direct or hints%s", kv["kind"], spelling.Hint(spelling.Nearest(kv["kind"], []string{"control", "direct", "hints"})))
+		return fmt.Errorf("kind=%s: want control, direct or hints%s", kv["kind"], spelling.Suggest(kv["kind"], []string{"control", "direct", "hints"}))
 	}
 	_, privileged := kv["privileged"]
 	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
@@ -323,7 +324,7 @@ func (p *player) client(words []string) error {
 		classes := []string{"realtime", "interactive", "initiated", "default", "utility", "background"}
 		at := slices.Index(classes, q)
 		if at < 0 {
-			return fmt.Errorf("qos=%s: want %s%s", q, strings.Join(classes, ", "), spelling.Hint(spelling.Nearest(q, classes)))
+			return fmt.Errorf("qos=%s: want %s%s", q, strings.Join(classes, ", "), spelling.Suggest(q, classes))
 		}
 		c.priority = broker.QoS(at).Priority()
 		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
@@ -343,7 +344,7 @@ func (p *player) named(name string) (*scriptClient, error) {
 	if c := p.clients[name]; c != nil {
 		return c, nil
 	}
-	return nil, fmt.Errorf("no client %s%s", name, spelling.Hint(spelling.Nearest(name, sortedKeys(p.clients))))
+	return nil, fmt.Errorf("no client %s%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
 }
 
 // returned notes a return of the driver.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // A Script is what clients and a host do with a machine, a line for each step:
@@ -80,7 +80,7 @@ func ReadScript(data []byte) (*Script, error) {
 		least, ok := scriptSteps[words[0]]
 		switch {
 		case !ok:
-			return fail("%q is no step%s", words[0], spelling.Hint(spelling.Nearest(words[0], slices.Sorted(maps.Keys(scriptSteps)))))
+			return fail("%q is no step%s", words[0], spelling.Suggest(words[0], slices.Sorted(maps.Keys(scriptSteps))))
 		case len(words) < least:
 			return fail("%s takes %d words or more", words[0], least-1)
 		case words[0] == "option" && len(s.lines) > 0 && s.lines[len(s.lines)-1].words[0] != "option":
@@ -107,7 +107,7 @@ func pairsOf(words []string, known ...string) (map[string]string, error) {
 			at = at || name == k
 		}
 		if !at {
-			return nil, fmt.Errorf("%q: want %s%s", k, strings.Join(known, ", "), spelling.Hint(spelling.Nearest(k, known)))
+			return nil, fmt.Errorf("%q: want %s%s", k, strings.Join(known, ", "), spelling.Suggest(k, known))
 		}
 		m[k] = v
 	}

@@ -10,7 +10,7 @@ import (
 
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // send puts a command on the ring: send CHANNEL COMMAND key=value... With post its doorbell
@@ -19,13 +19,13 @@ func (p *player) send(words []string, post bool) error {
 	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
 	ch, ok := channels[words[0]]
 	if !ok {
-		return fmt.Errorf("channel %q: want control or execution%s", words[0], spelling.Hint(spelling.Nearest(words[0], sortedKeys(channels))))
+		return fmt.Errorf("channel %q: want control or execution%s", words[0], spelling.Suggest(words[0], sortedKeys(channels)))
 	}
 	id, ok := command.Parse(words[1])
 	if !ok {
 		n, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
-			return fmt.Errorf("command %q: want a name or a number%s", words[1], spelling.Hint(spelling.Nearest(words[1], commandNames())))
+			return fmt.Errorf("command %q: want a name or a number%s", words[1], spelling.Suggest(words[1], commandNames()))
 		}
 		id = command.ID(n)
 	}
@@ -149,7 +149,7 @@ func (p *player) noModel(name string) error {
 	for _, x := range p.machine.models {
 		names = append(names, x.name)
 	}
-	return fmt.Errorf("no model %q%s", name, spelling.Hint(spelling.Nearest(name, names)))
+	return fmt.Errorf("no model %q%s", name, spelling.Suggest(name, names))
 }
 
 // takesCall reports whether a command's body is a call's.
@@ -224,7 +224,7 @@ func (p *player) address(name string) (uint64, error) {
 	}
 	at, err := strconv.ParseUint(name, 0, 64)
 	if err != nil {
-		return 0, fmt.Errorf("no buffer %q%s", name, spelling.Hint(spelling.Nearest(name, sortedKeys(p.buffers))))
+		return 0, fmt.Errorf("no buffer %q%s", name, spelling.Suggest(name, sortedKeys(p.buffers)))
 	}
 	return at, nil
 }
@@ -246,7 +246,7 @@ func (p *player) call(words []string) error {
 			sel = table[n]
 		}
 	} else {
-		return fmt.Errorf("the %v client has no selector %s%s", c.user.Kind(), words[1], spelling.Hint(spelling.Nearest(words[1], selectorNames(table))))
+		return fmt.Errorf("the %v client has no selector %s%s", c.user.Kind(), words[1], spelling.Suggest(words[1], selectorNames(table)))
 	}
 	kv, err := pairsOf(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
 	if err != nil {

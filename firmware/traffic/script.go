@@ -11,8 +11,9 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/hw"
+	"anesim/hw/chip"
 	"anesim/hw/clock"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // A Script is clients that share an engine, and for how long they call.
@@ -97,7 +98,7 @@ type Outcome struct {
 func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *ScriptClient, o engine.Options) (*engine.Result, error)) (*Outcome, error) {
 	l := &Outcome{Script: s}
 	var err error
-	if l.Options.Chip, err = engine.ChipByName(cmp.Or(s.Chip, "m1")); err != nil {
+	if l.Options.Chip, err = chip.ByName(cmp.Or(s.Chip, chip.Default)); err != nil {
 		return nil, &ScriptError{What: err.Error(), Err: err}
 	}
 	if l.Options.Host, err = engine.HostByName(cmp.Or(s.Host, "none")); err != nil {

@@ -17,7 +17,8 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
-	"anesim/loader/spelling"
+	"anesim/hw/chip"
+	"anesim/hw/spelling"
 )
 
 // Bounds on a script.
@@ -53,7 +54,7 @@ func ReadScript(data []byte) (*Script, error) {
 	s := new(Script)
 	root := doc.Content[0]
 	err := readKeys(root, "a load", map[string]func(*yaml.Node) error{
-		"chip":      func(n *yaml.Node) error { return readName(n, &s.Chip, engine.ChipNames()) },
+		"chip":      func(n *yaml.Node) error { return readName(n, &s.Chip, chip.Names()) },
 		"host":      func(n *yaml.Node) error { return readName(n, &s.Host, engine.HostNames()) },
 		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
 		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },
@@ -107,7 +108,7 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 		switch {
 		case k.Kind != yaml.ScalarNode || !known:
 			names := slices.Sorted(maps.Keys(read))
-			return errorAt(k, "key %q: %s has %s%s", k.Value, what, strings.Join(names, ", "), spelling.Hint(spelling.Nearest(k.Value, names)))
+			return errorAt(k, "key %q: %s has %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
 			return errorAt(k, "%s is given twice", k.Value)
 		}
@@ -210,7 +211,7 @@ func readName(n *yaml.Node, to *string, known []string) error {
 			return nil
 		}
 	}
-	return errorAt(n, "%q is none of %s%s", *to, strings.Join(known, ", "), spelling.Hint(spelling.Nearest(*to, known)))
+	return errorAt(n, "%q is none of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
 }
 
 func readDuration(n *yaml.Node, to *time.Duration) error {

@@ -237,7 +237,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q: %v (nearest %q); want %d:%d, %q, nearest %q", tt.text, err, e.Nearest, tt.line, tt.col, tt.what, tt.nearest)
 		}
 	}
-	for _, text := range []string{"Common.Cin", "Common.Cin=", "Common.Cin[0-1]=3", "KernelDMASrc.CoeffBaseAddr[0-3]=1", "L2.Nothing=1", "Common.InDim.Win=x"} {
+	for _, text := range []string{"Common.Cin", "Common.Cin=", "Common.Cin[0-1]=3", "KernelDMASrc.CoeffBaseAddr[0-3]=1", "L2.Nothing=1", "Common.InDim.Win=x", "Header.Bases=1"} {
 		_, _, _, err := ParseAssignment(text)
 		var e *Error
 		if !errors.As(err, &e) {

@@ -182,7 +182,7 @@ const (
 func (a *assembler) unbound() error {
 	for _, name := range slices.Sorted(maps.Keys(a.options.Bind)) {
 		if _, ok := a.params[name]; !ok {
-			return &Error{Line: 1, Col: 1, What: fmt.Sprintf("text has no parameter %q", name), Nearest: nearest(name, maps.Keys(a.params))}
+			return &Error{Line: 1, Col: 1, What: fmt.Sprintf("text has no parameter %q", name), Nearest: nearest(name, slices.Values(slices.Sorted(maps.Keys(a.params))))}
 		}
 	}
 	return nil

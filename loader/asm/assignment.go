@@ -20,6 +20,9 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 	for r := range regs.Registers() {
 		a.registers[fold(r.Block+"."+r.Name)] = r
 	}
+	if e := regs.HeaderName(name); e != nil {
+		return r, 0, 0, placed("assignment", 1, l.fail(whole, "%v", e))
+	}
 	register, field := name, ""
 	if _, ok := a.registers[fold(name)]; !ok {
 		if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.Contains(name[:i], ".") {

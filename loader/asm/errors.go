@@ -1,13 +1,19 @@
 package asm
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"anesim/hw/spelling"
+)
 
 // An Error is a place of a descriptor text that cannot be assembled.
 type Error struct {
 	File      string
 	Line, Col int    // from 1; the column counts bytes
 	What      string // what is wrong, and what was expected
-	Nearest   string // the known name most like the one that is not known, or empty
+	Nearest   string // the name that an unknown one may have meant, or empty
 	Err       error  // the cause, or nil
 }
 
@@ -17,7 +23,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) Error() string {
 	s := fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.What)
 	if e.Nearest != "" {
-		s += fmt.Sprintf("; did you mean %s?", e.Nearest)
+		s += spelling.Hint([]string{e.Nearest})
 	}
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
@@ -25,15 +31,13 @@ func (e *Error) Error() string {
 	return s
 }
 
-// nearest is the name most like the given one, empty when none is like it.
-func nearest(name string, names func(yield func(string) bool)) string {
-	best, at := "", max(2, len(name)/3)+1
-	for n := range names {
-		if d := distance(fold(name), fold(n), at); d < at {
-			best, at = n, d
-		}
+// nearest returns the first of the names that an unknown one may have meant, or "" if none
+// is near enough.
+func nearest(name string, names iter.Seq[string]) string {
+	for _, n := range spelling.Nearest(name, slices.Collect(names)) {
+		return n
 	}
-	return best
+	return ""
 }
 
 func fold(s string) string {
@@ -44,29 +48,4 @@ func fold(s string) string {
 		}
 	}
 	return string(b)
-}
-
-// distance is the number of letters to change, insert or leave out, or limit when there
-// are as many or more.
-func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d >= limit || -d >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := left
-			if a[i] != b[j] {
-				d++
-			}
-			left = row[j+1]
-			row[j+1] = min(d, row[j]+1, left+1)
-		}
-	}
-	return min(limit, row[len(b)])
 }

@@ -17,11 +17,15 @@ type KeyError struct {
 	Op    string
 	Key   string
 	What  string
-	Known []string // the operation's keys
+	Known []string // the operation's keys, empty if it has none
 }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, strings.Join(e.Known, " "))
+	known := "no keys"
+	if len(e.Known) > 0 {
+		known = strings.Join(e.Known, " ")
+	}
+	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, known)
 }
 
 // args are the values of an operation's keys. The first mistake is kept in err.

@@ -66,18 +66,21 @@ type search struct {
 }
 
 // works reports whether a layer is lowered.
-func (s *search) works(values map[string]string) bool {
+func (s *search) works(values map[string]string) bool { return s.lower(values) == nil }
+
+// lower lowers a layer without its weights and returns the error.
+func (s *search) lower(values map[string]string) error {
 	l, err := s.o.Single(values)
 	if err != nil {
-		return false
+		return err
 	}
 	w, err := l.Sizes(1)
 	if err != nil {
-		return false
+		return err
 	}
 	l.Lower.Memories = s.memories
 	_, err = lower.Sized(l.Lower, w)
-	return err == nil
+	return err
 }
 
 // try takes a layer as the best that works if it changes less than the best so far.
@@ -207,12 +210,41 @@ func (s *search) shrink(from map[string]string) {
 	s.try(values, math.Inf(1))
 }
 
-// A RefusalError is a layer that the engine does not take as it stands, and the nearest
-// one that it does.
+// A RefusalError is a layer that the engine does not take, and the nearest one that it does.
 type RefusalError struct {
 	Op      string
 	Err     error    // why: a *lower.LimitError, *lower.UnsupportedError or *lower.LayerError
-	Nearest []string // keys and values that make it a layer that is lowered; none where none was found
+	Nearest []string // keys and values that make it a layer that is lowered; empty if none was found
+	Bound   *Bound   // the other limit that Nearest keeps; nil if it keeps that of Err
+}
+
+// A Bound is a limit that a size exceeds.
+type Bound struct {
+	Key   string // the size, such as "c=61440"
+	Limit *lower.LimitError
+}
+
+// Refuse returns the error for a layer that a chip with these memories refuses with err. It
+// names the nearest layer that works. If that one is smaller than the limit in err allows,
+// the error also names the limit that the next larger size exceeds.
+func (o *Operation) Refuse(values map[string]string, m lower.Memories, err error) *RefusalError {
+	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
+	var limit *lower.LimitError
+	if len(refused.Nearest) != 1 || !errors.As(err, &limit) {
+		return refused
+	}
+	key, value, _ := strings.Cut(refused.Nearest[0], "=")
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return refused
+	}
+	s := search{o: o, memories: m, values: values}
+	next := strconv.Itoa(n + 1)
+	var other *lower.LimitError
+	if errors.As(s.lower(s.with(key, next)), &other) && other.Limit != limit.Limit {
+		refused.Bound = &Bound{key + "=" + next, other}
+	}
+	return refused
 }
 
 func (e *RefusalError) Error() string {
@@ -224,7 +256,11 @@ func (e *RefusalError) Error() string {
 	if len(e.Nearest) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s; with %s it works", text, strings.Join(e.Nearest, " "))
+	text += fmt.Sprintf("; with %s it works", strings.Join(e.Nearest, " "))
+	if b := e.Bound; b != nil {
+		text += fmt.Sprintf("; %s exceeds another limit: %s is %d, the engine takes at most %d", b.Key, b.Limit.Limit, b.Limit.Got, b.Limit.Max)
+	}
+	return text
 }
 
 // Unwrap returns the cause.

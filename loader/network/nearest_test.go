@@ -116,3 +116,28 @@ func TestNearestWorks(t *testing.T) {
 		t.Errorf("%d refusals, want %d", refused, most)
 	}
 }
+
+// A nearest size that is smaller than the stated limit allows comes with the limit that
+// decides it.
+func TestRefuseNamesTheBound(t *testing.T) {
+	for _, tc := range []struct {
+		op     string
+		values map[string]string
+		want   string // the end of the message
+	}{
+		{"add", map[string]string{"c": "100000"}, "; with c=61439 it works; c=61440 exceeds another limit: bytes of a row in the L2 is 1966144, the engine takes at most 1966080"},
+		{"add", map[string]string{"c": "62000"}, "; with c=61439 it works"}, // the stated limit decides
+		{"relu", map[string]string{"c": "300000"}, "; with c=65536 it works"},
+		{"transpose", map[string]string{"c": "70000", "w": "70000"}, "; with c=856 w=1096 it works"}, // two sizes
+	} {
+		o, _ := Find(tc.op)
+		err := sized(o, tc.values)
+		if !Refused(err) {
+			t.Fatalf("%s %v: %v, want a refusal", tc.op, tc.values, err)
+		}
+		refused := o.Refuse(tc.values, lower.Memories{}, err)
+		if !strings.HasSuffix(refused.Error(), tc.want) || (refused.Bound != nil) != strings.Contains(tc.want, "another") {
+			t.Errorf("%s %v: %v\nwant it to end in %q", tc.op, tc.values, refused, tc.want)
+		}
+	}
+}

@@ -88,6 +88,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 1}}\nlayers: []", "line 2: layers: want a list"},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv}", `line 3: layer conv0: conv: cout: missing; conv has cout k kh kw stride sy sx pad dilation groups bias act`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv, cout: 1, rate: 2}", "line 3: layer conv0: conv: rate: no such key; conv has cout k kh kw stride sy sx pad dilation groups bias act"},
+		{"inputs: {x: {c: 4}, y: {c: 4}}\nlayers:\n- {op: concat, from: [x, y], axis: 1}", "line 3: layer concat0: concat: axis: no such key; concat has no keys"},
 		{"inputs: {x: {c: 0}}\nlayers:\n- {op: relu}", `line 1: input x: input: c: "0" is no number from 1 to 16777216; input has n c h w`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu, from: y}", `line 3: layer relu0: from: no layer or input before it is called "y"`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: "relu0" is the name of another layer or input`},

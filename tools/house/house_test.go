@@ -123,6 +123,36 @@ func TestImportsFollowThePlan(t *testing.T) {
 	}
 }
 
+// The plan permits what the code imports and no more.
+func TestEveryPermissionIsUsed(t *testing.T) {
+	for _, p := range unused(allowed, rooms(t)) {
+		t.Errorf("plan.txt permits %s, which no file imports; remove the permission", p)
+	}
+}
+
+// unused returns the permissions of a plan that no import needs, such as "hw/planar: hw/regs",
+// sorted. A "*" is not one.
+func unused(plan map[string][]string, imported map[string]map[string]bool) []string {
+	var list []string
+	for here, rooms := range plan {
+		for _, there := range rooms {
+			if there != "*" && !imported[here][there] {
+				list = append(list, here+": "+there)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func TestUnused(t *testing.T) {
+	plan := readPlan("# who may import whom\na:\nb: a\nc: a b\nd: *\n")
+	imported := map[string]map[string]bool{"c": {"b": true}, "d": {"a": true}}
+	if got, want := unused(plan, imported), []string{"b: a", "c: a"}; !slices.Equal(got, want) {
+		t.Errorf("permissions that nobody uses: %q, want %q", got, want)
+	}
+}
+
 // Every package tells its story.
 func TestEveryPackageHasADoc(t *testing.T) {
 	docs, main := make(map[string]bool), make(map[string]bool)

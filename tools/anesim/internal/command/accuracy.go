@@ -13,6 +13,7 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/measured"
+	"anesim/hw"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -34,7 +35,7 @@ notes. For the built-in rows every table has the errors of fits that had not see
 row's shape, and of fits that had not seen its session, beside those of the fit to all.
 
 A row is cold when its least call took longer than the mean of its sustained loop. An
-interval holds four of five measurements of its kind; the coverage says how many it
+interval holds ` + hw.IntervalWords + ` measurements of its kind; the coverage says how many it
 holds of rows that it does not rest on.`,
 		Example: `  anesim accuracy
   anesim accuracy --csv mine.csv --rows`,
@@ -267,7 +268,7 @@ func (r *accuracyReport) coverages() (list []accuracyCoverage) {
 func (r *accuracyReport) writeRows(w io.Writer) {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\ttier\top\tchip\tsession\tstate\tlatency us\tsustained us\tmodel us\terror\t80 % interval us\tmeasured mJ\tmodel mJ\terror\t")
+	fmt.Fprintln(t, "row\ttier\top\tchip\tsession\tstate\tlatency us\tsustained us\tmodel us\terror\t"+hw.IntervalPercent+" interval us\tmeasured mJ\tmodel mJ\terror\t")
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
 		s := x.Sample

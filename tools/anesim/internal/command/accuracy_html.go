@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim"
+	"anesim/hw"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
@@ -113,7 +114,7 @@ func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t view.Table) {
 		{Title: "chip", Help: "chip"}, {Title: "session", Help: "a machine with its software"},
 		{Title: "state", Help: "a cold call took longer than the mean of a sustained loop"},
 		{Title: "measured us", Help: "latency of a call", Number: true}, {Title: "sustained us", Help: "mean of a sustained loop", Number: true}, {Title: "model us", Help: "latency of a call", Number: true}, {Title: "error", Help: "of the model", Number: true},
-		{Title: "low us", Help: "lower end of the 80 % interval", Number: true}, {Title: "high us", Help: "upper end of the 80 % interval", Number: true},
+		{Title: "low us", Help: "lower end of the " + hw.IntervalPercent + " interval", Number: true}, {Title: "high us", Help: "upper end of the " + hw.IntervalPercent + " interval", Number: true},
 		{Title: "measured mJ", Help: "energy of a call", Number: true}, {Title: "model mJ", Help: "energy of a call", Number: true}, {Title: "energy error", Help: "of the model", Number: true},
 		{Title: "source", Help: "where the row was published"},
 	}

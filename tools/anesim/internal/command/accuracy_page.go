@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anesim/bench"
+	"anesim/hw"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -64,7 +65,7 @@ func (r *accuracyReport) pageTable(x *accuracyTable) pageTable {
 
 // rowsTable is every row with where it was published.
 func (r *accuracyReport) rowsTable() pageTable {
-	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", "80 % interval us", "its rows", "measured mJ", "model mJ", "source"}}
+	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", hw.IntervalPercent + " interval us", "its rows", "measured mJ", "model mJ", "source"}}
 	number := func(v float64) string {
 		if v == 0 {
 			return ""

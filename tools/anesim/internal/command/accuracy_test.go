@@ -58,7 +58,7 @@ func TestAccuracyJSON(t *testing.T) {
 			t.Errorf("%s: %v us in %v to %v, of %d rows", r.ID, r.ModelUs, r.Low, r.High, r.Rows)
 		}
 	}
-	// The interval of four in five holds about that many that it does not rest on.
+	// The interval holds about that many that it does not rest on.
 	for _, by := range []string{"shape", "session"} {
 		if c := got.Coverage[by]["all"]; c.N != 103 || c.Share < 0.7 || c.Share > 0.9 {
 			t.Errorf("%s left out: %+v", by, c)

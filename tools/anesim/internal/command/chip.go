@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/firmware/engine"
+	"anesim/hw/chip"
 )
 
 func chipCommand() *cobra.Command {
@@ -33,17 +33,17 @@ constant and prints the chip as it was read.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.FixedCompletions(engine.ChipNames(), cobra.ShellCompDirectiveDefault),
+		ValidArgsFunction: cobra.FixedCompletions(chip.Names(), cobra.ShellCompDirectiveDefault),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(engine.ChipNames(), "\n"))
+				_, err := fmt.Fprintln(c.OutOrStdout(), strings.Join(chip.Names(), "\n"))
 				return err
 			}
 			var o anesim.Options
 			if err := readChip(&o, args[0]); err != nil {
 				return err
 			}
-			return anesim.WriteChip(c.OutOrStdout(), &o.Chip)
+			return chip.Write(c.OutOrStdout(), &o.Chip)
 		},
 	}
 }
@@ -61,8 +61,8 @@ func readChip(o *anesim.Options, name string) (err error) {
 			return setConstants(&o.Chip, constants)
 		}
 	}
-	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(engine.ChipNames(), name) {
-		if o.Chip, err = anesim.ChipByName(name); err != nil {
+	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(chip.Names(), name) {
+		if o.Chip, err = chip.ByName(name); err != nil {
 			return &usageError{err}
 		}
 		return nil
@@ -75,7 +75,7 @@ func readChip(o *anesim.Options, name string) (err error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return inFile(name, errors.New("is a directory"))
 	}
-	if o.Chip, err = anesim.ReadChip(f); err != nil {
+	if o.Chip, err = chip.Read(f); err != nil {
 		return inFile(name, err)
 	}
 	return nil
@@ -89,7 +89,7 @@ func setConstants(c *anesim.Chip, list string) error {
 		if err != nil {
 			return usage("--chip: %q: want CONSTANT=NUMBER", word)
 		}
-		if err := anesim.SetConstant(c, name, v); err != nil {
+		if err := chip.Set(c, name, v); err != nil {
 			return &usageError{fmt.Errorf("--chip: %w", err)}
 		}
 	}

@@ -1,11 +1,18 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"anesim/firmware/engine"
+	"anesim/hw"
+	"anesim/hw/evidence"
 )
 
 // A chip that is written and given again changes nothing; one with another clock does.
@@ -108,6 +115,54 @@ func TestSweepChipConstants(t *testing.T) {
 	}
 	if _, errs, code := invoke("sweep", "conv", "cin=3", "cout=1", "--resume", "/dev/zero"); code != exitFailed || !strings.Contains(errs, "is not a regular file") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// An override, a chip file, a sweep and an engine made in Go refuse the same values with the
+// same words.
+func TestChipBoundsAreTheSameEverywhere(t *testing.T) {
+	preset, _, _ := invoke("chip", "m1")
+	for _, tc := range []struct {
+		name, value string
+		want        string
+	}{
+		{"Clock", "0", "Clock: 0 Hz is not between 1e+06 and 1e+11"},
+		{"Clock", "5e+11", "Clock: 5e+11 Hz is not between 1e+06 and 1e+11"},
+		{"Engines", "24", "Engines: 24 engines is neither at most 16 nor a multiple of it: as many coefficient lanes share the engines"},
+		{"MACs", "0.5", "MACs: 0.5 MACs/engine is not between 1 and 65536"},
+		{"PatchPixels", "1e+09", "PatchPixels: 1e+09 pixels is not between 1 and 65536"},
+		{"L2Bytes", "4194304", "L2Bytes: 4.194304e+06 B is not between 1024 and 2.097152e+06: an L2 register counts 16-byte units in 17 bits"},
+		{"L2Banks", "2.5", "L2Banks: 2.5 banks is not a whole number"},
+		{"TransposeRate", "0", "TransposeRate: 0 elements/cycle is not between 0.001 and 65536"},
+		{"KernelOverlap", "2", "KernelOverlap: 2 1 is not between 0 and 1"},
+	} {
+		_, flag, _ := invoke("layer", "relu", "c=4", "--chip", "m1,"+tc.name+"="+tc.value)
+
+		key := "\n  " + tc.name + ":\n    value: "
+		before, after, ok := strings.Cut(preset, key)
+		_, after, ok2 := strings.Cut(after, "\n")
+		if !ok || !ok2 {
+			t.Fatalf("the chip file has no %s", tc.name)
+		}
+		file := writeFile(t, "chip.yaml", []byte(before+key+tc.value+"\n"+after))
+		_, inFile, _ := invoke("layer", "relu", "c=4", "--chip", file)
+
+		_, swept, _ := invoke("sweep", "relu", "c=4", "chip."+tc.name+"="+tc.value)
+
+		o := engine.Options{Chip: hw.M1()}
+		v, err := strconv.ParseFloat(tc.value, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := reflect.ValueOf(&o.Chip).Elem().FieldByName(tc.name).Addr().Interface().(*evidence.Constant)
+		k.Value = v
+		_, err = o.WithDefaults()
+
+		for how, got := range map[string]string{"--chip": flag, "file": inFile, "sweep": swept, "engine.Options": fmt.Sprint(err, "\n")} {
+			if !strings.HasSuffix(strings.TrimSpace(got), ": "+tc.want) {
+				t.Errorf("%s=%s by %s: %s\nwant it to end in %q", tc.name, tc.value, how, got, tc.want)
+			}
+		}
 	}
 }
 

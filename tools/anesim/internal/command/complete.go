@@ -8,6 +8,7 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
+	"anesim/hw/chip"
 )
 
 type flagOf = pflag.Flag
@@ -54,7 +55,7 @@ func completeFlags(c *cobra.Command) {
 		}
 	}
 	if c.Flags().Lookup("chip") != nil {
-		c.RegisterFlagCompletionFunc("chip", cobra.FixedCompletions(engine.ChipNames(), cobra.ShellCompDirectiveDefault))
+		c.RegisterFlagCompletionFunc("chip", cobra.FixedCompletions(chip.Names(), cobra.ShellCompDirectiveDefault))
 	}
 	words("host", engine.HostNames())
 	if c.Flags().Lookup("out") != nil {

@@ -105,7 +105,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	doc, err := explain.Explain(m, ctx, o, how)
+	doc, err := explain.Explain(ctx, m, o, how)
 	if err != nil {
 		return modelError(m, err)
 	}

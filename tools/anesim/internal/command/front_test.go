@@ -82,6 +82,9 @@ func TestDidYouMean(t *testing.T) {
 		{[]string{"layer", "conv", "cin=4", "cuot=4"}, "; did you mean cout?"}, {[]string{"layer", "conv", "Stride=4"}, "; did you mean stride?"},
 		{[]string{"run", "--chip", "M1Max"}, "; did you mean m1max?"}, {[]string{"run", "--host", "macosair"}, "; did you mean macos-air"},
 		{[]string{"run", "--timing"}, "; did you mean --timing-only?"}, {[]string{"sweep", "Relu", "c=4"}, "; did you mean relu?"},
+		{[]string{"layer", "relu", "c=4", "--set", "Foo.Bar=1"}, `override "Foo.Bar=1": no register group "Foo"; want one of KernelDMASrc, Common, `},
+		{[]string{"layer", "relu", "c=4", "--set", "PE.Cfg.OpMod=1"}, "; did you mean OpMode?"},
+		{[]string{"layer", "relu", "c=4", "--set", "Header.Bases=1"}, `Header.Bases is in the descriptor's header, which has no registers to set; edit it in the output of "dump --text"`},
 		{[]string{"run", net}, net + " is a network: anesim model " + net}, {[]string{"run", bare}, "is a network"},
 		{[]string{"model", program}, program + " is a compiled program: anesim run " + program},
 	} {

@@ -14,6 +14,7 @@ import (
 	"anesim/bench/check"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/hw/chip"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
@@ -135,7 +136,7 @@ func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file strin
 	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.altered() {
 		return nil, nil
 	}
-	return explain.Explain(res.Model, ctx, res.Options, f.explaining(file))
+	return explain.Explain(ctx, res.Model, res.Options, f.explaining(file))
 }
 
 // altered reports whether a run differs from the model's own in a way that explain and the
@@ -147,7 +148,7 @@ func (f *runFlags) altered() bool {
 // explaining is a model for explain, with the flags of both commands.
 func (f *runFlags) explaining(file string) explain.Options {
 	how := explain.Options{File: file}
-	if f.chip != "m1" {
+	if f.chip != chip.Default {
 		how.Flags = append(how.Flags, "--chip", f.chip)
 	}
 	if f.gateTiles != "" {

@@ -14,6 +14,7 @@ import (
 	"anesim/bench/report"
 	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
+	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/view"
@@ -34,7 +35,7 @@ func loadCommand() *cobra.Command {
 simulates all of them calling: percentiles of the latency with their 95 % intervals, the
 engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input:
 
-  chip: m1                 # m1 or m1max
+  chip: m1                 # ` + strings.Join(chip.Names(), " or ") + `
   host: macos-air          # what a call costs outside the engine; none without it
   duration: 2s             # of arrivals; what has arrived is worked off
   seed: 1                  # of random arrivals

@@ -234,7 +234,7 @@ func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Optio
 	if f.altered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // what explain would say is of the network without them
 	}
-	return explain.Explain(m, ctx, o, f.explaining(file))
+	return explain.Explain(ctx, m, o, f.explaining(file))
 }
 
 // writeResults writes the outputs of a network that were computed. The error names those that

@@ -14,6 +14,7 @@ import (
 	"anesim"
 	"anesim/firmware"
 	"anesim/firmware/engine"
+	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/npy"
 )
 
@@ -48,7 +49,7 @@ type runFlags struct {
 
 func (f *runFlags) register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.chip, "chip", "m1", "`CHIP`: m1, m1max, or a file that anesim chip wrote; constants that are to be others behind it, m1,Clock=1.2e9")
+	s.StringVar(&f.chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; constants that are to be others behind it, m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "`HOST` whose part is added to the wall time: "+strings.Join(engine.HostNames(), ", "))
 	s.StringArrayVar(&f.in, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.out, "out", "", "write each output port to `DIR`/<port>.npy")

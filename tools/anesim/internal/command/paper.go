@@ -9,7 +9,7 @@ import (
 
 	"anesim/bench/paper"
 	"anesim/bench/report"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // onlyAreas takes the rows of other areas out. Areas of two words are given as one argument.
@@ -22,11 +22,7 @@ func onlyAreas(d *paper.Document, areas []string) error {
 	}
 	for _, a := range areas {
 		if !slices.Contains(known, a) {
-			near := ""
-			if list := spelling.Nearest(a, known); len(list) > 0 {
-				near = "; did you mean " + strings.Join(list, " or ") + "?"
-			}
-			return usage("area %q is none of %s%s", a, strings.Join(known, ", "), near)
+			return usage("area %q is none of %s%s", a, strings.Join(known, ", "), spelling.Suggest(a, known))
 		}
 	}
 	if len(areas) > 0 {

@@ -135,6 +135,7 @@ func TestPatchErrors(t *testing.T) {
 		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMode"}, exitFailed, "no value"},
 		{[]string{in, "-o", out, "--set", "x:PE.Cfg.OpMode=1"}, exitFailed, "no descriptor's number"},
 		{[]string{in, "-o", out, "--set", "PE.Cfg.OpMod=1"}, exitFailed, "did you mean OpMode?"},
+		{[]string{in, "-o", out, "--set", "Header.Bases=1"}, exitFailed, `Header.Bases is in the descriptor's header, which has no registers to set`},
 		{[]string{in, "-o", out, "--set", "3:PE.Cfg.OpMode=1"}, exitFailed, "descriptor 3 does not write"},
 		{[]string{in, "-o", out, "--bind", "n=3"}, exitFailed, "no such run-time parameter"},
 		{[]string{in, "-o", out, "--weights", "td0"}, exitUsage, "NAME=FILE"},

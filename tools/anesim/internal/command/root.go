@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/loader/spelling"
+	"anesim/hw/spelling"
 )
 
 // Exit statuses.
@@ -172,11 +172,7 @@ func unknownCommand(c *cobra.Command, name string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	text := fmt.Sprintf("unknown command %q for %s", name, c.CommandPath())
-	if near := spelling.Nearest(name, names); len(near) > 0 {
-		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
-	}
-	return usage("%s", text)
+	return usage("unknown command %q for %s%s", name, c.CommandPath(), spelling.Suggest(name, names))
 }
 
 // flagError says which flag may have been meant.
@@ -188,10 +184,11 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *flagOf) { names = append(names, f.Name) })
-	if near := spelling.Nearest(name, names); len(near) > 0 {
-		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+	near := spelling.Nearest(name, names)
+	for i := range near {
+		near[i] = "--" + near[i]
 	}
-	return err
+	return fmt.Errorf("%w%s", err, spelling.Hint(near))
 }
 
 // someFiles accepts one FILE argument or several.

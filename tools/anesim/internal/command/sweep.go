@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"anesim/hw"
 )
 
 // sweepFlags are the flags of sweep.
@@ -33,7 +35,7 @@ on every chip, and a layer among them has its keys with it, in quotes.
 The points run on all processors; the rows come in the grid's order, the last key changing
 fastest, then the --set fields, then the programs where there are several. A key like
 chip.Clock varies a constant of the chip (anesim chip m1 lists them). Every row has the
-bounds of its time, which hold four of five measurements.
+bounds of its time, which hold ` + hw.IntervalWords + ` measurements.
 
 Values are joined by commas; each is a word or a range:
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/hw/chip"
 )
 
 // An expression is a sum of products of numbers and a chip's constants, as a proxy of its
@@ -69,12 +70,12 @@ func parseProduct(text string) (p product, rest string, err error) {
 			}
 			p.factor = float64(p.factor * v)
 		default:
-			c, err := anesim.ChipByName("m1") // constants have the same names on all
+			c, err := chip.ByName(chip.Default) // constants have the same names on all
 			if err != nil {
 				return p, "", err
 			}
 			if _, ok := constantOf(&c, word); !ok {
-				return p, "", anesim.SetConstant(&c, word, 0) // which says what may have been meant
+				return p, "", chip.Set(&c, word, 0) // which says what may have been meant
 			}
 			p.constants = append(p.constants, word)
 		}

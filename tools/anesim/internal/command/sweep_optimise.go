@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/optimize"
 
-	"anesim"
+	"anesim/hw/chip"
 )
 
 // optimiseFlags are the flags of sweep optimise.
@@ -97,17 +97,17 @@ func parseKnob(word string) (knob, error) {
 	if !(low > 0 && top > low) || math.IsInf(top, 0) {
 		return knob{}, usage("%q: want a range from more than 0 up", word)
 	}
-	c, err := anesim.ChipByName("m1")
+	c, err := chip.ByName(chip.Default)
 	if err != nil {
 		return knob{}, err
 	}
 	for _, v := range [...]float64{low, top} {
-		if err := anesim.SetConstant(&c, name, v); err != nil {
+		if err := chip.Set(&c, name, v); err != nil {
 			return knob{}, usage("%v", err)
 		}
 	}
 	// Between two whole numbers of the range there is a half, which only a count refuses.
-	if anesim.SetConstant(&c, name, low+min(0.5, top-low)) != nil {
+	if chip.Set(&c, name, low+min(0.5, top-low)) != nil {
 		return knob{}, usage("%s: takes whole numbers; anesim sweep varies them", name)
 	}
 	return knob{name, low, top}, nil

@@ -12,7 +12,8 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/firmware"
-	"anesim/loader/spelling"
+	"anesim/hw/chip"
+	"anesim/hw/spelling"
 )
 
 // A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
@@ -140,11 +141,8 @@ func sweepFile(name string) (*anesim.Model, error) {
 	}
 	m, err := openModel(name, nil)
 	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
-		text := fmt.Sprintf("%q is no file and no operation; operations are %s", name, strings.Join(anesim.OperationNames(), " "))
-		if near := spelling.Nearest(name, anesim.OperationNames()); len(near) > 0 {
-			text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
-		}
-		return nil, usage("%s", text)
+		names := anesim.OperationNames()
+		return nil, usage("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
 	}
 	return m, err
 }
@@ -269,7 +267,7 @@ func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Ove
 		if err != nil {
 			return c, nil, fmt.Errorf("%s=%s: not a number", s.grid[i].name, values[i])
 		}
-		if err := anesim.SetConstant(&c, name, v); err != nil {
+		if err := chip.Set(&c, name, v); err != nil {
 			return c, nil, err
 		}
 	}

@@ -227,7 +227,7 @@ func TestExplainedAndBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := explain.Explain(m, context.Background(), anesim.Options{}, explain.Options{})
+	x, err := explain.Explain(context.Background(), m, anesim.Options{}, explain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"anesim/hw"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -30,7 +31,7 @@ func Times(points []view.Point) *Picture {
 		c.dot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group], pointText(p))
 	}
 	return c.done(Picture{ID: "measured", Title: "Time of a call", Legend: names,
-		Note: "A point on the line is right. A whisker is the interval that four of five measurements lie in."})
+		Note: "A point on the line is right. A whisker is the interval that " + hw.IntervalWords + " measurements lie in."})
 }
 
 // Errors draws the relative error of the model's times over the measured times. It returns

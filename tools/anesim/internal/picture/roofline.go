@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"anesim/hw"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -52,7 +53,7 @@ func Roofline(r *view.Report) *Picture {
 	}
 	note := "Below the slope memory is the limit, below the roof the array."
 	if list[0].High > 0 {
-		note += " A whisker is the interval that four of five measurements lie in."
+		note += " A whisker is the interval that " + hw.IntervalWords + " measurements lie in."
 	}
 	switch {
 	case all < len(r.Items) && len(list) == all:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/bench/report"
+	"anesim/hw"
 )
 
 // OfRun is the report of a program's or a layer's run.
@@ -101,7 +102,7 @@ func coverageNote(others int) string {
 func (r *Report) wall(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
-		interval = fmt.Sprintf("80 %% interval %v to %v, of %d measured rows", t.TimeLowNs, t.TimeHighNs, t.Rows)
+		interval = fmt.Sprintf("%s interval %v to %v, of %d measured rows", hw.IntervalPercent, t.TimeLowNs, t.TimeHighNs, t.Rows)
 	}
 	r.Facts = []Fact{
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},

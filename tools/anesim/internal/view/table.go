@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anesim/bench/report"
+	"anesim/hw"
 )
 
 // A Table is a page's table of all items.
@@ -52,8 +53,8 @@ func costColumns() []Column {
 		{"moved", "bytes between device memory and the engine", true},
 		{"GB/s", "bytes over time", true},
 		{"TFLOP/s", "operations over time; a multiply-accumulate is two", true},
-		{"low", "lower end of the time's 80 % interval", true},
-		{"high", "upper end of the time's 80 % interval", true},
+		{"low", "lower end of the time's " + hw.IntervalPercent + " interval", true},
+		{"high", "upper end of the time's " + hw.IntervalPercent + " interval", true},
 	}
 }
 

@@ -1,4 +1,4 @@
-package anesim_test
+package chip_test
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim"
 	"anesim/hw"
+	"anesim/hw/chip"
 )
 
 func chipText(t testing.TB, c hw.Chip) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := anesim.WriteChip(&b, &c); err != nil {
+	if err := chip.Write(&b, &c); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -24,7 +24,7 @@ func chipText(t testing.TB, c hw.Chip) string {
 // A preset written and read again is the preset, to the last bit.
 func TestChipFileRoundTrip(t *testing.T) {
 	for _, c := range hw.Chips() {
-		got, err := anesim.ReadChip(strings.NewReader(chipText(t, c)))
+		got, err := chip.Read(strings.NewReader(chipText(t, c)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,8 +64,8 @@ func TestChipFileErrors(t *testing.T) {
 		"syntax":            {"name: [", "did not find"},
 		"too long":          {strings.Repeat("#", 2<<20), "more than"},
 	} {
-		_, err := anesim.ReadChip(strings.NewReader(c.text))
-		var e *anesim.ChipError
+		_, err := chip.Read(strings.NewReader(c.text))
+		var e *chip.Error
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -81,10 +81,10 @@ func TestConstantComments(t *testing.T) {
 				t.Errorf("%s is not in the file", name)
 			}
 			d := c
-			if err := anesim.SetConstant(&d, name, k.Value); err != nil || d != c {
+			if err := chip.Set(&d, name, k.Value); err != nil || d != c {
 				t.Errorf("%s: its own value: %v", name, err)
 			}
-			if err := anesim.SetConstant(&d, name, -1); err == nil {
+			if err := chip.Set(&d, name, -1); err == nil {
 				t.Errorf("%s: takes -1", name)
 			}
 		}
@@ -102,11 +102,11 @@ func FuzzReadChip(f *testing.F) {
 	f.Add(chipText(f, hw.M1()))
 	f.Add("name: x\nconstants: {}\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		c, err := anesim.ReadChip(strings.NewReader(s))
+		c, err := chip.Read(strings.NewReader(s))
 		if err != nil {
 			return
 		}
-		again, err := anesim.ReadChip(strings.NewReader(chipText(t, c)))
+		again, err := chip.Read(strings.NewReader(chipText(t, c)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,22 @@
+package chip
+
+import (
+	"testing"
+
+	"anesim/hw"
+)
+
+func TestByName(t *testing.T) {
+	for _, want := range hw.Chips() {
+		got, err := ByName(want.Name)
+		if err != nil || got != want {
+			t.Errorf("%s: chip %q, %v", want.Name, got.Name, err)
+		}
+	}
+	if c, err := ByName(Default); err != nil || c != hw.M1() {
+		t.Errorf("the default chip is %q, %v; want the M1, which a run without a chip has", c.Name, err)
+	}
+	if _, err := ByName("m7"); err == nil || err.Error() != `chip "m7" is none of [m1 m1max]; did you mean m1?` {
+		t.Errorf("m7: %v", err)
+	}
+}
