@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/loader"
 )
@@ -47,7 +48,7 @@ func frame(n int) []half {
 
 // One program's output is the next one's input without a copy, with the values of a copy.
 func TestPipeline(t *testing.T) {
-	host, err := anesim.HostByName("macos-air")
+	host, err := engine.HostByName("macos-air")
 	if err != nil {
 		t.Fatal(err)
 	}

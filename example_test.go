@@ -151,7 +151,7 @@ func ExampleModel_Run_cancel() {
 }
 
 func ExampleResult_Timeline() {
-	h, err := anesim.HostByName("macos-air")
+	h, err := engine.HostByName("macos-air")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/firmware/engine"
+	"anesim/hw/chip"
 )
 
 // Names of chips and hosts are found or refused with the names there are.
@@ -15,10 +17,10 @@ func FuzzPresetNames(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if c, err := anesim.ChipByName(s); err == nil && c.Name != s {
+		if c, err := chip.ByName(s); err == nil && c.Name != s {
 			t.Errorf("chip %q found by %q", c.Name, s)
 		}
-		if h, err := anesim.HostByName(s); err == nil && h.Name != s {
+		if h, err := engine.HostByName(s); err == nil && h.Name != s {
 			t.Errorf("host %q found by %q", h.Name, s)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"anesim/loader"
+	"anesim/loader/cache"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx"
@@ -170,14 +171,9 @@ func saysProgram(name string, r io.ReaderAt, size int64) (bool, error) {
 	return !isNetwork(name) && !listsLayers(head), nil
 }
 
-// NetworkExtensions are the ends of the names of files and packages that hold a network.
-func NetworkExtensions() []string {
-	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
-}
-
 // isNetwork reports whether a name ends as a network's does.
 func isNetwork(name string) bool {
-	return slices.Contains(NetworkExtensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
+	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
 // listsLayers reports whether the start of a file is text with a key that only a list of
@@ -279,8 +275,8 @@ type lowered struct {
 	sizes    bool           // programs that are only timed
 	given    bool           // with weights that the options gave
 	programs []network.Program
-	reasons  []string    // why a layer is in no program, "" where it is in one
-	entry    *CacheEntry // that they are from or went to, nil without a cache
+	reasons  []string     // why a layer is in no program, "" where it is in one
+	entry    *cache.Entry // that they are from or went to, nil without a cache
 }
 
 // Memories returns the memories that layers are lowered for: the L2 of the chip, but no larger

@@ -10,9 +10,8 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw"
-	"anesim/hw/chip"
 	"anesim/hw/host"
-	"anesim/loader/network"
+	"anesim/loader/cache"
 )
 
 // Options say how a model runs. The zero value times it once on an M1, without a host and
@@ -70,7 +69,7 @@ type Options struct {
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
 
 	// Cache keeps the programs that layers and networks are lowered to. nil is none.
-	Cache *ProgramCache
+	Cache *cache.Cache
 
 	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
 	// nil is for none.
@@ -102,12 +101,6 @@ func (o *Options) engine() engine.Options {
 
 // maxRepeat bounds the sums of a repeated run.
 const maxRepeat = 1e9
-
-// ChipByName finds a chip's preset, "m1" or "m1max".
-func ChipByName(name string) (hw.Chip, error) { return chip.ByName(name) }
-
-// HostByName finds a host's preset; "none" adds nothing.
-func HostByName(name string) (host.Host, error) { return engine.HostByName(name) }
 
 // A Stage is a part of a run that has a progress of its own.
 type Stage uint8
@@ -154,6 +147,3 @@ func (m *meter) add(steps int) {
 	m.now.Done += steps
 	m.tell(m.now)
 }
-
-// ParseDims reads sizes of dimensions like "batch=1,height=640" for OpenOptions.Dims.
-func ParseDims(text string) (map[string]int, error) { return network.ParseDims(text) }

@@ -12,6 +12,7 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/loader/network"
@@ -23,7 +24,7 @@ func TestZeroOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	none, err := anesim.HostByName("none")
+	none, err := engine.HostByName("none")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestOneProgramForARange(t *testing.T) {
 					t.Errorf("%s does not follow the size:\n%s", field, text)
 				}
 			}
-			read, err := anesim.ReadParameters([]byte(text))
+			read, err := params.Parse([]byte(text))
 			if err != nil || !bytes.Equal(read.Append(nil), []byte(text)) {
 				t.Fatalf("%v:\n%s", err, text)
 			}

@@ -154,7 +154,7 @@ func TestDispatchesEndWithAFault(t *testing.T) {
 func TestHostsHold(t *testing.T) {
 	idle := func(name string) (clock.Nanoseconds, clock.Nanojoules) {
 		t.Helper()
-		h, err := anesim.HostByName(name)
+		h, err := engine.HostByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}

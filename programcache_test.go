@@ -20,7 +20,7 @@ func TestProgramCache(t *testing.T) {
 	dir := t.TempDir()
 	run := func(m *anesim.Model, o anesim.Options, source string) (*anesim.Result, string) {
 		t.Helper()
-		c, err := anesim.OpenProgramCache(dir)
+		c, err := cache.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestProgramCache(t *testing.T) {
 			t.Errorf("a model that has its programs: %v", res.Cache.Outcome)
 		}
 	}
-	c := &anesim.ProgramCache{Dir: dir, Build: "x", Mode: anesim.ForceFetch}
+	c := &cache.Cache{Dir: dir, Build: "x", Mode: cache.ForceFetch}
 	var miss *cache.MissError
 	if _, err := yamlModel(t, observed).Run(t.Context(), anesim.Options{Cache: c}); !errors.As(err, &miss) {
 		t.Errorf("a forced fetch of nothing: %v", err)
@@ -85,7 +85,7 @@ func TestProgramCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := l.Run(t.Context(), anesim.Options{Values: true, Cache: &anesim.ProgramCache{Dir: dir, Build: "x"}})
+	res, err := l.Run(t.Context(), anesim.Options{Values: true, Cache: &cache.Cache{Dir: dir, Build: "x"}})
 	if err != nil || res.Cache == nil {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -93,7 +93,7 @@ func TestProgramCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err = conv.Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]half{"weights": fp16(2)}, Cache: &anesim.ProgramCache{Dir: dir, Build: "x"}})
+	res, err = conv.Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]half{"weights": fp16(2)}, Cache: &cache.Cache{Dir: dir, Build: "x"}})
 	if err != nil || res.Cache != nil {
 		t.Errorf("%+v, %v", res, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"anesim/hw/evidence"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/cache"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 )
@@ -71,7 +72,7 @@ type Result struct {
 	Synthetic []string
 	// Cache is the entry of Options.Cache that the programs are from or went to, nil
 	// without a cache.
-	Cache *CacheEntry
+	Cache *cache.Entry
 }
 
 // A ProgramResult is what the dispatches of one program did.

@@ -11,6 +11,7 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
+	"anesim/firmware/engine"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
@@ -96,7 +97,7 @@ func TestRunWithState(t *testing.T) {
 	o := anesim.Options{
 		Values: true, Repeat: 4, State: []anesim.StateAlias{{Output: "y", Input: "z"}}, Inputs: map[string][]half{"x": fp16(1, 1, 1, 1)},
 	}
-	o.Host, err = anesim.HostByName("macos-air")
+	o.Host, err = engine.HostByName("macos-air")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func timed(name string, data []byte, dims string) (string, error) {
 	o := anesim.OpenOptions{}
 	if dims != "" {
 		var err error
-		if o.Dims, err = anesim.ParseDims(dims); err != nil {
+		if o.Dims, err = network.ParseDims(dims); err != nil {
 			return "", err
 		}
 	}

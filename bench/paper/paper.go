@@ -12,6 +12,7 @@ import (
 	"anesim/bench/report"
 	"anesim/bench/scripts"
 	"anesim/firmware/driver"
+	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 )
 
@@ -106,7 +107,7 @@ func (p *paper) latency() error {
 		return err
 	}
 	for _, name := range []string{"macos-guide", "macos-air"} {
-		h, err := anesim.HostByName(name)
+		h, err := engine.HostByName(name)
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (p *paper) latency() error {
 			"its stages sum to 183.5 us, and the floor fitted to this host's rows is "+fmt.Sprintf("%.1f us", h.Floor.Value))
 		p.add(area, "share of the call that is overhead", "%", 98, 100*float64(res.Host())/wall, 0.01, graph+", --host "+name, "190 us less 2 % leaves 3.8 us to the engine")
 	}
-	air, err := anesim.HostByName("macos-air")
+	air, err := engine.HostByName("macos-air")
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (p *paper) latency() error {
 	}
 	p.add(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
 	p.add(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
-	linux, err := anesim.HostByName("linux")
+	linux, err := engine.HostByName("linux")
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"anesim"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/loader/cache"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 )
@@ -54,7 +55,7 @@ type Cache struct {
 	Why     string `json:"why,omitempty"`
 }
 
-func cacheDocument(e *anesim.CacheEntry) *Cache {
+func cacheDocument(e *cache.Entry) *Cache {
 	if e == nil {
 		return nil
 	}

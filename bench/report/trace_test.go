@@ -19,6 +19,7 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
+	"anesim/firmware/engine"
 )
 
 // A message is a decoded protocol-buffer message: numbers and bytes by field.
@@ -173,7 +174,7 @@ func trace(t *testing.T, res *anesim.Result) []byte {
 // Slices sum to the report, in exact cycles and bytes by their arguments and in time to
 // the ns that a slice's ends are rounded to.
 func TestTraceSumsToTheReport(t *testing.T) {
-	h, err := anesim.HostByName("linux")
+	h, err := engine.HostByName("linux")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/scripts"
+	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
@@ -57,7 +58,7 @@ func TestLoadOfOneCallIsARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := anesim.HostByName("macos-air")
+	h, _ := engine.HostByName("macos-air")
 	res, err := m.Run(context.Background(), anesim.Options{Host: h, Repeat: 2, Idle: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

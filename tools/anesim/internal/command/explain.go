@@ -10,6 +10,7 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/loader/network"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -89,7 +90,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 		how.File = args[0]
 		open := anesim.OpenOptions{InMemory: f.inMemory}
 		if f.dim != "" {
-			if open.Dims, err = anesim.ParseDims(f.dim); err != nil {
+			if open.Dims, err = network.ParseDims(f.dim); err != nil {
 				return usage("--dim: %v", err)
 			}
 		}

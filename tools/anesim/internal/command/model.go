@@ -14,6 +14,7 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/loader/network"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -288,7 +289,7 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	o := anesim.OpenOptions{InMemory: f.inMemory}
 	if f.dim != "" {
 		var err error
-		if o.Dims, err = anesim.ParseDims(f.dim); err != nil {
+		if o.Dims, err = network.ParseDims(f.dim); err != nil {
 			return nil, usage("--dim: %v", err)
 		}
 	}
@@ -296,8 +297,8 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
-	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):
-		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(anesim.NetworkExtensions(), ", ")))
+	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*missingError)):
+		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}
 	var list []explain.Reshape
 	for _, text := range f.reshape {

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"anesim"
+	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -38,8 +38,8 @@ func (p *Picture) Caption(r *view.Report) []string {
 
 // evidence says what the named constants of a chip rest on. It is empty for a chip that
 // this build does not have.
-func evidence(chip string, names []string) string {
-	c, err := anesim.ChipByName(chip)
+func evidence(chipName string, names []string) string {
+	c, err := chip.ByName(chipName)
 	if err != nil {
 		return ""
 	}
