@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"anesim"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -44,11 +45,11 @@ func liveRows(p *loader.Program, height int) (*loader.Program, error) {
 // and those beyond are left alone.
 func TestOneProgramServesARangeOfShapes(t *testing.T) {
 	const c, h, w = 4, 16, 8
-	m, err := Layer("relu", fmt.Sprint("c=", c), fmt.Sprint("h=", h), fmt.Sprint("w=", w))
+	m, err := anesim.Layer("relu", fmt.Sprint("c=", c), fmt.Sprint("h=", h), fmt.Sprint("w=", w))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := m.Programs(t.Context(), Options{})
+	list, err := m.Programs(t.Context(), anesim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestOneProgramServesARangeOfShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := values(t)
-	l, err := s.Load(t.Context(), FromProgram(p))
+	l, err := s.Load(t.Context(), anesim.FromProgram(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,18 +101,18 @@ func TestOneProgramServesARangeOfShapes(t *testing.T) {
 			t.Errorf("rows=%d: %v", v, err)
 		}
 	}
-	var e *BindError
+	var e *anesim.BindError
 	if err := l.Bind("columns", 1); !errors.As(err, &e) || !slices.Equal(e.Have, []string{"rows"}) {
 		t.Errorf("%v", err)
 	}
 	if got := call(t, l); got.Report.DMA.Total() != last {
 		t.Error("a refused value changed the program")
 	}
-	res, err := FromProgram(p).Run(t.Context(), Options{Bind: map[string]uint64{"rows": 3}})
+	res, err := anesim.FromProgram(p).Run(t.Context(), anesim.Options{Bind: map[string]uint64{"rows": 3}})
 	if err != nil || res.Report.DMA.Total() >= last {
 		t.Errorf("a run of three rows moves %v bytes: %v", res, err)
 	}
-	if _, err := Identity().Run(t.Context(), Options{Bind: map[string]uint64{"rows": 3}}); !errors.As(err, &e) {
+	if _, err := anesim.Identity().Run(t.Context(), anesim.Options{Bind: map[string]uint64{"rows": 3}}); !errors.As(err, &e) {
 		t.Errorf("a program without parameters: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"errors"
@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"anesim"
+	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/loader"
 )
 
 // pipeline loads a convolution whose output a second program reads where it stands.
-func pipeline(t *testing.T, s *Session) (first, second *Loaded) {
+func pipeline(t *testing.T, s *anesim.Session) (first, second *anesim.Loaded) {
 	t.Helper()
 	first = loadLayer(t, s, "conv", "cin=16", "h=8", "w=32", "cout=16", "k=3", "pad=same")
 	second = loadLayer(t, s, "sigmoid", "c=16", "h=8", "w=32")
@@ -46,11 +48,11 @@ func frame(n int) []half {
 
 // One program's output is the next one's input without a copy, with the values of a copy.
 func TestPipeline(t *testing.T) {
-	host, err := HostByName("macos-air")
+	host, err := engine.HostByName("macos-air")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSession(Options{Values: true, Host: host})
+	s, err := anesim.NewSession(anesim.Options{Values: true, Host: host})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestPipelineHazards(t *testing.T) {
 		if err := sched.Start(); err != nil {
 			t.Fatal(err)
 		}
-		submit := func(l *Loaded, p queue.Priority) *Call {
+		submit := func(l *anesim.Loaded, p queue.Priority) *anesim.Call {
 			c, err := l.Start(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -187,7 +189,7 @@ func TestPipelineRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Call(t.Context()); err != ErrWaiting {
+	if _, err := second.Call(t.Context()); err != anesim.ErrWaiting {
 		t.Errorf("a call at once: %v", err)
 	}
 	c, err := second.Start(t.Context())
@@ -201,7 +203,7 @@ func TestPipelineRefusals(t *testing.T) {
 	if err := sched.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []*Call{c, w} { // the wrong way round, in one queue
+	for _, x := range []*anesim.Call{c, w} { // the wrong way round, in one queue
 		if _, err := sched.Submit(queue.Request{Priority: 3, Network: 1, Work: x}); err != nil {
 			t.Fatal(err)
 		}
@@ -213,10 +215,10 @@ func TestPipelineRefusals(t *testing.T) {
 	if _, more := c.Run(); more {
 		t.Error("the reader runs on")
 	}
-	if _, err := c.Result(); !errors.Is(err, ErrAborted) {
+	if _, err := c.Result(); !errors.Is(err, anesim.ErrAborted) {
 		t.Errorf("the reader of an aborted call: %v", err)
 	}
-	var b *BufferError
+	var b *anesim.BufferError
 	for what, err := range map[string]error{
 		"no such input":  second.Connect("q", first, "y"),
 		"no such output": second.Connect("x", first, "q"),

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/firmware/engine"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
@@ -35,7 +36,7 @@ func text(t testing.TB, name string) *loader.Program {
 // run is the only output of a chain.
 func run(t *testing.T, p *loader.Program, inputs map[string][]half) []half {
 	t.Helper()
-	return output(t, p, Options{Inputs: inputs})
+	return output(t, p, anesim.Options{Inputs: inputs})
 }
 
 // uniform is n halves, multiples of 1/256 in [-1, 1).

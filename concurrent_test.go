@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/lower"
 )
 
@@ -14,7 +16,7 @@ import (
 // detector this is where shared state would show.
 func TestConcurrentUse(t *testing.T) {
 	ctx := context.Background()
-	shared, err := Layer("conv", "cin=4", "h=6", "w=5", "cout=8", "k=3", "pad=1")
+	shared, err := anesim.Layer("conv", "cin=4", "h=6", "w=5", "cout=8", "k=3", "pad=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,26 +24,26 @@ func TestConcurrentUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := func(r *Result, err error) ([]byte, error) {
+	document := func(r *anesim.Result, err error) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
 		var b bytes.Buffer
-		err = r.WriteJSON(&b)
+		err = report.WriteJSON(&b, r)
 		return b.Bytes(), err
 	}
 	uses := map[string]func() ([]byte, error){
-		"a shared model with values": func() ([]byte, error) { return document(shared.Run(ctx, Options{Values: true, Workers: 2})) },
-		"a shared model, timed":      func() ([]byte, error) { return document(shared.Run(ctx, Options{Repeat: 3})) },
+		"a shared model with values": func() ([]byte, error) { return document(shared.Run(ctx, anesim.Options{Values: true, Workers: 2})) },
+		"a shared model, timed":      func() ([]byte, error) { return document(shared.Run(ctx, anesim.Options{Repeat: 3})) },
 		"a program of its own": func() ([]byte, error) {
-			m, err := Read("add.hwx", bytes.NewReader(file), int64(len(file)))
+			m, err := anesim.Read("add.hwx", bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				return nil, err
 			}
-			return document(m.Run(ctx, Options{Values: true}))
+			return document(m.Run(ctx, anesim.Options{Values: true}))
 		},
 		"a session": func() ([]byte, error) {
-			s, err := NewSession(Options{Values: true})
+			s, err := anesim.NewSession(anesim.Options{Values: true})
 			if err != nil {
 				return nil, err
 			}
@@ -55,7 +57,7 @@ func TestConcurrentUse(t *testing.T) {
 			return document(l.Call(ctx))
 		},
 		"a timer": func() ([]byte, error) {
-			timer, err := NewTimer(Options{})
+			timer, err := anesim.NewTimer(anesim.Options{})
 			if err != nil {
 				return nil, err
 			}

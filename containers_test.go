@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"path/filepath"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/loader"
@@ -47,10 +48,10 @@ func open(t testing.TB, name string) *loader.Program {
 }
 
 // output runs p with values and returns its only output.
-func output(t *testing.T, p *loader.Program, o Options) []float16.Float16 {
+func output(t *testing.T, p *loader.Program, o anesim.Options) []float16.Float16 {
 	t.Helper()
 	o.Chip, o.Values = hw.M1(), true
-	r, err := Run(p, o)
+	r, err := anesim.Run(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +89,15 @@ func TestSiliconRuns(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		p    *loader.Program
-		o    Options
+		o    anesim.Options
 		want []float16.Float16
 	}{
-		{"3+2", add, Options{Inputs: operands}, repeat(5, 64)},
-		{"3*2", add, Options{Inputs: operands, Overrides: []firmware.Override{mul}}, repeat(6, 64)},
-		{"conv 3 to 3, weights 3", open(t, "conv_1x1_3to3_w3.hwx"), Options{Inputs: in("image", halves(3, 3, 3))}, halves(27, 27, 27)},
-		{"conv 3 to 2, bias 1, weights 3", open(t, "conv_1x1_3to2_bias.hwx"), Options{Inputs: in("image", halves(1, 2, 3))}, halves(19, 19)},
-		{"denormal weights", open(t, "conv_1x1_3to3.hwx"), Options{Inputs: in("image", halves(1000, 1000, 1000))}, halves(0, 0, 0)},
-		{"zero weights", open(t, "gemm_64x64.hwx"), Options{Inputs: in("image", repeat(7, 64))}, repeat(0, 64)},
+		{"3+2", add, anesim.Options{Inputs: operands}, repeat(5, 64)},
+		{"3*2", add, anesim.Options{Inputs: operands, Overrides: []firmware.Override{mul}}, repeat(6, 64)},
+		{"conv 3 to 3, weights 3", open(t, "conv_1x1_3to3_w3.hwx"), anesim.Options{Inputs: in("image", halves(3, 3, 3))}, halves(27, 27, 27)},
+		{"conv 3 to 2, bias 1, weights 3", open(t, "conv_1x1_3to2_bias.hwx"), anesim.Options{Inputs: in("image", halves(1, 2, 3))}, halves(19, 19)},
+		{"denormal weights", open(t, "conv_1x1_3to3.hwx"), anesim.Options{Inputs: in("image", halves(1000, 1000, 1000))}, halves(0, 0, 0)},
+		{"zero weights", open(t, "gemm_64x64.hwx"), anesim.Options{Inputs: in("image", repeat(7, 64))}, repeat(0, 64)},
 	} {
 		if d := cmp.Diff(tc.want, output(t, tc.p, tc.o)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
@@ -113,7 +114,7 @@ func TestReLUClampsOnARealProgram(t *testing.T) {
 		want = append(want, float16.Fromfloat32(max(v, 0)))
 	}
 	for port := range p.Inputs() {
-		got := output(t, p, Options{Inputs: map[string][]float16.Float16{port.Name: in}})
+		got := output(t, p, anesim.Options{Inputs: map[string][]float16.Float16{port.Name: in}})
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("relu (-want +got):\n%s", d)
 		}
@@ -124,7 +125,7 @@ func TestReLUClampsOnARealProgram(t *testing.T) {
 func TestSigmoidOnARealProgram(t *testing.T) {
 	p := open(t, "sigmoid_w77.hwx")
 	for port := range p.Inputs() {
-		got := output(t, p, Options{Inputs: map[string][]float16.Float16{port.Name: repeat(3, 77)}})
+		got := output(t, p, anesim.Options{Inputs: map[string][]float16.Float16{port.Name: repeat(3, 77)}})
 		for i, h := range got {
 			if h != 0x3b9f {
 				t.Fatalf("sigmoid(3) at %d is %#04x, silicon gives 0x3b9f", i, uint16(h))
@@ -135,8 +136,8 @@ func TestSigmoidOnARealProgram(t *testing.T) {
 
 func TestConcatCopiesOnARealProgram(t *testing.T) {
 	p := open(t, "concat_2td.hwx")
-	o := Options{Seed: 7, Chip: hw.M1(), Values: true}
-	r, err := Run(p, o)
+	o := anesim.Options{Seed: 7, Chip: hw.M1(), Values: true}
+	r, err := anesim.Run(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestContainersAgainstPlainReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(p, Options{Chip: hw.M1(), Values: true, Seed: 3})
+		r, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true, Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func TestContainersAgainstPlainReference(t *testing.T) {
 
 // The vendor compiler's cost dump of this very program.
 func TestCostDumpColumns(t *testing.T) {
-	r, err := Run(open(t, "conv_1x1_3to2_bias.hwx"), Options{Chip: hw.M1()})
+	r, err := anesim.Run(open(t, "conv_1x1_3to2_bias.hwx"), anesim.Options{Chip: hw.M1()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestEveryRealProgram(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		timed, err := Run(p, Options{Chip: hw.M1()})
+		timed, err := anesim.Run(p, anesim.Options{Chip: hw.M1()})
 		if err != nil {
 			t.Errorf("%s: %v", f, err)
 			continue

@@ -7,10 +7,11 @@ import (
 	"os"
 
 	"anesim"
+	"anesim/loader/cache"
 )
 
 // A network is lowered once, whoever asks for it and in whatever process.
-func ExampleOpenProgramCache() {
+func ExampleModel_Run_cache() {
 	dir, err := os.MkdirTemp("", "programs")
 	if err != nil {
 		log.Fatal(err)
@@ -21,11 +22,11 @@ func ExampleOpenProgramCache() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		cache, err := anesim.OpenProgramCache(dir)
+		programs, err := cache.Open(dir)
 		if err != nil {
 			log.Fatal(err)
 		}
-		res, err := m.Run(context.Background(), anesim.Options{Cache: cache})
+		res, err := m.Run(context.Background(), anesim.Options{Cache: programs})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,9 +1,7 @@
 package anesim_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -153,7 +151,7 @@ func ExampleModel_Run_cancel() {
 }
 
 func ExampleResult_Timeline() {
-	h, err := anesim.HostByName("macos-air")
+	h, err := engine.HostByName("macos-air")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -168,21 +166,4 @@ func ExampleResult_Timeline() {
 	// host
 	// descriptor 0: pass
 	// descriptor 1: matmul
-}
-
-func ExampleResult_WriteJSON() {
-	res, err := anesim.Identity().Run(context.Background(), anesim.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := res.WriteJSON(&b); err != nil {
-		log.Fatal(err)
-	}
-	var d anesim.RunDocument
-	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(d.Schema, d.Program, len(d.Descriptors), d.Cycles.Total == d.Total.Cycles)
-	// Output: 1 identity 2 true
 }

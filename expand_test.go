@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/loader/network"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -179,7 +180,7 @@ func TestFusedAndQuantisedOperators(t *testing.T) {
 		for _, v := range x.v {
 			given = append(given, float16.Fromfloat32(float32(v)))
 		}
-		res, err := FromNetwork(n).Run(t.Context(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": given}})
+		res, err := anesim.FromNetwork(n).Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": given}})
 		if err != nil || len(res.Outputs) != 1 || len(res.Outputs[0].Data) != len(tc.want.v) {
 			t.Errorf("%s: %v, %d outputs, reasons %q", tc.what, err, len(res.Outputs), reasonsOf(res))
 			continue
@@ -224,7 +225,7 @@ func rotated(x matrix) matrix {
 	})
 }
 
-func reasonsOf(r *Result) (list []string) {
+func reasonsOf(r *anesim.Result) (list []string) {
 	for i := range r.Layers {
 		if why := r.Layers[i].Reason + r.Layers[i].Note; why != "" {
 			list = append(list, why)

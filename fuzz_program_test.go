@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"
@@ -46,11 +48,11 @@ func within(t *testing.T, f func()) {
 func tryProgram(t *testing.T, file []byte) {
 	t.Helper()
 	within(t, func() {
-		m, err := Read("fuzzed", bytes.NewReader(file), int64(len(file)))
+		m, err := anesim.Read("fuzzed", bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			return
 		}
-		o := Options{Values: true, Memory: fuzzMemory, Budget: fuzzSteps, Workers: 1}
+		o := anesim.Options{Values: true, Memory: fuzzMemory, Budget: fuzzSteps, Workers: 1}
 		a, err := m.Run(context.Background(), o)
 		if err != nil {
 			return
@@ -60,7 +62,7 @@ func tryProgram(t *testing.T, file []byte) {
 			t.Fatalf("the first run went well, the second did not: %v", err)
 		}
 		var x, y bytes.Buffer
-		if err := errors.Join(a.WriteJSON(&x), b.WriteJSON(&y)); err != nil {
+		if err := errors.Join(report.WriteJSON(&x, a), report.WriteJSON(&y, b)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(x.Bytes(), y.Bytes()) {
@@ -142,8 +144,8 @@ func FuzzRunChain(f *testing.F) {
 		q := *p
 		q.Text, q.TaskCount, q.FirstWords = text, len(chain), chain[0].Words
 		within(t, func() {
-			o := Options{Values: true, Memory: fuzzMemory, Budget: fuzzSteps, Workers: 1}
-			if r, err := Run(&q, o); err == nil && r.Report.Count() != len(chain) && len(r.Report.Faults) == 0 {
+			o := anesim.Options{Values: true, Memory: fuzzMemory, Budget: fuzzSteps, Workers: 1}
+			if r, err := anesim.Run(&q, o); err == nil && r.Report.Count() != len(chain) && len(r.Report.Faults) == 0 {
 				t.Errorf("%d descriptors of %d ran without a fault", r.Report.Count(), len(chain))
 			}
 		})

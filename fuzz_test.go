@@ -1,10 +1,14 @@
-package anesim
+package anesim_test
 
 import (
 	"context"
 	"runtime"
 	"strings"
 	"testing"
+
+	"anesim"
+	"anesim/firmware/engine"
+	"anesim/hw/chip"
 )
 
 // Names of chips and hosts are found or refused with the names there are.
@@ -13,10 +17,10 @@ func FuzzPresetNames(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if c, err := ChipByName(s); err == nil && c.Name != s {
+		if c, err := chip.ByName(s); err == nil && c.Name != s {
 			t.Errorf("chip %q found by %q", c.Name, s)
 		}
-		if h, err := HostByName(s); err == nil && h.Name != s {
+		if h, err := engine.HostByName(s); err == nil && h.Name != s {
 			t.Errorf("host %q found by %q", h.Name, s)
 		}
 	})
@@ -35,7 +39,7 @@ func FuzzLayerKeys(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	timer, err := NewTimer(Options{})
+	timer, err := anesim.NewTimer(anesim.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -52,7 +56,7 @@ func FuzzLayerKeys(f *testing.F) {
 				t.Errorf("%s: %d bytes, more than %d", s, after.TotalAlloc-before.TotalAlloc, most)
 			}
 		}()
-		m, err := Layer(words[0], words[1:]...)
+		m, err := anesim.Layer(words[0], words[1:]...)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
@@ -17,15 +18,15 @@ import (
 
 // sharedPrograms are programs that share an engine in the tests: the vendor's examples,
 // and layers of several descriptors.
-func sharedPrograms(t *testing.T) []*Model {
+func sharedPrograms(t *testing.T) []*anesim.Model {
 	t.Helper()
-	var list []*Model
+	var list []*anesim.Model
 	for _, name := range []string{"identity", "add"} {
 		b, err := lower.Example(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Read(name+".hwx", strings.NewReader(string(b)), int64(len(b)))
+		m, err := anesim.Read(name+".hwx", strings.NewReader(string(b)), int64(len(b)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func sharedPrograms(t *testing.T) []*Model {
 		"softmax c=48 h=1 w=40", "conv cin=24 h=9 w=9 cout=40 k=3 pad=same", "linear m=1 k=96 n=64", "layernorm c=64 h=1 w=8", "matmul m=8 k=32 n=16",
 	} {
 		f := strings.Fields(words)
-		m, err := Layer(f[0], f[1:]...)
+		m, err := anesim.Layer(f[0], f[1:]...)
 		if err != nil {
 			t.Logf("%s: %v", words, err)
 			continue
@@ -46,9 +47,9 @@ func sharedPrograms(t *testing.T) []*Model {
 }
 
 // yamlModel is a network of a text.
-func yamlModel(t *testing.T, text string) *Model {
+func yamlModel(t *testing.T, text string) *anesim.Model {
 	t.Helper()
-	m, err := Read("net.yaml", strings.NewReader(text), int64(len(text)))
+	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func yamlModel(t *testing.T, text string) *Model {
 }
 
 // checksums are those of a result's outputs, by port.
-func checksums(r *Result) string {
+func checksums(r *anesim.Result) string {
 	var b strings.Builder
 	for _, o := range r.Outputs {
 		fmt.Fprintf(&b, "%s %s\n", o.Port.Name, engine.Checksum(o.Data))
@@ -66,8 +67,8 @@ func checksums(r *Result) string {
 
 // A shared is a program with what it does with the engine to itself.
 type shared struct {
-	*Loaded
-	model   *Model
+	*anesim.Loaded
+	model   *anesim.Model
 	alone   string
 	cycles  uint64
 	longest clock.Nanoseconds // run of descriptors
@@ -75,7 +76,7 @@ type shared struct {
 }
 
 // loadShared loads programs into a session and runs each alone.
-func loadShared(t *testing.T, s *Session, models []*Model) []shared {
+func loadShared(t *testing.T, s *anesim.Session, models []*anesim.Model) []shared {
 	t.Helper()
 	var list []shared
 	for _, m := range models {
@@ -117,7 +118,7 @@ func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 	models := sharedPrograms(t)
 	if files, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx")); len(files) > 0 {
 		for _, file := range programs(t) {
-			m, err := Open(file)
+			m, err := anesim.Open(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +127,7 @@ func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 	}
 	ends := 0
 	for _, m := range models {
-		s, err := NewSession(Options{Values: true, Budget: 1 << 24})
+		s, err := anesim.NewSession(anesim.Options{Values: true, Budget: 1 << 24})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,13 +206,13 @@ func TestInterleavedRealPrograms(t *testing.T) {
 	r := rand.New(rand.NewPCG(77, 1))
 	preempted := 0
 	for done := range rounds {
-		var pair []*Model
+		var pair []*anesim.Model
 		for len(pair) < 2 {
-			m, err := Open(files[r.IntN(len(files))])
+			m, err := anesim.Open(files[r.IntN(len(files))])
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := m.Run(t.Context(), Options{Values: true, Budget: 1 << 24})
+			res, err := m.Run(t.Context(), anesim.Options{Values: true, Budget: 1 << 24})
 			if err != nil || len(res.Outputs) == 0 || len(res.Report.Faults) > 0 {
 				continue
 			}
@@ -228,9 +229,9 @@ func TestInterleavedRealPrograms(t *testing.T) {
 	}
 }
 
-func interleave(t *testing.T, seed uint64, models []*Model, calls int) (preempted int) {
+func interleave(t *testing.T, seed uint64, models []*anesim.Model, calls int) (preempted int) {
 	r := rand.New(rand.NewPCG(seed, 9))
-	s, err := NewSession(Options{Values: true})
+	s, err := anesim.NewSession(anesim.Options{Values: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func interleave(t *testing.T, seed uint64, models []*Model, calls int) (preempte
 		t.Fatal(err)
 	}
 	type asked struct {
-		call *Call
+		call *anesim.Call
 		who  *shared
 		at   clock.Nanoseconds
 		top  bool
@@ -334,7 +335,7 @@ func TestEventsOfDescriptors(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	submit := func(l *Loaded, p queue.Priority, program int32) {
+	submit := func(l *anesim.Loaded, p queue.Priority, program int32) {
 		c, err := l.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -392,13 +393,13 @@ func TestCallsUnderWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Result(); err != ErrOutstanding {
+	if _, err := c.Result(); err != anesim.ErrOutstanding {
 		t.Errorf("a result before the end: %v", err)
 	}
-	if _, err := l.Start(t.Context()); err != ErrOutstanding {
+	if _, err := l.Start(t.Context()); err != anesim.ErrOutstanding {
 		t.Errorf("a second call: %v", err)
 	}
-	if _, err := l.Call(t.Context()); err != ErrOutstanding {
+	if _, err := l.Call(t.Context()); err != anesim.ErrOutstanding {
 		t.Errorf("a call at once: %v", err)
 	}
 	if _, more := c.Run(); !more {
@@ -408,7 +409,7 @@ func TestCallsUnderWay(t *testing.T) {
 	if _, more := c.Run(); more {
 		t.Error("an aborted call goes on")
 	}
-	if _, err := c.Result(); err != ErrAborted {
+	if _, err := c.Result(); err != anesim.ErrAborted {
 		t.Errorf("an aborted call's result: %v", err)
 	}
 	if got := checksums(call(t, l)); got != want {
@@ -418,7 +419,7 @@ func TestCallsUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Unload()
-	if _, err := c.Result(); err != ErrAborted {
+	if _, err := c.Result(); err != anesim.ErrAborted {
 		t.Errorf("the call of an unloaded program: %v", err)
 	}
 	if s.Used() != 0 {

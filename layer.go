@@ -26,12 +26,6 @@ func (e *LayerError) Error() string { return e.Err.Error() + spelling.Hint(e.Nea
 // Unwrap returns the cause.
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// Operations lists the operations that a layer can have, with their keys.
-func Operations() []network.Operation { return network.Operations() }
-
-// OperationNames lists the operations' names.
-func OperationNames() []string { return network.Names() }
-
 // operation finds an operation by its name, and says which may have been meant.
 func operation(name string) (*network.Operation, error) {
 	if o, ok := network.Find(name); ok {

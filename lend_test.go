@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/firmware/engine"
 )
 
@@ -17,11 +18,11 @@ func TestRunSharesTensors(t *testing.T) {
 		{"relu", "c=8", "h=8", "w=33"},                                 // rows of 66 bytes, 128 apart
 		{"softmax", "c=64", "h=4", "w=32"},
 	} {
-		m, err := Layer(layer[0], layer[1:]...)
+		m, err := anesim.Layer(layer[0], layer[1:]...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := m.Programs(t.Context(), Options{Values: true})
+		list, err := m.Programs(t.Context(), anesim.Options{Values: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,8 +31,8 @@ func TestRunSharesTensors(t *testing.T) {
 		for port := range p.Inputs() {
 			given[port.Name] = engine.PseudoRandom(port.Name, engine.Elements(port), 7)
 		}
-		o := Options{Values: true, Inputs: given}
-		r, err := Run(p, o)
+		o := anesim.Options{Values: true, Inputs: given}
+		r, err := anesim.Run(p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,11 +42,11 @@ func TestRunSharesTensors(t *testing.T) {
 				t.Errorf("%v changes its input %s", layer, in.Port.Name)
 			}
 		}
-		s, err := NewSession(Options{Values: true})
+		s, err := anesim.NewSession(anesim.Options{Values: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := s.Load(t.Context(), FromProgram(p))
+		l, err := s.Load(t.Context(), anesim.FromProgram(p))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"anesim/loader"
+	"anesim/loader/cache"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx"
@@ -170,14 +171,9 @@ func saysProgram(name string, r io.ReaderAt, size int64) (bool, error) {
 	return !isNetwork(name) && !listsLayers(head), nil
 }
 
-// NetworkExtensions are the ends of the names of files and packages that hold a network.
-func NetworkExtensions() []string {
-	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
-}
-
 // isNetwork reports whether a name ends as a network's does.
 func isNetwork(name string) bool {
-	return slices.Contains(NetworkExtensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
+	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
 // listsLayers reports whether the start of a file is text with a key that only a list of
@@ -279,13 +275,13 @@ type lowered struct {
 	sizes    bool           // programs that are only timed
 	given    bool           // with weights that the options gave
 	programs []network.Program
-	reasons  []string    // why a layer is in no program, "" where it is in one
-	entry    *CacheEntry // that they are from or went to, nil without a cache
+	reasons  []string     // why a layer is in no program, "" where it is in one
+	entry    *cache.Entry // that they are from or went to, nil without a cache
 }
 
-// memories are those that programs are lowered for: the chip's, a scratchpad no larger than
-// its addresses reach and coefficients of at least one word of a lane.
-func (o *Options) memories() (m lower.Memories) {
+// Memories returns the memories that layers are lowered for: the L2 of the chip, but no larger
+// than its addresses reach, and room for at least one word of weights in each lane.
+func (o *Options) Memories() (m lower.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < lower.MaxL2 {
 		m.L2 = int(n) &^ 63
 	}
@@ -303,10 +299,10 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*lowered, er
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
 		return l, nil
 	}
-	low := &lowered{seed: o.Seed, memories: o.memories(), sizes: sizes, given: o.givesWeights()}
+	low := &lowered{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.givesWeights()}
 	make := func() error { return m.lowerAnew(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {

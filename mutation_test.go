@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/dma"
 	"anesim/hw/regs"
@@ -116,12 +117,12 @@ func TestMutatedContainers(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		p, err := loader.Read(name, bytes.NewReader(b), int64(len(b)))
 		declared := uint64(len(b))
-		var res *Result
+		var res *anesim.Result
 		if err == nil {
 			for _, s := range p.Segments {
 				declared += s.Size
 			}
-			res, err = Run(p, Options{Chip: hw.M1(), Values: true})
+			res, err = anesim.Run(p, anesim.Options{Chip: hw.M1(), Values: true})
 		}
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > declared+spare {
@@ -164,7 +165,7 @@ func typed(err error) bool {
 		memory      *loader.MemoryError
 		stream      *regs.StreamError
 		access      *dma.AccessError
-		port        *PortError
+		port        *anesim.PortError
 	)
 	for _, target := range []any{&format, &unsupported, &surface, &reloc, &memory, &stream, &access, &port} {
 		if errors.As(err, target) {

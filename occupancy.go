@@ -3,7 +3,6 @@ package anesim
 import (
 	"math"
 
-	"anesim/hw"
 	"anesim/hw/regs"
 	"anesim/loader/lower"
 )
@@ -29,10 +28,10 @@ func (p *ProgramResult) executed(o *Options, tasks int, m *meter) func(*regs.Tas
 // maxBrief is the most descriptors that a brief result lists.
 const maxBrief = 1 << 16
 
-// occupancy returns the bytes of the L2 that each listed descriptor of the program has
+// Occupancy returns the bytes of the L2 that each listed descriptor of the program has
 // tensors and tiles in. For a network's program it is what its residency planned, which
 // includes tensors that wait for a later descriptor; for any other what the registers say.
-func (p *ProgramResult) occupancy() []int {
+func (p *ProgramResult) Occupancy() []int {
 	if p.L2 != nil {
 		return p.L2
 	}
@@ -79,42 +78,4 @@ func occupied(t *regs.Task, size uint64) int {
 		}
 	}
 	return int(sum)
-}
-
-// kernelFill is the bytes of coefficients that a MAC engine holds for a descriptor: what
-// exceeds the kernel memory streams through it.
-func kernelFill(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
-	return min(d.DMA.Kernel/uint64(max(1, d.Engines)), uint64(chip.KernelMemory.Value))
-}
-
-// spans is the power of a run's timeline, with what its descriptors do.
-func (r *Result) spans(l *Timeline) []SpanDocument {
-	list := make([]SpanDocument, len(l.Spans))
-	for i := range l.Spans {
-		s := &l.Spans[i]
-		list[i] = SpanDocument{AtNs: s.At, ForNs: s.For, Watts: s.Watts(), EnergyNJ: s.Energy, What: s.What}
-	}
-	occupied := map[*ProgramResult][]int{}
-	at := 0
-	for d, p := range r.dispatches() {
-		if _, ok := occupied[p]; !ok {
-			occupied[p] = p.occupancy()
-		}
-		for at < len(list) && list[at].What != spanHost && list[at].What != spanDispatch {
-			at++ // what comes before a dispatch
-		}
-		at++
-		counted := r.counted(p, d)
-		for i := range counted.Descriptors {
-			x := &counted.Descriptors[i]
-			if at < len(list) {
-				list[at].Bound = x.Cycles.Bound()
-				if x.Index < len(occupied[p]) {
-					list[at].L2Bytes = occupied[p][x.Index]
-				}
-			}
-			at++
-		}
-	}
-	return list
 }

@@ -10,9 +10,8 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw"
-	"anesim/hw/chip"
 	"anesim/hw/host"
-	"anesim/loader/network"
+	"anesim/loader/cache"
 )
 
 // Options say how a model runs. The zero value times it once on an M1, without a host and
@@ -63,14 +62,14 @@ type Options struct {
 	// Each, when it is not nil, is shown every descriptor of a run that is only timed, in
 	// order, while the run goes on: those too that Brief leaves off the list. What it is
 	// shown is good until it returns.
-	Each func(*DescriptorDocument)
+	Each func(*hw.DescriptorReport)
 
 	Memory  uint64 // bytes of device memory; 0 is engine.DefaultMemory
 	Workers int    // goroutines for values; 0 is one a processor
 	Budget  uint64 // steps of values of one program; 0 is hw.DefaultBudget a layer
 
 	// Cache keeps the programs that layers and networks are lowered to. nil is none.
-	Cache *ProgramCache
+	Cache *cache.Cache
 
 	// Progress is called as work goes on, one call at a time, from a goroutine of Run's.
 	// nil is for none.
@@ -93,29 +92,15 @@ func (o Options) withDefaults() (Options, error) {
 
 // engine returns the options of the engine that runs the programs.
 func (o *Options) engine() engine.Options {
-	e := engine.Options{
+	return engine.Options{
 		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
 		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
-		Idle: o.Idle, Brief: o.Brief, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
+		Idle: o.Idle, Brief: o.Brief, Each: o.Each, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
 	}
-	if o.Each != nil {
-		var doc DescriptorDocument
-		e.Each = func(d *hw.DescriptorReport) {
-			doc = descriptorDocument(d)
-			o.Each(&doc)
-		}
-	}
-	return e
 }
 
 // maxRepeat bounds the sums of a repeated run.
 const maxRepeat = 1e9
-
-// ChipByName finds a chip's preset, "m1" or "m1max".
-func ChipByName(name string) (hw.Chip, error) { return chip.ByName(name) }
-
-// HostByName finds a host's preset; "none" adds nothing.
-func HostByName(name string) (host.Host, error) { return engine.HostByName(name) }
 
 // A Stage is a part of a run that has a progress of its own.
 type Stage uint8
@@ -162,6 +147,3 @@ func (m *meter) add(steps int) {
 	m.now.Done += steps
 	m.tell(m.now)
 }
-
-// ParseDims reads sizes of dimensions like "batch=1,height=640" for OpenOptions.Dims.
-func ParseDims(text string) (map[string]int, error) { return network.ParseDims(text) }

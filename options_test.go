@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
+	"anesim/bench/report"
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/loader/network"
@@ -17,25 +20,25 @@ import (
 
 // The zero Options are the M1, one dispatch, no host and no values.
 func TestZeroOptions(t *testing.T) {
-	zero, err := Identity().Run(t.Context(), Options{})
+	zero, err := anesim.Identity().Run(t.Context(), anesim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	none, err := HostByName("none")
+	none, err := engine.HostByName("none")
 	if err != nil {
 		t.Fatal(err)
 	}
-	named, err := Identity().Run(t.Context(), Options{Chip: hw.M1(), Host: none, Repeat: 1})
+	named, err := anesim.Identity().Run(t.Context(), anesim.Options{Chip: hw.M1(), Host: none, Repeat: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := zero.RunDocument(), named.RunDocument(); !reflect.DeepEqual(a, b) || a.Chip != "m1" || a.Host != "none" || a.Total.WallNs != a.Total.TimeNs {
+	if a, b := report.NewRun(zero), report.NewRun(named); !reflect.DeepEqual(a, b) || a.Chip != "m1" || a.Host != "none" || a.Total.WallNs != a.Total.TimeNs {
 		t.Errorf("%+v\nnamed: %+v", a, b)
 	}
 	if len(zero.Outputs) != 0 || zero.Report.Cycles == 0 {
 		t.Errorf("%+v", zero)
 	}
-	old, err := Run(Identity().program, Options{})
+	old, err := anesim.Run(programOf(t, anesim.Identity()), anesim.Options{})
 	if err != nil || old.Report.Cycles != zero.Report.Cycles {
 		t.Errorf("Run: %v", err)
 	}
@@ -55,20 +58,20 @@ func TestLowerWithoutProgress(t *testing.T) {
 // Options that no run can have are errors that name the option, and no value of any
 // constant of a chip makes the model panic.
 func TestBadOptions(t *testing.T) {
-	bad := func(o Options, option string) {
+	bad := func(o anesim.Options, option string) {
 		t.Helper()
-		_, err := Identity().Run(t.Context(), o)
-		var e *OptionError
+		_, err := anesim.Identity().Run(t.Context(), o)
+		var e *anesim.OptionError
 		if !errors.As(err, &e) || e.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}
 	}
-	bad(Options{Repeat: -1}, "Repeat")
-	bad(Options{Repeat: 1 << 30}, "Repeat")
-	bad(Options{Idle: -time.Second}, "Idle")
-	bad(Options{Workers: -1}, "Workers")
-	bad(Options{Chip: hw.Chip{Name: "mine"}}, "Chip")
-	m, err := Layer("conv", "cin=4", "h=4", "w=4", "cout=4", "k=3", "pad=1")
+	bad(anesim.Options{Repeat: -1}, "Repeat")
+	bad(anesim.Options{Repeat: 1 << 30}, "Repeat")
+	bad(anesim.Options{Idle: -time.Second}, "Idle")
+	bad(anesim.Options{Workers: -1}, "Workers")
+	bad(anesim.Options{Chip: hw.Chip{Name: "mine"}}, "Chip")
+	m, err := anesim.Layer("conv", "cin=4", "h=4", "w=4", "cout=4", "k=3", "pad=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +83,8 @@ func TestBadOptions(t *testing.T) {
 		for _, v := range []float64{0, -1, 1e300} {
 			c := hw.M1()
 			reflect.ValueOf(&c).Elem().Field(i).Addr().Interface().(*evidence.Constant).Value = v
-			_, err := m.Run(t.Context(), Options{Chip: c})
-			var e *OptionError
+			_, err := m.Run(t.Context(), anesim.Options{Chip: c})
+			var e *anesim.OptionError
 			if err != nil && !errors.As(err, &e) {
 				t.Errorf("%s = %g: %v", chip.Field(i).Name, v, err)
 			}
@@ -91,7 +94,7 @@ func TestBadOptions(t *testing.T) {
 
 // An input's shape must be the port's, up to leading ones.
 func TestInputShapes(t *testing.T) {
-	m, err := Layer("relu", "c=2", "h=3", "w=4")
+	m, err := anesim.Layer("relu", "c=2", "h=3", "w=4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,10 +105,10 @@ func TestInputShapes(t *testing.T) {
 		{nil, true}, {[]int{1, 2, 3, 4}, true}, {[]int{2, 3, 4}, true}, {[]int{1, 1, 2, 3, 4}, true},
 		{[]int{24}, false}, {[]int{4, 3, 2}, false}, {[]int{2, 12}, false}, {[]int{}, false}, {[]int{2, 3, 4, 1}, false},
 	} {
-		_, err := m.Run(t.Context(), Options{
+		_, err := m.Run(t.Context(), anesim.Options{
 			Values: true, Inputs: map[string][]float16.Float16{"x": make([]float16.Float16, 24)}, Shapes: map[string][]int{"x": tc.shape},
 		})
-		var e *InputError
+		var e *anesim.InputError
 		if (err == nil) != tc.ok || err != nil && (!errors.As(err, &e) || !strings.Contains(err.Error(), "[1 2 3 4]")) {
 			t.Errorf("%v: %v", tc.shape, err)
 		}
@@ -120,8 +123,8 @@ func TestCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []*Model{Identity(), FromNetwork(n)} {
-		if res, err := m.Run(done, Options{}); !errors.Is(err, context.Canceled) || res != nil {
+	for _, m := range []*anesim.Model{anesim.Identity(), anesim.FromNetwork(n)} {
+		if res, err := m.Run(done, anesim.Options{}); !errors.Is(err, context.Canceled) || res != nil {
 			t.Errorf("%s: %v, %v", m.Name(), res, err)
 		}
 	}
@@ -134,8 +137,8 @@ func TestProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := map[Stage]Progress{}
-	_, err = FromNetwork(n).Run(t.Context(), Options{Repeat: 3, Progress: func(p Progress) {
+	last := map[anesim.Stage]anesim.Progress{}
+	_, err = anesim.FromNetwork(n).Run(t.Context(), anesim.Options{Repeat: 3, Progress: func(p anesim.Progress) {
 		if p.Done <= last[p.Stage].Done || p.Done > p.Total {
 			t.Errorf("%+v after %+v", p, last[p.Stage])
 		}
@@ -144,7 +147,7 @@ func TestProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if low, run := last[StageLower], last[StageRun]; low.Done != 2 || low.Total != 2 || run.Done != 6 || run.Total != 6 {
+	if low, run := last[anesim.StageLower], last[anesim.StageRun]; low.Done != 2 || low.Total != 2 || run.Done != 6 || run.Total != 6 {
 		t.Errorf("%+v", last)
 	}
 }

@@ -1,7 +1,6 @@
-package anesim
+package anesim_test
 
 import (
-	"anesim/firmware/engine"
 	"cmp"
 	"math"
 	"math/rand/v2"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/firmware/engine"
 )
 
 // A definition is what a layer means, in float64 over flat tensors in the order of the

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/evidence"
@@ -86,7 +87,7 @@ func TestEveryTextRuns(t *testing.T) {
 				if o.constants != nil {
 					inputs["weights"] = o.constants
 				}
-				r, err := Run(o.program, Options{Chip: hw.M1(), Values: true, Inputs: inputs})
+				r, err := anesim.Run(o.program, anesim.Options{Chip: hw.M1(), Values: true, Inputs: inputs})
 				if err != nil {
 					t.Errorf("%s: %v", o.name, err)
 					continue

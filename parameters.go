@@ -2,38 +2,13 @@ package anesim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"anesim/hw/spelling"
 	"anesim/loader"
 	"anesim/loader/params"
 )
-
-// A ParameterError is a text of run-time parameters that cannot be read. Err is a
-// *[params.TextError] with the line.
-type ParameterError struct {
-	Err     *params.TextError
-	Nearest []string // what may have been meant
-}
-
-func (e *ParameterError) Error() string { return e.Err.Error() + spelling.Hint(e.Nearest) }
-
-// Unwrap returns the cause.
-func (e *ParameterError) Unwrap() error { return e.Err }
-
-// ReadParameters reads a text of run-time parameters as [params] describes it. Errors are a
-// *[ParameterError].
-func ReadParameters(data []byte) (*params.Set, error) {
-	s, err := params.Parse(data)
-	var t *params.TextError
-	if errors.As(err, &t) {
-		return nil, &ParameterError{t, spelling.Nearest(t.Word, t.Known)}
-	}
-	return s, err
-}
 
 // WithParameters is the model, which must be a compiled program, with run-time parameters
 // for [Options.Bind] and [Loaded.Bind]. Errors are an *[OptionError], a *[params.ApplyError]

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim"
 	"anesim/loader"
 	"anesim/loader/params"
 )
@@ -38,7 +39,7 @@ func TestOneProgramForARange(t *testing.T) {
 	for _, x := range ranges {
 		t.Run(x.layer+" "+x.key, func(t *testing.T) {
 			words := strings.Fields(x.layer)
-			m, set, err := LayerOver(t.Context(), x.key, x.sizes, words[0], words[1:]...)
+			m, set, err := anesim.LayerOver(t.Context(), x.key, x.sizes, words[0], words[1:]...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestOneProgramForARange(t *testing.T) {
 					t.Errorf("%s does not follow the size:\n%s", field, text)
 				}
 			}
-			read, err := ReadParameters([]byte(text))
+			read, err := params.Parse([]byte(text))
 			if err != nil || !bytes.Equal(read.Append(nil), []byte(text)) {
 				t.Fatalf("%v:\n%s", err, text)
 			}
@@ -60,7 +61,7 @@ func TestOneProgramForARange(t *testing.T) {
 				if err := l.Bind(x.key, v); err != nil {
 					t.Fatal(err)
 				}
-				one, err := Layer(words[0], append(slices.Clone(words[1:]), fmt.Sprintf("%s=%d", x.key, v))...)
+				one, err := anesim.Layer(words[0], append(slices.Clone(words[1:]), fmt.Sprintf("%s=%d", x.key, v))...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,9 +81,9 @@ func TestOneProgramForARange(t *testing.T) {
 	}
 }
 
-func runOne(t *testing.T, m *Model) *Result {
+func runOne(t *testing.T, m *anesim.Model) *anesim.Result {
 	t.Helper()
-	res, err := m.Run(t.Context(), Options{Values: true})
+	res, err := m.Run(t.Context(), anesim.Options{Values: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestRangesThatHaveNoProgram(t *testing.T) {
 		{"conv cin=8 h=8 w=32 cout=16 k=3", "n", loader.Range{Start: 1, Stop: 3, Step: 1}, "descriptors"},
 	} {
 		words := strings.Fields(x.layer)
-		if _, _, err := LayerOver(t.Context(), x.key, x.r, words[0], words[1:]...); !errors.As(err, &d) || !strings.Contains(err.Error(), x.want) {
+		if _, _, err := anesim.LayerOver(t.Context(), x.key, x.r, words[0], words[1:]...); !errors.As(err, &d) || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s over %s: %v", x.layer, x.key, err)
 		}
 	}

@@ -16,8 +16,8 @@ type Span struct {
 
 // The span that a dispatch begins with: the host's, or none without a host.
 const (
-	spanHost     = "host"
-	spanDispatch = "dispatch"
+	SpanHost     = "host"
+	SpanDispatch = "dispatch"
 )
 
 // Watts is the span's power. A span of no time has none, only energy.
@@ -55,7 +55,7 @@ type Timeline struct {
 	Idle  Part
 	Wake  Part
 	Host  Part // energy without the dispatches' own
-	end   clock.Nanoseconds
+	End   clock.Nanoseconds
 }
 
 // Add adds a dispatch and the host's part of it.
@@ -66,9 +66,9 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	l.part(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
 	l.part(&l.Wake, d.Wake, waiting(d.Wake), 0, "wake")
 	if host > 0 {
-		l.part(&l.Host, host, waiting(host), d.Energy, spanHost)
+		l.part(&l.Host, host, waiting(host), d.Energy, SpanHost)
 	} else {
-		l.span(0, d.Energy, spanDispatch)
+		l.span(0, d.Energy, SpanDispatch)
 	}
 	for i := range d.Descriptors {
 		t := &d.Descriptors[i]
@@ -105,7 +105,7 @@ func (l *Timeline) repeat(round *Timeline, times int) {
 	if instant > 0 {
 		l.span(0, clock.Nanojoules(n*float64(instant)), fmt.Sprintf("%d dispatches", times))
 	}
-	l.span(clock.Nanoseconds(n*float64(round.end)), clock.Nanojoules(n*float64(energy)), what)
+	l.span(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
 // part adds a span of a kind, with energy of another source in it.
@@ -119,8 +119,8 @@ func (l *Timeline) part(p *Part, time clock.Nanoseconds, energy, more clock.Nano
 }
 
 func (l *Timeline) span(time clock.Nanoseconds, energy clock.Nanojoules, what string) {
-	l.Spans = append(l.Spans, Span{l.end, time, energy, what})
-	l.end += time
+	l.Spans = append(l.Spans, Span{l.End, time, energy, what})
+	l.End += time
 }
 
 // Peak is the power of the highest span, in watts.

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"errors"
@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware"
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader"
@@ -23,8 +26,8 @@ const ms clock.Nanoseconds = 1e6
 func sameSum(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
 // lay lays a run out.
-func lay(res *Result, chip *hw.Chip, host clock.Nanoseconds) *Timeline {
-	l := &Timeline{Waiting: chip.Waiting}
+func lay(res *anesim.Result, chip *hw.Chip, host clock.Nanoseconds) *anesim.Timeline {
+	l := &anesim.Timeline{Waiting: chip.Waiting}
 	for i := range res.Programs[0].Dispatches {
 		l.Add(&res.Programs[0].Dispatches[i], host)
 	}
@@ -54,7 +57,7 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 	highest := 0.0
 	for _, chip := range hw.Chips() {
 		for _, p := range files {
-			plain, err := Run(p, Options{Chip: chip})
+			plain, err := anesim.Run(p, anesim.Options{Chip: chip})
 			if err != nil {
 				t.Fatalf("%s: %v", p.Name, err)
 			}
@@ -66,7 +69,7 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 				{0, 0, 1, 0}, {0, 0, 3, 0}, {0, 0, 1, 0.2 * ms}, {0, 0, 3, 0.2 * ms},
 				{50 * ms, 0.25 * ms, 1, 0}, {150 * ms, 0.5 * ms, 2, 0.04 * ms}, {7000 * ms, 260 * ms, 2, 0},
 			} {
-				res, err := Run(p, Options{Chip: chip, Idle: time.Duration(tc.idle), Repeat: tc.repeat})
+				res, err := anesim.Run(p, anesim.Options{Chip: chip, Idle: time.Duration(tc.idle), Repeat: tc.repeat})
 				if err != nil {
 					t.Fatalf("%s: %v", p.Name, err)
 				}
@@ -116,17 +119,17 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 
 // A timeline in full.
 func TestTimeline(t *testing.T) {
-	l := Timeline{Waiting: func(_ int, t clock.Nanoseconds) clock.Nanojoules { return clock.Nanojoules(t / 2) }, Label: func(d *hw.DescriptorReport) string { return "work" }}
-	d := Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.DescriptorReport{{Time: 10, Energy: 70}}}
+	l := anesim.Timeline{Waiting: func(_ int, t clock.Nanoseconds) clock.Nanojoules { return clock.Nanojoules(t / 2) }, Label: func(d *hw.DescriptorReport) string { return "work" }}
+	d := anesim.Dispatch{Idle: 30, Waiting: 20, Wake: 4, Energy: 100, Descriptors: []hw.DescriptorReport{{Time: 10, Energy: 70}}}
 	l.Add(&d, 50)
-	l.Add(&Dispatch{Energy: 100}, 0)
-	want := []Span{
+	l.Add(&anesim.Dispatch{Energy: 100}, 0)
+	want := []anesim.Span{
 		{0, 20, 10, "idle"}, {20, 10, 0, "rails off"}, {30, 4, 2, "wake"}, {34, 50, 125, "host"}, {84, 10, 70, "work"}, {94, 0, 100, "dispatch"},
 	}
 	if d := cmp.Diff(want, l.Spans); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if l.Idle != (Part{30, 10}) || l.Wake != (Part{4, 2}) || l.Host != (Part{50, 25}) || l.Peak() != 7 {
+	if l.Idle != (anesim.Part{30, 10}) || l.Wake != (anesim.Part{4, 2}) || l.Host != (anesim.Part{50, 25}) || l.Peak() != 7 {
 		t.Errorf("idle %+v, wake %+v, host %+v, peak %g W", l.Idle, l.Wake, l.Host, l.Peak())
 	}
 }
@@ -137,7 +140,7 @@ func TestDispatchesEndWithAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := Run(p, Options{Chip: hw.M1(), Repeat: 4, GateTiles: 1<<32 - 1})
+	res, err := anesim.Run(p, anesim.Options{Chip: hw.M1(), Repeat: 4, GateTiles: 1<<32 - 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,19 +154,19 @@ func TestDispatchesEndWithAFault(t *testing.T) {
 func TestHostsHold(t *testing.T) {
 	idle := func(name string) (clock.Nanoseconds, clock.Nanojoules) {
 		t.Helper()
-		h, err := HostByName(name)
+		h, err := engine.HostByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Layer("add") // on no engine
+		m, err := anesim.Layer("add") // on no engine
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := m.Run(t.Context(), Options{Host: h, Idle: 90 * time.Millisecond})
+		res, err := m.Run(t.Context(), anesim.Options{Host: h, Idle: 90 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return clock.Nanoseconds(h.Hold.Value), res.RunDocument().Total.IdleNJ
+		return clock.Nanoseconds(h.Hold.Value), report.NewRun(res).Total.IdleNJ
 	}
 	chip := hw.M1()
 	for _, name := range []string{"none", "linux-m1", "macos-air", "macos-mbp"} {
@@ -179,13 +182,13 @@ func TestHostsHold(t *testing.T) {
 
 // Settings of power management are wall time and idle energy, never the engine's.
 func TestPowerPolicy(t *testing.T) {
-	run := func(p firmware.PowerPolicy) *WallDocument {
+	run := func(p firmware.PowerPolicy) *report.Wall {
 		t.Helper()
-		res, err := Identity().Run(t.Context(), Options{Power: p, Idle: 60 * time.Millisecond, Repeat: 3})
+		res, err := anesim.Identity().Run(t.Context(), anesim.Options{Power: p, Idle: 60 * time.Millisecond, Repeat: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := res.RunDocument()
+		d := report.NewRun(res)
 		return &d.Total
 	}
 	own := run(firmware.PowerPolicy{})
@@ -209,17 +212,17 @@ func TestPowerPolicy(t *testing.T) {
 		t.Errorf("without gating %v idle, with it %v", open.IdleNJ, on.IdleNJ)
 	}
 	idle := func(engines float64) clock.Nanojoules {
-		o := Options{Chip: hw.M1(), Power: firmware.PowerPolicy{AlwaysOn: true, Ungated: true}}
+		o := anesim.Options{Chip: hw.M1(), Power: firmware.PowerPolicy{AlwaysOn: true, Ungated: true}}
 		o.Chip.Engines.Value = engines
-		e := o.engine()
+		e := engine.Options{Chip: o.Chip, Power: o.Power}
 		return e.Waiting()(1, 1e6)
 	}
 	chip := hw.M1()
 	if more, want := idle(32)-idle(16), 16*chip.EngineStep.Value*1e6; math.Abs(float64(more)-want) > 1e-6*want {
 		t.Errorf("16 engines more draw %v more ungated, want %g nJ", more, want)
 	}
-	var e *OptionError
-	if _, err := Identity().Run(t.Context(), Options{Power: firmware.PowerPolicy{Hysteresis: -1}}); !errors.As(err, &e) {
+	var e *anesim.OptionError
+	if _, err := anesim.Identity().Run(t.Context(), anesim.Options{Power: firmware.PowerPolicy{Hysteresis: -1}}); !errors.As(err, &e) {
 		t.Errorf("a negative hysteresis: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func (r *Result) overflowNote() string {
 				continue
 			}
 			name := fmt.Sprintf("descriptor %d", d.Index)
-			if l := r.layer(p, d); l != nil {
+			if l := r.LayerOf(p, d); l != nil {
 				name = fmt.Sprintf("layer %s, %s", l.Layer.Name, name)
 			}
 			return name + ": " + overflowText(d.Overflow)

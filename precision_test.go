@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
 	"anesim/loader/network"
 )
 
@@ -38,7 +39,7 @@ layers:
 		}
 		for _, inMemory := range []bool{false, true} {
 			n.InMemory = inMemory
-			res, err := FromNetwork(n).Run(context.Background(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+			res, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +60,7 @@ func TestFlushedWeights(t *testing.T) {
 	}
 	small := float16.Fromfloat32(3e-5)
 	n.Layers[0].Weights.Filter = []float16.Float16{small, small, small, float16.Fromfloat32(1e-4)}
-	res, err := FromNetwork(n).Run(context.Background(), Options{Values: true, Seed: 1})
+	res, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Values: true, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

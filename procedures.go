@@ -2,9 +2,11 @@ package anesim
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 
+	"anesim/firmware/engine"
 	"anesim/loader"
 	"anesim/loader/lower"
 )
@@ -62,4 +64,30 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 	}
 	file := c.Bytes()
 	return Read(strings.Join(layers, " / "), bytes.NewReader(file), int64(len(file)))
+}
+
+// Procedures returns the program of each procedure of the model, for an engine with options
+// o. A container with several procedures has a program for each; any other model must be
+// one program. The error is an *[OptionError], or why the model cannot be lowered.
+func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Program, error) {
+	if p := m.program; p != nil && len(p.Procedures) > 1 {
+		var list []*loader.Program
+		file := p.Bytes()
+		for _, name := range p.Procedures {
+			q, err := (&loader.Options{Procedure: name}).Read(p.Name, bytes.NewReader(file), int64(len(file)))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, q)
+		}
+		return list, nil
+	}
+	low, err := m.lower(ctx, &Options{Chip: o.Chip, Seed: o.Seed}, !o.Values)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(low.programs); n != 1 {
+		return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
+	}
+	return []*loader.Program{low.programs[0].Program}, nil
 }

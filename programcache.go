@@ -7,26 +7,6 @@ import (
 	"anesim/loader/cache"
 )
 
-// A ProgramCache is a directory of lowered programs, for [Options.Cache]. See package
-// [cache] for the key and the layout of the tree.
-type ProgramCache = cache.Cache
-
-// A CacheMode says what a [ProgramCache] is used for.
-type CacheMode = cache.Mode
-
-// The modes: to take an entry or make it, to make it anew, to take it or fail.
-const (
-	FetchOrMake        = cache.FetchOrMake
-	ForceRecompilation = cache.ForceRecompilation
-	ForceFetch         = cache.ForceFetch
-)
-
-// A CacheEntry is what became of a [ProgramCache] in a run.
-type CacheEntry = cache.Entry
-
-// OpenProgramCache is a cache in a directory, which need not be there yet.
-func OpenProgramCache(dir string) (*ProgramCache, error) { return cache.Open(dir) }
-
 // cacheKey is the key of a network's programs: one segment, for the model knows no other
 // engine that could have a part of it.
 func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
@@ -40,7 +20,7 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	return &cache.Key{
 		Segments: []cache.Segment{{Structure: structure.Sum(), Weights: weights.Sum()}},
 		Source:   o.Cache.Source,
-		Options:  fmt.Sprintf("kind=%v seed=%d sizes=%t memories=%+v", m.kind, o.Seed, sizes, o.memories()),
+		Options:  fmt.Sprintf("kind=%v seed=%d sizes=%t memories=%+v", m.kind, o.Seed, sizes, o.Memories()),
 		Platform: fmt.Sprintf("h13 subtype=%d", uint32(loader.SubtypeM1)),
 	}, nil
 }

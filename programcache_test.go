@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/cache"
 )
 
@@ -16,9 +18,9 @@ import (
 // sources have entries of their own.
 func TestProgramCache(t *testing.T) {
 	dir := t.TempDir()
-	run := func(m *Model, o Options, source string) (*Result, string) {
+	run := func(m *anesim.Model, o anesim.Options, source string) (*anesim.Result, string) {
 		t.Helper()
-		c, err := OpenProgramCache(dir)
+		c, err := cache.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +32,7 @@ func TestProgramCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := res.NetworkDocument()
+		d := report.NewNetwork(res)
 		d.Cache = nil
 		b, err := json.Marshal(d)
 		if err != nil {
@@ -38,8 +40,8 @@ func TestProgramCache(t *testing.T) {
 		}
 		return res, string(b)
 	}
-	for _, o := range []Options{{Values: true, Seed: 3}, {Seed: 3}} {
-		model := func() *Model { return yamlModel(t, observed) }
+	for _, o := range []anesim.Options{{Values: true, Seed: 3}, {Seed: 3}} {
+		model := func() *anesim.Model { return yamlModel(t, observed) }
 		plain, err := model().Run(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -73,25 +75,25 @@ func TestProgramCache(t *testing.T) {
 			t.Errorf("a model that has its programs: %v", res.Cache.Outcome)
 		}
 	}
-	c := &ProgramCache{Dir: dir, Build: "x", Mode: ForceFetch}
+	c := &cache.Cache{Dir: dir, Build: "x", Mode: cache.ForceFetch}
 	var miss *cache.MissError
-	if _, err := yamlModel(t, observed).Run(t.Context(), Options{Cache: c}); !errors.As(err, &miss) {
+	if _, err := yamlModel(t, observed).Run(t.Context(), anesim.Options{Cache: c}); !errors.As(err, &miss) {
 		t.Errorf("a forced fetch of nothing: %v", err)
 	}
 	// A layer has its entry too; with weights of the caller's own it has none.
-	l, err := Layer("relu", "c=4", "h=3", "w=5")
+	l, err := anesim.Layer("relu", "c=4", "h=3", "w=5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := l.Run(t.Context(), Options{Values: true, Cache: &ProgramCache{Dir: dir, Build: "x"}})
+	res, err := l.Run(t.Context(), anesim.Options{Values: true, Cache: &cache.Cache{Dir: dir, Build: "x"}})
 	if err != nil || res.Cache == nil {
 		t.Errorf("%+v, %v", res, err)
 	}
-	conv, err := Layer("conv", "cin=1", "h=2", "w=2", "cout=1", "k=1")
+	conv, err := anesim.Layer("conv", "cin=1", "h=2", "w=2", "cout=1", "k=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err = conv.Run(t.Context(), Options{Values: true, Inputs: map[string][]half{"weights": fp16(2)}, Cache: &ProgramCache{Dir: dir, Build: "x"}})
+	res, err = conv.Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]half{"weights": fp16(2)}, Cache: &cache.Cache{Dir: dir, Build: "x"}})
 	if err != nil || res.Cache != nil {
 		t.Errorf("%+v, %v", res, err)
 	}

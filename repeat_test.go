@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/x448/float16"
+
 	"anesim/hw/host"
 )
 
@@ -27,7 +29,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &execution{model: m, lowered: low, options: o, tensors: map[string][]half{}}
+		r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}}
 		if err := r.begin(); err != nil {
 			t.Fatal(err)
 		}
@@ -41,32 +43,30 @@ func TestRepeatsAreCounted(t *testing.T) {
 	if n := len(counted.Report.Descriptors); n != 2*len(all.Report.Descriptors)/times || counted.Report.Count() != all.Report.Count() {
 		t.Errorf("%d descriptors listed, %d counted, %d in all", n, counted.Report.Count(), all.Report.Count())
 	}
-	a, b := all.RunDocument(), counted.RunDocument()
-	if a.Cycles != b.Cycles || a.Total.MACs != b.Total.MACs || a.Total.DMABytes != b.Total.DMABytes || a.Total.Saved != b.Total.Saved {
-		t.Errorf("made %+v %+v\ncounted %+v %+v", a.Cycles, a.Total, b.Cycles, b.Total)
+	if all.Causes() != counted.Causes() || all.Report.MACs != counted.Report.MACs || all.Report.DMA != counted.Report.DMA || all.Report.Saved() != counted.Report.Saved() {
+		t.Errorf("made %+v %+v\ncounted %+v %+v", all.Causes(), all.Report.DMA, counted.Causes(), counted.Report.DMA)
 	}
 	near := func(name string, x, y float64) {
 		if math.Abs(x-y) > 1e-12*math.Abs(x) {
 			t.Errorf("%s: %v made, %v counted", name, x, y)
 		}
 	}
-	near("time", float64(a.Total.TimeNs), float64(b.Total.TimeNs))
-	near("low", float64(a.Total.TimeLowNs), float64(b.Total.TimeLowNs))
-	near("high", float64(a.Total.TimeHighNs), float64(b.Total.TimeHighNs))
-	near("wall", float64(a.Total.WallNs), float64(b.Total.WallNs))
-	near("energy", float64(a.Total.EnergyNJ), float64(b.Total.EnergyNJ))
-	near("dispatch", float64(a.Total.DispatchNJ), float64(b.Total.DispatchNJ))
-	near("planar", float64(a.Total.EnergyOf.Planar), float64(b.Total.EnergyOf.Planar))
-	near("active", float64(a.Total.EnergyOf.Active), float64(b.Total.EnergyOf.Active))
-	near("idle", float64(a.Total.IdleNJ), float64(b.Total.IdleNJ))
-	near("wake", float64(a.Total.WakeNs), float64(b.Total.WakeNs))
-	near("host", float64(a.Total.HostNJ), float64(b.Total.HostNJ))
-	near("wall energy", float64(a.Total.WallEnergyNJ), float64(b.Total.WallEnergyNJ))
-	near("peak", a.Total.PeakW, b.Total.PeakW)
-	near("first", float64(a.Repeat.FirstWallNs), float64(b.Repeat.FirstWallNs))
-	near("steady", float64(a.Repeat.SteadyWallNs), float64(b.Repeat.SteadyWallNs))
-	if a.Repeat.Dispatches != times || b.Repeat.Dispatches != times || b.Repeat.Listed != 2 {
-		t.Errorf("made %+v, counted %+v", a.Repeat, b.Repeat)
+	near("time", float64(all.Report.Time), float64(counted.Report.Time))
+	near("low", float64(all.Report.Bounds().Low), float64(counted.Report.Bounds().Low))
+	near("high", float64(all.Report.Bounds().High), float64(counted.Report.Bounds().High))
+	near("wall", float64(all.Wall()), float64(counted.Wall()))
+	near("energy", float64(all.Report.Energy), float64(counted.Report.Energy))
+	near("dispatch", float64(all.Report.Dispatch), float64(counted.Report.Dispatch))
+	near("planar", float64(all.Report.Parts().Planar), float64(counted.Report.Parts().Planar))
+	near("active", float64(all.Report.Parts().Active), float64(counted.Report.Parts().Active))
+	a, b := all.Timeline(), counted.Timeline()
+	near("idle", float64(a.Idle.Energy), float64(b.Idle.Energy))
+	near("wake", float64(a.Wake.Time), float64(b.Wake.Time))
+	near("host", float64(a.Host.Energy), float64(b.Host.Energy))
+	near("end", float64(a.End), float64(b.End))
+	near("peak", a.Peak(), b.Peak())
+	if p, q := all.Programs[0], counted.Programs[0]; len(p.Dispatches) != times || p.Again != 0 || len(q.Dispatches) != 2 || q.Again != times-2 {
+		t.Errorf("made %d dispatches and %d more, counted %d and %d; want %d and 0, 2 and %d", len(p.Dispatches), p.Again, len(q.Dispatches), q.Again, times, times-2)
 	}
 }
 

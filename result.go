@@ -17,6 +17,7 @@ import (
 	"anesim/hw/evidence"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/cache"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 )
@@ -71,7 +72,7 @@ type Result struct {
 	Synthetic []string
 	// Cache is the entry of Options.Cache that the programs are from or went to, nil
 	// without a cache.
-	Cache *CacheEntry
+	Cache *cache.Entry
 }
 
 // A ProgramResult is what the dispatches of one program did.
@@ -358,15 +359,15 @@ func include(r *hw.Report, d *hw.DescriptorReport) {
 // report adds a network up, in the order in which its descriptors ran.
 func (r *Result) report() {
 	r.Report = new(hw.Report)
-	for d, p := range r.dispatches() {
-		counted := r.counted(p, d)
+	for d, p := range r.Dispatches() {
+		counted := r.Counted(p, d)
 		for i := range counted.Descriptors {
 			include(r.Report, &counted.Descriptors[i])
 		}
 	}
 	last := 0
 	for d, p := range r.lastRound() {
-		last += len(r.counted(p, d).Descriptors)
+		last += len(r.Counted(p, d).Descriptors)
 	}
 	r.Report.Repeat(r.again(), last)
 	var dispatches clock.Nanojoules
@@ -379,9 +380,9 @@ func (r *Result) report() {
 	r.Report.AddDispatches(dispatches)
 }
 
-// dispatches yields every dispatch with its program: all programs in order, then all of
+// Dispatches yields every dispatch with its program: all programs in order, then all of
 // them again where they are repeated.
-func (r *Result) dispatches() func(func(*Dispatch, *ProgramResult) bool) {
+func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		rounds := 0
 		for k := range r.Programs {
@@ -418,24 +419,25 @@ func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// layer is the layer that a descriptor of a program is of, nil where it is none's.
-func (r *Result) layer(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
+// LayerOf returns the layer that descriptor d of program p belongs to, or nil if it belongs to
+// none.
+func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
 	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
 		return nil
 	}
 	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
-// counted is a dispatch with those of its descriptors that are in the totals: of a
-// network, none of a layer that a fault cut short.
-func (r *Result) counted(p *ProgramResult, d *Dispatch) Dispatch {
+// Counted returns dispatch d of program p with only the descriptors that are in the totals: those
+// of a network's layer that a fault cut short are left out.
+func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
 	}
 	all := *d
 	all.Descriptors = nil
 	for i := range d.Descriptors {
-		if l := r.layer(p, &d.Descriptors[i]); l != nil && l.Report != nil {
+		if l := r.LayerOf(p, &d.Descriptors[i]); l != nil && l.Report != nil {
 			all.Descriptors = append(all.Descriptors, d.Descriptors[i])
 		}
 	}
@@ -444,23 +446,23 @@ func (r *Result) counted(p *ProgramResult, d *Dispatch) Dispatch {
 
 // Timeline lays the run out on the wall clock.
 func (r *Result) Timeline() *Timeline {
-	l := &Timeline{Waiting: r.waiting()}
-	for d, p := range r.dispatches() {
+	l := &Timeline{Waiting: r.Waiting()}
+	for d, p := range r.Dispatches() {
 		if r.Model.kind == KindNetwork {
 			l.Label = func(d *hw.DescriptorReport) string {
-				return fmt.Sprintf("%s: descriptor %d: %v", r.layer(p, d).Layer.Name, d.Index, d.Op)
+				return fmt.Sprintf("%s: descriptor %d: %v", r.LayerOf(p, d).Layer.Name, d.Index, d.Op)
 			}
 		}
-		c := r.counted(p, d)
+		c := r.Counted(p, d)
 		l.Add(&c, p.Host)
 	}
 	if len(r.Programs) == 0 { // the host alone
-		l.part(&l.Host, r.Stages(), 0, 0, spanHost)
+		l.part(&l.Host, r.Stages(), 0, 0, SpanHost)
 	}
 	if n := r.again(); n > 0 {
 		round := &Timeline{Waiting: l.Waiting}
 		for d, p := range r.lastRound() {
-			c := r.counted(p, d)
+			c := r.Counted(p, d)
 			round.Add(&c, p.Host)
 		}
 		l.repeat(round, n)
@@ -468,8 +470,8 @@ func (r *Result) Timeline() *Timeline {
 	return l
 }
 
-// waiting returns the function that computes the energy of waits; see [engine.Options.Waiting].
-func (r *Result) waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
+// Waiting returns the function that computes the energy of waits; see [engine.Options.Waiting].
+func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	o := r.Options.engine()
 	return o.Waiting()
 }
@@ -562,7 +564,7 @@ func (r *Result) Limits() []evidence.Limit {
 			d := &p.Report.Descriptors[i]
 			where := "descriptor " + strconv.Itoa(d.Index)
 			if r.Model.kind == KindNetwork {
-				if l := r.layer(p, d); l != nil {
+				if l := r.LayerOf(p, d); l != nil {
 					where = "layer " + l.Layer.Name
 				}
 			}

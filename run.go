@@ -189,10 +189,10 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 	return nil
 }
 
-// observe runs a program that a brief result has most descriptors of in sums alone once
-// more, and calls each for all of them in order, with the bytes of the L2 that each covers.
-// The report is good until each returns.
-func (r *Result) observe(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
+// Replay runs a program of a brief result once more, and calls each for all of its descriptors
+// in order, with the bytes of the L2 that the descriptor covers. d is only valid until each
+// returns.
+func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.engine()
 	var covered []int // by descriptors that each has not been called for
 	o.Each = func(d *hw.DescriptorReport) {

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"errors"
@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/x448/float16"
+
+	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/loader/network"
-
-	"github.com/x448/float16"
 )
 
 // Layers and networks are lowered for the chip's scratchpad: on a smaller one the values are
@@ -25,7 +26,7 @@ func TestSmallerScratchpad(t *testing.T) {
 		"reduce c=64 h=32 w=32 kind=mean axis=hw", "transpose c=128 h=1 w=300", "pool c=32 h=32 w=32 k=2 stride=2", "tile c=2 h=4 w=32 reps=1x3x2x2", "gelu c=256 h=24 w=24",
 	} {
 		words := strings.Fields(spelled)
-		m, err := Layer(words[0], words[1:]...)
+		m, err := anesim.Layer(words[0], words[1:]...)
 		if err != nil {
 			t.Fatal(spelled, ": ", err)
 		}
@@ -37,7 +38,7 @@ func TestSmallerScratchpad(t *testing.T) {
 			r, err := m.Run(t.Context(), scratchpad(bytes))
 			if refusal := (*network.RefusalError)(nil); errors.As(err, &refusal) && bytes <= 256<<10 {
 				refused++
-				if fits, err := Layer(words[0], slices.Concat(words[1:], refusal.Nearest)...); err == nil {
+				if fits, err := anesim.Layer(words[0], slices.Concat(words[1:], refusal.Nearest)...); err == nil {
 					if _, err := fits.Run(t.Context(), scratchpad(bytes)); err != nil {
 						t.Errorf("%s with %g bytes: %v: %v", spelled, bytes, refusal, err)
 					}
@@ -70,11 +71,11 @@ layers:
 - {name: d, op: add, from: [a, c]}
 - {name: e, op: softmax, axis: c}
 `
-	m, err := Read("stack.yaml", strings.NewReader(text), int64(len(text)))
+	m, err := anesim.Read("stack.yaml", strings.NewReader(text), int64(len(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var whole *Result
+	var whole *anesim.Result
 	var bytes uint64
 	var cycles clock.Cycles
 	for _, size := range []float64{2 << 20, 512 << 10, 256 << 10, 128 << 10} {
@@ -100,7 +101,7 @@ layers:
 func TestKernelMemory(t *testing.T) {
 	for _, spelled := range []string{"conv cin=512 h=14 w=14 cout=512 k=3 pad=same", "matmul m=200 k=1024 n=1024", "matmul m=512 k=1024 n=768 act=gelu", "conv cin=512 h=16 w=16 cout=512 k=3 groups=2 pad=same"} {
 		words := strings.Fields(spelled)
-		m, err := Layer(words[0], words[1:]...)
+		m, err := anesim.Layer(words[0], words[1:]...)
 		if err != nil {
 			t.Fatal(spelled, ": ", err)
 		}
@@ -125,8 +126,8 @@ func TestKernelMemory(t *testing.T) {
 }
 
 // scratchpad are the options of a chip whose scratchpad has so many bytes.
-func scratchpad(bytes float64) Options {
+func scratchpad(bytes float64) anesim.Options {
 	c := hw.M1()
 	c.L2Bytes.Value = bytes
-	return Options{Chip: c, Values: true}
+	return anesim.Options{Chip: c, Values: true}
 }

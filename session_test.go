@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"errors"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
+	"anesim/bench/report"
+	"anesim/firmware/engine"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
@@ -23,9 +26,9 @@ func fp16(values ...float32) []half {
 }
 
 // loadLayer loads a layer into a session.
-func loadLayer(t *testing.T, s *Session, op string, keys ...string) *Loaded {
+func loadLayer(t *testing.T, s *anesim.Session, op string, keys ...string) *anesim.Loaded {
 	t.Helper()
-	m, err := Layer(op, keys...)
+	m, err := anesim.Layer(op, keys...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,16 +39,16 @@ func loadLayer(t *testing.T, s *Session, op string, keys ...string) *Loaded {
 	return l
 }
 
-func values(t *testing.T) *Session {
+func values(t *testing.T) *anesim.Session {
 	t.Helper()
-	s, err := NewSession(Options{Values: true})
+	s, err := anesim.NewSession(anesim.Options{Values: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func call(t *testing.T, l *Loaded) *Result {
+func call(t *testing.T, l *anesim.Loaded) *anesim.Result {
 	t.Helper()
 	res, err := l.Call(t.Context())
 	if err != nil {
@@ -87,14 +90,14 @@ func TestAccumulator(t *testing.T) {
 
 // One run with state is as many calls of a session, and says what state saves.
 func TestRunWithState(t *testing.T) {
-	m, err := Layer("add", "c=4")
+	m, err := anesim.Layer("add", "c=4")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{
-		Values: true, Repeat: 4, State: []StateAlias{{Output: "y", Input: "z"}}, Inputs: map[string][]half{"x": fp16(1, 1, 1, 1)},
+	o := anesim.Options{
+		Values: true, Repeat: 4, State: []anesim.StateAlias{{Output: "y", Input: "z"}}, Inputs: map[string][]half{"x": fp16(1, 1, 1, 1)},
 	}
-	o.Host, err = HostByName("macos-air")
+	o.Host, err = engine.HostByName("macos-air")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +114,7 @@ func TestRunWithState(t *testing.T) {
 	if got := res.Outputs[0].Data; !slices.Equal(got, fp16(4, 4, 4, 4)) || len(res.Synthetic) != 0 {
 		t.Errorf("%v, synthetic %q", got, res.Synthetic)
 	}
-	doc := res.RunDocument()
+	doc := report.NewRun(res)
 	if s := doc.State; s == nil || s.HostCopyBytes != 3*2*8 || s.DRAMBytes != 2*s.HostCopyBytes || len(s.Aliases) != 1 || s.Aliases[0].Bytes != 8 || len(doc.Calls) != 4 {
 		t.Errorf("%+v, %d calls", s, len(doc.Calls))
 	}
@@ -123,7 +126,7 @@ func TestRunWithState(t *testing.T) {
 	if plain.Report.Cycles != res.Report.Cycles || plain.Host() <= res.Host() {
 		t.Errorf("%d cycles and %v of host with state, %d and %v without", res.Report.Cycles, res.Host(), plain.Report.Cycles, plain.Host())
 	}
-	if d := plain.RunDocument(); d.State != nil || d.Calls != nil {
+	if d := report.NewRun(plain); d.State != nil || d.Calls != nil {
 		t.Errorf("without state: %+v", d.State)
 	}
 }
@@ -147,7 +150,7 @@ func TestSlotCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := values(t).Load(t.Context(), FromNetwork(n))
+	l, err := values(t).Load(t.Context(), anesim.FromNetwork(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,18 +179,18 @@ func TestSlotCache(t *testing.T) {
 func TestSessionsHoldSeveralPrograms(t *testing.T) {
 	s := values(t)
 	var alone [][]half
-	var loaded []*Loaded
-	var models []*Model
+	var loaded []*anesim.Loaded
+	var models []*anesim.Model
 	for _, name := range lower.Examples() {
 		p, err := lower.ExampleProgram(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		models = append(models, FromProgram(p))
+		models = append(models, anesim.FromProgram(p))
 	}
 	real, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx"))
 	for _, name := range real {
-		m, err := Open(name)
+		m, err := anesim.Open(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +199,7 @@ func TestSessionsHoldSeveralPrograms(t *testing.T) {
 	t.Logf("%d programs, %d of them real", len(models), len(real))
 	addresses := map[uint64]bool{}
 	for _, m := range models {
-		res, err := m.Run(t.Context(), Options{Values: true})
+		res, err := m.Run(t.Context(), anesim.Options{Values: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +233,7 @@ func TestSessionsHoldSeveralPrograms(t *testing.T) {
 	used, at := s.Used(), loaded[1].Address()
 	loaded[1].Unload()
 	loaded[1].Unload()
-	if _, err := loaded[1].Call(t.Context()); !errors.Is(err, ErrUnloaded) || s.Used() >= used {
+	if _, err := loaded[1].Call(t.Context()); !errors.Is(err, anesim.ErrUnloaded) || s.Used() >= used {
 		t.Errorf("%v, %d bytes of %d", err, s.Used(), used)
 	}
 	again, err := s.Load(t.Context(), models[1])
@@ -244,11 +247,11 @@ func TestSessionsHoldSeveralPrograms(t *testing.T) {
 
 // What does not fit is refused with what it needs, and leaves nothing behind.
 func TestSessionMemoryIsAccounted(t *testing.T) {
-	m, err := Layer("add", "c=64", "h=64", "w=64")
+	m, err := anesim.Layer("add", "c=64", "h=64", "w=64")
 	if err != nil {
 		t.Fatal(err)
 	}
-	big, err := NewSession(Options{})
+	big, err := anesim.NewSession(anesim.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +262,7 @@ func TestSessionMemoryIsAccounted(t *testing.T) {
 	if need < 3*64*64*64*2 {
 		t.Errorf("%d bytes", need)
 	}
-	s, err := NewSession(Options{Memory: 2*need - 1})
+	s, err := anesim.NewSession(anesim.Options{Memory: 2*need - 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +271,7 @@ func TestSessionMemoryIsAccounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Load(t.Context(), m)
-	var e *NoMemoryError
+	var e *anesim.NoMemoryError
 	if !errors.As(err, &e) || e.Need != need || e.Free != need-1 || s.Used() != need {
 		t.Errorf("%v; %d bytes used", err, s.Used())
 	}
@@ -279,7 +282,7 @@ func TestSessionMemoryIsAccounted(t *testing.T) {
 	if _, err := s.Load(t.Context(), m); err != nil {
 		t.Error(err)
 	}
-	if _, err := m.Run(t.Context(), Options{Memory: need - 1}); !errors.As(err, &e) {
+	if _, err := m.Run(t.Context(), anesim.Options{Memory: need - 1}); !errors.As(err, &e) {
 		t.Errorf("a run in less: %v", err)
 	}
 }
@@ -289,14 +292,14 @@ func TestAliasErrors(t *testing.T) {
 	add := loadLayer(t, s, "add", "c=4")
 	conv := loadLayer(t, s, "conv", "cin=4", "cout=8")
 	for _, tc := range []struct {
-		l       *Loaded
+		l       *anesim.Loaded
 		out, in string
 		want    string
 	}{
 		{add, "q", "z", `no output "q"`}, {add, "y", "q", `no input "q"`}, {add, "x", "z", `no output "x"`}, {conv, "y", "x", "shapes [1 8 1 1] and [1 4 1 1] differ"},
 	} {
 		err := tc.l.Alias(tc.out, tc.in)
-		var e *AliasError
+		var e *anesim.AliasError
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s=%s: %v", tc.out, tc.in, err)
 		}
@@ -311,11 +314,11 @@ func TestAliasErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o *OptionError
-	if _, err := s.Load(t.Context(), FromNetwork(n)); !errors.As(err, &o) {
+	var o *anesim.OptionError
+	if _, err := s.Load(t.Context(), anesim.FromNetwork(n)); !errors.As(err, &o) {
 		t.Errorf("a model of two programs: %v", err)
 	}
-	if _, err := FromNetwork(n).Run(t.Context(), Options{State: []StateAlias{{Output: "a", Input: "b"}}}); !errors.As(err, &o) {
+	if _, err := anesim.FromNetwork(n).Run(t.Context(), anesim.Options{State: []anesim.StateAlias{{Output: "a", Input: "b"}}}); !errors.As(err, &o) {
 		t.Errorf("state of two programs: %v", err)
 	}
 }
@@ -323,7 +326,7 @@ func TestAliasErrors(t *testing.T) {
 // The decode loop fills its caches a position a step, leaves the others as they are, and
 // gives what one run over the same caches without state gives.
 func TestDecodeLoop(t *testing.T) {
-	m, err := Open(filepath.Join("tools", "anesim", "examples", "decode.yaml"))
+	m, err := anesim.Open(filepath.Join("tools", "anesim", "examples", "decode.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +356,7 @@ func TestDecodeLoop(t *testing.T) {
 			}
 		}
 		// By hand: the caches go in as inputs.
-		plain, err := m.Run(t.Context(), Options{Values: true, Inputs: inputs})
+		plain, err := m.Run(t.Context(), anesim.Options{Values: true, Inputs: inputs})
 		if err != nil {
 			t.Fatal(err)
 		}

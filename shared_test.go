@@ -1,9 +1,13 @@
-package anesim
+package anesim_test
 
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"anesim"
+	"anesim/loader"
 )
 
 // programs lists the real programs beside the repository, and skips the test when they
@@ -26,4 +30,34 @@ func sharedFiles() (files []string, dir string) {
 	files, _ = filepath.Glob(filepath.Join(dir, "*.hwx"))
 	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
 	return append(files, texts...), dir
+}
+
+// readNetwork reads a network's YAML, and ends the test where that fails.
+func readNetwork(t *testing.T, text string) *anesim.Model {
+	t.Helper()
+	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// runModel runs a model, and ends the test where that fails.
+func runModel(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
+	t.Helper()
+	res, err := m.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// programOf returns the one program of a model.
+func programOf(t *testing.T, m *anesim.Model) *loader.Program {
+	t.Helper()
+	list, err := m.Programs(t.Context(), anesim.Options{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d programs, %v; want 1", len(list), err)
+	}
+	return list[0]
 }

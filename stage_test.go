@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/network"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -36,7 +38,7 @@ func TestHostStages(t *testing.T) {
 	}
 	x := make([]float16.Float16, places)
 	x[4] = float16.Fromfloat32(1)
-	res, err := FromNetwork(n).Run(context.Background(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+	res, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func TestHostStages(t *testing.T) {
 	if p := res.Outputs[1]; len(p.Numbers) != 1 || p.Numbers[0] != 4 {
 		t.Errorf("place %v", p.Numbers)
 	}
-	d := res.NetworkDocument()
+	d := report.NewNetwork(res)
 	if c := d.Coverage; c.Done != 4 || c.Hosted != 2 || len(d.NotModelled) != 0 {
 		t.Errorf("%+v", c)
 	}
@@ -88,7 +90,7 @@ func TestHostStageFails(t *testing.T) {
 	}
 	x := make([]float16.Float16, 4)
 	x[3] = float16.Fromfloat32(1)
-	res, err := FromNetwork(n).Run(context.Background(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+	res, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
 	if err != nil || len(res.Outputs) != 0 {
 		t.Fatalf("%v, %d outputs", err, len(res.Outputs))
 	}
@@ -136,7 +138,7 @@ func TestStagesAreTheirDefinitions(t *testing.T) {
 		for _, v := range in {
 			x = append(x, float16.Fromfloat32(float32(v/2)))
 		}
-		res, err := FromNetwork(n).Run(t.Context(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+		res, err := anesim.FromNetwork(n).Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
 		if err != nil || len(res.Outputs) != 1 {
 			t.Errorf("%s: %v, %d outputs, reasons %q", tc.op, err, len(res.Outputs), reasonsOf(res))
 			continue
@@ -178,7 +180,7 @@ func TestSizesThatDependOnValues(t *testing.T) {
 		for _, v := range tc.x {
 			x = append(x, float16.Fromfloat32(v))
 		}
-		res, err := FromNetwork(n).Run(t.Context(), Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
+		res, err := anesim.FromNetwork(n).Run(t.Context(), anesim.Options{Values: true, Inputs: map[string][]float16.Float16{"x": x}})
 		if err != nil || len(res.Outputs) != 3 {
 			t.Fatalf("%v, %d outputs, reasons %q", err, len(res.Outputs), reasonsOf(res))
 		}
@@ -192,7 +194,7 @@ func TestSizesThatDependOnValues(t *testing.T) {
 		if got := floats(product.Data); !slices.Equal(got, tc.product) {
 			t.Errorf("of %v the product is %v, want %v", tc.x, got, tc.product)
 		}
-		if d := res.NetworkDocument(); !slices.Equal(d.Outputs[0].Shape, kept.Shape()) {
+		if d := report.NewNetwork(res); !slices.Equal(d.Outputs[0].Shape, kept.Shape()) {
 			t.Errorf("the document says shape %v, want %v", d.Outputs[0].Shape, kept.Shape())
 		}
 	}

@@ -1,4 +1,4 @@
-package anesim
+package anesim_test
 
 import (
 	"bytes"

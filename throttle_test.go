@@ -1,9 +1,10 @@
-package anesim
+package anesim_test
 
 import (
 	"errors"
 	"testing"
 
+	"anesim"
 	"anesim/hw"
 )
 
@@ -11,7 +12,7 @@ import (
 // where it is not given; causes sum to the total and values stay.
 func TestPowerBudget(t *testing.T) {
 	for _, m := range sharedPrograms(t) {
-		free, err := m.Run(t.Context(), Options{Values: true})
+		free, err := m.Run(t.Context(), anesim.Options{Values: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +31,7 @@ func TestPowerBudget(t *testing.T) {
 			if budget <= least {
 				continue // it burns no more than its engines do
 			}
-			res, err := m.Run(t.Context(), Options{Values: true, PowerBudget: budget})
+			res, err := m.Run(t.Context(), anesim.Options{Values: true, PowerBudget: budget})
 			if err != nil {
 				t.Fatalf("%s at %v W: %v", m.Name(), budget, err)
 			}
@@ -61,8 +62,8 @@ func TestPowerBudget(t *testing.T) {
 		}
 	}
 	for _, watts := range []float64{-1, 0.3, 1e9} {
-		_, err := Identity().Run(t.Context(), Options{PowerBudget: watts})
-		var e *OptionError
+		_, err := anesim.Identity().Run(t.Context(), anesim.Options{PowerBudget: watts})
+		var e *anesim.OptionError
 		if !errors.As(err, &e) || e.Option != "PowerBudget" {
 			t.Errorf("%v W: %v", watts, err)
 		}

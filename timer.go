@@ -65,6 +65,3 @@ func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	}
 	return res.Report, nil
 }
-
-// RatesOf is what a report's work came to over its time.
-func RatesOf(r *hw.Report) Rates { return rates(r.MACs, r.DMA.Total(), r.Time) }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"anesim/loader/network"
 )
 
 // randomLayer is an operation and keys; not every one is a layer that the engine takes.
@@ -87,7 +89,7 @@ func TestTimingWithoutWeights(t *testing.T) {
 	for _, m := range []string{"1", "8", "16", "24", "32", "64", "128", "256"} {
 		fixed = append(fixed, []string{"linear", "m=" + m, "k=64", "n=96", "bias=true"}, []string{"matmul", "m=" + m, "k=64", "n=96", "act=gelu"})
 	}
-	for _, op := range OperationNames() {
+	for _, op := range network.Names() {
 		fixed = append(fixed, []string{op, "c=16", "h=8", "w=8"}, []string{op, "cin=16", "cout=32", "h=8", "w=8", "k=3", "act=sigmoid"})
 	}
 	for i := range points + len(fixed) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/check"
+	"anesim/bench/report"
 )
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing with them")
@@ -31,14 +33,14 @@ func Check(t TB, file string, most float64, models ...*anesim.Model) {
 // too.
 func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*anesim.Model) {
 	t.Helper()
-	base := &anesim.Baseline{Header: anesim.NewHeader()}
+	base := &check.Baseline{Header: report.NewHeader()}
 	if !*update {
 		f, err := os.Open(file)
 		if err != nil {
 			t.Fatalf("%v; -anesim.update writes it", err)
 			return
 		}
-		base, err = anesim.ReadBaseline(f)
+		base, err = check.Read(f)
 		f.Close()
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -55,7 +57,7 @@ func CheckOptions(t TB, file string, most float64, o anesim.Options, models ...*
 			t.Fatalf("%s: device fault: %v", m.Name(), faults[0])
 			return
 		}
-		e, err := res.BaselineEntry(m.Name())
+		e, err := check.NewEntry(res, m.Name())
 		if err != nil {
 			t.Fatalf("%s: %v", m.Name(), err)
 			return

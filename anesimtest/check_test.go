@@ -11,6 +11,8 @@ import (
 
 	"anesim"
 	"anesim/anesimtest"
+	"anesim/bench/check"
+	"anesim/bench/report"
 )
 
 // recorder is a test that is told of failures and goes on.
@@ -35,14 +37,14 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := res.BaselineEntry(m.Name())
+	e, err := check.NewEntry(res, m.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "cost.json")
 	write := func() {
 		var b bytes.Buffer
-		base := anesim.Baseline{Header: anesim.NewHeader(), Entries: []anesim.BaselineEntry{e}}
+		base := check.Baseline{Header: report.NewHeader(), Entries: []check.Entry{e}}
 		if err := base.Write(&b); err != nil {
 			t.Fatal(err)
 		}

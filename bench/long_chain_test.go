@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/hw"
 )
 
@@ -27,8 +28,8 @@ func TestBriefRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := sound(t, p, anesim.Options{})
-	var shown []anesim.DescriptorDocument
-	brief := sound(t, p, anesim.Options{Brief: true, Each: func(d *anesim.DescriptorDocument) { shown = append(shown, *d) }})
+	var shown []report.Descriptor
+	brief := sound(t, p, anesim.Options{Brief: true, Each: func(d *hw.DescriptorReport) { shown = append(shown, report.NewDescriptor(d)) }})
 	a, b := all.Report, brief.Report
 	if len(a.Descriptors) != n || a.Rest.Count != 0 || len(b.Descriptors) != 1<<12 || b.Count() != n {
 		t.Fatalf("%d descriptors, %d of %d in brief", len(a.Descriptors), len(b.Descriptors), b.Count())
@@ -42,8 +43,8 @@ func TestBriefRun(t *testing.T) {
 	if x, y := a.Saved(), b.Saved(); x != y {
 		t.Errorf("%d and %d cycles saved", x, y)
 	}
-	x, y := all.RunDocument(), brief.RunDocument()
-	if d := cmp.Diff(x.Total, y.Total, cmpopts.IgnoreFields(anesim.WallDocument{}, "WallEnergyNJ", "PeakW")); d != "" {
+	x, y := report.NewRun(all), report.NewRun(brief)
+	if d := cmp.Diff(x.Total, y.Total, cmpopts.IgnoreFields(report.Wall{}, "WallEnergyNJ", "PeakW")); d != "" {
 		t.Errorf("totals differ:\n%s", d)
 	}
 	if d := cmp.Diff(x.Cycles, y.Cycles); d != "" {
@@ -71,10 +72,10 @@ func TestBriefProfiles(t *testing.T) {
 	all := sound(t, p, anesim.Options{})
 	brief := sound(t, p, anesim.Options{Brief: true})
 	var want, got bytes.Buffer
-	if err := all.WriteTrace(&want); err != nil {
+	if err := report.WriteTrace(&want, all); err != nil {
 		t.Fatal(err)
 	}
-	if err := brief.WriteTrace(&got); err != nil {
+	if err := report.WriteTrace(&got, brief); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) {
@@ -82,12 +83,12 @@ func TestBriefProfiles(t *testing.T) {
 	}
 	full := errors.New("full")
 	w := &failing{room: want.Len() / 2, err: full}
-	if err := brief.WriteTrace(w); !errors.Is(err, full) {
+	if err := report.WriteTrace(w, brief); !errors.Is(err, full) {
 		t.Errorf("a disk that is full: %v", err)
 	}
 
 	var b bytes.Buffer
-	if err := brief.WriteProfile(&b, ""); err != nil {
+	if err := report.WriteProfile(&b, brief, ""); err != nil {
 		t.Fatal(err)
 	}
 	prof, err := profile.Parse(&b)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/report"
 )
 
 // BenchmarkRunLongChain runs a chain of 20,000 descriptors: timed, timed and written as JSON,
@@ -51,7 +52,7 @@ func benchmarkRuns(b *testing.B, m *anesim.Model, descriptors int) {
 					b.Fatal(err)
 				}
 				if run.json {
-					if err := res.WriteJSON(io.Discard); err != nil {
+					if err := report.WriteJSON(io.Discard, res); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/npm"
+	"anesim/bench/report"
 	"anesim/loader/network"
 )
 
@@ -40,7 +41,7 @@ func timed(name string, data []byte, dims string) (string, error) {
 	o := anesim.OpenOptions{}
 	if dims != "" {
 		var err error
-		if o.Dims, err = anesim.ParseDims(dims); err != nil {
+		if o.Dims, err = network.ParseDims(dims); err != nil {
 			return "", err
 		}
 	}
@@ -52,7 +53,7 @@ func timed(name string, data []byte, dims string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := res.NetworkDocument()
+	d := report.NewNetwork(res)
 	c := &d.Coverage
 	line := fmt.Sprintf("%-45s %4d of %4d nodes, %11d of %11d multiply-accumulates, %d program, %v (%v to %v)", name, c.Done, c.Nodes, c.DoneMACs, c.MACs,
 		len(d.Programs), d.Total.TimeNs, d.Total.TimeLowNs, d.Total.TimeHighNs)

@@ -9,7 +9,10 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/scripts"
 	"anesim/firmware/driver"
+	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 )
 
@@ -32,7 +35,7 @@ type Row struct {
 // A Document is every such claim, and the places where documents disagree without a
 // number that a run can show.
 type Document struct {
-	anesim.Header
+	report.Header
 	Rows      []Row      `json:"rows"`
 	Conflicts []Conflict `json:"conflicts"`
 }
@@ -62,7 +65,7 @@ func Compare(ctx context.Context) (*Document, error) {
 			return nil, err
 		}
 	}
-	d := &Document{Header: anesim.NewHeader(), Rows: p.rows, Conflicts: []Conflict{}}
+	d := &Document{Header: report.NewHeader(), Rows: p.rows, Conflicts: []Conflict{}}
 	for _, c := range driver.Conflicts() {
 		d.Conflicts = append(d.Conflicts, Conflict{c.What, c.One, c.Other, c.Taken})
 	}
@@ -104,7 +107,7 @@ func (p *paper) latency() error {
 		return err
 	}
 	for _, name := range []string{"macos-guide", "macos-air"} {
-		h, err := anesim.HostByName(name)
+		h, err := engine.HostByName(name)
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func (p *paper) latency() error {
 			"its stages sum to 183.5 us, and the floor fitted to this host's rows is "+fmt.Sprintf("%.1f us", h.Floor.Value))
 		p.add(area, "share of the call that is overhead", "%", 98, 100*float64(res.Host())/wall, 0.01, graph+", --host "+name, "190 us less 2 % leaves 3.8 us to the engine")
 	}
-	air, err := anesim.HostByName("macos-air")
+	air, err := engine.HostByName("macos-air")
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func (p *paper) latency() error {
 	}
 	p.add(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
 	p.add(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
-	linux, err := anesim.HostByName("linux")
+	linux, err := engine.HostByName("linux")
 	if err != nil {
 		return err
 	}
@@ -150,12 +153,12 @@ func (p *paper) latency() error {
 }
 
 func (p *paper) sharing() error {
-	calls := func(keys string) (*anesim.Load, error) {
+	calls := func(keys string) (*scripts.Load, error) {
 		s, err := traffic.ReadScript([]byte("host: macos-air\nduration: 1s\nclients: [{layer: add c=64, " + keys + "}]"))
 		if err != nil {
 			return nil, err
 		}
-		return anesim.RunLoad(p.ctx, s, func(name string) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", name) })
+		return scripts.RunClients(p.ctx, s, func(name string) (*anesim.Model, error) { return nil, fmt.Errorf("no file %s", name) })
 	}
 	var n [2]float64
 	for i, keys := range []string{"threads: 1", "threads: 2"} {

@@ -7,13 +7,14 @@ import (
 	"os"
 
 	"anesim"
+	"anesim/bench/scripts"
 	"anesim/firmware/command"
 	"anesim/firmware/machine"
 )
 
 // A script of commands and selectors, played as anesim fw plays it.
 func ExampleReadScript() {
-	script, err := machine.ReadScript([]byte(`
+	s_, err := machine.ReadScript([]byte(`
 model add layer add c=4
 client app rights=user-access
 call app ANE_DeviceOpen
@@ -29,7 +30,7 @@ close app
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := script.Play(context.Background(), os.Stdout, anesim.ScriptModels{Open: anesim.Open}); err != nil {
+	if _, err := s_.Play(context.Background(), os.Stdout, scripts.Models{Open: anesim.Open}); err != nil {
 		log.Fatal(err)
 	}
 	// Output:

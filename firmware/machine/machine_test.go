@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/bench/scripts"
 	"anesim/firmware/broker"
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
@@ -142,7 +143,7 @@ func play(text string) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	_, err = s.Play(context.Background(), &b, anesim.ScriptModels{Open: noFile})
+	_, err = s.Play(context.Background(), &b, scripts.Models{Open: noFile})
 	return b.String(), err
 }
 
@@ -253,7 +254,7 @@ func FuzzScript(f *testing.F) {
 				return // a layer of any size takes any time
 			}
 		}
-		m, err := s.Play(t.Context(), io.Discard, anesim.ScriptModels{Open: noFile})
+		m, err := s.Play(t.Context(), io.Discard, scripts.Models{Open: noFile})
 		var e *ScriptError
 		if err != nil && !errors.As(err, &e) {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"anesim"
+	"anesim/bench/scripts"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
@@ -36,7 +37,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		open := func(name string) (*anesim.Model, error) { return anesim.Open(filepath.Join(dir, name)) }
-		l, err := anesim.RunLoad(t.Context(), s, open)
+		l, err := scripts.RunClients(t.Context(), s, open)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 		}
 		var ends []clock.Nanoseconds
 		var out strings.Builder
-		p := &player{w: &out, models: anesim.ScriptModels{Open: open}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
+		p := &player{w: &out, models: scripts.Models{Open: open}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 		for _, line := range x.lines {
 			if p.machine == nil && line.words[0] != "option" {
 				if err := p.begin(t.Context()); err != nil {

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"anesim"
+	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
@@ -43,7 +44,7 @@ clients:
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := anesim.RunLoad(context.Background(), s, anesim.Open)
+	l, err := scripts.RunClients(context.Background(), s, anesim.Open)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"anesim"
+	"anesim/bench/scripts"
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
@@ -14,7 +14,7 @@ import (
 
 func TestLoadsThatCannotBeRecorded(t *testing.T) {
 	s := &traffic.Script{Duration: time.Millisecond, Clients: []traffic.ScriptClient{{Name: "a", Layer: "add c=4"}}}
-	l, err := anesim.RunLoad(t.Context(), s, nil)
+	l, err := scripts.RunClients(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestLoadsThatCannotBeRecorded(t *testing.T) {
 		t.Errorf("without events: %v", err)
 	}
 	s.Events = traffic.MaxEvents
-	if l, err = anesim.RunLoad(t.Context(), s, nil); err != nil {
+	if l, err = scripts.RunClients(t.Context(), s, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.WriteMachineScript(&strings.Builder{}, func(*traffic.ScriptClient) string { return "file a#b" }); !errors.As(err, &e) {

@@ -14,19 +14,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/scripts"
+	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
 
 func noFile(name string) (*anesim.Model, error) { return nil, os.ErrNotExist }
 
-func runLoad(t *testing.T, text string) *anesim.Load {
+func runLoad(t *testing.T, text string) *scripts.Load {
 	t.Helper()
 	s, err := traffic.ReadScript([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := anesim.RunLoad(context.Background(), s, noFile)
+	l, err := scripts.RunClients(context.Background(), s, noFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +58,7 @@ func TestLoadOfOneCallIsARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := anesim.HostByName("macos-air")
+	h, _ := engine.HostByName("macos-air")
 	res, err := m.Run(context.Background(), anesim.Options{Host: h, Repeat: 2, Idle: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +100,7 @@ clients:
 	if p := urgent.Percentile(0.9).Value; p > alone+longest+l.Result.Wake || p <= alone {
 		t.Errorf("nine of ten urgent calls took up to %v; alone one takes %v, the longest run %v", p, alone, longest)
 	}
-	if d := cmp.Diff(l.Document(), runLoad(t, text).Document()); d != "" {
+	if d := cmp.Diff(report.NewLoad(l), report.NewLoad(runLoad(t, text))); d != "" {
 		t.Error(d)
 	}
 }
@@ -129,7 +132,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 			t.Errorf("%s: a call takes %v, with copies %v", a.Name, b.Percentile(1).Value, a.Percentile(1).Value)
 		}
 	}
-	if d := joined.Document(); d.Clients[1].After != "a" || d.Clients[1].SavedBytes != 10*tensor || d.Clients[0].SavedBytes != 10*tensor {
+	if d := report.NewLoad(joined); d.Clients[1].After != "a" || d.Clients[1].SavedBytes != 10*tensor || d.Clients[0].SavedBytes != 10*tensor {
 		t.Errorf("%+v", d.Clients)
 	}
 	for tail, want := range map[string]string{
@@ -145,7 +148,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 	} {
 		s, err := traffic.ReadScript([]byte(fmt.Sprintf(text, tail)))
 		if err == nil {
-			_, err = anesim.RunLoad(t.Context(), s, noFile)
+			_, err = scripts.RunClients(t.Context(), s, noFile)
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", tail, err, want)
@@ -185,7 +188,7 @@ func TestLoadRefusals(t *testing.T) {
 	} {
 		s, err := traffic.ReadScript([]byte("duration: 1ms\nclients: [{" + text + "}]"))
 		if err == nil {
-			_, err = anesim.RunLoad(context.Background(), s, noFile)
+			_, err = scripts.RunClients(context.Background(), s, noFile)
 		}
 		var e *traffic.ScriptError
 		if !errors.As(err, &e) || !strings.HasPrefix(e.Error(), want) {

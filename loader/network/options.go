@@ -180,6 +180,11 @@ func reader(name string) (func([]byte, Options) (*Network, error), error) {
 	}
 }
 
+// Extensions returns the extensions of the files and packages that [Open] reads.
+func Extensions() []string {
+	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
+}
+
 // Open reads a network from a file of a form that [Read] knows, or from a directory: a
 // .mlpackage, or a .mlmodelc with its program as text. Options.Dir is the file's directory
 // where it is "".

@@ -10,7 +10,7 @@ import (
 	"anesim/hw"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/picture"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // errNoRows is the error for an accuracy without a measured time.
@@ -26,10 +26,10 @@ func (r *accuracyReport) writeHTML(file string, inputs ...string) error {
 }
 
 // report is the accuracy as pages show it.
-func (r *accuracyReport) report() *report.Report {
+func (r *accuracyReport) report() *view.Report {
 	doc := r.document()
-	p := &report.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
-	p.Facts = []report.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
+	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
+	p.Facts = []view.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
 	p.Facts = append(p.Facts, r.facts(doc)...)
 	p.Points = doc.points()
 	p.Table = r.rowTable(doc)
@@ -48,14 +48,14 @@ func (r *accuracyReport) report() *report.Report {
 }
 
 // points are the rows that have a measured time, by session.
-func (d *jsonAccuracy) points() (list []report.Point) {
+func (d *jsonAccuracy) points() (list []view.Point) {
 	for i := range d.Rows {
 		x := &d.Rows[i]
 		if x.MeasuredUs != nil {
-			list = append(list, report.Point{Name: x.ID + " " + x.Op, Group: x.Session, Measured: *x.MeasuredUs, Model: x.ModelUs, Low: x.ModelLowUs, High: x.ModelHighUs})
+			list = append(list, view.Point{Name: x.ID + " " + x.Op, Group: x.Session, Measured: *x.MeasuredUs, Model: x.ModelUs, Low: x.ModelLowUs, High: x.ModelHighUs})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b report.Point) int { return cmp.Compare(a.Group, b.Group) })
+	slices.SortStableFunc(list, func(a, b view.Point) int { return cmp.Compare(a.Group, b.Group) })
 	return list
 }
 
@@ -72,7 +72,7 @@ func (r *accuracyReport) pictures() (times, misses []byte, err error) {
 
 // facts are the median errors of the time, with the row's session left out where fits to
 // the other rows are known.
-func (r *accuracyReport) facts(doc *jsonAccuracy) (list []report.Fact) {
+func (r *accuracyReport) facts(doc *jsonAccuracy) (list []view.Fact) {
 	all, place, what := doc.Summary, "summary", "fitted to all rows"
 	if r.left != nil {
 		all, place, what = map[string]any{}, "left_out_session.latency", "its session left out of the fit"
@@ -82,7 +82,7 @@ func (r *accuracyReport) facts(doc *jsonAccuracy) (list []report.Fact) {
 	}
 	for _, g := range [...]struct{ name, label string }{{"T0+T1", "Engine-dominated and mixed rows"}, {"all", "All rows"}} {
 		if s, ok := all[g.name].(jsonSummary); ok {
-			list = append(list, report.Fact{
+			list = append(list, view.Fact{
 				Label: g.label, Text: fmt.Sprintf("%.1f %%", s.Median), Name: place + "." + g.name + ".median_abs_pct", Value: s.Median,
 				Note: fmt.Sprintf("median error of the time of %d rows, 90th percentile %.0f %%; %s", s.N, s.P90, what),
 			})
@@ -92,13 +92,13 @@ func (r *accuracyReport) facts(doc *jsonAccuracy) (list []report.Fact) {
 }
 
 // namedTable is a table whose first column is names and whose others are numbers.
-func namedTable(t pageTable) report.NamedTable {
-	n := report.NamedTable{Title: t.Title}
+func namedTable(t pageTable) view.NamedTable {
+	n := view.NamedTable{Title: t.Title}
 	for i, h := range t.Head {
-		n.Columns = append(n.Columns, report.Column{Title: h, Number: i > 0})
+		n.Columns = append(n.Columns, view.Column{Title: h, Number: i > 0})
 	}
 	for _, row := range t.Rows {
-		cells := make([]report.Cell, len(row))
+		cells := make([]view.Cell, len(row))
 		for i := range row {
 			cells[i].Text = row[i]
 		}
@@ -108,8 +108,8 @@ func namedTable(t pageTable) report.NamedTable {
 }
 
 // rowTable is every row, with the document's numbers.
-func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t report.Table) {
-	t.Columns = []report.Column{
+func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t view.Table) {
+	t.Columns = []view.Column{
 		{Title: "row", Help: "its number in the published tables"}, {Title: "tier", Help: "how much of the time is the engine's, as published"}, {Title: "op", Help: "operation"},
 		{Title: "chip", Help: "chip"}, {Title: "session", Help: "a machine with its software"},
 		{Title: "state", Help: "a cold call took longer than the mean of a sustained loop"},
@@ -118,11 +118,11 @@ func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t report.Table) {
 		{Title: "measured mJ", Help: "energy of a call", Number: true}, {Title: "model mJ", Help: "energy of a call", Number: true}, {Title: "energy error", Help: "of the model", Number: true},
 		{Title: "source", Help: "where the row was published"},
 	}
-	number := func(form string, v *float64) report.Cell {
+	number := func(form string, v *float64) view.Cell {
 		if v == nil {
-			return report.Cell{Text: "-"}
+			return view.Cell{Text: "-"}
 		}
-		return report.Cell{Text: fmt.Sprintf(form, *v), Value: *v}
+		return view.Cell{Text: fmt.Sprintf(form, *v), Value: *v}
 	}
 	for i := range doc.Rows {
 		x := &doc.Rows[i]
@@ -137,7 +137,7 @@ func (r *accuracyReport) rowTable(doc *jsonAccuracy) (t report.Table) {
 		if x.MeasuredMJ == nil {
 			energy = nil
 		}
-		t.Rows = append(t.Rows, []report.Cell{
+		t.Rows = append(t.Rows, []view.Cell{
 			{Text: x.ID}, {Text: x.Tier}, {Text: x.Op}, {Text: x.Chip}, {Text: x.Session}, {Text: state},
 			number("%.4g", x.MeasuredUs), number("%.4g", x.SustainedUs), number("%.4g", &x.ModelUs), number("%+.1f %%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
 			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f %%", x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},

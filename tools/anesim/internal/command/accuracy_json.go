@@ -3,12 +3,12 @@ package command
 import (
 	"io"
 
-	"anesim"
 	"anesim/bench"
+	"anesim/bench/report"
 )
 
 type jsonAccuracy struct {
-	anesim.Header
+	report.Header
 	Rows        []jsonAccuracyRow        `json:"rows"`
 	Summary     map[string]any           `json:"summary"`
 	NotModelled []jsonUnmodelled         `json:"not_modelled"`
@@ -77,13 +77,13 @@ func leftOutOf(a *bench.Accuracy) map[string]jsonSummaries {
 }
 
 func (r *accuracyReport) writeJSON(w io.Writer) error {
-	return anesim.WriteDocument(w, r.document())
+	return report.WriteDocument(w, r.document())
 }
 
 // document is the accuracy as JSON has it.
 func (r *accuracyReport) document() *jsonAccuracy {
 	out := &jsonAccuracy{
-		Header: anesim.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
+		Header: report.NewHeader(), Rows: []jsonAccuracyRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
 			"op": summariesOf(r.Ops), "session": summariesOf(r.Sessions), "state": summariesOf(r.States), "energy": summariesOf(r.Energy),
 		},

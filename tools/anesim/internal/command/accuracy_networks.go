@@ -5,8 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"anesim"
 	"anesim/bench"
+	"anesim/bench/report"
 )
 
 // A jsonNetwork is a whole network beside its published time.
@@ -69,9 +69,9 @@ func (f *accuracyFlags) writeNetworks(w io.Writer) error {
 
 func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual) error {
 	out := struct {
-		anesim.Header
+		report.Header
 		Networks []jsonNetwork `json:"networks"`
-	}{anesim.NewHeader(), []jsonNetwork{}}
+	}{report.NewHeader(), []jsonNetwork{}}
 	for i := range list {
 		r := &list[i]
 		n := jsonNetwork{
@@ -83,5 +83,5 @@ func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual) error {
 		}
 		out.Networks = append(out.Networks, n)
 	}
-	return anesim.WriteDocument(w, out)
+	return report.WriteDocument(w, out)
 }

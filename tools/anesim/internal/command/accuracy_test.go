@@ -1,13 +1,14 @@
 package command
 
 import (
-	"anesim"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"anesim/bench/report"
 )
 
 func TestAccuracy(t *testing.T) {
@@ -49,7 +50,7 @@ func TestAccuracyJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != anesim.Schema || len(got.Rows) != 105 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
+	if got.Schema != report.Schema || len(got.Rows) != 105 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range got.Rows {
@@ -167,7 +168,7 @@ func TestAccuracyCSV(t *testing.T) {
 func TestHost(t *testing.T) {
 	total := func(args ...string) (r struct {
 		Host  string
-		Total anesim.TotalDocument
+		Total report.Total
 	}) {
 		out, errs, code := invoke(append([]string{"run", "--json"}, args...)...)
 		if code != exitDone {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"anesim"
+	"anesim/bench/report"
+	"anesim/loader/cache"
 )
 
 // cacheFlags are what a command says of the program cache.
@@ -23,7 +24,7 @@ func (f *cacheFlags) register(s *pflag.FlagSet) {
 }
 
 // open is the cache for the programs of a file, nil without one.
-func (f *cacheFlags) open(file string) (*anesim.ProgramCache, error) {
+func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	switch {
 	case f.dir == "" && (f.recompile || f.fetch):
 		return nil, usage("--force-recompilation and --force-fetch require --cache")
@@ -32,16 +33,16 @@ func (f *cacheFlags) open(file string) (*anesim.ProgramCache, error) {
 	case f.dir == "":
 		return nil, nil
 	}
-	c, err := anesim.OpenProgramCache(f.dir)
+	c, err := cache.Open(f.dir)
 	if err != nil {
 		return nil, err
 	}
 	c.Source = sourceURL(file)
 	switch {
 	case f.recompile:
-		c.Mode = anesim.ForceRecompilation
+		c.Mode = cache.ForceRecompilation
 	case f.fetch:
-		c.Mode = anesim.ForceFetch
+		c.Mode = cache.ForceFetch
 	}
 	return c, nil
 }
@@ -62,7 +63,7 @@ func sourceURL(file string) string {
 }
 
 // writeCache says what became of the cache.
-func writeCache(w io.Writer, d *anesim.CacheDocument) error {
+func writeCache(w io.Writer, d *report.Cache) error {
 	if d == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // The first run makes the programs, the second fetches them and prints the same; damage is
@@ -37,7 +37,7 @@ func TestModelCache(t *testing.T) {
 		t.Errorf("without a cache:\n%s\nwith one:\n%s", plain, first)
 	}
 	out, errs, code := invoke("model", file, "--cache", dir, "--json")
-	var d anesim.NetworkDocument
+	var d report.Network
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != exitDone || d.Cache == nil || d.Cache.Outcome != "fetched" {
 		t.Fatalf("exit %d, %v, %+v: %s", code, err, d.Cache, errs)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/check"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -137,7 +139,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return inFile(f.baseline, err)
 	}
-	var verdicts []anesim.Verdict
+	var verdicts []check.Verdict
 	ctx, stop := interruptible()
 	defer stop()
 	for _, x := range models {
@@ -148,7 +150,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		if faults := res.Report.Faults; len(faults) > 0 {
 			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
 		}
-		e, err := res.BaselineEntry(x.name)
+		e, err := check.NewEntry(res, x.name)
 		if err != nil {
 			return inFile(x.name, err)
 		}
@@ -172,8 +174,8 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 // readBaseline reads the baseline; one that is to be written may be missing. What is kept of
 // an old one has been made by an older model, which its header no longer says: entries that
 // are not written again are dropped when the model has changed.
-func readBaseline(name string, update bool) (*anesim.Baseline, error) {
-	fresh := &anesim.Baseline{Header: anesim.NewHeader()}
+func readBaseline(name string, update bool) (*check.Baseline, error) {
+	fresh := &check.Baseline{Header: report.NewHeader()}
 	file, err := os.Open(name)
 	switch {
 	case update && errors.Is(err, fs.ErrNotExist):
@@ -182,7 +184,7 @@ func readBaseline(name string, update bool) (*anesim.Baseline, error) {
 		return nil, err
 	}
 	defer file.Close()
-	b, err := anesim.ReadBaseline(file)
+	b, err := check.Read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +197,7 @@ func readBaseline(name string, update bool) (*anesim.Baseline, error) {
 	return b, nil
 }
 
-func (f *checkFlags) write(w io.Writer, b *anesim.Baseline, inputs []string) error {
+func (f *checkFlags) write(w io.Writer, b *check.Baseline, inputs []string) error {
 	if err := outfile.Avoiding(f.baseline, inputs...); err != nil {
 		return fmt.Errorf("--baseline: %w", err)
 	}
@@ -214,7 +216,7 @@ func (f *checkFlags) write(w io.Writer, b *anesim.Baseline, inputs []string) err
 const mostDifferences = 40
 
 // printVerdicts says what differs. It is an error when anything does.
-func printVerdicts(w io.Writer, verdicts []anesim.Verdict, most float64) error {
+func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	missed := 0
 	for i := range verdicts {
 		v := &verdicts[i]
@@ -265,7 +267,7 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func writeJUnit(file string, verdicts []anesim.Verdict) error {
+func writeJUnit(file string, verdicts []check.Verdict) error {
 	s := junitSuite{Name: "anesim check", Tests: len(verdicts)}
 	for i := range verdicts {
 		v := &verdicts[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/hw"
 	"anesim/hw/chip"
 )
 
@@ -82,7 +83,7 @@ func readChip(o *anesim.Options, name string) (err error) {
 }
 
 // setConstants reads NAME=VALUE,... into a chip.
-func setConstants(c *anesim.Chip, list string) error {
+func setConstants(c *hw.Chip, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		name, value, _ := strings.Cut(word, "=")
 		v, err := strconv.ParseFloat(value, 64)

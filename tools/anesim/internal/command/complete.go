@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"anesim"
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
+	"anesim/loader/network"
 )
 
 type flagOf = pflag.Flag
@@ -24,7 +24,7 @@ func networkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var list []string
-	for _, ext := range anesim.NetworkExtensions() {
+	for _, ext := range network.Extensions() {
 		list = append(list, strings.TrimPrefix(ext, "."))
 	}
 	return list, cobra.ShellCompDirectiveFilterFileExt
@@ -33,10 +33,10 @@ func networkFiles(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 // operationWords completes an operation and its keys.
 func operationWords(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return anesim.OperationNames(), cobra.ShellCompDirectiveNoFileComp
+		return network.Names(), cobra.ShellCompDirectiveNoFileComp
 	}
 	var list []string
-	for _, o := range anesim.Operations() {
+	for _, o := range network.Operations() {
 		if o.Name != args[0] {
 			continue
 		}

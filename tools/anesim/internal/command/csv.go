@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // runColumns are those of a descriptor's row.
@@ -14,7 +14,7 @@ func runColumns() []string {
 	list := []string{
 		"index", "offset", "op", "win", "hin", "cin", "wout", "hout", "cout", "kw", "kh", "groups", "engines", "tiles", "cycles",
 	}
-	for cause := range new(anesim.CyclesDocument).All() {
+	for cause := range new(report.Cycles).All() {
 		list = append(list, cause)
 	}
 	return append(list,
@@ -58,7 +58,7 @@ func (c *runCSV) begin() {
 }
 
 // descriptor writes a row.
-func (c *runCSV) descriptor(d *anesim.DescriptorDocument) {
+func (c *runCSV) descriptor(d *report.Descriptor) {
 	c.begin()
 	c.text, c.ends = c.text[:0], c.ends[:0]
 	end := func() { c.ends = append(c.ends, len(c.text)) }
@@ -110,7 +110,7 @@ func (c *runCSV) end() error {
 }
 
 // writeNetworkCSV writes the layers, a row each.
-func writeNetworkCSV(w io.Writer, d *anesim.NetworkDocument) error {
+func writeNetworkCSV(w io.Writer, d *report.Network) error {
 	c := csv.NewWriter(w)
 	c.Write([]string{
 		"name", "op", "in", "out", "kernel", "folded", "descriptors", "cycles", "bound", "dma_bytes",

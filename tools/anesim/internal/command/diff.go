@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim"
-	"anesim/tools/anesim/internal/report"
+	"anesim/bench/check"
+	"anesim/tools/anesim/internal/view"
 )
 
 func diffCommand() *cobra.Command {
@@ -27,7 +27,7 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.timingOnly, f.repeat = true, 1
-			var e [2]*anesim.BaselineEntry
+			var e [2]*check.Entry
 			for i, file := range args {
 				var err error
 				if e[i], err = f.entry(c, file); err != nil {
@@ -45,7 +45,7 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 const maxResult = 1 << 30
 
 // entry runs a model, or reads a result.
-func (f *runFlags) entry(c *cobra.Command, file string) (*anesim.BaselineEntry, error) {
+func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		in, err := os.Open(file)
 		if err != nil {
@@ -59,7 +59,7 @@ func (f *runFlags) entry(c *cobra.Command, file string) (*anesim.BaselineEntry, 
 		if err != nil {
 			return nil, inFile(file, err)
 		}
-		e, err := anesim.EntryOf(b)
+		e, err := check.ReadEntry(b)
 		if err != nil {
 			return nil, inFile(file, err)
 		}
@@ -82,25 +82,25 @@ func (f *runFlags) entry(c *cobra.Command, file string) (*anesim.BaselineEntry, 
 	if faults := res.Report.Faults; len(faults) > 0 {
 		return nil, inFile(file, fmt.Errorf("device fault: %v", faults[0]))
 	}
-	e, err := res.BaselineEntry(file)
+	e, err := check.NewEntry(res, file)
 	return &e, err
 }
 
-func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
+func printDiff(w io.Writer, a, b *check.Entry) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\t%s\t%s\tchange\t\n", escaped(a.Input), escaped(b.Input))
-	for _, x := range anesim.CostChanges(&a.Total, &b.Total) {
+	for _, x := range check.CostChanges(&a.Total, &b.Total) {
 		name := x.Name
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", withUnit(name, x.Unit), number(x.A), number(x.B), report.Change(x.A, x.B))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", withUnit(name, x.Unit), number(x.A), number(x.B), view.Change(x.A, x.B))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	same, n := 0, 0
-	for _, d := range anesim.Diff(a, b) {
+	for _, d := range check.Diff(a, b) {
 		n++
 		switch {
 		case !d.Changed():
@@ -110,13 +110,13 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 		case d.B == nil:
 			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, escaped(d.A.Op), d.A.Cycles)
 		default:
-			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, report.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
+			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
 			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", number(float64(d.A.DMABytes)), number(float64(d.B.DMABytes)), number(float64(d.A.EnergyNJ)), number(float64(d.B.EnergyNJ)))
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
 			}
 			for _, of := range [...]string{"cycles", "energy", "bytes"} {
-				printTerms(w, of, anesim.CostChanges(&d.A.Cost, &d.B.Cost))
+				printTerms(w, of, check.CostChanges(&d.A.Cost, &d.B.Cost))
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func printDiff(w io.Writer, a, b *anesim.BaselineEntry) error {
 }
 
 // printTerms says which terms of a measure differ, on one line.
-func printTerms(w io.Writer, of string, list []anesim.CostChange) {
+func printTerms(w io.Writer, of string, list []check.CostChange) {
 	var text []string
 	for _, x := range list {
 		if x.Of == of && x.A != x.B {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/e5"
 )
 
@@ -97,7 +97,7 @@ func (d *dispatchDumper) symbol(i uint32) string {
 }
 
 type jsonDispatch struct {
-	anesim.Header
+	report.Header
 	Form       string          `json:"form"`
 	Version    int32           `json:"format_version"`
 	Build      orderedObject   `json:"build"`
@@ -137,7 +137,7 @@ type jsonInference struct {
 func (d *dispatchDumper) writeJSON() error {
 	p := d.p
 	out := jsonDispatch{
-		Header: anesim.NewHeader(), Form: "dispatch", Version: p.Version, Build: orderedObject{},
+		Header: report.NewHeader(), Form: "dispatch", Version: p.Version, Build: orderedObject{},
 		Symbols: append([]string{}, p.Symbols...), Operations: []jsonOperation{},
 	}
 	for _, e := range p.Build {

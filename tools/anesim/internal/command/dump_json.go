@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -54,7 +54,7 @@ func (o orderedObject) appendJSON(b []byte) (_ []byte, err error) {
 }
 
 type jsonDump struct {
-	anesim.Header
+	report.Header
 	Form        loader.Form          `json:"form"`
 	Subtype     uint32               `json:"subtype"`
 	Banner      *jsonBanner          `json:"banner,omitempty"` // of a container that has one
@@ -170,7 +170,7 @@ func (d *dumper) writeJSON() error {
 	if err != nil {
 		return err
 	}
-	return anesim.WriteDocument(d.w, document, anesim.DocumentList{Key: "descriptors", Elements: func(yield func(any, error) bool) {
+	return report.WriteDocument(d.w, document, report.List{Key: "descriptors", Elements: func(yield func(any, error) bool) {
 		if d.p.Form == loader.FormRegisters || d.p.Subtype != loader.SubtypeM1 {
 			return
 		}
@@ -190,7 +190,7 @@ func (d *dumper) writeJSON() error {
 func (d *dumper) jsonDocument() (*jsonDump, error) {
 	p := d.p
 	out := &jsonDump{
-		Header:      anesim.NewHeader(),
+		Header:      report.NewHeader(),
 		Form:        p.Form,
 		Subtype:     uint32(p.Subtype),
 		Procedures:  p.Procedures,

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"
@@ -109,7 +109,7 @@ func TestDumpReal(t *testing.T) {
 
 // dumpedJSON is the contract, read back.
 type dumpedJSON struct {
-	anesim.Header
+	report.Header
 	Form    string
 	Subtype uint32
 	Banner  *struct {

@@ -8,7 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/tools/anesim/internal/report"
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/loader/network"
+	"anesim/tools/anesim/internal/view"
 )
 
 // explainFlags are the flags of explain.
@@ -73,7 +76,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	if f.top < 1 {
 		return usage("--top %d: must be 1 or more", f.top)
 	}
-	how := anesim.Explaining{Top: f.top}
+	how := explain.Options{Top: f.top}
 	var m *anesim.Model
 	switch {
 	case f.layer != "" && len(args) > 0:
@@ -87,7 +90,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 		how.File = args[0]
 		open := anesim.OpenOptions{InMemory: f.inMemory}
 		if f.dim != "" {
-			if open.Dims, err = anesim.ParseDims(f.dim); err != nil {
+			if open.Dims, err = network.ParseDims(f.dim); err != nil {
 				return usage("--dim: %v", err)
 			}
 		}
@@ -103,12 +106,12 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	doc, err := m.Explain(ctx, o, how)
+	doc, err := explain.Explain(ctx, m, o, how)
 	if err != nil {
 		return modelError(m, err)
 	}
 	if f.json {
-		return anesim.WriteDocument(c.OutOrStdout(), doc)
+		return report.WriteDocument(c.OutOrStdout(), doc)
 	}
 	return writeExplanation(c.OutOrStdout(), doc, f.top)
 }
@@ -117,7 +120,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 // of their own, whole, so that they can be copied.
 const explainWidth = 100
 
-func writeExplanation(w io.Writer, d *anesim.Explanation, top int) error {
+func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.width == 0 {
 		p.width = explainWidth
@@ -154,7 +157,7 @@ func writeExplanation(w io.Writer, d *anesim.Explanation, top int) error {
 }
 
 // machines says what of the machine limits the model.
-func (p *pager) machines(list []anesim.ChangeDocument) {
+func (p *pager) machines(list []explain.Change) {
 	if len(list) == 0 {
 		return
 	}
@@ -167,7 +170,7 @@ func (p *pager) machines(list []anesim.ChangeDocument) {
 			none = append(none, c.Change)
 			continue
 		}
-		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
+		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
 	}
 	if len(none) < len(list) {
 		p.whole("  the first: " + list[0].Command)
@@ -180,7 +183,7 @@ func (p *pager) machines(list []anesim.ChangeDocument) {
 // leastGain is the share of the time from which another machine is said to gain.
 const leastGain = 0.0005
 
-func shareOf(parts []anesim.PartDocument) (sum float64) {
+func shareOf(parts []explain.Part) (sum float64) {
 	for i := range parts {
 		sum += parts[i].Share
 	}
@@ -188,7 +191,7 @@ func shareOf(parts []anesim.PartDocument) (sum float64) {
 }
 
 // change prints one that gains.
-func (p *pager) change(n int, c *anesim.ChangeDocument) {
+func (p *pager) change(n int, c *explain.Change) {
 	where := ""
 	if c.Part != "" {
 		where = escaped(c.Part) + ": "
@@ -202,7 +205,7 @@ func (p *pager) change(n int, c *anesim.ChangeDocument) {
 		gain = "same"
 	}
 	p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
-		report.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), report.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 	p.printf("   needs %s", c.Needs)
 	p.printf("   results %s", c.Results)
 	p.whole("   before: " + c.CommandBefore)

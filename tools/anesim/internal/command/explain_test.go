@@ -11,18 +11,19 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
-func explain(t *testing.T, args ...string) *anesim.Explanation {
+func explanation(t *testing.T, args ...string) *explain.Explanation {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"explain", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("explain %q: exit %d: %s", args, code, errs)
 	}
-	d := new(anesim.Explanation)
+	d := new(explain.Explanation)
 	if err := json.Unmarshal([]byte(out), d); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestExplainCommandsReproduce(t *testing.T) {
 		{small, "--top", "9"}, {small, "--in-memory"}, {edge}, {"--layer", "softmax c=64 h=8 w=8"}, {"--layer", "relu c=16 h=512 w=1"},
 		{"--layer", "matmul m=128 k=768 n=768"}, {example(t, "add")}, {example(t, "identity")},
 	} {
-		d := explain(t, args...)
+		d := explanation(t, args...)
 		for i := range d.Machines {
 			if c := &d.Machines[i]; i > 0 && c.SavedNs > d.Machines[i-1].SavedNs {
 				t.Errorf("%q: machines are not in order", args)
@@ -51,7 +52,7 @@ func TestExplainCommandsReproduce(t *testing.T) {
 		for i, c := range slices.Concat(d.Trials, d.Machines) {
 			for _, x := range []struct {
 				command string
-				want    anesim.CostDocument
+				want    explain.Cost
 			}{{c.CommandBefore, c.Before}, {c.Command, c.After}} {
 				if x.command == "" && c.Kind == "sparsity" { // needs weights of the user's
 					continue
@@ -61,7 +62,7 @@ func TestExplainCommandsReproduce(t *testing.T) {
 				if words[0] != "anesim" || code != exitDone {
 					t.Fatalf("%s: exit %d: %s", x.command, code, errs)
 				}
-				var got struct{ Total anesim.TotalDocument }
+				var got struct{ Total report.Total }
 				if err := json.Unmarshal([]byte(out), &got); err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +102,7 @@ func TestExplainFinds(t *testing.T) {
 		{"conv cin=64 h=784 cout=64 k=1", "to h=1 w=784"},
 		{"matmul m=128 k=768 n=768", "1x1 convolution"},
 	} {
-		d := explain(t, "--layer", c.layer)
+		d := explanation(t, "--layer", c.layer)
 		if len(d.Trials) == 0 || !strings.Contains(d.Trials[0].Change, c.change) {
 			t.Errorf("%s: no %q in %+v", c.layer, c.change, d.Trials)
 		}
@@ -161,7 +162,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 		last, listed := uint64(1<<63), map[string]bool{}
 		for _, line := range lines[at+2 : why] {
 			f := strings.Fields(line)
-			i := slices.IndexFunc(d.Layers, func(l anesim.LayerDocument) bool { return l.Name == f[0] })
+			i := slices.IndexFunc(d.Layers, func(l report.Layer) bool { return l.Name == f[0] })
 			if i < 0 || !strings.Contains(line, causeText(d.Layers[i].Bound)) {
 				t.Errorf("%s: %s", name, line)
 				continue
@@ -194,14 +195,14 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, lines[why], want)
 		}
 		printed := 0
-		x := explain(t, file)
+		x := explanation(t, file)
 		for _, c := range x.Trials {
 			if c.Kind != "gating" && c.SavedNs < float64(x.Now.TimeNs)/2000 {
 				continue // no gain to speak of
 			}
 			gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(x.Now.TimeNs), clock.Nanoseconds(c.SavedNs))
 			if c.Kind == "gating" {
-				gain = fmt.Sprintf("  energy -%.1f%%, time %s", 100-100*float64(c.After.EnergyNJ/c.Before.EnergyNJ), report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+				gain = fmt.Sprintf("  energy -%.1f%%, time %s", 100-100*float64(c.After.EnergyNJ/c.Before.EnergyNJ), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 			}
 			if found := slices.ContainsFunc(lines[what:], func(l string) bool { return strings.HasSuffix(l, gain) }); printed < 5 && !found || strings.Contains(gain, "--") {
 				t.Errorf("%s: no line ends in %q:\n%s", name, gain, head)
@@ -233,8 +234,8 @@ layers:
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	x := explain(t, file)
-	i := slices.IndexFunc(x.Trials, func(c anesim.ChangeDocument) bool { return strings.HasSuffix(c.Command, " --merge a,b") })
+	x := explanation(t, file)
+	i := slices.IndexFunc(x.Trials, func(c explain.Change) bool { return strings.HasSuffix(c.Command, " --merge a,b") })
 	if i < 0 {
 		t.Fatalf("no merge of a and b gains: %+v", x.Trials)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
 )
@@ -105,7 +106,7 @@ func TestSeveralFiles(t *testing.T) {
 	d := json.NewDecoder(strings.NewReader(out))
 	var names []string
 	for {
-		var r anesim.RunDocument
+		var r report.Run
 		err := d.Decode(&r)
 		if errors.Is(err, io.EOF) {
 			break
@@ -248,7 +249,7 @@ func TestState(t *testing.T) {
 	if _, errs, code := invoke("layer", "add", "c=4", "--emit", file, "--timing-only"); code != exitDone {
 		t.Fatal(errs)
 	}
-	var r anesim.RunDocument
+	var r report.Run
 	out, _, _ = invoke("run", file, "--in", "x="+one, "--state", "y=z", "--repeat", "4", "--json")
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/scripts"
 	"anesim/firmware/engine"
 	"anesim/firmware/machine"
 	"anesim/firmware/traffic"
@@ -82,13 +83,13 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 }
 
 func playScript(c *cobra.Command, file string) error {
-	var script *machine.Script
+	var s_ *machine.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 		if err != nil {
 			return err
 		}
-		script, err = machine.ReadScript(data)
+		s_, err = machine.ReadScript(data)
 		return err
 	})
 	if err != nil {
@@ -97,7 +98,7 @@ func playScript(c *cobra.Command, file string) error {
 	ctx, stop := interruptible()
 	defer stop()
 	out := bufio.NewWriter(c.OutOrStdout())
-	_, err = script.Play(ctx, out, anesim.ScriptModels{Open: func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) }})
+	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) { return openModel(beside(file, name), nil) }})
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}
@@ -141,7 +142,7 @@ func recordRun(file string, res *anesim.Result, model string) error {
 }
 
 // recordLoad writes what a load sends as a script.
-func recordLoad(file, script string, l *anesim.Load) error {
+func recordLoad(file, script string, l *scripts.Load) error {
 	return writeTo(file, func(w io.Writer) error {
 		return l.WriteMachineScript(w, func(c *traffic.ScriptClient) string {
 			if c.Layer != "" {

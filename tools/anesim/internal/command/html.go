@@ -11,11 +11,14 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/check"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/hw/chip"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxRegisterTexts bounds the descriptors whose registers a page has: at some 2 kB each
@@ -23,7 +26,7 @@ import (
 const maxRegisterTexts = 2000
 
 // writePage writes a report as an HTML page, over none of the files that were read.
-func writePage(file string, r *report.Report, o page.Options, inputs ...string) error {
+func writePage(file string, r *view.Report, o page.Options, inputs ...string) error {
 	if err := outfile.Avoiding(file, inputs...); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
@@ -35,8 +38,8 @@ func writePage(file string, r *report.Report, o page.Options, inputs ...string) 
 }
 
 // writeRunPage writes the page of the run of a layer, or of the program in a file.
-func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *anesim.RunDocument, file string) error {
-	r := report.OfRun(doc)
+func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *report.Run, file string) error {
+	r := view.OfRun(doc)
 	o := page.Options{}
 	if len(doc.Descriptors) > maxRegisterTexts {
 		r.Notes = append(r.Notes, fmt.Sprintf("registers of more than %d descriptors are not in the page: anesim dump", maxRegisterTexts))
@@ -63,8 +66,8 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *an
 
 // writeNetworkPage writes the page of a network's run. A layer's registers are those of its
 // descriptors. The explanation is what was tried, nil where nothing was.
-func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *anesim.NetworkDocument, x *anesim.Explanation) error {
-	r := report.OfNetwork(doc)
+func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
+	r := view.OfNetwork(doc)
 	o := page.Options{Explained: x}
 	total := 0
 	for k := range res.Programs {
@@ -102,7 +105,7 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 	if err != nil {
 		return inFile(f.htmlBaseline, err)
 	}
-	e, err := res.BaselineEntry(name)
+	e, err := check.NewEntry(res, name)
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 		x := page.Difference{Where: d.Where, What: d.What, Why: d.Why}
 		if !d.Appeared {
 			x.Want, x.Got = strings.TrimSpace(number(d.Want)+" "+d.Unit), strings.TrimSpace(number(d.Got)+" "+d.Unit)
-			x.Change, x.Worse = report.Change(d.Want, d.Got), d.Got > d.Want
+			x.Change, x.Worse = view.Change(d.Want, d.Got), d.Got > d.Want
 		}
 		o.Baseline.Differences = append(o.Baseline.Differences, x)
 	}
@@ -129,11 +132,11 @@ const maxExplained = 2000
 
 // explained are the changes that were tried to a program or a layer, nil of one that is too
 // long, faulted or ran in a way that explain has no flags for.
-func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*anesim.Explanation, error) {
+func (f *runFlags) explained(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
 	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.altered() {
 		return nil, nil
 	}
-	return res.Model.Explain(ctx, res.Options, f.explaining(file))
+	return explain.Explain(ctx, res.Model, res.Options, f.explaining(file))
 }
 
 // altered reports whether a run differs from the model's own in a way that explain and the
@@ -143,8 +146,8 @@ func (f *runFlags) altered() bool {
 }
 
 // explaining is a model for explain, with the flags of both commands.
-func (f *runFlags) explaining(file string) anesim.Explaining {
-	how := anesim.Explaining{File: file}
+func (f *runFlags) explaining(file string) explain.Options {
+	how := explain.Options{File: file}
 	if f.chip != chip.Default {
 		how.Flags = append(how.Flags, "--chip", f.chip)
 	}
@@ -185,6 +188,6 @@ func (f *sweepFlags) writePage(s *sweep, rows [][]string) error {
 		}
 		rows = all[1:]
 	}
-	d := &report.Sweep{Header: anesim.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
-	return writePage(f.html, report.OfSweep(d, anesim.Peak(&s.options.Chip)), page.Options{}, s.files()...)
+	d := &view.Sweep{Header: report.NewHeader(), Name: s.name, Chip: s.options.Chip.Name, Columns: s.header(), Rows: rows}
+	return writePage(f.html, view.OfSweep(d, report.Peak(&s.options.Chip)), page.Options{}, s.files()...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/loader/network"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -61,7 +62,7 @@ Operations and their keys; what a key is when left out stands in parentheses:
 // share an entry.
 func operationsHelp() string {
 	var names, keys []string
-	for _, o := range anesim.Operations() {
+	for _, o := range network.Operations() {
 		var b strings.Builder
 		for _, k := range o.AllKeys() {
 			fmt.Fprintf(&b, "      %-10s %s\n", k.Name, k.Help)
@@ -83,7 +84,7 @@ func operationsHelp() string {
 // parseLayer makes a model of an operation and its key=value words.
 func parseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
-		return nil, usage("missing operation: want one of %s", strings.Join(anesim.OperationNames(), " "))
+		return nil, usage("missing operation: want one of %s", strings.Join(network.Names(), " "))
 	}
 	m, err := anesim.Layer(words[0], words[1:]...)
 	var mistake *anesim.LayerError

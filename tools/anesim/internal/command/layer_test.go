@@ -11,19 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/npy"
 )
 
 // layer runs a layer and returns its report.
-func layer(t *testing.T, args ...string) anesim.RunDocument {
+func layer(t *testing.T, args ...string) report.Run {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"layer", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("layer %v: exit %d: %s", args, code, errs)
 	}
-	var r anesim.RunDocument
+	var r report.Run
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
 	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // loadFlags are those of run's that say what is written, and how many events are listed.
@@ -80,27 +82,27 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if err := f.checkProfiles(file); err != nil {
 		return err
 	}
-	var script *traffic.Script
+	var s_ *traffic.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
 		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 		if err != nil {
 			return err
 		}
-		script, err = traffic.ReadScript(data)
+		s_, err = traffic.ReadScript(data)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if script.Events = f.events; f.record != "" {
+	if s_.Events = f.events; f.record != "" {
 		if err := outfile.Avoiding(f.record, file); err != nil {
 			return err
 		}
-		script.Events = traffic.MaxEvents
+		s_.Events = traffic.MaxEvents
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	l, err := anesim.RunLoad(ctx, script, func(name string) (*anesim.Model, error) {
+	l, err := scripts.RunClients(ctx, s_, func(name string) (*anesim.Model, error) {
 		m, err := openModel(beside(file, name), nil)
 		if err != nil {
 			return nil, err
@@ -116,20 +118,20 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 		}
 		l.Events = l.Events[:min(len(l.Events), f.events)]
 	}
-	if err := writeTo(f.pprof, func(w io.Writer) error { return l.WriteProfile(w, file) }); err != nil {
+	if err := writeTo(f.pprof, func(w io.Writer) error { return report.WriteLoadProfile(w, l, file) }); err != nil {
 		return err
 	}
-	if err := writeTo(f.trace, l.WriteTrace); err != nil {
+	if err := writeTo(f.trace, func(w io.Writer) error { return report.WriteLoadTrace(w, l) }); err != nil {
 		return err
 	}
-	d := l.Document()
+	d := report.NewLoad(l)
 	if f.html != "" {
-		if err := writePage(f.html, report.OfLoad(d), page.Options{}, file); err != nil {
+		if err := writePage(f.html, view.OfLoad(d), page.Options{}, file); err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return anesim.WriteDocument(c.OutOrStdout(), d)
+		return report.WriteDocument(c.OutOrStdout(), d)
 	}
 	return writeLoad(c.OutOrStdout(), d)
 }
@@ -142,7 +144,7 @@ func beside(script, name string) string {
 	return filepath.Join(filepath.Dir(script), name)
 }
 
-func writeLoad(w io.Writer, d *anesim.LoadDocument) error {
+func writeLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
 	p.printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, plural(d.InFlight, "command"))
 	p.printf("")
@@ -204,7 +206,7 @@ func writeLoad(w io.Writer, d *anesim.LoadDocument) error {
 
 // loadTimeline draws the engine's share by client and its power over the duration, a column
 // an interval.
-func (p *pager) loadTimeline(d *anesim.LoadDocument) {
+func (p *pager) loadTimeline(d *report.Load) {
 	width := ""
 	longest := len("power")
 	for _, c := range d.Clients {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 func exampleLoad(name string) string { return filepath.Join("..", "..", "examples", name) }
@@ -41,7 +41,7 @@ func TestLoadDocument(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	out, _, _ = invoke("load", script, "--json")
-	var d anesim.LoadDocument
+	var d report.Load
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestLoadTimeline(t *testing.T) {
 		t.Errorf("a trace of %v: %v", info, err)
 	}
 	out, _, _ = invoke("load", script, "--json")
-	var d anesim.LoadDocument
+	var d report.Load
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestRunShowsTheStages(t *testing.T) {
 		t.Error(out)
 	}
 	out, _, _ = invoke("run", "--host", "macos-air", "--repeat", "3", "--json")
-	var d anesim.RunDocument
+	var d report.Run
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)
 	}

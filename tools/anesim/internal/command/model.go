@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/loader/network"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -157,7 +160,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err := f.writeProfiles(ctx, res, file); err != nil {
 		return err
 	}
-	doc := res.NetworkDocument()
+	doc := report.NewNetwork(res)
 	doc.File = file
 	for k, name := range written {
 		doc.Programs[k].File = name
@@ -165,7 +168,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if doc.Placement, err = f.place(res); err != nil {
 		return inFile(file, err)
 	}
-	var x *anesim.Explanation
+	var x *explain.Explanation
 	if f.html != "" || !f.json && !f.csv {
 		if x, err = f.advice(ctx, m, o, file); err != nil {
 			return inFile(file, err)
@@ -173,7 +176,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	switch {
 	case f.json:
-		err = anesim.WriteDocument(c.OutOrStdout(), doc)
+		err = report.WriteDocument(c.OutOrStdout(), doc)
 	case f.csv:
 		err = writeNetworkCSV(c.OutOrStdout(), doc)
 	default:
@@ -209,7 +212,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 }
 
 // explaining is the network for explain, with the flags of both commands.
-func (f *modelFlags) explaining(file string) anesim.Explaining {
+func (f *modelFlags) explaining(file string) explain.Options {
 	how := f.runFlags.explaining(file)
 	if f.dim != "" {
 		how.Flags = append(how.Flags, "--dim", f.dim)
@@ -228,16 +231,16 @@ func (f *modelFlags) explainCommand(file string) string {
 }
 
 // advice is what makes the network faster, of what can be tried on a network by itself.
-func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*anesim.Explanation, error) {
+func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*explain.Explanation, error) {
 	if f.altered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // what explain would say is of the network without them
 	}
-	return m.Explain(ctx, o, f.explaining(file))
+	return explain.Explain(ctx, m, o, f.explaining(file))
 }
 
 // writeResults writes the outputs of a network that were computed. The error names those that
 // were not, with the reason.
-func writeResults(dir string, res *anesim.Result, doc *anesim.NetworkDocument) error {
+func writeResults(dir string, res *anesim.Result, doc *report.Network) error {
 	missing := missingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(missing, "the network has none"))
@@ -253,7 +256,7 @@ func writeResults(dir string, res *anesim.Result, doc *anesim.NetworkDocument) e
 
 // missingOutputs names the outputs of a network that a run has no values of, with what each one
 // lacks, and is "" if there are none.
-func missingOutputs(res *anesim.Result, doc *anesim.NetworkDocument) string {
+func missingOutputs(res *anesim.Result, doc *report.Network) string {
 	given := map[string]bool{}
 	for i := range res.Outputs {
 		given[res.Outputs[i].Port.Name] = true
@@ -286,7 +289,7 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	o := anesim.OpenOptions{InMemory: f.inMemory}
 	if f.dim != "" {
 		var err error
-		if o.Dims, err = anesim.ParseDims(f.dim); err != nil {
+		if o.Dims, err = network.ParseDims(f.dim); err != nil {
 			return nil, usage("--dim: %v", err)
 		}
 	}
@@ -294,41 +297,41 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
-	case err != nil && file != "-" && !slices.Contains(anesim.NetworkExtensions(), ext) && !errors.As(err, new(*missingError)):
-		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(anesim.NetworkExtensions(), ", ")))
+	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*missingError)):
+		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}
-	var list []anesim.Reshape
+	var list []explain.Reshape
 	for _, text := range f.reshape {
-		layer, h, w, bad := anesim.ParseReshape(text)
+		layer, h, w, bad := explain.ParseReshape(text)
 		if bad != nil {
 			return nil, usage("--reshape %q: %v", text, bad)
 		}
-		list = append(list, anesim.Reshape{Layer: layer, H: h, W: w})
+		list = append(list, explain.Reshape{Layer: layer, H: h, W: w})
 	}
 	groups, bad := f.regroups()
 	if bad != nil {
 		return nil, bad
 	}
 	if err == nil && list != nil {
-		m, err = m.ReshapedAll(list)
+		m, err = explain.ReshapeLayers(m, list)
 	}
 	if err == nil && groups != nil {
-		m, err = m.Regrouped(groups)
+		m, err = explain.RegroupLayers(m, groups)
 	}
 	return m, err
 }
 
 // regroups are the layers that --merge and --split name.
-func (f *modelFlags) regroups() (list []anesim.Regroup, err error) {
+func (f *modelFlags) regroups() (list []explain.Regroup, err error) {
 	for _, text := range f.merge {
-		r, err := anesim.ParseMerge(text)
+		r, err := explain.ParseMerge(text)
 		if err != nil {
 			return nil, usage("--merge %q: %v", text, err)
 		}
 		list = append(list, r)
 	}
 	for _, text := range f.split {
-		r, err := anesim.ParseSplit(text)
+		r, err := explain.ParseSplit(text)
 		if err != nil {
 			return nil, usage("--split %q: %v", text, err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
 	"anesim/tools/anesim/internal/npy"
@@ -21,13 +21,13 @@ import (
 // exampleNetwork is an example network.
 func exampleNetwork(name string) string { return filepath.Join("..", "..", "examples", name) }
 
-func model(t *testing.T, args ...string) anesim.NetworkDocument {
+func model(t *testing.T, args ...string) report.Network {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"model", "--json"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("model %v: exit %d: %s", args, code, errs)
 	}
-	var r anesim.NetworkDocument
+	var r report.Network
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestModelValuesBehindAGap(t *testing.T) {
 	}
 	dir := t.TempDir()
 	out, errs, code := invoke("model", file, "--values", "--json", "--in", "x="+x, "--out", dir)
-	var r anesim.NetworkDocument
+	var r report.Network
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("no report beside the error of --out: %v: %s", err, errs)
 	}
@@ -236,8 +236,8 @@ func TestModelEmits(t *testing.T) {
 		t.Fatal(errs)
 	}
 	var run struct {
-		Total   anesim.TotalDocument
-		Outputs []anesim.OutputDocument
+		Total   report.Total
+		Outputs []report.Output
 	}
 	if err := json.Unmarshal([]byte(out), &run); err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestModelInSegments(t *testing.T) {
 		t.Errorf("programs %+v", r.Programs)
 	}
 	if len(r.Synthetic) != 2 || r.Synthetic[1] != "b" || len(r.Outputs) != 0 || r.Layers[0].CRC32 == "" || r.Layers[5].CRC32 != "" ||
-		len(r.Coverage.Lost) != 1 || r.Coverage.Lost[0] != (anesim.LossDocument{Output: "d", Layer: "b"}) {
+		len(r.Coverage.Lost) != 1 || r.Coverage.Lost[0] != (report.Loss{Output: "d", Layer: "b"}) {
 		t.Errorf("synthetic %q, outputs %+v, layers %+v", r.Synthetic, r.Outputs, r.Layers)
 	}
 	out, _, _ := invoke("model", net)
@@ -302,7 +302,7 @@ func TestModelFaults(t *testing.T) {
 	if code != exitFailed || !strings.Contains(errs, "layer b: device fault: descriptor 1, tiles") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	var r anesim.NetworkDocument
+	var r report.Network
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 	if err = readChip(&o, f.chip); err != nil {
 		return o, err
 	}
-	if o.Host, err = anesim.HostByName(cmp.Or(f.host, "none")); err != nil {
+	if o.Host, err = engine.HostByName(cmp.Or(f.host, "none")); err != nil {
 		return o, &usageError{err}
 	}
 	if f.gateTiles != "" {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim"
 	"anesim/bench/paper"
+	"anesim/bench/report"
 	"anesim/hw/spelling"
 )
 
@@ -60,7 +60,7 @@ alone; with --differs those alone that do not agree.`,
 				d.Rows = slices.DeleteFunc(d.Rows, func(r paper.Row) bool { return r.Verdict == "agrees" })
 			}
 			if asJSON {
-				return anesim.WriteDocument(c.OutOrStdout(), d)
+				return report.WriteDocument(c.OutOrStdout(), d)
 			}
 			p := newPager(c.OutOrStdout())
 			agree := 0

@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/hw/spelling"
 	"anesim/loader"
+	"anesim/loader/network"
+	"anesim/loader/params"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -29,7 +32,7 @@ func withParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	set, err := anesim.ReadParameters(data)
+	set, err := readParameters(data)
 	if err != nil {
 		return nil, inFile(name, err)
 	}
@@ -67,7 +70,7 @@ func (f *layerFlags) layerOver(ctx context.Context, words []string) (*anesim.Mod
 		return nil, usage("--over requires --emit: the program and %s are written", parametersOf("OUT.hwx"))
 	}
 	if len(words) == 0 {
-		return nil, usage("missing operation: want one of %s", strings.Join(anesim.OperationNames(), " "))
+		return nil, usage("missing operation: want one of %s", strings.Join(network.Names(), " "))
 	}
 	key, sizes, err := overRange(f.over)
 	if err != nil {
@@ -82,4 +85,26 @@ func (f *layerFlags) layerOver(ctx context.Context, words []string) (*anesim.Mod
 	}
 	text := append([]byte("# run-time parameters of "+f.emit+": "+m.Name()+"\n"), set.Append(nil)...)
 	return m, outfile.Write(parametersOf(f.emit), text)
+}
+
+// A parameterError is a text of run-time parameters that cannot be read, with the words that
+// may have been meant.
+type parameterError struct {
+	err     *params.TextError
+	nearest []string
+}
+
+func (e *parameterError) Error() string { return e.err.Error() + spelling.Hint(e.nearest) }
+
+// Unwrap returns the cause.
+func (e *parameterError) Unwrap() error { return e.err }
+
+// readParameters reads a text of run-time parameters. The error is a *parameterError.
+func readParameters(data []byte) (*params.Set, error) {
+	s, err := params.Parse(data)
+	var t *params.TextError
+	if errors.As(err, &t) {
+		return nil, &parameterError{t, spelling.Nearest(t.Word, t.Known)}
+	}
+	return s, err
 }

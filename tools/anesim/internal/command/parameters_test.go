@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // One program is written for every size; the file beside it is read with it, and chooses
@@ -25,7 +25,7 @@ func TestParametersBesideAProgram(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("%q: exit %d: %s", args, code, errs)
 		}
-		var d anesim.RunDocument
+		var d report.Run
 		if err := json.Unmarshal([]byte(out), &d); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
 )
 
 // placeFlags are those of placement.
@@ -20,12 +21,12 @@ type placeFlags struct {
 func (f *placeFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.compute, "compute", "", "place layers on `engine` (and CPU), all or cpu, and say why")
 	c.Flags().StringVar(&f.backends, "backends", "", "rates of CPU, GPU and transfers from `FILE` (YAML), for --compute")
-	c.RegisterFlagCompletionFunc("compute", cobra.FixedCompletions(anesim.Computes(), cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("compute", cobra.FixedCompletions(report.Computes(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *placeFlags) check() error {
 	switch {
-	case f.compute != "" && !slices.Contains(anesim.Computes(), f.compute):
+	case f.compute != "" && !slices.Contains(report.Computes(), f.compute):
 		return usage("--compute %s: want engine, all or cpu", f.compute)
 	case f.compute == "" && f.backends != "":
 		return usage("--backends requires --compute")
@@ -34,12 +35,12 @@ func (f *placeFlags) check() error {
 }
 
 // place is the plan that was asked for, nil for none.
-func (f *placeFlags) place(res *anesim.Result) (*anesim.PlacementDocument, error) {
+func (f *placeFlags) place(res *anesim.Result) (*report.Placement, error) {
 	if f.compute == "" {
 		return nil, nil
 	}
 	if f.backends == "" {
-		return res.Placement(f.compute, "", nil)
+		return report.NewPlacement(res, f.compute, "", nil)
 	}
 	file, err := os.Open(f.backends)
 	if err != nil {
@@ -51,11 +52,11 @@ func (f *placeFlags) place(res *anesim.Result) (*anesim.PlacementDocument, error
 	if err != nil {
 		return nil, err
 	}
-	return res.Placement(f.compute, filepath.Base(f.backends), data)
+	return report.NewPlacement(res, f.compute, filepath.Base(f.backends), data)
 }
 
 // placement says which layers run where, a line a segment, and what a backend refused.
-func (p *pager) placement(d *anesim.PlacementDocument) {
+func (p *pager) placement(d *report.Placement) {
 	if d == nil {
 		return
 	}

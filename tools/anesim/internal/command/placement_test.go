@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // A network is placed on what --compute names: what the engine does not take runs
@@ -66,7 +66,7 @@ func TestModelPlacement(t *testing.T) {
 			t.Errorf("%q: exit %d: %s", args, code, errs)
 		}
 	}
-	var without anesim.NetworkDocument
+	var without report.Network
 	out, _, _ = invoke("model", net, "--json")
 	if err := json.Unmarshal([]byte(out), &without); err != nil || without.Placement != nil {
 		t.Errorf("%v, a plan that nobody asked for", err)

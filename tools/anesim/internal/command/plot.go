@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // plotFlags are the flags of plot.
@@ -138,7 +139,7 @@ func drawAccuracy(file string) ([]byte, error) {
 }
 
 // report reads a result, or runs a model.
-func (f *plotFlags) report(c *cobra.Command, file string) (*report.Report, error) {
+func (f *plotFlags) report(c *cobra.Command, file string) (*view.Report, error) {
 	f.timingOnly = true
 	o, err := f.options()
 	if err != nil {
@@ -146,7 +147,7 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*report.Report, error
 	}
 	in := c.InOrStdin()
 	if info, err := os.Stat(file); file == "-" || err == nil && info.Mode().IsRegular() {
-		var r *report.Report
+		var r *view.Report
 		var data []byte
 		err := open(file, in, func(_ string, src io.ReaderAt, size int64) (err error) {
 			r, data, err = resultOf(src, size, file == "-")
@@ -168,20 +169,20 @@ func (f *plotFlags) report(c *cobra.Command, file string) (*report.Report, error
 	return runReport(ctx, m, o)
 }
 
-func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Report, error) {
+func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Report, error) {
 	res, err := m.Run(ctx, o)
 	if err != nil {
 		return nil, modelError(m, err)
 	}
 	if m.Kind() == anesim.KindNetwork {
-		return report.OfNetwork(res.NetworkDocument()), nil
+		return view.OfNetwork(report.NewNetwork(res)), nil
 	}
-	return report.OfRun(res.RunDocument()), nil
+	return view.OfRun(report.NewRun(res)), nil
 }
 
 // resultOf reads the JSON of a result. It returns no report for what is no JSON object, and
 // then its bytes where keep is set.
-func resultOf(src io.ReaderAt, size int64, keep bool) (*report.Report, []byte, error) {
+func resultOf(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
 	first := make([]byte, min(size, 1))
 	if _, err := src.ReadAt(first, 0); err != nil && err != io.EOF {
 		return nil, nil, err
@@ -209,20 +210,20 @@ func resultOf(src io.ReaderAt, size int64, keep bool) (*report.Report, []byte, e
 		return nil, nil, err
 	}
 	switch {
-	case kind.Schema != anesim.Schema:
-		return nil, nil, fmt.Errorf("schema %d of a result: want %d", kind.Schema, anesim.Schema)
+	case kind.Schema != report.Schema:
+		return nil, nil, fmt.Errorf("schema %d of a result: want %d", kind.Schema, report.Schema)
 	case kind.Network != nil:
-		d := new(anesim.NetworkDocument)
+		d := new(report.Network)
 		err := json.Unmarshal(data, d)
-		return report.OfNetwork(d), nil, err
+		return view.OfNetwork(d), nil, err
 	case kind.Program != nil:
-		d := new(anesim.RunDocument)
+		d := new(report.Run)
 		err := json.Unmarshal(data, d)
-		return report.OfRun(d), nil, err
+		return view.OfRun(d), nil, err
 	case kind.Clients != nil:
-		d := new(anesim.LoadDocument)
+		d := new(report.Load)
 		err := json.Unmarshal(data, d)
-		return report.OfLoad(d), nil, err
+		return view.OfLoad(d), nil, err
 	}
 	return nil, nil, fmt.Errorf("it is the result of no command that plot draws: want one of run, layer, model, load")
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"anesim"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
 )
@@ -179,7 +179,7 @@ func TestIdleInTheTable(t *testing.T) {
 			t.Errorf("%q without a gap:\n%s", args, out)
 		}
 		out, _, _ = invoke(append(args, "--idle", "150ms", "--host", "macos-air")...)
-		air, err := anesim.HostByName("macos-air")
+		air, err := engine.HostByName("macos-air")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -32,10 +33,10 @@ func (f *runFlags) checkProfiles(read ...string) error {
 // writeProfiles writes the profile and the trace that the flags ask for. File is where the
 // model was read from, "" for nowhere.
 func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file string) error {
-	if err := writeTo(f.pprof, func(w io.Writer) error { return res.WriteProfile(w, file) }); err != nil {
+	if err := writeTo(f.pprof, func(w io.Writer) error { return report.WriteProfile(w, res, file) }); err != nil {
 		return err
 	}
-	return writeTo(f.trace, func(w io.Writer) error { return res.WriteTrace(&stoppable{ctx, w}) })
+	return writeTo(f.trace, func(w io.Writer) error { return report.WriteTrace(&stoppable{ctx, w}, res) })
 }
 
 // A stoppable writer fails once its context is done: a trace may take long.

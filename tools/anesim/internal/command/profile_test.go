@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // The profile's cycles are those of the report beside it, and the trace is a list of
@@ -30,7 +30,7 @@ func TestProfileFlags(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("%q: exit %d: %s", line, code, stderr)
 		}
-		var d struct{ Total anesim.TotalDocument }
+		var d struct{ Total report.Total }
 		if err := json.Unmarshal([]byte(out), &d); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/hw"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -147,7 +149,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	if f.csv {
 		rows = newRunCSV(stdout, m.Name(), how.several, how.header)
 		if !o.Values { // rows are written as the run goes on: nothing of them is kept
-			o.Each = rows.descriptor
+			var doc report.Descriptor
+			o.Each = func(d *hw.DescriptorReport) {
+				doc = report.NewDescriptor(d)
+				rows.descriptor(&doc)
+			}
 		}
 	}
 	bar := newMeter(stderr)
@@ -173,13 +179,13 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 			return err
 		}
 	}
-	doc := res.RunDocument()
+	doc := report.NewRun(res)
 	if f.constants {
-		doc.Constants = res.Constants()
+		doc.Constants = report.ConstantsOf(res)
 	}
 	switch {
 	case f.json:
-		err = anesim.WriteDocument(stdout, doc)
+		err = report.WriteDocument(stdout, doc)
 	case f.csv:
 		for i := range doc.Descriptors {
 			if o.Each == nil {

@@ -11,18 +11,20 @@ import (
 	"strings"
 	"testing"
 
-	"anesim"
+	"anesim/bench/check"
+	"anesim/bench/explain"
 	"anesim/bench/paper"
+	"anesim/bench/report"
 )
 
 // schemaSections are the documents that docs/json.md describes, by its headings.
 var schemaSections = map[string]reflect.Type{
-	"`run`, `layer`": reflect.TypeFor[anesim.RunDocument](),
-	"`model`":        reflect.TypeFor[anesim.NetworkDocument](),
-	"`explain`":      reflect.TypeFor[anesim.Explanation](),
-	"`check`":        reflect.TypeFor[anesim.Baseline](),
+	"`run`, `layer`": reflect.TypeFor[report.Run](),
+	"`model`":        reflect.TypeFor[report.Network](),
+	"`explain`":      reflect.TypeFor[explain.Explanation](),
+	"`check`":        reflect.TypeFor[check.Baseline](),
 	"`paper`":        reflect.TypeFor[paper.Document](),
-	"`load`":         reflect.TypeFor[anesim.LoadDocument](),
+	"`load`":         reflect.TypeFor[report.Load](),
 	"`dump`":         reflect.TypeFor[jsonDump](),
 
 	"`dump` of a dispatch descriptor": reflect.TypeFor[jsonDispatch](),
@@ -103,7 +105,7 @@ func typeKeys(x reflect.Type, path string, keys map[string]bool) {
 // add adds a name, and those below it.
 func add(x reflect.Type, name string, keys map[string]bool) {
 	switch {
-	case x == reflect.TypeFor[anesim.Counters]():
+	case x == reflect.TypeFor[report.Counters]():
 		keys[name], keys[name+".*"] = true, true
 	case x == reflect.TypeFor[orderedObject](): // its members are seen in real output
 		keys[name] = true

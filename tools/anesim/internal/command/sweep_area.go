@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim"
+	"anesim/hw"
 	"anesim/hw/chip"
 )
 
@@ -108,7 +108,7 @@ func factorLength(text string) int {
 }
 
 // constantOf is a chip's constant by its name.
-func constantOf(c *anesim.Chip, name string) (float64, bool) {
+func constantOf(c *hw.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value, true
@@ -118,7 +118,7 @@ func constantOf(c *anesim.Chip, name string) (float64, bool) {
 }
 
 // value is the expression of a chip's constants.
-func (e *expression) value(c *anesim.Chip) float64 {
+func (e *expression) value(c *hw.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {
 		v := p.factor

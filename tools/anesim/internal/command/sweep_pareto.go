@@ -12,7 +12,7 @@ import (
 	"anesim"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // write writes the front's rows.
@@ -53,7 +53,7 @@ func (f *front) draw(file, name, chip string) error {
 	if p == nil {
 		return fmt.Errorf("front: %w: no point has figures", errNothing)
 	}
-	return outfile.Write(file, p.File(p.Caption(&report.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
+	return outfile.Write(file, p.File(p.Caption(&view.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
 }
 
 // frontFlags are the flags of sweep front.

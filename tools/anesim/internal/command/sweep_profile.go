@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 )
 
 // maxProfiled bounds the points of a profile or a trace: their results are all kept.
@@ -23,7 +24,7 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 	if err != nil {
 		return err
 	}
-	var parts []anesim.ProfilePart
+	var parts []report.ProfilePart
 	for k := range part.points(total) {
 		p, err := s.run(ctx, part.point(k))
 		if err != nil {
@@ -35,12 +36,12 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 		parts = append(parts, p)
 	}
 	if err := writeTo(f.pprof, func(w io.Writer) error {
-		return anesim.WriteProfiles(w, "sweep "+s.name, strings.Join(s.files(), " "), parts, 0)
+		return report.WriteProfiles(w, "sweep "+s.name, strings.Join(s.files(), " "), parts, 0)
 	}); err != nil {
 		return err
 	}
 	return writeTo(f.trace, func(w io.Writer) error {
-		return anesim.WriteTraces(w, "sweep "+s.name, func(yield func(string, *anesim.Result) bool) {
+		return report.WriteTraces(w, "sweep "+s.name, func(yield func(string, *anesim.Result) bool) {
 			for i := range parts {
 				if !yield(parts[i].Name, parts[i].Result) {
 					return
@@ -51,18 +52,18 @@ func (f *sweepFlags) profilePoints(s *sweep, part shard) error {
 }
 
 // run runs a point and names it by what is particular about it.
-func (s *sweep) run(ctx context.Context, point int) (anesim.ProfilePart, error) {
+func (s *sweep) run(ctx context.Context, point int) (report.ProfilePart, error) {
 	w, values := s.at(point)
 	m, err := w.model, error(nil)
 	if m == nil {
 		if m, err = s.layer(values); err != nil {
-			return anesim.ProfilePart{}, err
+			return report.ProfilePart{}, err
 		}
 	}
 	o := s.options
 	o.Repeat = 1 // as of the rows
 	if o.Chip, o.Overrides, err = s.settings(values); err != nil {
-		return anesim.ProfilePart{}, err
+		return report.ProfilePart{}, err
 	}
 	name := []string{fmt.Sprintf("point %d:", point)}
 	if len(s.workloads) > 1 {
@@ -75,7 +76,7 @@ func (s *sweep) run(ctx context.Context, point int) (anesim.ProfilePart, error) 
 	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return anesim.ProfilePart{}, err
+		return report.ProfilePart{}, err
 	}
-	return anesim.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
+	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }

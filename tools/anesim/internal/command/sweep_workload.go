@@ -10,9 +10,12 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware"
+	"anesim/hw"
 	"anesim/hw/chip"
 	"anesim/hw/spelling"
+	"anesim/loader/network"
 )
 
 // A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
@@ -38,7 +41,7 @@ const maxWorkloads = 1 << 10
 // newSweep reads the command line: workloads, then axes of keys and of registers.
 func newSweep(args, fields []string, area string, o anesim.Options) (*sweep, error) {
 	if len(args) == 0 {
-		return nil, usage("missing operation or file: operations are %s", strings.Join(anesim.OperationNames(), " "))
+		return nil, usage("missing operation or file: operations are %s", strings.Join(network.Names(), " "))
 	}
 	o.Workers = 1
 	s := &sweep{options: o}
@@ -107,13 +110,13 @@ func (s *sweep) axes(keys, fields []string) error {
 
 // readWorkload reads a word: an operation, one with its keys in quotes, or a file.
 func readWorkload(word string, several bool) (workload, error) {
-	if slices.Contains(anesim.OperationNames(), word) {
+	if slices.Contains(network.Names(), word) {
 		if several {
 			return workload{}, usage("%s stands beside other programs: its keys go with it, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}
-	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(anesim.OperationNames(), op) {
+	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(network.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
 			return workload{}, inLayer(word, err)
@@ -140,7 +143,7 @@ func sweepFile(name string) (*anesim.Model, error) {
 	}
 	m, err := openModel(name, nil)
 	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
-		names := anesim.OperationNames()
+		names := network.Names()
 		return nil, usage("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
 	}
 	return m, err
@@ -255,7 +258,7 @@ func (t *pointTimer) set(values []string) error {
 }
 
 // settings are the chip and the register values of a point.
-func (s *sweep) settings(values []string) (c anesim.Chip, overrides []anesim.Override, err error) {
+func (s *sweep) settings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.options.Chip
 	for i := range s.keys {
 		name, ok := strings.CutPrefix(s.grid[i].name, chipKey)
@@ -306,11 +309,11 @@ func (t *pointTimer) row(point int) []string {
 	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
 		strconv.FormatUint(r.DMA.Total(), 10), number(r.Time), number(r.Energy), number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), number(anesim.RatesOf(r).TFLOPS), number(low), number(high), escaped(problem))
+		strconv.FormatUint(r.MACs, 10), number(report.RatesOf(r).TFLOPS), number(low), number(high), escaped(problem))
 }
 
 // time is the account of a workload, and why it is not that of the whole.
-func (t *pointTimer) time(w *workload, values []string) (r *anesim.Report, problem string, err error) {
+func (t *pointTimer) time(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
 	if m == nil {
 		if m, err = t.layer(values); err != nil {

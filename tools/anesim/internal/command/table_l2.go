@@ -5,11 +5,11 @@ import (
 	"io"
 	"strings"
 
-	"anesim"
+	"anesim/bench/report"
 )
 
 // spills names what goes through memory between layers, the largest first.
-func (p *pager) spills(list []anesim.SpillDocument) {
+func (p *pager) spills(list []report.Spill) {
 	const named = 3
 	if len(list) == 0 {
 		return
@@ -28,7 +28,7 @@ func (p *pager) spills(list []anesim.SpillDocument) {
 }
 
 // writeOccupancy draws the L2 over time: a bar is the fullest of a run of descriptors.
-func writeOccupancy(w io.Writer, d *anesim.NetworkDocument) error {
+func writeOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)
 	if len(d.L2) == 0 {

@@ -10,14 +10,16 @@ import (
 	"unicode/utf8"
 
 	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // writeNetwork is the report of a network for people. The explanation is what was tried to
 // make it faster, nil where nothing was.
-func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x *anesim.Explanation, explain string) error {
+func writeNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) error {
 	p := newPager(w)
 	p.uncovered(d)
 	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Network), plural(len(d.Layers), "layer"),
@@ -84,7 +86,7 @@ func writeNetwork(w io.Writer, res *anesim.Result, d *anesim.NetworkDocument, x 
 
 // A kind is layers of a network that are alike.
 type kind struct {
-	first  *anesim.LayerDocument
+	first  *report.Layer
 	count  int
 	cycles uint64
 	bound  uint64 // of the cause that bounds the first
@@ -92,7 +94,7 @@ type kind struct {
 }
 
 // kinds are a network's layers by kind, those that take most first.
-func kinds(d *anesim.NetworkDocument) (list []*kind) {
+func kinds(d *report.Network) (list []*kind) {
 	type key struct {
 		op, activation, kernel, bound string
 		in, out                       [4]int
@@ -124,7 +126,7 @@ func kinds(d *anesim.NetworkDocument) (list []*kind) {
 
 // bottlenecks says how long a network takes, where, why, and what to change, on lines that
 // fit headWidth columns.
-func (p *pager) bottlenecks(d *anesim.NetworkDocument, x *anesim.Explanation, explain string) {
+func (p *pager) bottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
 	list := kinds(d)
 	if len(list) == 0 {
@@ -161,7 +163,7 @@ var glosses = map[string]string{
 }
 
 // why is the causes that take most of a network's cycles.
-func (p *pager) why(c *anesim.CyclesDocument) {
+func (p *pager) why(c *report.Cycles) {
 	const most, least = 3, 5 // causes, and per cent
 	type cause struct {
 		name string
@@ -192,7 +194,7 @@ func (p *pager) why(c *anesim.CyclesDocument) {
 
 // changes are those that were tried on the layers that take most, with what they gain, and
 // the command that tells more.
-func (p *pager) changes(x *anesim.Explanation, explain string) {
+func (p *pager) changes(x *explain.Explanation, explain string) {
 	const most, least = 5, 0.0005 // lines, and what counts as faster
 	if x == nil {
 		p.whole("what to change: " + explain)
@@ -249,10 +251,10 @@ func (p *pager) lines(list []string) {
 
 // gainText is what a change gains of the whole network's time, or of closed tiles energy,
 // beside what that does to the time.
-func gainText(c *anesim.ChangeDocument, whole clock.Nanoseconds) string {
+func gainText(c *explain.Change, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
 		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
-		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, report.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 	}
 	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }
@@ -270,7 +272,7 @@ func elided(text string, columns int) string {
 const headWidth = 100
 
 // uncovered names what is in no total, ahead of every figure that leaves it out.
-func (p *pager) uncovered(d *anesim.NetworkDocument) {
+func (p *pager) uncovered(d *report.Network) {
 	const named = 3
 	n := len(d.NotModelled)
 	if n == 0 {
@@ -288,7 +290,7 @@ func (p *pager) uncovered(d *anesim.NetworkDocument) {
 }
 
 // coverage says how much of the network the figures are of.
-func (p *pager) coverage(c *anesim.CoverageDocument) {
+func (p *pager) coverage(c *report.Coverage) {
 	if c.Done == c.Nodes {
 		p.printf("covers: all of %s%s, %s multiply-accumulates, %s of operands and results", plural(c.Nodes, "node"), hostedText(c), countText(c.MACs), bytesText(c.Bytes))
 		return
@@ -305,7 +307,7 @@ func (p *pager) coverage(c *anesim.CoverageDocument) {
 }
 
 // hostedText says how many nodes the host does.
-func hostedText(c *anesim.CoverageDocument) string {
+func hostedText(c *report.Coverage) string {
 	if c.Hosted == 0 {
 		return ""
 	}
@@ -321,7 +323,7 @@ func shareText(part, whole uint64) string {
 }
 
 // programs says which layers each program has, and why it is not more.
-func (p *pager) programs(d *anesim.NetworkDocument) {
+func (p *pager) programs(d *report.Network) {
 	for k, x := range d.Programs {
 		line := fmt.Sprintf("program %d: %s", k+1, escaped(x.First))
 		if x.Layers > 1 {
@@ -339,7 +341,7 @@ func (p *pager) programs(d *anesim.NetworkDocument) {
 }
 
 // weights says in which of the engine's forms the weights stand that a file has packed.
-func (p *pager) weights(d *anesim.NetworkDocument) {
+func (p *pager) weights(d *report.Network) {
 	type form struct{ as, in string }
 	layers := map[form][]string{}
 	var order []form
@@ -369,7 +371,7 @@ func (p *pager) weights(d *anesim.NetworkDocument) {
 }
 
 // values says what went in and came out, and what the values rest on.
-func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
+func (p *pager) values(res *anesim.Result, d *report.Network) {
 	for _, name := range d.Synthetic {
 		p.printf("input   %s  pseudo-random, seed %d", escaped(name), res.Options.Seed)
 	}
@@ -394,7 +396,7 @@ func (p *pager) values(res *anesim.Result, d *anesim.NetworkDocument) {
 }
 
 // stages says what the host does of the network, and why the engine does not.
-func (p *pager) stages(d *anesim.NetworkDocument) {
+func (p *pager) stages(d *report.Network) {
 	n := 0
 	for i := range d.Layers {
 		if d.Layers[i].HostNs > 0 {

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/firmware/engine"
 )
 
 // writeRun is the report of a program or a layer for people.
-func writeRun(w io.Writer, res *anesim.Result, d *anesim.RunDocument, f *runFlags) error {
+func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error {
 	p := newPager(w)
 	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(res.Report.Descriptors)+res.Report.Rest.Count, "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
@@ -61,7 +62,7 @@ func perNs[T ~float64](n uint64, t T) float64 {
 	return float64(n) / float64(t)
 }
 
-func kernelOf(d *anesim.DescriptorDocument) string {
+func kernelOf(d *report.Descriptor) string {
 	if d.Op != "conv" && d.Op != "matmul" {
 		return "-"
 	}
@@ -72,7 +73,7 @@ func kernelOf(d *anesim.DescriptorDocument) string {
 	return k
 }
 
-func engines(d *anesim.DescriptorDocument) string {
+func engines(d *report.Descriptor) string {
 	if d.Engines == 0 {
 		return "planar"
 	}
@@ -80,14 +81,14 @@ func engines(d *anesim.DescriptorDocument) string {
 }
 
 // interval is how far below and above its time a measurement of the descriptor may lie.
-func interval(d *anesim.DescriptorDocument) string {
+func interval(d *report.Descriptor) string {
 	if d.TimeNs == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("-%.0f +%.0f%%", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1))
 }
 
-func vendor(d *anesim.DescriptorDocument) string {
+func vendor(d *report.Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)
 	}
@@ -98,7 +99,7 @@ func vendor(d *anesim.DescriptorDocument) string {
 }
 
 // totals says what a run takes and how near that is to what the chip can do.
-func (p *pager) totals(t *anesim.WallDocument, peak anesim.Rates, dispatch string) {
+func (p *pager) totals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
 		countText(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
 	share := func(rate, peak float64, unit string) string {
@@ -115,7 +116,7 @@ func (p *pager) totals(t *anesim.WallDocument, peak anesim.Rates, dispatch strin
 }
 
 // wall says what a run takes on the wall clock, where that is more than the engine's time.
-func (p *pager) wall(res *anesim.Result, t *anesim.WallDocument, preset string) {
+func (p *pager) wall(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
 		p.printf("wall: %v, %v of it host %s", t.WallNs, host, preset)
@@ -136,7 +137,7 @@ func (p *pager) wall(res *anesim.Result, t *anesim.WallDocument, preset string) 
 }
 
 // stagesText is a host's stages in words, and what they rest on.
-func stagesText(list []anesim.StageDocument) string {
+func stagesText(list []report.Stage) string {
 	var parts []string
 	for _, s := range list {
 		parts = append(parts, fmt.Sprintf("%s %v", s.Name, s.TimeNs))
@@ -146,7 +147,7 @@ func stagesText(list []anesim.StageDocument) string {
 }
 
 // causes says where all the cycles went.
-func (p *pager) causes(c *anesim.CyclesDocument, saved uint64) {
+func (p *pager) causes(c *report.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
 		if n > 0 {
@@ -164,7 +165,7 @@ func (p *pager) causes(c *anesim.CyclesDocument, saved uint64) {
 }
 
 // energies says what took all the energy.
-func (p *pager) energies(t *anesim.WallDocument) {
+func (p *pager) energies(t *report.Wall) {
 	var parts []string
 	e := &t.EnergyOf
 	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
@@ -187,13 +188,13 @@ func (p *pager) energies(t *anesim.WallDocument) {
 
 // advice says what bounds the descriptors that take most of the time, one for each cause.
 // What relieves them is explain's to try.
-func (p *pager) advice(d *anesim.RunDocument) {
+func (p *pager) advice(d *report.Run) {
 	const least = 10 // per cent of the cycles
-	list := make([]*anesim.DescriptorDocument, len(d.Descriptors))
+	list := make([]*report.Descriptor, len(d.Descriptors))
 	for i := range list {
 		list[i] = &d.Descriptors[i]
 	}
-	slices.SortStableFunc(list, func(a, b *anesim.DescriptorDocument) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
+	slices.SortStableFunc(list, func(a, b *report.Descriptor) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
 	said := make(map[string]bool)
 	for _, x := range list {
 		share := percent(x.Cycles.Total, d.Cycles.Total)
@@ -207,7 +208,7 @@ func (p *pager) advice(d *anesim.RunDocument) {
 	}
 }
 
-func (p *pager) counters(d *anesim.RunDocument) {
+func (p *pager) counters(d *report.Run) {
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
 		p.printf("")
@@ -221,7 +222,7 @@ func (p *pager) counters(d *anesim.RunDocument) {
 }
 
 // ports says what went in and what came out.
-func (p *pager) ports(res *anesim.Result, d *anesim.RunDocument) {
+func (p *pager) ports(res *anesim.Result, d *report.Run) {
 	if !res.Options.Values {
 		p.printf("values: not asked for (--timing-only)")
 		return
@@ -258,7 +259,7 @@ func (p *pager) ports(res *anesim.Result, d *anesim.RunDocument) {
 }
 
 // calls says what each dispatch of a program with state left, and what state saves.
-func (p *pager) calls(res *anesim.Result, state *anesim.StateDocument) {
+func (p *pager) calls(res *anesim.Result, state *report.State) {
 	if state == nil {
 		return
 	}
@@ -311,7 +312,7 @@ func equals(res *anesim.Result, out anesim.Output) string {
 	return ""
 }
 
-func (p *pager) constants(d *anesim.RunDocument) {
+func (p *pager) constants(d *report.Run) {
 	p.printf("")
 	p.printf("constants of %s", d.Chip)
 	for _, k := range d.Constants {

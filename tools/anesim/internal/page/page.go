@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/picture"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 //go:embed page.html
@@ -36,7 +37,7 @@ type Options struct {
 	// Baseline says how the result differs from a baseline; nil for no comparison.
 	Baseline *Baseline
 	// Explained are the changes that were tried; nil for none.
-	Explained *anesim.Explanation
+	Explained *explain.Explanation
 }
 
 // A Baseline is a comparison with a stored result.
@@ -82,7 +83,7 @@ const bottlenecks, maxTried = 5, 12
 const maxDifferences = 200
 
 type pageData struct {
-	*report.Report
+	*view.Report
 	Options
 	Style       template.CSS
 	Scripts     []template.JS
@@ -99,7 +100,7 @@ type pageData struct {
 }
 
 // Write writes the report as one HTML page.
-func Write(w io.Writer, r *report.Report, o Options) error {
+func Write(w io.Writer, r *view.Report, o Options) error {
 	t, err := template.New("page").Parse(source)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -147,7 +148,7 @@ func (d *pageData) explain() {
 		if x.Cycles.Total == 0 {
 			break
 		}
-		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: report.Cause(x.Bound)}
+		b := bottleneck{Name: x.Name, Op: x.Op, Cycles: x.Cycles.Total, Advice: x.Advice, Bound: view.Cause(x.Bound)}
 		b.Share = fmt.Sprintf("%.1f %%", 100*float64(x.Cycles.Total)/float64(all))
 		for name, n := range x.Cycles.All() {
 			if name == x.Bound && n > 0 {
@@ -164,7 +165,7 @@ func (d *pageData) explain() {
 	d.TriedCount = fmt.Sprintf("%d changes were tried by running them: %d gain, %d do not, %d give other results, %d cannot run.", n.All, n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	for i := range d.Explained.Trials {
 		c := &d.Explained.Trials[i]
-		x := tried{c.Part, c.Change, report.Gain(c), report.Effects(c), c.Needs, c.Results, c.Command}
+		x := tried{c.Part, c.Change, view.Gain(c), view.Effects(c), c.Needs, c.Results, c.Command}
 		if c.Alike > 1 {
 			x.Part = fmt.Sprintf("%s and %d more alike", c.Part, c.Alike-1)
 		}
@@ -184,7 +185,7 @@ const leastGain = 0.0005
 func (d *pageData) machines() {
 	for i := range d.Explained.Machines {
 		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
-			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: report.Gain(c), Effects: report.Effects(c)})
+			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: view.Gain(c), Effects: view.Effects(c)})
 		}
 	}
 }
@@ -202,7 +203,7 @@ func (d *pageData) draw() {
 		d.Legend = causes.Legend
 		add(causes)
 	}
-	if load, ok := r.Document.(*anesim.LoadDocument); ok {
+	if load, ok := r.Document.(*report.Load); ok {
 		add(picture.Latencies(load))
 	}
 	add(picture.Times(r.Points))
@@ -249,8 +250,8 @@ func (d *pageData) tableData() (template.JS, error) {
 		data.Rows = append(data.Rows, cells)
 	}
 	if d.known() {
-		for name := range new(anesim.CyclesDocument).All() {
-			data.Causes = append(data.Causes, report.Cause(name))
+		for name := range new(report.Cycles).All() {
+			data.Causes = append(data.Causes, view.Cause(name))
 		}
 		for i := range d.Items {
 			var bar []uint64

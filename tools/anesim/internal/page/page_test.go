@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
-func runOf(t testing.TB, words ...string) *anesim.RunDocument {
+func runOf(t testing.TB, words ...string) *report.Run {
 	t.Helper()
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
@@ -24,10 +26,10 @@ func runOf(t testing.TB, words ...string) *anesim.RunDocument {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.RunDocument()
+	return report.NewRun(res)
 }
 
-func pageOf(t testing.TB, r *report.Report, o Options) string {
+func pageOf(t testing.TB, r *view.Report, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, r, o); err != nil {
@@ -74,7 +76,7 @@ func at(t *testing.T, document map[string]any, place string) float64 {
 // energies.
 func TestNumbersAreTheDocuments(t *testing.T) {
 	doc := runOf(t, "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1")
-	page := pageOf(t, report.OfRun(doc), Options{})
+	page := pageOf(t, view.OfRun(doc), Options{})
 	var document map[string]any
 	embedded(t, page, "document", &document)
 	facts := regexp.MustCompile(`<data class="value" data-name="([^"]+)" value="([^"]+)">`).FindAllStringSubmatch(page, -1)
@@ -119,7 +121,7 @@ func TestNumbersAreTheDocuments(t *testing.T) {
 
 // The page loads nothing, and the same report is the same page.
 func TestSelfContained(t *testing.T) {
-	r := report.OfRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
+	r := view.OfRun(runOf(t, "matmul", "m=64", "k=256", "n=256"))
 	page := pageOf(t, r, Options{})
 	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}/|@import|\burl\(|<link [^>]*href="[^d]`).FindString(page); m != "" {
 		t.Errorf("the page refers to %q", m)
@@ -139,14 +141,14 @@ func TestTextIsEscaped(t *testing.T) {
 	doc := runOf(t, "add", "c=4")
 	const name = `</script><img src=x onerror=alert(1)>`
 	doc.Program, doc.Descriptors[0].Op = name, name
-	page := pageOf(t, report.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
+	page := pageOf(t, view.OfRun(doc), Options{Details: []string{name}, Baseline: &Baseline{File: name, Cause: name, Differences: []Difference{{Where: name, What: name, Why: []string{name}}}}})
 	if strings.Contains(page, "<img") {
 		t.Error("text of the program is an element of the page")
 	}
 	if n := strings.Count(page, "</script>"); n != 4 {
 		t.Errorf("%d scripts end, not 4", n)
 	}
-	var document anesim.RunDocument
+	var document report.Run
 	embedded(t, page, "document", &document)
 	if document.Program != name {
 		t.Errorf("the name comes back as %q", document.Program)
@@ -163,12 +165,12 @@ func TestLongChain(t *testing.T) {
 	for i := range n {
 		one.Index = i
 		doc.Descriptors = append(doc.Descriptors, one)
-		s := anesim.SpanDocument{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3), What: "descriptor"}
+		s := report.Span{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3), What: "descriptor"}
 		s.EnergyNJ = clock.Nanojoules(s.Watts * float64(s.ForNs))
 		at += s.ForNs
 		doc.Power = append(doc.Power, s)
 	}
-	page := pageOf(t, report.OfRun(doc), Options{})
+	page := pageOf(t, view.OfRun(doc), Options{})
 	if n := strings.Count(page, "<rect"); n == 0 || n > 4000 {
 		t.Errorf("%d rectangles", n)
 	}
@@ -176,12 +178,12 @@ func TestLongChain(t *testing.T) {
 
 // A load and a sweep have pages too, with what they know.
 func TestOtherReports(t *testing.T) {
-	load := &anesim.LoadDocument{Header: anesim.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []anesim.LoadClientDocument{{Name: "camera"}}, Timeline: []anesim.LoadBinDocument{{ForNs: 2e6, Watts: 3}}}
-	if page := pageOf(t, report.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
+	load := &report.Load{Header: report.NewHeader(), TimeNs: 2e6, Utilisation: 0.5, Clients: []report.LoadClient{{Name: "camera"}}, Timeline: []report.LoadBin{{ForNs: 2e6, Watts: 3}}}
+	if page := pageOf(t, view.OfLoad(load), Options{}); !strings.Contains(page, `id="timeline"`) || strings.Contains(page, `id="causes"`) {
 		t.Error("a load's page has no power, or causes that a load does not have")
 	}
-	sweep := &report.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
-	page := pageOf(t, report.OfSweep(sweep, anesim.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
+	sweep := &view.Sweep{Name: "conv", Columns: []string{"point", "cycles", "time_ns", "macs", "dma_bytes", "error"}, Rows: [][]string{{"0", "100", "70", "4096", "128", ""}, {"1", "", "", "", "", "refused"}}}
+	page := pageOf(t, view.OfSweep(sweep, report.Rates{TFLOPS: 11, GBPerS: 68}), Options{})
 	if !strings.Contains(page, `id="roofline"`) || !strings.Contains(page, "1 refused") {
 		t.Error("a sweep's page has no roofline, or does not count what was refused")
 	}
@@ -199,8 +201,8 @@ func TestTimelineTracks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := res.NetworkDocument()
-	page := pageOf(t, report.OfNetwork(doc), Options{})
+	doc := report.NewNetwork(res)
+	page := pageOf(t, view.OfNetwork(doc), Options{})
 	for _, want := range []string{"bound by</text>", "power, W</text>", "L2, MB</text>", `data-list="power"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the timeline has no %s", want)
@@ -225,12 +227,12 @@ func TestExplainedAndBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := m.Explain(context.Background(), anesim.Options{}, anesim.Explaining{})
+	x, err := explain.Explain(context.Background(), m, anesim.Options{}, explain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Explained: x, Baseline: &Baseline{File: "perf.json", Cause: "the program changed", Differences: make([]Difference, maxDifferences+7)}}
-	page := pageOf(t, report.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
+	page := pageOf(t, view.OfRun(runOf(t, "conv", "cin=64", "h=56", "w=56", "cout=64", "k=1")), o)
 	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "close tiles", "memory bandwidth x1.5", "<p>The program changed.</p>", "And 7 more"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)

@@ -5,12 +5,12 @@ import (
 	"math"
 
 	"anesim/hw"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // Times draws the model's times of measured rows over the measured ones, with their
 // intervals. A point on the line is right. It returns nil if there are no points.
-func Times(points []report.Point) *Picture {
+func Times(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func Times(points []report.Point) *Picture {
 
 // Errors draws the relative error of the model's times over the measured times. It returns
 // nil if there are no points.
-func Errors(points []report.Point) *Picture {
+func Errors(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func Errors(points []report.Point) *Picture {
 
 // groups returns the class of each group's points, and the legend of the groups in the
 // order of their first points.
-func groups(points []report.Point) (classes map[string]string, names []Legend) {
+func groups(points []view.Point) (classes map[string]string, names []Legend) {
 	const colors = 12 // s0 to s11
 	classes = map[string]string{}
 	for i := range points {
@@ -76,9 +76,9 @@ func groups(points []report.Point) (classes map[string]string, names []Legend) {
 }
 
 // percent returns the relative error of a point.
-func percent(p *report.Point) float64 { return 100 * (p.Model/p.Measured - 1) }
+func percent(p *view.Point) float64 { return 100 * (p.Model/p.Measured - 1) }
 
-func pointText(p *report.Point) string {
+func pointText(p *view.Point) string {
 	return fmt.Sprintf("%s: measured %.4g us, model %.4g us (%.4g to %.4g), error %+.1f %%", p.Name, p.Measured, p.Model, p.Low, p.High, percent(p))
 }
 

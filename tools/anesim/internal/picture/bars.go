@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // A segment is a part of a bar.
@@ -41,8 +41,8 @@ func bar(name string, parts []segment) *canvas {
 }
 
 // Causes draws where all cycles go.
-func Causes(r *report.Report) *Picture {
-	var sum anesim.CyclesDocument
+func Causes(r *view.Report) *Picture {
+	var sum report.Cycles
 	for i := range r.Items {
 		sum.Add(&r.Items[i].Cycles.Accounting)
 	}
@@ -51,9 +51,9 @@ func Causes(r *report.Report) *Picture {
 	var names []Legend
 	for name, n := range sum.All() {
 		class := fmt.Sprintf("c%d", len(parts))
-		parts = append(parts, segment{class, report.Cause(name), fmt.Sprintf("%d cycles", n), float64(n)})
+		parts = append(parts, segment{class, view.Cause(name), fmt.Sprintf("%d cycles", n), float64(n)})
 		if n > 0 {
-			names = append(names, Legend{class, report.Cause(name)})
+			names = append(names, Legend{class, view.Cause(name)})
 		}
 	}
 	return bar("All cycles by cause", parts).done(Picture{ID: "causes", Title: "Where the cycles go", Legend: names,
@@ -61,8 +61,8 @@ func Causes(r *report.Report) *Picture {
 }
 
 // energySegments are the parts of an energy, with their classes.
-func energySegments(e *anesim.EnergyDocument) (list []segment) {
-	for i, p := range report.EnergyParts(e) {
+func energySegments(e *report.Energy) (list []segment) {
+	for i, p := range view.EnergyParts(e) {
 		list = append(list, segment{fmt.Sprintf("e%d", i), p.Name, p.Energy.String(), float64(p.Energy)})
 	}
 	return list
@@ -71,7 +71,7 @@ func energySegments(e *anesim.EnergyDocument) (list []segment) {
 // Latencies draws each client's latencies on one logarithmic axis: a line from the median
 // to the longest call, a tick at each percentile, and a ring for a call alone. It returns
 // nil if no client has a latency.
-func Latencies(d *anesim.LoadDocument) *Picture {
+func Latencies(d *report.Load) *Picture {
 	low, high := math.Inf(1), 0.0
 	n := 0
 	for i := range d.Clients {

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"anesim"
-	"anesim/tools/anesim/internal/report"
+	"anesim/hw/chip"
+	"anesim/tools/anesim/internal/view"
 )
 
 // Palette names the colours, for light and dark pages.
@@ -24,7 +24,7 @@ var Style string
 // Caption returns the lines above a picture of r: its name and title, then the chip, the
 // host if there is one, the constants of the build, and the evidence for those that the
 // picture rests on.
-func (p *Picture) Caption(r *report.Report) []string {
+func (p *Picture) Caption(r *view.Report) []string {
 	line := "chip " + r.Chip
 	if r.Host != "" && r.Host != "none" {
 		line += ", host " + r.Host
@@ -38,8 +38,8 @@ func (p *Picture) Caption(r *report.Report) []string {
 
 // evidence says what the named constants of a chip rest on. It is empty for a chip that
 // this build does not have.
-func evidence(chip string, names []string) string {
-	c, err := anesim.ChipByName(chip)
+func evidence(chipName string, names []string) string {
+	c, err := chip.ByName(chipName)
 	if err != nil {
 		return ""
 	}

@@ -12,20 +12,21 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
-func sample() *report.Report {
-	return &report.Report{
-		Name: "net <1>", Kind: "network", Chip: "m1", Host: "linux", Of: "layer", Tool: anesim.Tool{Constants: "c0ffee"}, Peak: anesim.Rates{TFLOPS: 11.7, GBPerS: 68},
-		Items: []report.Item{
-			{Name: "one", Op: "conv", Time: 1000, Low: 800, High: 1300, MACs: 4e6, Bytes: 20000, Energy: 8900, Parts: anesim.EnergyDocument{MAC: 8000, Active: 900}},
-			{Name: "two", Op: "add", Time: 500, Energy: 100, Parts: anesim.EnergyDocument{L2: 100}},
+func sample() *view.Report {
+	return &view.Report{
+		Name: "net <1>", Kind: "network", Chip: "m1", Host: "linux", Of: "layer", Tool: anesim.Tool{Constants: "c0ffee"}, Peak: report.Rates{TFLOPS: 11.7, GBPerS: 68},
+		Items: []view.Item{
+			{Name: "one", Op: "conv", Time: 1000, Low: 800, High: 1300, MACs: 4e6, Bytes: 20000, Energy: 8900, Parts: report.Energy{MAC: 8000, Active: 900}},
+			{Name: "two", Op: "add", Time: 500, Energy: 100, Parts: report.Energy{L2: 100}},
 		},
-		Energy: anesim.EnergyDocument{MAC: 8000, Active: 900, L2: 100},
-		Power:  []anesim.SpanDocument{{AtNs: 0, ForNs: 1000, Watts: 9}, {AtNs: 1000, ForNs: 500, Watts: 2}},
-		Points: []report.Point{
+		Energy: report.Energy{MAC: 8000, Active: 900, L2: 100},
+		Power:  []report.Span{{AtNs: 0, ForNs: 1000, Watts: 9}, {AtNs: 1000, ForNs: 500, Watts: 2}},
+		Points: []view.Point{
 			{Name: "a1", Group: "mine", Measured: 100, Model: 110, Low: 90, High: 130},
 			{Name: "a2", Group: "other", Measured: 20, Model: 10, Low: 5, High: 30},
 		},
@@ -62,7 +63,7 @@ func TestFile(t *testing.T) {
 	front := Front{X: "time, ns", Y: "area", Of: 30, All: [][2]float64{{1, 9}, {2, 5}, {3, 6}}, Best: [][2]float64{{1, 9}, {2, 5}}}
 	for _, x := range []struct {
 		name  string
-		draw  func(*report.Report) *Picture
+		draw  func(*view.Report) *Picture
 		says  []string
 		shape string
 		n     int // of these shapes
@@ -70,9 +71,9 @@ func TestFile(t *testing.T) {
 		{"roofline", Roofline, []string{"TFLOP/s", "memory 68 GB/s", "TotalRate measured", "PatchPixels inferred"}, "circle", 1},
 		{"timeline", Timeline, []string{"power, W", "wall time, us", "ActivePower fitted"}, "path", 1},
 		{"energy", Energy, []string{"one conv: ", "multiply-accumulates", "L2Energy assumed"}, "g", 2},
-		{"times", func(r *report.Report) *Picture { return Times(r.Points) }, []string{"mine", "other", "measured", "100 us"}, "circle", 2},
-		{"errors", func(r *report.Report) *Picture { return Errors(r.Points) }, []string{"mine", "error, %", "-40", "error +10.0 %"}, "circle", 2},
-		{"front", func(*report.Report) *Picture { return front.Draw() }, []string{"time, ns", "area", "2 of 30 designs (3 of them shown)", "on the front"}, "circle", 5},
+		{"times", func(r *view.Report) *Picture { return Times(r.Points) }, []string{"mine", "other", "measured", "100 us"}, "circle", 2},
+		{"errors", func(r *view.Report) *Picture { return Errors(r.Points) }, []string{"mine", "error, %", "-40", "error +10.0 %"}, "circle", 2},
+		{"front", func(*view.Report) *Picture { return front.Draw() }, []string{"time, ns", "area", "2 of 30 designs (3 of them shown)", "on the front"}, "circle", 5},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			r := sample()
@@ -98,7 +99,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestNothingToDraw(t *testing.T) {
-	r := &report.Report{Of: "layer"}
+	r := &view.Report{Of: "layer"}
 	if Roofline(r) != nil || Timeline(r) != nil || Energy(r) != nil || Times(nil) != nil || Errors(nil) != nil || new(Front).Draw() != nil {
 		t.Error("a report of nothing has a picture")
 	}
@@ -126,10 +127,10 @@ func TestFrontScales(t *testing.T) {
 
 // Averaging power keeps the energy.
 func TestAveraged(t *testing.T) {
-	var spans []anesim.SpanDocument
+	var spans []report.Span
 	at, energy := clock.Nanoseconds(0), clock.Nanojoules(0)
 	for i := range 10_000 {
-		s := anesim.SpanDocument{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3)}
+		s := report.Span{AtNs: at, ForNs: clock.Nanoseconds(50 + i%7), Watts: float64(1 + i%3)}
 		at, energy = at+s.ForNs, energy+clock.Nanojoules(s.Watts*float64(s.ForNs))
 		spans = append(spans, s)
 	}
@@ -144,12 +145,12 @@ func TestAveraged(t *testing.T) {
 
 // A treemap's areas are its energies: they fill the picture, and each item has its share.
 func TestTreemapAreas(t *testing.T) {
-	r := &report.Report{Kind: "network", Of: "layer"}
+	r := &view.Report{Kind: "network", Of: "layer"}
 	sum := clock.Nanojoules(0)
 	for i := range 200 {
 		e := clock.Nanojoules(1000 / (i + 1))
 		sum += e
-		r.Items = append(r.Items, report.Item{Name: "layer" + strconv.Itoa(i), Energy: e, Parts: anesim.EnergyDocument{MAC: e / 2, Active: e - e/2}})
+		r.Items = append(r.Items, view.Item{Name: "layer" + strconv.Itoa(i), Energy: e, Parts: report.Energy{MAC: e / 2, Active: e - e/2}})
 	}
 	p := Energy(r)
 	if len(p.Legend) != 0 {

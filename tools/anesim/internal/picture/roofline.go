@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"anesim/hw"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxDots bounds the items of a roofline.
@@ -14,8 +14,8 @@ const maxDots = 400
 // Roofline draws the rate of each item over its operations a byte, below what the chip can
 // do, with whiskers where the item's time has an interval. It returns nil if no item both
 // multiplies and moves bytes.
-func Roofline(r *report.Report) *Picture {
-	var list []*report.Item
+func Roofline(r *view.Report) *Picture {
+	var list []*view.Item
 	all := 0
 	for _, i := range r.Longest(len(r.Items)) {
 		if x := &r.Items[i]; x.MACs > 0 && x.Bytes > 0 && x.Time > 0 {
@@ -44,7 +44,7 @@ func Roofline(r *report.Report) *Picture {
 	c.text(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
 	c.text(h.at(ridge)-14, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
 	for _, x := range list {
-		px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, report.Rate(x.TFLOPS(x.Time)), report.Rate(x.Intensity()), x.Time)
+		px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.Rate(x.TFLOPS(x.Time)), view.Rate(x.Intensity()), x.Time)
 		if x.Low > 0 && x.High > 0 {
 			title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
 			c.line(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxSteps bounds the steps of a timeline; more spans are averaged.
@@ -25,13 +25,13 @@ type trackOf struct {
 	name, unit, class string
 	height            float64
 	scale             float64 // of a value to the unit
-	of                func(*anesim.SpanDocument) float64
+	of                func(*report.Span) float64
 }
 
 // Timeline draws power, and what else is known, over the wall time. It returns nil if the
 // report has no power over time.
-func Timeline(r *report.Report) *Picture {
-	spans := make([]anesim.SpanDocument, 0, len(r.Power))
+func Timeline(r *view.Report) *Picture {
+	spans := make([]report.Span, 0, len(r.Power))
 	bounds, l2 := false, false
 	for _, s := range r.Power {
 		if s.ForNs > 0 {
@@ -48,9 +48,9 @@ func Timeline(r *report.Report) *Picture {
 		note = fmt.Sprintf(" %d spans averaged over %d equal parts of the time.", len(spans), maxSteps)
 		spans, bounds = averaged(spans, first, last, maxSteps), false
 	}
-	tracks := []trackOf{{"power", "W", "power", 150, 1, func(s *anesim.SpanDocument) float64 { return s.Watts }}}
+	tracks := []trackOf{{"power", "W", "power", 150, 1, func(s *report.Span) float64 { return s.Watts }}}
 	if l2 {
-		tracks = append(tracks, trackOf{"L2", "MB", "l2", 80, 1e-6, func(s *anesim.SpanDocument) float64 { return float64(s.L2Bytes) }})
+		tracks = append(tracks, trackOf{"L2", "MB", "l2", 80, 1e-6, func(s *report.Span) float64 { return float64(s.L2Bytes) }})
 		note += " The L2 is as full as the operands of the descriptor make it, and in a network the tensors that wait there for a later one."
 	}
 	if r.Busy != nil {
@@ -58,7 +58,7 @@ func Timeline(r *report.Report) *Picture {
 		for i := range r.Power {
 			at[r.Power[i].AtNs] = r.Busy[i]
 		}
-		tracks = append(tracks, trackOf{"busy", "%", "l2", 80, 100, func(s *anesim.SpanDocument) float64 { return at[s.AtNs] }})
+		tracks = append(tracks, trackOf{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
 	}
 	const left, right, top, gap, title, strip, axis = 60, 20, 4, 10, 14, 12, 14
 	height := float64(top)
@@ -87,7 +87,7 @@ func Timeline(r *report.Report) *Picture {
 	if bounds {
 		c.text(left-6, y+strip-2, "end", "bound by")
 		c.window(left, y, c.width-left-right, strip)
-		for name := range new(anesim.CyclesDocument).All() {
+		for name := range new(report.Cycles).All() {
 			var b strings.Builder
 			for i := range spans {
 				if s := &spans[i]; s.Bound == name {
@@ -98,7 +98,7 @@ func Timeline(r *report.Report) *Picture {
 			if b.Len() > 0 {
 				class := "c" + strconv.Itoa(causeIndex(name))
 				c.outline(b.String(), class)
-				names = append(names, Legend{class, report.Cause(name)})
+				names = append(names, Legend{class, view.Cause(name)})
 			}
 		}
 		c.closeWindow()
@@ -127,7 +127,7 @@ func Timeline(r *report.Report) *Picture {
 }
 
 // timelineOf is the document's list that a timeline's spans are.
-func timelineOf(r *report.Report) string {
+func timelineOf(r *view.Report) string {
 	if r.Kind == "load" {
 		return "timeline"
 	}
@@ -137,7 +137,7 @@ func timelineOf(r *report.Report) string {
 // causeIndex is a cause's place, which is its colour.
 func causeIndex(name string) int {
 	i := 0
-	for cause := range new(anesim.CyclesDocument).All() {
+	for cause := range new(report.Cycles).All() {
 		if cause == name {
 			return i
 		}
@@ -160,7 +160,7 @@ func timeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 }
 
 // steps is the outline of a track's values, from the bottom line and back to it.
-func steps(spans []anesim.SpanDocument, h, v *scale, t *trackOf) string {
+func steps(spans []report.Span, h, v *scale, t *trackOf) string {
 	var b strings.Builder
 	at := -1.0 // the value that the pen is at
 	for i := range spans {
@@ -180,11 +180,11 @@ func steps(spans []anesim.SpanDocument, h, v *scale, t *trackOf) string {
 
 // averaged is power over n equal parts of the time; energy is what falls into each, and the
 // L2 is as full as it is at its fullest.
-func averaged(spans []anesim.SpanDocument, first, last clock.Nanoseconds, n int) []anesim.SpanDocument {
+func averaged(spans []report.Span, first, last clock.Nanoseconds, n int) []report.Span {
 	step := (last - first) / clock.Nanoseconds(n)
-	list := make([]anesim.SpanDocument, n)
+	list := make([]report.Span, n)
 	for i := range list {
-		list[i] = anesim.SpanDocument{AtNs: first + clock.Nanoseconds(i)*step, ForNs: step, What: "mean"}
+		list[i] = report.Span{AtNs: first + clock.Nanoseconds(i)*step, ForNs: step, What: "mean"}
 	}
 	for _, s := range spans {
 		for i := min(n-1, max(0, int((s.AtNs-first)/step))); i < n; i++ {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/clock"
-	"anesim/tools/anesim/internal/report"
+	"anesim/tools/anesim/internal/view"
 )
 
 // maxLeaves bounds the rectangles of a treemap; what takes less is one.
@@ -21,7 +21,7 @@ type leaf struct {
 
 // Energy draws where the energy goes: an area for each item and one for the dispatch, each
 // divided into its parts. It returns nil if no item has an energy.
-func Energy(r *report.Report) *Picture {
+func Energy(r *view.Report) *Picture {
 	var list []leaf
 	for i := range r.Items {
 		x := &r.Items[i]
@@ -39,7 +39,7 @@ func Energy(r *report.Report) *Picture {
 		return 0
 	})
 	if len(list) > maxLeaves {
-		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(anesim.EnergyDocument))}
+		rest := leaf{name: fmt.Sprintf("%d others", len(list)-maxLeaves), parts: energySegments(new(report.Energy))}
 		for _, x := range list[maxLeaves:] {
 			rest.value += x.value
 			for i := range x.parts {
@@ -62,7 +62,7 @@ func Energy(r *report.Report) *Picture {
 	switch n := r.Energy.Dispatch; {
 	case n <= 0:
 	case float64(n) < sum:
-		list = append(list, leaf{"dispatch", energySegments(&anesim.EnergyDocument{Dispatch: n}), float64(n)})
+		list = append(list, leaf{"dispatch", energySegments(&report.Energy{Dispatch: n}), float64(n)})
 		sum += float64(n)
 		note += " The dispatch has an energy of its own, whatever it runs."
 	default: // it would leave no room for what can be changed
@@ -71,7 +71,7 @@ func Energy(r *report.Report) *Picture {
 	c := newCanvas(380, "Energy of each "+r.Of+" by part")
 	squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
 	var names []Legend
-	for i, p := range report.EnergyParts(&r.Energy) {
+	for i, p := range view.EnergyParts(&r.Energy) {
 		if p.Energy > 0 && (p.Name != "dispatch" || float64(p.Energy) < sum) {
 			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
 		}

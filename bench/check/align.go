@@ -1,0 +1,92 @@
+package check
+
+// A pair is two descriptors that stand for each other; one of them is nil where there is
+// no such.
+type pair struct {
+	want, got     *Descriptor
+	wantAt, gotAt int
+}
+
+// maxAligned bounds what is aligned by content: longer chains are paired by place.
+const maxAligned = 4096
+
+// align pairs descriptors by what they do: equal registers first, then the same operation
+// between two such pairs, in order.
+func align(want, got []Descriptor) []pair {
+	head := 0
+	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
+		head++
+	}
+	tail := 0
+	for tail < len(want)-head && tail < len(got)-head && want[len(want)-1-tail].Registers == got[len(got)-1-tail].Registers {
+		tail++
+	}
+	var list []pair
+	for i := range head {
+		list = append(list, pair{&want[i], &got[i], i, i})
+	}
+	list = append(list, between(want, got, head, tail)...)
+	for i := tail; i > 0; i-- {
+		a, b := len(want)-i, len(got)-i
+		list = append(list, pair{&want[a], &got[b], a, b})
+	}
+	return list
+}
+
+// between aligns what lies between the ends that are the same: the most descriptors of one
+// operation in order, equal registers before others.
+func between(want, got []Descriptor, head, tail int) []pair {
+	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
+	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {
+		var list []pair
+		for i := range max(len(a), len(b)) {
+			p := pair{wantAt: head + i, gotAt: head + i}
+			if i < len(a) {
+				p.want = &a[i]
+			}
+			if i < len(b) {
+				p.got = &b[i]
+			}
+			list = append(list, p)
+		}
+		return list
+	}
+	// best[i][j] is the score of a[i:] with b[j:].
+	best := make([][]int32, len(a)+1)
+	for i := range best {
+		best[i] = make([]int32, len(b)+1)
+	}
+	score := func(i, j int) int32 {
+		switch {
+		case a[i].Registers == b[j].Registers:
+			return 4
+		case a[i].Op == b[j].Op:
+			return 1
+		}
+		return 0
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			best[i][j] = max(best[i+1][j], best[i][j+1])
+			if s := score(i, j); s > 0 {
+				best[i][j] = max(best[i][j], s+best[i+1][j+1])
+			}
+		}
+	}
+	var list []pair
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && score(i, j) > 0 && best[i][j] == score(i, j)+best[i+1][j+1]:
+			list = append(list, pair{&a[i], &b[j], head + i, head + j})
+			i, j = i+1, j+1
+		case i < len(a) && (j == len(b) || best[i][j] == best[i+1][j]):
+			list = append(list, pair{want: &a[i], wantAt: head + i})
+			i++
+		default:
+			list = append(list, pair{got: &b[j], gotAt: head + j})
+			j++
+		}
+	}
+	return list
+}

@@ -1,0 +1,346 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// A Baseline is what models cost when somebody last looked: what [Baseline.Check] compares
+// with. Its file is JSON, a line per descriptor, sorted by model, so that a change reads as
+// a difference of lines.
+type Baseline struct {
+	report.Header
+	Entries []Entry `json:"entries"`
+}
+
+// An Entry is what one model cost.
+type Entry struct {
+	Input       string          `json:"input"` // file or layer, as the caller names it
+	Chip        string          `json:"chip"`
+	Total       Cost            `json:"total"`
+	Outputs     []report.Output `json:"outputs"` // where values were computed
+	Layers      []Layer         `json:"layers"`  // of a network
+	Descriptors []Descriptor    `json:"descriptors"`
+}
+
+// A Layer is what a layer of a network cost.
+type Layer struct {
+	Name string `json:"name"`
+	Cost
+}
+
+// A Descriptor is what a descriptor cost, and its registers that are not zero, by
+// name: "Common.InDim=0x10040 Common.ChCfg=0x22".
+type Descriptor struct {
+	Op        string `json:"op"`
+	Layer     string `json:"layer,omitempty"` // of a network
+	Registers string `json:"registers"`
+	Cost
+}
+
+// A Cost is what is compared. EnergyNJ has no dispatch's own energy in it.
+type Cost struct {
+	Cycles     uint64            `json:"cycles"`
+	TimeNs     clock.Nanoseconds `json:"time_ns"`
+	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
+	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj,omitempty"`
+	DMABytes   uint64            `json:"dma_bytes"`
+	MACs       uint64            `json:"macs"`
+	ExeCycles  uint64            `json:"exe_cycles"` // the vendor's estimate by its rule, microseconds
+	Causes     report.Cycles     `json:"causes"`
+
+	// What the time's interval is, and what energy and bytes are made of. Baselines from
+	// before have none of it.
+	TimeLowNs  clock.Nanoseconds `json:"time_ns_low,omitempty"`
+	TimeHighNs clock.Nanoseconds `json:"time_ns_high,omitempty"`
+	EnergyOf   *report.Energy    `json:"energy_parts_nj,omitempty"`
+	DMA        *report.DMA       `json:"dma,omitempty"`
+	Counters   *report.Counters  `json:"counters,omitempty"`
+}
+
+// Names of measures.
+const (
+	measuredCycles = "cycles"
+	measuredEnergy = "energy without dispatch"
+	measuredBytes  = "DMA bytes"
+)
+
+// measures yields what a cost is compared by.
+func (c *Cost) measures() [7]struct {
+	name string
+	unit string
+	v    float64
+} {
+	return [...]struct {
+		name string
+		unit string
+		v    float64
+	}{
+		{measuredCycles, "", float64(c.Cycles)}, {"engine time", "ns", float64(c.TimeNs)},
+		{measuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{measuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
+		{"ExeCycles", "us", float64(c.ExeCycles)},
+	}
+}
+
+// A term is a part of a measure, in its unit.
+type term struct {
+	of   string // cycles, energy or bytes
+	name string
+	unit string
+	v    float64
+}
+
+// terms are what cycles, energy and bytes are made of, as far as the cost has them.
+func (c *Cost) terms() (list []term) {
+	for name, n := range c.Causes.All() {
+		list = append(list, term{"cycles", strings.ReplaceAll(name, "_", " "), "", float64(n)})
+	}
+	if e := c.EnergyOf; e != nil {
+		for _, x := range [...]struct {
+			name string
+			v    clock.Nanojoules
+		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}} {
+			list = append(list, term{"energy", x.name, "nJ", float64(x.v)})
+		}
+	}
+	if d := c.DMA; d != nil {
+		for _, x := range [...]struct {
+			name string
+			v    uint64
+		}{{"source 1", d.Source1}, {"source 2", d.Source2}, {"coefficients", d.Kernel}, {"result", d.Destination}} {
+			list = append(list, term{"bytes", x.name, "B", float64(x.v)})
+		}
+	}
+	return list
+}
+
+func costOf(r *hw.Report) Cost {
+	a, parts := r.Accounting(), r.Parts()
+	energy, bytes := report.EnergyOf(&parts, r.Dispatch), report.DMAOf(&r.DMA)
+	c := Cost{
+		Cycles: uint64(r.Cycles), TimeNs: r.Time, EnergyNJ: r.DescriptorEnergy(), DispatchNJ: r.Dispatch,
+		DMABytes: r.DMA.Total(), MACs: r.MACs, Causes: report.CyclesOf(&a),
+		EnergyOf: &energy, DMA: &bytes, Counters: new(report.Counters),
+	}
+	for i := range r.Descriptors {
+		d, n := &r.Descriptors[i], uint64(1)
+		if i >= len(r.Descriptors)-r.Per {
+			n += uint64(r.Again)
+		}
+		c.ExeCycles += n * uint64(d.Exe.Model)
+		for k := range d.Counters {
+			c.Counters[k] += n * d.Counters[k]
+		}
+	}
+	c.TimeLowNs, c.TimeHighNs = r.Interval()
+	return c
+}
+
+func costOfDescriptor(d *hw.DescriptorReport) Cost {
+	energy, bytes, counters := report.EnergyOf(&d.Parts, 0), report.DMAOf(&d.DMA), report.Counters(d.Counters)
+	c := Cost{
+		Cycles: uint64(d.Cycles.Total()), TimeNs: d.Time, EnergyNJ: d.Energy, DMABytes: d.DMA.Total(),
+		MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: report.CyclesOf(&d.Cycles),
+		EnergyOf: &energy, DMA: &bytes, Counters: &counters,
+	}
+	c.TimeLowNs, c.TimeHighNs = d.Interval()
+	return c
+}
+
+// NewEntry returns what the result's model cost. The entry is kept under the name input.
+func NewEntry(r *anesim.Result, input string) (Entry, error) {
+	e := Entry{
+		Input: input, Chip: r.Options.Chip.Name, Total: costOf(r.Report),
+		Outputs: report.OutputsOf(r), Layers: []Layer{}, Descriptors: []Descriptor{},
+	}
+	if r.Model.Kind() == anesim.KindNetwork {
+		for i := range r.Layers {
+			if l := &r.Layers[i]; l.Report != nil {
+				e.Layers = append(e.Layers, Layer{l.Layer.Name, costOf(l.Report)})
+			}
+		}
+	}
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		if p.Report == nil {
+			continue
+		}
+		texts, err := registerTexts(p.Program, r.Options.Overrides)
+		if err != nil {
+			return e, err
+		}
+		for i := range p.Report.Descriptors {
+			d := &p.Report.Descriptors[i]
+			if d.Index >= len(texts) {
+				continue
+			}
+			x := Descriptor{Op: d.Op.String(), Registers: texts[d.Index], Cost: costOfDescriptor(d)}
+			if l := r.LayerOf(p, d); l != nil && r.Model.Kind() == anesim.KindNetwork {
+				x.Layer = l.Layer.Name
+			}
+			e.Descriptors = append(e.Descriptors, x)
+		}
+	}
+	return e, nil
+}
+
+// registerTexts lists, for each descriptor of a program, the registers that are not zero
+// when it starts.
+func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
+	var file regs.File
+	var texts []string
+	linked, err := p.LinkStream()
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range firmware.Overridden(&linked.Stream, set).Tasks(&file) {
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		for r := range regs.Registers() {
+			if w, _ := file.Load(r.Addr()); w != 0 {
+				if b.Len() > 0 {
+					b.WriteByte(' ')
+				}
+				fmt.Fprintf(&b, "%s.%s=%#x", r.Block, r.Name, w)
+			}
+		}
+		texts = append(texts, b.String())
+	}
+	return texts, nil
+}
+
+// registers are the words that a text lists, by name.
+func registers(text string) map[string]uint32 {
+	m := map[string]uint32{}
+	for word := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(word, "=")
+		if v, err := strconv.ParseUint(value, 0, 32); err == nil {
+			m[name] = uint32(v)
+		}
+	}
+	return m
+}
+
+// maxBaseline bounds the file of a baseline: a descriptor takes about two kilobytes.
+const maxBaseline = 256 << 20
+
+// Read reads a baseline's file. An error says the byte where it stops being one.
+func Read(r io.Reader) (*Baseline, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxBaseline {
+		return nil, fmt.Errorf("more than %d bytes", maxBaseline)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var b Baseline
+	if err := d.Decode(&b); err != nil {
+		return nil, fmt.Errorf("byte %d: not a baseline: %w", d.InputOffset(), err)
+	}
+	if b.Schema != report.Schema {
+		return nil, fmt.Errorf("schema %d, want %d", b.Schema, report.Schema)
+	}
+	return &b, nil
+}
+
+// Write writes the baseline's file, sorted.
+func (b *Baseline) Write(w io.Writer) error {
+	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
+	var out bytes.Buffer
+	line := func(indent string, v any, last bool) error {
+		j, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		out.WriteString(indent)
+		out.Write(j)
+		if !last {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		return nil
+	}
+	field := func(indent, name string, v any) error {
+		j, err := json.Marshal(v)
+		if err == nil {
+			fmt.Fprintf(&out, "%s%q: %s,\n", indent, name, j)
+		}
+		return err
+	}
+	out.WriteString("{\n")
+	if err := field(" ", "schema", b.Schema); err != nil {
+		return err
+	}
+	if err := field(" ", "tool", b.Tool); err != nil {
+		return err
+	}
+	out.WriteString(" \"entries\": [\n")
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		out.WriteString("  {\n")
+		for _, f := range [...]struct {
+			name string
+			v    any
+		}{{"input", e.Input}, {"chip", e.Chip}, {"total", e.Total}, {"outputs", nonNil(e.Outputs)}} {
+			if err := field("   ", f.name, f.v); err != nil {
+				return err
+			}
+		}
+		out.WriteString("   \"layers\": [\n")
+		for k := range e.Layers {
+			if err := line("    ", e.Layers[k], k == len(e.Layers)-1); err != nil {
+				return err
+			}
+		}
+		out.WriteString("   ],\n   \"descriptors\": [\n")
+		for k := range e.Descriptors {
+			if err := line("    ", e.Descriptors[k], k == len(e.Descriptors)-1); err != nil {
+				return err
+			}
+		}
+		out.WriteString("   ]\n  }")
+		if i < len(b.Entries)-1 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+	}
+	out.WriteString(" ]\n}\n")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Set puts an entry in, in the place of one with its name.
+func (b *Baseline) Set(e Entry) {
+	for i := range b.Entries {
+		if b.Entries[i].Input == e.Input {
+			b.Entries[i] = e
+			return
+		}
+	}
+	b.Entries = append(b.Entries, e)
+}

@@ -1,0 +1,254 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/hw"
+)
+
+// A Difference is a measure that is not what the baseline has.
+type Difference struct {
+	Where    string // "total", a layer, or a descriptor
+	What     string // the measure
+	Unit     string
+	Want     float64
+	Got      float64
+	Why      []string // registers and causes that explain it, the largest first
+	Appeared bool     // of an output or descriptor that is new, or gone
+}
+
+// Relative is the difference as a share of what was wanted; infinite from nothing.
+func (d *Difference) Relative() float64 {
+	switch {
+	case d.Want == d.Got:
+		return 0
+	case d.Want == 0:
+		return math.Inf(1)
+	}
+	return (d.Got - d.Want) / math.Abs(d.Want)
+}
+
+// String is the difference on one line.
+func (d *Difference) String() string {
+	if d.Appeared {
+		return fmt.Sprintf("%s: %s", d.Where, d.What)
+	}
+	unit := d.Unit
+	if unit != "" {
+		unit = " " + unit
+	}
+	s := fmt.Sprintf("%s: %s: want %.10g%s, got %.10g%s", d.Where, d.What, d.Want, unit, d.Got, unit)
+	if r := d.Relative(); !math.IsInf(r, 0) {
+		s += fmt.Sprintf(" (%+.2f %%)", 100*r)
+	}
+	return s
+}
+
+// A Verdict is what a check of one model came to.
+type Verdict struct {
+	Input string
+	// Unknown says that the baseline does not have the model.
+	Unknown bool
+	// ModelChanged says that another version of this tool, or other constants, made the
+	// baseline: what the program costs may differ though the program does not.
+	ModelChanged bool
+	// ProgramChanged says that registers differ.
+	ProgramChanged bool
+	Differences    []Difference // those beyond what is allowed
+	// Low and High are the interval of the total time in shares of it, and Within says that
+	// the times differ by less.
+	Low, High float64
+	Within    bool
+}
+
+// Passed reports whether nothing is beyond what is allowed.
+func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
+
+// Cause says in a sentence what changed, the model or the program.
+func (v *Verdict) Cause() string {
+	switch {
+	case v.Unknown:
+		return "the baseline does not have it"
+	case v.ProgramChanged && v.ModelChanged:
+		return "the program changed, and so did the model: constants or version are not the baseline's"
+	case v.ProgramChanged && v.Within:
+		return fmt.Sprintf("the program changed; its time differs by less than the model's interval (%+.0f %+.0f %%), but both times are the same model's, so the difference is the program's", 100*v.Low, 100*v.High)
+	case v.ProgramChanged:
+		return "the program changed; the model did not"
+	case v.ModelChanged:
+		return "the model changed, the program did not: constants or version are not the baseline's"
+	case len(v.Differences) > 0:
+		return "neither registers nor constants changed: inputs, options or the code of the model did"
+	}
+	return "as in the baseline"
+}
+
+// Check compares what a model cost with the baseline's entry of its name. A measure may
+// differ by a share of the baseline's value up to most; checksums of outputs may not
+// differ at all.
+func (b *Baseline) Check(got *Entry, most float64) Verdict {
+	v := Verdict{Input: got.Input}
+	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })
+	if at < 0 {
+		v.Unknown = true
+		return v
+	}
+	want := &b.Entries[at]
+	now := anesim.ThisTool()
+	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
+	if want.Chip != got.Chip {
+		v.gone("total", fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
+	}
+	pairs := align(want.Descriptors, got.Descriptors)
+	for _, p := range pairs {
+		if p.want == nil || p.got == nil || p.want.Registers != p.got.Registers {
+			v.ProgramChanged = true
+		}
+	}
+	everywhere, byLayer, each := registersOf(pairs)
+	v.compare("total", &want.Total, &got.Total, most, everywhere)
+	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
+		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
+		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
+	}
+	v.outputs(want.Outputs, got.Outputs)
+	v.layers(want.Layers, got.Layers, most, byLayer)
+	for i, p := range pairs {
+		switch {
+		case p.got == nil:
+			v.gone(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
+		case p.want == nil:
+			v.gone(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
+		default:
+			v.compare(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
+		}
+	}
+	return v
+}
+
+func (v *Verdict) gone(where, what string) {
+	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
+}
+
+// compare adds the measures of a place that differ too much.
+func (v *Verdict) compare(where string, want, got *Cost, most float64, registers []string) {
+	a, b := want.measures(), got.measures()
+	var terms []string
+	missed := map[string]bool{}
+	for i := range a {
+		d := Difference{Where: where, What: a[i].name, Unit: a[i].unit, Want: a[i].v, Got: b[i].v}
+		if math.Abs(d.Relative()) <= most {
+			continue
+		}
+		if terms == nil {
+			terms = termChanges(want, got)
+		}
+		missed[d.What] = true
+		d.Why = slices.Concat(registers, terms)
+		v.Differences = append(v.Differences, d)
+	}
+	if text := counterChanges(want.Counters, got.Counters, most, missed); text != "" {
+		if terms == nil {
+			terms = termChanges(want, got)
+		}
+		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms)})
+	}
+}
+
+// termChanges are the terms that differ, cycles before energy before bytes, and of each
+// those that differ most first.
+func termChanges(want, got *Cost) []string {
+	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
+	kinds := []string{"cycles", "energy", "bytes"}
+	slices.SortStableFunc(list, func(a, b CostChange) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(kinds, a.Of), slices.Index(kinds, b.Of)),
+			cmp.Compare(math.Abs(b.B-b.A), math.Abs(a.B-a.A)),
+		)
+	})
+	var text []string
+	for _, c := range list {
+		switch c.Of {
+		case "energy":
+			text = append(text, fmt.Sprintf("energy of %s %+.6g nJ", c.Name, c.B-c.A))
+		default:
+			text = append(text, fmt.Sprintf("%s %+.0f %s", c.Name, c.B-c.A, c.Of))
+		}
+	}
+	return text
+}
+
+// counterChanges are the counters that differ too much, in one line, without those that say
+// again what a measure that was missed says: cycles by cause, bytes of memory, energy.
+func counterChanges(want, got *report.Counters, most float64, missed map[string]bool) string {
+	if want == nil || got == nil {
+		return ""
+	}
+	var list []string
+	at := -1
+	for name, n := range got.All() {
+		at++
+		switch {
+		case at < hw.DMAReadBytes && missed[measuredCycles], at == hw.DPEEnergy && missed[measuredEnergy],
+			(at == hw.DMAReadBytes || at == hw.DMAReadWriteBytes) && missed[measuredBytes]:
+			continue
+		}
+		d := Difference{Want: float64(want[at]), Got: float64(n)}
+		if math.Abs(d.Relative()) > most {
+			list = append(list, fmt.Sprintf("%s %d -> %d", name, want[at], n))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "counters: " + strings.Join(list, ", ")
+}
+
+func (v *Verdict) outputs(want, got []report.Output) {
+	if len(want) == 0 || len(got) == 0 {
+		return // one of the two computed no values
+	}
+	for _, w := range want {
+		at := slices.IndexFunc(got, func(o report.Output) bool { return o.Name == w.Name })
+		switch {
+		case at < 0:
+			v.gone("output "+w.Name, "gone")
+		case !slices.Equal(got[at].Shape, w.Shape):
+			v.gone("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
+		case got[at].CRC32 != w.CRC32:
+			v.gone("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
+		}
+	}
+	for _, g := range got {
+		if !slices.ContainsFunc(want, func(o report.Output) bool { return o.Name == g.Name }) {
+			v.gone("output "+g.Name, "new")
+		}
+	}
+}
+
+func (v *Verdict) layers(want, got []Layer, most float64, registers map[string][]string) {
+	named := map[string]*Layer{}
+	for i := range got {
+		named[got[i].Name] = &got[i]
+	}
+	for i := range want {
+		w := &want[i]
+		if g := named[w.Name]; g != nil {
+			v.compare("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
+			delete(named, w.Name)
+		} else {
+			v.gone("layer "+w.Name, "gone")
+		}
+	}
+	for i := range got {
+		if named[got[i].Name] != nil {
+			v.gone("layer "+got[i].Name, "new")
+		}
+	}
+}

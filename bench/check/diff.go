@@ -1,0 +1,135 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"anesim/bench/report"
+	"anesim/hw/dma"
+)
+
+// A Delta is what became of one descriptor between two entries. One side is nil where the
+// other has no such descriptor.
+type Delta struct {
+	A, B     *Descriptor
+	AAt, BAt int      // their indices
+	Changes  []string // register fields that differ, where both sides have registers
+}
+
+// Changed reports whether anything about the descriptor differs.
+func (d *Delta) Changed() bool {
+	return d.A == nil || d.B == nil || len(d.Changes) > 0 || !reflect.DeepEqual(&d.A.Cost, &d.B.Cost)
+}
+
+// Diff pairs the descriptors of two entries by what they do, in order.
+func Diff(a, b *Entry) []Delta {
+	var list []Delta
+	for _, p := range align(a.Descriptors, b.Descriptors) {
+		d := Delta{A: p.want, B: p.got, AAt: p.wantAt, BAt: p.gotAt}
+		if p.want != nil && p.got != nil && p.want.Registers != "" && p.got.Registers != "" {
+			d.Changes = RegisterChanges(p.want.Registers, p.got.Registers)
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// A CostChange is one measure, or one term of a measure, on both sides.
+type CostChange struct {
+	Of         string // of a term, what it is of: cycles, energy or bytes
+	Name, Unit string
+	A, B       float64
+}
+
+// CostChanges lists the measures of two costs, and behind them what cycles, energy and bytes
+// are made of; those that are zero on both sides are left out, and so are terms that one
+// side does not have.
+func CostChanges(a, b *Cost) []CostChange {
+	var list []CostChange
+	x, y := a.measures(), b.measures()
+	for i := range x {
+		if x[i].v != 0 || y[i].v != 0 {
+			list = append(list, CostChange{"", x[i].name, x[i].unit, x[i].v, y[i].v})
+		}
+	}
+	before := map[[2]string]float64{}
+	has := map[string]bool{}
+	for _, t := range a.terms() {
+		before[[2]string{t.of, t.name}], has[t.of] = t.v, true
+	}
+	for _, t := range b.terms() {
+		if v := before[[2]string{t.of, t.name}]; has[t.of] && (v != 0 || t.v != 0) {
+			list = append(list, CostChange{t.of, t.name, t.unit, v, t.v})
+		}
+	}
+	return list
+}
+
+// ReadEntry makes an entry of a result that [report.WriteJSON] wrote, without registers.
+func ReadEntry(document []byte) (*Entry, error) {
+	var head struct {
+		Schema  int     `json:"schema"`
+		Network *string `json:"network"`
+		Program *string `json:"program"`
+	}
+	if err := json.Unmarshal(document, &head); err != nil {
+		return nil, err
+	}
+	switch {
+	case head.Schema != report.Schema:
+		return nil, fmt.Errorf("schema %d, want %d", head.Schema, report.Schema)
+	case head.Network != nil:
+		var d report.Network
+		if err := json.Unmarshal(document, &d); err != nil {
+			return nil, err
+		}
+		e := &Entry{Input: d.Network, Chip: d.Chip, Total: costOfTotal(&d.Total.Total, &d.Cycles), Outputs: d.Outputs}
+		for i := range d.Layers {
+			l := &d.Layers[i]
+			c := costOfTotal(&l.Total, &l.Cycles)
+			e.Layers = append(e.Layers, Layer{l.Name, c})
+			e.Descriptors = append(e.Descriptors, Descriptor{Op: l.Op + " " + l.Name, Cost: c})
+		}
+		return e, nil
+	case head.Program != nil:
+		var d report.Run
+		if err := json.Unmarshal(document, &d); err != nil {
+			return nil, err
+		}
+		e := &Entry{Input: d.Program, Chip: d.Chip, Total: costOfTotal(&d.Total.Total, &d.Cycles), Outputs: d.Outputs}
+		var streams dma.Traffic
+		var counters report.Counters
+		for i := range d.Descriptors {
+			x := &d.Descriptors[i]
+			e.Descriptors = append(e.Descriptors, Descriptor{Op: x.Op, Cost: Cost{
+				Cycles: x.Cycles.Total, TimeNs: x.TimeNs, EnergyNJ: x.EnergyNJ, DMABytes: x.DMA.Total, MACs: x.MACs,
+				ExeCycles: uint64(x.Exe.Model), Causes: x.Cycles,
+				TimeLowNs: x.TimeLowNs, TimeHighNs: x.TimeHighNs, EnergyOf: &x.EnergyOf, DMA: &x.DMA, Counters: &x.Counters,
+			}})
+			e.Total.ExeCycles += uint64(x.Exe.Model)
+			for k, n := range x.Counters {
+				counters[k] += n
+			}
+			streams.Add(&dma.Traffic{Source1: x.DMA.Source1, Source2: x.DMA.Source2, Kernel: x.DMA.Kernel, Destination: x.DMA.Destination})
+		}
+		if streams.Total() == d.Total.DMABytes { // every dispatch is listed
+			all := report.DMAOf(&streams)
+			e.Total.DMA, e.Total.Counters = &all, &counters
+		}
+		return e, nil
+	}
+	return nil, fmt.Errorf("neither the result of a program nor of a network")
+}
+
+func costOfTotal(t *report.Total, causes *report.Cycles) Cost {
+	c := Cost{
+		TimeLowNs: t.TimeLowNs, TimeHighNs: t.TimeHighNs, EnergyOf: &t.EnergyOf,
+		Cycles: t.Cycles, TimeNs: t.TimeNs, EnergyNJ: t.EnergyNJ - t.DispatchNJ, DispatchNJ: t.DispatchNJ,
+		DMABytes: t.DMABytes, MACs: t.MACs,
+	}
+	if causes != nil {
+		c.Causes = *causes
+	}
+	return c
+}

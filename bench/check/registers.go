@@ -1,0 +1,130 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/hw/regs"
+)
+
+// mostRegisters is how many registers explain a whole.
+const mostRegisters = 5
+
+// registersOf are the register changes of a whole, those of most descriptors first, of each
+// layer and of each pair.
+func registersOf(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
+	type change struct {
+		text string
+		n    int
+	}
+	var list []change
+	at := map[string]int{}
+	byLayer, each = map[string][]string{}, make([][]string, len(pairs))
+	for i, p := range pairs {
+		if p.want == nil || p.got == nil {
+			continue
+		}
+		each[i] = RegisterChanges(p.want.Registers, p.got.Registers)
+		for _, text := range each[i] {
+			k, ok := at[text]
+			if !ok {
+				k = len(list)
+				at[text], list = k, append(list, change{text, 0})
+			}
+			list[k].n++
+			if l := p.got.Layer; l != "" && !slices.Contains(byLayer[l], text) {
+				byLayer[l] = append(byLayer[l], text)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(b.n, a.n) })
+	for i, c := range list {
+		if i == mostRegisters {
+			everywhere = append(everywhere, fmt.Sprintf("and %d more register changes", len(list)-i))
+			break
+		}
+		if len(pairs) > 1 {
+			c.text += fmt.Sprintf(" in %d of %d descriptors", c.n, len(pairs))
+		}
+		everywhere = append(everywhere, c.text)
+	}
+	return everywhere, byLayer, each
+}
+
+// RegisterChanges lists the fields that differ between two descriptors' registers, as
+// [BaselineDescriptor] has them: "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an
+// array of registers share a line.
+func RegisterChanges(want, got string) []string {
+	if want == got {
+		return nil
+	}
+	a, b := registers(want), registers(got)
+	var list fieldChanges
+	for r := range regs.Registers() {
+		x, y := a[r.Block+"."+r.Name], b[r.Block+"."+r.Name]
+		rest := x ^ y
+		if rest == 0 {
+			continue
+		}
+		for _, f := range r.Fields {
+			if f.Of(x) != f.Of(y) {
+				list.add(&r, "."+f.Name, f.Of(x), f.Of(y))
+				rest = f.With(rest, 0)
+			}
+		}
+		if rest != 0 {
+			list.add(&r, "", x, y)
+		}
+	}
+	return list.text()
+}
+
+// fieldChanges are changed fields, those of neighbours in an array joined.
+type fieldChanges []fieldChange
+
+type fieldChange struct {
+	array, field string // of one register, array is its name
+	first, last  int    // indices in the array, -1 for none
+	from, to     uint32
+	alike        bool // all go from the one value to the other
+}
+
+func (c *fieldChanges) add(r *regs.Register, field string, from, to uint32) {
+	name, index := r.Block+"."+r.Name, -1
+	if base, number, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
+		if n, err := strconv.Atoi(number); err == nil {
+			name, index = base, n
+		}
+	}
+	for i := range *c {
+		x := &(*c)[i]
+		if index >= 0 && x.array == name && x.field == field && x.last == index-1 {
+			x.last, x.alike = index, x.alike && x.from == from && x.to == to
+			return
+		}
+	}
+	*c = append(*c, fieldChange{name, field, index, index, from, to, true})
+}
+
+func (c fieldChanges) text() []string {
+	var list []string
+	for _, x := range c {
+		name := x.array
+		switch {
+		case x.first < 0:
+		case x.first == x.last:
+			name = fmt.Sprintf("%s[%d]", name, x.first)
+		default:
+			name = fmt.Sprintf("%s[%d-%d]", name, x.first, x.last)
+		}
+		if x.alike {
+			list = append(list, fmt.Sprintf("%s%s %#x -> %#x", name, x.field, x.from, x.to))
+		} else {
+			list = append(list, fmt.Sprintf("%s%s differ", name, x.field))
+		}
+	}
+	return list
+}

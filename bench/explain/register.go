@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"anesim"
+	"anesim/bench/report"
+	"anesim/firmware"
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// maxChecked bounds the multiply-accumulates of a program whose values are computed to
+// see whether a change leaves them as they are.
+const maxChecked = 1e9
+
+// A knob is a register field that a compiler may choose without another result, with the
+// values to try.
+type knob struct {
+	name   string // GROUP.REGISTER.FIELD, as --set has it
+	what   string
+	of     func(g *regs.Groups) uint32 // as the program has it, raw bits
+	values func(now []uint32) []uint32
+}
+
+// upTo are the values below a limit.
+func upTo(n uint32) func([]uint32) []uint32 {
+	return func([]uint32) (list []uint32) {
+		for v := range n {
+			list = append(list, v)
+		}
+		return list
+	}
+}
+
+// around are halves and doubles of what a program has, and one unit more.
+func around(now []uint32) (list []uint32) {
+	for _, v := range now {
+		for _, w := range [...]uint32{v / 2, v + 1, 2 * v} {
+			if w > 0 && !slices.Contains(list, w) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
+var knobs = [...]knob{
+	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, upTo(5)},
+	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, upTo(5)},
+	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, around},
+	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, around},
+	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, around},
+	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, around},
+}
+
+// registers tries register fields of a program, on every descriptor at once as --set does.
+func (x *explainer) registers(ctx context.Context) error {
+	linked, err := x.base.Programs[0].Program.Link()
+	if err != nil {
+		return err
+	}
+	want, why, err := x.results(ctx, x.options)
+	if err != nil {
+		return err
+	}
+	for _, k := range knobs {
+		now := present(linked, &k)
+		for _, v := range k.values(now) {
+			if len(now) == 1 && now[0] == v {
+				continue
+			}
+			text := k.name + "=" + strconv.FormatUint(uint64(v), 10)
+			set, err := firmware.ParseOverride(text)
+			if err != nil {
+				continue // the value does not fit the field
+			}
+			if err := x.register(ctx, &k, set, text, want, why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// present are the values that a program's descriptors have.
+func present(l *loader.Linked, k *knob) (list []uint32) {
+	for _, t := range l.Tasks {
+		if v := k.of(&t.Groups); !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// register tries one value.
+func (x *explainer) register(ctx context.Context, k *knob, set firmware.Override, text string, want []report.Output, why string) error {
+	x.doc.Tried.All++
+	o := x.options
+	o.Overrides = append(slices.Clone(o.Overrides), set)
+	after, err := x.run(ctx, x.model, o)
+	if err != nil {
+		return x.failed(ctx, err)
+	}
+	c := Change{
+		Alike: 1, Kind: "register", Change: fmt.Sprintf("%s: --set %s", k.what, text),
+		Needs:   fmt.Sprintf("the program patched: anesim patch %s --set %s -o OUT.hwx", shellWords([]string{x.how.File}), text),
+		Results: "not checked: " + why, Before: x.doc.Now, After: *after,
+		CommandBefore: x.fileCommand("run", "--timing-only"), Command: x.fileCommand("run", "--timing-only", "--set", text),
+	}
+	if after.Cycles < c.Before.Cycles && why == "" {
+		got, what, err := x.results(ctx, o)
+		if err != nil {
+			return x.failed(ctx, err)
+		}
+		if what != "" || !slices.EqualFunc(want, got, report.Output.Equal) {
+			x.doc.Tried.OtherResults++
+			return nil
+		}
+		c.Results = "the same, bit for bit, on pseudo-random inputs"
+	}
+	x.keep(c, 1)
+	return nil
+}
+
+// results are the program's outputs on pseudo-random inputs, or why they are not known.
+func (x *explainer) results(ctx context.Context, o anesim.Options) ([]report.Output, string, error) {
+	if x.base.Report.MACs > maxChecked {
+		return nil, fmt.Sprintf("more than %.0f million multiply-accumulates", maxChecked/1e6), nil
+	}
+	o.Values = true
+	res, err := x.model.Run(ctx, o)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(res.Report.Faults) > 0:
+		return nil, "the device faults", nil
+	case len(res.Outputs) == 0:
+		return nil, "the model does not compute the program's values", nil
+	}
+	return report.OutputsOf(res), "", nil
+}

@@ -1,0 +1,203 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"anesim"
+	"anesim/firmware"
+	"anesim/hw"
+	"anesim/hw/chip"
+	"anesim/hw/tiles"
+	"anesim/loader/lower"
+)
+
+// A scaledChip is a chip with some constants multiplied.
+type scaledChip struct {
+	what      string
+	constants []string
+	factor    float64
+}
+
+// machines are those that a model is timed on, to say what of the machine limits it.
+var machines = [...]scaledChip{
+	{"clock x1.25", []string{"Clock"}, 1.25},
+	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate"}, 1.5},
+	{"planar engine x1.5", []string{"PlanarRate"}, 1.5},
+	{"L2 banks x2", []string{"L2Banks"}, 2},
+	{"kernel memory x2", []string{"KernelMemory"}, 2},
+	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
+}
+
+// machines times the model on other machines.
+func (x *explainer) machines(ctx context.Context) error {
+	for _, m := range machines {
+		o := x.options
+		o.Chip = x.base.Options.Chip
+		words := []string{x.chipWord()}
+		failed := false
+		for _, name := range m.constants {
+			v := m.factor * constant(&o.Chip, name)
+			failed = failed || chip.Set(&o.Chip, name, v) != nil // beyond the constant's bounds
+			words = append(words, name+"="+strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		if failed {
+			continue
+		}
+		after, err := x.run(ctx, x.model, o)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		c := Change{
+			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
+			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
+		}
+		x.doc.Machines = append(x.doc.Machines, c.gained(1))
+	}
+	slices.SortStableFunc(x.doc.Machines, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
+	return nil
+}
+
+// constant is the value of a chip's constant.
+func constant(c *hw.Chip, name string) float64 {
+	for n, k := range c.Constants() {
+		if n == name {
+			return k.Value
+		}
+	}
+	return 0
+}
+
+// chipWord is the chip as --chip names it.
+func (x *explainer) chipWord() string {
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		if x.how.Flags[i] == "--chip" {
+			return x.how.Flags[i+1]
+		}
+	}
+	return x.base.Options.Chip.Name
+}
+
+// modelCommand runs the model, with flags in the place of those that it was given.
+func (x *explainer) modelCommand(flags ...string) string {
+	var list []string
+	switch x.model.Kind() {
+	case anesim.KindLayer:
+		list = append(append([]string{"anesim", "layer"}, layerWords(&x.model.Network().Layers[0].Lower)...), "--timing-only")
+	case anesim.KindNetwork:
+		list = append([]string{"anesim", "model", x.how.File}, x.residencyFlag()...)
+	default:
+		list = []string{"anesim", "run", x.how.File, "--timing-only"}
+	}
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		f := x.how.Flags[i]
+		if slices.Contains(flags, f) || x.model.Kind() == anesim.KindLayer && f != "--chip" && f != "--gate-tiles" {
+			continue
+		}
+		list = append(list, f, x.how.Flags[i+1])
+	}
+	return shellWords(append(list, flags...))
+}
+
+// gates are the tiles that closing is tried on: a quarter, half and three quarters of the
+// array.
+var gates = [...]string{"0-7", "0-15", "0-23"}
+
+// Bounds of what counts as a gain of closing tiles: so much less energy for so little more
+// time.
+const (
+	gatedEnergy = 0.005
+	gatedTime   = 0.01
+)
+
+// gating tries to close tiles: a model that waits for memory has no use for all of them.
+func (x *explainer) gating(ctx context.Context) error {
+	if x.options.GateTiles != 0 {
+		return nil
+	}
+	var best *Change
+	ran := 0
+	for _, list := range gates {
+		o := x.options
+		var err error
+		if o.GateTiles, err = firmware.ParseTiles(list); err != nil {
+			return err
+		}
+		x.doc.Tried.All++
+		after, err := x.run(ctx, x.model, o)
+		if err != nil {
+			if err := x.failed(ctx, err); err != nil {
+				return err
+			}
+			continue
+		}
+		ran++
+		before := &x.doc.Now
+		if float64(after.TimeNs) > (1+gatedTime)*float64(before.TimeNs) || float64(after.EnergyNJ) > (1-gatedEnergy)*float64(before.EnergyNJ) {
+			continue
+		}
+		if best == nil || after.EnergyNJ < best.After.EnergyNJ {
+			best = &Change{
+				Alike: 1, Kind: "gating", Change: fmt.Sprintf("close tiles %s of the array's %d", list, tiles.Tiles), Needs: "the driver to gate them: --gate-tiles " + list,
+				Results: "the same, where the open tiles take over the closed ones' work, as is assumed", Before: *before, After: *after,
+				CommandBefore: x.modelCommand(), Command: x.modelCommand("--gate-tiles", list),
+			}
+		}
+	}
+	if best != nil {
+		ran--
+		x.doc.Tried.Faster++
+		x.doc.Trials = append(x.doc.Trials, best.gained(1))
+	}
+	x.doc.Tried.NotFaster += ran
+	return nil
+}
+
+// maxPruned bounds the weights that are made to see what pruning them gains.
+const maxPruned = 4 << 20
+
+// pruned tries a convolution with every other weight zero, where the compiler has a form
+// that leaves zeros out: with strides of two.
+func (x *explainer) pruned(ctx context.Context, l *lower.Layer, words, names []string, before *Cost) error {
+	w := &l.Window
+	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw
+	if l.Op != lower.Convolution || w.Sy != 2 || w.Sx != 2 || n > maxPruned {
+		return nil
+	}
+	x.doc.Tried.All++
+	m, err := anesim.Layer(words[0], words[1:]...)
+	if err != nil {
+		return x.failed(ctx, err)
+	}
+	weights := make([]float16.Float16, n)
+	for i := range weights {
+		if i%2 == 0 {
+			weights[i] = float16.Fromfloat32(1)
+		}
+	}
+	o := x.options
+	o.Shapes, o.State, o.Overrides = nil, nil, nil
+	o.Inputs = map[string][]float16.Float16{"weights": weights}
+	after, err := x.run(ctx, m, o)
+	if err != nil {
+		return x.failed(ctx, err)
+	}
+	part := ""
+	if len(names) > 0 {
+		part = names[0]
+	}
+	x.keep(Change{
+		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained so; the compiler leaves zeros of strides of two out: --in weights=FILE.npy",
+		Results: "other: whether they are good enough is for training to show", Before: *before, After: *after, CommandBefore: x.layerCommand(words),
+	}, max(1, len(names)))
+	return nil
+}

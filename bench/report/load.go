@@ -1,0 +1,189 @@
+package report
+
+import (
+	"anesim/bench/scripts"
+	"anesim/firmware/traffic"
+	"anesim/hw/clock"
+)
+
+// A Load is a load as JSON.
+type Load struct {
+	Header
+	Chip        string            `json:"chip"`
+	Host        string            `json:"host"`
+	HostStages  []Stage           `json:"host_stages,omitempty"` // of a call, to its floor
+	HostSplit   HostSplit         `json:"host_split"`
+	DurationNs  clock.Nanoseconds `json:"duration_ns"`
+	Seed        uint64            `json:"seed"`
+	InFlight    int               `json:"in_flight"`
+	TimeNs      clock.Nanoseconds `json:"time_ns"`
+	BusyNs      clock.Nanoseconds `json:"busy_ns"`
+	Utilisation float64           `json:"utilisation"`
+	WakeNs      clock.Nanoseconds `json:"wake_ns"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
+	WaitNJ      clock.Nanojoules  `json:"wait_energy_nj"`
+	MeanW       float64           `json:"mean_w"`
+	Runs        uint64            `json:"runs"`
+	Cut         bool              `json:"cut"`
+	Clients     []LoadClient      `json:"clients"`
+	Timeline    []LoadBin         `json:"timeline"`
+	Events      []LoadEvent       `json:"events,omitempty"` // the first of them, as many as were asked for
+}
+
+// A LoadEvent is what happens to a call of a client.
+type LoadEvent struct {
+	AtNs   clock.Nanoseconds `json:"at_ns"`
+	Client string            `json:"client"`
+	Call   int               `json:"call"` // from 1
+	What   string            `json:"what"`
+	Run    int               `json:"run,omitempty"` // of a run of descriptors, from 1
+	ForNs  clock.Nanoseconds `json:"for_ns,omitempty"`
+}
+
+// A HostSplit is how a host's floor lies around the gate that lets commands in.
+type HostSplit struct {
+	BesideNs clock.Nanoseconds `json:"beside_ns"`
+	BeforeNs clock.Nanoseconds `json:"before_ns"`
+	AfterNs  clock.Nanoseconds `json:"after_ns"`
+	Evidence string            `json:"evidence"`
+	Source   string            `json:"source"`
+}
+
+// A LoadClient is one client of a load.
+type LoadClient struct {
+	Name       string            `json:"name"`
+	Program    string            `json:"program"`
+	Priority   uint8             `json:"priority"`
+	Arrival    string            `json:"arrival"`
+	Rate       float64           `json:"rate_per_s,omitempty"`
+	Alone      LoadAlone         `json:"alone"`
+	Calls      int               `json:"calls"`
+	CallsPerS  float64           `json:"calls_per_s"`
+	MeanNs     clock.Nanoseconds `json:"mean_ns"`
+	MeanWaitNs clock.Nanoseconds `json:"mean_wait_ns"`
+	Latency    []Percentile      `json:"latency"`
+	Stuck      int               `json:"stuck"`
+	After      string            `json:"after,omitempty"`
+	SavedBytes uint64            `json:"saved_host_copy_bytes"` // of all its calls
+}
+
+// A LoadAlone is a call of a client with the engine to itself.
+type LoadAlone struct {
+	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
+	EngineNs     clock.Nanoseconds `json:"engine_ns"`
+	Runs         int               `json:"runs"`
+	LongestRunNs clock.Nanoseconds `json:"longest_run_ns"`
+	EnergyNJ     clock.Nanojoules  `json:"energy_nj"`
+}
+
+// A Percentile is a latency that a share of the calls does not exceed, with its
+// 95 % interval.
+type Percentile struct {
+	Share     float64           `json:"share"`
+	LatencyNs clock.Nanoseconds `json:"latency_ns"`
+	LowNs     clock.Nanoseconds `json:"latency_ns_low"`
+	HighNs    clock.Nanoseconds `json:"latency_ns_high"`
+}
+
+// A LoadBin is an interval of a load.
+type LoadBin struct {
+	AtNs        clock.Nanoseconds `json:"at_ns"`
+	ForNs       clock.Nanoseconds `json:"for_ns"`
+	Watts       float64           `json:"watts"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
+	Utilisation float64           `json:"utilisation"`
+	// Clients are the clients' shares of Utilisation, in the clients' order; none in the
+	// intervals behind the duration, in which what is left is worked off.
+	Clients []float64 `json:"clients,omitempty"`
+}
+
+// percentiles are those that reports have.
+var percentiles = [...]float64{0.5, 0.9, 0.99, 0.999, 1}
+
+// NewLoad returns the document of clients that shared an engine.
+func NewLoad(l *scripts.Load) *Load {
+	r := l.Result
+	split := l.Options.Host.Split()
+	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
+	d := &Load{
+		Header: NewHeader(), Chip: l.Options.Chip.Name, Host: l.Options.Host.Name,
+		HostStages: stages(&l.Options.Host),
+		HostSplit:  HostSplit{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
+		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight),
+		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
+		EnergyNJ: r.Energy, WaitNJ: r.WaitEnergy, MeanW: r.Watts(), Runs: r.Runs, Cut: r.Cut,
+		Clients: []LoadClient{}, Timeline: []LoadBin{},
+	}
+	for i := range r.Clients {
+		d.Clients = append(d.Clients, clientDocument(l, i))
+	}
+	for i, b := range r.Bins {
+		bin := LoadBin{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
+		bin.Watts = float64(b.Energy) / float64(r.BinTime)
+		for k := range r.Clients {
+			if busy := r.Clients[k].Busy; i < l.Config.Bins {
+				share := 0.0
+				if busy != nil {
+					share = float64(busy[i] / r.BinTime)
+				}
+				bin.Clients = append(bin.Clients, share)
+			}
+		}
+		d.Timeline = append(d.Timeline, bin)
+	}
+	d.Events = eventDocuments(l)
+	return d
+}
+
+// eventDocuments are the events with calls counted by client, and the end of a run with its
+// beginning.
+func eventDocuments(l *scripts.Load) (list []LoadEvent) {
+	started := make([]int, len(l.Config.Clients))
+	number, began := map[int]int{}, map[int]int{}
+	for _, e := range l.Events {
+		if e.What == traffic.Arrived {
+			started[e.Client]++
+			number[e.Call] = started[e.Client]
+		}
+		x := LoadEvent{AtNs: e.At, Client: l.Result.Clients[e.Client].Name, Call: number[e.Call], What: e.What.String()}
+		switch e.What {
+		case traffic.Began:
+			x.Run, x.What = e.Run+1, "run"
+			began[e.Call] = len(list)
+		case traffic.Ran:
+			list[began[e.Call]].ForNs = e.At - list[began[e.Call]].AtNs
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+func clientDocument(l *scripts.Load, i int) LoadClient {
+	r, c := &l.Result.Clients[i], &l.Config.Clients[i]
+	d := LoadClient{
+		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
+		Alone: LoadAlone{LatencyNs: c.Host.Total() + c.EngineTime(), EngineNs: c.EngineTime(), Runs: len(c.Runs), EnergyNJ: c.Energy},
+		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []Percentile{},
+	}
+	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
+	if c.Arrival == traffic.BackToBack {
+		d.Rate = 0
+	}
+	for _, t := range c.Runs {
+		d.Alone.LongestRunNs = max(d.Alone.LongestRunNs, t)
+	}
+	if n := len(r.Latencies); n > 0 {
+		d.CallsPerS = float64(n) / float64(l.Result.Time/1e9)
+		sum := clock.Nanoseconds(0)
+		for _, t := range r.Latencies {
+			sum += t
+		}
+		d.MeanNs = sum / clock.Nanoseconds(n)
+		for _, q := range percentiles {
+			p := r.Percentile(q)
+			d.Latency = append(d.Latency, Percentile{q, p.Value, p.Low, p.High})
+		}
+	}
+	return d
+}

@@ -1,0 +1,265 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"anesim"
+	"anesim/firmware/engine"
+	"anesim/hw/clock"
+	"anesim/loader/cache"
+	"anesim/loader/lower"
+	"anesim/loader/network"
+)
+
+// A Network is the JSON of a network's run.
+type Network struct {
+	Header
+	Network     string            `json:"network"`
+	File        string            `json:"file"`
+	Chip        string            `json:"chip"`
+	Host        string            `json:"host"`
+	Peak        Rates             `json:"peak"` // of the chip
+	Coverage    Coverage          `json:"coverage"`
+	Programs    []Program         `json:"programs"`
+	Layers      []Layer           `json:"layers"`
+	Cycles      Cycles            `json:"cycles"`
+	Total       Wall              `json:"total"`
+	StagesNs    clock.Nanoseconds `json:"host_stages_ns"` // of the wall time, what the host does of the network
+	Power       []Span            `json:"power"`
+	NotModelled []Missing         `json:"not_modelled"`
+	Outputs     []Output          `json:"outputs"`
+	Repeat      *Repeat           `json:"repeat,omitempty"` // where there are several dispatches
+	State       *State            `json:"state,omitempty"`  // where there is any
+	Calls       []Call            `json:"calls,omitempty"`  // of a program with state
+	Faults      []Fault           `json:"faults"`
+	Limits      []Limit           `json:"limits"`
+	Synthetic   []string          `json:"synthetic_inputs,omitempty"`
+	Notes       []string          `json:"notes"`
+	L2          []Occupancy       `json:"l2"`
+	Spilled     []Spill           `json:"spilled"`
+	// Placement is there where it was asked for, Cache where there is one.
+	Placement *Placement `json:"placement,omitempty"`
+	Cache     *Cache     `json:"cache,omitempty"`
+}
+
+// A Cache is the entry of the program cache: Outcome is fetched, made, or remade
+// where there was a damaged one, of which Why says what was wrong with it. Key is what it is
+// found by, Hash the double SHA-256 that it ends with.
+type Cache struct {
+	Outcome string `json:"outcome"`
+	Path    string `json:"path"`
+	Key     string `json:"key"`
+	Hash    string `json:"hash"`
+	Bytes   int    `json:"bytes"`
+	Why     string `json:"why,omitempty"`
+}
+
+func cacheDocument(e *cache.Entry) *Cache {
+	if e == nil {
+		return nil
+	}
+	return &Cache{e.Outcome.String(), e.Path, e.Key.String(), e.Hash.String(), e.Bytes, e.Why}
+}
+
+// A Program is one of a network's programs. First and Last name its layers; Why
+// says what ended the program before it, where that was no layer that is not modelled;
+// File is where it was written.
+type Program struct {
+	First        string `json:"first"`
+	Last         string `json:"last"`
+	Layers       int    `json:"layers"`
+	Descriptors  int    `json:"descriptors"`
+	ScratchBytes uint64 `json:"scratch_bytes"`
+	Why          string `json:"why,omitempty"`
+	File         string `json:"file,omitempty"`
+}
+
+// A Layer is a network's layer. A layer that is not modelled has zeros for
+// numbers. Program counts from 1 and is 0 for none; Kernel is taps, /stride and :groups,
+// or "-". Weights is the form of constant weights, see [LayerResult.Weights]; PackedAs is the
+// one that the file has them in, where that is not their values.
+type Layer struct {
+	Name        string   `json:"name"`
+	Op          string   `json:"op"`
+	Activation  string   `json:"activation,omitempty"`
+	In          [4]int   `json:"in"`
+	Out         [4]int   `json:"out"`
+	Kernel      string   `json:"kernel"`
+	Weights     string   `json:"weights,omitempty"`
+	PackedAs    string   `json:"packed_as,omitempty"`
+	Folded      []string `json:"folded"`
+	Program     int      `json:"program"`
+	Modelled    bool     `json:"modelled"`
+	Descriptors int      `json:"descriptors"`
+	Bound       string   `json:"bound"`
+	Cycles      Cycles   `json:"cycles"`
+	TFLOPS      float64  `json:"tflops"`
+	CRC32       string   `json:"crc32,omitempty"`
+	Note        string   `json:"note,omitempty"`
+	Caveat      string   `json:"caveat,omitempty"`
+	Total       Total    `json:"total"`
+	// HostNs is the time of a layer that the host does, and HostWhy why the engine does not.
+	HostNs  clock.Nanoseconds `json:"host_ns,omitempty"`
+	HostWhy string            `json:"host_why,omitempty"`
+}
+
+// A Coverage is how much of the file's network is in the totals. A node is an
+// operator of the file, or a layer of a list of layers.
+type Coverage struct {
+	Nodes     int    `json:"nodes"`
+	Done      int    `json:"nodes_done"`
+	Hosted    int    `json:"nodes_on_host"` // of those done
+	MACs      uint64 `json:"macs"`
+	DoneMACs  uint64 `json:"macs_done"`
+	Bytes     uint64 `json:"bytes"`
+	DoneBytes uint64 `json:"bytes_done"`
+	Unsized   int    `json:"unsized_nodes"`
+	Lost      []Loss `json:"lost_outputs"`
+}
+
+// An Occupancy is how much of the L2 a descriptor has tensors and tiles in.
+type Occupancy struct {
+	Program    int `json:"program"` // from 1
+	Descriptor int `json:"descriptor"`
+	Bytes      int `json:"bytes"`
+}
+
+// A Spill is a tensor between layers of one program that goes through memory.
+type Spill struct {
+	Program int    `json:"program"`
+	Tensor  string `json:"tensor"`
+	Bytes   int    `json:"bytes"`
+	Why     string `json:"why"`
+}
+
+// A Loss is an output that no run computes, and the first layer on its way that is
+// not modelled.
+type Loss struct {
+	Output string `json:"output"`
+	Layer  string `json:"layer"`
+}
+
+// A Missing is a layer that is in no total.
+type Missing struct {
+	Name   string `json:"name"`
+	Op     string `json:"op"`
+	Reason string `json:"reason"`
+}
+
+// NewNetwork returns the document of a network's result.
+func NewNetwork(r *anesim.Result) *Network {
+	line, a := r.Timeline(), r.Causes()
+	d := &Network{
+		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: coverageDocumentOf(r),
+		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), StagesNs: r.Stages(), Power: powerSpans(r, line),
+		NotModelled: []Missing{}, Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r),
+		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
+		L2: []Occupancy{}, Spilled: []Spill{}, Cache: cacheDocument(r.Cache),
+	}
+	for k := range r.Programs {
+		for i, n := range r.Programs[k].L2 {
+			d.L2 = append(d.L2, Occupancy{k + 1, i, n})
+		}
+		for _, s := range r.Programs[k].Spilled {
+			d.Spilled = append(d.Spilled, Spill{k + 1, s.Tensor, s.Bytes, s.Why})
+		}
+		d.Programs = append(d.Programs, programDocumentOf(r, &r.Programs[k]))
+	}
+	for i := range r.Layers {
+		d.Layers = append(d.Layers, layerDocument(&r.Layers[i]))
+	}
+	for _, l := range r.Missing() {
+		d.NotModelled = append(d.NotModelled, Missing{l.Layer.Name, l.Layer.Op, l.Reason})
+	}
+	d.Notes = append(d.Notes, r.PrecisionNotes()...)
+	if n := len(d.NotModelled); n == 1 {
+		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")
+	} else if n > 1 {
+		d.Notes = append(d.Notes, fmt.Sprintf("not modelled: %d layers, in no total", n))
+	}
+	return d
+}
+
+func coverageDocumentOf(r *anesim.Result) Coverage {
+	c := r.Coverage()
+	d := Coverage{
+		Nodes: c.Nodes, Done: c.Done, Hosted: c.Hosted, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
+		Unsized: c.Unsized, Lost: []Loss{},
+	}
+	for _, x := range c.Lost {
+		d.Lost = append(d.Lost, Loss{x.Output, r.Layers[x.Layer].Layer.Name})
+	}
+	return d
+}
+
+func programDocumentOf(r *anesim.Result, p *anesim.ProgramResult) Program {
+	d := Program{Layers: len(p.Runs), Descriptors: p.Program.TaskCount, Why: p.Why}
+	if len(p.Runs) > 0 {
+		d.First, d.Last = r.Layers[p.First].Layer.Name, r.Layers[p.First+len(p.Runs)-1].Layer.Name
+	}
+	if s, ok := p.Program.Segment("__DATA", "__bss"); ok {
+		d.ScratchBytes = s.Size
+	}
+	return d
+}
+
+func layerDocument(l *anesim.LayerResult) Layer {
+	x := l.Layer
+	d := Layer{
+		Name: x.Name, Op: x.Op, In: extents(x.Lower.In), Out: extents(x.Out), Kernel: windowOf(x),
+		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
+	}
+	if x.Lower.Activation != 0 {
+		d.Activation = x.Lower.Activation.String()
+	}
+	d.Weights = l.Weights()
+	if f := x.Weights.Form; f != lower.FormFP16 {
+		d.PackedAs = f.String()
+	}
+	if rep := l.Report; rep != nil {
+		a := rep.Accounting()
+		d.Descriptors, d.TFLOPS = rep.Count(), tflops(rep.MACs, rep.Time)
+		if d.Descriptors > 0 {
+			d.Bound = a.Bound()
+		}
+		d.Cycles, d.Total = CyclesOf(&a), totalOf(rep)
+	}
+	if l.Host > 0 {
+		d.HostNs, d.HostWhy = l.Host, l.Reason
+	}
+	if l.Data != nil {
+		d.CRC32 = engine.Checksum(l.Data)
+	}
+	return d
+}
+
+func extents(s lower.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
+
+// windowOf is a convolution's or a pool's window, like 3x3/2 with a stride and :32 with
+// groups.
+func windowOf(l *network.Layer) string {
+	w := &l.Lower.Window
+	if w.Kh == 0 {
+		return "-"
+	}
+	s := fmt.Sprintf("%dx%d", w.Kh, w.Kw)
+	if w.Sy > 1 || w.Sx > 1 {
+		s += "/" + strconv.Itoa(w.Sy)
+		if w.Sx != w.Sy {
+			s += "x" + strconv.Itoa(w.Sx)
+		}
+	}
+	if l.Lower.Groups > 1 {
+		s += ":" + strconv.Itoa(l.Lower.Groups)
+	}
+	return s
+}
+
+// tflops counts a multiply-accumulate as two operations.
+func tflops(macs uint64, t clock.Nanoseconds) float64 {
+	if t == 0 {
+		return 0
+	}
+	return 2 * float64(macs) / float64(t) / 1e3
+}

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/google/pprof/profile"
+
+	"anesim"
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// WriteProfile writes what the engine did as a profile that go tool pprof reads, gzipped.
+// A stack is, from its root, the network, the layer, the descriptor, and what it was spent
+// on: a cause of cycles, a part of the energy or a way to memory. File is the one that the
+// model was read from; a layer has its line where the network knows it.
+//
+// The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Energy has
+// parts of its own and is not spread over the causes of cycles. Descriptors that were
+// dispatched several times are added up, and those that a brief run does not list, by
+// operation and shape: see [Options.Brief]. Values are whole numbers, rounded so that the
+// samples sum to the report's totals: those of the engine, and a dispatch's own energy, but
+// nothing of the host, of idling or of waking.
+func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
+	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
+}
+
+// A ProfilePart is a result among others in one profile: a client of a load or a point of a
+// sweep, and how often its model ran.
+type ProfilePart struct {
+	Name   string // a frame between the profile's root and what the model has; "" for none
+	Result *anesim.Result
+	Times  int // each as the result's
+}
+
+// WriteProfiles writes several results as one profile, whose stacks begin at name. Waiting
+// is energy of the engine that is none's.
+func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
+	b := newProfileBuilder(name, file)
+	for i := range parts {
+		p := &parts[i]
+		b.part, b.result, b.times = p.Name, p.Result, float64(p.Times)
+		for _, d := range descriptorSums(p.Result) {
+			b.descriptor(&d)
+		}
+		for _, g := range p.Result.Report.Rest.Groups {
+			b.descriptor(&descriptorSum{
+				DescriptorReport: hw.DescriptorReport{Op: g.Op, Shape: g.Shape, Cycles: g.Cycles, Parts: g.Parts, DMA: g.DMA}, count: g.Count,
+			})
+		}
+		if n := p.Result.Report.Dispatch; n > 0 {
+			b.sample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.whole(float64(n)*b.times), 0)
+		}
+		b.time += p.Result.Report.Time * clock.Nanoseconds(p.Times)
+		if i == 0 {
+			b.profile.Comments = []string{fmt.Sprintf("%s on chip %s, modelled by anesim with constants %s", name, p.Result.Options.Chip.Name, anesim.ThisTool().Constants)}
+		}
+	}
+	if waiting > 0 {
+		b.part, b.result = "", nil
+		b.sample(b.frames(nil, "energy: waiting"), 0, 0, b.nJ.whole(float64(waiting)), 0)
+	}
+	b.profile.DurationNanos = int64(math.Round(float64(b.time)))
+	if err := b.profile.CheckValid(); err != nil {
+		return err
+	}
+	return b.profile.Write(w)
+}
+
+// A descriptorSum is one descriptor of the model in all its dispatches.
+type descriptorSum struct {
+	hw.DescriptorReport     // of the first dispatch, with the sums of all
+	program             int // from 0
+	layer               *anesim.LayerResult
+	count               int // of a group of descriptors that are not listed; 0 for one that is
+}
+
+// frame is the descriptor's name in a stack. A group's is what its descriptors have in
+// common.
+func (d *descriptorSum) frame() string {
+	if d.count == 0 {
+		return fmt.Sprintf("td %d: %v", d.Index, d.Op)
+	}
+	if s := &d.Shape; *s != (hw.Shape{}) {
+		return fmt.Sprintf("%d tds that are not listed: %v, %dx%dx%d to %dx%dx%d", d.count, d.Op, s.Cin, s.Hin, s.Win, s.Cout, s.Hout, s.Wout)
+	}
+	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
+}
+
+// descriptorSums adds up the dispatches of each descriptor, in the order of the first.
+func descriptorSums(r *anesim.Result) []descriptorSum {
+	type place struct{ program, index int }
+	at := make(map[place]int)
+	programs := make(map[*anesim.ProgramResult]int)
+	for k := range r.Programs {
+		programs[&r.Programs[k]] = k
+	}
+	var list []descriptorSum
+	for disp, p := range r.Dispatches() {
+		counted := r.Counted(p, disp)
+		for i := range counted.Descriptors {
+			d := &counted.Descriptors[i]
+			key := place{programs[p], d.Index}
+			if j, ok := at[key]; ok {
+				sum := &list[j]
+				sum.Cycles.Add(&d.Cycles)
+				sum.Parts.Add(&d.Parts)
+				sum.DMA.Add(&d.DMA)
+				continue
+			}
+			at[key] = len(list)
+			list = append(list, descriptorSum{DescriptorReport: *d, program: key.program, layer: r.LayerOf(p, d)})
+		}
+	}
+	return list
+}
+
+// A rounder makes whole numbers of parts, so that they sum to the whole sum.
+type rounder struct {
+	sum   float64
+	given int64
+}
+
+func (r *rounder) whole(v float64) int64 {
+	r.sum += v
+	n := int64(math.Round(r.sum)) - r.given
+	r.given += n
+	return n
+}
+
+// A profileBuilder makes a profile frame by frame.
+type profileBuilder struct {
+	name      string
+	part      string
+	result    *anesim.Result
+	times     float64
+	time      clock.Nanoseconds
+	file      string
+	profile   *profile.Profile
+	locations map[profileFrame]*profile.Location
+	ns, nJ    rounder
+}
+
+type profileFrame struct {
+	name string
+	line int64
+}
+
+func newProfileBuilder(name, file string) *profileBuilder {
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{
+			{Type: "cycles", Unit: "count"}, {Type: "time", Unit: "nanoseconds"},
+			{Type: "energy", Unit: "nJ"}, {Type: "traffic", Unit: "bytes"},
+		},
+		DefaultSampleType: "time",
+		PeriodType:        &profile.ValueType{Type: "cycles", Unit: "count"}, Period: 1,
+		// Names are in the profile: nothing is left for pprof to look up in a binary.
+		Mapping: []*profile.Mapping{{ID: 1, File: name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true}},
+	}
+	return &profileBuilder{name: name, file: file, profile: p, locations: map[profileFrame]*profile.Location{}}
+}
+
+// descriptor adds a descriptor's samples.
+func (b *profileBuilder) descriptor(d *descriptorSum) {
+	hz := b.result.Options.Chip.Clock.Value
+	for cause, n := range d.Cycles.All() {
+		if n > 0 {
+			ns := b.ns.whole(float64(n) / hz * 1e9 * b.times)
+			b.sample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
+		}
+	}
+	e := &d.Parts
+	for _, part := range [...]struct {
+		name string
+		nJ   float64
+	}{
+		{"multiply-accumulates", float64(e.MAC)}, {"table look-ups", float64(e.Table)}, {"L2", float64(e.L2)},
+		{"memory", float64(e.DRAM)}, {"planar engine", float64(e.Planar)}, {"powered engines", float64(e.Active)},
+	} {
+		if part.nJ > 0 {
+			b.sample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.whole(part.nJ*b.times), 0)
+		}
+	}
+	for _, way := range [...]struct {
+		name  string
+		bytes uint64
+	}{
+		{"source 1", d.DMA.Source1}, {"source 2", d.DMA.Source2}, {"kernel", d.DMA.Kernel}, {"destination", d.DMA.Destination},
+	} {
+		if way.bytes > 0 {
+			b.sample(b.frames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
+		}
+	}
+}
+
+func (b *profileBuilder) sample(stack []*profile.Location, cycles, ns, nJ, bytes int64) {
+	b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Value: []int64{cycles, ns, nJ, bytes}})
+}
+
+// frames is a stack, the leaf first.
+func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Location {
+	stack := []*profile.Location{b.location(leaf, 0)}
+	if d != nil {
+		name := d.frame()
+		if len(b.result.Programs) > 1 {
+			name = fmt.Sprintf("program %d %s", d.program+1, name)
+		}
+		stack = append(stack, b.location(name, 0))
+		if d.layer != nil && b.result.Model.Kind() == anesim.KindNetwork {
+			stack = append(stack, b.location(d.layer.Layer.Name, int64(d.layer.Layer.Line)))
+		}
+	}
+	if b.part != "" {
+		if b.result != nil && b.part != b.result.Model.Name() {
+			stack = append(stack, b.location(b.result.Model.Name(), 0))
+		}
+		stack = append(stack, b.location(b.part, 0))
+	}
+	return append(stack, b.location(b.name, 0))
+}
+
+// location is that of a frame, made once.
+func (b *profileBuilder) location(name string, line int64) *profile.Location {
+	frame := profileFrame{name, line}
+	if l, ok := b.locations[frame]; ok {
+		return l
+	}
+	id := uint64(len(b.profile.Location) + 1)
+	f := &profile.Function{ID: id, Name: name, SystemName: name, Filename: b.file, StartLine: line}
+	l := &profile.Location{ID: id, Mapping: b.profile.Mapping[0], Address: id, Line: []profile.Line{{Function: f, Line: line}}}
+	b.profile.Function = append(b.profile.Function, f)
+	b.profile.Location = append(b.profile.Location, l)
+	b.locations[frame] = l
+	return l
+}

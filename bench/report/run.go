@@ -1,0 +1,250 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"anesim"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/dma"
+)
+
+// A Run is the JSON of a run of a program or a layer.
+type Run struct {
+	Header
+	Program     string       `json:"program"`
+	Form        string       `json:"form"`
+	Chip        string       `json:"chip"`
+	Host        string       `json:"host"`
+	Peak        Rates        `json:"peak"` // of the chip
+	Descriptors []Descriptor `json:"descriptors"`
+	Rest        *Rest        `json:"rest,omitempty"` // where there are others
+	Cycles      Cycles       `json:"cycles"`
+	Total       Wall         `json:"total"`
+	Power       []Span       `json:"power"`
+	Outputs     []Output     `json:"outputs"`
+	Repeat      *Repeat      `json:"repeat,omitempty"` // where there are several dispatches
+	State       *State       `json:"state,omitempty"`  // where there is any
+	Calls       []Call       `json:"calls,omitempty"`  // of a program with state
+	Faults      []Fault      `json:"faults"`
+	Limits      []Limit      `json:"limits"`
+	Synthetic   []string     `json:"synthetic_inputs,omitempty"`
+	Constants   []Constant   `json:"constants,omitempty"` // where they are asked for
+}
+
+// A Descriptor is what one descriptor did. EnergyNJ leaves the dispatch's own
+// energy out.
+type Descriptor struct {
+	Index      int               `json:"index"`
+	Offset     uint32            `json:"offset"`
+	Op         string            `json:"op"`
+	Shape      Shape             `json:"shape"`
+	Engines    int               `json:"engines"`
+	Tiles      int               `json:"tiles"`
+	Cycles     Cycles            `json:"cycles"`
+	Saved      uint64            `json:"saved_cycles"`
+	Units      Units             `json:"units"`
+	DMA        DMA               `json:"dma_bytes"`
+	Exe        Exe               `json:"exe_cycles"`
+	MACs       uint64            `json:"macs"`
+	Skipped    uint64            `json:"skipped_macs"`
+	Zero       uint64            `json:"zero_macs,omitempty"`
+	ZeroSaves  clock.Nanojoules  `json:"zero_macs_save_nj,omitempty"`
+	Bound      string            `json:"bound"`
+	Advice     string            `json:"advice"`
+	TimeNs     clock.Nanoseconds `json:"time_ns"`
+	TimeLowNs  clock.Nanoseconds `json:"time_ns_low"`
+	TimeHighNs clock.Nanoseconds `json:"time_ns_high"`
+	Rows       int               `json:"interval_rows"` // measured rows that the interval rests on
+	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
+	EnergyOf   Energy            `json:"energy_parts_nj"`
+	PowerW     float64           `json:"power_w"`
+	Counters   Counters          `json:"counters"`
+	Computed   bool              `json:"computed"`
+	Overflow   *Overflow         `json:"overflow,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	Caveat     string            `json:"caveat,omitempty"`
+}
+
+// A Rest is what the descriptors behind those that are listed did. They are in
+// every total.
+type Rest struct {
+	Descriptors int               `json:"descriptors"`
+	TimeNs      clock.Nanoseconds `json:"time_ns"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
+	Groups      []Group           `json:"-"` // for pages
+}
+
+// A Group is descriptors of one operation on one shape; a shape of zeros is that of
+// the groups behind the first.
+type Group struct {
+	Op          string
+	Shape       Shape
+	Descriptors int
+	Cycles      Cycles
+	TimeNs      clock.Nanoseconds
+	EnergyNJ    clock.Nanojoules
+	EnergyOf    Energy
+	MACs        uint64
+	DMABytes    uint64
+}
+
+// A Shape is a descriptor's work in whole tensors.
+type Shape struct {
+	Win    int `json:"win"`
+	Hin    int `json:"hin"`
+	Cin    int `json:"cin"`
+	Wout   int `json:"wout"`
+	Hout   int `json:"hout"`
+	Cout   int `json:"cout"`
+	Kw     int `json:"kw"`
+	Kh     int `json:"kh"`
+	Groups int `json:"groups"`
+}
+
+// A Units is the columns of the vendor compiler's cost dump.
+type Units struct {
+	WorkUnits   int    `json:"work_units"`
+	MACCycles   int    `json:"mac_cycles_per_wu"`
+	PostCycles  int    `json:"post_cycles_per_wu"`
+	NESingle    uint64 `json:"ne_single"`
+	NEDouble    uint64 `json:"ne_double"`
+	Planar      uint64 `json:"planar"`
+	L2Broadcast uint64 `json:"l2_broadcast"`
+	L2Writeback uint64 `json:"l2_writeback"`
+	KernelBytes uint64 `json:"kernel_bytes"`
+}
+
+// A DMA is the bytes a descriptor moves, padded buffers and all.
+type DMA struct {
+	Source1     uint64 `json:"source1"`
+	Source2     uint64 `json:"source2"`
+	Kernel      uint64 `json:"kernel"`
+	Destination uint64 `json:"destination"`
+	Total       uint64 `json:"total"`
+}
+
+func DMAOf(t *dma.Traffic) DMA {
+	return DMA{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
+}
+
+// An Exe is the vendor compiler's estimate of a descriptor in microseconds: the
+// one the program stores (0 for none) and what its rule gives.
+type Exe struct {
+	Stored uint16 `json:"stored"`
+	Model  uint16 `json:"model"`
+}
+
+// Counters are a descriptor's 24 statistics; in JSON they keep their order.
+type Counters hw.Counters
+
+// All yields the counters by name, in order.
+func (c *Counters) All() iter.Seq2[string, uint64] { return (*hw.Counters)(c).All() }
+
+// MarshalJSON writes the counters by name.
+func (c Counters) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for name, v := range c.All() {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%d", name, v)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads counters by name. Names it does not know are an error.
+func (c *Counters) UnmarshalJSON(b []byte) error {
+	var values map[string]uint64
+	if err := json.Unmarshal(b, &values); err != nil {
+		return err
+	}
+	i := 0
+	for name := range c.All() {
+		c[i] = values[name]
+		delete(values, name)
+		i++
+	}
+	for name := range values {
+		return fmt.Errorf("unknown counter %q", name)
+	}
+	return nil
+}
+
+// NewRun returns the document of a program's or a layer's result.
+func NewRun(r *anesim.Result) *Run {
+	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
+	d := &Run{
+		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
+		Descriptors: []Descriptor{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), Power: powerSpans(r, line),
+		Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r), Synthetic: r.Synthetic,
+	}
+	for i := range r.Report.Descriptors {
+		d.Descriptors = append(d.Descriptors, NewDescriptor(&r.Report.Descriptors[i]))
+	}
+	if x := &r.Report.Rest; x.Count > 0 {
+		d.Rest = &Rest{Descriptors: x.Count, TimeNs: x.Time, EnergyNJ: x.Energy}
+		for i := range x.Groups {
+			g := &x.Groups[i]
+			d.Rest.Groups = append(d.Rest.Groups, Group{
+				g.Op.String(), Shape(g.Shape), g.Count, CyclesOf(&g.Cycles), g.Time, g.Energy, EnergyOf(&g.Parts, 0), g.MACs, g.DMA.Total(),
+			})
+		}
+	}
+	return d
+}
+
+// An Overflow is where values leave fp16: the first result of a dispatch that is not
+// finite, see [hw.Overflow].
+type Overflow struct {
+	Infinite uint64  `json:"infinite"`
+	NaN      uint64  `json:"nan"`
+	Elements uint64  `json:"elements"`
+	Largest  float64 `json:"largest"`
+	Read     float64 `json:"read"`
+	Given    bool    `json:"given"`
+}
+
+// NewDescriptor returns the JSON of what a descriptor did.
+func NewDescriptor(d *hw.DescriptorReport) Descriptor {
+	a, u, e := &d.Cycles, &d.Units, &d.Parts
+	b := d.Bounds()
+	return Descriptor{
+		Index: d.Index, Offset: d.Offset, Op: d.Op.String(), Shape: Shape(d.Shape),
+		Engines: d.Engines, Tiles: d.Tiles,
+		Cycles: CyclesOf(a), Saved: uint64(d.Saved),
+		Units: Units{
+			u.WorkUnits, u.MACCyclesPerWU, u.PostCyclesPerWU, uint64(u.NESingle), uint64(u.NEDouble),
+			uint64(u.Planar), uint64(u.L2Broadcast), uint64(u.L2Writeback), u.KernelBytes,
+		},
+		DMA:  DMAOf(&d.DMA),
+		Exe:  Exe(d.Exe),
+		MACs: d.MACs, Skipped: d.Skipped, Zero: d.ZeroMACs, ZeroSaves: d.ZeroSaves,
+		Bound: a.Bound(), Advice: d.Advice(),
+		TimeNs: d.Time, TimeLowNs: b.Low, TimeHighNs: b.High, Rows: b.Rows,
+		EnergyNJ: d.Energy,
+		EnergyOf: EnergyOf(e, 0),
+		PowerW:   watts(d), Counters: Counters(d.Counters),
+		Computed: d.Computed, Overflow: overflowOf(d.Overflow), Note: d.Note(), Caveat: d.Caveat(),
+	}
+}
+
+func overflowOf(o *hw.Overflow) *Overflow {
+	if o == nil {
+		return nil
+	}
+	return &Overflow{o.Infinite, o.NaN, o.Elements, o.Largest, o.Read, o.Given}
+}
+
+// watts is a descriptor's power.
+func watts(d *hw.DescriptorReport) float64 {
+	if d.Time <= 0 {
+		return 0
+	}
+	return float64(d.Energy) / float64(d.Time)
+}

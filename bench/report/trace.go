@@ -1,0 +1,341 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+
+	"anesim"
+	"anesim/hw"
+	"anesim/hw/clock"
+)
+
+// The tracks of a trace, in the order in which they are shown.
+const (
+	trackProcess track = iota + 1
+	trackPower
+	trackPoints
+	trackHost
+	trackDispatches
+	trackLayers
+	trackDescriptors
+	trackMAC
+	trackPlanar
+	trackL2
+	trackTileIn
+	trackTileOut
+	trackKernel
+	trackWatts
+	trackRateIn
+	trackRateOut
+	trackTFLOPS
+	trackEngines
+	trackL2Fill
+	trackKernelFill
+	trackFirstOfLoad // those of a load follow
+)
+
+// aboutBytes says how traffic is drawn.
+const aboutBytes = "Bytes of a descriptor, drawn over all of it: the model times the traffic, but when within or before the descriptor each transfer runs is in no report."
+
+var traceTracks = [...]struct {
+	of                      track
+	name, unit, description string
+}{
+	{trackPower, "power domains", "", "On, idling, off or waking."},
+	{trackPoints, "points", "", "Results that are drawn one behind the other."},
+	{trackHost, "host", "", ""},
+	{trackDispatches, "dispatches", "", ""},
+	{trackLayers, "layers", "", "Flows lead from the layer that makes a tensor to those that read it."},
+	{trackDescriptors, "descriptors", "", "Below each, its cycles by cause. How many there are of a cause is the model's; within the descriptor they stand in the order in which causes first come up."},
+	{trackMAC, "MAC array", "", "Cycles that the array computes in."},
+	{trackPlanar, "planar engine", "", "Cycles that the planar engine computes in."},
+	{trackL2, "L2", "", "Cycles in which the L2 is read or written and nothing else is done."},
+	{trackTileIn, "tile DMA in", "", aboutBytes},
+	{trackTileOut, "tile DMA out", "", aboutBytes},
+	{trackKernel, "kernel DMA", "", aboutBytes},
+	{trackWatts, "power", "W", ""},
+	{trackRateIn, "memory to engine", "GB/s", "Of the descriptor as a whole."},
+	{trackRateOut, "engine to memory", "GB/s", "Of the descriptor as a whole."},
+	{trackTFLOPS, "arithmetic", "TFLOP/s", "Of the descriptor as a whole."},
+	{trackEngines, "active MAC engines", "engines", ""},
+	{trackL2Fill, "L2 fill", "bytes", "What the descriptor, and in a network those that wait for a later one, have tensors and tiles in."},
+	{trackKernelFill, "kernel memory fill", "bytes", "Of each MAC engine's: the descriptor's coefficients, of which more than fits streams through."},
+}
+
+// counters are the tracks that an engine which does nothing has at zero.
+var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
+
+// WriteTrace writes the run on the wall clock as a trace that Perfetto opens
+// (ui.perfetto.dev), in protocol-buffer TrackEvents. Times are whole ns; exact cycles and
+// bytes are arguments of the slices. Descriptors that a brief run does not list (see
+// [Options.Brief]) are in it too: the program is run once more, and each is written as it
+// ends.
+func WriteTrace(w io.Writer, r *anesim.Result) error {
+	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
+}
+
+// WriteTraces writes several results as one trace, each behind the one before, such as the
+// points of a sweep. A result without a name has no slice of its own.
+func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
+	t := &tracer{traceWriter: newTraceWriter(w)}
+	t.process(trackProcess, name)
+	for rank, k := range traceTracks {
+		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
+	}
+	for name, r := range results {
+		t.result, t.line.Waiting, t.flows = r, r.Waiting(), flowsOf(r)
+		if name != "" {
+			t.begin(trackPoints, whole(t.line.End), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
+		}
+		calls := make(map[*anesim.ProgramResult]uint64)
+		t.occupied = make(map[*anesim.ProgramResult][]int)
+		for d, p := range r.Dispatches() {
+			if t.occupied[p] == nil {
+				t.occupied[p] = p.Occupancy()
+			}
+			if err := t.dispatch(d, p, calls[p]); err != nil {
+				return err
+			}
+			calls[p]++
+		}
+		if name != "" {
+			t.end(trackPoints, whole(t.line.End))
+		}
+	}
+	t.idle(whole(t.line.End))
+	return t.w.Flush()
+}
+
+func whole(t clock.Nanoseconds) uint64 { return uint64(math.Round(float64(t))) }
+
+// A tracer draws a result.
+type tracer struct {
+	*traceWriter
+	result *anesim.Result
+	line   anesim.Timeline
+	flows  flows
+	// occupied is the bytes of the L2 that each descriptor of a program fills.
+	occupied map[*anesim.ProgramResult][]int
+}
+
+// flows are the tensors between layers that have descriptors, as edges, by layer.
+type flows struct {
+	out, in map[*anesim.LayerResult][]uint64
+	edges   uint64
+}
+
+// flowsOf finds which layer makes what another reads. A layer without descriptors is done by
+// those of the layer before it.
+func flowsOf(r *anesim.Result) flows {
+	f := flows{out: map[*anesim.LayerResult][]uint64{}, in: map[*anesim.LayerResult][]uint64{}}
+	if r.Model.Kind() != anesim.KindNetwork {
+		return f
+	}
+	does := make([]*anesim.LayerResult, len(r.Layers))
+	for k := range r.Programs {
+		p := &r.Programs[k]
+		for i, run := range p.Runs {
+			switch l := &r.Layers[p.First+i]; {
+			case !l.Modelled():
+			case run.Tasks > 0:
+				does[p.First+i] = l
+			case i > 0:
+				does[p.First+i] = does[p.First+i-1]
+			}
+		}
+	}
+	makes := map[string]*anesim.LayerResult{}
+	for i := range r.Layers {
+		to := does[i]
+		for _, name := range r.Layers[i].Layer.Inputs {
+			if from := makes[name]; from != nil && to != nil && from != to {
+				f.out[from] = append(f.out[from], f.edges)
+				f.in[to] = append(f.in[to], f.edges)
+				f.edges++
+			}
+		}
+		makes[r.Layers[i].Layer.Output] = to
+	}
+	return f
+}
+
+// ids are the flows of one call of a result: each call has its own.
+func (f *flows) ids(edges []uint64, call uint64) []uint64 {
+	var list []uint64
+	for _, e := range edges {
+		list = append(list, call*f.edges+e+1)
+	}
+	return list
+}
+
+// dispatch draws one dispatch, with the gap before it.
+func (t *tracer) dispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint64) error {
+	counted := t.result.Counted(p, d)
+	t.line.Spans = t.line.Spans[:0]
+	t.line.Add(&counted, p.Host)
+	waits := t.line.Spans[:len(t.line.Spans)-spansOf(&counted)]
+	begun := false
+	for i := range waits {
+		s := &waits[i]
+		from, to := whole(s.At), whole(s.At+s.For)
+		rail := s.What
+		switch s.What {
+		case anesim.SpanHost, anesim.SpanDispatch:
+			t.begin(trackDispatches, from, "dispatch", p.Program.Name, nil, nil,
+				argument{"call", call + 1}, argument{"energy nJ", float64(counted.Energy)})
+			begun, rail = true, "on"
+			if s.For > 0 {
+				t.slice(trackHost, from, to, "host", "host")
+			}
+		}
+		if s.For > 0 {
+			t.idle(from)
+			t.count(trackWatts, from, s.Watts())
+			t.slice(trackPower, from, to, "power", rail)
+		}
+	}
+	if !begun { // a timeline of a dispatch always has one of the two
+		return nil
+	}
+	spans := t.line.Spans[len(waits):]
+	if len(spans) > 0 {
+		t.slice(trackPower, whole(spans[0].At), whole(t.line.End), "power", "on")
+	}
+	var err error
+	if d.Rest.Count > 0 {
+		err = t.anew(p, spans[0].At)
+	} else {
+		t.listed(&counted, p, spans, call)
+	}
+	t.end(trackDispatches, whole(t.line.End))
+	return err
+}
+
+// spansOf returns how many of a dispatch's spans in a timeline are of descriptors.
+func spansOf(d *anesim.Dispatch) int {
+	if d.Rest.Count > 0 {
+		return len(d.Descriptors) + 1
+	}
+	return len(d.Descriptors)
+}
+
+// listed draws the descriptors of a dispatch.
+func (t *tracer) listed(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
+	var layer *anesim.LayerResult
+	for i := range spans {
+		x := &d.Descriptors[i]
+		from, to := whole(spans[i].At), whole(spans[i].At+spans[i].For)
+		if l := t.result.LayerOf(p, x); l != nil && l != layer {
+			if layer != nil {
+				t.end(trackLayers, from)
+			}
+			layer = l
+			t.begin(trackLayers, from, "layer", l.Layer.Name, t.flows.ids(t.flows.out[l], call), t.flows.ids(t.flows.in[l], call),
+				argument{"op", l.Layer.Op}, argument{"line", uint64(l.Layer.Line)})
+		}
+		if list := t.occupied[p]; x.Index < len(list) {
+			t.count(trackL2Fill, from, float64(list[x.Index]))
+		}
+		t.descriptor(x, &spans[i], from, to)
+	}
+	if layer != nil {
+		t.end(trackLayers, whole(t.line.End))
+	}
+}
+
+// anew draws the descriptors of a program whose result does not list them all: it is run
+// once more, and each is drawn as it ends. They follow each other from a time on.
+func (t *tracer) anew(p *anesim.ProgramResult, at clock.Nanoseconds) error {
+	ctx, stopRun := context.WithCancel(context.Background())
+	defer stopRun()
+	err := t.result.Replay(ctx, p.Program, func(x *hw.DescriptorReport, l2 int) {
+		if t.err != nil { // nothing more is written
+			stopRun()
+			return
+		}
+		s := anesim.Span{At: at, For: x.Time, Energy: x.Energy}
+		at += x.Time
+		from := whole(s.At)
+		t.count(trackL2Fill, from, float64(l2))
+		t.descriptor(x, &s, from, whole(s.At+s.For))
+	})
+	return cmp.Or(t.err, err)
+}
+
+// idle sets the counters of an engine that does nothing.
+func (t *tracer) idle(at uint64) {
+	for _, k := range counters {
+		t.count(k, at, 0)
+	}
+}
+
+// slice draws one that has nothing inside.
+func (t *tracer) slice(on track, from, to uint64, category, name string, args ...argument) {
+	t.begin(on, from, category, name, nil, nil, args...)
+	t.end(on, to)
+}
+
+// causeOrder is the order in which causes come up in a descriptor: it starts, waits for
+// coefficients and source, computes with the L2 beside it, and its results leave.
+var causeOrder = [...]hw.Cause{
+	hw.CauseOverhead, hw.CauseKernelStall, hw.CauseInputStall, hw.CauseCompute, hw.CauseL2ReadStall,
+	hw.CauseL2WriteStall, hw.CauseThrottle, hw.CauseOutputStall, hw.CauseIdle,
+}
+
+// descriptor draws a descriptor on its own track, and what it has the units do on theirs.
+func (t *tracer) descriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
+	rate := func(n uint64) float64 { return rates(0, n, d.Time).GBPerS }
+	t.count(trackWatts, from, s.Watts())
+	t.count(trackRateIn, from, rate(d.DMA.Read()))
+	t.count(trackRateOut, from, rate(d.DMA.Destination))
+	t.count(trackTFLOPS, from, rates(d.MACs, 0, d.Time).TFLOPS)
+	t.count(trackEngines, from, float64(d.Engines))
+	t.count(trackKernelFill, from, float64(kernelFill(d, &t.result.Options.Chip)))
+
+	x := &d.Shape
+	t.begin(trackDescriptors, from, "descriptor", fmt.Sprintf("td %d: %v", d.Index, d.Op), nil, nil,
+		argument{"index", uint64(d.Index)}, argument{"offset", uint64(d.Offset)},
+		argument{"in", fmt.Sprintf("%dx%dx%d", x.Cin, x.Hin, x.Win)}, argument{"out", fmt.Sprintf("%dx%dx%d", x.Cout, x.Hout, x.Wout)},
+		argument{"kernel", fmt.Sprintf("%dx%d", x.Kh, x.Kw)}, argument{"groups", uint64(x.Groups)},
+		argument{"engines", uint64(d.Engines)}, argument{"tiles", uint64(d.Tiles)},
+		argument{"cycles", uint64(d.Cycles.Total())}, argument{"bound by", d.Cycles.Bound()},
+		argument{"saved cycles", uint64(d.Saved)}, argument{"multiply-accumulates", d.MACs},
+		argument{"bytes", d.DMA.Total()}, argument{"energy nJ", float64(d.Energy)})
+	at := clock.Cycles(0)
+	hz := clock.Hertz(t.result.Options.Chip.Clock.Value)
+	for _, cause := range causeOrder {
+		n := *d.Cycles.Of(cause)
+		if n == 0 {
+			continue
+		}
+		begin := min(to, whole(s.At+hz.Time(at)))
+		at += n
+		end := min(to, whole(s.At+hz.Time(at)))
+		t.slice(trackDescriptors, begin, end, "cause", cause.String(), argument{"cycles", uint64(n)})
+		unit := track(0)
+		switch {
+		case cause == hw.CauseCompute && d.Planar:
+			unit = trackPlanar
+		case cause == hw.CauseCompute:
+			unit = trackMAC
+		case cause == hw.CauseL2ReadStall, cause == hw.CauseL2WriteStall:
+			unit = trackL2
+		default:
+			continue
+		}
+		t.slice(unit, begin, end, "unit", cause.String(), argument{"cycles", uint64(n)}, argument{"descriptor", uint64(d.Index)})
+	}
+	t.end(trackDescriptors, to)
+	for _, way := range [...]struct {
+		on    track
+		bytes uint64
+	}{{trackTileIn, d.DMA.Source1 + d.DMA.Source2}, {trackTileOut, d.DMA.Destination}, {trackKernel, d.DMA.Kernel}} {
+		if way.bytes > 0 {
+			t.slice(way.on, from, to, "traffic", fmt.Sprintf("%d B", way.bytes), argument{"bytes", way.bytes}, argument{"descriptor", uint64(d.Index)})
+		}
+	}
+}

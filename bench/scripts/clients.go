@@ -1,0 +1,76 @@
+package scripts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"anesim"
+	"anesim/firmware/engine"
+	"anesim/firmware/traffic"
+)
+
+// A Load is clients that shared an engine, with their programs' runs alone.
+type Load struct {
+	*traffic.Outcome
+	Alone []*anesim.Result // of each client
+}
+
+// RunClients runs a script of clients: each program once, with the engine to itself, and then
+// all of them. Open opens the file that a client names.
+//
+// Errors are a *[traffic.ScriptError] or that of ctx.
+func RunClients(ctx context.Context, s *traffic.Script, open func(name string) (*anesim.Model, error)) (*Load, error) {
+	alone := map[*engine.Result]*anesim.Result{}
+	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
+		res, err := runAlone(ctx, c, anesim.Options{Chip: o.Chip, Host: o.Host, Power: o.Power}, open)
+		if err != nil {
+			return nil, err
+		}
+		p := &res.Programs[0].Result
+		alone[p] = res
+		return p, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &Load{Outcome: out}
+	for _, p := range out.Alone {
+		l.Alone = append(l.Alone, alone[p])
+	}
+	return l, nil
+}
+
+// runAlone runs a client's model once, which must be one program that is wholly modelled.
+func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(string) (*anesim.Model, error)) (*anesim.Result, error) {
+	var m *anesim.Model
+	var err error
+	switch words := strings.Fields(c.Layer); {
+	case (c.Model == "") == (c.Layer == ""):
+		return nil, fmt.Errorf("want either model or layer")
+	case c.Model != "":
+		m, err = open(c.Model)
+	case len(words) == 0:
+		return nil, fmt.Errorf("layer: want an operation and its keys")
+	default:
+		m, err = anesim.Layer(words[0], words[1:]...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res, err := m.Run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	switch n := len(res.Programs); {
+	case n != 1:
+		return nil, fmt.Errorf("a client calls one program; %s has %d", m.Name(), n)
+	case res.Stages() > 0:
+		return nil, fmt.Errorf("a client calls one program; the host does layers of %s too", m.Name())
+	case len(res.Report.Faults) > 0:
+		return nil, fmt.Errorf("device fault: %v", res.Report.Faults[0])
+	case len(res.Missing()) > 0:
+		return nil, fmt.Errorf("layer %s is not modelled: %s", res.Missing()[0].Layer.Name, res.Missing()[0].Reason)
+	}
+	return res, nil
+}

@@ -1,0 +1,80 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"anesim/bench/report"
+	"anesim/hw/clock"
+)
+
+// A Sweep is the rows of a sweep with the names of their columns, as its CSV has them.
+type Sweep struct {
+	report.Header
+	Name    string     `json:"name"`
+	Chip    string     `json:"chip"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
+}
+
+// of is a row's value in the named column, "" where there is no such column.
+func (s *Sweep) of(row []string, column string) string {
+	i := slices.Index(s.Columns, column)
+	if i < 0 || i >= len(row) {
+		return ""
+	}
+	return row[i]
+}
+
+func (s *Sweep) number(row []string, column string) float64 {
+	v, err := strconv.ParseFloat(s.of(row, column), 64)
+	if err != nil {
+		return 0 // a point that was refused has no numbers
+	}
+	return v
+}
+
+// OfSweep is the report of a sweep. Its items are points without causes, which the rows do
+// not have.
+func OfSweep(s *Sweep, peak report.Rates) *Report {
+	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
+	numeric := make([]bool, len(s.Columns))
+	for i, name := range s.Columns {
+		numeric[i] = true
+		for _, row := range s.Rows {
+			if i < len(row) && row[i] != "" {
+				if _, err := strconv.ParseFloat(row[i], 64); err != nil {
+					numeric[i] = false
+				}
+			}
+		}
+		r.Table.Columns = append(r.Table.Columns, Column{Title: name, Help: "as in the CSV", Number: numeric[i]})
+	}
+	failed := 0
+	for k, row := range s.Rows {
+		x := Item{
+			Name: fmt.Sprintf("point %s", s.of(row, "point")), Op: s.Name, Bound: s.of(row, "bound"),
+			Time: clock.Nanoseconds(s.number(row, "time_ns")), Energy: clock.Nanojoules(s.number(row, "energy_nj")),
+			Low: clock.Nanoseconds(s.number(row, "time_ns_low")), High: clock.Nanoseconds(s.number(row, "time_ns_high")),
+			MACs: uint64(s.number(row, "macs")), Bytes: uint64(s.number(row, "dma_bytes")),
+		}
+		x.Cycles.Total = uint64(s.number(row, "cycles"))
+		if s.of(row, "error") != "" {
+			failed++
+		}
+		r.Items = append(r.Items, x)
+		cells := make([]Cell, len(s.Columns))
+		for i := range cells {
+			if i < len(row) {
+				cells[i].Text = row[i]
+				if numeric[i] && row[i] != "" {
+					cells[i].Value = s.number(s.Rows[k], s.Columns[i])
+				}
+			}
+		}
+		r.Table.Rows = append(r.Table.Rows, cells)
+	}
+	r.Facts = []Fact{{"Coverage", fmt.Sprintf("%d points", len(s.Rows)), "rows", float64(len(s.Rows)), fmt.Sprintf("%d refused or with a fault", failed)}}
+	return r
+}

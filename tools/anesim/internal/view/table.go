@@ -1,0 +1,127 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"anesim/bench/report"
+	"anesim/hw"
+)
+
+// A Table is a page's table of all items.
+type Table struct {
+	Columns []Column
+	Rows    [][]Cell
+}
+
+// A Column of a table. Help says what is in it.
+type Column struct {
+	Title  string
+	Help   string
+	Number bool
+}
+
+// A Cell is a text and, of a number, the document's value, by which it is sorted.
+type Cell struct {
+	Text  string
+	Value float64
+}
+
+func text(s string) Cell { return Cell{Text: s} }
+
+func count[T ~int | ~uint64](n T) Cell {
+	s := strconv.FormatUint(uint64(n), 10)
+	var b strings.Builder
+	for i, c := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return Cell{b.String(), float64(n)}
+}
+
+// costColumns are the columns that layers and descriptors share.
+func costColumns() []Column {
+	return []Column{
+		{"cycles", "engine cycles that it adds to the chain", true},
+		{"share", "of all cycles", true},
+		{"bound by", "the cause with the most cycles", false},
+		{"time", "engine time", true},
+		{"energy", "without the dispatch's own", true},
+		{"moved", "bytes between device memory and the engine", true},
+		{"GB/s", "bytes over time", true},
+		{"TFLOP/s", "operations over time; a multiply-accumulate is two", true},
+		{"low", "lower end of the time's " + hw.IntervalPercent + " interval", true},
+		{"high", "upper end of the time's " + hw.IntervalPercent + " interval", true},
+	}
+}
+
+func costCells(x *Item, all uint64) []Cell {
+	gb := 0.0
+	if x.Time > 0 {
+		gb = float64(x.Bytes) / float64(x.Time)
+	}
+	t := x.TFLOPS(x.Time)
+	return []Cell{
+		count(x.Cycles.Total), {share(float64(x.Cycles.Total), float64(all)), float64(x.Cycles.Total)}, text(Cause(x.Bound)),
+		{x.Time.String(), float64(x.Time)}, {x.Energy.String(), float64(x.Energy)}, {Size(x.Bytes), float64(x.Bytes)}, {Rate(gb), gb}, {Rate(t), t},
+		{x.Low.String(), float64(x.Low)}, {x.High.String(), float64(x.High)},
+	}
+}
+
+func extents(s [4]int) string {
+	if s[0] > 1 {
+		return fmt.Sprintf("%dx%dx%dx%d", s[0], s[1], s[2], s[3])
+	}
+	return fmt.Sprintf("%dx%dx%d", s[1], s[2], s[3])
+}
+
+func (r *Report) descriptorTable(list []report.Descriptor, rest *report.Rest, all uint64) {
+	r.Table.Columns = append([]Column{
+		{"td", "place in the chain", true}, {"op", "operation", false}, {"in", "source, C H W", false}, {"out", "result, C H W", false},
+		{"kernel", "window", false}, {"engines", "MAC engines at work", true},
+	}, costColumns()...)
+	work := func(op string, s *report.Shape) []Cell {
+		if *s == (report.Shape{}) {
+			return []Cell{text(op), text("of other shapes"), text("-"), text("-")}
+		}
+		kernel := "-"
+		if s.Kw > 0 && s.Kh > 0 {
+			kernel = fmt.Sprintf("%dx%d", s.Kh, s.Kw)
+		}
+		return []Cell{
+			text(op), text(fmt.Sprintf("%dx%dx%d", s.Cin, s.Hin, s.Win)), text(fmt.Sprintf("%dx%dx%d", s.Cout, s.Hout, s.Wout)), text(kernel),
+		}
+	}
+	for i := range list {
+		d := &list[i]
+		row := append([]Cell{count(d.Index)}, append(work(d.Op, &d.Shape), count(d.Engines))...)
+		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[i], all)...))
+	}
+	if rest == nil {
+		return
+	}
+	for i := range rest.Groups {
+		g := &rest.Groups[i]
+		row := append([]Cell{{fmt.Sprintf("%d more", g.Descriptors), float64(len(list) + i)}}, append(work(g.Op, &g.Shape), text("-"))...)
+		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[len(list)+i], all)...))
+	}
+}
+
+func (r *Report) layerTable(list []report.Layer, all uint64) {
+	r.Table.Columns = append([]Column{
+		{"layer", "name in the network", false}, {"op", "operation", false}, {"in", "N C H W", false}, {"out", "N C H W", false},
+		{"kernel", "taps, /stride and :groups", false}, {"tds", "descriptors of its own", true},
+	}, costColumns()...)
+	for i := range list {
+		l := &list[i]
+		op := l.Op
+		if l.Activation != "" {
+			op += "+" + l.Activation
+		}
+		row := []Cell{text(l.Name), text(op), text(extents(l.In)), text(extents(l.Out)), text(l.Kernel), count(l.Descriptors)}
+		r.Table.Rows = append(r.Table.Rows, append(row, costCells(&r.Items[i], all)...))
+	}
+}
