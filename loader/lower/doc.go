@@ -75,6 +75,10 @@
 // of the descriptors it applies to it explains, as (holds/applies), or that it is assumed. testdata/identity.md is the table of the programs whose text and constants
 // come out the same byte for byte, and of the words that do not; a test keeps it.
 //
+// testdata/layers and testdata/networks have what layers and networks are lowered to, register
+// by register, and testdata/explained has small programs with the reason of each register behind
+// it. Tests report a register that changes by name (package golden).
+//
 // A layer that the engine cannot run is refused with a [*LimitError] that names the
 // limit and the nearest layer that fits, one whose registers no program shows with an
 // [*UnsupportedError]. Where the compiler's choice is not known, such as for tensors

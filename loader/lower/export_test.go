@@ -16,3 +16,6 @@ var Update = update
 // RunProgram runs a program of one output and returns that and the bytes it moves. Tests
 // outside of the package set it.
 var RunProgram func(p *loader.Program, in map[string][]float16.Float16) (out []float16.Float16, moved uint64, err error)
+
+// Op is the operation of a part's layer.
+func (q *Part) Op() Op { return q.layer.Op }

@@ -1,0 +1,215 @@
+package golden
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mostChanges is how many changes of a case are listed.
+const mostChanges = 12
+
+// Changes lists what differs between two outputs: registers by descriptor, group and field
+// with the old and the new value, other lines as they are.
+func Changes(want, got []string) []string {
+	if slices.Equal(want, got) {
+		return nil
+	}
+	a, b := readOutput(want), readOutput(got)
+	var list []string
+	if a.descriptors != b.descriptors {
+		list = append(list, fmt.Sprintf("%d descriptors -> %d", a.descriptors, b.descriptors))
+	}
+	var changed []change
+	for _, key := range a.order {
+		if now := b.of(key); now != a.of(key) {
+			changed = append(changed, change{key, a.of(key), now})
+		}
+	}
+	for _, key := range b.order {
+		if _, ok := a.values[key]; !ok && b.of(key) != a.of(key) {
+			changed = append(changed, change{key, a.of(key), b.of(key)})
+		}
+	}
+	list = append(list, texts(changed)...)
+	if len(list) == 0 {
+		list = append(list, "the same lines in another order or form; run with -rewrite")
+	}
+	if n := len(list); n > mostChanges {
+		list = append(list[:mostChanges:mostChanges], fmt.Sprintf("and %d more changes", n-mostChanges))
+	}
+	return list
+}
+
+// A change is a value that differs.
+type change struct{ key, from, to string }
+
+// texts says changes in words, those of neighbours in an array of registers as one.
+func texts(changed []change) (list []string) {
+	for i := 0; i < len(changed); {
+		c := changed[i]
+		base, first, field := arrayOf(c.key)
+		last, end := first, c
+		for i++; i < len(changed) && first >= 0; i++ {
+			b, n, f := arrayOf(changed[i].key)
+			if b != base || f != field || n != last+1 {
+				break
+			}
+			last, end = n, changed[i]
+		}
+		switch {
+		case last == first:
+			list = append(list, fmt.Sprintf("%s %s -> %s", c.key, c.from, c.to))
+		case end.from == c.from && end.to == c.to:
+			list = append(list, fmt.Sprintf("%s[%d-%d]%s %s -> %s", base, first, last, field, c.from, c.to))
+		default:
+			list = append(list, fmt.Sprintf("%s[%d-%d]%s %s to %s -> %s to %s", base, first, last, field, c.from, end.from, c.to, end.to))
+		}
+	}
+	return list
+}
+
+// arrayOf splits the name of a register of an array; the index is -1 where it is of none.
+func arrayOf(key string) (base string, index int, field string) {
+	base, rest, ok := strings.Cut(key, "[")
+	number, field, ok2 := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(number)
+	if !ok || !ok2 || err != nil {
+		return key, -1, ""
+	}
+	return base, n, field
+}
+
+// An output is an output by names: registers, "td 1 Common.Cfg.ShPref", and lines by their
+// first words.
+type output struct {
+	order       []string
+	values      map[string]string
+	descriptors int
+}
+
+// of is the value of a key: where the output does not write it, a register's field has what
+// every descriptor has, and any other line is not there.
+func (o *output) of(key string) string {
+	if v, ok := o.values[key]; ok {
+		return v
+	}
+	if _, field, ok := strings.Cut(key, "td "); ok {
+		if td, field, ok := strings.Cut(field, " "); ok && strings.Contains(field, ".") {
+			program, _, _ := strings.Cut(key, "td ")
+			if _, there := o.values[program+"td "+td+" computes"]; there {
+				return blankValue(field)
+			}
+		}
+	}
+	return "nothing"
+}
+
+func (o *output) set(key, value string) {
+	if _, ok := o.values[key]; !ok {
+		o.order = append(o.order, key)
+	}
+	o.values[key] = value
+}
+
+// readOutput reads an output's lines.
+func readOutput(lines []string) *output {
+	o := &output{values: map[string]string{}}
+	program, td, group := "", "", ""
+	times := map[string]int{}
+	again := func(key string) string { // a line that begins as another is told by its number
+		times[key]++
+		if n := times[key]; n > 1 {
+			return fmt.Sprintf("%s (%d)", key, n)
+		}
+		return key
+	}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		inside := strings.HasPrefix(line, "  ") && td != ""
+		switch {
+		case strings.HasPrefix(line, "program ") && len(words) > 1:
+			program, td = words[0]+" "+strings.TrimSuffix(words[1], ":")+" ", ""
+			o.set(strings.TrimSpace(program), strings.Join(words[2:], " "))
+		case strings.HasPrefix(line, "td ") && len(words) > 2:
+			td, group = program+"td "+strings.TrimSuffix(words[1], ":"), ""
+			o.descriptors++
+			o.set(td+" computes", strings.Join(words[2:], " "))
+		case inside && words[0] == "like":
+			o.like(td, program+"td "+words[2])
+		case inside && strings.HasPrefix(line, "     ") && group != "":
+			o.registers(td+" "+group, line)
+		case inside && strings.HasSuffix(words[0], ":"):
+			group = strings.TrimSuffix(words[0], ":")
+			o.registers(td+" "+group, strings.TrimPrefix(strings.TrimSpace(line), words[0]))
+		case inside && strings.Contains(words[0], ".") && len(words) > 1: // a register on a line of its own
+			o.registers(td+" "+strings.SplitN(words[0], ".", 2)[0], registerOf(line))
+		case inside:
+			o.set(again(td+" "+words[0]), strings.Join(words[1:], " "))
+		case strings.Contains(line, " -> ") && !strings.HasPrefix(line, " ") && strings.Contains(words[0], ":"): // of a variant
+			left, to, _ := strings.Cut(line, " -> ")
+			at := strings.LastIndexByte(left, ' ')
+			o.set(left[:max(0, at)], left[at+1:]+" -> "+to)
+		default:
+			td, group = "", ""
+			n := min(2, len(words)-1)
+			o.set(again(program+strings.Join(words[:n], " ")), strings.Join(words[n:], " "))
+		}
+	}
+	return o
+}
+
+// registerOf is a line of one register, Group.Name Field=value ... or Group.Name value, as it
+// stands among others of its group.
+func registerOf(line string) string {
+	words := strings.Fields(line)
+	_, name, _ := strings.Cut(words[0], ".")
+	if strings.Contains(words[1], "=") {
+		return name + "{" + strings.Join(words[1:], " ") + "}"
+	}
+	return name + "=" + words[1]
+}
+
+// like gives a descriptor the registers of another.
+func (o *output) like(td, other string) {
+	for _, key := range slices.Clone(o.order) {
+		if field, ok := strings.CutPrefix(key, other+" "); ok && strings.Contains(field, ".") {
+			o.set(td+" "+field, o.values[key])
+		}
+	}
+}
+
+// registers reads a line of a group's registers: Name=value or Name{Field=value ...}.
+func (o *output) registers(group, line string) {
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		at := strings.IndexAny(line, "={")
+		if at < 0 {
+			o.set(group, line)
+			return
+		}
+		names := elements(line[:at])
+		if line[at] == '=' {
+			value, rest, _ := strings.Cut(line[at+1:], " ")
+			first, step, stepped := strings.Cut(value, "..+")
+			base, _ := strconv.ParseUint(first, 0, 64)
+			by, _ := strconv.ParseUint(step, 0, 64)
+			for i, name := range names {
+				if stepped {
+					value = hexadecimal(base + uint64(i)*by)
+				}
+				o.set(group+"."+name, value)
+			}
+			line = rest
+			continue
+		}
+		fields, rest, _ := strings.Cut(line[at+1:], "}")
+		for _, name := range names {
+			for f := range strings.FieldsSeq(fields) {
+				field, value, _ := strings.Cut(f, "=")
+				o.set(group+"."+name+"."+field, value)
+			}
+		}
+		line = rest
+	}
+}

@@ -1,0 +1,76 @@
+package golden
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"anesim/loader"
+)
+
+// because stands between a register and why it has its value.
+const because = " ; "
+
+// Explained makes the output of every case of the files that pattern names, a program whose
+// registers stand on a line each, and reports changes by name, as [Test] does. Behind each
+// register the file says why it has that value:
+//
+//	Common.Cfg ShPref=3 ShMin=3 ShMax=3 ; a patch is 8 rows of 16 pixels
+//
+// A register without an explanation is an error. -rewrite keeps the explanations of registers
+// whose values are what they were.
+func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case) *loader.Program) {
+	t.Helper()
+	Test(t, pattern, func(t *testing.T, c *Case) string {
+		why := map[string]string{}
+		td := ""
+		for i, line := range c.Want {
+			text, reason, ok := strings.Cut(line, because)
+			if text = strings.TrimRight(text, " "); strings.HasPrefix(text, "td ") {
+				td = text
+			}
+			if ok {
+				why[td+text], c.Want[i] = reason, text
+			}
+		}
+		var b strings.Builder
+		registers, err := Registers(program(t, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range registers {
+			head, lines := registers[i].lines()
+			b.WriteString(head)
+			td, _, _ = strings.Cut(head, "\n")
+			for _, line := range lines {
+				reason := why[td+line]
+				if reason == "" && !*rewrite {
+					t.Errorf("%v: td %d%s: no explanation", c, i, line)
+				}
+				if *rewrite {
+					line = fmt.Sprintf("%-58s%s%s", line, because, reason)
+				}
+				b.WriteString(line + "\n")
+			}
+		}
+		return b.String()
+	})
+}
+
+// lines are the descriptor in words and its registers, one a line.
+func (d *Descriptor) lines() (head string, lines []string) {
+	head = fmt.Sprintf("td %d: %s\n", d.Index, d.About.Operation)
+	for label, text := range d.About.Lines() {
+		head += fmt.Sprintf("  %-7s %s\n", label, text)
+	}
+	for _, r := range joined(d.Fields) {
+		text := r.String()
+		if name, fields, ok := strings.Cut(text, "{"); ok {
+			text = name + " " + strings.TrimSuffix(fields, "}")
+		} else {
+			text = strings.Replace(text, "=", " ", 1)
+		}
+		lines = append(lines, "  "+r.group+"."+text)
+	}
+	return head, lines
+}

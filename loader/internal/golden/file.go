@@ -1,0 +1,131 @@
+package golden
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files with the outputs of today")
+
+// A Case is an input and the output that is expected of it.
+type Case struct {
+	File  string
+	Line  int      // of the input's first line, from 1
+	About []string // comment lines ahead of it, and empty ones
+	Input []string
+	Want  []string
+}
+
+// dashes end a case's input.
+const dashes = "----"
+
+// String returns where the case stands and its first input line, or the comment ahead of it
+// where that line alone does not say what the case is.
+func (c *Case) String() string {
+	name := c.Input[0]
+	if n := len(c.About); n > 0 && (strings.Contains(name, " = ") || !strings.Contains(name, " ")) {
+		if about, ok := strings.CutPrefix(c.About[n-1], "# "); ok {
+			name = strings.TrimSuffix(about, ".")
+		}
+	}
+	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
+}
+
+// Test makes the output of every case of the files that pattern names and reports each change
+// by name. With -rewrite it writes the files anew instead.
+func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		t.Run(name, func(t *testing.T) {
+			cases := Read(t, file)
+			for i := range cases {
+				c := &cases[i]
+				got := outputLines(output(t, c))
+				if *rewrite {
+					c.Want = got
+					continue
+				}
+				for _, change := range Changes(c.Want, got) {
+					t.Errorf("%v: %s", c, change)
+				}
+			}
+			if *rewrite {
+				if err := os.WriteFile(file, format(cases), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Read reads the cases of a file.
+func Read(t *testing.T, file string) []Case {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := parse(file, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// parse splits a file's text into its cases.
+func parse(file, text string) (cases []Case, err error) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for at := 0; at < len(lines); {
+		c := Case{File: file}
+		for ; at < len(lines) && (lines[at] == "" || strings.HasPrefix(lines[at], "#")); at++ {
+			c.About = append(c.About, lines[at])
+		}
+		c.Line = at + 1
+		for ; at < len(lines) && lines[at] != dashes; at++ {
+			c.Input = append(c.Input, lines[at])
+		}
+		if at == len(lines) || len(c.Input) == 0 {
+			return nil, fmt.Errorf("%s:%d: want an input, a line %s and an output", file, c.Line, dashes)
+		}
+		for at++; at < len(lines) && lines[at] != ""; at++ {
+			c.Want = append(c.Want, lines[at])
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+// format is the text of a file of cases.
+func format(cases []Case) []byte {
+	var b strings.Builder
+	for i := range cases {
+		c := &cases[i]
+		for _, part := range [...][]string{c.About, c.Input, {dashes}, c.Want} {
+			for _, line := range part {
+				b.WriteString(line)
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return []byte(b.String())
+}
+
+// outputLines splits an output, in which no line is empty.
+func outputLines(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimRight(line, " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
