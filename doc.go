@@ -1,36 +1,46 @@
 // Package anesim is a cycle-approximate model of the Apple M1 neural engine, faithful to
-// its registers: compiled programs, single layers and whole networks go in; the values the
-// engine would compute, cycles with their causes, bytes moved and energy come out.
+// its registers. It runs compiled programs, single layers and networks, and reports the values
+// the engine would compute, cycles with their causes, bytes moved and energy.
 //
 //	m, err := anesim.Open("model.hwx")                     // or net.yaml, net.onnx
 //	res, err := m.Run(context.Background(), anesim.Options{})
 //	fmt.Println(res.Report.Cycles, res.Report.Time, res.Report.Energy)
 //
-// [Open] and [Read] take a compiled program in any of its forms or a network; [Layer]
-// makes one layer of an operation and its keys; [Identity] is the built-in program.
-// [Model.Run] takes it to an engine:
+// # Open
 //
-//	Model --lower--> loader.Program --Link--> memory map, stream
-//	           inputs --> input windows --+
-//	                                      v
-//	firmware.Controller: init table, gates, walk --> hw.Device --> hw.Report
-//	                                                   |
-//	          outputs <-- output windows <-------------+
+// [Open] and [Read] take a compiled program in any of its forms, or a network. [OpenOptions]
+// say what the file leaves open. [Layer] makes one layer from an operation and its keys,
+// [LayerOver] one program for a range of sizes, [Procedures] a container of several layers,
+// [Identity] the built-in program. [FromProgram] and [FromNetwork] take what other packages
+// built. All of them return a [Model].
 //
-// The zero [Options] times the model on an M1 without computing values; Options.Values
-// computes them, and with Options.Inputs on what the caller gives. A [Result] has the
-// engine's account descriptor by descriptor (Report), the layers of a network (Layers),
-// what came out (Outputs), what the model does not know or do (Limits), what the device
-// would not survive (Report.Faults), and the run on the wall clock (Timeline). Its JSON
-// ([Result.WriteJSON]) is described in docs/json.md; [RunDocument] and [NetworkDocument]
-// are its types.
+// # Run
 //
-// Time and energy have an interval and every constant its evidence: [Result.Time] and
-// [Result.Constants].
+// [Model.Run] lowers the model if it has to and runs it with [Options]. The zero Options time
+// it once on an M1 without computing values; Options.Values computes them, from
+// Options.Inputs if they are given.
+//
+// A [Timer] times many models on one engine without values.
+//
+// # Read the result
+//
+// A [Result] has the engine's account descriptor by descriptor (Report), the layers of a
+// network ([LayerResult]), the programs that ran ([ProgramResult]) and what came out
+// ([Output]). [Result.Time] has an interval, [Result.Causes] says where the cycles went,
+// [Result.Limits] what the model does not know, Report.Faults what the device would not
+// survive, and [Result.Timeline] where the run spent its time on the wall clock.
+//
+// Package anesim/bench/report turns a result into JSON, a trace or a profile; package check
+// compares it with a baseline; package explain says what would make the model faster.
+//
+// # Keep a session
+//
+// A [Session] is an engine with its memory. [Session.Load] places a model there once;
+// [Loaded] binds its ports and calls it, and a [Call] runs it a few descriptors at a time.
 //
 // # Stability
 //
-// Names, the meaning of what they return and the JSON names of one [Schema] stay from one
+// Names, the meaning of what they return and the JSON names of one report.Schema stay from one
 // minor version to the next. What is computed does not: cycles, energy and intervals change
 // as the model learns, and [ThisTool] says which constants a figure came from. Packages
 // below this one are public for those who build programs or look at registers; they may

@@ -11,7 +11,9 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
+	"anesim/hw"
 	"anesim/loader/lower"
+	"anesim/loader/network"
 )
 
 func ExampleOpen() {
@@ -166,4 +168,96 @@ func ExampleResult_Timeline() {
 	// host
 	// descriptor 0: pass
 	// descriptor 1: matmul
+}
+
+// A model runs on any chip. Rows of 8 elements take 64 bytes each in memory.
+func ExampleModel_Run() {
+	m, err := anesim.Layer("add", "c=16", "h=8", "w=8")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range []hw.Chip{hw.M1(), hw.M1Max()} {
+		res, err := m.Run(context.Background(), anesim.Options{Chip: c})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(res.Options.Chip.Name, len(res.Report.Descriptors), "descriptor,", res.Report.DMA.Total(), "bytes")
+	}
+	// Output:
+	// m1 1 descriptor, 24576 bytes
+	// m1max 1 descriptor, 24576 bytes
+}
+
+func ExampleRun() {
+	p, err := lower.ExampleProgram("add")
+	if err != nil {
+		log.Fatal(err)
+	}
+	res, err := anesim.Run(p, anesim.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Report.Cycles > 0, len(res.Report.Faults), "faults")
+	// Output: true 0 faults
+}
+
+func ExampleFromNetwork() {
+	n, err := network.Read("two.yaml", []byte("inputs: {x: {c: 16, h: 8, w: 8}}\nlayers:\n- {name: a, op: relu}\n- {name: b, op: softmax, axis: c}\n"), network.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	m := anesim.FromNetwork(n)
+	fmt.Println(m.Kind(), len(m.Network().Layers), "layers")
+	// Output: network 2 layers
+}
+
+// InMemory keeps every tensor between layers out of the L2.
+func ExampleOpenOptions() {
+	o := anesim.OpenOptions{InMemory: true}
+	m, err := o.Open("tools/anesim/examples/mobilenetv2.yaml")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(m.Network().InMemory)
+	// Output: true
+}
+
+func ExampleProcedures() {
+	m, err := anesim.Procedures(1, "relu c=16", "add c=16")
+	if err != nil {
+		log.Fatal(err)
+	}
+	programs, err := m.Programs(context.Background(), anesim.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(programs[0].Procedures)
+	// Output: [relu add]
+}
+
+// A timer gives the figures of [anesim.Model.Run] in less time.
+func ExampleNewTimer() {
+	t, err := anesim.NewTimer(anesim.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, cout := range []string{"cout=64", "cout=128"} {
+		m, err := anesim.Layer("conv", "cin=64", "h=28", "w=28", "k=3", "pad=1", cout)
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, err := t.Time(context.Background(), m)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(cout, r.MACs, r.Cycles > 0)
+	}
+	// Output:
+	// cout=64 28901376 true
+	// cout=128 57802752 true
+}
+
+func ExampleThisTool() {
+	fmt.Println(len(anesim.ThisTool().Constants), "digits name the constants")
+	// Output: 12 digits name the constants
 }

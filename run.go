@@ -23,6 +23,13 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 // Run runs the model: it lowers what has to be, links, boots the firmware and walks the
 // chains of descriptors. A device fault is in the result, not an error.
 //
+//	Model --lower--> loader.Program --Link--> memory map, stream
+//	           inputs --> input windows --+
+//	                                      v
+//	firmware.Controller: init table, gates, walk --> hw.Device --> hw.Report
+//	                                                   |
+//	          outputs <-- output windows <-------------+
+//
 // Errors are an *[OptionError], an *[InputError], that of ctx, or what is wrong with the
 // program. Cancelling ctx ends a run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
