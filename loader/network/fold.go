@@ -293,6 +293,9 @@ func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*consta
 		if c == nil {
 			return nil, fmt.Errorf("input %d is missing", i)
 		}
+		if i == 1 && len(n.Inputs) == 2 {
+			c = n.repeatable(c)
+		}
 		v, err := c.values()
 		if err != nil {
 			return nil, err

@@ -136,7 +136,7 @@ func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
 // repeatable is a second operand's constant in the shape that repeats to the first, as
 // old versions say it.
 func (n *nodeReader) repeatable(c *constant) *constant {
-	if n.opset >= 7 {
+	if len(c.dims) == 0 || !n.placesSecond() {
 		return c
 	}
 	first, _ := n.dimsOf(0)

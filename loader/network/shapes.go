@@ -163,7 +163,7 @@ func broadcastShape(elem onnx.DataType) shapeRule {
 			}
 			shapes = append(shapes, d)
 		}
-		if len(shapes) == 2 && (n.int("broadcast", 0) != 0 || n.opset < 7 && len(shapes[1]) > 0) {
+		if len(shapes) == 2 && len(shapes[1]) > 0 && n.placesSecond() {
 			d, err := n.oldBroadcast(shapes[0], shapes[1])
 			if err != nil {
 				return nil, err
@@ -181,6 +181,10 @@ func broadcastShape(elem onnx.DataType) shapeRule {
 		return r, nil
 	}
 }
+
+// placesSecond reports whether the second operand repeats as the operators before version 7
+// say, which place it at an axis of the first.
+func (n *nodeReader) placesSecond() bool { return n.int("broadcast", 0) != 0 || n.opset < 7 }
 
 // oldBroadcast is the second operand's shape as the operators before version 7 repeat
 // it: its dimensions stand at an axis of the first's.
