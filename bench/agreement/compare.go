@@ -23,6 +23,7 @@ type Network struct {
 	Exact   map[string]*reference.Tensor // the outputs in float64
 	Half    map[string]*reference.Tensor // the outputs with fp16 between the nodes
 	Largest float64                      // magnitude among the finite elements of all float tensors
+	Added   map[string]*reference.Tensor // those with the engine's adder too
 	// Tabled are outputs whose tables err by as much as the engine's, in one direction or the
 	// other.
 	Tabled []map[string]*reference.Tensor
@@ -48,6 +49,9 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 		return nil, err
 	}
 	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundHalf}); err != nil {
+		return nil, err
+	}
+	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: EngineReduce}); err != nil {
 		return nil, err
 	}
 	for _, direction := range [...]int{-1, 0, 1} {

@@ -49,9 +49,9 @@ func tableNoise(m *onnx.Model, direction int) func(op string, v float64) float64
 }
 
 // tolerance returns how far the elements of an output may be from the definition: ten times
-// what fp16 between the nodes changes there, three times what errors of tables do, and a share
-// of the largest element of any tensor for the adder of twelve bits, whose rounding follows the
-// terms of a sum, which may be products, and not the sum. Quantized operators may take the other of two steps.
+// what fp16 between the nodes changes there, three times what errors of tables and the adder of
+// twelve bits do, and a share of the largest element of any tensor, as the adder's rounding
+// follows the terms of a sum and not the sum. Quantized operators may take the other of two steps.
 func (n *Network) tolerance(output string) float64 {
 	exact := n.Exact[output]
 	apart := func(data []float64) (most float64) {
@@ -69,13 +69,14 @@ func (n *Network) tolerance(output string) float64 {
 		}
 	}
 	share, step := 0.002, 0.0
-	adder := max(n.Largest, min(n.Largest*n.Largest, 32*n.Largest)) * 0x1p-11
+	adder := n.Largest * 0x1p-11
 	for i := range n.Model.Nodes {
 		if x := &n.Model.Nodes[i]; strings.HasPrefix(x.Op, "QLinear") || strings.HasPrefix(x.Op, "DynamicQuantize") || x.Op == "QGemm" {
 			share, step = 0.1, 1.01*n.largestStep()
 		}
 	}
 	t := 10*apart(n.Half[output].Data) + max(share*largest, step) + adder + 0x1p-14
+	t = max(t, 3*apart(n.Added[output].Data))
 	for _, noisy := range n.Tabled {
 		t = max(t, 3*apart(noisy[output].Data))
 	}
