@@ -3,7 +3,6 @@ package anesim_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"anesim"
@@ -30,16 +29,6 @@ func sharedFiles() (files []string, dir string) {
 	files, _ = filepath.Glob(filepath.Join(dir, "*.hwx"))
 	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
 	return append(files, texts...), dir
-}
-
-// readNetwork reads a network's YAML, and ends the test where that fails.
-func readNetwork(t *testing.T, text string) *anesim.Model {
-	t.Helper()
-	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // runModel runs a model, and ends the test where that fails.

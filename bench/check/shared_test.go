@@ -16,13 +16,3 @@ func readNetwork(t *testing.T, text string) *anesim.Model {
 	}
 	return m
 }
-
-// runModel runs a model, and ends the test where that fails.
-func runModel(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
-	t.Helper()
-	res, err := m.Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
-}
