@@ -101,9 +101,9 @@ func TestMutatedContainers(t *testing.T) {
 		spare   = 64 << 20
 		patient = 10 * time.Second
 	)
-	total := 10000
-	if testing.Short() {
-		total = 1000
+	total := 2000
+	if os.Getenv("LONG") != "" {
+		total = 10000
 	}
 	sources := containers(t)
 	names := slices.Sorted(maps.Keys(sources))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/x448/float16"
@@ -326,13 +327,13 @@ func randomConv(r *rand.Rand) (Layer, Weights) {
 	return l, wts
 }
 
-// rounds is how many random layers a test takes of a kind that gets n in short mode: all
-// kinds together more than 2,000.
+// rounds returns how many random layers a test tries of a kind: n, and three times as many with
+// LONG=1.
 func rounds(n int) int {
-	if testing.Short() {
-		return n
+	if os.Getenv("LONG") != "" {
+		return 3 * n
 	}
-	return 3 * n
+	return n
 }
 
 func TestConvolutionValues(t *testing.T) {
