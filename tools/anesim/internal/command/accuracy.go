@@ -191,11 +191,11 @@ func (r *accuracyReport) write(w io.Writer, rows bool) error {
 	}
 	for _, c := range r.coverages() {
 		fmt.Fprintf(w, "\nmeasurements that their interval holds%s\n", c.what)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		t := numbers("", "", "")
 		for _, x := range c.rows {
-			fmt.Fprintf(t, "  %s\t%d of %d\t%.0f %%\t\n", x.Name, x.Holds, x.N, 100*x.Share())
+			t.add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f %%", 100*x.Share()))
 		}
-		if err := t.Flush(); err != nil {
+		if err := t.print(w, 2*gap); err != nil {
 			return err
 		}
 	}
@@ -267,8 +267,8 @@ func (r *accuracyReport) coverages() (list []accuracyCoverage) {
 
 func (r *accuracyReport) writeRows(w io.Writer) {
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\ttier\top\tchip\tsession\tstate\tlatency us\tsustained us\tmodel us\terror\t"+hw.IntervalPercent+" interval us\tmeasured mJ\tmodel mJ\terror\t")
+	t := numbers("row", "tier", "op", "chip", "session", "state", "latency us", "sustained us", "model us", "error",
+		hw.IntervalPercent+" interval us", "measured mJ", "model mJ", "error")
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
 		s := x.Sample
@@ -282,14 +282,15 @@ func (r *accuracyReport) writeRows(w io.Writer) {
 		if s.Row.Cold() {
 			state = "cold"
 		}
-		energy := "-\t-\t-"
+		measured, model, off := "-", "-", "-"
 		if x.Energy.Reference > 0 {
-			energy = fmt.Sprintf("%.4g\t%.4g\t%+.1f %%", x.Energy.Reference/1e6, x.Energy.Model/1e6, 100*x.Energy.Error())
+			measured, model = fmt.Sprintf("%.4g", x.Energy.Reference/1e6), fmt.Sprintf("%.4g", x.Energy.Model/1e6)
+			off = fmt.Sprintf("%+.1f %%", 100*x.Energy.Error())
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%s\t%.4g-%.4g\t%s\t\n", s.Row.ID, s.Row.Tier, s.Row.Op, s.Chip, s.Session, state,
-			latency, sustained, x.Time.Model/1e3, miss, in.Low/1e3, in.High/1e3, energy)
+		t.add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
+			fmt.Sprintf("%.4g", x.Time.Model/1e3), miss, fmt.Sprintf("%.4g-%.4g", in.Low/1e3, in.High/1e3), measured, model, off)
 	}
-	t.Flush()
+	t.print(w, gap)
 }
 
 // unmodelledOf is a row that no chain is built for, for JSON.

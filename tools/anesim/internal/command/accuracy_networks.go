@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"anesim/bench"
 	"anesim/bench/report"
@@ -42,25 +41,24 @@ func (f *accuracyFlags) writeNetworks(w io.Writer) error {
 	if f.json {
 		return writeNetworksJSON(w, list)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "network\tmachine\tmeasured us\tmodel us\terror\thost us\tengine us\twith all in memory\tsaved\tnot modelled\t")
+	t := numbers("network", "machine", "measured us", "model us", "error", "host us", "engine us", "with all in memory", "saved", "not modelled")
 	for i := range list {
 		r := &list[i]
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
-		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%+.1f %%\t%.0f\t%.0f\t%.0f\t%.0f %%\t%s\t\n", r.Row.Network, r.Row.Machine, r.Row.Latency, r.Time.Model/1e3,
-			100*r.Time.Error(), float64(r.Host)/1e3, kept, memory, 100*(memory-kept)/memory, plural(len(r.Engine.Unmodelled), "layer"))
+		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
+		t.add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f %%", 100*r.Time.Error()),
+			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f %%", 100*(memory-kept)/memory), plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	if err := t.Flush(); err != nil || !f.rows {
+	if err := t.print(w, gap); err != nil || !f.rows {
 		return err
 	}
 	for i := range list {
 		fmt.Fprintf(w, "\n%s\n", list[i].Row.Network)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "  layer\top\tengine us\twith all in memory\t")
+		t := numbers("layer", "op", "engine us", "with all in memory")
 		for _, l := range list[i].Engine.Layers {
-			fmt.Fprintf(t, "  %s\t%s\t%.2f\t%.2f\t\n", l.Name, l.Op, float64(l.Kept)/1e3, float64(l.InMemory)/1e3)
+			t.add(l.Name, l.Op, fmt.Sprintf("%.2f", float64(l.Kept)/1e3), fmt.Sprintf("%.2f", float64(l.InMemory)/1e3))
 		}
-		if err := t.Flush(); err != nil {
+		if err := t.print(w, 2*gap); err != nil {
 			return err
 		}
 	}

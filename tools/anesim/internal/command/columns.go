@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,12 +40,30 @@ type table struct {
 	rows    [][]string
 }
 
+// numbers returns a table with these titles whose cells are aligned to the right.
+func numbers(titles ...string) *table { return alignedTable(false, titles) }
+
+// words returns a table with these titles whose cells are aligned to the left.
+func words(titles ...string) *table { return alignedTable(true, titles) }
+
+func alignedTable(left bool, titles []string) *table {
+	t := new(table)
+	for _, title := range titles {
+		t.columns = append(t.columns, column{title: title, left: left})
+	}
+	return t
+}
+
+// print prints the table with all its columns, however wide, indented.
+func (t *table) print(w io.Writer, indent int) error { return t.write(w, math.MaxInt, indent) }
+
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // gap is the spaces between two columns.
 const gap = 2
 
-// write prints the table in at most so many columns of a terminal, indented.
+// write prints the table in at most so many columns of a terminal, indented. The line of
+// titles is left out if all are empty.
 func (t *table) write(w io.Writer, width, indent int) error {
 	widths := make([]int, len(t.columns))
 	for i, c := range t.columns {
@@ -91,7 +111,11 @@ func (t *table) write(w io.Writer, width, indent int) error {
 	for _, c := range t.columns {
 		titles = append(titles, c.title)
 	}
-	for _, row := range append([][]string{titles}, t.rows...) {
+	rows := t.rows
+	if strings.Join(titles, "") != "" {
+		rows = slices.Insert(slices.Clone(rows), 0, titles)
+	}
+	for _, row := range rows {
 		var b strings.Builder
 		b.WriteString(strings.Repeat(" ", indent))
 		first := true

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -87,16 +86,15 @@ func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
 }
 
 func printDiff(w io.Writer, a, b *check.Entry) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\t%s\t%s\tchange\t\n", escaped(a.Input), escaped(b.Input))
+	t := numbers("", escaped(a.Input), escaped(b.Input), "change")
 	for _, x := range check.CostChanges(&a.Total, &b.Total) {
 		name := x.Name
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", withUnit(name, x.Unit), number(x.A), number(x.B), view.Change(x.A, x.B))
+		t.add(withUnit(name, x.Unit), number(x.A), number(x.B), view.Change(x.A, x.B))
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.print(w, gap); err != nil {
 		return err
 	}
 	same, n := 0, 0

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,8 +101,7 @@ func (f *statusFlags) look(names []string) []shardStatus {
 
 func (f *statusFlags) run(w io.Writer, names []string) error {
 	shards := max(f.shards, len(names))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "file\trows\tof\trows/s\tstate")
+	t := words("file", "rows", "of", "rows/s", "state")
 	rows, rate := 0, 0.0
 	var left time.Duration
 	var header []byte
@@ -119,7 +118,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		}
 		if s.err != nil {
 			failed++
-			fmt.Fprintf(t, "%s\t-\t-\t-\t%s\n", escaped(name), escaped(s.err.Error()))
+			t.add(escaped(name), "-", "-", "-", escaped(s.err.Error()))
 			continue
 		}
 		all := s.of(f.points, shards)
@@ -131,9 +130,9 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 				left = max(left, time.Duration(float64(all-s.rows)/s.rate*float64(time.Second)))
 			}
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", escaped(name), s.rows, orDash(all), rateText(s.rate), state)
+		t.add(escaped(name), strconv.Itoa(s.rows), orDash(all), rateText(s.rate), state)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.print(w, 0); err != nil {
 		return err
 	}
 	if err := f.total(w, rows, rate, left, shards-len(names)); err != nil {
