@@ -239,13 +239,13 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	case g.kind != rowProduct && g.kind != rowProduct2 || g.activation != 0 || g.table != nil:
 		return false
 	}
-	if l.Activation != 0 && l.Activation != ReLU {
+	if l.tabulated() {
 		return false // its table would have to follow the node's own operation
 	}
 	switch l.Op {
 	case ReLU:
 		g.activation = ReLU
-		return l.Activation == 0
+		return true
 	case Mul:
 		if s := value(w.Second, 0); l.Second == Scalar && g.bias == nil && g.scale == 0 && s != 0 {
 			g.scale, g.activation = s, l.Activation
@@ -262,10 +262,7 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 			return true
 		}
 	default:
-		if l.Activation != 0 {
-			return false
-		}
-		if l.Op.plainTable() && g.kind == rowProduct && len(w.Table) == tableBytes {
+		if l.Op.plainTable() && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == tableBytes {
 			g.table = w.Table
 			return true
 		}

@@ -31,7 +31,7 @@ func (p *plan) pool() error {
 	if err := p.turnRows(rows, high, transposed); err != nil {
 		return err
 	}
-	columnTaps := tapsOf{l.columns(), w.Sx, max(1, l.Dilation), w.Px}
+	columnTaps := axisTaps{l.columns(), w.Sx, max(1, l.Dilation), w.Px}
 	if err := p.rowMaxima(turned, out.W, columnTaps, transposed, both); err != nil {
 		return err
 	}
@@ -45,19 +45,19 @@ func (p *plan) turnRows(s Shape, x, y memory) error {
 	return p.pieces(piece{l, &Weights{}, ports{"x": x, "y": y}})
 }
 
-// tapsOf are the taps of a window along an axis: count of them, dilation apart. Windows are
-// stride apart, and the first one begins so many places before the tensor does.
-type tapsOf struct{ count, stride, dilation, before int }
+// axisTaps describes a window along one axis: it has count taps, dilation places apart. Windows
+// are stride places apart, and the first one begins before places ahead of the tensor.
+type axisTaps struct{ count, stride, dilation, before int }
 
-// windowRows are the taps along the height of the layer's window.
-func (p *plan) windowRows() tapsOf {
+// windowRows returns the taps of the layer's window along its height.
+func (p *plan) windowRows() axisTaps {
 	l := p.layer
-	return tapsOf{l.rows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
+	return axisTaps{l.rows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
 // rowMaxima makes each of n rows the largest of those that the taps of its window meet. A
 // window's first row is copied, the others join it.
-func (p *plan) rowMaxima(in Shape, n int, w tapsOf, x, y memory) error {
+func (p *plan) rowMaxima(in Shape, n int, w axisTaps, x, y memory) error {
 	begin, end := 0, 0 // rows that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {

@@ -78,11 +78,11 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 	if n := kernelRows(m) * engines; m > engines && m%n != 0 {
 		return false // the parts of the left side would differ in how their rows interleave
 	}
-	right := Shape{1, g.heads, k, n}
+	rows, width := k, n // of a matrix on the right, as it is held
 	if g.turned {
-		right.H, right.W = n, k
+		rows, width = n, k
 	}
-	if x.rows != g.heads*m || z.rows != g.heads*right.H || z.width != right.W {
+	if x.rows != g.heads*m || z.rows != g.heads*rows || z.width != width {
 		return false
 	}
 	left := c.interleave(x, m)

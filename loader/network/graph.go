@@ -84,17 +84,17 @@ func (b *builder) finish() *Network {
 	n := &b.net
 	b.sweep()
 	b.stages()
-	var outputs []string
+	listed := map[string]bool{}
 	for i := range n.Results {
 		r := &n.Results[i]
 		if r.Tensor == r.Name {
 			r.Tensor = b.values(r.Name)
 		}
-		if _, constant := n.Constants[r.Tensor]; !constant && !slices.Contains(outputs, r.Tensor) {
-			outputs = append(outputs, r.Tensor)
+		if _, constant := n.Constants[r.Tensor]; !constant && !listed[r.Tensor] {
+			listed[r.Tensor] = true
+			n.Outputs = append(n.Outputs, r.Tensor)
 		}
 	}
-	n.Outputs = outputs
 	n.fold()
 	n.store()
 	n.rearrange()
@@ -245,9 +245,11 @@ func (l *Layer) absorb(next *Layer) bool {
 	default:
 		return false
 	}
+	merged := l.scale
 	if y.Op == lower.Add {
-		l.shift(by)
-	} else if !l.scale(by) {
+		merged = l.shift
+	}
+	if !merged(by) {
 		return false
 	}
 	l.takes(next)
@@ -285,9 +287,10 @@ func (l *Layer) activated(next *Layer) bool {
 	return true
 }
 
-// scale multiplies the weights of the result's channels by factors and reports whether it
-// could: the products have to keep the precision of fp16, see [product]. Values that the file
-// does not have stay absent. The weights of an average are its window's alone, and stay so.
+// scale multiplies the weights and the bias of each channel by the channel's factor, and reports
+// whether fp16 holds the products, see [product]. It leaves l as it is if not. Values that the
+// file does not have stay absent. An average cannot be scaled: its weights follow from its
+// window, and have no place for a factor.
 func (l *Layer) scale(by []float16.Float16) bool {
 	if l.average {
 		return false
@@ -299,30 +302,33 @@ func (l *Layer) scale(by []float16.Float16) bool {
 	if l.Lower.Op == lower.MatMul {
 		channel = func(i int) int { return i % l.Lower.Columns }
 	}
-	bias, ok1 := product(w.Bias, by, func(i int) int { return i })
-	filter, ok2 := product(w.Filter, by, channel)
-	if !ok1 || !ok2 {
+	if by == nil {
+		w.Bias, w.Filter = nil, nil
+		return true
+	}
+	bias, ok := product(w.Bias, func(i int) float32 { return by[i].Float32() })
+	if !ok {
 		return false
 	}
-	w.Bias, w.Filter = bias, filter
-	if w.Filter != nil {
-		w.Form, w.Scale = lower.FormFP16, nil // the packed form held other values
+	filter, ok := product(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
+	if ok {
+		w.Bias, w.Filter = bias, filter
 	}
-	return true
+	return ok
 }
 
-// product multiplies every value by the factor of its channel, and is nil where values or
-// factors are absent. It fails where a product of numbers that the engine reads is none that
-// it reads: the engine takes weights below 2^-14 for zero, and fp16 has none above 65504.
-func product(values, by []float16.Float16, channel func(i int) int) ([]float16.Float16, bool) {
-	if values == nil || by == nil {
+// product returns the values, each times its factor, and nil for absent values. It returns false
+// if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
+// number above 65504.
+func product(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+	if values == nil {
 		return nil, true
 	}
 	out := make([]float16.Float16, len(values))
 	for i, v := range values {
-		f := by[channel(i)]
-		out[i] = float16.Fromfloat32(v.Float32() * f.Float32())
-		if isNormal(v) && f&^signBit != 0 && !isNormal(out[i]) {
+		f := factor(i)
+		out[i] = float16.Fromfloat32(v.Float32() * f)
+		if isNormal(v) && f != 0 && !isNormal(out[i]) {
 			return nil, false
 		}
 	}
@@ -337,8 +343,9 @@ func isNormal(h float16.Float16) bool {
 
 const signBit = 0x8000
 
-// shift adds to the result's channels.
-func (l *Layer) shift(by []float16.Float16) {
+// shift adds an addend to the bias of each channel, and reports whether fp16 holds the sums. It
+// leaves l as it is if not.
+func (l *Layer) shift(by []float16.Float16) bool {
 	w := &l.Weights
 	switch {
 	case !l.Lower.Bias:
@@ -347,10 +354,14 @@ func (l *Layer) shift(by []float16.Float16) {
 		sum := make([]float16.Float16, len(by))
 		for i := range sum {
 			sum[i] = float16.Fromfloat32(w.Bias[i].Float32() + by[i].Float32())
+			if isInfinite(sum[i]) && !isInfinite(w.Bias[i]) && !isInfinite(by[i]) {
+				return false
+			}
 		}
 		w.Bias = sum
 	default:
 		w.Bias = nil
 	}
 	l.Lower.Bias = true
+	return true
 }

@@ -77,7 +77,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		r.saturated += c.beyond
 	}
 	if r.saturated > 0 {
-		r.note("%d constants of the file are beyond fp16; they are taken as 65504 or -65504", r.saturated)
+		r.note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
 	}
 	r.noteFilled()
 	return r.finish(), nil
@@ -103,7 +103,7 @@ type graphReader struct {
 	files     map[string]*os.File   // that values stand in, by path
 	packings  map[*onnx.Tensor]*packing
 	told      map[string]bool // inputs that a note is about
-	saturated int             // numbers that fp16 has no room for
+	saturated int             // elements of constants beyond fp16
 	taken     map[string]bool // names of inputs and of results of nodes
 
 	least   map[string][]int // least extents of tensors whose extents depend on values
@@ -169,7 +169,7 @@ func (r *graphReader) output(v onnx.Value) error {
 	if r.smaller[v.Name] > 1 {
 		r.note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
 	}
-	out := Output{Unit: r.smaller[v.Name], Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String()}
+	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String(), Unit: r.smaller[v.Name]}
 	if t := r.types[v.Name]; t != 0 {
 		out.Type = t.String()
 	}

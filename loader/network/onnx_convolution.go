@@ -354,59 +354,17 @@ func (n *nodeReader) pool() error {
 		y, err := n.separated(x, w, average)
 		return n.finish(y.as(n.results[0].dims...), err)
 	}
+	extents := slices.Clone(x.dims[2:])
 	x, lw, err := n.plane(x, w)
 	if err != nil {
 		return err
 	}
 	y, err := n.append(pooling(x.shape(), lw, average), nil, x)
+	if err == nil && average {
+		y, err = n.averaged(y, w, extents, elements(w.taps))
+	}
 	if err != nil {
 		return err
 	}
-	if average {
-		if y, err = n.counted(y, x, w, lw); err != nil {
-			return err
-		}
-	}
 	return n.done(y.as(n.results[0].dims...))
-}
-
-// counted corrects averages over windows that reach beyond what counts.
-func (n *nodeReader) counted(y, x operand, w window, lw lower.Window) (operand, error) {
-	padded := n.int("count_include_pad", 0) != 0
-	given, _, _ := n.list("pads", -1)
-	axis := func(in, out, taps, stride, before, end int) []int {
-		counts := make([]int, out)
-		for o := range counts {
-			first := o*stride - before
-			last := first + taps
-			if padded { // what counts is the padding that was asked for, not what rounding up adds
-				counts[o] = min(last, in+end) - max(first, -before)
-			} else {
-				counts[o] = min(last, in) - max(first, 0)
-			}
-		}
-		return counts
-	}
-	endY, endX := lw.Qy, lw.Qx
-	if padded && n.int("ceil_mode", 0) != 0 {
-		endY, endX = 0, 0
-		if len(given) == 2 {
-			endX = given[1]
-		} else if len(given) == 4 {
-			endY, endX = given[2], given[3]
-		}
-	}
-	rows := axis(x.dims[2], y.dims[2], lw.Kh, lw.Sy, lw.Py, endY)
-	columns := axis(x.dims[3], y.dims[3], lw.Kw, lw.Sx, lw.Px, endX)
-	factors, whole := make([]float64, 0, len(rows)*len(columns)), true
-	for _, r := range rows {
-		for _, c := range columns {
-			factors = append(factors, float64(lw.Kh*lw.Kw)/float64(max(1, r*c)))
-			whole = whole && r*c == lw.Kh*lw.Kw
-		}
-	}
-	if whole {
-		return y, nil
-	}
-	return n.withConstant(lower.Mul, y, &constant{dims: []int{len(rows), len(columns)}, numbers: factors})
 }

@@ -35,13 +35,11 @@ func (n *nodeReader) gemm() error {
 		if err != nil {
 			return err
 		}
-		w := lower.Weights{Filter: h}
-		factor := slices.Repeat([]float16.Float16{float16.Fromfloat32(float32(alpha))}, columns)
-		scaled, fits := product(h, factor, func(int) int { return 0 })
-		if alpha == 1 {
-			fits = true
-		} else if fits {
+		w, fits := lower.Weights{Filter: h}, true
+		if scaled, ok := times(h, alpha); ok {
 			w.Filter = scaled
+		} else {
+			fits = false
 		}
 		if b := n.constant(2); fits && b != nil && (b.elements() == 1 || b.elements() == columns && b.dims[len(b.dims)-1] == columns) {
 			v, err := b.fp16()
@@ -51,7 +49,9 @@ func (n *nodeReader) gemm() error {
 			if len(v) == 1 && columns > 1 {
 				v = slices.Repeat(v, columns)
 			}
-			l.Bias, w.Bias, added = true, times(v, beta), true
+			if v, ok := times(v, beta); ok {
+				l.Bias, w.Bias, added = true, v, true
+			}
 		}
 		if y, err = n.layer(l, w, out, x); err == nil && !fits {
 			y, err = n.scaled(y, alpha)
@@ -98,16 +98,12 @@ func (n *nodeReader) gemm() error {
 	return n.done(y)
 }
 
-// times multiplies constants, which may be absent.
-func times(v []float16.Float16, by float64) []float16.Float16 {
-	if by == 1 || v == nil {
-		return v
+// times returns the values times a factor, and false if they lose their precision, see [product].
+func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
+	if by == 1 {
+		return v, true
 	}
-	out := make([]float16.Float16, len(v))
-	for i, x := range v {
-		out[i] = float16.Fromfloat32(x.Float32() * float32(by))
-	}
-	return out
+	return product(v, func(int) float32 { return float32(by) })
 }
 
 func (n *nodeReader) matmul() error {

@@ -47,48 +47,57 @@ func (n *nodeReader) separated(x operand, w window, average bool) (operand, erro
 	if !average {
 		return x, nil
 	}
-	factors, alike := n.averageFactors(w, extents)
-	if alike {
-		return n.scaled(x, factors[0])
-	}
-	return n.withConstant(lower.Mul, x, &constant{dims: w.out, numbers: factors})
+	return n.averaged(x, w, extents, 1)
 }
 
-// averageFactors returns one over the number of elements that count in the window of each
-// place of an average pool, and reports whether all are alike. Elements beyond the padding,
-// which only the rounding up of the result's extents reaches, never count.
-func (n *nodeReader) averageFactors(w window, extents []int) (factors []float64, alike bool) {
+// averaged turns the sums of windows, each divided by divisor, into averages over the elements
+// that count. Elements beyond the padding, which only the rounding up of the result's extents
+// reaches, never count.
+func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (operand, error) {
 	padded := n.int("count_include_pad", 0) != 0
-	counts := make([][]int, len(extents))
+	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
 		low, high := 0, in
 		if padded {
 			low, high = -w.before[i], in+n.paddingBehind(w, i)
 		}
-		for o := range w.out[i] {
-			count := 0
-			for t := range w.taps[i] {
-				if at := o*w.strides[i] - w.before[i] + t*w.dilations[i]; at >= low && at < high {
-					count++
-				}
-			}
-			counts[i] = append(counts[i], max(1, count))
+		if n.budget -= numberBytes * w.out[i]; n.budget < 0 {
+			return x, errBudget
 		}
+		for o := range w.out[i] {
+			counts[i] = append(counts[i], max(1, tapsWithin(low, high, o*w.strides[i]-w.before[i], w.taps[i], w.dilations[i])))
+			alike = alike && counts[i][o] == counts[i][0]
+		}
+		all *= counts[i][0]
 	}
-	factors, alike = make([]float64, elements(w.out)), true
+	if alike {
+		return n.scaled(x, float64(divisor)/float64(all))
+	}
+	if n.budget -= 2 * numberBytes * elements(w.out); n.budget < 0 {
+		return x, errBudget
+	}
+	factors := make([]float64, elements(w.out))
 	for k := range factors {
-		rest, all := k, 1
+		rest, count := k, 1
 		for i := len(w.out) - 1; i >= 0; i-- {
-			all *= counts[i][rest%w.out[i]]
+			count *= counts[i][rest%w.out[i]]
 			rest /= w.out[i]
 		}
-		factors[k] = 1 / float64(all)
-		alike = alike && factors[k] == factors[0]
+		factors[k] = float64(divisor) / float64(count)
 	}
-	return factors, alike
+	return n.withConstant(lower.Mul, x, &constant{dims: w.out, numbers: factors})
 }
 
-// paddingBehind is the padding that the file asks for behind an axis of a pool.
+// tapsWithin returns how many of a window's taps are at places from low to high-1: the first tap
+// is at place first, and the others follow dilation places apart.
+func tapsWithin(low, high, first, taps, dilation int) int {
+	at := func(place int) int { // the first tap at or behind a place
+		return min(taps, max(0, (place-first+dilation-1)/dilation))
+	}
+	return max(0, at(high)-at(low))
+}
+
+// paddingBehind returns the padding that the file asks for behind an axis of a pool.
 func (n *nodeReader) paddingBehind(w window, axis int) int {
 	if n.int("ceil_mode", 0) == 0 {
 		return w.after[axis]

@@ -195,10 +195,10 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, into: j.Into}, nil
 }
 
-// input is a tensor from outside of a program. It has the shape that its readers take it in,
-// as the host lays out its rows, or, where they take rows of several lengths, the one that the
-// network's transposes are for. A constant that the
-// file does not have is pseudo-random, as all weights are.
+// input returns the tensor that a program reads from outside. Its shape is s, the one that its
+// first reader takes, as the host can lay out rows of any length. If several is set, its readers
+// take rows of several lengths, and the shape is the one that the network's transposes start
+// from. A constant that the file does not have is pseudo-random, as all weights are.
 func (c *cutter) input(name string, s lower.Shape, several bool) lower.Tensor {
 	made := c.n.made[name]
 	whole, ok := c.inputs[name]

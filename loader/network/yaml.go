@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -92,10 +91,12 @@ func (r *yamlReader) results() {
 		}
 	}
 	r.net.Results = []Output{} // not nil: there are no others
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
+	listed := map[string]bool{}
+	for _, name := range names {
+		if listed[name] {
 			continue
 		}
+		listed[name] = true
 		s := r.tensors[name]
 		r.net.Results = append(r.net.Results, Output{Name: name, Tensor: name, Dims: []int{s.N, s.C, s.H, s.W}})
 	}
