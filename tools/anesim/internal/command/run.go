@@ -25,8 +25,8 @@ prints a table per descriptor with totals. Without FILE it runs the built-in pro
 a 64-to-64 linear layer with the identity as weights; - is standard input.
 
 With --state an output stays in device memory and is an input of the next dispatch: it
-starts at zero, or at what --in gives. The report has every dispatch's outputs, and the
-copies that state saves.
+starts at zero, or at what --in gives. The report has the outputs of every listed dispatch,
+and the copies that state saves.
 
 FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
@@ -192,6 +192,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 				rows.descriptor(&doc.Descriptors[i])
 			}
 		}
+		rows.repeat(doc.Descriptors, res.Report)
 		err = rows.end()
 	default:
 		if err = writeRun(stdout, res, doc, f); err == nil {
