@@ -95,6 +95,14 @@ func (d *Device) SetTileEnables(mask uint32) {
 	d.open = tiles.Enables(mask) & d.p.tiles.Present()
 }
 
+// Accepts reports whether a task's registers and addresses let the device start it. Execute
+// of a task that the device does not accept is a fault.
+func (d *Device) Accepts(t *regs.Task) bool {
+	d.ops = t.Resolved(&d.room)
+	_, what := d.fault(t)
+	return what == ""
+}
+
 // Execute runs one task. It returns true after a fault, which the report keeps.
 func (d *Device) Execute(t *regs.Task) (halt bool) {
 	// Descriptors are large: each is made where it stays.

@@ -49,9 +49,11 @@ type Call struct {
 	brief  bool // the device lists some of the descriptors only
 	device *hw.Device
 	pass   *firmware.Pass
-	first  int // of the report's descriptors, the first of the dispatch under way
-	kept   int // elements of outputs that dispatches with state have kept
-	ran    int // dispatches that were executed
+	first  int   // of the report's descriptors, the first of the dispatch under way
+	kept   int   // elements of outputs that dispatches with state have kept
+	ran    int   // dispatches that were executed
+	filled bool  // the inputs are in memory
+	failed error // of writing them
 	tell   func(queue.TaskEvent)
 	res    *Result
 	err    error
@@ -130,6 +132,10 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	case c.pass.Err != nil:
 		c.end(c.pass.Err)
 		more = false
+	case c.failed != nil:
+		c.loaded.restore(c.inputs)
+		c.end(c.failed)
+		more = false
 	case c.ctx.Err() != nil:
 		c.Abort()
 		c.err = c.ctx.Err()
@@ -195,7 +201,7 @@ func (c *Call) Next() (tid, nid uint32, ok bool) {
 	return h.TID(), h.NID(), true
 }
 
-// begin links the program, writes the inputs and makes the device.
+// begin links the program and makes the device.
 func (c *Call) begin() (err error) {
 	l := c.loaded
 	s := l.session
@@ -209,7 +215,7 @@ func (c *Call) begin() (err error) {
 	}
 	c.res = &Result{Program: l.program}
 	if c.values = o.Values; c.values {
-		c.res.Limits = portLimits(l.program)
+		c.res.Limits = append(portLimits(l.program), c.inputLimits()...)
 		c.values = len(c.res.Limits) == 0
 	}
 	if c.evolves() && c.Repeat > maxEvolving/max(1, c.linked.Count) {
@@ -217,9 +223,6 @@ func (c *Call) begin() (err error) {
 	}
 	if c.values {
 		if err := settle(s.mem, c.linked); err != nil {
-			return err
-		}
-		if err := c.write(); err != nil {
 			return err
 		}
 	} else {
@@ -278,6 +281,9 @@ func (c *Call) conclude() (more bool, err error) {
 	faulted := len(res.Report.Faults) > 0
 	d := &res.Dispatches[len(res.Dispatches)-1]
 	d.Descriptors, d.Rest = res.Report.Descriptors[c.first:], res.Report.Rest
+	if c.values && !c.filled {
+		l.restore(c.inputs)
+	}
 	c.ran++
 	more = !faulted && (c.ran < c.List || c.evolves() && c.ran < c.Repeat)
 	stateful := len(l.state) > 0 && c.ran <= c.List && c.kept < maxKept
@@ -390,14 +396,24 @@ func (t task) SetTileEnables(mask uint32) { t.call.device.SetTileEnables(mask) }
 func (t task) Elapsed() clock.Nanoseconds { return t.call.device.Elapsed() }
 
 // Execute runs one task. It returns true after a fault, and without running the task where
-// the context is done.
+// the context is done or the inputs cannot be written.
+//
+// The inputs are written before the first task that the device accepts, so that none are
+// made up for a program that stops at its first descriptor.
 func (t task) Execute(r *regs.Task) (halt bool) {
-	if t.call.ctx.Err() != nil {
+	c := t.call
+	if c.ctx.Err() != nil {
 		return true
 	}
-	halt = t.call.device.Execute(r)
-	if t.call.Executed != nil {
-		t.call.Executed(r)
+	if c.values && !c.filled && c.device.Accepts(r) {
+		if c.failed = c.write(); c.failed != nil {
+			return true
+		}
+		c.filled = true
+	}
+	halt = c.device.Execute(r)
+	if c.Executed != nil {
+		c.Executed(r)
 	}
 	return halt
 }
