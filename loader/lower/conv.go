@@ -28,7 +28,7 @@ func (p *plan) convolution() error {
 		return err
 	}
 	for n := range in.N {
-		if l.paired() {
+		if paired(l) {
 			p.pairs(x.element(n), to.element(n))
 		} else {
 			p.convolve(shares, x.element(n), to.element(n))
@@ -113,8 +113,8 @@ const engineChannels = 16
 func splitChannels(channels, bytes, lane int) ([]share, error) {
 	each := wholePasses(lane / bytes)
 	if each == 0 {
-		return nil, within(limit{"bytes of one channel's coefficients", bytes, lane,
-			"split the input channels until those of one output channel are at most %d, and add the parts"})
+		return nil, Within("bytes of one channel's coefficients", bytes, lane,
+			"split the input channels until those of one output channel are at most %d, and add the parts")
 	}
 	var s []share
 	for end := channels; end > 0; {
@@ -253,7 +253,7 @@ func (p *plan) post(t *task) {
 // table that takes them as they are, and room for it in every lane.
 func (p *plan) rides() bool {
 	l := p.layer
-	if l.Op != Convolution || !l.Activation.rides() || len(p.weights.Table) != tableBytes || l.paired() {
+	if l.Op != Convolution || !l.Activation.rides() || len(p.weights.Table) != tableBytes || paired(l) {
 		return false
 	}
 	shares, err := p.shares()
@@ -428,6 +428,6 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixe
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *plan) checkTile(src regs.Shape, kh int) error {
-	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, p.maxTile(),
-		"split the width or the input channels until it is at most %d"})
+	return Within("bytes of one window's rows in the L2", packed(src).row*kh, p.maxTile(),
+		"split the width or the input channels until it is at most %d")
 }

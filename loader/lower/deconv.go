@@ -9,7 +9,7 @@ import "github.com/x448/float16"
 func (p *plan) deconvolution() error {
 	l, w := p.layer, p.layer.Window
 	out := l.Out()
-	if err := within(limit{"phases", min(w.Sx, out.W) * min(w.Sy, out.H), maxTasks, "use strides with a product of at most %d"}); err != nil {
+	if err := Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), maxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
 	x, y := p.input("x", l.In), p.output("y", out)

@@ -79,7 +79,7 @@ func (t *task) tileRows(rows int) {
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
 func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error) {
-	if p.beyondL2(s) {
+	if beyondL2(p.layer, s) {
 		rows := t.streamed(s)
 		*at = t.planarColumns()
 		return rows, nil
@@ -89,8 +89,8 @@ func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error)
 	}
 	rows := p.maxTile() / (n * at.row)
 	if rows == 0 {
-		return 0, within(limit{"bytes of a row in the L2", n * at.row, p.maxTile(),
-			"split the width or the channels until it is at most %d"})
+		return 0, Within("bytes of a row in the L2", n*at.row, p.maxTile(),
+			"split the width or the channels until it is at most %d")
 	}
 	return rows, nil
 }
@@ -251,8 +251,8 @@ func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, secon
 	if used+at.row*in.Height > p.maxTile() {
 		rows := (p.maxTile() - used) / at.row
 		if rows < 1 {
-			return within(limit{"bytes of a row in the L2", used + at.row, p.maxTile(),
-				"split the width or the channels until it is at most %d"})
+			return Within("bytes of a row in the L2", used+at.row, p.maxTile(),
+				"split the width or the channels until it is at most %d")
 		}
 		t.tileRows(rows)
 	}

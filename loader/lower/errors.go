@@ -37,19 +37,11 @@ func (l *Layer) unsupported(format string, args ...any) error {
 	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-// A limit is one bound a layer is checked against.
-type limit struct {
-	name     string
-	got, max int
-	nearest  string // a format with max as its argument, or plain
-}
-
-// within checks bounds in their order.
-func within(limits ...limit) error {
-	for _, l := range limits {
-		if l.got > l.max {
-			return &LimitError{l.name, l.got, l.max, fmt.Sprintf(l.nearest, l.max)}
-		}
+// Within refuses what is more than a limit, which it names with its unit. The nearest layer
+// that fits is a format with the limit as its argument.
+func Within(limit string, got, most int, nearest string) error {
+	if got > most {
+		return &LimitError{limit, got, most, fmt.Sprintf(nearest, most)}
 	}
 	return nil
 }
@@ -67,9 +59,6 @@ const (
 	MaxLane      = 0x10000                 // bytes of one engine's coefficients above one patch (holds 42/42)
 	MaxL2        = 0x200000                // bytes of the L2: its addresses are 17 bits of 16 bytes
 	tileShare    = 16                      // of the L2 that results on their way out have at least
-	maxField     = 1<<15 - 1               // height and width of a task
-	patchPixels  = 128
-	engines      = 16
 	elementBytes = 2
 )
 

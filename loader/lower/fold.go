@@ -83,7 +83,7 @@ func newFolder(n *Network) *folder {
 		f.readers[out]++
 	}
 	for i, next := len(n.Nodes)-1, len(n.Nodes); i >= 0; i-- {
-		if p := n.Nodes[i].Part; p != nil && p.layer.ofRows() {
+		if p := n.Nodes[i].Part; p != nil && ofRows(&p.layer) {
 			next = i
 		}
 		f.rows[i] = next
@@ -92,7 +92,7 @@ func newFolder(n *Network) *folder {
 }
 
 // ofRows reports whether a layer makes those around it a chain of rows.
-func (l *Layer) ofRows() bool {
+func ofRows(l *Layer) bool {
 	switch l.Op {
 	case Linear, MatMul, LayerNorm, Softmax:
 		return true
@@ -194,7 +194,7 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			ends[len(ends)-1] = i + 1
 			continue
 		}
-		if t, ok := l.transposesRows(); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
+		if t, ok := transposesRows(l); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
 			if _, twice := turned[n.Inputs[0]]; twice { // a product reads what one transpose made
 				break
 			}
@@ -262,7 +262,7 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 			return true
 		}
 	default:
-		if l.Op.plainTable() && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == tableBytes {
+		if plainTable(l.Op) && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == tableBytes {
 			g.table = w.Table
 			return true
 		}
@@ -272,7 +272,7 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 
 // transposesRows reports whether a transpose turns the rows of matrices into columns, and
 // returns the shape (1, count, rows, columns) of the matrices that it makes.
-func (l *Layer) transposesRows() (matrices Shape, ok bool) {
+func transposesRows(l *Layer) (matrices Shape, ok bool) {
 	if l.Op != Transpose || l.In.N != 1 || l.Activation != 0 {
 		return Shape{}, false
 	}
@@ -329,7 +329,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 		switch {
 		case l.Activation == ReLU:
 			g.activation = ReLU
-		case l.Activation != 0 && !l.Activation.plainTable():
+		case l.Activation != 0 && !plainTable(l.Activation):
 			return nil, false
 		case l.Activation != 0:
 			g.table = w.Table
@@ -360,7 +360,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 		g.kind = rowSoftmax
 		return g, l.Axes == AxisW
 	}
-	if l.Op == ReLU || l.Op.plainTable() {
+	if l.Op == ReLU || plainTable(l.Op) {
 		g.kind = rowActivation
 		return g, l.In.C == 1 && l.In.H > 1
 	}

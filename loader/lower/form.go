@@ -52,7 +52,7 @@ const (
 )
 
 // codings are those of the engine, the ones that a form asks for first.
-func (f Form) codings() [2][]coding {
+func codings(f Form) [2][]coding {
 	switch f {
 	case FormPalette:
 		return [2][]coding{{palette4, palette8}, {int8s, masked}}
@@ -84,7 +84,7 @@ func (c coding) set(t *task) {
 // no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
 // codings; nil where there is none.
 func (f *filter) coded(planes []plane, than *kernel) *kernel {
-	for _, list := range f.form.codings() {
+	for _, list := range codings(f.form) {
 		var best *kernel
 		for _, c := range list {
 			if c == masked && f.strided {

@@ -119,12 +119,12 @@ func (p *plan) squareTask(s regs.Shape) *task {
 func (p *plan) inverseRoot(t *task) {
 	pe := &t.g.PE
 	pe.Cfg = pe.Cfg.WithRsqrt(true)
-	pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(p.layer.together()))
+	pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(together(p.layer)))
 	pe.PreScale = pe.PreScale.WithPreScale(half(p.layer.Epsilon))
 }
 
 // together is how many values are normalised together.
-func (l *Layer) together() int {
+func together(l *Layer) int {
 	n := 1
 	for axis, extent := range map[Axes]int{AxisC: l.In.C, AxisH: l.In.H, AxisW: l.In.W} {
 		if l.Axes&axis != 0 {
@@ -142,8 +142,8 @@ func affineTask(s regs.Shape) *task {
 }
 
 func (p *plan) checkStatistics(bytes int) error {
-	return within(limit{"bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
-		"split the axes that are left until they are at most %d"})
+	return Within("bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
+		"split the axes that are left until they are at most %d")
 }
 
 // normalise appends the three tasks of a tile whose channels are normalised each by

@@ -151,7 +151,7 @@ func TestAnyShape(t *testing.T) {
 	for range 400 {
 		s := Shape{1 + r.IntN(2), extent(20000), extent(600), extent(600)}
 		l := Layer{
-			Op: Op(1 + r.IntN(len(opNames))), In: s, Cout: extent(70), Columns: extent(3000),
+			Op: Op(1 + r.IntN(int(Pad))), In: s, Cout: extent(70), Columns: extent(3000),
 			Window: Window{Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(3), Sx: 1 + r.IntN(3)},
 			Second: SecondKind(r.IntN(4)), SecondShape: Shape{1, s.C, 1, 1}, Axes: Axes(1 + r.IntN(7)), Reps: Shape{1, 1, 1 + r.IntN(3), 1},
 			Parts: []int{s.C}, Size: s,

@@ -49,8 +49,8 @@ func (p *plan) matmul() error {
 	for part > 1 && productTiles(part, k) > p.maxTile() {
 		part = (part + 1) / 2
 	}
-	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
-		"split the reduction until they are at most %d and add the parts"}); err != nil {
+	if err := Within("bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
+		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for first := 0; first < rows; first += part {
@@ -309,7 +309,7 @@ func (p *plan) turnedProduct() error {
 		to["z"] = p.port("z", loader.Input, bar, given, surface(bar, given))
 		bar = bar6
 		if p.layer.TransposeY {
-			if !p.layer.TransposeX && !l.direct() {
+			if !p.layer.TransposeX && !direct(&l) {
 				to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
 				if p.pairedRows(to["x"], to["z"], y) {
 					return nil

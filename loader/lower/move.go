@@ -109,8 +109,8 @@ func (p *plan) transpose() error {
 				break
 			}
 		}
-		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2() - unitBytes,
-			"split the channels or the width until they are at most %d"}); err != nil {
+		if err := Within("bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2()-unitBytes,
+			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
 		rows := in.s.Height
@@ -210,8 +210,8 @@ func (p *plan) shifted(in, out view, columns int) error {
 	prep := transposing(s)
 	from := prep.sourceTile()
 	bytes := turned.row * s.Height
-	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
-		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"}); err != nil {
+	if err := Within("bytes of tiles in the L2", bytes+from.row*s.Height, p.maxTile(),
+		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
 	prep.source1(in.m, from.moved(bytes), false)
@@ -246,7 +246,7 @@ func (p *plan) tile() error {
 	if reps.W > 1 && l.In.W*elementBytes%64 != 0 {
 		return l.unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, roundUp(l.In.W, 32))
 	}
-	if err := within(limit{"copies", reps.N * reps.C * reps.H * reps.W, maxTasks, "repeat at most %d times"}); err != nil {
+	if err := Within("copies", reps.N*reps.C*reps.H*reps.W, maxTasks, "repeat at most %d times"); err != nil {
 		return err
 	}
 	for n := range reps.N {
@@ -288,8 +288,8 @@ func (p *plan) repeatedTile(in, out view) error {
 	if in.s.Height == 1 && s.Height > 1 {
 		at.row = at.channel // the one row is read for all (1/1)
 	}
-	if err := within(limit{"bytes of a tile and its copies in the L2", bytes + result.row*s.Height, p.l2() - unitBytes,
-		"repeat along fewer axes at a time until they are at most %d"}); err != nil {
+	if err := Within("bytes of a tile and its copies in the L2", bytes+result.row*s.Height, p.l2()-unitBytes,
+		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
 	kept := t.source1(in.m, at, true)

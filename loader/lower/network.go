@@ -96,7 +96,7 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	c, runs, into := j.place()
-	if err := within(limit{"descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"}); err != nil {
+	if err := Within("descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"); err != nil {
 		return nil, err
 	}
 	if err := c.err(); err != nil {
@@ -327,8 +327,8 @@ func (j *joiner) ports() error {
 	if !first {
 		outputs()
 	}
-	return within(limit{"inputs and outputs of a network", bar - bar4, maxNetworkPorts,
-		"split it into networks of at most %d"})
+	return Within("inputs and outputs of a network", bar-bar4, maxNetworkPorts,
+		"split it into networks of at most %d")
 }
 
 // products reports whether a matrix product is among the steps.

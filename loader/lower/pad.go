@@ -1,6 +1,10 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"cmp"
+
+	"anesim/hw/regs"
+)
 
 // A Fill is what stands around a padded tensor.
 type Fill uint8
@@ -98,8 +102,8 @@ func (l *Layer) validatePad() error {
 	if l.Fill != FillReflect {
 		return nil
 	}
-	return within(
-		limit{"rows of a mirror", max(w.Py, w.Qy), l.In.H - 1, "pad by at most %d rows"},
-		limit{"columns of a mirror", max(w.Px, w.Qx), l.In.W - 1, "pad by at most %d columns"},
+	return cmp.Or(
+		Within("rows of a mirror", max(w.Py, w.Qy), l.In.H-1, "pad by at most %d rows"),
+		Within("columns of a mirror", max(w.Px, w.Qx), l.In.W-1, "pad by at most %d columns"),
 	)
 }

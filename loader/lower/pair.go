@@ -20,7 +20,7 @@ func (f *folder) pair(i int) *folded {
 	switch {
 	case m.Op == ReLU && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
 		part = a.Part.rectified()
-	case m.Op.plainTable() && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
+	case plainTable(m.Op) && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
 		part = a.Part.tabled(b.Part.weights.Table)
 	case l.Op == ReLU && m.Op == Add && m.Second == Runtime && m.SecondShape == m.In && l.In == m.In &&
 		len(b.Inputs) == 2 && b.Inputs[0] == a.Inputs[0] && b.Inputs[1] == a.Output:
@@ -52,7 +52,7 @@ func (q *Part) rectified() *Part {
 
 // plainTable reports whether an activation is one table and nothing else, so that it may
 // follow a multiply-accumulate.
-func (o Op) plainTable() bool {
+func plainTable(o Op) bool {
 	switch o {
 	case Exp, Rsqrt, Log, HardSwish, LogicalNot:
 		return false // scaled, biased or multiplied beside the table

@@ -12,18 +12,18 @@ const pairedPixels = 2
 // paired reports whether a convolution makes two outputs a step: channels by themselves
 // over a single row (1/1; none of the six over several rows does). Both tiles have to
 // fit the L2.
-func (l *Layer) paired() bool {
+func paired(l *Layer) bool {
 	w := &l.Window
 	if !l.depthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
 		return false
 	}
-	source, result := l.pairTiles()
+	source, result := pairTiles(l)
 	return source.row+result.row <= LargestTile(l.l2())
 }
 
 // pairTiles are the tiles of such a convolution: the source in pieces of the columns that
 // a patch of steps needs, in units of 64 bytes, and the result.
-func (l *Layer) pairTiles() (source, result layout) {
+func pairTiles(l *Layer) (source, result layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
 	source = packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
 	columns := roundUp((patchPixels*pairedPixels+l.Window.Kw-1)*elementBytes, 64)
@@ -44,7 +44,7 @@ func (p *plan) pairs(x, y memory) {
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
-	source, result := l.pairTiles()
+	source, result := pairTiles(l)
 
 	t := engineTask(regs.MultiplyAccumulate, in, steps)
 	c := &t.g.Common

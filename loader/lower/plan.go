@@ -120,7 +120,7 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 	if err := p.lower(); err != nil {
 		return nil, err
 	}
-	if err := within(limit{"descriptors of a layer", len(p.tasks), maxTasks, "split it into layers of at most %d"}); err != nil {
+	if err := Within("descriptors of a layer", len(p.tasks), maxTasks, "split it into layers of at most %d"); err != nil {
 		return nil, err
 	}
 	return p, p.tasks.err()
@@ -129,7 +129,7 @@ func newPlan(l *Layer, w *Weights) (*plan, error) {
 // finish is the tasks in the form of the layer's compiler.
 func (p *plan) finish() []*regs.Descriptor {
 	if p.layer.Release == Release2023 {
-		spread := p.passes() && len(p.tasks) > 1
+		spread := passes(p.layer) && len(p.tasks) > 1
 		if spread {
 			p.scratch = p.tasks.spread()
 		}

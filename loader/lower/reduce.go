@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -213,13 +214,13 @@ func (p *plan) twoReductions() error {
 	)
 }
 
-// count is how many values a result is made of.
-func (l *Layer) count() int { return l.In.Elements() / l.Out().Elements() }
+// fanIn is how many values a result is made of.
+func fanIn(l *Layer) int { return l.In.Elements() / l.Out().Elements() }
 
 // planarReduction reduces every channel of every group to one value. The result of
 // groups stands in the L2 group by group (16/16).
 func (p *plan) planarReduction(in, out view, depth int) error {
-	if err := within(limit{"groups of rows", in.s.Groups, MaxGroups, "split the tensor into parts of at most %d rows"}); err != nil {
+	if err := Within("groups of rows", in.s.Groups, MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
 	t := p.reductionTask(in.s)
@@ -229,8 +230,8 @@ func (p *plan) planarReduction(in, out view, depth int) error {
 	}
 	at := t.skewedPlanar()
 	bytes := at.row * in.s.Height
-	if err := within(limit{"bytes of a tile in the L2", bytes, p.maxTile(),
-		"split the tensor until they are at most %d, and reduce the parts' results"}); err != nil {
+	if err := Within("bytes of a tile in the L2", bytes, p.maxTile(),
+		"split the tensor until they are at most %d, and reduce the parts' results"); err != nil {
 		return err
 	}
 	t.source1(in.m, at, false)
@@ -255,9 +256,9 @@ func (p *plan) reductionTask(in regs.Shape) *task {
 	t := planarTask(regs.FormReduction, in, in)
 	switch p.layer.Op {
 	case ReduceMean:
-		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(p.layer.count()))
+		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(fanIn(p.layer)))
 	case LayerNorm:
-		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(p.layer.together()))
+		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(together(p.layer)))
 	case ReduceMax:
 		t.takesMaximum()
 	}
@@ -290,10 +291,10 @@ func (p *plan) channelSum(in, out view) error {
 	bytes := transposed.row * s.Height
 	prep := transposing(s)
 	from := prep.sourceTile()
-	if err := within(
-		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
-			"split the tensor until they are at most %d"},
+	if err := cmp.Or(
+		Within("rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"),
+		Within("bytes of tiles in the L2", bytes+from.row*s.Height, p.maxTile(),
+			"split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
@@ -369,9 +370,9 @@ func (p *plan) rowReduction(in, out view) error {
 	each := s.Height * unitBytes
 	means := layout{base: bytes, channel: unitBytes, row: s.Width * each, depth: each, group: each}
 	last := max(bytes+from.row*s.Height, means.base+2*means.row)
-	if err := within(
-		limit{"columns", s.Width, MaxGroups, "split the tensor into parts of at most %d columns"},
-		limit{"bytes of tiles in the L2", last, p.l2() - unitBytes, "split the tensor until they are at most %d"},
+	if err := cmp.Or(
+		Within("columns", s.Width, MaxGroups, "split the tensor into parts of at most %d columns"),
+		Within("bytes of tiles in the L2", last, p.l2()-unitBytes, "split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
@@ -429,7 +430,7 @@ func maximumTask(in regs.Shape) *task {
 }
 
 func (p *plan) checkUnicast(channels int) error {
-	return within(limit{"channels of a maximum", channels, 1<<16 - 1, "take the maximum of at most %d channels at a time"})
+	return Within("channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
 // maximum reduces channels on the MAC engines.

@@ -26,8 +26,8 @@ const (
 )
 
 // beyondL2 reports whether a tensor takes the patches of the compiler of 2023.
-func (p *plan) beyondL2(s regs.Shape) bool {
-	return p.layer.Release == Release2023 && packed(s).row*s.Height > p.maxTile()
+func beyondL2(l *Layer, s regs.Shape) bool {
+	return l.Release == Release2023 && packed(s).row*s.Height > LargestTile(l.l2())
 }
 
 // narrow is the patch of a task on the MAC engines whose source streams.

@@ -21,7 +21,7 @@ func (p *plan) runtimeMatmul() error {
 	result := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	rhs := p.port("z", loader.Input, bar5, right, surface(bar5, right))
 	lhs := p.port("x", loader.Input, bar6, l.In, surface(bar6, l.In))
-	direct := l.direct()
+	direct := direct(l)
 	if !direct && p.pairedRows(lhs, rhs, result) {
 		return nil
 	}
@@ -34,15 +34,15 @@ func (p *plan) runtimeMatmul() error {
 	for columns > 32 && at(columns) > p.maxTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := within(limit{"bytes of 32 columns in the L2", at(columns), p.maxTile(),
-		"split the reduction until they are at most %d and add the parts"}); err != nil {
+	if err := Within("bytes of 32 columns in the L2", at(columns), p.maxTile(),
+		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns), l.lane())
-			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
-				"split the reduction until they are at most %d and add the parts"}); err != nil {
+			if err := Within("bytes of the left side's rows in the L2", rows*packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
+				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}
 			part := matrix(lhs.bar, rows, k)
@@ -72,7 +72,7 @@ func (p *plan) runtimeMatmul() error {
 }
 
 // direct reports whether the left side's rows are coefficients as they stand in memory.
-func (l *Layer) direct() bool { return l.In.H <= engines && l.In.W*elementBytes%64 == 0 }
+func direct(l *Layer) bool { return l.In.H <= engines && l.In.W*elementBytes%64 == 0 }
 
 // pairedRows lowers the product as a chain of one: all rows of the left side interleaved at
 // once, the right side's rows made columns in the L2 where it is given turned, and a product

@@ -39,7 +39,7 @@ func (p *plan) softmax() error {
 		if l.In.H > 1 {
 			each = p.softmaxRows
 		}
-		if p.passes() {
+		if passes(p.layer) {
 			return p.softmaxStreams(in, out)
 		}
 		if s := in.s; s.Groups == 1 && s.Height > 1 && packed(s).row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
@@ -73,8 +73,8 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
 		return p.eachPart(in, out, func(in, out view) error {
-			if err := within(limit{"bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
-				"split the axes that softmax leaves until they are at most %d"}); err != nil {
+			if err := Within("bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
+				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
 			}
 			return f(in, out)
@@ -92,8 +92,8 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 			break
 		}
 	}
-	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
-		"split the axes that softmax leaves until they are at most %d"}); err != nil {
+	if err := Within("bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
+		"split the axes that softmax leaves until they are at most %d"); err != nil {
 		return err
 	}
 	for first := 0; first < extent; first += rows {

@@ -35,6 +35,13 @@ type tile struct {
 	result bool
 }
 
+// What a task has at most.
+const (
+	maxField    = 1<<15 - 1 // height and width
+	patchPixels = 128
+	engines     = 16
+)
+
 // Words whose bits are not all named (bytes).
 const (
 	twoSourceBit   = 1 << 24 // L2.SourceCfg with a second source in memory

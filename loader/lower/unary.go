@@ -18,12 +18,12 @@ func (p *plan) unary() error {
 	case Abs:
 		return p.absolute()
 	case Log:
-		if p.passes() {
+		if passes(p.layer) {
 			return p.tablePieces(Layer{Op: Mul, Second: Scalar}, ln2)
 		}
 		return p.scaledTable(ln2)
 	case SiLU:
-		if l.OddSigmoid() {
+		if OddSigmoid(l) {
 			return p.sigmoidProduct()
 		}
 	case HardSwish:
@@ -92,7 +92,7 @@ func (l *Layer) tabulated() bool { return l.Activation != 0 && l.Activation != R
 func (p *plan) apply(op Op, s Shape, x, y memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := activation(op, in, p.layer.Epsilon)
-	if p.beyondL2(in) {
+	if beyondL2(p.layer, in) {
 		t.narrow()
 	}
 	at := t.sourceTile()
@@ -177,7 +177,7 @@ func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
 		row := packed(in.s).row + 0x100
 		rows := min(in.s.Height, p.maxTile()/(n*row))
 		if rows == 0 {
-			return within(limit{"bytes of a row in the L2", n * row, p.maxTile(), "split the width or the channels until it is at most %d"})
+			return Within("bytes of a row in the L2", n*row, p.maxTile(), "split the width or the channels until it is at most %d")
 		}
 		for first := 0; first < in.s.Height; first += rows {
 			m := min(rows, in.s.Height-first)
@@ -202,9 +202,8 @@ func (p *plan) scaledTable(factor uint16) error {
 }
 
 // passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
-func (p *plan) passes() bool {
-	s := p.layer.In
-	return s.N == 1 && p.beyondL2(viewOf(memory{}, s).s)
+func passes(l *Layer) bool {
+	return l.In.N == 1 && beyondL2(l, viewOf(memory{}, l.In).s)
 }
 
 // tablePieces is a table and an operation with a constant behind it.
@@ -220,9 +219,8 @@ func (p *plan) tablePieces(then Layer, constant uint16) error {
 
 // OddSigmoid reports whether the layer is a SiLU that the compiler of 2023 makes of three
 // tasks, x * (table(x) + 1/2), whose table is that of sigmoid(x) - 1/2 (1/1).
-func (l *Layer) OddSigmoid() bool {
-	p := plan{layer: l}
-	return l.Op == SiLU && p.passes()
+func OddSigmoid(l *Layer) bool {
+	return l.Op == SiLU && passes(l)
 }
 
 // sigmoidProduct is SiLU by the table of sigmoid(x) - 1/2.
@@ -299,7 +297,7 @@ func (p *plan) sumOfTables() error {
 	if len(w.Tables) != l.Op.Tables()-1 {
 		return l.wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
 	}
-	if p.passes() {
+	if passes(p.layer) {
 		// The order of the constants and of the tasks (1/1 each).
 		order := []int{1, 0}
 		if l.Op != Atan {
@@ -317,7 +315,7 @@ func (p *plan) sumOfTables() error {
 		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
 	fraction := p.intermediate(l.In)
-	if p.passes() {
+	if passes(p.layer) {
 		return p.pieces(lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
 	}
 	return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
@@ -381,7 +379,7 @@ func (p *plan) negation() error {
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
-	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, p.maxTile(), "split the height until it is at most %d"}); err != nil {
+	if err := Within("bytes of a tile in the L2", at.row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}
 	if err := p.tabulate(t, p.weights.Table); err != nil {

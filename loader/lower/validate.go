@@ -1,5 +1,7 @@
 package lower
 
+import "cmp"
+
 // Validate checks a layer against itself and the engine's limits.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
@@ -60,27 +62,27 @@ func (l *Layer) Validate() error {
 
 func (s Shape) validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
-	if err := within(
-		limit{"batch", s.N, MaxGroups, split},
-		limit{"channels", s.C, MaxChannels, split},
-		limit{"height", s.H, MaxExtent, split},
-		limit{"width", s.W, MaxExtent, split},
+	if err := cmp.Or(
+		Within("batch", s.N, MaxGroups, split),
+		Within("channels", s.C, MaxChannels, split),
+		Within("height", s.H, MaxExtent, split),
+		Within("width", s.W, MaxExtent, split),
 	); err != nil {
 		return err
 	}
 	row := max(64, (s.W*elementBytes+63)&^63)
-	return within(limit{"bytes of a tensor", row * s.H * s.C * s.N, MaxSurface, split})
+	return Within("bytes of a tensor", row*s.H*s.C*s.N, MaxSurface, split)
 }
 
 func (l *Layer) validateWindow() error {
 	w := &l.Window
-	if err := within(
-		limit{"kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"},
-		limit{"kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"},
-		limit{"vertical stride", w.Sy, MaxExtent, "stride by at most %d"},
-		limit{"horizontal stride", w.Sx, MaxExtent, "stride by at most %d"},
-		limit{"padding above", w.Py, MaxPad, "pad by at most %d"},
-		limit{"padding on the left", w.Px, MaxPad, "pad by at most %d"},
+	if err := cmp.Or(
+		Within("kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"),
+		Within("kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"),
+		Within("vertical stride", w.Sy, MaxExtent, "stride by at most %d"),
+		Within("horizontal stride", w.Sx, MaxExtent, "stride by at most %d"),
+		Within("padding above", w.Py, MaxPad, "pad by at most %d"),
+		Within("padding on the left", w.Px, MaxPad, "pad by at most %d"),
 	); err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (l *Layer) validateWindow() error {
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
 		return l.wrong("padding of a whole window, in which there is no maximum")
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
-		return within(limit{"taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx) + 1, MaxKernel, "pad by less than %d"})
+		return Within("taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func (l *Layer) validateSecond() error {
 		return l.wrong("a bias behind anything but a product with constants a channel")
 	}
 	if l.Second == Constant {
-		return within(limit{"channels with a constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d"})
+		return Within("channels with a constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
 	}
 	if l.Second != Runtime {
 		return nil
@@ -145,8 +147,8 @@ func (l *Layer) validateParts() error {
 	if sum != l.In.C {
 		return l.wrong("inputs of %v channels, together %d", l.Parts, l.In.C)
 	}
-	const most = 32 - bar5 // buffers 4 and 6 to 31
-	return within(limit{"inputs", len(l.Parts), most, "join at most %d at a time"})
+	const most = 27 // buffers 4 and 6 to 31, which the result leaves
+	return Within("inputs", len(l.Parts), most, "join at most %d at a time")
 }
 
 func (l *Layer) validateSlice() error {

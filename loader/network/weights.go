@@ -140,7 +140,7 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 	case l.Activation != 0:
 		op = l.Activation
 	}
-	if l.OddSigmoid() {
+	if lower.OddSigmoid(l) {
 		w.Table = table(mac.OddSigmoid)
 		return nil
 	}
