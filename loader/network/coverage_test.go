@@ -41,7 +41,7 @@ func TestDims(t *testing.T) {
 		ox.Node("Relu", "y", in("x")),
 	)
 	_, err := ReadONNX(file, Options{Dims: map[string]int{"other": 1}})
-	if want := `no dimension is called other`; err == nil || err.Error() != want {
+	if want := `no dimension is called other: the network has batch`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	n, err := ReadONNX(file, Options{Dims: map[string]int{"batch": 2}})

@@ -16,7 +16,7 @@ func TestUnknownDims(t *testing.T) {
 	}
 	b = newBinder(nil, v)
 	b.bind(v)
-	want := `dimensions without a size: "x:2" of input "x", "x:3" of input "x"; give them as in --dim x:2=1,x:3=1`
+	want := `dimensions without a size: "x:2" of input "x", "x:3" of input "x"; give them as in --dim x:2=224,x:3=224`
 	if err := b.err(); err == nil || err.Error() != want {
 		t.Errorf("without sizes: %v; want %s", err, want)
 	}
