@@ -16,7 +16,7 @@ import (
 // explainFlags are the flags of explain.
 type explainFlags struct {
 	runFlags
-	layer    string
+	layer string
 	dimFlags
 	inMemory bool
 	top      int

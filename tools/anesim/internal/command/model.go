@@ -23,7 +23,7 @@ type modelFlags struct {
 	runFlags
 	placeFlags
 	cacheFlags
-	values   bool
+	values bool
 	dimFlags
 	inMemory bool
 	strict   bool
