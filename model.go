@@ -324,7 +324,7 @@ func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err er
 	}
 	meter := o.meter(StageLower, len(m.net.Layers))
 	how := network.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
-	low.programs, low.reasons, err = m.net.LowerContext(ctx, how)
+	low.programs, low.reasons, err = network.Lower(ctx, m.net, how)
 	return err
 }
 
@@ -334,11 +334,11 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	if err := takeWeights(&l, o); err != nil {
 		return err
 	}
-	complete, make := l.Streamed, lower.Lower
+	complete, make := network.Streamed, lower.Lower
 	if low.sizes {
-		complete, make = l.Sizes, lower.Sized
+		complete, make = network.Sizes, lower.Sized
 	}
-	w, err := complete(o.Seed)
+	w, err := complete(&l, o.Seed)
 	if err != nil {
 		return refusal(l.Op, m.keys, low.memories, err)
 	}

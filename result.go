@@ -521,7 +521,7 @@ func (r *Result) Coverage() network.Coverage {
 			reasons[i] = cmp.Or(l.Reason, "it has no report")
 		}
 	}
-	return r.Model.net.Coverage(reasons)
+	return network.CoverageOf(r.Model.net, reasons)
 }
 
 // Residency is what the totals of a network rest on between its layers.

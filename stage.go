@@ -142,7 +142,7 @@ func (r *execution) shape(name string, static []int) ([]int, error) {
 	}
 	var in [][]int
 	for k, input := range cut.Inputs {
-		d, err := r.shape(input, cut.Largest(k))
+		d, err := r.shape(input, cut.Largest[k])
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func TestInMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := n.Coverage(nil); !*large && c.MACs > 2e8 {
+			if c := network.CoverageOf(n, nil); !*large && c.MACs > 2e8 {
 				t.Skipf("%d multiply-accumulates; -large computes them", c.MACs)
 			}
 			if what := inMemoryDiffers(n); what != "" {

@@ -220,7 +220,7 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c := n.Coverage(nil); c.MACs > 2e10 && !*large {
+	if c := network.CoverageOf(n, nil); c.MACs > 2e10 && !*large {
 		return nil, errLarge
 	}
 	row := &measured{}

@@ -32,7 +32,7 @@ func neighboursOf(n *network.Network, lane int) *neighbours {
 		if b.at[l.Name] != i || strings.Contains(l.Name, ",") {
 			continue // no flag can say which it is
 		}
-		if key := l.Beside(); key != "" {
+		if key := network.Beside(l); key != "" {
 			b.beside[key] = append(b.beside[key], i)
 		}
 		for _, in := range l.Inputs {
@@ -67,7 +67,7 @@ func (b *neighbours) sides(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights one behind the other, and slices of the result where they stood", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
-		all := b.beside[b.n.Layers[b.at[name]].Beside()]
+		all := b.beside[network.Beside(&b.n.Layers[b.at[name]])]
 		if len(all) < 2 || done[all[0]] {
 			continue
 		}

@@ -94,7 +94,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 		}
 		groups = append(groups, g)
 	}
-	n, err := m.Network().Regrouped(groups, weights)
+	n, err := network.Regrouped(m.Network(), groups, weights)
 	if err != nil {
 		return bad("%v", err)
 	}
@@ -138,7 +138,7 @@ func regroups(n *network.Network, g network.Regroup, readers map[string]int) str
 		return ""
 	}
 	for _, i := range g.Layers[1:] {
-		if key := first.Beside(); key == "" || key != n.Layers[i].Beside() {
+		if key := network.Beside(first); key == "" || key != network.Beside(&n.Layers[i]) {
 			return fmt.Sprintf("%s and %s are no convolutions or products of one input, window and activation, nor one behind the other without one", first.Name, n.Layers[i].Name)
 		}
 	}

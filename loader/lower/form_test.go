@@ -86,7 +86,7 @@ func TestFormsGiveTheValuesOfDense(t *testing.T) {
 		l := formLayer(r)
 		w := formed(r, &l, []Form{FormPalette, FormSparse, FormInt8}[i%3])
 		x := &network.Layer{Lower: l, Weights: w}
-		w, err := x.Complete(1)
+		w, err := network.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

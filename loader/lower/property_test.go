@@ -458,7 +458,7 @@ func TestAnyLayerValues(t *testing.T) {
 	for i := range *layers {
 		l, w, in, f, tolerance := aLayer(r)
 		x := &network.Layer{Lower: l, Weights: w}
-		w, err := x.Complete(1)
+		w, err := network.Complete(x, 1)
 		if err != nil {
 			t.Fatalf("%d: %+v: %v", i, l, err)
 		}

@@ -532,7 +532,7 @@ func TestStreams(t *testing.T) {
 			l.Axes = AxisW
 		}
 		x := &network.Layer{Lower: l}
-		w, err := x.Complete(1)
+		w, err := network.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestWideRows(t *testing.T) {
 				if op == LayerNorm {
 					l.Epsilon = 0.01
 				}
-				w, err := (&network.Layer{Lower: l}).Complete(1)
+				w, err := network.Complete(&network.Layer{Lower: l}, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

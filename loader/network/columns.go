@@ -22,7 +22,7 @@ import (
 
 // shareColumns has products of one tensor that end in transposes read it transposed, once for
 // all. It is for networks whose transposes have been found.
-func (n *Network) shareColumns() {
+func shareColumns(n *Network) {
 	readers := map[string][]int{}
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -38,18 +38,18 @@ func (n *Network) shareColumns() {
 	shared, behind := map[string][]int{}, map[int]int{}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		if !l.sharesColumns() || results[l.Output] || len(readers[l.Output]) == 0 {
+		if !sharesColumns(l) || results[l.Output] || len(readers[l.Output]) == 0 {
 			continue
 		}
 		turned := true
 		for _, k := range readers[l.Output] {
-			turned = turned && n.Layers[k].transposes()
+			turned = turned && isTranspose(&n.Layers[k])
 		}
 		if !turned {
 			continue
 		}
 		shared[l.Inputs[0]] = append(shared[l.Inputs[0]], i)
-		if list := readers[l.Output]; len(list) == 1 && n.Layers[list[0]].turnsRows(l.Out) {
+		if list := readers[l.Output]; len(list) == 1 && turnsRows(&n.Layers[list[0]], l.Out) {
 			behind[i] = list[0]
 		}
 	}
@@ -57,7 +57,7 @@ func (n *Network) shareColumns() {
 	first := map[int]Layer{} // transposes ahead of layers
 	for i := range n.Layers {
 		name := ""
-		if l := &n.Layers[i]; l.sharesColumns() {
+		if l := &n.Layers[i]; sharesColumns(l) {
 			name = l.Inputs[0]
 		}
 		list := shared[name]
@@ -106,7 +106,7 @@ func (n *Network) shareColumns() {
 		if from, ok := columns[i]; ok {
 			l.Inputs = []string{from}
 			if at, ok := behind[i]; ok {
-				l = l.asConvolution(&n.Layers[at])
+				l = asConvolution(&l, &n.Layers[at])
 			} else {
 				l.Lower.TransposeX = true
 			}
@@ -118,7 +118,7 @@ func (n *Network) shareColumns() {
 
 // sharesColumns reports whether a layer is a product of one matrix with constants that can
 // read it transposed.
-func (l *Layer) sharesColumns() bool {
+func sharesColumns(l *Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != lower.MatMul && x.Op != lower.Linear || x.Second != lower.Constant ||
 		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
@@ -128,13 +128,13 @@ func (l *Layer) sharesColumns() bool {
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
-func (l *Layer) turnsRows(s lower.Shape) bool {
+func turnsRows(l *Layer, s lower.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == lower.AxisH
 }
 
 // asConvolution is a product that reads columns, and whose result is transposed next: its
 // columns are channels of pixels.
-func (l *Layer) asConvolution(next *Layer) Layer {
+func asConvolution(l, next *Layer) Layer {
 	x, c := l.Lower, *l
 	c.Lower = lower.Conv(lower.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, lower.Valid(1, 1))
 	c.Lower.Bias = x.Bias

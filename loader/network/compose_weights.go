@@ -21,7 +21,7 @@ func single(l *lower.Layer) bool {
 }
 
 func weightsOf(first, second *Layer) stack {
-	s := stack{first: first, second: second, outer: second.columnsOut(), middle: first.columnsOut(), firstTaps: 1, secondTaps: 1}
+	s := stack{first: first, second: second, outer: columnsOut(second), middle: columnsOut(first), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
 	if first.Lower.Op == lower.Convolution {
 		s.inner = first.Lower.In.C
@@ -32,7 +32,7 @@ func weightsOf(first, second *Layer) stack {
 }
 
 // weight is that of an output and an input channel of a layer, at a tap.
-func (l *Layer) weight(out, in, tap, outs, ins, taps int) float64 {
+func weight(l *Layer, out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
 	if l.Lower.Op == lower.MatMul {
 		at = in*outs + out
@@ -48,13 +48,13 @@ func (s *stack) product() []float16.Float16 {
 		clear(row)
 		for m := range s.middle {
 			for t := range s.secondTaps {
-				b := s.second.weight(o, m, t, s.outer, s.middle, s.secondTaps)
+				b := weight(s.second, o, m, t, s.outer, s.middle, s.secondTaps)
 				if b == 0 {
 					continue
 				}
 				for i := range s.inner {
 					for u := range s.firstTaps {
-						row[(i*s.firstTaps+u)*s.secondTaps+t] += float64(b * s.first.weight(m, i, u, s.middle, s.inner, s.firstTaps))
+						row[(i*s.firstTaps+u)*s.secondTaps+t] += float64(b * weight(s.first, m, i, u, s.middle, s.inner, s.firstTaps))
 					}
 				}
 			}
@@ -80,7 +80,7 @@ func (s *stack) bias(first, second []float16.Float16) []float16.Float16 {
 		}
 		for m := range first {
 			for t := range s.secondTaps {
-				sum += float64(float64(first[m].Float32()) * s.second.weight(o, m, t, s.outer, s.middle, s.secondTaps))
+				sum += float64(float64(first[m].Float32()) * weight(s.second, o, m, t, s.outer, s.middle, s.secondTaps))
 			}
 		}
 		out[o] = float16.Fromfloat32(float32(sum))

@@ -23,9 +23,9 @@ type Loss struct {
 	Layer  int
 }
 
-// Coverage counts what is done and follows what is not to the outputs. A partly computed
+// CoverageOf counts what is done and follows what is not to the outputs. A partly computed
 // network gives only the outputs that no missing layer is behind.
-func (n *Network) Coverage(reasons []string) Coverage {
+func CoverageOf(n *Network, reasons []string) Coverage {
 	var c Coverage
 	behind := map[string]int{} // tensors that need a missing layer, and which
 	missing, hosted := make([]bool, max(len(n.Nodes), len(n.Layers))), make([]bool, max(len(n.Nodes), len(n.Layers)))

@@ -5,38 +5,19 @@ import (
 	"slices"
 )
 
-// A Cut is a tensor that the engine makes of one whose size depends on values: as it has its
-// largest shape there, what is of zeros beyond the actual rows is to be left out.
-type Cut struct {
-	Dims   []int    // the largest shape
-	Inputs []string // tensors that the actual shape depends on
-	stage  *Stage
-	index  int // among the node's results
-}
-
-// Largest returns the largest shape of the k-th of Inputs.
-func (c *Cut) Largest(k int) []int {
-	for _, in := range c.stage.inputs {
-		if in.index == k {
-			return in.dims
-		}
-	}
-	return nil
-}
-
-// Shape returns the actual shape for inputs of the actual shapes dims.
-func (c *Cut) Shape(dims [][]int) ([]int, error) {
-	n, err := c.stage.reader(nil, dims)
+// shapeOfResult returns the shape of a result for inputs of the shapes dims.
+func (s *hosted) shapeOfResult(index int, dims [][]int) ([]int, error) {
+	n, err := s.reader(nil, dims)
 	if err == nil {
 		err = n.infer()
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", c.stage.name, err)
-	case c.index >= len(n.results):
-		return nil, fmt.Errorf("%s: no result %d", c.stage.name, c.index)
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	case index >= len(n.results):
+		return nil, fmt.Errorf("%s: no result %d", s.name, index)
 	}
-	return n.results[c.index].dims, nil
+	return n.results[index].dims, nil
 }
 
 // rowByRow reports whether no element of the node's results depends on elements elsewhere along
@@ -110,13 +91,14 @@ func (n *nodeReader) onEngine() error {
 	if !apart {
 		return nil
 	}
-	s := &Stage{name: n.name, node: n.Node, opset: n.opset}
+	s := &hosted{name: n.name, node: n.Node, opset: n.opset}
 	var names []string
+	var largest [][]int
 	for _, name := range n.Inputs {
 		in := source{index: -1, constant: n.constants[name], dims: n.dims[name], elem: n.types[name]}
 		if in.constant == nil && name != "" {
 			in.index = len(names)
-			names = append(names, name)
+			names, largest = append(names, name), append(largest, in.dims)
 		}
 		s.inputs = append(s.inputs, in)
 	}
@@ -128,7 +110,9 @@ func (n *nodeReader) onEngine() error {
 			n.net.Cuts = map[string]*Cut{}
 		}
 		n.least[n.Outputs[i]] = x.least
-		n.net.Cuts[n.Outputs[i]] = &Cut{results[i].dims, names, s, i}
+		n.net.Cuts[n.Outputs[i]] = &Cut{results[i].dims, names, largest, func(dims [][]int) ([]int, error) {
+			return s.shapeOfResult(i, dims)
+		}}
 	}
 	return nil
 }

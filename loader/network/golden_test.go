@@ -56,7 +56,7 @@ func TestNetworks(t *testing.T) {
 			n, err = ReadONNX(graphFile(t, lines), Options{})
 		}
 		if err == nil && groups != nil {
-			n, err = n.Regrouped(groups, true)
+			n, err = Regrouped(n, groups, true)
 		}
 		if err != nil {
 			return "refused: " + err.Error()
@@ -197,15 +197,12 @@ func hostText(b *strings.Builder, s *Stage) {
 // hostResults works a stage out on small whole numbers.
 func hostResults(s *Stage) (texts []string) {
 	var in []Array
-	for _, x := range s.inputs {
-		if x.index < 0 {
-			continue
-		}
-		v := make([]float64, elements(x.dims))
+	for _, dims := range s.Inputs {
+		v := make([]float64, elements(dims))
 		for i := range v {
 			v[i] = float64((i*7 + 3) % 5)
 		}
-		in = append(in, Array{x.dims, v})
+		in = append(in, Array{dims, v})
 	}
 	out, err := s.Run(in)
 	if err != nil {
@@ -220,7 +217,7 @@ func hostResults(s *Stage) (texts []string) {
 // programText are a network's programs as they are timed.
 func programText(t *testing.T, n *Network) string {
 	t.Helper()
-	programs, reasons, err := n.LowerContext(t.Context(), Lowering{Seed: 1, SizesOnly: true})
+	programs, reasons, err := Lower(t.Context(), n, Lowering{Seed: 1, SizesOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}

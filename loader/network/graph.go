@@ -80,7 +80,7 @@ func (b *builder) reshape(name, of string, s lower.Shape) error {
 
 // finish fuses the layers of a network whose results are known, and puts tensors into the
 // order that layers read them in.
-func (b *builder) finish() *Network {
+func finish(b *builder) *Network {
 	n := &b.net
 	b.sweep()
 	b.stages()
@@ -95,10 +95,10 @@ func (b *builder) finish() *Network {
 			n.Outputs = append(n.Outputs, r.Tensor)
 		}
 	}
-	n.fold()
+	fuseLayers(n)
 	n.store()
-	n.rearrange()
-	n.shareColumns()
+	rearrange(n)
+	shareColumns(n)
 	n.drop()
 	return n
 }
@@ -185,9 +185,9 @@ func (n *Network) store() {
 	}
 }
 
-// fold gives every layer what follows it and it can do on its way out: a constant factor
+// fuseLayers gives every layer what follows it and it can do on its way out: a constant factor
 // and addend a channel, then a rectifier.
-func (n *Network) fold() {
+func fuseLayers(n *Network) {
 	readers, maker := map[string]int{}, map[string]int{}
 	for _, out := range n.Outputs {
 		readers[out]++
@@ -200,7 +200,7 @@ func (n *Network) fold() {
 	kept := n.Layers[:0]
 	for _, l := range n.Layers {
 		if len(l.Inputs) == 1 && readers[l.Inputs[0]] == 1 && l.Reason == "" {
-			if at, ok := maker[l.Inputs[0]]; ok && kept[at].absorb(&l) {
+			if at, ok := maker[l.Inputs[0]]; ok && absorb(&kept[at], &l) {
 				maker[l.Output] = at
 				continue
 			}
@@ -212,12 +212,12 @@ func (n *Network) fold() {
 }
 
 // absorb makes l do what next does with its result, where it can.
-func (l *Layer) absorb(next *Layer) bool {
+func absorb(l *Layer, next *Layer) bool {
 	x, y := &l.Lower, &next.Lower
 	if l.Reason != "" || x.Activation != 0 || next.rounds {
 		return false
 	}
-	if l.activated(next) {
+	if activate(l, next) {
 		return true
 	}
 	if y.Activation != 0 || y.Bias || y.Op != lower.Mul && y.Op != lower.Add {
@@ -245,11 +245,11 @@ func (l *Layer) absorb(next *Layer) bool {
 	default:
 		return false
 	}
-	merged := l.scale
+	merged := scaleWeights
 	if y.Op == lower.Add {
-		merged = l.shift
+		merged = shiftBias
 	}
-	if !merged(by) {
+	if !merged(l, by) {
 		return false
 	}
 	l.takes(next)
@@ -262,10 +262,10 @@ func (l *Layer) takes(next *Layer) {
 	l.Output = next.Output
 }
 
-// activated makes next the layer's activation: a rectifier of whatever can have one, a
+// activate makes next the layer's activation: a rectifier of whatever can have one, a
 // table of a convolution, whose descriptor looks results up. A product's table is left to
 // the chain's own rules.
-func (l *Layer) activated(next *Layer) bool {
+func activate(l *Layer, next *Layer) bool {
 	x, y := l.Lower, &next.Lower
 	rectifier := y.Op == lower.ReLU
 	if !rectifier && (x.Op != lower.Convolution || y.Op.Tables() != 1 || y.Second != 0 || len(next.Inputs) != 1) || l.inMemory && !rectifier {
@@ -287,11 +287,11 @@ func (l *Layer) activated(next *Layer) bool {
 	return true
 }
 
-// scale multiplies the weights and the bias of each channel by the channel's factor, and reports
+// scaleWeights multiplies the weights and the bias of each channel by the channel's factor, and reports
 // whether fp16 holds the products, see [product]. It leaves l as it is if not. Values that the
 // file does not have stay absent. An average cannot be scaled: its weights follow from its
 // window, and have no place for a factor.
-func (l *Layer) scale(by []float16.Float16) bool {
+func scaleWeights(l *Layer, by []float16.Float16) bool {
 	if l.average {
 		return false
 	}
@@ -343,9 +343,9 @@ func isNormal(h float16.Float16) bool {
 
 const signBit = 0x8000
 
-// shift adds an addend to the bias of each channel, and reports whether fp16 holds the sums. It
+// shiftBias adds an addend to the bias of each channel, and reports whether fp16 holds the sums. It
 // leaves l as it is if not.
-func (l *Layer) shift(by []float16.Float16) bool {
+func shiftBias(l *Layer, by []float16.Float16) bool {
 	w := &l.Weights
 	switch {
 	case !l.Lower.Bias:

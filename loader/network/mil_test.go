@@ -247,7 +247,7 @@ func TestBandsOfMIL(t *testing.T) {
 			continue
 		}
 		list := text(n)
-		if programs, _ := n.Lower(1, nil); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
+		if programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1}); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
 			t.Errorf("%s: %q", op, list)
 		}
 	}

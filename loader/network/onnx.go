@@ -80,7 +80,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		r.note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
 	}
 	r.noteFilled()
-	return r.finish(), nil
+	return finish(r.builder), nil
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of

@@ -54,7 +54,7 @@ func alone(t *testing.T, n *Network, o anesim.Options) (map[string][]float16.Flo
 	var cycles []uint64
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		w, err := l.Complete(o.Seed)
+		w, err := Complete(l, o.Seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestLowerExamples(t *testing.T) {
 		}
 		resident(t, n, o, tensors)
 		n.InMemory = true
-		programs, _ := n.Lower(o.Seed, func(int) {})
+		programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 		var first []int
 		for _, p := range programs {
 			first = append(first, p.First)
@@ -162,7 +162,7 @@ func fused(t *testing.T, n *Network, o anesim.Options, alone map[string][]float1
 	n.InMemory = true
 	defer func() { n.InMemory = false }()
 	tensors := maps.Clone(alone)
-	programs, _ := n.Lower(o.Seed, func(int) {})
+	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 	for _, p := range programs {
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -188,7 +188,7 @@ func fused(t *testing.T, n *Network, o anesim.Options, alone map[string][]float1
 // resident checks that the layers make the same with tensors in the L2.
 func resident(t *testing.T, n *Network, o anesim.Options, tensors map[string][]float16.Float16) {
 	t.Helper()
-	programs, _ := n.Lower(o.Seed, func(int) {})
+	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 	for _, p := range programs {
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -227,7 +227,7 @@ layers:
 	if want := []string{"a", "b/rows", "b/rows/2", "b", "c"}; !slices.Equal(names, want) {
 		t.Errorf("layers %q, want %q: flat has rows as long", names, want)
 	}
-	if programs, _ := n.Lower(1, nil); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
+	if programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1}); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
 		t.Errorf("%d programs", len(programs))
 	}
 }
@@ -246,7 +246,7 @@ func TestLowerCutsAtPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, _ := n.Lower(1, func(int) {})
+	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1})
 	layers := 0
 	for _, p := range programs {
 		layers += len(p.Runs)

@@ -107,7 +107,7 @@ type rows struct {
 }
 
 // rearrange replaces the transposes of a network.
-func (n *Network) rearrange() {
+func rearrange(n *Network) {
 	r := &rearranger{
 		n: n, made: map[string]lower.Shape{}, later: map[string]lineage{}, done: map[rows]string{},
 		names: map[string]bool{}, chains: map[string][]lower.Layer{},
@@ -117,7 +117,7 @@ func (n *Network) rearrange() {
 		for _, in := range n.Layers[i].Inputs {
 			read[in] = true
 		}
-		if !n.Layers[i].transposes() {
+		if !isTranspose(&n.Layers[i]) {
 			r.names[n.Layers[i].Name] = true
 		}
 	}
@@ -128,7 +128,7 @@ func (n *Network) rearrange() {
 	}
 	for i := range n.Layers {
 		l := n.Layers[i]
-		if l.transposes() {
+		if isTranspose(&l) {
 			in := l.Lower.In
 			a, ok := r.lineage(l.Inputs[0], in).transposed(&l.Lower, i)
 			for from := l.Inputs[0]; !ok; {
@@ -146,7 +146,7 @@ func (n *Network) rearrange() {
 			}
 		}
 		l.Inputs = slices.Clone(l.Inputs)
-		reads := l.reads()
+		reads := readShapes(&l)
 		for k, in := range l.Inputs {
 			if k < len(reads) {
 				l.Inputs[k] = r.arranged(in, reads[k], &l)
@@ -159,23 +159,23 @@ func (n *Network) rearrange() {
 	n.Layers, n.made = slices.Clip(r.layers), r.made
 }
 
-// Arranged is the network with its transposes found anew, for layers that read tensors in
+// Rearranged is the network with its transposes found anew, for layers that read tensors in
 // other shapes than when it was read.
-func (n *Network) Arranged() *Network {
+func Rearranged(n *Network) *Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
-	c.rearrange()
+	rearrange(&c)
 	c.drop()
 	return &c
 }
 
-// transposes reports whether a layer does no more than to change the order of axes.
-func (l *Layer) transposes() bool {
+// isTranspose reports whether a layer does no more than to change the order of axes.
+func isTranspose(l *Layer) bool {
 	return l.Reason == "" && l.Lower.Op == lower.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
 
-// reads are the shapes that a layer reads its inputs in, nil where it is none.
-func (l *Layer) reads() []lower.Shape {
+// readShapes are the shapes that a layer reads its inputs in, nil where it is none.
+func readShapes(l *Layer) []lower.Shape {
 	x := &l.Lower
 	turned := func(s lower.Shape, yes bool) lower.Shape {
 		if yes {

@@ -27,7 +27,7 @@ func computed(t *testing.T, n *Network, scale float32) (in, out []float16.Float1
 // results are those of a network of one program on an input.
 func results(t *testing.T, n *Network, in []float16.Float16) []float16.Float16 {
 	t.Helper()
-	programs, reasons := n.Lower(1, nil)
+	programs, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
 	if len(programs) != 1 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
 		t.Fatalf("%d programs, %q, %s\n%+v", len(programs), reasons, programs[len(programs)-1].Why, n.Layers)
 	}

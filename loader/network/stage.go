@@ -3,71 +3,17 @@ package network
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"anesim/loader/network/onnx"
 )
 
-// A Stage is a node that the host works out between two programs, as the vendor's framework
-// has the CPU do what the engine has no form for: rows of a table by computed places, sorting,
-// arithmetic on whole numbers. Its layer's Reason says why the engine does not do it.
-//
-// The sizes of some results depend on values: Elements, Bytes, Inputs and Outputs are
-// those of the largest, and [Stage.Run] gives the actual ones.
-type Stage struct {
-	Elements uint64  // that it reads and makes
-	Bytes    uint64  // of them in the file's types
-	Inputs   [][]int // shapes of the layer's inputs
-	Outputs  []Tensor
-
+// A hosted node is one that the host works out.
+type hosted struct {
 	name   string
 	node   *onnx.Node
 	opset  int64
 	inputs []source // of the node's inputs, in order
 	most   []result // its results at their largest
-}
-
-// An Array is numbers in a shape, the last axis first.
-type Array struct {
-	Dims    []int
-	Numbers []float64
-}
-
-// Filled returns the array in a shape that has as many axes and nowhere less room, with zeros
-// where a has no elements.
-func (a Array) Filled(dims []int) (Array, error) {
-	if err := a.check(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
-		return a, err
-	}
-	out := Array{dims, make([]float64, elements(dims))}
-	each(a.Dims, strides(dims), 0, func(i, at int) { out.Numbers[at] = a.Numbers[i] })
-	return out, nil
-}
-
-// Cut returns the first elements of every axis, as many as dims says.
-func (a Array) Cut(dims []int) (Array, error) {
-	if err := a.check(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
-		return a, err
-	}
-	out := Array{dims, make([]float64, elements(dims))}
-	each(dims, strides(a.Dims), 0, func(i, at int) { out.Numbers[i] = a.Numbers[at] })
-	return out, nil
-}
-
-// check makes sure that the array has its numbers and that large has room for small.
-func (a Array) check(small, large []int) error {
-	if len(a.Numbers) != elements(a.Dims) {
-		return fmt.Errorf("%d numbers of shape %v", len(a.Numbers), a.Dims)
-	}
-	if len(small) != len(large) {
-		return fmt.Errorf("shape %v has no room for %v", large, small)
-	}
-	for i, d := range small {
-		if d > large[i] {
-			return fmt.Errorf("shape %v has no room for %v", large, small)
-		}
-	}
-	return nil
 }
 
 // A source is where an operand of a stage comes from: a constant, or the layer's input of an
@@ -95,7 +41,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s := &Stage{name: n.name, node: n.Node, opset: n.opset, most: n.results}
+	s, h := &Stage{}, &hosted{name: n.name, node: n.Node, opset: n.opset, most: n.results}
 	for i, r := range n.results {
 		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
 			return nil
@@ -104,7 +50,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 			continue
 		}
 		s.Outputs = append(s.Outputs, Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
-		s.count(elements(r.dims), r.elem)
+		count(s, elements(r.dims), r.elem)
 	}
 	l.Inputs = nil
 	for i, name := range n.Inputs {
@@ -126,18 +72,20 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 			l.Inputs = append(l.Inputs, name)
 			s.Inputs = append(s.Inputs, in.dims)
 		}
-		s.inputs = append(s.inputs, in)
+		h.inputs = append(h.inputs, in)
 		if name != "" && !(i == 0 && n.picks()) {
-			s.count(elements(in.dims), in.elem)
+			count(s, elements(in.dims), in.elem)
 		}
 	}
 	if n.picks() { // as much of its table as it makes
-		s.count(elements(n.results[0].dims), n.results[0].elem)
+		count(s, elements(n.results[0].dims), n.results[0].elem)
 	}
+	s.Run = h.Run
 	return s
 }
 
-func (s *Stage) count(elements int, elem onnx.DataType) {
+// count adds a tensor that a stage reads or makes.
+func count(s *Stage, elements int, elem onnx.DataType) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
@@ -165,9 +113,8 @@ func (c *constant) kept() (*constant, error) {
 	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
 }
 
-// Run computes the stage on its layer's inputs, in order. The results are in the order of
-// Outputs, each in the shape that it has for these inputs. Errors have the node's name.
-func (s *Stage) Run(in []Array) ([]Array, error) {
+// Run is the stage's, see [Stage].
+func (s *hosted) Run(in []Array) ([]Array, error) {
 	out, err := s.run(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -175,7 +122,7 @@ func (s *Stage) Run(in []Array) ([]Array, error) {
 	return out, nil
 }
 
-func (s *Stage) run(in []Array) ([]Array, error) {
+func (s *hosted) run(in []Array) ([]Array, error) {
 	n, err := s.reader(in, nil)
 	if err != nil {
 		return nil, err
@@ -218,7 +165,7 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 
 // reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
 // are given instead, have these.
-func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
+func (s *hosted) reader(in []Array, shapes [][]int) (*nodeReader, error) {
 	r := &graphReader{
 		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: maxFolded,
@@ -253,48 +200,4 @@ func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
 		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
 	}
 	return &nodeReader{graphReader: r, Node: s.node, name: s.name}, nil
-}
-
-// stages orders layers so that the host's stages do not cut a program where they need not:
-// those that rest on nothing the engine makes go ahead of all, those on whose results no
-// layer of the engine rests behind all. All else keeps its order.
-func (b *builder) stages() {
-	n := &b.net
-	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
-		return
-	}
-	const ahead, between, behind = 0, 1, 2
-	place := make([]int, len(n.Layers))
-	engine := map[string]bool{} // tensors that rest on the engine
-	for i := range n.Layers {
-		l := &n.Layers[i]
-		place[i] = between
-		if l.Host != nil && !slices.ContainsFunc(l.Inputs, func(in string) bool { return engine[in] }) {
-			place[i] = ahead
-			continue
-		}
-		for _, out := range append([]string{l.Output}, l.Others...) {
-			engine[out] = true
-		}
-	}
-	read := map[string]bool{} // tensors that a layer between reads
-	for i := len(n.Layers) - 1; i >= 0; i-- {
-		l := &n.Layers[i]
-		if place[i] == between && l.Host != nil && !slices.ContainsFunc(append([]string{l.Output}, l.Others...), func(out string) bool { return read[out] }) {
-			place[i] = behind
-			continue
-		}
-		for _, in := range l.Inputs {
-			read[in] = true
-		}
-	}
-	var sorted []Layer
-	for _, p := range [...]int{ahead, between, behind} {
-		for i := range n.Layers {
-			if place[i] == p {
-				sorted = append(sorted, n.Layers[i])
-			}
-		}
-	}
-	n.Layers = sorted
 }

@@ -47,11 +47,11 @@ func TestStreamed(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		whole, err := l.Complete(7)
+		whole, err := Complete(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := l.Streamed(7)
+		made, err := Streamed(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,12 +70,12 @@ func TestStreamed(t *testing.T) {
 	}
 	// One that was given stays.
 	l := &Layer{Lower: lower.Product(1, 2, 3, lower.Constant)}
-	w, err := l.Complete(1)
+	w, err := Complete(l, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Weights.Filter = w.Filter
-	if made, err := l.Streamed(2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
+	if made, err := Streamed(l, 2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
 		t.Errorf("a filter that is there became a source, %v", err)
 	}
 }

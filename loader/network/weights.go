@@ -51,20 +51,20 @@ func Needs(l *lower.Layer) Need {
 // Pseudo-random coefficients are odd multiples of a power of two between -s and s, none
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
-func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
-	return x.complete(seed, completeAll)
+func Complete(x *Layer, seed uint64) (lower.Weights, error) {
+	return complete(x, seed, completeAll)
 }
 
 // Streamed is Complete with the filter as a source of the same values, for a layer that is
 // lowered by itself: it is made as it is packed. A filter that the file has is left as it is.
-func (x *Layer) Streamed(seed uint64) (lower.Weights, error) {
-	return x.complete(seed, completeSource)
+func Streamed(x *Layer, seed uint64) (lower.Weights, error) {
+	return complete(x, seed, completeSource)
 }
 
 // Sizes is Complete for a program that is only timed: a filter that the file does not have
 // is left out. None of what Complete makes for it is zero, so that no figure changes.
-func (x *Layer) Sizes(seed uint64) (lower.Weights, error) {
-	return x.complete(seed, completeSizes)
+func Sizes(x *Layer, seed uint64) (lower.Weights, error) {
+	return complete(x, seed, completeSizes)
 }
 
 // How a filter that nobody gave is completed.
@@ -76,7 +76,7 @@ const (
 	completeSizes             // not at all
 )
 
-func (x *Layer) complete(seed uint64, how completion) (lower.Weights, error) {
+func complete(x *Layer, seed uint64, how completion) (lower.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
@@ -204,7 +204,7 @@ func table(a mac.Activation) []byte {
 
 // FlushedShare returns how much of the layer's weights the engine reads as 0: the norm of the
 // filter's values below 2^-14 over the norm of all of them. It is 0 without values.
-func (x *Layer) FlushedShare() float64 {
+func FlushedShare(x *Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
 		v := float64(h.Float32())

@@ -58,7 +58,7 @@ func ReadYAML(data []byte) (*Network, error) {
 		return nil, err
 	}
 	r.results()
-	return r.finish(), nil
+	return finish(r.builder), nil
 }
 
 func yamlError(err error) error {
