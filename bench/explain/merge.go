@@ -9,11 +9,12 @@ import (
 	"anesim"
 	"anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // neighbours are what stands beside and behind the layers of a network.
 type neighbours struct {
-	n      *network.Network
+	n      *list.Network
 	at     map[string]int   // layers by name
 	beside map[string][]int // those that can be one, by [network.Layer.Beside]
 	reader map[string]int   // of a tensor that a layer makes and one reads; -1 of others
@@ -21,7 +22,7 @@ type neighbours struct {
 	tried  map[string]bool
 }
 
-func neighboursOf(n *network.Network, lane int) *neighbours {
+func neighboursOf(n *list.Network, lane int) *neighbours {
 	b := &neighbours{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i

@@ -13,12 +13,13 @@ import (
 	"anesim/hw/tiles"
 	. "anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // formed gives a layer weights that a form holds: values of few kinds, with zeros, or bytes
 // times scales.
 func formed(r *rand.Rand, l *Layer, f Form) Weights {
-	need := network.Needs(l)
+	need := list.Needs(l)
 	w := Weights{Filter: make([]float16.Float16, need.Filter), Form: f}
 	if l.Bias {
 		w.Bias = halves(r, need.Bias)
@@ -85,7 +86,7 @@ func TestFormsGiveTheValuesOfDense(t *testing.T) {
 	for i := range 120 {
 		l := formLayer(r)
 		w := formed(r, &l, []Form{FormPalette, FormSparse, FormInt8}[i%3])
-		x := &network.Layer{Lower: l, Weights: w}
+		x := &list.Layer{Lower: l, Weights: w}
 		w, err := network.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"anesim/hw/mac"
 	. "anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -531,7 +532,7 @@ func TestStreams(t *testing.T) {
 		if op == Softmax {
 			l.Axes = AxisW
 		}
-		x := &network.Layer{Lower: l}
+		x := &list.Layer{Lower: l}
 		w, err := network.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 const bundled = `
@@ -23,7 +24,7 @@ layers:
 outputs: [c, d]
 `
 
-func bundledNetwork(t testing.TB, text string) *network.Network {
+func bundledNetwork(t testing.TB, text string) *list.Network {
 	t.Helper()
 	n, err := network.Read("net.yaml", []byte(text), network.Options{})
 	if err != nil {

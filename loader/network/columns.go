@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A product with constants turns its rows to columns before the engines take them, and turns
@@ -22,7 +23,7 @@ import (
 
 // shareColumns has products of one tensor that end in transposes read it transposed, once for
 // all. It is for networks whose transposes have been found.
-func shareColumns(n *Network) {
+func shareColumns(n *list.Network) {
 	readers := map[string][]int{}
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -54,19 +55,19 @@ func shareColumns(n *Network) {
 		}
 	}
 	columns, gone := map[int]string{}, map[int]bool{}
-	first := map[int]Layer{} // transposes ahead of layers
+	first := map[int]list.Layer{} // transposes ahead of layers
 	for i := range n.Layers {
 		name := ""
 		if l := &n.Layers[i]; sharesColumns(l) {
 			name = l.Inputs[0]
 		}
-		list := shared[name]
-		if len(list) == 0 || list[0] != i {
+		sharing := shared[name]
+		if len(sharing) == 0 || sharing[0] != i {
 			continue
 		}
-		list = slices.DeleteFunc(list, func(k int) bool { return n.Layers[k].Lower.In != n.Layers[i].Lower.In })
-		saved := len(list) - 1
-		for _, k := range list {
+		sharing = slices.DeleteFunc(sharing, func(k int) bool { return n.Layers[k].Lower.In != n.Layers[i].Lower.In })
+		saved := len(sharing) - 1
+		for _, k := range sharing {
 			if _, ok := behind[k]; ok {
 				saved++
 			}
@@ -77,7 +78,7 @@ func shareColumns(n *Network) {
 		x := &n.Layers[i]
 		t := lower.Unary(lower.Transpose, x.Lower.In)
 		t.Order = [3]lower.Axes{lower.AxisC, lower.AxisW, lower.AxisH}
-		turn := Layer{
+		turn := list.Layer{
 			Name: x.Name + "/columns", Op: "Transpose", Inputs: []string{name}, Output: fmt.Sprintf("%s in columns", name),
 			Lower: t, Out: t.Out(), Node: x.Node, Line: x.Line,
 		}
@@ -85,7 +86,7 @@ func shareColumns(n *Network) {
 			continue
 		}
 		first[i] = turn
-		for _, k := range list {
+		for _, k := range sharing {
 			columns[k] = turn.Output
 			if at, ok := behind[k]; ok {
 				gone[at] = true
@@ -95,7 +96,7 @@ func shareColumns(n *Network) {
 	if len(first) == 0 {
 		return
 	}
-	var layers []Layer
+	var layers []list.Layer
 	for i, l := range n.Layers {
 		if gone[i] {
 			continue
@@ -118,7 +119,7 @@ func shareColumns(n *Network) {
 
 // sharesColumns reports whether a layer is a product of one matrix with constants that can
 // read it transposed.
-func sharesColumns(l *Layer) bool {
+func sharesColumns(l *list.Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != lower.MatMul && x.Op != lower.Linear || x.Second != lower.Constant ||
 		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
@@ -128,13 +129,13 @@ func sharesColumns(l *Layer) bool {
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
-func turnsRows(l *Layer, s lower.Shape) bool {
+func turnsRows(l *list.Layer, s lower.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == lower.AxisH
 }
 
 // asConvolution is a product that reads columns, and whose result is transposed next: its
 // columns are channels of pixels.
-func asConvolution(l, next *Layer) Layer {
+func asConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = lower.Conv(lower.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, lower.Valid(1, 1))
 	c.Lower.Bias = x.Bias
@@ -148,6 +149,6 @@ func asConvolution(l, next *Layer) Layer {
 			}
 		}
 	}
-	c.takes(next)
+	c.Takes(next)
 	return c
 }

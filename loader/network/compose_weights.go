@@ -4,11 +4,12 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A stack is the weights of two layers one behind the other. One of them at most has taps.
 type stack struct {
-	first, second         *Layer
+	first, second         *list.Layer
 	outer, middle, inner  int // channels: made, between, read
 	taps                  int
 	firstTaps, secondTaps int
@@ -20,7 +21,7 @@ func single(l *lower.Layer) bool {
 	return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
 }
 
-func weightsOf(first, second *Layer) stack {
+func weightsOf(first, second *list.Layer) stack {
 	s := stack{first: first, second: second, outer: columnsOut(second), middle: columnsOut(first), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
 	if first.Lower.Op == lower.Convolution {
@@ -32,7 +33,7 @@ func weightsOf(first, second *Layer) stack {
 }
 
 // weight is that of an output and an input channel of a layer, at a tap.
-func weight(l *Layer, out, in, tap, outs, ins, taps int) float64 {
+func weight(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
 	if l.Lower.Op == lower.MatMul {
 		at = in*outs + out

@@ -3,6 +3,8 @@ package network
 import (
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/list"
 )
 
 // shapeOfResult returns the shape of a result for inputs of the shapes dims.
@@ -63,7 +65,7 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 func (n *nodeReader) followsEngine() bool {
 	any := false
 	for _, name := range n.Inputs {
-		if n.between[name] != nil || n.least[name] != nil && n.net.Cuts[name] == nil {
+		if n.between[name] != nil || n.least[name] != nil && n.Net.Cuts[name] == nil {
 			return false
 		}
 		any = any || n.least[name] != nil
@@ -106,11 +108,11 @@ func (n *nodeReader) onEngine() error {
 		if i >= len(n.Outputs) || n.Outputs[i] == "" || x.least == nil || !slices.Equal(n.dims[n.Outputs[i]], results[i].dims) {
 			continue
 		}
-		if n.net.Cuts == nil {
-			n.net.Cuts = map[string]*Cut{}
+		if n.Net.Cuts == nil {
+			n.Net.Cuts = map[string]*list.Cut{}
 		}
 		n.least[n.Outputs[i]] = x.least
-		n.net.Cuts[n.Outputs[i]] = &Cut{results[i].dims, names, largest, func(dims [][]int) ([]int, error) {
+		n.Net.Cuts[n.Outputs[i]] = &list.Cut{Dims: results[i].dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
 			return s.shapeOfResult(i, dims)
 		}}
 	}

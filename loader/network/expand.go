@@ -108,10 +108,10 @@ func (n *nodeReader) inOthers(f func(e *expansion) error) error {
 	e := &expansion{nodeReader: n}
 	err := f(e)
 	if err != nil {
-		n.net.Layers = n.net.Layers[:n.first]
+		n.Net.Layers = n.Net.Layers[:n.first]
 		for _, out := range n.Outputs {
-			delete(n.alias, out)
-			delete(n.tensors, out)
+			delete(n.Aliases, out)
+			delete(n.Shapes, out)
 			delete(n.dims, out)
 			delete(n.types, out)
 			delete(n.constants, out)
@@ -119,7 +119,7 @@ func (n *nodeReader) inOthers(f func(e *expansion) error) error {
 		return err
 	}
 	n.macs = e.macs
-	if len(n.net.Layers) == n.first {
+	if len(n.Net.Layers) == n.first {
 		n.what = "folded"
 	}
 	return nil
@@ -147,10 +147,10 @@ func (e *expansion) several(out []string, domain, op string, a attributes, in ..
 		}
 	}
 	node := &onnx.Node{Op: op, Domain: domain, Inputs: in, Outputs: out, Attributes: a, Off: e.Off}
-	n := &nodeReader{graphReader: e.graphReader, Node: node, name: fmt.Sprintf("%s/%s%d", e.name, op, e.made), first: len(e.net.Layers)}
+	n := &nodeReader{graphReader: e.graphReader, Node: node, name: fmt.Sprintf("%s/%s%d", e.name, op, e.made), first: len(e.Net.Layers)}
 	if err := n.read(); err != nil {
 		n.refuse(err)
-		if last := &e.net.Layers[len(e.net.Layers)-1]; last.Host == nil {
+		if last := &e.Net.Layers[len(e.Net.Layers)-1]; last.Host == nil {
 			return nil, err
 		}
 	}

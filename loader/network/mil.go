@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"anesim/loader/network/coreml"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/wire"
@@ -21,13 +22,13 @@ const maxProgramText = 64 << 20
 
 // ReadMIL reads a network from a program's text: a model.mil or a file of its kind. Its
 // weights are read from Options.Dir. Errors are those of [ReadONNX].
-func ReadMIL(data []byte, o Options) (*Network, error) {
+func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
-		return nil, &FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
 	}
 	p, err := mil.Parse(string(data))
 	if err != nil {
-		f := &FormatError{Line: 1, What: err.Error(), Err: err}
+		f := &list.FormatError{Line: 1, What: err.Error(), Err: err}
 		var e *mil.SyntaxError
 		if errors.As(err, &e) {
 			f.Line, f.What = e.Line, e.What
@@ -39,10 +40,10 @@ func ReadMIL(data []byte, o Options) (*Network, error) {
 
 // ReadCoreML reads a network from a Core ML model, a .mlmodel. Its weights are read from
 // Options.Dir. Errors are those of [ReadONNX].
-func ReadCoreML(data []byte, o Options) (*Network, error) {
+func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {
-		f := &FormatError{What: err.Error(), Err: err}
+		f := &list.FormatError{What: err.Error(), Err: err}
 		var e *wire.FormatError
 		if errors.As(err, &e) {
 			f.Off, f.What = e.Off, e.What
@@ -53,7 +54,7 @@ func ReadCoreML(data []byte, o Options) (*Network, error) {
 }
 
 // openPackage reads the model of a .mlpackage.
-func openPackage(path string, o Options) (*Network, error) {
+func openPackage(path string, o Options) (*list.Network, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func openPackage(path string, o Options) (*Network, error) {
 	defer root.Close()
 	model, err := coreml.ModelPath(root.FS())
 	if err != nil {
-		return nil, &FormatError{What: err.Error(), Err: err}
+		return nil, &list.FormatError{What: err.Error(), Err: err}
 	}
 	data, err := coreml.ReadFile(root.FS(), model, coreml.MaxBytes)
 	if err != nil {
@@ -95,10 +96,10 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 	"uint1": onnx.Uint8, "uint2": onnx.Uint8, "uint3": onnx.Uint8, "uint4": onnx.Uint8, "uint6": onnx.Uint8,
 }
 
-func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*Network, error) {
+func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*list.Network, error) {
 	f, ok := p.Main()
 	if !ok {
-		return nil, &FormatError{Line: int(truth(text)), What: "the program has no function main"}
+		return nil, &list.FormatError{Line: int(truth(text)), What: "the program has no function main"}
 	}
 	const opset = 20
 	r := &milReader{
@@ -145,7 +146,7 @@ func (r *milReader) declare(v mil.Var) onnx.Value {
 }
 
 func (r *milReader) at(op *mil.Operation, format string, v ...any) error {
-	f := &FormatError{What: fmt.Sprintf(format, v...)}
+	f := &list.FormatError{What: fmt.Sprintf(format, v...)}
 	if r.text {
 		f.Line = int(op.Off)
 	} else {
@@ -175,8 +176,8 @@ func (r *milReader) operation(op *mil.Operation) error {
 	if len(op.Outputs) == 0 {
 		return r.at(op, "%s makes nothing", op.Type)
 	}
-	if len(r.model.Nodes) >= maxLayers {
-		return r.at(op, "more than %d nodes", maxLayers)
+	if len(r.model.Nodes) >= list.MaxLayers {
+		return r.at(op, "more than %d nodes", list.MaxLayers)
 	}
 	x := &milOperation{milReader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -303,7 +304,7 @@ func (x *milOperation) channels(key string, missing float64) string {
 		return x.in(key)
 	}
 	d := x.dims[x.in("x")]
-	if len(d) < 2 || d[1] < 1 || d[1] > maxExtent {
+	if len(d) < 2 || d[1] < 1 || d[1] > list.MaxExtent {
 		x.err = errors.New("channels of unknown number")
 		return ""
 	}

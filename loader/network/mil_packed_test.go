@@ -13,6 +13,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx/onnxtest"
 )
@@ -102,7 +103,7 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 // A cache of programs tells forms and scales apart.
 func TestKeysTellFormsApart(t *testing.T) {
 	key := func(w lower.Weights) string {
-		n := Network{Layers: []Layer{{Name: "a", Weights: w}}}
+		n := list.Network{Layers: []list.Layer{{Name: "a", Weights: w}}}
 		var b strings.Builder
 		if err := errors.Join(WriteStructure(&n, &b), WriteWeights(&n, &b)); err != nil {
 			t.Fatal(err)

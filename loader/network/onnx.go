@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
 // ReadONNX reads a network from an ONNX file. Errors are a *[FormatError] or, where
 // dimensions have names and no sizes, a *[DimError]; operators that are no layer of the
 // engine are layers with a Reason.
-func ReadONNX(data []byte, o Options) (*Network, error) {
+func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
 		return nil, formatError(err)
@@ -26,7 +27,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 }
 
 // openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
-func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
+func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
 		return nil, formatError(err)
@@ -36,7 +37,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
 
 // formatError gives an error of a file's form its place.
 func formatError(err error) error {
-	f := &FormatError{What: err.Error(), Err: err}
+	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError
 	if errors.As(err, &e) {
 		f.Off, f.What = e.Off, e.What
@@ -46,14 +47,14 @@ func formatError(err error) error {
 
 // readModel builds a network of a model that was read from a file of size bytes. Some of its
 // constants were packed there.
-func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Options) (*Network, error) {
+func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Options) (*list.Network, error) {
 	r := &graphReader{
 		packings: packings,
-		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
+		Builder:  list.NewBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
 		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{}, mixed: map[string]bool{},
 	}
-	r.net.Name = m.Name
+	r.Net.Name = m.Name
 	defer r.close()
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		r.taken[in.Name] = true
 	}
 	if name := r.twice(m.Nodes); name != "" {
-		return nil, &FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
+		return nil, &list.FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
 	}
 	r.composed(m.Nodes, m.Outputs)
 	for _, out := range m.Outputs {
@@ -77,17 +78,17 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		r.saturated += c.beyond
 	}
 	if r.saturated > 0 {
-		r.note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
+		r.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
 	}
 	r.noteFilled()
-	return finish(r.builder), nil
+	return finish(r.Builder), nil
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of
 // another format states its own in them. A tensor of fewer than four dimensions stands at
 // the end of N, C, H, W; of more, the first are N together.
 type graphReader struct {
-	*builder
+	*list.Builder
 	opset     int64
 	microsoft bool // operators of that domain are known by name
 	constants map[string]*constant
@@ -133,7 +134,7 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 	b := newBinder(sizes, m.Inputs...)
 	for _, in := range m.Inputs {
 		if in.Dims == nil {
-			return &FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
+			return &list.FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
 		}
 		if v, ok := b.value(in); ok {
 			r.constants[in.Name] = &constant{dims: b.bind(in), elem: in.Type, numbers: []float64{float64(v)}}
@@ -152,13 +153,13 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 		d := r.dims[in.Name]
 		s, err := shapeOf(d)
 		if err == nil {
-			err = validShape(s)
+			err = list.CheckShape(s)
 		}
 		if err != nil {
-			return &FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
+			return &list.FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
 		}
-		r.input(in.Name, s)
-		last := &r.net.Inputs[len(r.net.Inputs)-1]
+		r.Input(in.Name, s)
+		last := &r.Net.Inputs[len(r.Net.Inputs)-1]
 		last.Dims, last.Type = d, in.Type.String()
 	}
 	return nil
@@ -167,26 +168,26 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 // output notes what the network gives under a name of the file.
 func (r *graphReader) output(v onnx.Value) error {
 	if r.smaller[v.Name] > 1 {
-		r.note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
+		r.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
 	}
-	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String(), Unit: r.smaller[v.Name]}
+	out := list.Output{Name: v.Name, Tensor: r.TensorOf(v.Name), Dims: r.dims[v.Name], Type: v.Type.String(), Unit: r.smaller[v.Name]}
 	if t := r.types[v.Name]; t != 0 {
 		out.Type = t.String()
 	}
 	if c := r.constants[v.Name]; c != nil {
 		h, err := c.fp16()
 		if err != nil {
-			return &FormatError{What: err.Error(), Err: err}
+			return &list.FormatError{What: err.Error(), Err: err}
 		}
-		r.net.Constants[v.Name] = h
+		r.Net.Constants[v.Name] = h
 		out.Tensor = v.Name
 		if !c.elem.IsFloat() && !c.absent() {
 			if out.Numbers, err = c.values(); err != nil {
-				return &FormatError{What: err.Error(), Err: err}
+				return &list.FormatError{What: err.Error(), Err: err}
 			}
 		}
 	}
-	r.net.Results = append(r.net.Results, out)
+	r.Net.Results = append(r.Net.Results, out)
 	return nil
 }
 
@@ -261,25 +262,25 @@ func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
 }
 
 // fuse reads an operator in pieces, and reports whether the engine does it.
-func (r *graphReader) fuse(i int, f *fusion, list []onnx.Node) bool {
-	n := &nodeReader{graphReader: r, Node: &f.node, name: nodeName(i, &f.node), first: len(r.net.Layers)}
+func (r *graphReader) fuse(i int, f *fusion, nodes []onnx.Node) bool {
+	n := &nodeReader{graphReader: r, Node: &f.node, name: nodeName(i, &f.node), first: len(r.Net.Layers)}
 	if n.dynamic() {
 		return false // the host may have functions for the pieces
 	}
-	if err := n.read(); err != nil || len(r.net.Layers) == n.first {
-		r.net.Layers = r.net.Layers[:n.first]
+	if err := n.read(); err != nil || len(r.Net.Layers) == n.first {
+		r.Net.Layers = r.Net.Layers[:n.first]
 		for _, out := range f.node.Outputs {
-			delete(r.alias, out)
-			delete(r.tensors, out)
+			delete(r.Aliases, out)
+			delete(r.Shapes, out)
 			delete(r.dims, out)
 			delete(r.types, out)
 		}
 		return false
 	}
-	last := &r.net.Layers[len(r.net.Layers)-1]
+	last := &r.Net.Layers[len(r.Net.Layers)-1]
 	for _, k := range f.inside {
-		name := nodeName(k, &list[k])
-		r.net.Nodes = append(r.net.Nodes, Node{Name: name, Op: list[k].Op, First: n.first, What: "folded"})
+		name := nodeName(k, &nodes[k])
+		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: n.first, What: "folded"})
 		last.Folded = append(last.Folded, name)
 	}
 	r.count(n)
@@ -295,7 +296,7 @@ func nodeName(i int, node *onnx.Node) string {
 }
 
 func (r *graphReader) node(i int, node *onnx.Node) {
-	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.net.Layers)}
+	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.Net.Layers)}
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
@@ -307,11 +308,11 @@ func (r *graphReader) node(i int, node *onnx.Node) {
 
 // count adds a node that was read to the network's.
 func (r *graphReader) count(n *nodeReader) {
-	at := Node{Name: n.name, Op: n.operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.net.Layers) - n.first, What: n.what}
+	at := list.Node{Name: n.name, Op: n.operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.Net.Layers) - n.first, What: n.what}
 	at.Bytes, at.Unsized = n.bytes()
-	r.net.Nodes = append(r.net.Nodes, at)
-	for k := n.first; k < len(r.net.Layers); k++ {
-		r.net.Layers[k].Node = len(r.net.Nodes) - 1
+	r.Net.Nodes = append(r.Net.Nodes, at)
+	for k := n.first; k < len(r.Net.Layers); k++ {
+		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
 	}
 }
 
@@ -346,14 +347,14 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 
 // refuse makes the node one layer that says why it is no other.
 func (n *nodeReader) refuse(why error) {
-	n.net.Layers = n.net.Layers[:n.first]
+	n.Net.Layers = n.Net.Layers[:n.first]
 	n.what = ""
-	l := Layer{Name: n.name, Op: n.operator(), Output: n.name, macs: uint64(n.macs)}
+	l := list.Layer{Name: n.name, Op: n.operator(), Output: n.name, Work: uint64(n.macs)}
 	if len(n.Outputs) > 0 && n.Outputs[0] != "" {
 		l.Output = n.Outputs[0]
 	}
 	for _, name := range n.Inputs {
-		if _, ok := n.tensors[name]; ok {
+		if _, ok := n.Shapes[name]; ok {
 			l.Inputs = append(l.Inputs, name)
 		}
 	}
@@ -370,10 +371,10 @@ func (n *nodeReader) refuse(why error) {
 			d = n.results[i].dims
 		}
 		s, err := shapeOf(d)
-		if err != nil || validShape(s) != nil || out == "" {
+		if err != nil || list.CheckShape(s) != nil || out == "" {
 			continue
 		}
-		n.tensors[out], n.dims[out] = s, d
+		n.Shapes[out], n.dims[out] = s, d
 		if i < len(n.results) {
 			n.types[out] = n.results[i].elem
 		}
@@ -384,19 +385,12 @@ func (n *nodeReader) refuse(why error) {
 	if l.Host = n.stage(&l); l.Host != nil {
 		n.varies()
 	}
-	n.missing(l, shape, why.Error())
+	n.Missing(l, shape, why.Error())
 	for _, out := range n.Outputs {
-		if _, ok := n.tensors[out]; !ok {
-			n.unknown[out] = fmt.Sprintf("the shape of %q is not known: %s has none", out, n.name)
+		if _, ok := n.Shapes[out]; !ok {
+			n.Unknown[out] = fmt.Sprintf("the shape of %q is not known: %s has none", out, n.name)
 		}
-		n.net.Layers[len(n.net.Layers)-1].makes(out)
-	}
-}
-
-// makes adds an output to those of a layer that is not modelled.
-func (l *Layer) makes(name string) {
-	if name != "" && name != l.Output {
-		l.Others = append(l.Others, name)
+		n.Net.Layers[len(n.Net.Layers)-1].Makes(out)
 	}
 }
 
@@ -408,12 +402,12 @@ func (r *graphReader) stated(name string) bool {
 	}
 	dims := []int{}
 	for _, d := range v.Dims {
-		if d.Size < 1 || d.Size > maxExtent {
+		if d.Size < 1 || d.Size > list.MaxExtent {
 			return false
 		}
 		dims = append(dims, int(d.Size))
 	}
-	if s, err := shapeOf(dims); err != nil || validShape(s) != nil {
+	if s, err := shapeOf(dims); err != nil || list.CheckShape(s) != nil {
 		return false
 	}
 	r.dims[name], r.types[name] = dims, v.Type
@@ -440,7 +434,7 @@ func (n *nodeReader) read() error {
 		if n.onEngine() == nil {
 			return nil
 		}
-		n.net.Layers = n.net.Layers[:n.first]
+		n.Net.Layers = n.Net.Layers[:n.first]
 	}
 	if why, constant := n.host(); why != nil || constant {
 		return why
@@ -535,11 +529,11 @@ func (r *graphReader) same(name, of string) {
 	if s := r.between[of]; s != nil {
 		r.between[name] = s
 	}
-	if s, ok := r.tensors[of]; ok {
-		r.tensors[name] = s
-		r.alias[name] = r.values(of)
+	if s, ok := r.Shapes[of]; ok {
+		r.Shapes[name] = s
+		r.Aliases[name] = r.TensorOf(of)
 	} else if r.constants[of] == nil {
-		r.unknown[name] = fmt.Sprintf("the shape of %q is not known", of)
+		r.Unknown[name] = fmt.Sprintf("the shape of %q is not known", of)
 	}
 }
 
@@ -556,7 +550,7 @@ func (n *nodeReader) given(i int) bool { return i >= 0 && i < len(n.Inputs) && n
 
 func (n *nodeReader) int(name string, missing int) int {
 	if a := n.Attributes[name]; a != nil {
-		return int(max(-maxExtent, min(maxExtent, a.Int)))
+		return int(max(-list.MaxExtent, min(list.MaxExtent, a.Int)))
 	}
 	return missing
 }

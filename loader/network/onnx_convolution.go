@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A kernel is a convolution's weights, [cout][cin/groups][kh][kw], nil where they stand
@@ -359,7 +360,7 @@ func (n *nodeReader) pool() error {
 	if err != nil {
 		return err
 	}
-	y, err := n.append(pooling(x.shape(), lw, average), nil, x)
+	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
 		y, err = n.averaged(y, w, extents, elements(w.taps))
 	}

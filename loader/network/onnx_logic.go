@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -27,12 +28,12 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, err := shapeOf(d); err != nil {
 		return operand{}, err
 	}
-	if _, ok := n.tensors[name]; !ok {
+	if _, ok := n.Shapes[name]; !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.types[name] != onnx.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
+	if n.types[name] != onnx.Bool && !n.told[name] && slices.ContainsFunc(n.Net.Inputs, func(in list.Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
-		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
+		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
 	}
 	return operand{name, d}, nil
 }
@@ -241,10 +242,10 @@ func (n *nodeReader) both() error {
 	if elements(c.dims) != 1 {
 		return errors.New("its condition is more than one value")
 	}
-	layers, nodes := len(n.net.Layers), len(n.net.Nodes)
+	layers, nodes := len(n.Net.Layers), len(n.Net.Nodes)
 	why := n.bothSides(c)
 	if why != nil {
-		n.net.Layers, n.net.Nodes = n.net.Layers[:layers], n.net.Nodes[:nodes]
+		n.Net.Layers, n.Net.Nodes = n.Net.Layers[:layers], n.Net.Nodes[:nodes]
 		n.first = layers
 		return fmt.Errorf("%s; both sides and a choice do not go either: %v", n.undecided(), why)
 	}
@@ -253,7 +254,7 @@ func (n *nodeReader) both() error {
 
 // undecided says why a branch is open, and what may decide it.
 func (n *nodeReader) undecided() string {
-	for _, in := range n.net.Inputs {
+	for _, in := range n.Net.Inputs {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
 			return fmt.Sprintf("its condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
 		}
@@ -283,19 +284,19 @@ func (n *nodeReader) bothSides(c operand) error {
 			n.taken[name] = true
 		}
 	}
-	first := len(n.net.Layers)
+	first := len(n.Net.Layers)
 	n.depth++
 	for _, g := range graphs {
 		n.declare(g)
 		n.nodes(g.Nodes)
 	}
 	n.depth--
-	for _, l := range n.net.Layers[first:] {
+	for _, l := range n.Net.Layers[first:] {
 		if l.Reason != "" {
 			return fmt.Errorf("%s: %s", l.Name, l.Reason)
 		}
 	}
-	n.first = len(n.net.Layers)
+	n.first = len(n.Net.Layers)
 	not, err := n.negated(operand{c.name, nil}.as(slices.Repeat([]int{1}, 4)...))
 	if err != nil {
 		return err
@@ -308,7 +309,7 @@ func (n *nodeReader) bothSides(c operand) error {
 			if t := n.types[name]; n.constants[name] != nil || t != 0 && !t.IsFloat() || n.dims[name] == nil {
 				return fmt.Errorf("%q is a constant or no fp16", name)
 			}
-			sides[k] = operand{n.values(name), n.dims[name]}
+			sides[k] = operand{n.TensorOf(name), n.dims[name]}
 		}
 		if !slices.Equal(sides[0].dims, sides[1].dims) {
 			return fmt.Errorf("%v on one side, %v on the other", sides[0].dims, sides[1].dims)

@@ -88,7 +88,7 @@ func unaryOp(op lower.Op) func(*nodeReader) error {
 		x, err := n.in(0)
 		if r, known := n.ranges[n.Inputs[0]]; (op == lower.Sqrt || op == lower.Log) && (!known || r[0] < 0) && !n.told["negative"] {
 			n.told["negative"] = true
-			n.note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
+			n.Note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
 		}
 		if err == nil {
 			x, err = n.unary(op, x)
@@ -283,7 +283,7 @@ func (n *nodeReader) dropout() error {
 // view gives the same values another shape.
 func (n *nodeReader) view() error {
 	x, err := n.in(0)
-	if err != nil && n.types[n.Inputs[0]] != 0 && n.tensors[n.Inputs[0]] != (lower.Shape{}) {
+	if err != nil && n.types[n.Inputs[0]] != 0 && n.Shapes[n.Inputs[0]] != (lower.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
 		x, err = operand{n.Inputs[0], n.dims[n.Inputs[0]]}, nil
 	}

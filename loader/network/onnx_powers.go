@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -233,7 +234,7 @@ func (n *nodeReader) triangle() error {
 		if err != nil {
 			return err
 		}
-		k = int(max(-maxExtent, min(maxExtent, v)))
+		k = int(max(-list.MaxExtent, min(list.MaxExtent, v)))
 	}
 	if rank < 2 {
 		return fmt.Errorf("a triangle of %v", x.dims)

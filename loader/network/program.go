@@ -11,6 +11,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A Program is a run of neighbouring layers that the engine does in one dispatch.
@@ -48,7 +49,7 @@ type Lowering struct {
 //
 // The second result says of every layer why it is in no program, "" where it is in one. The
 // error is the context's, once that is done.
-func Lower(ctx context.Context, n *Network, how Lowering) ([]Program, []string, error) {
+func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []string, error) {
 	done := how.Done
 	if done == nil {
 		done = func(int) {}
@@ -96,7 +97,7 @@ func Lower(ctx context.Context, n *Network, how Lowering) ([]Program, []string, 
 
 // A cutter cuts a network into programs.
 type cutter struct {
-	n     *Network
+	n     *list.Network
 	how   Lowering
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
@@ -193,7 +194,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 // take rows of several lengths, and the shape is the one that the network's transposes start
 // from. A constant that the file does not have is pseudo-random, as all weights are.
 func (c *cutter) input(name string, s lower.Shape, several bool) lower.Tensor {
-	made := c.n.made[name]
+	made := c.n.Made[name]
 	whole, ok := c.inputs[name]
 	switch {
 	case several && made.Elements() == s.Elements():
@@ -209,7 +210,7 @@ func (c *cutter) input(name string, s lower.Shape, several bool) lower.Tensor {
 }
 
 // lowerParts lowers every layer, layers that are alike once, until the context is done.
-func lowerParts(n *Network, ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
+func lowerParts(n *list.Network, ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
 	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -224,7 +225,7 @@ func lowerParts(n *Network, ctx context.Context, how Lowering, done func(layers 
 		}
 		if w := &l.Weights; len(w.Filter)+len(w.Bias)+len(w.Second) == 0 {
 			// Made-up weights are the same for all layers of a kind.
-			key := fmt.Sprintf("%t %+v", l.average, l.Lower)
+			key := fmt.Sprintf("%t %+v", l.Average, l.Lower)
 			if j, ok := first[key]; ok {
 				same[i] = j
 				continue
@@ -262,7 +263,7 @@ func lowerParts(n *Network, ctx context.Context, how Lowering, done func(layers 
 }
 
 // lowerPart lowers the layer.
-func lowerPart(x *Layer, how Lowering) (*lower.Part, error) {
+func lowerPart(x *list.Layer, how Lowering) (*lower.Part, error) {
 	complete := Complete
 	if how.SizesOnly {
 		complete = Sizes

@@ -15,10 +15,11 @@ import (
 	"anesim/hw"
 	"anesim/loader/lower"
 	. "anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // example reads an example with some of its numbers replaced.
-func example(t *testing.T, name string, numbers map[string]string) *Network {
+func example(t *testing.T, name string, numbers map[string]string) *list.Network {
 	t.Helper()
 	text, err := os.ReadFile("../../tools/anesim/examples/" + name)
 	if err != nil {
@@ -39,7 +40,7 @@ func example(t *testing.T, name string, numbers map[string]string) *Network {
 
 // alone runs every layer by a program of its own on what those before it made, and
 // returns all tensors and the cycles of each layer. What cannot be lowered makes zeros.
-func alone(t *testing.T, n *Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
+func alone(t *testing.T, n *list.Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
 	t.Helper()
 	tensors := map[string][]float16.Float16{}
 	for _, in := range n.Inputs {
@@ -151,13 +152,13 @@ func TestLowerExamples(t *testing.T) {
 }
 
 // folds reports whether layers share descriptors.
-func folds(n *Network) bool {
-	return slices.ContainsFunc(n.Layers, func(l Layer) bool { return len(l.Folded) > 0 })
+func folds(n *list.Network) bool {
+	return slices.ContainsFunc(n.Layers, func(l list.Layer) bool { return len(l.Folded) > 0 })
 }
 
 // fused are the tensors of the network with its tensors in memory, the outputs of which
 // stay near those of the layers by themselves.
-func fused(t *testing.T, n *Network, o anesim.Options, alone map[string][]float16.Float16) map[string][]float16.Float16 {
+func fused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]float16.Float16) map[string][]float16.Float16 {
 	t.Helper()
 	n.InMemory = true
 	defer func() { n.InMemory = false }()
@@ -186,7 +187,7 @@ func fused(t *testing.T, n *Network, o anesim.Options, alone map[string][]float1
 }
 
 // resident checks that the layers make the same with tensors in the L2.
-func resident(t *testing.T, n *Network, o anesim.Options, tensors map[string][]float16.Float16) {
+func resident(t *testing.T, n *list.Network, o anesim.Options, tensors map[string][]float16.Float16) {
 	t.Helper()
 	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 	for _, p := range programs {

@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A Regroup has the multiply-accumulates of layers in other layers: several merged into one,
@@ -30,7 +31,7 @@ const maxComposed = 1 << 31
 
 // Beside is the same of layers of one input that can be one layer of more output channels: a
 // word of that input and of all of them but the channels. It is "" of others.
-func Beside(l *Layer) string {
+func Beside(l *list.Layer) string {
 	if !multiplies(l) {
 		return ""
 	}
@@ -42,7 +43,7 @@ func Beside(l *Layer) string {
 // MergesBehind reports whether layer b, which alone reads what a makes, can be one with it:
 // there is no other operation between, one of them looks at single pixels, and no padding
 // stands where a bias would.
-func MergesBehind(a, b *Layer) bool {
+func MergesBehind(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == lower.Convolution != (y.Op == lower.Convolution) {
 		return false
@@ -56,14 +57,14 @@ func MergesBehind(a, b *Layer) bool {
 }
 
 // Splits reports whether a layer is a convolution whose output channels can be made in parts.
-func Splits(l *Layer) bool {
+func Splits(l *list.Layer) bool {
 	return multiplies(l) && l.Lower.Op == lower.Convolution && l.Lower.In.N == 1
 }
 
 // multiplies reports whether a layer is a dense convolution or product with constant weights.
-func multiplies(l *Layer) bool {
+func multiplies(l *list.Layer) bool {
 	x := &l.Lower
-	if l.Reason != "" || len(l.Inputs) != 1 || l.average || x.TransposeX || x.TransposeY {
+	if l.Reason != "" || len(l.Inputs) != 1 || l.Average || x.TransposeX || x.TransposeY {
 		return false
 	}
 	switch x.Op {
@@ -78,14 +79,14 @@ func multiplies(l *Layer) bool {
 // Regrouped is the network with layers merged and split. Weights are those of the layers where
 // the file has them and they are asked for. The layers must be such as [Layer.Beside],
 // [MergesBehind] and [Splits] report, each in one place of the list.
-func Regrouped(n *Network, list []Regroup, weights bool) (*Network, error) {
+func Regrouped(n *list.Network, groups []Regroup, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
-	at := make(map[int]*Regroup, len(list))
+	at := make(map[int]*Regroup, len(groups))
 	merged := map[int]bool{}
-	for i := range list {
-		at[list[i].Layers[0]] = &list[i]
-		for _, k := range list[i].Layers[1:] {
+	for i := range groups {
+		at[groups[i].Layers[0]] = &groups[i]
+		for _, k := range groups[i].Layers[1:] {
 			merged[k] = true
 		}
 	}
@@ -104,7 +105,7 @@ func Regrouped(n *Network, list []Regroup, weights bool) (*Network, error) {
 			}
 			c.Layers = append(c.Layers, l)
 		default:
-			var all []*Layer
+			var all []*list.Layer
 			for _, k := range r.Layers {
 				all = append(all, &n.Layers[k])
 			}
@@ -115,10 +116,10 @@ func Regrouped(n *Network, list []Regroup, weights bool) (*Network, error) {
 }
 
 // columnsOut is the number of a layer's output channels, or of a product's columns.
-func columnsOut(l *Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
+func columnsOut(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
 // channels is the part of a layer that makes n output channels from first on.
-func channels(l *Layer, first, n int, weights bool) Layer {
+func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x := *l
 	x.Inputs, x.Folded = slices.Clone(l.Inputs), slices.Clone(l.Folded)
 	if x.Lower.Op == lower.Convolution {
@@ -156,15 +157,15 @@ func channels(l *Layer, first, n int, weights bool) Layer {
 
 // parted are parts of a convolution and their concatenation. Parts are of multiples of sixteen
 // channels but for the last.
-func parted(l *Layer, parts int, weights bool) []Layer {
+func parted(l *list.Layer, parts int, weights bool) []list.Layer {
 	const group = 16
 	all := l.Lower.Cout
 	each := ((all+parts-1)/parts + group - 1) / group * group
-	join := Layer{
+	join := list.Layer{
 		Name: l.Name, Op: "Concat", Output: l.Output, Out: l.Out, Node: l.Node, Line: l.Line,
 		Lower: lower.Layer{Op: lower.Concat, In: l.Out},
 	}
-	var list []Layer
+	var list []list.Layer
 	for first := 0; first < all; first += each {
 		x := channels(l, first, min(each, all-first), weights)
 		k := len(list) + 1
@@ -177,7 +178,7 @@ func parted(l *Layer, parts int, weights bool) []Layer {
 }
 
 // beside are layers of one input as one layer, and slices of its result.
-func beside(all []*Layer, weights bool) []Layer {
+func beside(all []*list.Layer, weights bool) []list.Layer {
 	first := all[0]
 	x := *first
 	x.Inputs = slices.Clone(first.Inputs)
@@ -199,7 +200,7 @@ func beside(all []*Layer, weights bool) []Layer {
 	*axis = columns
 	x.Out = x.Lower.Out()
 	x.Weights = joined(all, x.Lower.Bias, known)
-	list := []Layer{x}
+	layers := []list.Layer{x}
 	at := 0
 	for _, l := range all {
 		s := lower.Layer{Op: lower.Slice, In: x.Out, Size: l.Out}
@@ -209,15 +210,15 @@ func beside(all []*Layer, weights bool) []Layer {
 			s.Begin.W = at
 		}
 		at += columnsOut(l)
-		list = append(list, Layer{
+		layers = append(layers, list.Layer{
 			Name: l.Name, Op: "Slice", Inputs: []string{x.Output}, Output: l.Output, Lower: s, Out: l.Out, Node: l.Node, Line: l.Line,
 		})
 	}
-	return list
+	return layers
 }
 
 // joined are the weights of layers side by side, none where they are not known.
-func joined(all []*Layer, bias, known bool) lower.Weights {
+func joined(all []*list.Layer, bias, known bool) lower.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
 	if !known {
@@ -259,7 +260,7 @@ func joined(all []*Layer, bias, known bool) lower.Weights {
 
 // composed is layers one behind the other as one: its weights are the product of theirs,
 // rounded to fp16 once more.
-func composed(l, next *Layer, weights bool) (Layer, error) {
+func composed(l, next *list.Layer, weights bool) (list.Layer, error) {
 	x := *next
 	x.Inputs = slices.Clone(l.Inputs)
 	x.Name, x.Node, x.Line = l.Name, l.Node, l.Line

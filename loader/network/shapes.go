@@ -123,7 +123,7 @@ func (n *nodeReader) operandDims(i int) ([]int, error) {
 	if d, ok := n.dims[name]; ok {
 		return d, nil
 	}
-	if why, ok := n.unknown[name]; ok {
+	if why, ok := n.Unknown[name]; ok {
 		return nil, errors.New(why)
 	}
 	return nil, fmt.Errorf("no node before makes %q", name)

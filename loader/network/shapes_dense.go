@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"anesim/loader/network/list"
 )
 
 // A window is how a convolution or a pool walks the axes behind the channels.
@@ -31,7 +33,7 @@ func (n *nodeReader) window(in, taps []int) (window, error) {
 			return missing
 		}
 		for _, x := range v {
-			if x < least || x > maxExtent {
+			if x < least || x > list.MaxExtent {
 				v = nil
 				break
 			}
@@ -46,7 +48,7 @@ func (n *nodeReader) window(in, taps []int) (window, error) {
 	pads := read("pads", slices.Repeat([]int{0}, 2*len(in)), 0)
 	w.before, w.after = slices.Clone(pads[:len(in)]), slices.Clone(pads[len(in):])
 	for _, t := range taps {
-		if t < 1 || t > maxExtent {
+		if t < 1 || t > list.MaxExtent {
 			w.taps = nil
 		}
 	}
@@ -121,7 +123,7 @@ func convShapeOf(n *nodeReader) ([]result, error) {
 // full result is cropped by.
 func (n *nodeReader) transposedWindow(d, f []int) (window, error) {
 	in := d[2:]
-	w, err := n.window(slices.Repeat([]int{maxExtent}, len(in)), f[2:])
+	w, err := n.window(slices.Repeat([]int{list.MaxExtent}, len(in)), f[2:])
 	if err != nil {
 		return w, err
 	}
@@ -139,7 +141,7 @@ func (n *nodeReader) transposedWindow(d, f []int) (window, error) {
 	pads, padded, _ := n.list("pads", -1)
 	auto := n.text("auto_pad", "NOTSET")
 	for i, e := range in {
-		if extra[i] < 0 || extra[i] > maxExtent || shaped && (shape[i] < 1 || shape[i] > maxExtent) {
+		if extra[i] < 0 || extra[i] > list.MaxExtent || shaped && (shape[i] < 1 || shape[i] > list.MaxExtent) {
 			return w, errors.New("its output_padding or output_shape is no extent an axis")
 		}
 		full := (e-1)*w.strides[i] + w.dilations[i]*(w.taps[i]-1) + 1 + extra[i]
@@ -394,7 +396,7 @@ func (n *nodeReader) padding(rank int) (before, after []int, err error) {
 			return nil, nil, err
 		}
 		before[at], after[at] = pads[i], pads[i+len(axes)]
-		if max(before[at], after[at]) > maxExtent || min(before[at], after[at]) < -maxExtent {
+		if max(before[at], after[at]) > list.MaxExtent || min(before[at], after[at]) < -list.MaxExtent {
 			return nil, nil, fmt.Errorf("pads %v", pads)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -50,7 +51,7 @@ func oneHotShape(n *nodeReader) ([]result, error) {
 		return nil, errors.New("its depth is computed, not a constant")
 	}
 	depth, err := c.scalar()
-	if err != nil || depth < 1 || depth > maxExtent {
+	if err != nil || depth < 1 || depth > list.MaxExtent {
 		return nil, errors.Join(err, fmt.Errorf("a depth of %g", depth))
 	}
 	axis, err := n.axisOf(len(d)+1, n.int("axis", -1))

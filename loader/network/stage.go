@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -31,7 +32,7 @@ const mostStaged = 1 << 26
 
 // stage makes the node one that the host works out, nil where that has no function for it
 // either. why is what keeps it from the engine.
-func (n *nodeReader) stage(l *Layer) *Stage {
+func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 	if n.results == nil || n.folder() == nil && (n.spreads == nil || n.sizedFolder() == nil) {
 		return nil
 	}
@@ -41,7 +42,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s, h := &Stage{}, &hosted{name: n.name, node: n.Node, opset: n.opset, most: n.results}
+	s, h := &list.Stage{}, &hosted{name: n.name, node: n.Node, opset: n.opset, most: n.results}
 	for i, r := range n.results {
 		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
 			return nil
@@ -49,7 +50,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 		if i >= len(n.Outputs) || n.Outputs[i] == "" {
 			continue
 		}
-		s.Outputs = append(s.Outputs, Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
+		s.Outputs = append(s.Outputs, list.Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
 		count(s, elements(r.dims), r.elem)
 	}
 	l.Inputs = nil
@@ -65,7 +66,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 			}
 			in.constant = kept
 		default:
-			if _, ok := n.tensors[name]; !ok {
+			if _, ok := n.Shapes[name]; !ok {
 				return nil
 			}
 			in.index = len(l.Inputs)
@@ -85,7 +86,7 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 }
 
 // count adds a tensor that a stage reads or makes.
-func count(s *Stage, elements int, elem onnx.DataType) {
+func count(s *list.Stage, elements int, elem onnx.DataType) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
@@ -114,7 +115,7 @@ func (c *constant) kept() (*constant, error) {
 }
 
 // Run is the stage's, see [Stage].
-func (s *hosted) Run(in []Array) ([]Array, error) {
+func (s *hosted) Run(in []list.Array) ([]list.Array, error) {
 	out, err := s.run(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -122,7 +123,7 @@ func (s *hosted) Run(in []Array) ([]Array, error) {
 	return out, nil
 }
 
-func (s *hosted) run(in []Array) ([]Array, error) {
+func (s *hosted) run(in []list.Array) ([]list.Array, error) {
 	n, err := s.reader(in, nil)
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (s *hosted) run(in []Array) ([]Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Array
+	var out []list.Array
 	for i, name := range s.node.Outputs {
 		if name == "" || i >= len(s.most) {
 			continue
@@ -158,16 +159,16 @@ func (s *hosted) run(in []Array) ([]Array, error) {
 		if len(v) != elements(results[i].dims) || len(v) > elements(s.most[i].dims) {
 			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].dims, s.most[i].dims)
 		}
-		out = append(out, Array{results[i].dims, v})
+		out = append(out, list.Array{Dims: results[i].dims, Numbers: v})
 	}
 	return out, nil
 }
 
 // reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
 // are given instead, have these.
-func (s *hosted) reader(in []Array, shapes [][]int) (*nodeReader, error) {
+func (s *hosted) reader(in []list.Array, shapes [][]int) (*nodeReader, error) {
 	r := &graphReader{
-		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
+		Builder: list.NewBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
 		types: map[string]onnx.DataType{}, budget: maxFolded,
 	}
 	for i, x := range s.inputs {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A filter that is made as it is packed gives the program that the same filter in memory
@@ -69,7 +70,7 @@ func TestStreamed(t *testing.T) {
 		}
 	}
 	// One that was given stays.
-	l := &Layer{Lower: lower.Product(1, 2, 3, lower.Constant)}
+	l := &list.Layer{Lower: lower.Product(1, 2, 3, lower.Constant)}
 	w, err := Complete(l, 1)
 	if err != nil {
 		t.Fatal(err)

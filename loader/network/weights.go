@@ -9,41 +9,12 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // MaxCoefficients is the most coefficients that weights are made for; an engine program
 // has far fewer.
 const MaxCoefficients = 1 << 28
-
-// A Need is the number of values of each kind that a layer carries.
-type Need struct{ Filter, Bias, Second int }
-
-// Needs says what values a layer carries.
-func Needs(l *lower.Layer) Need {
-	var n Need
-	switch l.Op {
-	case lower.Convolution, lower.Deconvolution:
-		n.Filter = l.Cout * (l.In.C / max(1, l.Groups)) * l.Taps()
-		n.Bias = l.Cout
-	case lower.MatMul, lower.Linear:
-		if l.Second == lower.Constant {
-			n.Filter, n.Bias = l.In.W*l.Columns, l.Columns
-		}
-	case lower.PReLU:
-		n.Second = l.In.C
-	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average:
-		switch l.Second {
-		case lower.Constant:
-			n.Second = l.SecondShape.Elements()
-		case lower.Scalar:
-			n.Second = 1
-		}
-	}
-	if !l.Bias {
-		n.Bias = 0
-	}
-	return n
-}
 
 // Complete returns the layer's weights: the values that the file does not have are
 // pseudo-random from seed, the activation tables are those of [mac.TableOf].
@@ -51,19 +22,19 @@ func Needs(l *lower.Layer) Need {
 // Pseudo-random coefficients are odd multiples of a power of two between -s and s, none
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
-func Complete(x *Layer, seed uint64) (lower.Weights, error) {
+func Complete(x *list.Layer, seed uint64) (lower.Weights, error) {
 	return complete(x, seed, completeAll)
 }
 
 // Streamed is Complete with the filter as a source of the same values, for a layer that is
 // lowered by itself: it is made as it is packed. A filter that the file has is left as it is.
-func Streamed(x *Layer, seed uint64) (lower.Weights, error) {
+func Streamed(x *list.Layer, seed uint64) (lower.Weights, error) {
 	return complete(x, seed, completeSource)
 }
 
 // Sizes is Complete for a program that is only timed: a filter that the file does not have
 // is left out. None of what Complete makes for it is zero, so that no figure changes.
-func Sizes(x *Layer, seed uint64) (lower.Weights, error) {
+func Sizes(x *list.Layer, seed uint64) (lower.Weights, error) {
 	return complete(x, seed, completeSizes)
 }
 
@@ -76,13 +47,13 @@ const (
 	completeSizes             // not at all
 )
 
-func complete(x *Layer, seed uint64, how completion) (lower.Weights, error) {
+func complete(x *list.Layer, seed uint64, how completion) (lower.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
 		w.Form, w.Scale = lower.FormFP16, nil // made-up values fit no other
 	}
-	need := Needs(l)
+	need := list.Needs(l)
 	if need.Filter > MaxCoefficients {
 		return w, &lower.LimitError{
 			Limit: "coefficients", Got: need.Filter, Max: MaxCoefficients,
@@ -91,7 +62,7 @@ func complete(x *Layer, seed uint64, how completion) (lower.Weights, error) {
 	}
 	switch {
 	case w.Filter != nil || need.Filter == 0 || how == completeSizes:
-	case x.average:
+	case x.Average:
 		one := float16.Fromfloat32(1 / float32(l.Taps()))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
@@ -204,7 +175,7 @@ func table(a mac.Activation) []byte {
 
 // FlushedShare returns how much of the layer's weights the engine reads as 0: the norm of the
 // filter's values below 2^-14 over the norm of all of them. It is 0 without values.
-func FlushedShare(x *Layer) float64 {
+func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
 		v := float64(h.Float32())

@@ -1,4 +1,4 @@
-package network
+package list
 
 import "slices"
 
@@ -31,8 +31,8 @@ type Cut struct {
 // stages orders layers so that the host's stages do not cut a program where they need not:
 // those that rest on nothing the engine makes go ahead of all, those on whose results no
 // layer of the engine rests behind all. All else keeps its order.
-func (b *builder) stages() {
-	n := &b.net
+func (b *Builder) stages() {
+	n := &b.Net
 	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
 		return
 	}

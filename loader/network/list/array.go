@@ -1,4 +1,4 @@
-package network
+package list
 
 import (
 	"fmt"
