@@ -3,7 +3,7 @@ package network
 import (
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )
 
@@ -16,7 +16,7 @@ type stack struct {
 }
 
 // single reports whether a convolution looks at single pixels, each of them.
-func single(l *lower.Layer) bool {
+func single(l *layer.Layer) bool {
 	w := l.Window
 	return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
 }
@@ -24,7 +24,7 @@ func single(l *lower.Layer) bool {
 func weightsOf(first, second *list.Layer) stack {
 	s := stack{first: first, second: second, outer: columnsOut(second), middle: columnsOut(first), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
-	if first.Lower.Op == lower.Convolution {
+	if first.Lower.Op == layer.Convolution {
 		s.inner = first.Lower.In.C
 		s.firstTaps, s.secondTaps = first.Lower.Taps(), second.Lower.Taps()
 	}
@@ -35,7 +35,7 @@ func weightsOf(first, second *list.Layer) stack {
 // weight is that of an output and an input channel of a layer, at a tap.
 func weight(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
-	if l.Lower.Op == lower.MatMul {
+	if l.Lower.Op == layer.MatMul {
 		at = in*outs + out
 	}
 	return float64(l.Weights.Filter[at].Float32())
@@ -62,7 +62,7 @@ func (s *stack) product() []float16.Float16 {
 		}
 		for k, v := range row {
 			at := o*len(row) + k
-			if s.second.Lower.Op == lower.MatMul {
+			if s.second.Lower.Op == layer.MatMul {
 				at = k*s.outer + o
 			}
 			out[at] = float16.Fromfloat32(float32(v))

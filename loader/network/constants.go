@@ -8,7 +8,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/onnx"
 )
 
@@ -26,14 +26,14 @@ type constant struct {
 }
 
 // A packing is how the file holds values that are expanded here, which the engine may hold
-// in a form of its own: see [lower.Weights].
+// in a form of its own: see [layer.Weights].
 type packing struct {
-	form  lower.Form
+	form  layer.Form
 	scale []float16.Float16 // of bytes: of all, or of each element of an axis
 }
 
 // set gives weights made of a packed constant its form.
-func (p *packing) set(w *lower.Weights) {
+func (p *packing) set(w *layer.Weights) {
 	if p != nil && w.Filter != nil {
 		w.Form, w.Scale = p.form, p.scale
 	}

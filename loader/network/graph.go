@@ -5,7 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )
 
@@ -44,33 +44,33 @@ func absorb(l, next *list.Layer) bool {
 	if activate(l, next) {
 		return true
 	}
-	if y.Activation != 0 || y.Bias || y.Op != lower.Mul && y.Op != lower.Add {
+	if y.Activation != 0 || y.Bias || y.Op != layer.Mul && y.Op != layer.Add {
 		return false
 	}
 	channels, constant := 0, false // whether y has a constant for each channel of x
 	switch x.Op {
-	case lower.Convolution:
-		channels, constant = x.Cout, y.In == l.Out && !next.Stored && y.Second == lower.Constant
-	case lower.MatMul, lower.Linear:
-		if x.Second != lower.Constant {
+	case layer.Convolution:
+		channels, constant = x.Cout, y.In == l.Out && !next.Stored && y.Second == layer.Constant
+	case layer.MatMul, layer.Linear:
+		if x.Second != layer.Constant {
 			return false
 		}
 		// Columns of a product are channels to its bias. They are the columns of y if y reads
 		// rows of the same width.
-		channels, constant = x.Columns, next.ByColumn && y.In.W == l.Out.W && y.Second == lower.Constant
+		channels, constant = x.Columns, next.ByColumn && y.In.W == l.Out.W && y.Second == layer.Constant
 	default:
 		return false
 	}
 	by := next.Weights.Second
 	switch {
 	case constant:
-	case y.Second == lower.Scalar && by != nil:
+	case y.Second == layer.Scalar && by != nil:
 		by = slices.Repeat(by, channels)
 	default:
 		return false
 	}
 	merged := scaleWeights
-	if y.Op == lower.Add {
+	if y.Op == layer.Add {
 		merged = shiftBias
 	}
 	if !merged(l, by) {
@@ -85,15 +85,15 @@ func absorb(l, next *list.Layer) bool {
 // the chain's own rules.
 func activate(l, next *list.Layer) bool {
 	x, y := l.Lower, &next.Lower
-	rectifier := y.Op == lower.ReLU
-	if !rectifier && (x.Op != lower.Convolution || y.Op.Tables() != 1 || y.Second != 0 || len(next.Inputs) != 1) || l.Stored && !rectifier {
+	rectifier := y.Op == layer.ReLU
+	if !rectifier && (x.Op != layer.Convolution || y.Op.Tables() != 1 || y.Second != 0 || len(next.Inputs) != 1) || l.Stored && !rectifier {
 		return false
 	}
 	switch y.Op {
-	case lower.Rsqrt, lower.HardSwish, lower.Log, lower.Max, lower.Min, lower.Pow, lower.RealDiv:
+	case layer.Rsqrt, layer.HardSwish, layer.Log, layer.Max, layer.Min, layer.Pow, layer.RealDiv:
 		return false // tasks of their own beside the table
 	}
-	if l.Average || x.Op == lower.Pool || y.Activation != 0 || x.ByTable() {
+	if l.Average || x.Op == layer.Pool || y.Activation != 0 || x.ByTable() {
 		return false
 	}
 	x.Activation, x.Alpha, x.Low, x.High = y.Op, y.Alpha, y.Low, y.High
@@ -117,7 +117,7 @@ func scaleWeights(l *list.Layer, by []float16.Float16) bool {
 	w := &l.Weights
 	each := need.Filter / max(1, len(by))
 	channel := func(i int) int { return i / each }
-	if l.Lower.Op == lower.MatMul {
+	if l.Lower.Op == layer.MatMul {
 		channel = func(i int) int { return i % l.Lower.Columns }
 	}
 	if by == nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 )
@@ -55,7 +55,7 @@ func (x *milOperation) computedAs(i int, v []float64, p *packing) {
 
 // scaled is the packing of bytes with scales: one, or one of each element of an axis.
 func scaled(scale []float64) *packing {
-	p := &packing{form: lower.FormInt8, scale: make([]float16.Float16, len(scale))}
+	p := &packing{form: layer.FormInt8, scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
 		p.scale[i] = float16.Fromfloat32(float32(s))
 	}
@@ -169,7 +169,7 @@ func milLUT(x *milOperation) {
 		return
 	}
 	if out := x.lookedUp(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
-		x.computed(out, &packing{form: lower.FormPalette})
+		x.computed(out, &packing{form: layer.FormPalette})
 	}
 }
 
@@ -234,7 +234,7 @@ func blockOf(shape, blocks []int64, i int) int {
 // and the values, which milSparse puts together.
 func milLUTSparse(x *milOperation) {
 	x.sparsely("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *packing) {
-		return x.lookedUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &packing{form: lower.FormPalette}
+		return x.lookedUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &packing{form: layer.FormPalette}
 	})
 }
 
@@ -308,7 +308,7 @@ func milSparse(x *milOperation) {
 		out[i] = values[at]
 		at++
 	}
-	p := &packing{form: lower.FormSparse}
+	p := &packing{form: layer.FormSparse}
 	if of := x.packings[x.fixed[x.in("nonzero_data")]]; of != nil {
 		p = of
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
@@ -192,16 +192,16 @@ func (r *graphReader) output(v onnx.Value) error {
 }
 
 // shapeOf is the engine's shape of a tensor.
-func shapeOf(dims []int) (lower.Shape, error) {
+func shapeOf(dims []int) (layer.Shape, error) {
 	e := [4]int{1, 1, 1, 1}
 	if err := countable(dims); err != nil {
-		return lower.Shape{}, err
+		return layer.Shape{}, err
 	}
 	if extra := len(dims) - len(e); extra > 0 {
 		dims = append([]int{elements(dims[:extra+1])}, dims[extra+1:]...)
 	}
 	copy(e[len(e)-len(dims):], dims)
-	return lower.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
+	return layer.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }
 
 // A nodeReader is a node on its way to layers.
@@ -361,7 +361,7 @@ func (n *nodeReader) refuse(why error) {
 	if n.results == nil {
 		_ = n.infer() // a shape is better than none; why says what is wrong
 	}
-	var shape *lower.Shape
+	var shape *layer.Shape
 	for i, out := range n.Outputs {
 		if i >= len(n.results) && !n.stated(out) {
 			continue

@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // Windows of three axes, and pools whose taps stand apart, are more than the engine has. A
@@ -16,9 +16,9 @@ import (
 // separated is a pool along one axis after the other, each the largest, or the sum, of as
 // many parts of the tensor as it has taps.
 func (n *nodeReader) separated(x operand, w window, average bool) (operand, error) {
-	op, outside := lower.Max, -65504.0
+	op, outside := layer.Max, -65504.0
 	if average {
-		op, outside = lower.Add, 0
+		op, outside = layer.Add, 0
 	}
 	extents := slices.Clone(x.dims[2:])
 	const most = 32 // taps of an axis
@@ -85,7 +85,7 @@ func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.withConstant(lower.Mul, x, &constant{dims: w.out, numbers: factors})
+	return n.withConstant(layer.Mul, x, &constant{dims: w.out, numbers: factors})
 }
 
 // tapsWithin returns how many of a window's taps are at places from low to high-1: the first tap
@@ -153,7 +153,7 @@ func (n *nodeReader) volumetric(x operand) error {
 	if x, err = n.surrounded(x, 1, w.before[0], max(0, need-w.before[0]-d[2]), 0); err != nil {
 		return err
 	}
-	lw := lower.Window{
+	lw := layer.Window{
 		Kh: (w.taps[1]-1)*w.dilations[1] + 1, Kw: (w.taps[2]-1)*w.dilations[2] + 1, Sy: w.strides[1], Sx: w.strides[2],
 		Py: w.before[1], Px: w.before[2], Qy: w.after[1], Qx: w.after[2],
 	}
@@ -173,7 +173,7 @@ func (n *nodeReader) volumetric(x operand) error {
 		}
 		y, err := n.convolved(part.as(d[0]*w.out[0], d[1], d[3], d[4]), k.spread(w.dilations[1], w.dilations[2]), lw, n.int("group", 1), bias)
 		if err == nil && t > 0 {
-			y, err = n.binary(lower.Add, sum, y)
+			y, err = n.binary(layer.Add, sum, y)
 		}
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	. "anesim/loader/network"
 	"anesim/loader/network/list"
@@ -68,7 +69,7 @@ func alone(t *testing.T, n *list.Network, o anesim.Options) (map[string][]float1
 		o.Inputs = map[string][]float16.Float16{}
 		for k, name := range l.Inputs {
 			port := []string{"x", "z"}[min(k, 1)]
-			if l.Lower.Op == lower.Concat {
+			if l.Lower.Op == layer.Concat {
 				port = fmt.Sprint("x", k)
 			}
 			o.Inputs[port] = tensors[name]

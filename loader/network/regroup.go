@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )
 
@@ -45,10 +45,10 @@ func Beside(l *list.Layer) string {
 // stands where a bias would.
 func MergesBehind(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
-	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == lower.Convolution != (y.Op == lower.Convolution) {
+	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
 		return false
 	}
-	if x.Op != lower.Convolution {
+	if x.Op != layer.Convolution {
 		return a.Out == y.In
 	}
 	w := y.Window
@@ -58,7 +58,7 @@ func MergesBehind(a, b *list.Layer) bool {
 
 // Splits reports whether a layer is a convolution whose output channels can be made in parts.
 func Splits(l *list.Layer) bool {
-	return multiplies(l) && l.Lower.Op == lower.Convolution && l.Lower.In.N == 1
+	return multiplies(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
 
 // multiplies reports whether a layer is a dense convolution or product with constant weights.
@@ -68,10 +68,10 @@ func multiplies(l *list.Layer) bool {
 		return false
 	}
 	switch x.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		return x.Groups <= 1
-	case lower.MatMul, lower.Linear:
-		return x.Second == lower.Constant
+	case layer.MatMul, layer.Linear:
+		return x.Second == layer.Constant
 	}
 	return false
 }
@@ -122,7 +122,7 @@ func columnsOut(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x := *l
 	x.Inputs, x.Folded = slices.Clone(l.Inputs), slices.Clone(l.Folded)
-	if x.Lower.Op == lower.Convolution {
+	if x.Lower.Op == layer.Convolution {
 		x.Lower.Cout = n
 	} else {
 		x.Lower.Columns = n
@@ -132,7 +132,7 @@ func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x.Weights = w
 	x.Weights.Filter, x.Weights.Bias = nil, nil
 	if !weights {
-		x.Weights.Form, x.Weights.Scale = lower.FormFP16, nil
+		x.Weights.Form, x.Weights.Scale = layer.FormFP16, nil
 		return x
 	}
 	if w.Bias != nil {
@@ -145,7 +145,7 @@ func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 		return x
 	}
 	each := len(w.Filter) / all
-	if l.Lower.Op != lower.MatMul {
+	if l.Lower.Op != layer.MatMul {
 		x.Weights.Filter = w.Filter[first*each : (first+n)*each]
 		return x
 	}
@@ -163,7 +163,7 @@ func parted(l *list.Layer, parts int, weights bool) []list.Layer {
 	each := ((all+parts-1)/parts + group - 1) / group * group
 	join := list.Layer{
 		Name: l.Name, Op: "Concat", Output: l.Output, Out: l.Out, Node: l.Node, Line: l.Line,
-		Lower: lower.Layer{Op: lower.Concat, In: l.Out},
+		Lower: layer.Layer{Op: layer.Concat, In: l.Out},
 	}
 	var list []list.Layer
 	for first := 0; first < all; first += each {
@@ -194,7 +194,7 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 	}
 	x.Name, x.Output = strings.Join(names, "+"), first.Output+"/merged"
 	axis := &x.Lower.Columns
-	if x.Lower.Op == lower.Convolution {
+	if x.Lower.Op == layer.Convolution {
 		axis = &x.Lower.Cout
 	}
 	*axis = columns
@@ -203,8 +203,8 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 	layers := []list.Layer{x}
 	at := 0
 	for _, l := range all {
-		s := lower.Layer{Op: lower.Slice, In: x.Out, Size: l.Out}
-		if x.Lower.Op == lower.Convolution {
+		s := layer.Layer{Op: layer.Slice, In: x.Out, Size: l.Out}
+		if x.Lower.Op == layer.Convolution {
 			s.Begin.C = at
 		} else {
 			s.Begin.W = at
@@ -218,16 +218,16 @@ func beside(all []*list.Layer, weights bool) []list.Layer {
 }
 
 // joined are the weights of layers side by side, none where they are not known.
-func joined(all []*list.Layer, bias, known bool) lower.Weights {
+func joined(all []*list.Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
 	if !known {
-		w.Form = lower.FormFP16
+		w.Form = layer.FormFP16
 		return w
 	}
 	for _, l := range all {
 		if l.Weights.Form != w.Form {
-			w.Form = lower.FormFP16 // the smallest that holds all would be another's
+			w.Form = layer.FormFP16 // the smallest that holds all would be another's
 		}
 		switch n := columnsOut(l); {
 		case !bias:
@@ -243,7 +243,7 @@ func joined(all []*list.Layer, bias, known bool) lower.Weights {
 			w.Scale = append(w.Scale, slices.Repeat(l.Weights.Scale, n)...)
 		}
 	}
-	if all[0].Lower.Op != lower.MatMul {
+	if all[0].Lower.Op != layer.MatMul {
 		for _, l := range all {
 			w.Filter = append(w.Filter, l.Weights.Filter...)
 		}
@@ -267,11 +267,11 @@ func composed(l, next *list.Layer, weights bool) (list.Layer, error) {
 	x.Folded = slices.Concat(l.Folded, []string{next.Name}, next.Folded)
 	x.Lower.In = l.Lower.In
 	x.Lower.Bias = l.Lower.Bias || next.Lower.Bias
-	if x.Lower.Op == lower.Convolution && !single(&l.Lower) {
+	if x.Lower.Op == layer.Convolution && !single(&l.Lower) {
 		x.Lower.Window, x.Lower.Dilation = l.Lower.Window, l.Lower.Dilation
 	}
 	a, b := l.Weights, next.Weights
-	x.Weights = lower.Weights{Table: b.Table, Tables: b.Tables}
+	x.Weights = layer.Weights{Table: b.Table, Tables: b.Tables}
 	if !weights || a.Filter == nil || b.Filter == nil || l.Lower.Bias && a.Bias == nil || next.Lower.Bias && b.Bias == nil {
 		return x, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network/list"
 )
@@ -70,7 +71,7 @@ func TestStreamed(t *testing.T) {
 		}
 	}
 	// One that was given stays.
-	l := &list.Layer{Lower: lower.Product(1, 2, 3, lower.Constant)}
+	l := &list.Layer{Lower: layer.Product(1, 2, 3, layer.Constant)}
 	w, err := Complete(l, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A Builder strings layers together by the names of tensors.
@@ -14,7 +14,7 @@ type Builder struct {
 	Net Network
 	// Shapes are those of what inputs and layers make; a tensor of unknown shape
 	// is not among them but in Unknown, with the reason.
-	Shapes  map[string]lower.Shape
+	Shapes  map[string]layer.Shape
 	Unknown map[string]string
 	// Aliases has the tensor whose values a name stands for: what reshape and its like give.
 	Aliases map[string]string
@@ -24,14 +24,14 @@ type Builder struct {
 func NewBuilder() *Builder {
 	return &Builder{
 		Net:     Network{Constants: map[string][]float16.Float16{}},
-		Shapes:  map[string]lower.Shape{},
+		Shapes:  map[string]layer.Shape{},
 		Unknown: map[string]string{},
 		Aliases: map[string]string{},
 	}
 }
 
 // Input adds an input of the network.
-func (b *Builder) Input(name string, s lower.Shape) {
+func (b *Builder) Input(name string, s layer.Shape) {
 	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s})
 	b.Shapes[name] = s
 }
@@ -55,7 +55,7 @@ func (b *Builder) Add(l Layer) {
 
 // Missing appends a layer that cannot be one. Its output has the shape out, or an
 // unknown one.
-func (b *Builder) Missing(l Layer, out *lower.Shape, reason string) {
+func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = reason
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.TensorOf(in)
@@ -70,7 +70,7 @@ func (b *Builder) Missing(l Layer, out *lower.Shape, reason string) {
 }
 
 // Reshape makes name another view of a tensor.
-func (b *Builder) Reshape(name, of string, s lower.Shape) error {
+func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 	if was := b.Shapes[of]; was.Elements() != s.Elements() {
 		return fmt.Errorf("%s has %d elements, %s has %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
 	}
@@ -175,7 +175,7 @@ func (n *Network) Store() {
 		}
 		name := l.Name + "/constant"
 		n.Constants[name] = l.Weights.Second
-		l.Lower.Second, l.Weights.Second = lower.Runtime, nil
+		l.Lower.Second, l.Weights.Second = layer.Runtime, nil
 		l.Inputs = append(l.Inputs, name)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A FormatError is a file that does not say a network.
@@ -36,7 +36,7 @@ const (
 )
 
 // CheckShape makes sure that products of a shape's extents are counts.
-func CheckShape(s lower.Shape) error {
+func CheckShape(s layer.Shape) error {
 	room := 1 << 40
 	for _, n := range [...]int{s.N, s.C, s.H, s.W} {
 		if n < 1 || n > MaxExtent || n > room {
@@ -48,6 +48,6 @@ func CheckShape(s lower.Shape) error {
 }
 
 // ShapeText is a shape as N, C, H and W joined by x.
-func ShapeText(s lower.Shape) string {
+func ShapeText(s layer.Shape) string {
 	return fmt.Sprintf("%dx%dx%dx%d", s.N, s.C, s.H, s.W)
 }

@@ -1,6 +1,6 @@
 package list
 
-import "anesim/loader/lower"
+import "anesim/loader/layer"
 
 // A Layer is one task or several of the engine, or the reason why there are none.
 type Layer struct {
@@ -8,9 +8,9 @@ type Layer struct {
 	Op      string   // what the file calls it
 	Inputs  []string // tensors, in the order of the layer's own
 	Output  string
-	Lower   lower.Layer
-	Weights lower.Weights // what the file has of them
-	Out     lower.Shape
+	Lower   layer.Layer
+	Weights layer.Weights // what the file has of them
+	Out     layer.Shape
 	Folded  []string // layers that this one does on its way out
 	Reason  string   // why the engine cannot run it, "" where it can
 	Node    int      // index into the network's Nodes, where it has some
@@ -39,11 +39,11 @@ func (l *Layer) MACs() uint64 {
 	}
 	out := uint64(l.Out.Elements())
 	switch x := &l.Lower; x.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		return out * uint64(x.In.C/max(1, x.Groups)*x.Window.Kh*x.Window.Kw)
-	case lower.Deconvolution:
+	case layer.Deconvolution:
 		return uint64(x.In.Elements() * (x.Cout / max(1, x.Groups)) * x.Window.Kh * x.Window.Kw)
-	case lower.MatMul, lower.Linear:
+	case layer.MatMul, layer.Linear:
 		return out * uint64(x.In.W)
 	}
 	return 0
@@ -58,9 +58,9 @@ func (l *Layer) Bytes() uint64 {
 		need := Needs(x)
 		n += x.In.Elements() + need.Filter + need.Bias + need.Second
 		switch {
-		case x.Op == lower.MatMul && x.Second == lower.Runtime:
+		case x.Op == layer.MatMul && x.Second == layer.Runtime:
 			n += x.In.N * x.In.C * x.In.W * x.Columns
-		case x.Second == lower.Runtime:
+		case x.Second == layer.Runtime:
 			n += x.SecondShape.Elements()
 		}
 	}
@@ -89,34 +89,34 @@ func (l *Layer) Infer() error {
 
 // Pooling is a pooling layer: an average is a depthwise convolution of equal weights,
 // a maximum has an operation of its own.
-func Pooling(in lower.Shape, w lower.Window, average bool) Layer {
+func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
-		return Layer{Lower: lower.Layer{Op: lower.Pool, In: in, Window: w}}
+		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
 	}
-	return Layer{Lower: lower.Depthwise(in, w), Average: true}
+	return Layer{Lower: layer.Depthwise(in, w), Average: true}
 }
 
 // A Need is the number of values of each kind that a layer carries.
 type Need struct{ Filter, Bias, Second int }
 
 // Needs says what values a layer carries.
-func Needs(l *lower.Layer) Need {
+func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {
-	case lower.Convolution, lower.Deconvolution:
+	case layer.Convolution, layer.Deconvolution:
 		n.Filter = l.Cout * (l.In.C / max(1, l.Groups)) * l.Taps()
 		n.Bias = l.Cout
-	case lower.MatMul, lower.Linear:
-		if l.Second == lower.Constant {
+	case layer.MatMul, layer.Linear:
+		if l.Second == layer.Constant {
 			n.Filter, n.Bias = l.In.W*l.Columns, l.Columns
 		}
-	case lower.PReLU:
+	case layer.PReLU:
 		n.Second = l.In.C
-	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
 		switch l.Second {
-		case lower.Constant:
+		case layer.Constant:
 			n.Second = l.SecondShape.Elements()
-		case lower.Scalar:
+		case layer.Scalar:
 			n.Second = 1
 		}
 	}

@@ -3,7 +3,7 @@ package list
 import (
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A Network is layers in an order in which they can run.
@@ -23,17 +23,17 @@ type Network struct {
 	Constants map[string][]float16.Float16
 	// Made are the shapes that tensors stand in between layers, which readers in rows of
 	// another length have transposes behind.
-	Made map[string]lower.Shape
+	Made map[string]layer.Shape
 	// Cuts are tensors that the engine makes larger than they are, see [Cut].
 	Cuts map[string]*Cut
-	// InMemory keeps every tensor between layers in memory, see [lower.Network].
+	// InMemory keeps every tensor between layers in memory, see package lower.
 	InMemory bool
 }
 
 // A Tensor is a name and a shape.
 type Tensor struct {
 	Name  string
-	Shape lower.Shape
+	Shape layer.Shape
 	Dims  []int  // as the file has them; nil where it has Shape
 	Type  string // of the file's elements, as numpy spells it; "" for float16
 }
