@@ -109,6 +109,8 @@ func (c *constant) clamp(out []float16.Float16, v []float64) {
 	}
 }
 
+const signBit = 0x8000
+
 func isInfinite(h float16.Float16) bool { return h.IsInf(0) }
 
 // largestHalf is 65504.

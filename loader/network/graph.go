@@ -124,42 +124,16 @@ func scaleWeights(l *list.Layer, by []float16.Float16) bool {
 		w.Bias, w.Filter = nil, nil
 		return true
 	}
-	bias, ok := product(w.Bias, func(i int) float32 { return by[i].Float32() })
+	bias, ok := scaledValues(w.Bias, func(i int) float32 { return by[i].Float32() })
 	if !ok {
 		return false
 	}
-	filter, ok := product(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
+	filter, ok := scaledValues(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
 	if ok {
 		w.Bias, w.Filter = bias, filter
 	}
 	return ok
 }
-
-// product returns the values, each times its factor, and nil for absent values. It returns false
-// if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
-// number above 65504.
-func product(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
-	if values == nil {
-		return nil, true
-	}
-	out := make([]float16.Float16, len(values))
-	for i, v := range values {
-		f := factor(i)
-		out[i] = float16.Fromfloat32(v.Float32() * f)
-		if isNormal(v) && f != 0 && !isNormal(out[i]) {
-			return nil, false
-		}
-	}
-	return out, true
-}
-
-// isNormal reports whether h is a number that is neither zero nor subnormal nor infinite.
-func isNormal(h float16.Float16) bool {
-	exponent := h >> 10 & 0x1f
-	return exponent != 0 && exponent != 0x1f
-}
-
-const signBit = 0x8000
 
 // shiftBias adds an addend to the bias of each channel, and reports whether fp16 holds the sums. It
 // leaves l as it is if not.
@@ -172,7 +146,7 @@ func shiftBias(l *list.Layer, by []float16.Float16) bool {
 		sum := make([]float16.Float16, len(by))
 		for i := range sum {
 			sum[i] = float16.Fromfloat32(w.Bias[i].Float32() + by[i].Float32())
-			if isInfinite(sum[i]) && !isInfinite(w.Bias[i]) && !isInfinite(by[i]) {
+			if sum[i].IsInf(0) && !w.Bias[i].IsInf(0) && !by[i].IsInf(0) {
 				return false
 			}
 		}

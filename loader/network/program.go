@@ -205,7 +205,7 @@ func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
 	}
 	v, constant := c.n.Constants[name]
 	if constant && v == nil {
-		v = newRandom(s.Elements(), 0, c.how.Seed, "second").all()
+		v = madeUp(s.Elements(), c.how.Seed, "second")
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: v}
 }

@@ -76,10 +76,10 @@ func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error)
 		w.Filter = src.all()
 	}
 	if w.Bias == nil && need.Bias > 0 {
-		w.Bias = newRandom(need.Bias, 0, seed, "bias").all()
+		w.Bias = madeUp(need.Bias, seed, "bias")
 	}
 	if w.Second == nil && need.Second > 0 {
-		w.Second = newRandom(need.Second, 0, seed, "second").all()
+		w.Second = madeUp(need.Second, seed, "second")
 	}
 	return w, tabulate(l, &w)
 }
@@ -181,7 +181,7 @@ func FlushedShare(x *list.Layer) float64 {
 	for _, h := range x.Weights.Filter {
 		v := float64(h.Float32())
 		all += v * v
-		if !isNormal(h) {
+		if !h.IsNormal() {
 			small += v * v
 		}
 	}
@@ -189,4 +189,22 @@ func FlushedShare(x *list.Layer) float64 {
 		return 0
 	}
 	return math.Sqrt(small / all)
+}
+
+// scaledValues returns the values, each times its factor, and nil for absent values. It returns false
+// if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
+// number above 65504.
+func scaledValues(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+	if values == nil {
+		return nil, true
+	}
+	out := make([]float16.Float16, len(values))
+	for i, v := range values {
+		f := factor(i)
+		out[i] = float16.Fromfloat32(v.Float32() * f)
+		if v.IsNormal() && f != 0 && !out[i].IsNormal() {
+			return nil, false
+		}
+	}
+	return out, true
 }

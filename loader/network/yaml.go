@@ -33,8 +33,8 @@ func marks(data []byte) int {
 	return n
 }
 
-// ReadYAML reads a network from its list of layers. Errors are a *[FormatError].
-func ReadYAML(data []byte) (*list.Network, error) {
+// stringYAML strings the layers of a YAML file together. Errors are a *[list.FormatError].
+func stringYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
 	}
@@ -59,7 +59,7 @@ func ReadYAML(data []byte) (*list.Network, error) {
 		return nil, err
 	}
 	r.results()
-	return finish(r.Builder), nil
+	return r.Builder, nil
 }
 
 func yamlError(err error) error {
