@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/weights"
 )
 
 func (n *nodeReader) gemm() error {
@@ -103,7 +104,7 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
-	return scaledValues(v, func(int) float32 { return float32(by) })
+	return weights.Scaled(v, func(int) float32 { return float32(by) })
 }
 
 func (n *nodeReader) matmul() error {

@@ -114,7 +114,7 @@ func (c *constant) kept() (*constant, error) {
 	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
 }
 
-// Run is the stage's, see [Stage].
+// Run is the stage's, see [list.Stage].
 func (s *hosted) Run(in []list.Array) ([]list.Array, error) {
 	out, err := s.run(in)
 	if err != nil {

@@ -1,4 +1,4 @@
-package network
+package arrange
 
 import (
 	"fmt"
@@ -22,9 +22,9 @@ import (
 // columns by itself (see package lower). That they share them all the same is inferred: the
 // compiler's chains are of single heads, and prepare columns once for all that read them.
 
-// shareColumns has products of one tensor that end in transposes read it transposed, once for
+// ShareColumns has products of one tensor that end in transposes read it transposed, once for
 // all. It is for networks whose transposes have been found.
-func shareColumns(n *list.Network) {
+func ShareColumns(n *list.Network) {
 	readers := map[string][]int{}
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {

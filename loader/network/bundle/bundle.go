@@ -1,4 +1,4 @@
-package network
+package bundle
 
 import (
 	"bytes"
@@ -10,11 +10,12 @@ import (
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
 )
 
-// A bundle is what [Network.Lower] gives, as bytes: a table in JSON behind its length, then
+// The contents of a bundle are what [partition.Lower] gives, as bytes: a table in JSON behind its length, then
 // the containers of the programs, one after the other.
-type bundle struct {
+type contents struct {
 	Reasons  []string
 	Programs []bundled
 }
@@ -33,13 +34,13 @@ type bundled struct {
 	Timed     *loader.Program `json:",omitempty"`
 }
 
-// EncodeBundle is the programs and reasons of a lowering as bytes.
-func EncodeBundle(n *list.Network, programs []Program, reasons []string) ([]byte, error) {
-	b := bundle{Reasons: reasons, Programs: []bundled{}}
+// Encode is the programs and reasons of a lowering as bytes.
+func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]byte, error) {
+	b := contents{Reasons: reasons, Programs: []bundled{}}
 	var containers [][]byte
 	for i := range programs {
 		p := &programs[i]
-		x := bundled{p.Name, p.First, p.Runs, p.Why, p.L2, p.Spilled, p.into, 0, nil}
+		x := bundled{p.Name, p.First, p.Runs, p.Why, p.L2, p.Spilled, p.Into, 0, nil}
 		if p.Container != nil {
 			file := p.Bytes()
 			x.Container = len(file)
@@ -60,24 +61,24 @@ func EncodeBundle(n *list.Network, programs []Program, reasons []string) ([]byte
 	return out, nil
 }
 
-// A BundleError is a bundle that cannot be read, or is not of the network.
-type BundleError struct {
+// An Error is a bundle that cannot be read, or is not of the network.
+type Error struct {
 	Off  int // byte
 	What string
 	Err  error
 }
 
-func (e *BundleError) Error() string { return fmt.Sprintf("bundle byte %#x: %s", e.Off, e.What) }
+func (e *Error) Error() string { return fmt.Sprintf("bundle byte %#x: %s", e.Off, e.What) }
 
 // Unwrap returns the cause.
-func (e *BundleError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
-// DecodeBundle is the programs and reasons that EncodeBundle was given, of this network;
-// its layers note what others do for them, as after Lower. Errors are a *BundleError.
-func DecodeBundle(n *list.Network, data []byte) ([]Program, []string, error) {
+// Decode is the programs and reasons that Encode was given, of this network;
+// its layers note what others do for them, as after lowering. Errors are a *Error.
+func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error) {
 	const head = 8
-	fail := func(off int, err error, format string, args ...any) ([]Program, []string, error) {
-		return nil, nil, &BundleError{off, fmt.Sprintf(format, args...), err}
+	fail := func(off int, err error, format string, args ...any) ([]partition.Program, []string, error) {
+		return nil, nil, &Error{off, fmt.Sprintf(format, args...), err}
 	}
 	if len(data) < head {
 		return fail(0, nil, "%d bytes, want %d or more", len(data), head)
@@ -86,7 +87,7 @@ func DecodeBundle(n *list.Network, data []byte) ([]Program, []string, error) {
 	if size > uint64(len(data)-head) {
 		return fail(0, nil, "a table of %d bytes, %d follow", size, len(data)-head)
 	}
-	var b bundle
+	var b contents
 	if err := json.Unmarshal(data[head:head+int(size)], &b); err != nil {
 		return fail(head, err, "the table: %v", err)
 	}
@@ -94,7 +95,7 @@ func DecodeBundle(n *list.Network, data []byte) ([]Program, []string, error) {
 		return fail(head, nil, "reasons of %d layers, the network has %d", len(b.Reasons), len(n.Layers))
 	}
 	at, next := head+int(size), 0
-	var programs []Program
+	var programs []partition.Program
 	for i := range b.Programs {
 		x := &b.Programs[i]
 		if x.First < next || len(x.Runs) == 0 || len(x.Runs) > len(n.Layers)-x.First || len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
@@ -133,22 +134,13 @@ func DecodeBundle(n *list.Network, data []byte) ([]Program, []string, error) {
 		if _, err := p.Link(); err != nil {
 			return fail(at, err, "program %d: %v", i, err)
 		}
-		programs = append(programs, Program{p, x.First, x.Runs, x.Why, x.L2, x.Spilled, x.Into})
+		programs = append(programs, partition.Program{Program: p, First: x.First, Runs: x.Runs, Why: x.Why, L2: x.L2, Spilled: x.Spilled, Into: x.Into})
 	}
 	if at != len(data) {
 		return fail(at, nil, "%d bytes follow the programs", len(data)-at)
 	}
 	for i := range programs {
-		noteFolded(n, &programs[i])
+		partition.NoteFolded(n, &programs[i])
 	}
 	return programs, b.Reasons, nil
-}
-
-// noteFolded tells the layers of a program that do others' work so.
-func noteFolded(n *list.Network, p *Program) {
-	for i, by := range p.into {
-		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
-			l.Folded = append(l.Folded, n.Layers[p.First+i].Name)
-		}
-	}
 }
