@@ -222,7 +222,7 @@ func Identity() *Model {
 //
 //	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
 //
-// [network.Operations] lists the operations with their keys. Its inputs are x and z (x0,
+// [keys.Operations] lists the operations with their keys. Its inputs are x and z (x0,
 // x1, ... of a concat), its output y. Its constants are inputs too, which are
 // pseudo-random unless they are given: "weights" ([cout][cin/groups][kh][kw], [k][n] of
 // matmul, [n][k] of linear), "bias" and "second", a constant operand.

@@ -104,7 +104,7 @@ type LayerResult struct {
 	Data    []float16.Float16 // its result, where that leaves its program with values
 	Note    string            // why its values were not computed, where they were asked for
 	Caveat  string            // what its values rest on that is not known of real programs
-	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [network.Stage]
+	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [list.Stage]
 }
 
 // Weights names the forms that a convolution's or a product's constant weights have in its

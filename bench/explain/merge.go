@@ -16,7 +16,7 @@ import (
 type neighbours struct {
 	n      *list.Network
 	at     map[string]int   // layers by name
-	beside map[string][]int // those that can be one, by [network.Layer.Beside]
+	beside map[string][]int // those that can be one, by [regroup.Beside]
 	reader map[string]int   // of a tensor that a layer makes and one reads; -1 of others
 	lane   int              // bytes of coefficients that an engine holds
 	tried  map[string]bool

@@ -25,6 +25,50 @@ import (
 // ShareColumns has products of one tensor that end in transposes read it transposed, once for
 // all. It is for networks whose transposes have been found.
 func ShareColumns(n *list.Network) {
+	s := findSharing(n)
+	for i := range n.Layers {
+		s.share(i)
+	}
+	if len(s.first) == 0 {
+		return
+	}
+	var layers []list.Layer
+	for i, l := range n.Layers {
+		if s.gone[i] {
+			continue
+		}
+		if t, ok := s.first[i]; ok {
+			layers = append(layers, t)
+		}
+		if from, ok := s.columns[i]; ok {
+			l.Inputs = []string{from}
+			if at, ok := s.behind[i]; ok {
+				l = asConvolution(&l, &n.Layers[at])
+			} else {
+				l.Lower.TransposeX = true
+			}
+		}
+		layers = append(layers, l)
+	}
+	n.Layers = slices.Clip(layers)
+}
+
+// A sharing is what becomes of a network's products: nothing, columns of a shared tensor, or
+// those and a transposed result. Layers are counted as in the network.
+type sharing struct {
+	n       *list.Network
+	readers map[string][]int   // products by the tensor that they could share
+	behind  map[int]int        // the transpose that makes rows of a product's result
+	columns map[int]string     // what products read
+	first   map[int]list.Layer // transposes ahead of products
+	gone    map[int]bool       // transposes that products do
+}
+
+// findSharing finds the products of a network that could share columns.
+func findSharing(n *list.Network) *sharing {
+	s := &sharing{
+		n: n, readers: map[string][]int{}, behind: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, gone: map[int]bool{},
+	}
 	readers := map[string][]int{}
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -35,87 +79,59 @@ func ShareColumns(n *list.Network) {
 	for _, out := range n.Outputs {
 		results[out] = true
 	}
-	// What becomes of a product: nothing, columns of a shared tensor, or those and a transposed
-	// result.
-	shared, behind := map[string][]int{}, map[int]int{}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		if !sharesColumns(l) || results[l.Output] || len(readers[l.Output]) == 0 {
+		next := readers[l.Output]
+		if !sharesColumns(l) || results[l.Output] || len(next) == 0 ||
+			slices.ContainsFunc(next, func(k int) bool { return !isTranspose(&n.Layers[k]) }) {
 			continue
 		}
-		turned := true
-		for _, k := range readers[l.Output] {
-			turned = turned && isTranspose(&n.Layers[k])
-		}
-		if !turned {
-			continue
-		}
-		shared[l.Inputs[0]] = append(shared[l.Inputs[0]], i)
-		if list := readers[l.Output]; len(list) == 1 && turnsRows(&n.Layers[list[0]], l.Out) {
-			behind[i] = list[0]
+		s.readers[l.Inputs[0]] = append(s.readers[l.Inputs[0]], i)
+		if len(next) == 1 && turnsRows(&n.Layers[next[0]], l.Out) {
+			s.behind[i] = next[0]
 		}
 	}
-	columns, gone := map[int]string{}, map[int]bool{}
-	first := map[int]list.Layer{} // transposes ahead of layers
-	for i := range n.Layers {
-		name := ""
-		if l := &n.Layers[i]; sharesColumns(l) {
-			name = l.Inputs[0]
-		}
-		sharing := shared[name]
-		if len(sharing) == 0 || sharing[0] != i {
-			continue
-		}
-		sharing = slices.DeleteFunc(sharing, func(k int) bool { return n.Layers[k].Lower.In != n.Layers[i].Lower.In })
-		saved := len(sharing) - 1
-		for _, k := range sharing {
-			if _, ok := behind[k]; ok {
-				saved++
-			}
-		}
-		if saved < 1 {
-			continue
-		}
-		x := &n.Layers[i]
-		t := layer.Unary(layer.Transpose, x.Lower.In)
-		t.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
-		turn := list.Layer{
-			Name: x.Name + "/columns", Op: "Transpose", Inputs: []string{name}, Output: fmt.Sprintf("%s in columns", name),
-			Lower: t, Out: t.Out(), Node: x.Node, Line: x.Line,
-		}
-		if _, err := lower.NewPart(t, layer.Weights{}); err != nil {
-			continue
-		}
-		first[i] = turn
-		for _, k := range sharing {
-			columns[k] = turn.Output
-			if at, ok := behind[k]; ok {
-				gone[at] = true
-			}
-		}
-	}
-	if len(first) == 0 {
+	return s
+}
+
+// share has a product and those after it that read the same tensor share its columns, where
+// that saves tasks.
+func (s *sharing) share(i int) {
+	x := &s.n.Layers[i]
+	if !sharesColumns(x) {
 		return
 	}
-	var layers []list.Layer
-	for i, l := range n.Layers {
-		if gone[i] {
-			continue
-		}
-		if t, ok := first[i]; ok {
-			layers = append(layers, t)
-		}
-		if from, ok := columns[i]; ok {
-			l.Inputs = []string{from}
-			if at, ok := behind[i]; ok {
-				l = asConvolution(&l, &n.Layers[at])
-			} else {
-				l.Lower.TransposeX = true
-			}
-		}
-		layers = append(layers, l)
+	name := x.Inputs[0]
+	all := s.readers[name]
+	if len(all) == 0 || all[0] != i {
+		return
 	}
-	n.Layers = slices.Clip(layers)
+	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In })
+	saved := len(all) - 1
+	for _, k := range all {
+		if _, ok := s.behind[k]; ok {
+			saved++
+		}
+	}
+	if saved < 1 {
+		return
+	}
+	t := layer.Unary(layer.Transpose, x.Lower.In)
+	t.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
+	if _, err := lower.NewPart(t, layer.Weights{}); err != nil {
+		return
+	}
+	turn := list.Layer{
+		Name: x.Name + "/columns", Op: "Transpose", Inputs: []string{name}, Output: fmt.Sprintf("%s in columns", name),
+		Lower: t, Out: t.Out(), Node: x.Node, Line: x.Line,
+	}
+	s.first[i] = turn
+	for _, k := range all {
+		s.columns[k] = turn.Output
+		if at, ok := s.behind[k]; ok {
+			s.gone[at] = true
+		}
+	}
 }
 
 // sharesColumns reports whether a layer is a product of one matrix with constants that can
