@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 // An operand is a tensor seen in a shape.
@@ -46,9 +47,9 @@ func (n *nodeReader) in(i int) (operand, error) {
 }
 
 // inMemory makes a constant a tensor.
-func (n *nodeReader) inMemory(c *constant, name string) (operand, error) {
-	x := operand{name, c.dims}
-	s, err := shapeOf(c.dims)
+func (n *nodeReader) inMemory(c *graph.Const, name string) (operand, error) {
+	x := operand{name, c.Dims}
+	s, err := shapeOf(c.Dims)
 	if err == nil {
 		err = validShape(s)
 	}
@@ -58,7 +59,7 @@ func (n *nodeReader) inMemory(c *constant, name string) (operand, error) {
 	if _, done := n.net.Constants[name]; done {
 		return x, nil
 	}
-	h, err := c.fp16()
+	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
@@ -71,7 +72,7 @@ func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, err
 	if n.budget -= 2 * numberBytes * len(v); n.budget < 0 {
 		return operand{}, errBudget
 	}
-	return n.inMemory(&constant{dims: dims, numbers: v}, name)
+	return n.inMemory(&graph.Const{Dims: dims, Numbers: v}, name)
 }
 
 // layer appends a layer and returns its result in the given dimensions, nil for those of
@@ -91,7 +92,7 @@ func (n *nodeReader) append(l Layer, dims []int, inputs ...operand) (operand, er
 		return operand{}, fmt.Errorf("more than %d layers", maxLayers)
 	}
 	if c := n.constant(1); c != nil {
-		c.packing.set(&l.Weights)
+		packWeights(&l.Weights, c.Packing)
 	}
 	l.Name, l.Op = n.name, n.operator()
 	if k := len(n.net.Layers) - n.first; k > 0 {
@@ -117,7 +118,7 @@ func (n *nodeReader) result(i int, x operand) error {
 		return nil
 	}
 	dims := n.results[i].dims
-	if elements(dims) != elements(x.dims) {
+	if graph.Elements(dims) != graph.Elements(x.dims) {
 		return fmt.Errorf("%v elements made for %v", x.dims, dims)
 	}
 	s, err := shapeOf(dims)
@@ -175,12 +176,12 @@ func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
 // descriptor, a maximum or a minimum from a table.
 func (n *nodeReader) withNumber(op lower.Op, x operand, v float64) (operand, error) {
 	l := lower.Layer{Op: op, In: x.shape(), Second: lower.Scalar, SecondShape: lower.Shape{N: 1, C: 1, H: 1, W: 1}}
-	c := &constant{dims: []int{}, numbers: []float64{v}}
-	h, err := c.fp16()
+	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
+	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
-	n.saturated += c.beyond
+	n.saturated += c.Beyond
 	return n.layer(l, lower.Weights{Second: h}, x.dims, x)
 }
 
@@ -217,7 +218,7 @@ func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
 
 // binary is an elementwise operation on two tensors, either of which may repeat.
 func (n *nodeReader) binary(op lower.Op, a, b operand) (operand, error) {
-	out, err := broadcast(a.dims, b.dims)
+	out, err := graph.Broadcast(a.dims, b.dims)
 	if err != nil {
 		return a, err
 	}
@@ -298,7 +299,7 @@ func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
 	if err != nil {
 		return x, err
 	}
-	zeros, err := n.numbers(fmt.Sprintf("zeros %v", out), out, make([]float64, elements(out)))
+	zeros, err := n.numbers(fmt.Sprintf("zeros %v", out), out, make([]float64, graph.Elements(out)))
 	if err != nil {
 		return x, err
 	}
@@ -307,13 +308,13 @@ func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
 }
 
 // withConstant is an elementwise operation on a tensor and a constant.
-func (n *nodeReader) withConstant(op lower.Op, x operand, c *constant) (operand, error) {
-	out, err := broadcast(x.dims, c.dims)
+func (n *nodeReader) withConstant(op lower.Op, x operand, c *graph.Const) (operand, error) {
+	out, err := graph.Broadcast(x.dims, c.Dims)
 	if err != nil {
 		return x, err
 	}
-	if c.elements() == 1 && !c.absent() {
-		v, err := c.scalar()
+	if c.Elements() == 1 && !c.Absent() {
+		v, err := c.Scalar()
 		if err != nil {
 			return x, err
 		}
@@ -323,7 +324,7 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *constant) (operand,
 		y, err := n.withNumber(op, x, v)
 		return y.as(out...), err
 	}
-	dims, full, err := collapse(out, x.dims, c.dims)
+	dims, full, err := collapse(out, x.dims, c.Dims)
 	if err != nil {
 		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Outputs[0], len(n.net.Layers)))
 		if err != nil {
@@ -337,7 +338,7 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *constant) (operand,
 			return x, err
 		}
 	}
-	h, err := c.fp16()
+	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
@@ -365,7 +366,7 @@ func axisView(dims []int, axis int) (lower.Shape, lower.Axes) {
 		return s, lower.AxisW
 	}
 	last := dims[len(dims)-1]
-	return lower.Shape{N: elements(dims[:axis]), C: dims[axis], H: elements(dims[axis+1:]) / max(1, last), W: last}, lower.AxisC
+	return lower.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, lower.AxisC
 }
 
 // reduced reduces axes, which stay with an extent of 1.
@@ -455,7 +456,7 @@ func (n *nodeReader) along(x operand, axis, out int, weight func(o, i int) float
 		return n.layer(l, lower.Weights{Filter: filter}, result, x)
 	}
 	last := x.dims[len(x.dims)-1]
-	s := lower.Shape{N: elements(x.dims[:axis]), C: in, H: elements(x.dims[axis+1:]) / max(1, last), W: last}
+	s := lower.Shape{N: graph.Elements(x.dims[:axis]), C: in, H: graph.Elements(x.dims[axis+1:]) / max(1, last), W: last}
 	return n.layer(lower.Conv(s, out, lower.Valid(1, 1)), lower.Weights{Filter: filter}, result, x)
 }
 
@@ -472,7 +473,7 @@ func (n *nodeReader) picked(x operand, axis int, index []int) (operand, error) {
 		}
 	}
 	if len(runs) > few {
-		return n.along(x, axis, len(index), func(o, i int) float64 { return truth(index[o] == i) })
+		return n.along(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
 	}
 	var parts []operand
 	for _, r := range runs {
@@ -529,7 +530,7 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 	for _, p := range parts {
 		d[axis] += p.dims[axis]
 	}
-	if last := len(d) - 1; axis == last && last > 0 && elements(d[:last]) > 1 {
+	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
 		turned := make([]operand, len(parts))
 		for i, p := range parts {
 			var err error
@@ -556,7 +557,7 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 		if axis == len(d)-1 {
 			last = 1
 		}
-		s = lower.Shape{N: elements(d[:axis]), C: d[axis], H: elements(d[axis+1:]) / max(1, last), W: last}
+		s = lower.Shape{N: graph.Elements(d[:axis]), C: d[axis], H: graph.Elements(d[axis+1:]) / max(1, last), W: last}
 	}
 	l := lower.Layer{Op: lower.Concat, In: s}
 	for _, p := range parts {

@@ -113,7 +113,7 @@ func (n *nodeReader) onEngine() error {
 	s := &Stage{name: n.name, node: n.Node, opset: n.opset}
 	var names []string
 	for _, name := range n.Inputs {
-		in := source{index: -1, constant: n.constants[name], dims: n.dims[name], elem: n.types[name]}
+		in := origin{index: -1, constant: n.constants[name], dims: n.dims[name], elem: n.types[name]}
 		if in.constant == nil && name != "" {
 			in.index = len(names)
 			names = append(names, name)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // Some results have a size that depends on values: the boxes that a NonMaxSuppression keeps,
@@ -16,7 +16,7 @@ import (
 // such as the shape for a Reshape, have bounds as well, in between.
 
 // A span is the least and the largest value of every element of a tensor.
-type span struct{ low, high *constant }
+type span struct{ low, high *graph.Const }
 
 // spread is what is known of a result whose extents or elements depend on values.
 type spread struct {
@@ -101,11 +101,11 @@ func (n *nodeReader) host() (why error, constant bool) {
 		return err, false
 	}
 	for i, s := range n.spreads {
-		if e := elements(n.results[i].dims); e == 0 || e > mostStaged {
+		if e := graph.Elements(n.results[i].dims); e == 0 || e > mostStaged {
 			n.spreads = nil
 			return nil, false
 		}
-		constant = i == 0 && s.span != nil && slices.Equal(s.span.low.numbers, s.span.high.numbers)
+		constant = i == 0 && s.span != nil && slices.Equal(s.span.low.Numbers, s.span.high.Numbers)
 	}
 	if constant && len(n.spreads) == 1 {
 		return nil, n.keep(n.spreads[0].span.low) == nil
@@ -132,7 +132,7 @@ func (n *nodeReader) host() (why error, constant bool) {
 // them at their least.
 func (n *nodeReader) corners(visit func()) {
 	const most = 4 // inputs whose combinations are tried
-	dims, held := map[string][]int{}, map[string]*constant{}
+	dims, held := map[string][]int{}, map[string]*graph.Const{}
 	var spans []string
 	for _, name := range n.Inputs {
 		if n.least[name] != nil {
@@ -223,7 +223,7 @@ func (n *nodeReader) bound() error {
 func (n *nodeReader) largestCut(d []int) []result {
 	r := n.of(slices.Clone(d))
 	if n.Op == "TopK" {
-		r = append(r, result{slices.Clone(d), onnx.Int64})
+		r = append(r, result{slices.Clone(d), graph.Int64})
 	}
 	return r
 }
@@ -261,7 +261,7 @@ const mostBounded = 256
 // values by an operator whose result rises or falls with each of its operands.
 func (n *nodeReader) boundElements() {
 	r := n.results[0]
-	if len(n.results) != 1 || n.spreads[0].least != nil || elements(r.dims) > mostBounded || !n.monotone() {
+	if len(n.results) != 1 || n.spreads[0].least != nil || graph.Elements(r.dims) > mostBounded || !n.monotone() {
 		return
 	}
 	var s *span
@@ -277,18 +277,18 @@ func (n *nodeReader) boundElements() {
 			sound = false
 			return
 		}
-		v, err := c[0].values()
+		v, err := c[0].Values()
 		switch {
-		case err != nil || len(v) != elements(r.dims) || slices.ContainsFunc(v, func(x float64) bool { return x != x }):
+		case err != nil || len(v) != graph.Elements(r.dims) || slices.ContainsFunc(v, func(x float64) bool { return x != x }):
 			sound = false
 		case s == nil:
 			low, high := *c[0], *c[0]
-			low.numbers, high.numbers = slices.Clone(v), slices.Clone(v)
-			low.half, low.tensor, high.half, high.tensor = nil, nil, nil, nil
+			low.Numbers, high.Numbers = slices.Clone(v), slices.Clone(v)
+			low.Half, low.Source, high.Half, high.Source = nil, nil, nil, nil
 			s = &span{&low, &high}
 		default:
 			for i, x := range v {
-				s.low.numbers[i], s.high.numbers[i] = min(s.low.numbers[i], x), max(s.high.numbers[i], x)
+				s.low.Numbers[i], s.high.Numbers[i] = min(s.low.Numbers[i], x), max(s.high.Numbers[i], x)
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -160,27 +161,27 @@ func (e *expansion) several(out []string, domain, op string, a attributes, in ..
 
 // number is a constant of one float.
 func (e *expansion) number(v float64) string {
-	return e.keepAs(&constant{elem: onnx.Float, numbers: []float64{v}})
+	return e.keepAs(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
 // floats is a constant.
 func (e *expansion) floats(dims []int, v []float64) string {
-	return e.keepAs(&constant{dims: dims, elem: onnx.Float, numbers: v})
+	return e.keepAs(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
 // wholes is a constant list of int64.
 func (e *expansion) wholes(v ...int) string {
-	c := &constant{dims: []int{len(v)}, elem: onnx.Int64}
+	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
-		c.numbers = append(c.numbers, float64(x))
+		c.Numbers = append(c.Numbers, float64(x))
 	}
 	return e.keepAs(c)
 }
 
-func (e *expansion) keepAs(c *constant) string {
+func (e *expansion) keepAs(c *graph.Const) string {
 	e.made++
 	name := fmt.Sprintf("%s/constant/%d", e.Outputs[0], e.made)
-	e.constants[name], e.dims[name], e.types[name] = c, c.dims, c.elem
+	e.constants[name], e.dims[name], e.types[name] = c, c.Dims, c.Type
 	return name
 }
 
@@ -192,7 +193,7 @@ func (e *expansion) float(name string) string {
 	e.made++
 	out := fmt.Sprintf("%s/float/%d", e.Outputs[0], e.made)
 	e.same(out, name)
-	e.types[out] = onnx.Float
+	e.types[out] = graph.Float
 	return out
 }
 
@@ -283,11 +284,11 @@ func (n *nodeReader) expands() bool {
 
 // narrow reports whether the engine moves the elements of a type as they are: whole numbers
 // of eight bits, which fp16 has exactly. Arithmetic on them wraps, which the engine's does not.
-func (n *nodeReader) narrow(t onnx.DataType) bool {
+func (n *nodeReader) narrow(t graph.Type) bool {
 	switch n.Op {
 	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Transpose", "Concat", "Split", "Slice", "Gather", "Expand", "Tile",
 		"MaxPool", "Max", "Min", "Relu", "Clip", "Pad", "DepthToSpace", "SpaceToDepth", "Resize", "ReduceMax", "ReduceMin":
-		return t == onnx.Uint8 || t == onnx.Int8
+		return t == graph.Uint8 || t == graph.Int8
 	}
 	return false
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // Attention as one operator, of which there are four: with the projections in it, with three
@@ -33,7 +33,7 @@ const unseen = -65504 // the least that fp16 has
 func (e *expansion) attend(a attended) (string, error) {
 	var err error
 	fresh := e.dims[a.k] // without what came before
-	if a.pastK != "" && e.dims[a.pastK] != nil && elements(e.dims[a.pastK]) > 0 {
+	if a.pastK != "" && e.dims[a.pastK] != nil && graph.Elements(e.dims[a.pastK]) > 0 {
 		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err != nil {
 			return "", err
 		}
@@ -171,7 +171,7 @@ func (e *expansion) masked(mask string, rows, columns int, filter float64) (stri
 	default:
 		return "", fmt.Errorf("a mask of shape %v for %d by %d scores", d, rows, columns)
 	}
-	seen, err := e.node("", "Cast", attributes{"to": ofInt(int(onnx.Float))}, mask)
+	seen, err := e.node("", "Cast", attributes{"to": ofInt(int(graph.Float))}, mask)
 	if err != nil {
 		return "", err
 	}
@@ -266,7 +266,7 @@ func multiHead(e *expansion) error {
 		if c == nil {
 			return errors.New("its bias is computed, not a constant")
 		}
-		v, err := c.values()
+		v, err := c.Values()
 		if err != nil {
 			return err
 		}
@@ -405,7 +405,7 @@ func ownAttention(e *expansion) error {
 	if m := e.input(3); m != "" {
 		a.mask = m
 		if !e.types[m].IsFloat() {
-			seen, err := e.node("", "Cast", attributes{"to": ofInt(int(onnx.Float))}, m)
+			seen, err := e.node("", "Cast", attributes{"to": ofInt(int(graph.Float))}, m)
 			if err == nil {
 				a.mask, err = e.chain("", seen, step{"Sub", nil, []string{e.number(1), ""}}, step{"Mul", nil, []string{"", e.number(unseen)}})
 			}
@@ -474,7 +474,7 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 		t := e.dims[name]
 		if places != "" {
 			p := e.dims[places]
-			if elements(p) == 1 && d[2] > 1 { // the first of a row
+			if graph.Elements(p) == 1 && d[2] > 1 { // the first of a row
 				row := make([]int, d[2])
 				for k := range row {
 					row[k] = k
@@ -491,11 +491,11 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 			}
 			t = e.dims[name]
 		}
-		if elements(t)%(d[2]*part/2) != 0 {
+		if graph.Elements(t)%(d[2]*part/2) != 0 {
 			return "", fmt.Errorf("angles of shape %v for %v", t, d)
 		}
 		var err error
-		if table[i], err = e.reshaped("", name, elements(t)/(d[2]*part/2), 1, d[2], part/2); err != nil {
+		if table[i], err = e.reshaped("", name, graph.Elements(t)/(d[2]*part/2), 1, d[2], part/2); err != nil {
 			return "", err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // biased is an operator of a sum with a bias, which may be left out.
@@ -86,7 +86,7 @@ func embedNorm(e *expansion) error {
 			row[i] = i
 		}
 		places = e.wholes(row...)
-		e.constants[places] = e.constants[places].as([]int{1, ids[1]})
+		e.constants[places] = e.constants[places].As([]int{1, ids[1]})
 		e.dims[places] = []int{1, ids[1]}
 	}
 	if err := add(e.input(3), places); err != nil {
@@ -109,8 +109,8 @@ func embedNorm(e *expansion) error {
 	switch out, mask := e.output(1), e.input(7); {
 	case out == "":
 	case mask == "":
-		e.constants[out] = &constant{dims: []int{ids[0]}, elem: onnx.Int32, numbers: make([]float64, ids[0])}
-		e.dims[out], e.types[out] = []int{ids[0]}, onnx.Int32
+		e.constants[out] = &graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])}
+		e.dims[out], e.types[out] = []int{ids[0]}, graph.Int32
 	default:
 		_, err = e.node(out, "ReduceSum", attributes{"keepdims": ofInt(0)}, mask, e.wholes(1))
 	}
@@ -159,7 +159,7 @@ func lengthPool(e *expansion) error {
 	p := e.int("p", 2)
 	a := e.without("p")
 	a["count_include_pad"] = ofInt(1)
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []string{"", e.number(float64(elements(taps)))}}}
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []string{"", e.number(float64(graph.Elements(taps)))}}}
 	x := e.input(0)
 	switch p {
 	case 1:

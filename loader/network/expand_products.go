@@ -105,11 +105,11 @@ func matMulBits(e *expansion) error {
 	if e.budget -= 2 * numberBytes * k * columns; e.budget < 0 {
 		return errBudget
 	}
-	packed, err := w.values()
+	packed, err := w.Values()
 	if err != nil {
 		return err
 	}
-	scales, err := s.values()
+	scales, err := s.Values()
 	if err != nil {
 		return err
 	}
@@ -127,15 +127,15 @@ func matMulBits(e *expansion) error {
 	}
 	zero := func(o, b int) float64 { return float64(int(1) << (bits - 1)) }
 	if z := e.constant(3); z != nil {
-		v, err := z.values()
+		v, err := z.Values()
 		if err != nil {
 			return err
 		}
 		each := (blocks*bits + 7) / 8
 		switch {
-		case z.elem.IsFloat() && len(v) >= columns*blocks:
+		case z.Type.IsFloat() && len(v) >= columns*blocks:
 			zero = func(o, b int) float64 { return v[o*blocks+b] }
-		case !z.elem.IsFloat() && len(v) >= columns*each:
+		case !z.Type.IsFloat() && len(v) >= columns*each:
 			zero = func(o, b int) float64 { return field(v[o*each:], b) }
 		default:
 			return fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // Quantised tensors are whole numbers of eight bits, which fp16 has exactly: a quantised
@@ -16,7 +16,7 @@ import (
 // scaling is a scale and a zero point, of all of a tensor or of each of an axis.
 type scaling struct {
 	scale, zero []float64
-	elem        onnx.DataType // of the quantised tensor
+	elem        graph.Type // of the quantised tensor
 	axis        int
 }
 
@@ -26,17 +26,17 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 	if c == nil {
 		return s, errors.New("its scale is computed, not a constant")
 	}
-	if s.scale, err = c.values(); err != nil {
+	if s.scale, err = c.Values(); err != nil {
 		return s, err
 	}
-	s.elem, s.zero = onnx.Uint8, make([]float64, len(s.scale))
+	s.elem, s.zero = graph.Uint8, make([]float64, len(s.scale))
 	if e.given(zero) {
 		z := e.constant(zero)
 		if z == nil {
 			return s, errors.New("its zero point is computed, not a constant")
 		}
-		s.elem = z.elem
-		if s.zero, err = z.values(); err != nil {
+		s.elem = z.Type
+		if s.zero, err = z.Values(); err != nil {
 			return s, err
 		}
 	}
@@ -51,11 +51,11 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 }
 
 // limits are the least and the largest number of a type, whether fp16 has all of them.
-func limits(t onnx.DataType) (low, high float64, exact bool) {
+func limits(t graph.Type) (low, high float64, exact bool) {
 	switch t {
-	case onnx.Uint8:
+	case graph.Uint8:
 		return 0, 255, true
-	case onnx.Int8:
+	case graph.Int8:
 		return -128, 127, true
 	}
 	return 0, 0, false
@@ -119,7 +119,7 @@ func quantise(e *expansion) error {
 		return err
 	}
 	if t := e.int("output_dtype", 0); !e.given(2) && t != 0 {
-		s.elem = onnx.DataType(t)
+		s.elem = graph.Type(t)
 	}
 	return e.rounded(e.output(0), e.input(0), s)
 }
@@ -203,16 +203,16 @@ func (e *expansion) sides(bias int) ([]string, error) {
 }
 
 // product is a bias times the scales of both sides.
-func (e *expansion) product(b *constant, x, w int) (string, error) {
-	v, err := b.values()
+func (e *expansion) product(b *graph.Const, x, w int) (string, error) {
+	v, err := b.Values()
 	if err != nil {
 		return "", err
 	}
-	sx, err := e.constant(x).scalar()
+	sx, err := e.constant(x).Scalar()
 	if err != nil {
 		return "", err
 	}
-	sw, err := e.constant(w).values()
+	sw, err := e.constant(w).Values()
 	if err != nil {
 		return "", err
 	}
@@ -337,7 +337,7 @@ func dynamicQuantise(e *expansion) error {
 		step{"Add", nil, []string{"", zero}}, step{"Clip", clip, nil})
 	for _, name := range [...]string{e.output(0), e.output(2)} {
 		if name != "" {
-			e.types[name] = onnx.Uint8
+			e.types[name] = graph.Uint8
 		}
 	}
 	return err
@@ -350,8 +350,8 @@ func (e *expansion) less(x, zero int) (string, error) {
 		return name, nil
 	}
 	z := e.float(e.input(zero))
-	if c := e.constants[z]; c != nil && !c.absent() {
-		v, err := c.values()
+	if c := e.constants[z]; c != nil && !c.Absent() {
+		v, err := c.Values()
 		if err != nil {
 			return "", err
 		}
@@ -365,7 +365,7 @@ func (e *expansion) less(x, zero int) (string, error) {
 			}
 			z = e.alongAxis(v, axis, rank)
 		}
-	} else if d := e.dims[z]; elements(d) != 1 {
+	} else if d := e.dims[z]; graph.Elements(d) != 1 {
 		return "", fmt.Errorf("zero points of shape %v", d)
 	}
 	return e.node("", "Sub", nil, name, z)
@@ -395,7 +395,7 @@ func (e *expansion) integers(op string, a attributes, x, w string, terms int) er
 	}
 	out, err := e.node(e.output(0), op, a, x, w)
 	if err == nil {
-		e.types[out] = onnx.Int32
+		e.types[out] = graph.Int32
 		e.smaller[out] = by
 	}
 	return err
@@ -418,7 +418,7 @@ func integerConv(e *expansion) error {
 	if len(d) < 3 {
 		return fmt.Errorf("weights of shape %v", d)
 	}
-	return e.integers("Conv", e.Attributes, x, w, elements(d[1:]))
+	return e.integers("Conv", e.Attributes, x, w, graph.Elements(d[1:]))
 }
 
 func integerProduct(e *expansion) error {

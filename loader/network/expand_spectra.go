@@ -43,7 +43,7 @@ func frames(e *expansion) error {
 		if c == nil {
 			return errors.New("its window is computed, not a constant")
 		}
-		if window, err = c.values(); err != nil {
+		if window, err = c.Values(); err != nil {
 			return err
 		}
 		n = len(window)
@@ -56,7 +56,7 @@ func frames(e *expansion) error {
 			}
 			return missing, nil
 		}
-		v, err := c.scalar()
+		v, err := c.Scalar()
 		if err != nil || v < 1 || v > float64(d[1]) {
 			return 0, errors.Join(err, fmt.Errorf("a step or a length of %g of %d", v, d[1]))
 		}
@@ -115,7 +115,7 @@ func spectrum(e *expansion) error {
 	if e.opset >= 20 {
 		axis = -2
 		if c := e.constant(2); c != nil {
-			v, err := c.scalar()
+			v, err := c.Scalar()
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func spectrum(e *expansion) error {
 		if c == nil {
 			return errors.New("its length is computed, not a constant")
 		}
-		if v, err := c.scalar(); err != nil || int(v) != n {
+		if v, err := c.Scalar(); err != nil || int(v) != n {
 			return errors.Join(err, fmt.Errorf("a length of %g, other than the %d there are", v, n))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // fold works a node out whose inputs are constants, or that asks for a shape alone, and
@@ -30,18 +30,18 @@ func (n *nodeReader) fold() (bool, error) {
 		return true, n.keep(c...)
 	}
 	if v, ok := n.compared(); ok {
-		dims, err := broadcast(n.dims[n.Inputs[0]], n.constant(1).dims)
+		dims, err := graph.Broadcast(n.dims[n.Inputs[0]], n.constant(1).Dims)
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(&constant{dims: dims, elem: onnx.Bool, numbers: slices.Repeat([]float64{truth(v)}, elements(dims))})
+		return true, n.keep(&graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
 	}
 	f := n.folder()
 	if f == nil {
 		return false, nil
 	}
 	for i, name := range n.Inputs {
-		if c := n.constant(i); name != "" && (c == nil || c.absent() && !n.reshapes()) {
+		if c := n.constant(i); name != "" && (c == nil || c.Absent() && !n.reshapes()) {
 			return false, nil
 		}
 	}
@@ -52,7 +52,7 @@ func (n *nodeReader) fold() (bool, error) {
 		return false, err
 	}
 	for _, out := range n.results {
-		if n.budget -= n.foldCost() * elements(out.dims); n.budget < 0 {
+		if n.budget -= n.foldCost() * graph.Elements(out.dims); n.budget < 0 {
 			return false, errBudget
 		}
 	}
@@ -78,8 +78,8 @@ func (n *nodeReader) compared() (result, ok bool) {
 	}
 	r, known := n.ranges[n.Inputs[0]]
 	known = known && n.least[n.Inputs[0]] == nil
-	v, err := n.constant(1).scalar()
-	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || elements(d) > few {
+	v, err := n.constant(1).Scalar()
+	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || graph.Elements(d) > few {
 		return false, false
 	}
 	low, high := r[0], r[1]
@@ -117,11 +117,11 @@ func (n *nodeReader) reshapes() bool {
 }
 
 // keep makes the node's outputs constants.
-func (n *nodeReader) keep(c ...*constant) error {
+func (n *nodeReader) keep(c ...*graph.Const) error {
 	for i, out := range n.Outputs {
 		if i < len(c) && out != "" {
 			n.constants[out] = c[i]
-			n.dims[out], n.types[out] = c[i].dims, c[i].elem
+			n.dims[out], n.types[out] = c[i].Dims, c[i].Type
 		}
 	}
 	n.what = "constant"
@@ -129,12 +129,12 @@ func (n *nodeReader) keep(c ...*constant) error {
 }
 
 // whole is a constant of int64.
-func whole(dims []int, v ...float64) *constant {
-	return &constant{dims: dims, elem: onnx.Int64, numbers: v}
+func whole(dims []int, v ...float64) *graph.Const {
+	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
 // literal is what a Constant node holds.
-func (n *nodeReader) literal() (*constant, error) {
+func (n *nodeReader) literal() (*graph.Const, error) {
 	for name, a := range n.Attributes {
 		var v []float64
 		switch name {
@@ -151,46 +151,46 @@ func (n *nodeReader) literal() (*constant, error) {
 			}
 			return whole([]int{len(v)}, v...), nil
 		case "value_float":
-			return &constant{elem: onnx.Float, numbers: []float64{float64(a.Float)}}, nil
+			return &graph.Const{Type: graph.Float, Numbers: []float64{float64(a.Float)}}, nil
 		case "value_floats":
 			for _, x := range a.Floats {
 				v = append(v, float64(x))
 			}
-			return &constant{dims: []int{len(v)}, elem: onnx.Float, numbers: v}, nil
+			return &graph.Const{Dims: []int{len(v)}, Type: graph.Float, Numbers: v}, nil
 		}
 	}
 	return nil, errors.New("a constant of text or of places and values")
 }
 
 // foldSize gives the extents of a tensor, or their product.
-func foldSize(n *nodeReader) ([]*constant, error) {
+func foldSize(n *nodeReader) ([]*graph.Const, error) {
 	dims, err := n.operandDims(0)
 	if err != nil {
 		return nil, err
 	}
 	if n.Op == "Size" {
-		return []*constant{whole(nil, float64(elements(dims)))}, nil
+		return []*graph.Const{whole(nil, float64(graph.Elements(dims)))}, nil
 	}
 	first, last := within(n.int("start", 0), len(dims)), within(n.int("end", len(dims)), len(dims))
 	v := []float64{}
 	for _, d := range dims[first:max(first, last)] {
 		v = append(v, float64(d))
 	}
-	return []*constant{whole([]int{len(v)}, v...)}, nil
+	return []*graph.Const{whole([]int{len(v)}, v...)}, nil
 }
 
-type folder func(n *nodeReader) ([]*constant, error)
+type folder func(n *nodeReader) ([]*graph.Const, error)
 
 // folder is what works the operator out on constants, nil where nothing does.
 func (n *nodeReader) folder() folder {
 	if f, ok := scalarFunctions[n.Op]; ok {
-		return func(n *nodeReader) ([]*constant, error) { return n.map1(f) }
+		return func(n *nodeReader) ([]*graph.Const, error) { return n.map1(f) }
 	}
 	if f := placeFolder(n.Op); f != nil {
 		return f
 	}
 	if f, ok := pairFunctions[n.Op]; ok {
-		return func(n *nodeReader) ([]*constant, error) { return n.mapAll(f) }
+		return func(n *nodeReader) ([]*graph.Const, error) { return n.mapAll(f) }
 	}
 	return map[string]folder{
 		"Identity": foldView, "Dropout": foldView, "Reshape": foldView, "Flatten": foldView, "Squeeze": foldView, "Unsqueeze": foldView,
@@ -221,44 +221,44 @@ func (n *nodeReader) sizedFolder() folder {
 	return nil
 }
 
-func foldView(n *nodeReader) ([]*constant, error) {
-	return []*constant{n.constant(0).as(n.results[0].dims)}, nil
+func foldView(n *nodeReader) ([]*graph.Const, error) {
+	return []*graph.Const{n.constant(0).As(n.results[0].dims)}, nil
 }
 
 // foldCast gives the values another type; floats lose their fraction in integers.
-func foldCast(n *nodeReader) ([]*constant, error) {
+func foldCast(n *nodeReader) ([]*graph.Const, error) {
 	c, to := n.constant(0), n.results[0].elem
-	if to.Width() == 0 || c.elem.Width() == 0 {
+	if to.Width() == 0 || c.Type.Width() == 0 {
 		return nil, nil
 	}
-	if c.elem == to || c.elem != onnx.Double && c.elem.IsFloat() && to == onnx.Float {
-		d := c.as(n.results[0].dims)
-		d.elem = to
-		return []*constant{d}, nil
+	if c.Type == to || c.Type != graph.Double && c.Type.IsFloat() && to == graph.Float {
+		d := c.As(n.results[0].dims)
+		d.Type = to
+		return []*graph.Const{d}, nil
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
 	made := n.made(slices.Clone(v))
-	made[0].packing = c.packing
+	made[0].Packing = c.Packing
 	return made, nil
 }
 
-func foldRange(n *nodeReader) ([]*constant, error) {
-	start, _ := n.constant(0).scalar()
-	delta, err := n.constant(2).scalar()
+func foldRange(n *nodeReader) ([]*graph.Const, error) {
+	start, _ := n.constant(0).Scalar()
+	delta, err := n.constant(2).Scalar()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(n.results[0].dims))
 	for i := range out {
 		out[i] = start + float64(float64(i)*delta)
 	}
 	return n.made(out), nil
 }
 
-func foldConstantOfShape(n *nodeReader) ([]*constant, error) {
+func foldConstantOfShape(n *nodeReader) ([]*graph.Const, error) {
 	fill := 0.0
 	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
 		v, err := a.Tensor.Numbers()
@@ -267,12 +267,12 @@ func foldConstantOfShape(n *nodeReader) ([]*constant, error) {
 		}
 		fill = v[0]
 	}
-	return n.made(slices.Repeat([]float64{fill}, elements(n.results[0].dims))), nil
+	return n.made(slices.Repeat([]float64{fill}, graph.Elements(n.results[0].dims))), nil
 }
 
-func foldWhere(n *nodeReader) ([]*constant, error) {
+func foldWhere(n *nodeReader) ([]*graph.Const, error) {
 	dims := n.results[0].dims
-	out := make([]float64, elements(dims))
+	out := make([]float64, graph.Elements(dims))
 	var v [3][]float64
 	for i := range v {
 		c := n.constant(i)
@@ -280,14 +280,14 @@ func foldWhere(n *nodeReader) ([]*constant, error) {
 			return nil, errors.New("one of its three inputs is missing")
 		}
 		var err error
-		if v[i], err = c.values(); err != nil {
+		if v[i], err = c.Values(); err != nil {
 			return nil, err
 		}
 	}
 	condition := n.constant(0)
-	for i, c := range []*constant{n.constant(1), n.constant(2)} {
-		each(dims, repeated(c.dims, dims), 0, func(k, at int) {
-			if (v[0][place(k, dims, condition.dims)] != 0) == (i == 0) {
+	for i, c := range []*graph.Const{n.constant(1), n.constant(2)} {
+		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
+			if (v[0][place(k, dims, condition.Dims)] != 0) == (i == 0) {
 				out[k] = v[1+i][at]
 			}
 		})
@@ -297,7 +297,7 @@ func foldWhere(n *nodeReader) ([]*constant, error) {
 
 // place is where element k of a tensor of dims out stands in one that repeats to it.
 func place(k int, out, dims []int) int {
-	at, steps, from := 0, repeated(dims, out), strides(out)
+	at, steps, from := 0, graph.Repeated(dims, out), graph.Strides(out)
 	for i := range out {
 		at += k / from[i] % out[i] * steps[i]
 	}
@@ -305,7 +305,7 @@ func place(k int, out, dims []int) int {
 }
 
 // foldDequantize gives weights of integers their scale.
-func foldDequantize(n *nodeReader) ([]*constant, error) {
+func foldDequantize(n *nodeReader) ([]*graph.Const, error) {
 	c, scale := n.constant(0), n.constant(1)
 	if scale == nil {
 		return nil, nil
@@ -313,40 +313,40 @@ func foldDequantize(n *nodeReader) ([]*constant, error) {
 	if n.int("block_size", 0) != 0 {
 		return foldBlocks(n)
 	}
-	s, err := scale.values()
+	s, err := scale.Values()
 	if err != nil {
 		return nil, err
 	}
 	zero := make([]float64, len(s))
 	if z := n.constant(2); z != nil {
-		if zero, err = z.values(); err != nil {
+		if zero, err = z.Values(); err != nil {
 			return nil, err
 		}
 	}
-	each, extent := c.elements(), 1
+	each, extent := c.Elements(), 1
 	if len(s) > 1 {
-		axis, err := n.axisOf(len(c.dims), n.int("axis", 1))
+		axis, err := n.axisOf(len(c.Dims), n.int("axis", 1))
 		if err != nil {
 			return nil, err
 		}
-		each, extent = elements(c.dims[axis+1:]), c.dims[axis]
+		each, extent = graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
 	}
 	if len(s) != extent || len(zero) != extent {
 		return nil, fmt.Errorf("%d scales and %d zero points for %d channels", len(s), len(zero), extent)
 	}
-	out := make([]float64, c.elements())
+	out := make([]float64, c.Elements())
 	set := func(i int, x float64) {
 		k := i / max(1, each) % extent
 		out[i] = (x - zero[k]) * s[k]
 	}
-	if c.tensor != nil {
-		err = c.tensor.Each(set)
+	if c.Source != nil {
+		err = c.Source.Each(set)
 	} else {
-		for i, x := range c.numbers {
+		for i, x := range c.Numbers {
 			set(i, x)
 		}
 	}
 	made := n.made(out)
-	made[0].packing = scaled(s)
+	made[0].Packing = scaled(s)
 	return made, err
 }

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"anesim/loader/network/graph"
 )
 
 var scalarFunctions = map[string]func(float64) float64{
 	"Neg": func(x float64) float64 { return -x }, "Abs": math.Abs, "Sqrt": math.Sqrt, "Exp": math.Exp, "Log": math.Log,
 	"Floor": math.Floor, "Ceil": math.Ceil, "Round": math.RoundToEven, "Sin": math.Sin, "Cos": math.Cos,
-	"Reciprocal": func(x float64) float64 { return 1 / x }, "Not": func(x float64) float64 { return truth(x == 0) },
+	"Reciprocal": func(x float64) float64 { return 1 / x }, "Not": func(x float64) float64 { return graph.Truth(x == 0) },
 	"Relu": func(x float64) float64 { return max(0, x) }, "Sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
 	"Tanh": math.Tanh, "Erf": math.Erf, "Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos, "Atan": math.Atan,
 	"Sinh": math.Sinh, "Cosh": math.Cosh, "Asinh": math.Asinh, "Acosh": math.Acosh, "Atanh": math.Atanh,
-	"Sign":       func(x float64) float64 { return truth(x > 0) - truth(x < 0) },
+	"Sign":       func(x float64) float64 { return graph.Truth(x > 0) - graph.Truth(x < 0) },
 	"BitwiseNot": func(x float64) float64 { return float64(^int64(x)) },
 }
 
@@ -39,27 +41,27 @@ var pairFunctions = map[string]func(a, b float64, whole bool) float64{
 	"BitwiseAnd":     func(a, b float64, _ bool) float64 { return float64(int64(a) & int64(b)) },
 	"BitwiseOr":      func(a, b float64, _ bool) float64 { return float64(int64(a) | int64(b)) },
 	"BitwiseXor":     func(a, b float64, _ bool) float64 { return float64(int64(a) ^ int64(b)) },
-	"Equal":          func(a, b float64, _ bool) float64 { return truth(a == b) },
-	"Less":           func(a, b float64, _ bool) float64 { return truth(a < b) },
-	"Greater":        func(a, b float64, _ bool) float64 { return truth(a > b) },
-	"LessOrEqual":    func(a, b float64, _ bool) float64 { return truth(a <= b) },
-	"GreaterOrEqual": func(a, b float64, _ bool) float64 { return truth(a >= b) },
-	"And":            func(a, b float64, _ bool) float64 { return truth(a != 0 && b != 0) },
-	"Or":             func(a, b float64, _ bool) float64 { return truth(a != 0 || b != 0) },
-	"Xor":            func(a, b float64, _ bool) float64 { return truth((a != 0) != (b != 0)) },
+	"Equal":          func(a, b float64, _ bool) float64 { return graph.Truth(a == b) },
+	"Less":           func(a, b float64, _ bool) float64 { return graph.Truth(a < b) },
+	"Greater":        func(a, b float64, _ bool) float64 { return graph.Truth(a > b) },
+	"LessOrEqual":    func(a, b float64, _ bool) float64 { return graph.Truth(a <= b) },
+	"GreaterOrEqual": func(a, b float64, _ bool) float64 { return graph.Truth(a >= b) },
+	"And":            func(a, b float64, _ bool) float64 { return graph.Truth(a != 0 && b != 0) },
+	"Or":             func(a, b float64, _ bool) float64 { return graph.Truth(a != 0 || b != 0) },
+	"Xor":            func(a, b float64, _ bool) float64 { return graph.Truth((a != 0) != (b != 0)) },
 }
 
 // made is a constant of the node's first output.
-func (n *nodeReader) made(v []float64) []*constant {
+func (n *nodeReader) made(v []float64) []*graph.Const {
 	r := n.results[0]
 	for i := range v {
-		v[i] = rounded(r.elem, v[i])
+		v[i] = graph.Rounded(r.elem, v[i])
 	}
-	return []*constant{{dims: r.dims, elem: r.elem, numbers: v}}
+	return []*graph.Const{{Dims: r.dims, Type: r.elem, Numbers: v}}
 }
 
-func (n *nodeReader) map1(f func(float64) float64) ([]*constant, error) {
-	v, err := n.constant(0).values()
+func (n *nodeReader) map1(f func(float64) float64) ([]*graph.Const, error) {
+	v, err := n.constant(0).Values()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func (n *nodeReader) map1(f func(float64) float64) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*constant, error) {
+func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*graph.Const, error) {
 	dims := n.results[0].dims
 	var out []float64
 	for i := range n.Inputs {
@@ -81,15 +83,15 @@ func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*consta
 		if i == 1 && len(n.Inputs) == 2 {
 			c = n.repeatable(c)
 		}
-		v, err := c.values()
+		v, err := c.Values()
 		if err != nil {
 			return nil, err
 		}
-		integers := !c.elem.IsFloat()
+		integers := !c.Type.IsFloat()
 		if i == 0 {
-			out = make([]float64, elements(dims))
+			out = make([]float64, graph.Elements(dims))
 		}
-		each(dims, repeated(c.dims, dims), 0, func(k, at int) {
+		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
 			if i == 0 {
 				out[k] = v[at]
 			} else {
@@ -100,7 +102,7 @@ func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*consta
 	return n.made(out), nil
 }
 
-func foldClip(n *nodeReader) ([]*constant, error) {
+func foldClip(n *nodeReader) ([]*graph.Const, error) {
 	low, high, err := n.clipBounds()
 	if err != nil {
 		return nil, err
@@ -109,33 +111,33 @@ func foldClip(n *nodeReader) ([]*constant, error) {
 }
 
 // foldMean is the mean of all inputs, element by element.
-func foldMean(n *nodeReader) ([]*constant, error) {
+func foldMean(n *nodeReader) ([]*graph.Const, error) {
 	c, err := n.mapAll(func(a, b float64, _ bool) float64 { return a + b })
 	if err != nil {
 		return nil, err
 	}
-	for i := range c[0].numbers {
-		c[0].numbers[i] /= float64(len(n.Inputs))
+	for i := range c[0].Numbers {
+		c[0].Numbers[i] /= float64(len(n.Inputs))
 	}
 	return c, nil
 }
 
-func foldHardSigmoid(n *nodeReader) ([]*constant, error) {
+func foldHardSigmoid(n *nodeReader) ([]*graph.Const, error) {
 	alpha, beta := float64(n.float("alpha", 0.2)), float64(n.float("beta", 0.5))
 	return n.map1(func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
 }
 
-func foldReduce(n *nodeReader) ([]*constant, error) {
+func foldReduce(n *nodeReader) ([]*graph.Const, error) {
 	c := n.constant(0)
-	axes, err := n.reducedAxes(len(c.dims))
+	axes, err := n.reducedAxes(len(c.Dims))
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
-	kept := slices.Clone(c.dims)
+	kept := slices.Clone(c.Dims)
 	count := 1
 	for i := range kept {
 		if axes[i] {
@@ -147,9 +149,9 @@ func foldReduce(n *nodeReader) ([]*constant, error) {
 	if count == 0 && n.Op == "ReduceMean" {
 		start = math.NaN()
 	}
-	out := slices.Repeat([]float64{start}, elements(kept))
+	out := slices.Repeat([]float64{start}, graph.Elements(kept))
 	for k, x := range v {
-		at := place(k, c.dims, kept)
+		at := place(k, c.Dims, kept)
 		switch n.Op {
 		case "ReduceProd":
 			out[at] *= x

@@ -7,16 +7,16 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // Functions of lines along an axis: what is largest, what is summed up, what is kept.
 
 // line calls visit with every line along an axis: where it begins and its step.
 func line(dims []int, axis int, visit func(k, first, step int)) {
-	step := elements(dims[axis+1:])
+	step := graph.Elements(dims[axis+1:])
 	k := 0
-	for b := range elements(dims[:axis]) {
+	for b := range graph.Elements(dims[:axis]) {
 		for i := range step {
 			visit(k, b*dims[axis]*step+i, step)
 			k++
@@ -24,7 +24,7 @@ func line(dims []int, axis int, visit func(k, first, step int)) {
 	}
 }
 
-func foldArg(n *nodeReader) ([]*constant, error) {
+func foldArg(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func foldArg(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(n.results[0].dims))
 	if d[axis] == 0 && len(out) > 0 {
 		return nil, fmt.Errorf("none of %v is the largest", d)
 	}
@@ -54,7 +54,7 @@ func foldArg(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldTopK(n *nodeReader) ([]*constant, error) {
+func foldTopK(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func foldTopK(n *nodeReader) ([]*constant, error) {
 	if k > d[axis] {
 		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
 	}
-	values, places := make([]float64, elements(to)), make([]float64, elements(to))
+	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
 	sign := 1.0
 	if n.int("largest", 1) == 0 {
 		sign = -1
@@ -85,10 +85,10 @@ func foldTopK(n *nodeReader) ([]*constant, error) {
 			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
 		}
 	})
-	return []*constant{{dims: to, elem: n.results[0].elem, numbers: values}, {dims: to, elem: onnx.Int64, numbers: places}}, nil
+	return []*graph.Const{{Dims: to, Type: n.results[0].elem, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
 }
 
-func foldCumSum(n *nodeReader) ([]*constant, error) {
+func foldCumSum(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func foldCumSum(n *nodeReader) ([]*constant, error) {
 
 // foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
 // one.
-func foldHardmax(n *nodeReader) ([]*constant, error) {
+func foldHardmax(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func foldHardmax(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	if n.opset < 13 {
-		d = []int{elements(d[:axis]), elements(d[axis:])}
+		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
 	}
 	out := make([]float64, len(v))
@@ -156,7 +156,7 @@ func foldHardmax(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldReverse(n *nodeReader) ([]*constant, error) {
+func foldReverse(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
@@ -166,8 +166,8 @@ func foldReverse(n *nodeReader) ([]*constant, error) {
 	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
 		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
 	}
-	out, own := make([]float64, len(v)), strides(d)
-	size := elements(d[2:])
+	out, own := make([]float64, len(v)), graph.Strides(d)
+	size := graph.Elements(d[2:])
 	for b := range d[batch] {
 		for t := range d[time] {
 			from := t
@@ -182,7 +182,7 @@ func foldReverse(n *nodeReader) ([]*constant, error) {
 }
 
 // foldCompress keeps what a condition is true of.
-func foldCompress(n *nodeReader) ([]*constant, error) {
+func foldCompress(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func foldCompress(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	to := n.results[0].dims
-	out := make([]float64, elements(to))
+	out := make([]float64, graph.Elements(to))
 	var from []int
 	line(d, axis, func(_, first, _ int) { from = append(from, first) })
 	line(to, axis, func(l, first, step int) {
@@ -212,7 +212,7 @@ func foldCompress(n *nodeReader) ([]*constant, error) {
 
 // foldUnique gives each element of an axis, or of the tensor seen as a list, once: with where
 // it is first, which of them each one is, and how often there is one like it.
-func foldUnique(n *nodeReader) ([]*constant, error) {
+func foldUnique(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 	}
 	to := slices.Clone(d)
 	to[axis] = len(kept)
-	out := make([]float64, elements(to))
+	out := make([]float64, graph.Elements(to))
 	line(to, axis, func(l, first, step int) {
 		for k, g := range kept {
 			out[first+k*step] = parts[firsts[g]][l]
@@ -257,8 +257,8 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 	for k, g := range kept {
 		where[k] = float64(firsts[g])
 	}
-	return []*constant{
-		{dims: to, elem: n.constant(0).elem, numbers: out}, whole([]int{len(where)}, where...),
+	return []*graph.Const{
+		{Dims: to, Type: n.constant(0).Type, Numbers: out}, whole([]int{len(where)}, where...),
 		whole([]int{len(which)}, which...), whole([]int{len(counts)}, counts...),
 	}, nil
 }
@@ -283,7 +283,7 @@ func distinct(parts [][]float64) (firsts, group []int) {
 
 // foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
 // of that. Before version 13 all axes from one on are one.
-func foldSoftmax(n *nodeReader) ([]*constant, error) {
+func foldSoftmax(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -297,7 +297,7 @@ func foldSoftmax(n *nodeReader) ([]*constant, error) {
 		return nil, err
 	}
 	if n.opset < 13 {
-		d = []int{elements(d[:axis]), elements(d[axis:])}
+		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
 	}
 	out := make([]float64, len(v))

@@ -1,62 +1,66 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+
+	"anesim/loader/network/graph"
+)
 
 // place is the first input's values at places of every result element.
-func (n *nodeReader) place(dims, steps []int, first int) ([]*constant, error) {
-	v, err := n.constant(0).values()
+func (n *nodeReader) place(dims, steps []int, first int) ([]*graph.Const, error) {
+	v, err := n.constant(0).Values()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, elements(dims))
-	each(dims, steps, first, func(i, at int) { out[i] = v[at] })
-	return []*constant{{dims: dims, elem: n.constant(0).elem, numbers: out, packing: n.constant(0).packing}}, nil
+	out := make([]float64, graph.Elements(dims))
+	graph.Each(dims, steps, first, func(i, at int) { out[i] = v[at] })
+	return []*graph.Const{{Dims: dims, Type: n.constant(0).Type, Numbers: out, Packing: n.constant(0).Packing}}, nil
 }
 
-func foldTranspose(n *nodeReader) ([]*constant, error) {
+func foldTranspose(n *nodeReader) ([]*graph.Const, error) {
 	c := n.constant(0)
-	perm, err := n.perm(len(c.dims))
+	perm, err := n.perm(len(c.Dims))
 	if err != nil {
 		return nil, err
 	}
-	own, steps := strides(c.dims), []int(nil)
+	own, steps := graph.Strides(c.Dims), []int(nil)
 	for _, p := range perm {
 		steps = append(steps, own[p])
 	}
 	return n.place(n.results[0].dims, steps, 0)
 }
 
-func foldExpand(n *nodeReader) ([]*constant, error) {
+func foldExpand(n *nodeReader) ([]*graph.Const, error) {
 	dims := n.results[0].dims
-	return n.place(dims, repeated(n.constant(0).dims, dims), 0)
+	return n.place(dims, graph.Repeated(n.constant(0).Dims, dims), 0)
 }
 
-func foldTile(n *nodeReader) ([]*constant, error) {
+func foldTile(n *nodeReader) ([]*graph.Const, error) {
 	c := n.constant(0)
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
-	dims, own := n.results[0].dims, strides(c.dims)
-	out := make([]float64, elements(dims))
-	from := strides(dims)
+	dims, own := n.results[0].dims, graph.Strides(c.Dims)
+	out := make([]float64, graph.Elements(dims))
+	from := graph.Strides(dims)
 	for i := range out {
 		at := 0
 		for k := range dims {
-			at += i / from[k] % dims[k] % c.dims[k] * own[k]
+			at += i / from[k] % dims[k] % c.Dims[k] * own[k]
 		}
 		out[i] = v[at]
 	}
 	return n.made(out), nil
 }
 
-func foldSlice(n *nodeReader) ([]*constant, error) {
+func foldSlice(n *nodeReader) ([]*graph.Const, error) {
 	c := n.constant(0)
-	parts, err := n.bounds(c.dims)
+	parts, err := n.bounds(c.Dims)
 	if err != nil {
 		return nil, err
 	}
-	steps, first := strides(c.dims), 0
+	steps, first := graph.Strides(c.Dims), 0
 	for i, p := range parts {
 		first += p.begin * steps[i]
 		steps[i] *= p.step
@@ -64,14 +68,14 @@ func foldSlice(n *nodeReader) ([]*constant, error) {
 	return n.place(n.results[0].dims, steps, first)
 }
 
-func foldSplit(n *nodeReader) ([]*constant, error) {
+func foldSplit(n *nodeReader) ([]*graph.Const, error) {
 	c := n.constant(0)
-	axis, err := n.axisOf(len(c.dims), n.int("axis", 0))
+	axis, err := n.axisOf(len(c.Dims), n.int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	var out []*constant
-	steps, first := strides(c.dims), 0
+	var out []*graph.Const
+	steps, first := graph.Strides(c.Dims), 0
 	for _, r := range n.results {
 		p, err := n.place(r.dims, steps, first)
 		if err != nil {
@@ -83,21 +87,21 @@ func foldSplit(n *nodeReader) ([]*constant, error) {
 	return out, nil
 }
 
-func foldGather(n *nodeReader) ([]*constant, error) {
+func foldGather(n *nodeReader) ([]*graph.Const, error) {
 	c := n.constant(0)
-	axis, err := n.axisOf(len(c.dims), n.int("axis", 0))
+	axis, err := n.axisOf(len(c.Dims), n.int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	index, err := n.constant(1).ints()
+	index, err := n.constant(1).Ints()
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
-	before, after, extent := elements(c.dims[:axis]), elements(c.dims[axis+1:]), c.dims[axis]
+	before, after, extent := graph.Elements(c.Dims[:axis]), graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
 	out := []float64{}
 	for b := range before {
 		for _, i := range index {
@@ -114,7 +118,7 @@ func foldGather(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldConcat(n *nodeReader) ([]*constant, error) {
+func foldConcat(n *nodeReader) ([]*graph.Const, error) {
 	dims, missing := n.results[0].dims, 0
 	if n.opset < 4 {
 		missing = 1
@@ -123,16 +127,16 @@ func foldConcat(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, elements(dims))
-	steps, first := strides(dims), 0
+	out := make([]float64, graph.Elements(dims))
+	steps, first := graph.Strides(dims), 0
 	for i := range n.Inputs {
 		c := n.constant(i)
-		v, err := c.values()
+		v, err := c.Values()
 		if err != nil {
 			return nil, err
 		}
-		each(c.dims, steps, first, func(i, at int) { out[at] = v[i] })
-		first += c.dims[axis] * steps[axis]
+		graph.Each(c.Dims, steps, first, func(i, at int) { out[at] = v[i] })
+		first += c.Dims[axis] * steps[axis]
 	}
 	return n.made(out), nil
 }

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"anesim/loader/network/graph"
 )
 
 // Functions of pictures at computed places: what finds boxes, and looks between pixels.
 
 // foldSuppression finds boxes that overlap none of a higher score, class by class: as many rows
 // as there are such boxes.
-func foldSuppression(n *nodeReader) ([]*constant, error) {
+func foldSuppression(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
@@ -20,7 +22,7 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 	bound := [3]float64{0, 0, math.Inf(-1)} // boxes a class, overlap, score
 	for i := range bound {
 		if n.given(2 + i) {
-			if bound[i], err = n.constant(2 + i).scalar(); err != nil {
+			if bound[i], err = n.constant(2 + i).Scalar(); err != nil {
 				return nil, err
 			}
 		}
@@ -72,13 +74,13 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 }
 
 // foldGridSample looks up pictures at places between pixels, which a grid has from -1 to 1.
-func foldGridSample(n *nodeReader) ([]*constant, error) {
+func foldGridSample(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, grid, g := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && elements(g) > 0 {
+	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && graph.Elements(g) > 0 {
 		return nil, fmt.Errorf("a grid of %v for %v", g, d)
 	}
 	mode, outside, corners := n.text("mode", "linear"), n.text("padding_mode", "zeros"), n.int("align_corners", 0) != 0
@@ -117,7 +119,7 @@ func foldGridSample(n *nodeReader) ([]*constant, error) {
 		}
 		return v[(p*h+y)*w+x]
 	}
-	out := make([]float64, elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(n.results[0].dims))
 	places := g[1] * g[2]
 	for b := range d[0] {
 		for i := range places {
@@ -171,7 +173,7 @@ func cubicWeight(d float64) float64 {
 }
 
 // foldRoiAlign averages, or takes the largest of, points between pixels in parts of boxes.
-func foldRoiAlign(n *nodeReader) ([]*constant, error) {
+func foldRoiAlign(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(3)
 	if err != nil {
 		return nil, err
@@ -209,7 +211,7 @@ func foldRoiAlign(n *nodeReader) ([]*constant, error) {
 		at := func(y, x int) float64 { return v[(p*h+y)*w+x] }
 		return [4]float64{(1 - fy) * (1 - fx) * at(y0, x0), (1 - fy) * fx * at(y0, x1), fy * (1 - fx) * at(y1, x0), fy * fx * at(y1, x1)}
 	}
-	out := make([]float64, elements(to))
+	out := make([]float64, graph.Elements(to))
 	for k := range r[0] {
 		b, err := placeIn(batch[k], d[0])
 		if err != nil {

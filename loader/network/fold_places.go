@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"anesim/loader/network/graph"
 )
 
 // placeFolder is a function of values that stand at computed places, are sorted or counted,
@@ -76,8 +78,8 @@ func (n *nodeReader) operandValues(i int) ([]float64, []int, error) {
 	if c == nil {
 		return nil, nil, fmt.Errorf("input %d is missing", i)
 	}
-	v, err := c.values()
-	return v, c.dims, err
+	v, err := c.Values()
+	return v, c.Dims, err
 }
 
 // An array is the values of a constant input in their shape.
@@ -99,7 +101,7 @@ func (n *nodeReader) operandsOf(k int) ([]array, error) {
 	return list, nil
 }
 
-func foldGatherElements(n *nodeReader) ([]*constant, error) {
+func foldGatherElements(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
@@ -115,10 +117,10 @@ func foldGatherElements(n *nodeReader) ([]*constant, error) {
 		}
 	}
 	out := make([]float64, len(at))
-	own := strides(d)
+	own := graph.Strides(d)
 	own[axis] = 0
-	step := strides(d)[axis]
-	each(to, own, 0, func(k, base int) {
+	step := graph.Strides(d)[axis]
+	graph.Each(to, own, 0, func(k, base int) {
 		p, bad := placeIn(at[k], d[axis])
 		if bad != nil {
 			err = bad
@@ -129,7 +131,7 @@ func foldGatherElements(n *nodeReader) ([]*constant, error) {
 	return n.made(out), err
 }
 
-func foldGatherND(n *nodeReader) ([]*constant, error) {
+func foldGatherND(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
@@ -139,11 +141,11 @@ func foldGatherND(n *nodeReader) ([]*constant, error) {
 	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
 		return nil, fmt.Errorf("places of %v in %v behind %d axes", to, d, batch)
 	}
-	k, own := to[len(to)-1], strides(d)
-	size := elements(d[batch+k:])
+	k, own := to[len(to)-1], graph.Strides(d)
+	size := graph.Elements(d[batch+k:])
 	out := []float64{}
 	rows := len(at) / max(1, k)
-	shared := max(1, rows/max(1, elements(to[:batch])))
+	shared := max(1, rows/max(1, graph.Elements(to[:batch])))
 	for r := range rows {
 		base := 0
 		if batch > 0 {
@@ -179,7 +181,7 @@ func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
 	}
 }
 
-func foldScatterElements(n *nodeReader) ([]*constant, error) {
+func foldScatterElements(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(3)
 	if err != nil {
 		return nil, err
@@ -197,10 +199,10 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 		return nil, errors.Join(err, fmt.Errorf("%d values for %d places", len(with), len(at)))
 	}
 	out := slices.Clone(v)
-	own := strides(d)
+	own := graph.Strides(d)
 	step := own[axis]
 	own[axis] = 0
-	each(to, own, 0, func(k, base int) {
+	graph.Each(to, own, 0, func(k, base int) {
 		p, bad := placeIn(at[k], d[axis])
 		if bad == nil && base+p*step >= len(out) {
 			bad = fmt.Errorf("places of %v in %v", to, d)
@@ -214,7 +216,7 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 	return n.made(out), err
 }
 
-func foldScatterND(n *nodeReader) ([]*constant, error) {
+func foldScatterND(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(3)
 	if err != nil {
 		return nil, err
@@ -225,8 +227,8 @@ func foldScatterND(n *nodeReader) ([]*constant, error) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
 	k := to[len(to)-1]
-	size := elements(d[k:])
-	out, own := slices.Clone(v), strides(d)
+	size := graph.Elements(d[k:])
+	out, own := slices.Clone(v), graph.Strides(d)
 	if len(with) != len(at)/max(1, k)*size {
 		return nil, fmt.Errorf("%d values for %d places", len(with), len(at)/max(1, k))
 	}
@@ -246,7 +248,7 @@ func foldScatterND(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldOneHot(n *nodeReader) ([]*constant, error) {
+func foldOneHot(n *nodeReader) ([]*graph.Const, error) {
 	at, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -260,7 +262,7 @@ func foldOneHot(n *nodeReader) ([]*constant, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Repeat([]float64{v[0]}, elements(to))
+	out := slices.Repeat([]float64{v[0]}, graph.Elements(to))
 	line(to, axis, func(k, first, step int) {
 		p := int(at[k])
 		if p < 0 {
@@ -273,7 +275,7 @@ func foldOneHot(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldTrilu(n *nodeReader) ([]*constant, error) {
+func foldTrilu(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -283,7 +285,7 @@ func foldTrilu(n *nodeReader) ([]*constant, error) {
 	}
 	k := 0.0
 	if n.given(1) {
-		if k, err = n.constant(1).scalar(); err != nil {
+		if k, err = n.constant(1).Scalar(); err != nil {
 			return nil, err
 		}
 	}
@@ -299,9 +301,9 @@ func foldTrilu(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldEye(n *nodeReader) ([]*constant, error) {
+func foldEye(n *nodeReader) ([]*graph.Const, error) {
 	d := n.results[0].dims
-	out := make([]float64, elements(d))
+	out := make([]float64, graph.Elements(d))
 	for r := range d[0] {
 		if c := r + n.int("k", 0); c >= 0 && c < d[1] {
 			out[r*d[1]+c] = 1
@@ -310,25 +312,25 @@ func foldEye(n *nodeReader) ([]*constant, error) {
 	return n.made(out), nil
 }
 
-func foldIs(n *nodeReader) ([]*constant, error) {
+func foldIs(n *nodeReader) ([]*graph.Const, error) {
 	positive, negative := n.int("detect_positive", 1) != 0, n.int("detect_negative", 1) != 0
 	return n.map1(func(x float64) float64 {
 		if n.Op == "IsNaN" {
-			return truth(math.IsNaN(x))
+			return graph.Truth(math.IsNaN(x))
 		}
-		return truth(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
+		return graph.Truth(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
 	})
 }
 
 // foldNonZero lists the places of what is not zero, a row for each axis.
-func foldNonZero(n *nodeReader) ([]*constant, error) {
+func foldNonZero(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
 	}
 	to := n.results[0].dims
 	most := to[1]
-	out, own, k := make([]float64, elements(to)), strides(d), 0
+	out, own, k := make([]float64, graph.Elements(to)), graph.Strides(d), 0
 	for i, x := range v {
 		if x == 0 {
 			continue
@@ -342,10 +344,10 @@ func foldNonZero(n *nodeReader) ([]*constant, error) {
 }
 
 // foldRandom draws numbers, the same in every run: other ones than another runtime draws.
-func foldRandom(n *nodeReader) ([]*constant, error) {
+func foldRandom(n *nodeReader) ([]*graph.Const, error) {
 	seed := math.Float32bits(n.float("seed", 0))
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Outputs[0]))))
-	out := make([]float64, elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(n.results[0].dims))
 	mean, scale := float64(n.float("mean", 0)), float64(n.float("scale", 1))
 	low, high := float64(n.float("low", 0)), float64(n.float("high", 1))
 	for i := range out {

@@ -1,10 +1,11 @@
 package network
 
 import (
-	"anesim/loader/network/onnx"
 	"errors"
 	"fmt"
 	"math"
+
+	"anesim/loader/network/graph"
 )
 
 // zeroPoints are those of so many scales: the third input, zeros where it is left out.
@@ -17,7 +18,7 @@ func (n *nodeReader) zeroPoints(scales int) ([]float64, error) {
 }
 
 // foldQuantize rounds halves to the even number.
-func foldQuantize(n *nodeReader) ([]*constant, error) {
+func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
 	v, d, err := n.operandValues(0)
 	if err != nil {
 		return nil, err
@@ -36,20 +37,20 @@ func foldQuantize(n *nodeReader) ([]*constant, error) {
 		if err != nil {
 			return nil, err
 		}
-		inner, extent = elements(d[axis+1:]), d[axis]
+		inner, extent = graph.Elements(d[axis+1:]), d[axis]
 	}
 	if len(scale) != extent || len(zero) != extent {
 		return nil, fmt.Errorf("%d scales of %d channels", len(scale), extent)
 	}
 	low, high := math.Inf(-1), math.Inf(1)
 	switch n.results[0].elem {
-	case onnx.Uint8:
+	case graph.Uint8:
 		low, high = 0, 255
-	case onnx.Int8:
+	case graph.Int8:
 		low, high = -128, 127
-	case onnx.Uint16:
+	case graph.Uint16:
 		low, high = 0, 65535
-	case onnx.Int16:
+	case graph.Int16:
 		low, high = -32768, 32767
 	}
 	out := make([]float64, len(v))
@@ -61,7 +62,7 @@ func foldQuantize(n *nodeReader) ([]*constant, error) {
 }
 
 // foldBlocks gives weights of whole numbers a scale a block along an axis.
-func foldBlocks(n *nodeReader) ([]*constant, error) {
+func foldBlocks(n *nodeReader) ([]*graph.Const, error) {
 	in, err := n.operandsOf(2)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func foldBlocks(n *nodeReader) ([]*constant, error) {
 			return nil, fmt.Errorf("scales of %v for %v", to, d)
 		}
 	}
-	out, own, of := make([]float64, len(v)), strides(d), strides(to)
+	out, own, of := make([]float64, len(v)), graph.Strides(d), graph.Strides(to)
 	for i, x := range v {
 		at := 0
 		for a := range d {

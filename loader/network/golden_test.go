@@ -17,6 +17,7 @@ import (
 
 	"anesim/loader/internal/golden"
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
@@ -201,7 +202,7 @@ func hostResults(s *Stage) (texts []string) {
 		if x.index < 0 {
 			continue
 		}
-		v := make([]float64, elements(x.dims))
+		v := make([]float64, graph.Elements(x.dims))
 		for i := range v {
 			v[i] = float64((i*7 + 3) % 5)
 		}

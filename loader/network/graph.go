@@ -354,7 +354,7 @@ func (l *Layer) shift(by []float16.Float16) bool {
 		sum := make([]float16.Float16, len(by))
 		for i := range sum {
 			sum[i] = float16.Fromfloat32(w.Bias[i].Float32() + by[i].Float32())
-			if isInfinite(sum[i]) && !isInfinite(w.Bias[i]) && !isInfinite(by[i]) {
+			if sum[i].IsInf(0) && !w.Bias[i].IsInf(0) && !by[i].IsInf(0) {
 				return false
 			}
 		}

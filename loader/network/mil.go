@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"anesim/loader/network/coreml"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/wire"
@@ -82,7 +83,7 @@ type milReader struct {
 	dims     map[string][]int64 // as declared
 	elems    map[string]onnx.DataType
 	fixed    map[string]*onnx.Tensor
-	packings map[*onnx.Tensor]*packing
+	packings map[*onnx.Tensor]*graph.Packing
 	bytes    int64 // of weights
 	numbers  int   // of constants without a name
 }
@@ -98,12 +99,12 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*Network, error) {
 	f, ok := p.Main()
 	if !ok {
-		return nil, &FormatError{Line: int(truth(text)), What: "the program has no function main"}
+		return nil, &FormatError{Line: int(graph.Truth(text)), What: "the program has no function main"}
 	}
 	const opset = 20
 	r := &milReader{
 		dir: o.Dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
-		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*packing{},
+		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*graph.Packing{},
 	}
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}

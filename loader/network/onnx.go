@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -46,11 +47,11 @@ func formatError(err error) error {
 
 // readModel builds a network of a model that was read from a file of size bytes. Some of its
 // constants were packed there.
-func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Options) (*Network, error) {
+func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*Network, error) {
 	r := &graphReader{
 		packings: packings,
-		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
+		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*graph.Const{}, dims: map[string][]int{},
+		types: map[string]graph.Type{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
 		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{}, mixed: map[string]bool{},
 	}
 	r.net.Name = m.Name
@@ -74,7 +75,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 		}
 	}
 	for _, c := range r.constants {
-		r.saturated += c.beyond
+		r.saturated += c.Beyond
 	}
 	if r.saturated > 0 {
 		r.note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
@@ -90,9 +91,9 @@ type graphReader struct {
 	*builder
 	opset     int64
 	microsoft bool // operators of that domain are known by name
-	constants map[string]*constant
+	constants map[string]*graph.Const
 	dims      map[string][]int // as the file has them
-	types     map[string]onnx.DataType
+	types     map[string]graph.Type
 	known     map[string]onnx.Value
 	padded    map[string]padding
 	bypassed  map[string]bool       // results of transposes that what followed them no longer reads
@@ -101,7 +102,7 @@ type graphReader struct {
 	budget    int                   // elements that constants may still be folded to
 	depth     int                   // of branches
 	files     map[string]*os.File   // that values stand in, by path
-	packings  map[*onnx.Tensor]*packing
+	packings  map[*onnx.Tensor]*graph.Packing
 	told      map[string]bool // inputs that a note is about
 	saturated int             // elements of constants beyond fp16
 	taken     map[string]bool // names of inputs and of results of nodes
@@ -122,9 +123,9 @@ type padding struct {
 func (r *graphReader) declare(g *onnx.Graph) {
 	for name, t := range g.Constants {
 		c := stored(t)
-		c.packing = r.packings[t]
+		c.Packing = r.packings[t]
 		r.constants[name] = c
-		r.dims[name], r.types[name] = c.dims, c.elem
+		r.dims[name], r.types[name] = c.Dims, c.Type
 	}
 }
 
@@ -136,7 +137,7 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 			return &FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
 		}
 		if v, ok := b.value(in); ok {
-			r.constants[in.Name] = &constant{dims: b.bind(in), elem: in.Type, numbers: []float64{float64(v)}}
+			r.constants[in.Name] = &graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}}
 			r.dims[in.Name], r.types[in.Name] = []int{}, in.Type
 			continue
 		}
@@ -174,14 +175,14 @@ func (r *graphReader) output(v onnx.Value) error {
 		out.Type = t.String()
 	}
 	if c := r.constants[v.Name]; c != nil {
-		h, err := c.fp16()
+		h, err := c.Halves()
 		if err != nil {
 			return &FormatError{What: err.Error(), Err: err}
 		}
 		r.net.Constants[v.Name] = h
 		out.Tensor = v.Name
-		if !c.elem.IsFloat() && !c.absent() {
-			if out.Numbers, err = c.values(); err != nil {
+		if !c.Type.IsFloat() && !c.Absent() {
+			if out.Numbers, err = c.Values(); err != nil {
 				return &FormatError{What: err.Error(), Err: err}
 			}
 		}
@@ -197,7 +198,7 @@ func shapeOf(dims []int) (lower.Shape, error) {
 		return lower.Shape{}, err
 	}
 	if extra := len(dims) - len(e); extra > 0 {
-		dims = append([]int{elements(dims[:extra+1])}, dims[extra+1:]...)
+		dims = append([]int{graph.Elements(dims[:extra+1])}, dims[extra+1:]...)
 	}
 	copy(e[len(e)-len(dims):], dims)
 	return lower.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
@@ -324,7 +325,7 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 	count := func(name string) bool {
 		d, ok := n.dims[name]
 		if t := n.types[name]; ok && (t == 0 || t.IsFloat()) {
-			sum += uint64(max(0, elements(d))) * halfBytes
+			sum += uint64(max(0, graph.Elements(d))) * halfBytes
 		}
 		return ok
 	}
@@ -469,7 +470,7 @@ func (n *nodeReader) layers() error {
 		return whole
 	}
 	for _, r := range n.results {
-		if elements(r.dims) == 0 {
+		if graph.Elements(r.dims) == 0 {
 			return fmt.Errorf("a result of shape %v has no elements", r.dims)
 		}
 	}
@@ -495,7 +496,7 @@ func (n *nodeReader) branch() error {
 	if c == nil {
 		return n.both()
 	}
-	v, err := c.scalar()
+	v, err := c.Scalar()
 	if err != nil {
 		return err
 	}
@@ -544,7 +545,7 @@ func (r *graphReader) same(name, of string) {
 }
 
 // constant is an input's constant, nil where there is none.
-func (n *nodeReader) constant(i int) *constant {
+func (n *nodeReader) constant(i int) *graph.Const {
 	if i < 0 || i >= len(n.Inputs) || n.Inputs[i] == "" {
 		return nil
 	}
@@ -595,6 +596,6 @@ func (n *nodeReader) list(name string, input int) ([]int, bool, error) {
 	if c == nil {
 		return nil, false, fmt.Errorf("%s is computed, not a constant", n.Inputs[input])
 	}
-	v, err := c.ints()
+	v, err := c.Ints()
 	return slices.Clone(v), true, err
 }

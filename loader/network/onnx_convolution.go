@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 // A kernel is a convolution's weights, [cout][cin/groups][kh][kw], nil where they stand
@@ -45,8 +46,8 @@ func (n *nodeReader) weights(i int) (kernel, error) {
 	if c == nil {
 		return kernel{}, errors.New("its weights are computed, not constants")
 	}
-	v, err := c.fp16()
-	d := c.dims
+	v, err := c.Halves()
+	d := c.Dims
 	k := kernel{cout: d[0], cin: d[1], kh: 1, kw: d[len(d)-1], v: v}
 	if len(d) == 4 {
 		k.kh = d[2]
@@ -90,7 +91,7 @@ func (n *nodeReader) conv() error {
 	if err != nil {
 		return err
 	}
-	w, err := n.window(x.dims[2:], n.constant(1).dims[2:])
+	w, err := n.window(x.dims[2:], n.constant(1).Dims[2:])
 	if err != nil {
 		return err
 	}
@@ -142,11 +143,11 @@ func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
 	switch {
 	case c == nil:
 		return b, errors.New("its bias is computed, not a constant")
-	case c.elements() != channels:
-		return b, fmt.Errorf("a bias of shape %v for %d channels", c.dims, channels)
+	case c.Elements() != channels:
+		return b, fmt.Errorf("a bias of shape %v for %d channels", c.Dims, channels)
 	}
 	b.given = true
-	b.v, err = c.fp16()
+	b.v, err = c.Halves()
 	return b, err
 }
 
@@ -235,7 +236,7 @@ func (n *nodeReader) convTranspose() error {
 	if err != nil {
 		return err
 	}
-	w, err := n.transposedWindow(x.dims, n.constant(1).dims)
+	w, err := n.transposedWindow(x.dims, n.constant(1).Dims)
 	if err != nil {
 		return err
 	}
@@ -287,7 +288,7 @@ func (n *nodeReader) convTranspose() error {
 		}
 	}
 	if beyond && bias.given {
-		if y, err = n.withConstant(lower.Add, y, n.constant(2).as([]int{k.cin * groups, 1, 1})); err != nil {
+		if y, err = n.withConstant(lower.Add, y, n.constant(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return err
 		}
 	}
@@ -361,7 +362,7 @@ func (n *nodeReader) pool() error {
 	}
 	y, err := n.append(pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
-		y, err = n.averaged(y, w, extents, elements(w.taps))
+		y, err = n.averaged(y, w, extents, graph.Elements(w.taps))
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 // localNorm divides by a power of the squares of a window of channels: sums over the window
@@ -24,7 +25,7 @@ func (n *nodeReader) localNorm() error {
 		return err
 	}
 	before, after := (size-1)/2, size-1-(size-1)/2
-	if y, err = n.along(y, 1, x.dims[1], func(o, i int) float64 { return truth(i >= o-before && i <= o+after) }); err != nil {
+	if y, err = n.along(y, 1, x.dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
 		return err
 	}
 	if y, err = n.scaled(y, alpha/float64(size)); err == nil {

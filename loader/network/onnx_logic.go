@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -30,7 +31,7 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, ok := n.tensors[name]; !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.types[name] != onnx.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
+	if n.types[name] != graph.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
 		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
 	}
@@ -39,19 +40,19 @@ func (n *nodeReader) whole(i int) (operand, error) {
 
 // finite is an input's constant with infinities, and what fp16 has no number for, at its
 // ends: where it is not chosen it is multiplied by zero.
-func (n *nodeReader) finite(i int) *constant {
+func (n *nodeReader) finite(i int) *graph.Const {
 	c := n.constant(i)
 	if c == nil {
 		return nil
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return c
 	}
 	const largest = 65504
-	out := &constant{dims: c.dims, elem: onnx.Float, numbers: make([]float64, len(v))}
+	out := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
 	for k := range v {
-		out.numbers[k] = max(-largest, min(largest, v[k]))
+		out.Numbers[k] = max(-largest, min(largest, v[k]))
 	}
 	return out
 }
@@ -80,7 +81,7 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 	for i := range side {
 		if n.constant(i) == nil {
 			// Two of them may be one value in fp16, which a comparison would take for equal.
-			if t := n.elem(i); t == onnx.Int64 || t == onnx.Int32 || t == onnx.Uint32 || t == onnx.Uint64 {
+			if t := n.elem(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
 				return operand{}, fmt.Errorf("whole numbers of %v, of which fp16 has not all", t)
 			}
 			var err error
@@ -217,9 +218,9 @@ func (n *nodeReader) cast() error {
 	from, to := n.elem(0), n.results[0].elem
 	whole := from != 0 && !from.IsFloat()
 	switch {
-	case !whole && to != 0 && !to.IsFloat() && to != onnx.Bool:
+	case !whole && to != 0 && !to.IsFloat() && to != graph.Bool:
 		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
-	case to == onnx.Bool && from != onnx.Bool:
+	case to == graph.Bool && from != graph.Bool:
 		x, err := n.whole(0)
 		if err == nil {
 			x, err = n.differs(x)
@@ -238,7 +239,7 @@ func (n *nodeReader) both() error {
 	if err != nil {
 		return errors.New(n.undecided())
 	}
-	if elements(c.dims) != 1 {
+	if graph.Elements(c.dims) != 1 {
 		return errors.New("its condition is more than one value")
 	}
 	layers, nodes := len(n.net.Layers), len(n.net.Nodes)

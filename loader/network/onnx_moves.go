@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 func (n *nodeReader) transpose() error {
@@ -35,7 +36,7 @@ func (n *nodeReader) concat() error {
 	}
 	var parts []operand
 	for i, name := range n.Inputs {
-		if d := n.dims[name]; elements(d) == 0 {
+		if d := n.dims[name]; graph.Elements(d) == 0 {
 			continue
 		}
 		x, err := n.in(i)
@@ -114,7 +115,7 @@ func (n *nodeReader) gather() error {
 	if err != nil {
 		return err
 	}
-	places, err := index.ints()
+	places, err := index.Ints()
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (n *nodeReader) pad() error {
 		if c == nil {
 			return errors.New("its value is computed, not a constant")
 		}
-		if value, err = c.scalar(); err != nil {
+		if value, err = c.Scalar(); err != nil {
 			return err
 		}
 	}
@@ -239,7 +240,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		for c := range x.dims[1] {
 			filter[c*k+after] = 1
 		}
-		h, _ := (&constant{numbers: filter}).fp16()
+		h, _ := (&graph.Const{Numbers: filter}).Halves()
 		return n.layer(l, lower.Weights{Filter: h}, nil, x)
 	}
 	parts := []operand{}
@@ -253,7 +254,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		}
 		d := slices.Clone(x.dims)
 		d[axis] = size
-		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), max(0, n.budget))))
+		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(graph.Elements(d), max(0, n.budget))))
 		if err != nil {
 			return x, err
 		}
@@ -394,7 +395,7 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 			default:
 				x = math.Ceil(x - 0.5)
 			}
-			return truth(inside(x) == i)
+			return graph.Truth(inside(x) == i)
 		}, nil
 	case "linear", "bilinear":
 		return func(o, i int) float64 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // reduce reduces the axes that the node names, and drops them where it says so.
@@ -158,8 +158,8 @@ func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
 	if axis, err = n.axisOf(max(1, len(dims)), n.int("axis", missing)); err != nil {
 		return x, 0, err
 	}
-	if n.opset < 13 && elements(dims[min(axis+1, len(dims)):]) > 1 {
-		x = x.as(elements(dims[:axis]), elements(dims[axis:]))
+	if n.opset < 13 && graph.Elements(dims[min(axis+1, len(dims)):]) > 1 {
+		x = x.as(graph.Elements(dims[:axis]), graph.Elements(dims[axis:]))
 		axis = 1
 	}
 	if len(x.dims) == 0 {
@@ -223,7 +223,7 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 		set = lower.AxisH | lower.AxisW
 	default:
 		last := inner[len(inner)-1]
-		s = lower.Shape{N: elements(outer), C: inner[0], H: elements(inner[1:]) / max(1, last), W: last}
+		s = lower.Shape{N: graph.Elements(outer), C: inner[0], H: graph.Elements(inner[1:]) / max(1, last), W: last}
 		set = lower.AxisC | lower.AxisH | lower.AxisW
 	}
 	l := lower.Reduction(lower.LayerNorm, s, set)
@@ -234,7 +234,7 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 
 // affine multiplies and adds the constants of two inputs, which stand along the axes from
 // first on; neutral ones are left out.
-func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *constant) []int) (operand, error) {
+func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Const) []int) (operand, error) {
 	for i, at := range [...]int{scale, bias} {
 		if !n.given(at) {
 			continue
@@ -244,15 +244,15 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *constant) 
 		if c == nil {
 			z, err := n.in(at)
 			if err == nil {
-				x, err = n.binary(op, x, z.as(shape(&constant{dims: z.dims})...))
+				x, err = n.binary(op, x, z.as(shape(&graph.Const{Dims: z.dims})...))
 			}
 			if err != nil {
 				return x, err
 			}
 			continue
 		}
-		if !c.absent() {
-			v, err := c.values()
+		if !c.Absent() {
+			v, err := c.Values()
 			if err != nil {
 				return x, err
 			}
@@ -261,14 +261,14 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *constant) 
 			}
 		}
 		var err error
-		if x, err = n.withConstant(op, x, c.as(shape(c))); err != nil {
+		if x, err = n.withConstant(op, x, c.As(shape(c))); err != nil {
 			return x, err
 		}
 	}
 	return x, nil
 }
 
-func asItIs(c *constant) []int { return c.dims }
+func asItIs(c *graph.Const) []int { return c.Dims }
 
 func (n *nodeReader) layerNorm() error {
 	x, err := n.in(0)
@@ -413,7 +413,7 @@ func (n *nodeReader) instanceNorm() error {
 	}
 	d := x.dims
 	if len(d) > 4 { // all axes behind the channels are one norm
-		x = x.as(d[0], d[1], elements(d[2:len(d)-1]), d[len(d)-1])
+		x = x.as(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
 	}
 	y, err := n.normalised(x, 2, n.float("epsilon", 1e-5))
 	if err == nil {
@@ -423,9 +423,9 @@ func (n *nodeReader) instanceNorm() error {
 }
 
 // perChannel is the shape in which a list of values stands along the channels of dims.
-func perChannel(dims []int) func(c *constant) []int {
-	return func(c *constant) []int {
-		return append([]int{c.elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
+func perChannel(dims []int) func(c *graph.Const) []int {
+	return func(c *graph.Const) []int {
+		return append([]int{c.Elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
 	}
 }
 
@@ -437,14 +437,14 @@ func (n *nodeReader) groupNorm() error {
 		return errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
 	}
 	d := x.dims
-	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.float("epsilon", 1e-5))
 	if err != nil {
 		return err
 	}
-	shape := func(c *constant) []int { return perChannel(d)(c) }
-	if c := n.constant(1); c != nil && c.elements() == groups && groups != d[1] {
+	shape := func(c *graph.Const) []int { return perChannel(d)(c) }
+	if c := n.constant(1); c != nil && c.Elements() == groups && groups != d[1] {
 		// Before version 21 a group has one scale.
-		y = y.as(d[0], groups, elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
+		y = y.as(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
 		shape = perChannel(y.dims)
 	} else {
 		y = y.as(d...)
@@ -469,27 +469,27 @@ func (n *nodeReader) batchNorm() error {
 	channels, absent := x.dims[1], false
 	for i := range v {
 		c := n.constant(1 + i)
-		if c == nil || c.elements() != channels {
+		if c == nil || c.Elements() != channels {
 			return errors.New("its statistics are no constants a channel")
 		}
-		if absent = absent || c.absent(); absent {
+		if absent = absent || c.Absent(); absent {
 			continue
 		}
-		if v[i], err = c.values(); err != nil {
+		if v[i], err = c.Values(); err != nil {
 			return err
 		}
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.dims)-2)...)
-	factor := &constant{dims: dims, elem: onnx.Float, numbers: make([]float64, channels)}
-	addend := &constant{dims: dims, elem: onnx.Float, numbers: make([]float64, channels)}
+	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
+	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	if absent {
 		return n.made1(x, dims)
 	}
 	epsilon := float64(n.float("epsilon", 1e-5))
 	for c := range channels {
 		f := v[0][c] / math.Sqrt(v[3][c]+epsilon)
-		factor.numbers[c] = f
-		addend.numbers[c] = v[1][c] - float64(v[2][c]*f)
+		factor.Numbers[c] = f
+		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)
 	}
 	y, err := n.withConstant(lower.Mul, x, factor)
 	if err == nil {

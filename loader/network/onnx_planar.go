@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // operators find what reads an operator's nodes.
@@ -135,13 +135,13 @@ func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
 
 // repeatable is a second operand's constant in the shape that repeats to the first, as
 // old versions say it.
-func (n *nodeReader) repeatable(c *constant) *constant {
-	if len(c.dims) == 0 || !n.placesSecond() {
+func (n *nodeReader) repeatable(c *graph.Const) *graph.Const {
+	if len(c.Dims) == 0 || !n.placesSecond() {
 		return c
 	}
 	first, _ := n.dimsOf(0)
-	if d, err := n.oldBroadcast(first, c.dims); err == nil {
-		return c.as(d)
+	if d, err := n.oldBroadcast(first, c.Dims); err == nil {
+		return c.As(d)
 	}
 	return c
 }
@@ -165,12 +165,12 @@ func (n *nodeReader) negate() error {
 // divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
 // table of reciprocals.
 func (n *nodeReader) divide() error {
-	if c := n.constant(1); c != nil && !c.absent() {
+	if c := n.constant(1); c != nil && !c.Absent() {
 		x, err := n.in(0)
 		if err != nil {
 			return err
 		}
-		v, err := c.values()
+		v, err := c.Values()
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (n *nodeReader) divide() error {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.finish(n.withConstant(lower.Mul, x, n.repeatable(&constant{dims: c.dims, elem: c.elem, numbers: by})))
+		return n.finish(n.withConstant(lower.Mul, x, n.repeatable(&graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
 	}
 	b, err := n.in(1)
 	if err != nil {
@@ -189,7 +189,7 @@ func (n *nodeReader) divide() error {
 		if err != nil {
 			return err
 		}
-		if out, _ := broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
+		if out, _ := graph.Broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
 			return n.finish(n.binary(lower.RealDiv, x, b))
 		}
 	}
@@ -213,14 +213,14 @@ func (n *nodeReader) where() error {
 	if c == nil {
 		return n.selected()
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return err
 	}
-	mask := func(of bool) *constant {
-		m := &constant{dims: c.dims, elem: onnx.Float, numbers: make([]float64, len(v))}
+	mask := func(of bool) *graph.Const {
+		m := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
 		for i := range v {
-			m.numbers[i] = truth((v[i] != 0) == of)
+			m.Numbers[i] = graph.Truth((v[i] != 0) == of)
 		}
 		return m
 	}
@@ -246,21 +246,21 @@ func (n *nodeReader) where() error {
 }
 
 // chosen is a constant where mask is one, zero elsewhere, in memory.
-func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, error) {
-	dims, err := broadcast(c.dims, mask.dims)
-	if err != nil || c.absent() {
+func (n *nodeReader) chosen(c, mask *graph.Const, out []int, side int) (operand, error) {
+	dims, err := graph.Broadcast(c.Dims, mask.Dims)
+	if err != nil || c.Absent() {
 		return operand{}, errors.Join(err, errors.New("no values to choose from"))
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return operand{}, err
 	}
-	if elements(dims) > elements(out) {
+	if graph.Elements(dims) > graph.Elements(out) {
 		return operand{}, errBudget
 	}
-	chosen := make([]float64, elements(dims))
-	each(dims, repeated(mask.dims, dims), 0, func(k, at int) { chosen[k] = mask.numbers[at] })
-	each(dims, repeated(c.dims, dims), 0, func(k, at int) {
+	chosen := make([]float64, graph.Elements(dims))
+	graph.Each(dims, graph.Repeated(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })
+	graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
 		if chosen[k] != 0 {
 			chosen[k] = v[at]
 		}
@@ -271,7 +271,7 @@ func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, er
 // dropout passes its input on, as it does in use.
 func (n *nodeReader) dropout() error {
 	if c := n.constant(2); c != nil {
-		if v, err := c.scalar(); err != nil || v != 0 {
+		if v, err := c.Scalar(); err != nil || v != 0 {
 			return errors.New("it is in training mode")
 		}
 	} else if n.given(2) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/lower"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // power raises elements to constant exponents, of which there may be a few.
@@ -16,10 +16,10 @@ func (n *nodeReader) power() error {
 	if c == nil {
 		return errors.New("its exponent is computed, not a constant")
 	}
-	if c.absent() {
+	if c.Absent() {
 		return errors.New("its exponent stands in a file that is not there")
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (n *nodeReader) power() error {
 	case len(distinct) > most:
 		err = fmt.Errorf("%d different exponents, at most %d are worked out one by one", len(distinct), most)
 	default:
-		x, err = n.raisedApart(x, c.dims, v, distinct)
+		x, err = n.raisedApart(x, c.Dims, v, distinct)
 	}
 	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
@@ -52,10 +52,10 @@ func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (
 	for i, e := range distinct {
 		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
 		for k := range v {
-			has[k] = truth(v[k] == e)
+			has[k] = graph.Truth(v[k] == e)
 			hasNot[k] = 1 - has[k]
 		}
-		mask, rest := &constant{dims: dims, elem: onnx.Float, numbers: has}, &constant{dims: dims, elem: onnx.Float, numbers: hasNot}
+		mask, rest := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
 		y, err := n.withConstant(lower.Mul, x, mask)
 		if err == nil {
 			y, err = n.withConstant(lower.Add, y, rest)
@@ -200,7 +200,7 @@ func (n *nodeReader) cumulated() error {
 	if c == nil {
 		return errors.New("its axis is computed, not a constant")
 	}
-	v, err := c.ints()
+	v, err := c.Ints()
 	if err != nil || len(v) != 1 {
 		return errors.Join(err, fmt.Errorf("%d axes", len(v)))
 	}
@@ -213,7 +213,7 @@ func (n *nodeReader) cumulated() error {
 		if back {
 			o, i = i, o
 		}
-		return truth(i < o || own && i == o)
+		return graph.Truth(i < o || own && i == o)
 	}))
 }
 
@@ -229,7 +229,7 @@ func (n *nodeReader) triangle() error {
 		if c == nil {
 			return errors.New("its diagonal is computed, not a constant")
 		}
-		v, err := c.scalar()
+		v, err := c.Scalar()
 		if err != nil {
 			return err
 		}
@@ -243,10 +243,10 @@ func (n *nodeReader) triangle() error {
 		return errBudget
 	}
 	upper := n.int("upper", 1) != 0
-	mask := &constant{dims: []int{rows, columns}, elem: onnx.Float, numbers: make([]float64, rows*columns)}
+	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}
 	for i := range rows {
 		for j := range columns {
-			mask.numbers[i*columns+j] = truth(upper && j-i >= k || !upper && j-i <= k)
+			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
 	return n.finish(n.withConstant(lower.Mul, x, mask))

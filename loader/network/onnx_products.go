@@ -9,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 func (n *nodeReader) gemm() error {
@@ -31,7 +32,7 @@ func (n *nodeReader) gemm() error {
 		if n.int("transB", 0) != 0 {
 			l.Op = lower.Linear
 		}
-		h, err := c.fp16()
+		h, err := c.Halves()
 		if err != nil {
 			return err
 		}
@@ -41,8 +42,8 @@ func (n *nodeReader) gemm() error {
 		} else {
 			fits = false
 		}
-		if b := n.constant(2); fits && b != nil && (b.elements() == 1 || b.elements() == columns && b.dims[len(b.dims)-1] == columns) {
-			v, err := b.fp16()
+		if b := n.constant(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
+			v, err := b.Halves()
 			if err != nil {
 				return err
 			}
@@ -76,13 +77,13 @@ func (n *nodeReader) gemm() error {
 	}
 	if n.given(2) && !added && beta != 0 {
 		if c := n.constant(2); c != nil {
-			v, err := c.values()
+			v, err := c.Values()
 			if err != nil {
 				return err
 			}
-			scaled := &constant{dims: c.dims, elem: c.elem, numbers: make([]float64, len(v))}
+			scaled := &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: make([]float64, len(v))}
 			for i := range v {
-				scaled.numbers[i] = v[i] * beta
+				scaled.Numbers[i] = v[i] * beta
 			}
 			return n.finish(n.withConstant(lower.Add, y, scaled))
 		}
@@ -116,13 +117,13 @@ func (n *nodeReader) matmul() error {
 		x = x.as(1, x.dims[0])
 	}
 	if c := n.constant(1); c != nil {
-		d := c.dims
+		d := c.Dims
 		if len(d) == 1 {
 			d = []int{d[0], 1}
 		}
-		if elements(d[:len(d)-2]) == 1 {
+		if graph.Elements(d[:len(d)-2]) == 1 {
 			columns := d[len(d)-1]
-			h, err := c.fp16()
+			h, err := c.Halves()
 			if err != nil {
 				return err
 			}
@@ -151,14 +152,14 @@ func (n *nodeReader) linear() error {
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
-	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: c.dims[0]}
-	b, err := n.bias(2, c.dims[0])
+	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: c.Dims[0]}
+	b, err := n.bias(2, c.Dims[0])
 	if err != nil {
 		return err
 	}
 	w := lower.Weights{Bias: b.v}
 	l.Bias = b.given
-	if w.Filter, err = c.fp16(); err != nil {
+	if w.Filter, err = c.Halves(); err != nil {
 		return err
 	}
 	return n.finish(n.layer(l, w, n.results[0].dims, x))
@@ -168,13 +169,13 @@ func (n *nodeReader) linear() error {
 // matrix the left's rows are all of one; else the one of fewer matrices repeats.
 func (n *nodeReader) multiplied(x, z operand) (operand, error) {
 	rows, k, columns := x.dims[len(x.dims)-2], x.dims[len(x.dims)-1], z.dims[len(z.dims)-1]
-	batch, err := broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
+	batch, err := graph.Broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
 	if err != nil {
 		return x, err
 	}
 	out := append(slices.Clone(batch), rows, columns)
-	if elements(z.dims[:len(z.dims)-2]) == 1 {
-		x, z = x.as(elements(batch)*rows, k), z.as(k, columns)
+	if graph.Elements(z.dims[:len(z.dims)-2]) == 1 {
+		x, z = x.as(graph.Elements(batch)*rows, k), z.as(k, columns)
 	} else {
 		if x, err = n.expanded(x, append(slices.Clone(batch), rows, k)); err != nil {
 			return x, err

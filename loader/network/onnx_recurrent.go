@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 // maxSteps is the most steps that a recurrent layer is unrolled to.
@@ -55,7 +56,7 @@ func (n *nodeReader) unrolled(gates int) error {
 		if c == nil {
 			return errors.New("its lengths are computed, not constants")
 		}
-		if v, err := c.ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
+		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
 			return errors.New("sequences of different lengths")
 		}
 	}
@@ -104,7 +105,7 @@ func (n *nodeReader) usual(gates int) bool {
 
 // direction are the weights of one direction and the states it begins with.
 func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
-	wd, rd := n.constant(1).dims, n.constant(2).dims
+	wd, rd := n.constant(1).Dims, n.constant(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.dims[2], batch: x.dims[1]}
 	rows := gates * q.hidden
 	if wd[1] != rows || rd[1] != rows || wd[2] != q.in || d >= wd[0] || d >= rd[0] {
@@ -115,7 +116,7 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 		if c == nil {
 			return nil, nil
 		}
-		h, err := c.fp16()
+		h, err := c.Halves()
 		if err != nil || h == nil {
 			return nil, err
 		}
@@ -238,10 +239,10 @@ func (n *nodeReader) biased(x operand, v []float16.Float16) (operand, error) {
 }
 
 // numbersOf is a list of fp16 values as a constant.
-func numbersOf(v []float16.Float16) *constant {
-	c := &constant{dims: []int{len(v)}}
+func numbersOf(v []float16.Float16) *graph.Const {
+	c := &graph.Const{Dims: []int{len(v)}}
 	for _, h := range v {
-		c.numbers = append(c.numbers, float64(h.Float32()))
+		c.Numbers = append(c.Numbers, float64(h.Float32()))
 	}
 	return c
 }

@@ -21,7 +21,7 @@ func (n *nodeReader) clipBounds() (low, high float64, err error) {
 		if c == nil {
 			return 0, 0, fmt.Errorf("its %s is computed, not a constant", name)
 		}
-		if bound[i], err = c.scalar(); err != nil {
+		if bound[i], err = c.Scalar(); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -102,15 +102,15 @@ func (n *nodeReader) prelu() error {
 		return err
 	}
 	c := n.constant(1)
-	if c != nil && c.elements() == 1 {
-		v, err := c.scalar()
+	if c != nil && c.Elements() == 1 {
+		v, err := c.Scalar()
 		if err != nil {
 			return err
 		}
 		return n.finish(n.leaky(x, v))
 	}
-	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.absent() && isPerChannel(c.dims, s) {
-		h, err := c.fp16()
+	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.Absent() && isPerChannel(c.Dims, s) {
+		h, err := c.Halves()
 		if err != nil {
 			return err
 		}

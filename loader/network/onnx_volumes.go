@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 // Windows of three axes, and pools whose taps stand apart, are more than the engine has. A
@@ -73,10 +74,10 @@ func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (
 	if alike {
 		return n.scaled(x, float64(divisor)/float64(all))
 	}
-	if n.budget -= 2 * numberBytes * elements(w.out); n.budget < 0 {
+	if n.budget -= 2 * numberBytes * graph.Elements(w.out); n.budget < 0 {
 		return x, errBudget
 	}
-	factors := make([]float64, elements(w.out))
+	factors := make([]float64, graph.Elements(w.out))
 	for k := range factors {
 		rest, count := k, 1
 		for i := len(w.out) - 1; i >= 0; i-- {
@@ -85,7 +86,7 @@ func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.withConstant(lower.Mul, x, &constant{dims: w.out, numbers: factors})
+	return n.withConstant(lower.Mul, x, &graph.Const{Dims: w.out, Numbers: factors})
 }
 
 // tapsWithin returns how many of a window's taps are at places from low to high-1: the first tap
@@ -132,15 +133,15 @@ func (n *nodeReader) volumetric(x operand) error {
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
-	w, err := n.window(x.dims[2:], c.dims[2:])
+	w, err := n.window(x.dims[2:], c.Dims[2:])
 	if err != nil {
 		return err
 	}
-	v, err := c.fp16()
+	v, err := c.Halves()
 	if err != nil {
 		return err
 	}
-	cout, deep := c.dims[0], c.dims[2]
+	cout, deep := c.Dims[0], c.Dims[2]
 	bias, err := n.bias(2, cout)
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (n *nodeReader) volumetric(x operand) error {
 		if err != nil {
 			return err
 		}
-		k := kernel{cout: cout, cin: c.dims[1], kh: w.taps[1], kw: w.taps[2]}
+		k := kernel{cout: cout, cin: c.Dims[1], kh: w.taps[1], kw: w.taps[2]}
 		if v != nil {
 			each := k.kh * k.kw
 			k.v = make([]float16.Float16, 0, cout*k.cin*each)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -129,7 +130,7 @@ func (m *matcher) made(name string, ops ...string) *onnx.Node {
 }
 
 // constant is a tensor that the file states, nil for another.
-func (m *matcher) constant(name string) *constant {
+func (m *matcher) constant(name string) *graph.Const {
 	for range 4 { // of nodes that leave values as they are
 		if c := m.r.constants[name]; c != nil {
 			return c
@@ -157,10 +158,10 @@ func (m *matcher) constant(name string) *constant {
 // number is a constant of one element that widens no shape.
 func (m *matcher) number(name string) (float64, bool) {
 	c := m.constant(name)
-	if c == nil || c.absent() || len(c.dims) > 1 || c.elements() != 1 {
+	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
 		return 0, false
 	}
-	v, err := c.scalar()
+	v, err := c.Scalar()
 	return v, err == nil
 }
 
@@ -284,7 +285,7 @@ func (m *matcher) axes(n *onnx.Node) (axes []int, ok bool) {
 			return nil, false
 		}
 		var err error
-		if axes, err = c.ints(); err != nil {
+		if axes, err = c.Ints(); err != nil {
 			return nil, false
 		}
 	}

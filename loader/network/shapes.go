@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // A result is what a node makes, whether the engine does it or not.
 type result struct {
 	dims []int
-	elem onnx.DataType
+	elem graph.Type
 }
 
 // infer works out the shapes and types of the node's results.
@@ -103,7 +103,7 @@ func shapeTable() map[string]shapeRule {
 	}
 	t["IsNaN"], t["IsInf"] = truthShape, truthShape
 	for _, op := range []string{"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Xor"} {
-		t[op] = broadcastShape(onnx.Bool)
+		t[op] = broadcastShape(graph.Bool)
 	}
 	for _, op := range []string{
 		"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
@@ -135,7 +135,7 @@ func (n *nodeReader) dimsOf(i int) ([]int, bool) {
 	return d, err == nil
 }
 
-func (n *nodeReader) elem(i int) onnx.DataType {
+func (n *nodeReader) elem(i int) graph.Type {
 	if i < len(n.Inputs) {
 		return n.types[n.Inputs[i]]
 	}
@@ -153,7 +153,7 @@ func sameShape(n *nodeReader) ([]result, error) {
 	return n.of(d), nil
 }
 
-func broadcastShape(elem onnx.DataType) shapeRule {
+func broadcastShape(elem graph.Type) shapeRule {
 	return func(n *nodeReader) ([]result, error) {
 		var shapes [][]int
 		for i := range n.Inputs {
@@ -170,7 +170,7 @@ func broadcastShape(elem onnx.DataType) shapeRule {
 			}
 			shapes[1] = d
 		}
-		d, err := broadcast(shapes...)
+		d, err := graph.Broadcast(shapes...)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +210,7 @@ func castShape(n *nodeReader) ([]result, error) {
 	if err == nil {
 		r[0].elem = n.elem(1)
 		if n.Op == "Cast" {
-			r[0].elem = onnx.DataType(n.int("to", 0))
+			r[0].elem = graph.Type(n.int("to", 0))
 		}
 	}
 	return r, err

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"anesim/loader/network/graph"
 )
 
 // A window is how a convolution or a pool walks the axes behind the channels.
@@ -113,7 +115,7 @@ func convShapeOf(n *nodeReader) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.macs = elements(w.out) * d[0] * f[0] * elements(f[1:])
+	n.macs = graph.Elements(w.out) * d[0] * f[0] * graph.Elements(f[1:])
 	return n.of(append([]int{d[0], f[0]}, w.out...)), nil
 }
 
@@ -187,7 +189,7 @@ func convTransposeShape(n *nodeReader) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.macs = elements(d) * elements(f[1:])
+	n.macs = graph.Elements(d) * graph.Elements(f[1:])
 	return n.of(append([]int{d[0], f[1] * groups}, w.out...)), nil
 }
 
@@ -240,7 +242,7 @@ func linearShape(n *nodeReader) ([]result, error) {
 	}
 	out := slices.Clone(a)
 	out[len(a)-1] = w[0]
-	n.macs = elements(out) * w[1]
+	n.macs = graph.Elements(out) * w[1]
 	return n.of(out), nil
 }
 
@@ -257,7 +259,7 @@ func matmulShape(n *nodeReader) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.macs = elements(out) * k
+	n.macs = graph.Elements(out) * k
 	return n.of(out), nil
 }
 
@@ -277,7 +279,7 @@ func product2(a, b []int) ([]int, int, error) {
 	if k != y[len(y)-2] {
 		return nil, 0, fmt.Errorf("%v times %v", a, b)
 	}
-	out, err := broadcast(x[:len(x)-2], y[:len(y)-2])
+	out, err := graph.Broadcast(x[:len(x)-2], y[:len(y)-2])
 	if err != nil {
 		return nil, 0, fmt.Errorf("%v times %v", a, b)
 	}
@@ -427,8 +429,8 @@ func (n *nodeReader) scales(d []int) (scales []float64, out []int, err error) {
 		for _, s := range n.Attributes["scales"].Floats {
 			scales = append(scales, float64(s))
 		}
-	} else if c := n.constant(at); c != nil && c.elements() > 0 {
-		if scales, err = c.values(); err != nil {
+	} else if c := n.constant(at); c != nil && c.Elements() > 0 {
+		if scales, err = c.Values(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -508,7 +510,7 @@ func recurrentShape(n *nodeReader) ([]result, error) {
 		steps, batch = batch, steps
 		y, last = []int{batch, steps, w[0], hidden}, []int{batch, w[0], hidden}
 	}
-	n.macs = int(min(float64(steps)*float64(batch)*float64(elements(w)+elements(r)), 1<<50))
+	n.macs = int(min(float64(steps)*float64(batch)*float64(graph.Elements(w)+graph.Elements(r)), 1<<50))
 	e := n.elem(0)
 	return []result{{y, e}, {last, e}, {last, e}}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // likeShape is a result of the first input's type and another's shape.
@@ -21,7 +21,7 @@ func likeShape(i int) shapeRule {
 
 func truthShape(n *nodeReader) ([]result, error) {
 	d, err := n.operandDims(0)
-	return []result{{d, onnx.Bool}}, err
+	return []result{{d, graph.Bool}}, err
 }
 
 func gatherNDShape(n *nodeReader) ([]result, error) {
@@ -49,7 +49,7 @@ func oneHotShape(n *nodeReader) ([]result, error) {
 	if c == nil {
 		return nil, errors.New("its depth is computed, not a constant")
 	}
-	depth, err := c.scalar()
+	depth, err := c.Scalar()
 	if err != nil || depth < 1 || depth > maxExtent {
 		return nil, errors.Join(err, fmt.Errorf("a depth of %g", depth))
 	}
@@ -89,10 +89,10 @@ func roiShape(n *nodeReader) ([]result, error) {
 func sizeShape(n *nodeReader) ([]result, error) {
 	d, err := n.operandDims(0)
 	if err != nil || n.Op == "Size" {
-		return []result{{[]int{}, onnx.Int64}}, err
+		return []result{{[]int{}, graph.Int64}}, err
 	}
 	first, last := within(n.int("start", 0), len(d)), within(n.int("end", len(d)), len(d))
-	return []result{{[]int{max(0, last-first)}, onnx.Int64}}, nil
+	return []result{{[]int{max(0, last-first)}, graph.Int64}}, nil
 }
 
 // suppressionShape is a row for each box that may be left.
@@ -107,7 +107,7 @@ func suppressionShape(n *nodeReader) ([]result, error) {
 	}
 	each := 0
 	if c := n.constant(2); c != nil {
-		v, err := c.scalar()
+		v, err := c.Scalar()
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func suppressionShape(n *nodeReader) ([]result, error) {
 	} else if n.given(2) {
 		each = b[1]
 	}
-	return []result{{[]int{s[0] * s[1] * each, 3}, onnx.Int64}}, nil
+	return []result{{[]int{s[0] * s[1] * each, 3}, graph.Int64}}, nil
 }
 
 // nonZeroShape is a column for each place that may not be zero, which of constants are counted.
@@ -125,8 +125,8 @@ func nonZeroShape(n *nodeReader) ([]result, error) {
 		return nil, err
 	}
 	count := 0
-	if c := n.constant(0); c != nil && !c.absent() {
-		v, err := c.values()
+	if c := n.constant(0); c != nil && !c.Absent() {
+		v, err := c.Values()
 		if err != nil {
 			return nil, err
 		}
@@ -136,9 +136,9 @@ func nonZeroShape(n *nodeReader) ([]result, error) {
 			}
 		}
 	} else {
-		count = elements(d)
+		count = graph.Elements(d)
 	}
-	return []result{{[]int{max(1, len(d)), count}, onnx.Int64}}, nil
+	return []result{{[]int{max(1, len(d)), count}, graph.Int64}}, nil
 }
 
 func compressShape(n *nodeReader) ([]result, error) {
@@ -146,15 +146,15 @@ func compressShape(n *nodeReader) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, axis := []int{elements(d)}, 0
+	out, axis := []int{graph.Elements(d)}, 0
 	if n.Attributes["axis"] != nil {
 		if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
 			return nil, err
 		}
 		out = slices.Clone(d)
 	}
-	if c := n.constant(1); c != nil && !c.absent() {
-		v, err := c.values()
+	if c := n.constant(1); c != nil && !c.Absent() {
+		v, err := c.Values()
 		if err != nil {
 			return nil, err
 		}
@@ -175,14 +175,14 @@ func uniqueShape(n *nodeReader) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, axis := []int{elements(d)}, 0
+	out, axis := []int{graph.Elements(d)}, 0
 	if n.Attributes["axis"] != nil {
 		if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
 			return nil, err
 		}
 		out = slices.Clone(d)
 	}
-	places := result{[]int{out[axis]}, onnx.Int64}
+	places := result{[]int{out[axis]}, graph.Int64}
 	return []result{{out, n.elem(0)}, places, places, places}, nil
 }
 
@@ -195,9 +195,9 @@ func madeShape(n *nodeReader) ([]result, error) {
 	if err != nil || n.Op == "EyeLike" && len(d) != 2 {
 		return nil, errors.Join(err, fmt.Errorf("shape %v", d))
 	}
-	elem := onnx.DataType(n.int("dtype", 0))
+	elem := graph.Type(n.int("dtype", 0))
 	if elem == 0 {
-		if elem = onnx.Float; n.elem(0) != 0 {
+		if elem = graph.Float; n.elem(0) != 0 {
 			elem = n.elem(0)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // reducedAxes says of each axis whether a reduction goes over it.
@@ -71,7 +71,7 @@ func argShape(n *nodeReader) ([]result, error) {
 	if out[axis] = 1; n.int("keepdims", 1) == 0 {
 		out = slices.Delete(out, axis, axis+1)
 	}
-	return []result{{out, onnx.Int64}}, nil
+	return []result{{out, graph.Int64}}, nil
 }
 
 func topKShape(n *nodeReader) ([]result, error) {
@@ -89,7 +89,7 @@ func topKShape(n *nodeReader) ([]result, error) {
 	}
 	out := slices.Clone(d)
 	out[axis] = k[0]
-	return []result{{out, n.elem(0)}, {out, onnx.Int64}}, nil
+	return []result{{out, n.elem(0)}, {out, graph.Int64}}, nil
 }
 
 // layerNormShape is the norm, its mean and one over its root.
@@ -118,7 +118,7 @@ func dequantizeShape(n *nodeReader) ([]result, error) {
 func quantizeShape(n *nodeReader) ([]result, error) {
 	r, err := sameShape(n)
 	if err == nil {
-		r[0].elem = onnx.Uint8
+		r[0].elem = graph.Uint8
 		if len(n.Inputs) > 2 {
 			r[0].elem = n.elem(2)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 func reshapeShape(n *nodeReader) ([]result, error) {
@@ -28,14 +28,14 @@ func reshapeShape(n *nodeReader) ([]result, error) {
 		case d < 0 || d > maxElements:
 			return nil, fmt.Errorf("shape %v", list)
 		}
-		if known *= to[i]; known > elements(from) && (elements(from) > 0 || known > maxElements) {
+		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > maxElements) {
 			return nil, fmt.Errorf("%v as %v", from, list)
 		}
 	}
 	if free >= 0 {
-		to[free] = elements(from) / max(1, known)
+		to[free] = graph.Elements(from) / max(1, known)
 	}
-	if elements(to) != elements(from) {
+	if graph.Elements(to) != graph.Elements(from) {
 		return nil, fmt.Errorf("%v as %v", from, list)
 	}
 	return n.of(to), nil
@@ -53,7 +53,7 @@ func flattenShape(n *nodeReader) ([]result, error) {
 	if axis < 0 || axis > len(d) {
 		return nil, fmt.Errorf("axis %d of %d dimensions", axis, len(d))
 	}
-	return n.of([]int{elements(d[:axis]), elements(d[axis:])}), nil
+	return n.of([]int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
 func squeezeShape(n *nodeReader) ([]result, error) {
@@ -334,7 +334,7 @@ func expandShape(n *nodeReader) ([]result, error) {
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
-	out, err := broadcast(d, to)
+	out, err := graph.Broadcast(d, to)
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +376,7 @@ func rangeShape(n *nodeReader) ([]result, error) {
 			return nil, errors.New("its bounds are computed, not constants")
 		}
 		var err error
-		if v[i], err = c.scalar(); err != nil {
+		if v[i], err = c.Scalar(); err != nil {
 			return nil, err
 		}
 	}
@@ -396,7 +396,7 @@ func filledShape(n *nodeReader) ([]result, error) {
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
-	elem := onnx.Float
+	elem := graph.Float
 	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
 		elem = a.Tensor.Type
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -23,7 +24,7 @@ type Stage struct {
 	name   string
 	node   *onnx.Node
 	opset  int64
-	inputs []source // of the node's inputs, in order
+	inputs []origin // of the node's inputs, in order
 	most   []result // its results at their largest
 }
 
@@ -39,8 +40,8 @@ func (a Array) Filled(dims []int) (Array, error) {
 	if err := a.check(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
-	out := Array{dims, make([]float64, elements(dims))}
-	each(a.Dims, strides(dims), 0, func(i, at int) { out.Numbers[at] = a.Numbers[i] })
+	out := Array{dims, make([]float64, graph.Elements(dims))}
+	graph.Each(a.Dims, graph.Strides(dims), 0, func(i, at int) { out.Numbers[at] = a.Numbers[i] })
 	return out, nil
 }
 
@@ -49,14 +50,14 @@ func (a Array) Cut(dims []int) (Array, error) {
 	if err := a.check(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
-	out := Array{dims, make([]float64, elements(dims))}
-	each(dims, strides(a.Dims), 0, func(i, at int) { out.Numbers[i] = a.Numbers[at] })
+	out := Array{dims, make([]float64, graph.Elements(dims))}
+	graph.Each(dims, graph.Strides(a.Dims), 0, func(i, at int) { out.Numbers[i] = a.Numbers[at] })
 	return out, nil
 }
 
 // check makes sure that the array has its numbers and that large has room for small.
 func (a Array) check(small, large []int) error {
-	if len(a.Numbers) != elements(a.Dims) {
+	if len(a.Numbers) != graph.Elements(a.Dims) {
 		return fmt.Errorf("%d numbers of shape %v", len(a.Numbers), a.Dims)
 	}
 	if len(small) != len(large) {
@@ -70,13 +71,13 @@ func (a Array) check(small, large []int) error {
 	return nil
 }
 
-// A source is where an operand of a stage comes from: a constant, or the layer's input of an
+// An origin is where an operand of a stage comes from: a constant, or the layer's input of an
 // index, -1 for none.
-type source struct {
+type origin struct {
 	index    int
-	constant *constant
+	constant *graph.Const
 	dims     []int
-	elem     onnx.DataType
+	elem     graph.Type
 	filled   bool // whether it is read in its largest shape
 }
 
@@ -97,23 +98,23 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	}
 	s := &Stage{name: n.name, node: n.Node, opset: n.opset, most: n.results}
 	for i, r := range n.results {
-		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
+		if e := graph.Elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
 			return nil
 		}
 		if i >= len(n.Outputs) || n.Outputs[i] == "" {
 			continue
 		}
 		s.Outputs = append(s.Outputs, Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
-		s.count(elements(r.dims), r.elem)
+		s.count(graph.Elements(r.dims), r.elem)
 	}
 	l.Inputs = nil
 	for i, name := range n.Inputs {
-		in := source{index: -1, dims: n.dims[name], elem: n.types[name], filled: n.filled[name]}
+		in := origin{index: -1, dims: n.dims[name], elem: n.types[name], filled: n.filled[name]}
 		c := n.constants[name]
 		switch {
 		case name == "":
 		case c != nil:
-			kept, err := c.kept()
+			kept, err := c.Kept()
 			if err != nil {
 				return nil
 			}
@@ -128,16 +129,16 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 		}
 		s.inputs = append(s.inputs, in)
 		if name != "" && !(i == 0 && n.picks()) {
-			s.count(elements(in.dims), in.elem)
+			s.count(graph.Elements(in.dims), in.elem)
 		}
 	}
 	if n.picks() { // as much of its table as it makes
-		s.count(elements(n.results[0].dims), n.results[0].elem)
+		s.count(graph.Elements(n.results[0].dims), n.results[0].elem)
 	}
 	return s
 }
 
-func (s *Stage) count(elements int, elem onnx.DataType) {
+func (s *Stage) count(elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
@@ -149,20 +150,6 @@ func (n *nodeReader) picks() bool {
 		return true
 	}
 	return false
-}
-
-// kept is the constant with its values in memory, once the file is closed: those with a
-// fraction in fp16, as all that reaches the engine is. An absent one stays without.
-func (c *constant) kept() (*constant, error) {
-	switch {
-	case c.tensor == nil, c.absent():
-		return c, nil
-	case c.elem.IsFloat():
-		h, err := c.fp16()
-		return &constant{dims: c.dims, elem: c.elem, half: h}, err
-	}
-	v, err := c.values()
-	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
 }
 
 // Run computes the stage on its layer's inputs, in order. The results are in the order of
@@ -188,7 +175,7 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 		return nil, err
 	}
 	for i, r := range n.results {
-		if i < len(s.most) && elements(r.dims) > elements(s.most[i].dims) {
+		if i < len(s.most) && graph.Elements(r.dims) > graph.Elements(s.most[i].dims) {
 			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.dims, s.most[i].dims)
 		}
 	}
@@ -204,14 +191,14 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 		if i >= len(results) || results[i] == nil {
 			return nil, fmt.Errorf("%q is not worked out", name)
 		}
-		v, err := results[i].values()
+		v, err := results[i].Values()
 		if err != nil {
 			return nil, err
 		}
-		if len(v) != elements(results[i].dims) || len(v) > elements(s.most[i].dims) {
-			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].dims, s.most[i].dims)
+		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].dims) {
+			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].Dims, s.most[i].dims)
 		}
-		out = append(out, Array{results[i].dims, v})
+		out = append(out, Array{results[i].Dims, v})
 	}
 	return out, nil
 }
@@ -220,8 +207,8 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 // are given instead, have these.
 func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
 	r := &graphReader{
-		builder: newBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: maxFolded,
+		builder: newBuilder(), opset: s.opset, constants: map[string]*graph.Const{}, dims: map[string][]int{},
+		types: map[string]graph.Type{}, budget: maxFolded,
 	}
 	for i, x := range s.inputs {
 		name := s.node.Inputs[i]
@@ -236,9 +223,9 @@ func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
 				return nil, fmt.Errorf("%q has shape %v; its largest is %v", name, shapes[x.index], x.dims)
 			}
 			continue
-		case c != nil && c.absent():
+		case c != nil && c.Absent():
 			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
-		case c == nil && (x.index >= len(in) || len(in[x.index].Numbers) != elements(in[x.index].Dims) || len(in[x.index].Numbers) > elements(x.dims)):
+		case c == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(x.dims)):
 			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
 		case c == nil:
 			a := in[x.index]
@@ -248,9 +235,9 @@ func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
 					return nil, fmt.Errorf("%q: %w", name, err)
 				}
 			}
-			c = &constant{dims: a.Dims, elem: x.elem, numbers: a.Numbers}
+			c = &graph.Const{Dims: a.Dims, Type: x.elem, Numbers: a.Numbers}
 		}
-		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
+		r.constants[name], r.dims[name], r.types[name] = c, c.Dims, c.Type
 	}
 	return &nodeReader{graphReader: r, Node: s.node, name: s.name}, nil
 }
