@@ -29,15 +29,15 @@ func (x operand) shape() lower.Shape {
 
 // in is an input as a tensor; a constant stands in memory.
 func (n *nodeReader) in(i int) (operand, error) {
-	d, err := n.operandDims(i)
+	d, err := n.Dims(i)
 	if err != nil {
 		return operand{}, err
 	}
-	name := n.Inputs[i]
-	if t := n.types[name]; t != 0 && !t.IsFloat() && !n.narrow(t) {
+	name := n.In[i].Name
+	if t := n.value(name).Type; t != 0 && !t.IsFloat() && !n.narrow(t) {
 		return operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
 	}
-	if c := n.constants[name]; c != nil {
+	if c := n.value(name).Const; c != nil {
 		return n.inMemory(c, name)
 	}
 	if _, err := shapeOf(d); err != nil {
@@ -91,14 +91,14 @@ func (n *nodeReader) append(l Layer, dims []int, inputs ...operand) (operand, er
 	if len(n.net.Layers) >= maxLayers {
 		return operand{}, fmt.Errorf("more than %d layers", maxLayers)
 	}
-	if c := n.constant(1); c != nil {
+	if c := n.Const(1); c != nil {
 		packWeights(&l.Weights, c.Packing)
 	}
-	l.Name, l.Op = n.name, n.operator()
+	l.Name, l.Op = n.name, n.Operator()
 	if k := len(n.net.Layers) - n.first; k > 0 {
 		l.Name = fmt.Sprintf("%s/%d", n.name, k+1)
 	}
-	l.Output = fmt.Sprintf("%s#%d", n.Outputs[0], len(n.net.Layers)-n.first)
+	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.net.Layers)-n.first)
 	for _, in := range inputs {
 		l.Inputs = append(l.Inputs, in.name)
 	}
@@ -113,11 +113,11 @@ func (n *nodeReader) append(l Layer, dims []int, inputs ...operand) (operand, er
 func (n *nodeReader) done(x operand) error { return n.result(0, x) }
 
 func (n *nodeReader) result(i int, x operand) error {
-	out := n.Outputs[i]
+	out := n.Out[i].Name
 	if out == "" {
 		return nil
 	}
-	dims := n.results[i].dims
+	dims := n.results[i].Dims
 	if graph.Elements(dims) != graph.Elements(x.dims) {
 		return fmt.Errorf("%v elements made for %v", x.dims, dims)
 	}
@@ -128,7 +128,7 @@ func (n *nodeReader) result(i int, x operand) error {
 	if err != nil {
 		return err
 	}
-	n.dims[out], n.types[out] = dims, n.results[i].elem
+	n.value(out).Dims, n.value(out).Type = dims, n.results[i].Type
 	for k := len(n.net.Layers) - 1; k >= n.first; k-- {
 		if l := &n.net.Layers[k]; l.Output == x.name {
 			// The tensor is called as the file calls it.
@@ -326,7 +326,7 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *graph.Const) (opera
 	}
 	dims, full, err := collapse(out, x.dims, c.Dims)
 	if err != nil {
-		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Outputs[0], len(n.net.Layers)))
+		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, len(n.net.Layers)))
 		if err != nil {
 			return x, err
 		}

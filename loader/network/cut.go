@@ -16,9 +16,9 @@ type Cut struct {
 
 // Largest returns the largest shape of the k-th of Inputs.
 func (c *Cut) Largest(k int) []int {
-	for _, in := range c.stage.inputs {
-		if in.index == k {
-			return in.dims
+	for i, from := range c.stage.from {
+		if from.index == k {
+			return c.stage.node.In[i].Dims
 		}
 	}
 	return nil
@@ -26,7 +26,8 @@ func (c *Cut) Largest(k int) []int {
 
 // Shape returns the actual shape for inputs of the actual shapes dims.
 func (c *Cut) Shape(dims [][]int) ([]int, error) {
-	n, err := c.stage.reader(nil, dims)
+	node, err := c.stage.at(nil, dims)
+	n := &nodeReader{graphReader: &graphReader{}, Node: node}
 	if err == nil {
 		err = n.infer()
 	}
@@ -36,14 +37,14 @@ func (c *Cut) Shape(dims [][]int) ([]int, error) {
 	case c.index >= len(n.results):
 		return nil, fmt.Errorf("%s: no result %d", c.stage.name, c.index)
 	}
-	return n.results[c.index].dims, nil
+	return n.results[c.index].Dims, nil
 }
 
 // rowByRow reports whether no element of the node's results depends on elements elsewhere along
 // the axes that vary, so that zeros beyond the actual rows spoil none.
 func (n *nodeReader) rowByRow() bool {
-	for i, name := range n.Inputs {
-		least, dims := n.least[name], n.dims[name]
+	for i, v := range n.In {
+		least, dims := v.Least, v.Dims
 		for axis := range least {
 			if least[axis] != dims[axis] && !n.apart(i, axis, len(dims)) {
 				return false
@@ -63,16 +64,16 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 	case "MatMul":
 		return rank > 1 && (i == 0 && axis < rank-1 || i == 1 && axis != rank-2)
 	case "Gemm":
-		return i == 0 && axis == 0 && n.int("transA", 0) == 0
+		return i == 0 && axis == 0 && n.Int("transA", 0) == 0
 	case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
 		"InstanceNormalization", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth":
 		return i == 0 && axis == 0
 	case "LayerNormalization":
-		first, err := n.axisOf(rank, n.int("axis", -1))
+		first, err := n.axisOf(rank, n.Int("axis", -1))
 		return err == nil && i == 0 && axis < first
 	case "Softmax":
-		along, err := n.axisOf(rank, n.int("axis", -1))
-		return err == nil && n.opset >= 13 && axis != along
+		along, err := n.axisOf(rank, n.Int("axis", -1))
+		return err == nil && n.Opset >= 13 && axis != along
 	}
 	return false
 }
@@ -81,11 +82,11 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 // then goes on with it.
 func (n *nodeReader) followsEngine() bool {
 	any := false
-	for _, name := range n.Inputs {
-		if n.between[name] != nil || n.least[name] != nil && n.net.Cuts[name] == nil {
+	for _, v := range n.In {
+		if v.Span != nil || v.Least != nil && n.net.Cuts[v.Name] == nil {
 			return false
 		}
-		any = any || n.least[name] != nil
+		any = any || v.Least != nil
 	}
 	return any && operators[n.Op] != nil && n.rowByRow()
 }
@@ -102,33 +103,34 @@ func (n *nodeReader) onEngine() error {
 	if err := n.atLargest(n.layers); err != nil {
 		return err
 	}
-	for _, name := range n.Inputs {
-		if !apart && n.least[name] != nil {
-			n.mixed[name] = true
+	for _, v := range n.In {
+		if !apart && v.Least != nil {
+			v.Mixed = true
 		}
 	}
 	if !apart {
 		return nil
 	}
-	s := &Stage{name: n.name, node: n.Node, opset: n.opset}
+	s := &Stage{name: n.name, node: detached(n.Node)}
 	var names []string
-	for _, name := range n.Inputs {
-		in := origin{index: -1, constant: n.constants[name], dims: n.dims[name], elem: n.types[name]}
-		if in.constant == nil && name != "" {
+	for i, v := range n.In {
+		s.node.In[i].Const = v.Const
+		in := origin{index: -1}
+		if v.Const == nil && v.Given() {
 			in.index = len(names)
-			names = append(names, name)
+			names = append(names, v.Name)
 		}
-		s.inputs = append(s.inputs, in)
+		s.from = append(s.from, in)
 	}
 	for i, x := range spreads {
-		if i >= len(n.Outputs) || n.Outputs[i] == "" || x.least == nil || !slices.Equal(n.dims[n.Outputs[i]], results[i].dims) {
+		if !n.Asked(i) || x.least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
 			continue
 		}
 		if n.net.Cuts == nil {
 			n.net.Cuts = map[string]*Cut{}
 		}
-		n.least[n.Outputs[i]] = x.least
-		n.net.Cuts[n.Outputs[i]] = &Cut{results[i].dims, names, s, i}
+		n.Out[i].Least = x.least
+		n.net.Cuts[n.Out[i].Name] = &Cut{results[i].Dims, names, s, i}
 	}
 	return nil
 }

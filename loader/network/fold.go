@@ -14,13 +14,13 @@ import (
 func (n *nodeReader) fold() (bool, error) {
 	switch n.Op {
 	case "Constant":
-		c, err := n.literal()
+		c, err := literal(n.Node)
 		if err != nil {
 			return false, err
 		}
 		return true, n.keep(c)
 	case "Shape", "Size":
-		if _, ok := n.dimsOf(0); !ok || n.least[n.Inputs[0]] != nil {
+		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
 		}
 		c, err := foldSize(n)
@@ -30,7 +30,7 @@ func (n *nodeReader) fold() (bool, error) {
 		return true, n.keep(c...)
 	}
 	if v, ok := n.compared(); ok {
-		dims, err := graph.Broadcast(n.dims[n.Inputs[0]], n.constant(1).Dims)
+		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}
@@ -40,19 +40,19 @@ func (n *nodeReader) fold() (bool, error) {
 	if f == nil {
 		return false, nil
 	}
-	for i, name := range n.Inputs {
-		if c := n.constant(i); name != "" && (c == nil || c.Absent() && !n.reshapes()) {
+	for _, v := range n.In {
+		if c := v.Const; v.Given() && (c == nil || c.Absent() && !n.reshapes()) {
 			return false, nil
 		}
 	}
-	if len(n.Inputs) == 0 || n.constant(0) == nil {
+	if len(n.In) == 0 || n.Const(0) == nil {
 		return false, nil
 	}
 	if err := n.infer(); err != nil {
 		return false, err
 	}
 	for _, out := range n.results {
-		if n.budget -= n.foldCost() * graph.Elements(out.dims); n.budget < 0 {
+		if n.budget -= n.foldCost() * graph.Elements(out.Dims); n.budget < 0 {
 			return false, errBudget
 		}
 	}
@@ -64,25 +64,24 @@ func (n *nodeReader) fold() (bool, error) {
 }
 
 // bounded are the least and the largest result of operators that have both or one.
-var bounded = map[string][2]float64{
-	"Sigmoid": {0, 1}, "HardSigmoid": {0, 1}, "Softmax": {0, 1}, "Tanh": {-1, 1}, "Erf": {-1, 1},
-	"Relu": {0, math.Inf(1)}, "Exp": {0, math.Inf(1)}, "Sqrt": {0, math.Inf(1)}, "Abs": {0, math.Inf(1)},
+var bounded = map[string]graph.Range{
+	"Sigmoid": {Low: 0, High: 1}, "HardSigmoid": {Low: 0, High: 1}, "Softmax": {Low: 0, High: 1}, "Tanh": {Low: -1, High: 1}, "Erf": {Low: -1, High: 1},
+	"Relu": {Low: 0, High: math.Inf(1)}, "Exp": {Low: 0, High: math.Inf(1)}, "Sqrt": {Low: 0, High: math.Inf(1)}, "Abs": {Low: 0, High: math.Inf(1)},
 }
 
 // compared is the result of comparing a tensor with a number that is beyond what its
 // operator gives, such as a sigmoid's result with zero.
 func (n *nodeReader) compared() (result, ok bool) {
 	const few = 1 << 16
-	if len(n.Inputs) != 2 || n.constant(1) == nil || n.constant(0) != nil {
+	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {
 		return false, false
 	}
-	r, known := n.ranges[n.Inputs[0]]
-	known = known && n.least[n.Inputs[0]] == nil
-	v, err := n.constant(1).Scalar()
-	if d, ok := n.dims[n.Inputs[0]]; !known || err != nil || !ok || graph.Elements(d) > few {
+	x := n.In[0]
+	v, err := n.Const(1).Scalar()
+	if x.Range == nil || x.Least != nil || err != nil || x.Dims == nil || graph.Elements(x.Dims) > few {
 		return false, false
 	}
-	low, high := r[0], r[1]
+	low, high := x.Range.Low, x.Range.High
 	switch n.Op {
 	case "GreaterOrEqual":
 		return low >= v, low >= v || high < v
@@ -118,10 +117,9 @@ func (n *nodeReader) reshapes() bool {
 
 // keep makes the node's outputs constants.
 func (n *nodeReader) keep(c ...*graph.Const) error {
-	for i, out := range n.Outputs {
-		if i < len(c) && out != "" {
-			n.constants[out] = c[i]
-			n.dims[out], n.types[out] = c[i].Dims, c[i].Type
+	for i, out := range n.Out {
+		if i < len(c) {
+			out.Set(c[i])
 		}
 	}
 	n.what = "constant"
@@ -134,15 +132,15 @@ func whole(dims []int, v ...float64) *graph.Const {
 }
 
 // literal is what a Constant node holds.
-func (n *nodeReader) literal() (*graph.Const, error) {
-	for name, a := range n.Attributes {
+func literal(n *graph.Node) (*graph.Const, error) {
+	for name, a := range n.Attr {
 		var v []float64
 		switch name {
 		case "value":
-			if a.Tensor == nil {
+			if a.Const == nil {
 				return nil, errors.New("its value is no tensor")
 			}
-			return stored(a.Tensor), nil
+			return a.Const.As(a.Const.Dims), nil
 		case "value_int":
 			return whole(nil, float64(a.Int)), nil
 		case "value_ints":
@@ -164,14 +162,14 @@ func (n *nodeReader) literal() (*graph.Const, error) {
 
 // foldSize gives the extents of a tensor, or their product.
 func foldSize(n *nodeReader) ([]*graph.Const, error) {
-	dims, err := n.operandDims(0)
+	dims, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	if n.Op == "Size" {
 		return []*graph.Const{whole(nil, float64(graph.Elements(dims)))}, nil
 	}
-	first, last := within(n.int("start", 0), len(dims)), within(n.int("end", len(dims)), len(dims))
+	first, last := within(n.Int("start", 0), len(dims)), within(n.Int("end", len(dims)), len(dims))
 	v := []float64{}
 	for _, d := range dims[first:max(first, last)] {
 		v = append(v, float64(d))
@@ -222,17 +220,17 @@ func (n *nodeReader) sizedFolder() folder {
 }
 
 func foldView(n *nodeReader) ([]*graph.Const, error) {
-	return []*graph.Const{n.constant(0).As(n.results[0].dims)}, nil
+	return []*graph.Const{n.Const(0).As(n.results[0].Dims)}, nil
 }
 
 // foldCast gives the values another type; floats lose their fraction in integers.
 func foldCast(n *nodeReader) ([]*graph.Const, error) {
-	c, to := n.constant(0), n.results[0].elem
+	c, to := n.Const(0), n.results[0].Type
 	if to.Width() == 0 || c.Type.Width() == 0 {
 		return nil, nil
 	}
 	if c.Type == to || c.Type != graph.Double && c.Type.IsFloat() && to == graph.Float {
-		d := c.As(n.results[0].dims)
+		d := c.As(n.results[0].Dims)
 		d.Type = to
 		return []*graph.Const{d}, nil
 	}
@@ -246,12 +244,12 @@ func foldCast(n *nodeReader) ([]*graph.Const, error) {
 }
 
 func foldRange(n *nodeReader) ([]*graph.Const, error) {
-	start, _ := n.constant(0).Scalar()
-	delta, err := n.constant(2).Scalar()
+	start, _ := n.Const(0).Scalar()
+	delta, err := n.Const(2).Scalar()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, graph.Elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(n.results[0].Dims))
 	for i := range out {
 		out[i] = start + float64(float64(i)*delta)
 	}
@@ -260,22 +258,22 @@ func foldRange(n *nodeReader) ([]*graph.Const, error) {
 
 func foldConstantOfShape(n *nodeReader) ([]*graph.Const, error) {
 	fill := 0.0
-	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
-		v, err := a.Tensor.Numbers()
+	if a := n.Attr["value"]; a != nil && a.Const != nil {
+		v, err := a.Const.Values()
 		if err != nil || len(v) != 1 {
 			return nil, errors.Join(err, errors.New("its value is no single number"))
 		}
 		fill = v[0]
 	}
-	return n.made(slices.Repeat([]float64{fill}, graph.Elements(n.results[0].dims))), nil
+	return n.made(slices.Repeat([]float64{fill}, graph.Elements(n.results[0].Dims))), nil
 }
 
 func foldWhere(n *nodeReader) ([]*graph.Const, error) {
-	dims := n.results[0].dims
+	dims := n.results[0].Dims
 	out := make([]float64, graph.Elements(dims))
 	var v [3][]float64
 	for i := range v {
-		c := n.constant(i)
+		c := n.Const(i)
 		if c == nil {
 			return nil, errors.New("one of its three inputs is missing")
 		}
@@ -284,8 +282,8 @@ func foldWhere(n *nodeReader) ([]*graph.Const, error) {
 			return nil, err
 		}
 	}
-	condition := n.constant(0)
-	for i, c := range []*graph.Const{n.constant(1), n.constant(2)} {
+	condition := n.Const(0)
+	for i, c := range []*graph.Const{n.Const(1), n.Const(2)} {
 		graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
 			if (v[0][place(k, dims, condition.Dims)] != 0) == (i == 0) {
 				out[k] = v[1+i][at]
@@ -306,11 +304,11 @@ func place(k int, out, dims []int) int {
 
 // foldDequantize gives weights of integers their scale.
 func foldDequantize(n *nodeReader) ([]*graph.Const, error) {
-	c, scale := n.constant(0), n.constant(1)
+	c, scale := n.Const(0), n.Const(1)
 	if scale == nil {
 		return nil, nil
 	}
-	if n.int("block_size", 0) != 0 {
+	if n.Int("block_size", 0) != 0 {
 		return foldBlocks(n)
 	}
 	s, err := scale.Values()
@@ -318,14 +316,14 @@ func foldDequantize(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	zero := make([]float64, len(s))
-	if z := n.constant(2); z != nil {
+	if z := n.Const(2); z != nil {
 		if zero, err = z.Values(); err != nil {
 			return nil, err
 		}
 	}
 	each, extent := c.Elements(), 1
 	if len(s) > 1 {
-		axis, err := n.axisOf(len(c.Dims), n.int("axis", 1))
+		axis, err := n.axisOf(len(c.Dims), n.Int("axis", 1))
 		if err != nil {
 			return nil, err
 		}

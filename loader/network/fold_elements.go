@@ -55,13 +55,13 @@ var pairFunctions = map[string]func(a, b float64, whole bool) float64{
 func (n *nodeReader) made(v []float64) []*graph.Const {
 	r := n.results[0]
 	for i := range v {
-		v[i] = graph.Rounded(r.elem, v[i])
+		v[i] = graph.Rounded(r.Type, v[i])
 	}
-	return []*graph.Const{{Dims: r.dims, Type: r.elem, Numbers: v}}
+	return []*graph.Const{{Dims: r.Dims, Type: r.Type, Numbers: v}}
 }
 
 func (n *nodeReader) map1(f func(float64) float64) ([]*graph.Const, error) {
-	v, err := n.constant(0).Values()
+	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (n *nodeReader) map1(f func(float64) float64) ([]*graph.Const, error) {
 }
 
 func (n *nodeReader) mapAll(f func(a, b float64, whole bool) float64) ([]*graph.Const, error) {
-	dims := n.results[0].dims
+	dims := n.results[0].Dims
 	var out []float64
-	for i := range n.Inputs {
-		c := n.constant(i)
+	for i := range n.In {
+		c := n.Const(i)
 		if c == nil {
 			return nil, fmt.Errorf("input %d is missing", i)
 		}
-		if i == 1 && len(n.Inputs) == 2 {
+		if i == 1 && len(n.In) == 2 {
 			c = n.repeatable(c)
 		}
 		v, err := c.Values()
@@ -117,18 +117,18 @@ func foldMean(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	for i := range c[0].Numbers {
-		c[0].Numbers[i] /= float64(len(n.Inputs))
+		c[0].Numbers[i] /= float64(len(n.In))
 	}
 	return c, nil
 }
 
 func foldHardSigmoid(n *nodeReader) ([]*graph.Const, error) {
-	alpha, beta := float64(n.float("alpha", 0.2)), float64(n.float("beta", 0.5))
+	alpha, beta := float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5))
 	return n.map1(func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
 }
 
 func foldReduce(n *nodeReader) ([]*graph.Const, error) {
-	c := n.constant(0)
+	c := n.Const(0)
 	axes, err := n.reducedAxes(len(c.Dims))
 	if err != nil {
 		return nil, err

@@ -29,15 +29,15 @@ func foldArg(n *nodeReader) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := n.axisOf(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, graph.Elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(n.results[0].Dims))
 	if d[axis] == 0 && len(out) > 0 {
 		return nil, fmt.Errorf("none of %v is the largest", d)
 	}
-	last, least := n.int("select_last_index", 0) != 0, n.Op == "ArgMin"
+	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
 	line(d, axis, func(k, first, step int) {
 		best := 0
 		for i := range d[axis] {
@@ -59,18 +59,18 @@ func foldTopK(n *nodeReader) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", -1))
+	axis, err := n.axisOf(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
-	to := n.results[0].dims
+	to := n.results[0].Dims
 	k := to[axis]
 	if k > d[axis] {
 		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
 	}
 	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
 	sign := 1.0
-	if n.int("largest", 1) == 0 {
+	if n.Int("largest", 1) == 0 {
 		sign = -1
 	}
 	var from []int
@@ -85,7 +85,7 @@ func foldTopK(n *nodeReader) ([]*graph.Const, error) {
 			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
 		}
 	})
-	return []*graph.Const{{Dims: to, Type: n.results[0].elem, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
+	return []*graph.Const{{Dims: to, Type: n.results[0].Type, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
 }
 
 func foldCumSum(n *nodeReader) ([]*graph.Const, error) {
@@ -97,7 +97,7 @@ func foldCumSum(n *nodeReader) ([]*graph.Const, error) {
 	if err != nil || len(which) != 1 {
 		return nil, errors.Join(err, errors.New("its axis is no single number"))
 	}
-	axis, err := n.axisOf(len(d), int(max(-maxRank, min(maxRank, which[0]))))
+	axis, err := n.axisOf(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +105,11 @@ func foldCumSum(n *nodeReader) ([]*graph.Const, error) {
 	line(d, axis, func(_, first, step int) {
 		sum := 0.0
 		for i := range d[axis] {
-			if n.int("reverse", 0) != 0 {
+			if n.Int("reverse", 0) != 0 {
 				i = d[axis] - 1 - i
 			}
 			at := first + i*step
-			if n.int("exclusive", 0) != 0 {
+			if n.Int("exclusive", 0) != 0 {
 				out[at] = sum
 				sum += v[at]
 			} else {
@@ -129,14 +129,14 @@ func foldHardmax(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	missing := -1
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", missing))
+	axis, err := n.axisOf(len(d), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
 	}
@@ -162,7 +162,7 @@ func foldReverse(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
-	time, batch := n.int("time_axis", 0), n.int("batch_axis", 1)
+	time, batch := n.Int("time_axis", 0), n.Int("batch_axis", 1)
 	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
 		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
 	}
@@ -189,12 +189,12 @@ func foldCompress(n *nodeReader) ([]*graph.Const, error) {
 	}
 	v, d, keep := in[0].numbers, in[0].dims, in[1].numbers
 	axis := 0
-	if n.Attributes["axis"] == nil {
+	if n.Attr["axis"] == nil {
 		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+	} else if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
 		return nil, err
 	}
-	to := n.results[0].dims
+	to := n.results[0].Dims
 	out := make([]float64, graph.Elements(to))
 	var from []int
 	line(d, axis, func(_, first, _ int) { from = append(from, first) })
@@ -218,9 +218,9 @@ func foldUnique(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	axis := 0
-	if n.Attributes["axis"] == nil {
+	if n.Attr["axis"] == nil {
 		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+	} else if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
 		return nil, err
 	}
 	parts := make([][]float64, d[axis])
@@ -234,7 +234,7 @@ func foldUnique(n *nodeReader) ([]*graph.Const, error) {
 	for i := range kept {
 		kept[i] = i
 	}
-	if n.int("sorted", 1) == 0 {
+	if n.Int("sorted", 1) == 0 {
 		slices.SortFunc(kept, func(a, b int) int { return cmp.Compare(firsts[a], firsts[b]) })
 	}
 	rank := make([]int, len(firsts)) // of a group in that order
@@ -258,7 +258,7 @@ func foldUnique(n *nodeReader) ([]*graph.Const, error) {
 		where[k] = float64(firsts[g])
 	}
 	return []*graph.Const{
-		{Dims: to, Type: n.constant(0).Type, Numbers: out}, whole([]int{len(where)}, where...),
+		{Dims: to, Type: n.Const(0).Type, Numbers: out}, whole([]int{len(where)}, where...),
 		whole([]int{len(which)}, which...), whole([]int{len(counts)}, counts...),
 	}, nil
 }
@@ -289,14 +289,14 @@ func foldSoftmax(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	missing := -1
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", missing))
+	axis, err := n.axisOf(len(d), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
 	}

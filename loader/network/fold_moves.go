@@ -8,17 +8,17 @@ import (
 
 // place is the first input's values at places of every result element.
 func (n *nodeReader) place(dims, steps []int, first int) ([]*graph.Const, error) {
-	v, err := n.constant(0).Values()
+	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, graph.Elements(dims))
 	graph.Each(dims, steps, first, func(i, at int) { out[i] = v[at] })
-	return []*graph.Const{{Dims: dims, Type: n.constant(0).Type, Numbers: out, Packing: n.constant(0).Packing}}, nil
+	return []*graph.Const{{Dims: dims, Type: n.Const(0).Type, Numbers: out, Packing: n.Const(0).Packing}}, nil
 }
 
 func foldTranspose(n *nodeReader) ([]*graph.Const, error) {
-	c := n.constant(0)
+	c := n.Const(0)
 	perm, err := n.perm(len(c.Dims))
 	if err != nil {
 		return nil, err
@@ -27,21 +27,21 @@ func foldTranspose(n *nodeReader) ([]*graph.Const, error) {
 	for _, p := range perm {
 		steps = append(steps, own[p])
 	}
-	return n.place(n.results[0].dims, steps, 0)
+	return n.place(n.results[0].Dims, steps, 0)
 }
 
 func foldExpand(n *nodeReader) ([]*graph.Const, error) {
-	dims := n.results[0].dims
-	return n.place(dims, graph.Repeated(n.constant(0).Dims, dims), 0)
+	dims := n.results[0].Dims
+	return n.place(dims, graph.Repeated(n.Const(0).Dims, dims), 0)
 }
 
 func foldTile(n *nodeReader) ([]*graph.Const, error) {
-	c := n.constant(0)
+	c := n.Const(0)
 	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
-	dims, own := n.results[0].dims, graph.Strides(c.Dims)
+	dims, own := n.results[0].Dims, graph.Strides(c.Dims)
 	out := make([]float64, graph.Elements(dims))
 	from := graph.Strides(dims)
 	for i := range out {
@@ -55,7 +55,7 @@ func foldTile(n *nodeReader) ([]*graph.Const, error) {
 }
 
 func foldSlice(n *nodeReader) ([]*graph.Const, error) {
-	c := n.constant(0)
+	c := n.Const(0)
 	parts, err := n.bounds(c.Dims)
 	if err != nil {
 		return nil, err
@@ -65,35 +65,35 @@ func foldSlice(n *nodeReader) ([]*graph.Const, error) {
 		first += p.begin * steps[i]
 		steps[i] *= p.step
 	}
-	return n.place(n.results[0].dims, steps, first)
+	return n.place(n.results[0].Dims, steps, first)
 }
 
 func foldSplit(n *nodeReader) ([]*graph.Const, error) {
-	c := n.constant(0)
-	axis, err := n.axisOf(len(c.Dims), n.int("axis", 0))
+	c := n.Const(0)
+	axis, err := n.axisOf(len(c.Dims), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
 	var out []*graph.Const
 	steps, first := graph.Strides(c.Dims), 0
 	for _, r := range n.results {
-		p, err := n.place(r.dims, steps, first)
+		p, err := n.place(r.Dims, steps, first)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, p[0])
-		first += r.dims[axis] * steps[axis]
+		first += r.Dims[axis] * steps[axis]
 	}
 	return out, nil
 }
 
 func foldGather(n *nodeReader) ([]*graph.Const, error) {
-	c := n.constant(0)
-	axis, err := n.axisOf(len(c.Dims), n.int("axis", 0))
+	c := n.Const(0)
+	axis, err := n.axisOf(len(c.Dims), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	index, err := n.constant(1).Ints()
+	index, err := n.Const(1).Ints()
 	if err != nil {
 		return nil, err
 	}
@@ -119,18 +119,18 @@ func foldGather(n *nodeReader) ([]*graph.Const, error) {
 }
 
 func foldConcat(n *nodeReader) ([]*graph.Const, error) {
-	dims, missing := n.results[0].dims, 0
-	if n.opset < 4 {
+	dims, missing := n.results[0].Dims, 0
+	if n.Opset < 4 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(dims), n.int("axis", missing))
+	axis, err := n.axisOf(len(dims), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, graph.Elements(dims))
 	steps, first := graph.Strides(dims), 0
-	for i := range n.Inputs {
-		c := n.constant(i)
+	for i := range n.In {
+		c := n.Const(i)
 		v, err := c.Values()
 		if err != nil {
 			return nil, err

@@ -74,7 +74,7 @@ func placeIn(v float64, extent int) (int, error) {
 }
 
 func (n *nodeReader) operandValues(i int) ([]float64, []int, error) {
-	c := n.constant(i)
+	c := n.Const(i)
 	if c == nil {
 		return nil, nil, fmt.Errorf("input %d is missing", i)
 	}
@@ -107,7 +107,7 @@ func foldGatherElements(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := n.axisOf(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
@@ -137,7 +137,7 @@ func foldGatherND(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	batch := n.int("batch_dims", 0)
+	batch := n.Int("batch_dims", 0)
 	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
 		return nil, fmt.Errorf("places of %v in %v behind %d axes", to, d, batch)
 	}
@@ -165,7 +165,7 @@ func foldGatherND(n *nodeReader) ([]*graph.Const, error) {
 
 // reduction is what becomes of a value that something is put on.
 func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
-	switch r := n.text("reduction", "none"); r {
+	switch r := n.Text("reduction", "none"); r {
 	case "none":
 		return func(_, v float64) float64 { return v }, nil
 	case "add":
@@ -187,7 +187,7 @@ func foldScatterElements(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := n.axisOf(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -257,8 +257,8 @@ func foldOneHot(n *nodeReader) ([]*graph.Const, error) {
 	if err != nil || len(v) != 2 {
 		return nil, errors.Join(err, errors.New("its values are not two"))
 	}
-	to := n.results[0].dims
-	axis, err := n.axisOf(len(d)+1, n.int("axis", -1))
+	to := n.results[0].Dims
+	axis, err := n.axisOf(len(d)+1, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
@@ -284,12 +284,12 @@ func foldTrilu(n *nodeReader) ([]*graph.Const, error) {
 		return nil, fmt.Errorf("a triangle of %v", d)
 	}
 	k := 0.0
-	if n.given(1) {
-		if k, err = n.constant(1).Scalar(); err != nil {
+	if n.Given(1) {
+		if k, err = n.Const(1).Scalar(); err != nil {
 			return nil, err
 		}
 	}
-	upper := n.int("upper", 1) != 0
+	upper := n.Int("upper", 1) != 0
 	rows, columns := d[len(d)-2], d[len(d)-1]
 	out := slices.Clone(v)
 	for i := range out {
@@ -302,10 +302,10 @@ func foldTrilu(n *nodeReader) ([]*graph.Const, error) {
 }
 
 func foldEye(n *nodeReader) ([]*graph.Const, error) {
-	d := n.results[0].dims
+	d := n.results[0].Dims
 	out := make([]float64, graph.Elements(d))
 	for r := range d[0] {
-		if c := r + n.int("k", 0); c >= 0 && c < d[1] {
+		if c := r + n.Int("k", 0); c >= 0 && c < d[1] {
 			out[r*d[1]+c] = 1
 		}
 	}
@@ -313,7 +313,7 @@ func foldEye(n *nodeReader) ([]*graph.Const, error) {
 }
 
 func foldIs(n *nodeReader) ([]*graph.Const, error) {
-	positive, negative := n.int("detect_positive", 1) != 0, n.int("detect_negative", 1) != 0
+	positive, negative := n.Int("detect_positive", 1) != 0, n.Int("detect_negative", 1) != 0
 	return n.map1(func(x float64) float64 {
 		if n.Op == "IsNaN" {
 			return graph.Truth(math.IsNaN(x))
@@ -328,7 +328,7 @@ func foldNonZero(n *nodeReader) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := n.results[0].dims
+	to := n.results[0].Dims
 	most := to[1]
 	out, own, k := make([]float64, graph.Elements(to)), graph.Strides(d), 0
 	for i, x := range v {
@@ -345,11 +345,11 @@ func foldNonZero(n *nodeReader) ([]*graph.Const, error) {
 
 // foldRandom draws numbers, the same in every run: other ones than another runtime draws.
 func foldRandom(n *nodeReader) ([]*graph.Const, error) {
-	seed := math.Float32bits(n.float("seed", 0))
-	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Outputs[0]))))
-	out := make([]float64, graph.Elements(n.results[0].dims))
-	mean, scale := float64(n.float("mean", 0)), float64(n.float("scale", 1))
-	low, high := float64(n.float("low", 0)), float64(n.float("high", 1))
+	seed := math.Float32bits(n.Float("seed", 0))
+	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))
+	out := make([]float64, graph.Elements(n.results[0].Dims))
+	mean, scale := float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
+	low, high := float64(n.Float("low", 0)), float64(n.Float("high", 1))
 	for i := range out {
 		if strings.HasPrefix(n.Op, "RandomNormal") {
 			out[i] = mean + float64(scale*r.NormFloat64())

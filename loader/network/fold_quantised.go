@@ -10,7 +10,7 @@ import (
 
 // zeroPoints are those of so many scales: the third input, zeros where it is left out.
 func (n *nodeReader) zeroPoints(scales int) ([]float64, error) {
-	if !n.given(2) {
+	if !n.Given(2) {
 		return make([]float64, scales), nil
 	}
 	zero, _, err := n.operandValues(2)
@@ -24,7 +24,7 @@ func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
 		return nil, err
 	}
 	scale, _, err := n.operandValues(1)
-	if err != nil || n.int("block_size", 0) != 0 {
+	if err != nil || n.Int("block_size", 0) != 0 {
 		return nil, err
 	}
 	zero, err := n.zeroPoints(len(scale))
@@ -33,7 +33,7 @@ func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
 	}
 	inner, extent := len(v), 1
 	if len(scale) > 1 {
-		axis, err := n.axisOf(len(d), n.int("axis", 1))
+		axis, err := n.axisOf(len(d), n.Int("axis", 1))
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
 		return nil, fmt.Errorf("%d scales of %d channels", len(scale), extent)
 	}
 	low, high := math.Inf(-1), math.Inf(1)
-	switch n.results[0].elem {
+	switch n.results[0].Type {
 	case graph.Uint8:
 		low, high = 0, 255
 	case graph.Int8:
@@ -72,8 +72,8 @@ func foldBlocks(n *nodeReader) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 1))
-	block := n.int("block_size", 1)
+	axis, err := n.axisOf(len(d), n.Int("axis", 1))
+	block := n.Int("block_size", 1)
 	if err != nil || len(to) != len(d) || block < 1 || to[axis] != (d[axis]+block-1)/block || len(zero) != len(scale) {
 		return nil, errors.Join(err, fmt.Errorf("scales of %v in blocks of %d for %v", to, block, d))
 	}

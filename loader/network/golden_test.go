@@ -198,15 +198,12 @@ func hostText(b *strings.Builder, s *Stage) {
 // hostResults works a stage out on small whole numbers.
 func hostResults(s *Stage) (texts []string) {
 	var in []Array
-	for _, x := range s.inputs {
-		if x.index < 0 {
-			continue
-		}
-		v := make([]float64, graph.Elements(x.dims))
+	for _, dims := range s.Inputs {
+		v := make([]float64, graph.Elements(dims))
 		for i := range v {
 			v[i] = float64((i*7 + 3) % 5)
 		}
-		in = append(in, Array{x.dims, v})
+		in = append(in, Array{dims, v})
 	}
 	out, err := s.Run(in)
 	if err != nil {

@@ -212,7 +212,7 @@ func (r *milReader) constant(name string, v mil.Value) error {
 	}
 	elem, ok := elemTypes[v.Type.Elem]
 	n := v.Type.Elements()
-	if !ok || n < 0 || len(v.Type.Dims) > maxRank {
+	if !ok || n < 0 || len(v.Type.Dims) > graph.MaxRank {
 		return fmt.Errorf("%s of %v", v.Type.Elem, v.Type.Dims)
 	}
 	raw := v.Data

@@ -7,6 +7,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 )
 
 // A Network is layers in an order in which they can run.
@@ -165,7 +166,7 @@ func (e *FormatError) Unwrap() error { return e.Err }
 // Bounds on what is read.
 const (
 	maxLayers = 1 << 16
-	maxExtent = 1 << 24 // of one axis; the engine's own limit is far below
+	maxExtent = graph.MaxExtent
 )
 
 // validShape makes sure that products of a shape's extents are counts.

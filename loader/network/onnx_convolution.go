@@ -42,7 +42,7 @@ func (k *kernel) spread(dy, dx int) kernel {
 
 // weights are the constant of an input, in rows and columns of taps.
 func (n *nodeReader) weights(i int) (kernel, error) {
-	c := n.constant(i)
+	c := n.Const(i)
 	if c == nil {
 		return kernel{}, errors.New("its weights are computed, not constants")
 	}
@@ -91,11 +91,11 @@ func (n *nodeReader) conv() error {
 	if err != nil {
 		return err
 	}
-	w, err := n.window(x.dims[2:], n.constant(1).Dims[2:])
+	w, err := n.window(x.dims[2:], n.Const(1).Dims[2:])
 	if err != nil {
 		return err
 	}
-	if p, ok := n.padded[n.Inputs[0]]; ok && n.takes(p, w) {
+	if p, ok := n.padded[n.In[0].Name]; ok && n.takes(p, w) {
 		x = p.of
 		for i := range w.before {
 			w.before[i] += p.before[i]
@@ -111,13 +111,13 @@ func (n *nodeReader) conv() error {
 		return err
 	}
 	k = k.spread(w.dilation())
-	y, err := n.convolved(x, k, lw, n.int("group", 1), bias)
-	return n.finish(y.as(n.results[0].dims...), err)
+	y, err := n.convolved(x, k, lw, n.Int("group", 1), bias)
+	return n.finish(y.as(n.results[0].Dims...), err)
 }
 
 // takes reports whether a window can have a padding as its own: less than its taps.
 func (n *nodeReader) takes(p padding, w window) bool {
-	if len(p.before) != len(w.taps) || n.text("auto_pad", "NOTSET") != "NOTSET" {
+	if len(p.before) != len(w.taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
 	}
 	for i, t := range w.taps {
@@ -136,10 +136,10 @@ type biasOf struct {
 
 // bias is the constant of an optional input, one value a channel.
 func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
-	if !n.given(i) {
+	if !n.Given(i) {
 		return b, nil
 	}
-	c := n.constant(i)
+	c := n.Const(i)
 	switch {
 	case c == nil:
 		return b, errors.New("its bias is computed, not a constant")
@@ -236,11 +236,11 @@ func (n *nodeReader) convTranspose() error {
 	if err != nil {
 		return err
 	}
-	w, err := n.transposedWindow(x.dims, n.constant(1).Dims)
+	w, err := n.transposedWindow(x.dims, n.Const(1).Dims)
 	if err != nil {
 		return err
 	}
-	groups := n.int("group", 1)
+	groups := n.Int("group", 1)
 	bias, err := n.bias(2, k.cin*groups)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (n *nodeReader) convTranspose() error {
 		return err
 	}
 	k = k.spread(w.dilation())
-	out := n.results[0].dims
+	out := n.results[0].Dims
 	high, wide := 1, out[len(out)-1]
 	if len(out) == 4 {
 		high = out[2]
@@ -288,7 +288,7 @@ func (n *nodeReader) convTranspose() error {
 		}
 	}
 	if beyond && bias.given {
-		if y, err = n.withConstant(lower.Add, y, n.constant(2).As([]int{k.cin * groups, 1, 1})); err != nil {
+		if y, err = n.withConstant(lower.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return err
 		}
 	}
@@ -343,7 +343,7 @@ func (n *nodeReader) pool() error {
 	if err != nil {
 		return err
 	}
-	if len(n.Outputs) > 1 && n.Outputs[1] != "" {
+	if len(n.Out) > 1 && n.Out[1].Given() {
 		return errors.New("the places of its maxima are asked for; the engine gives values")
 	}
 	w, err := n.window(x.dims[2:], nil)
@@ -353,7 +353,7 @@ func (n *nodeReader) pool() error {
 	average := n.Op == "AveragePool"
 	if len(w.taps) == 3 || slices.Max(w.dilations) > 1 {
 		y, err := n.separated(x, w, average)
-		return n.finish(y.as(n.results[0].dims...), err)
+		return n.finish(y.as(n.results[0].Dims...), err)
 	}
 	extents := slices.Clone(x.dims[2:])
 	x, lw, err := n.plane(x, w)
@@ -367,5 +367,5 @@ func (n *nodeReader) pool() error {
 	if err != nil {
 		return err
 	}
-	return n.done(y.as(n.results[0].dims...))
+	return n.done(y.as(n.results[0].Dims...))
 }

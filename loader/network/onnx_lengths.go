@@ -15,8 +15,8 @@ func (n *nodeReader) localNorm() error {
 	if err != nil {
 		return err
 	}
-	size := n.int("size", 0)
-	alpha, beta, bias := float64(n.float("alpha", 1e-4)), float64(n.float("beta", 0.75)), float64(n.float("bias", 1))
+	size := n.Int("size", 0)
+	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 || len(x.dims) < 3 {
 		return fmt.Errorf("a window of %d channels of %v", size, x.dims)
 	}
@@ -46,7 +46,7 @@ func (n *nodeReader) meanVariance() error {
 	if err != nil {
 		return err
 	}
-	list, given, err := n.list("axes", -1)
+	list, given, err := n.List("axes", -1)
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (n *nodeReader) lengthNorm() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	axis, err := n.axisOf(len(x.dims), n.Int("axis", -1))
 	if err != nil {
 		return err
 	}
 	axes := slices.Repeat([]bool{false}, len(x.dims))
 	axes[axis] = true
 	var y operand
-	squares := n.int("p", 2) == 2
+	squares := n.Int("p", 2) == 2
 	if squares {
 		y, err = n.binary(lower.Mul, x, x)
 	} else {

@@ -7,7 +7,6 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
-	"anesim/loader/network/onnx"
 )
 
 // Truth values are ones and zeros in fp16. A comparison is the sign of a difference, which
@@ -17,12 +16,12 @@ import (
 // of the network's inputs are given as fp16, exact up to 2048, and all others are made by
 // what is here or are views.
 func (n *nodeReader) whole(i int) (operand, error) {
-	d, err := n.operandDims(i)
+	d, err := n.Dims(i)
 	if err != nil {
 		return operand{}, err
 	}
-	name := n.Inputs[i]
-	if t := n.types[name]; n.constants[name] != nil || t == 0 || t.IsFloat() {
+	name := n.In[i].Name
+	if t := n.value(name).Type; n.value(name).Const != nil || t == 0 || t.IsFloat() {
 		return n.in(i)
 	}
 	if _, err := shapeOf(d); err != nil {
@@ -31,9 +30,9 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, ok := n.tensors[name]; !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.types[name] != graph.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
+	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
-		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
+		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.value(name).Type)
 	}
 	return operand{name, d}, nil
 }
@@ -41,7 +40,7 @@ func (n *nodeReader) whole(i int) (operand, error) {
 // finite is an input's constant with infinities, and what fp16 has no number for, at its
 // ends: where it is not chosen it is multiplied by zero.
 func (n *nodeReader) finite(i int) *graph.Const {
-	c := n.constant(i)
+	c := n.Const(i)
 	if c == nil {
 		return nil
 	}
@@ -79,9 +78,9 @@ func (n *nodeReader) negated(x operand) (operand, error) {
 func (n *nodeReader) difference(swapped bool) (operand, error) {
 	var side [2]operand
 	for i := range side {
-		if n.constant(i) == nil {
+		if n.Const(i) == nil {
 			// Two of them may be one value in fp16, which a comparison would take for equal.
-			if t := n.elem(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
+			if t := n.Type(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
 				return operand{}, fmt.Errorf("whole numbers of %v, of which fp16 has not all", t)
 			}
 			var err error
@@ -94,7 +93,7 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 	if swapped {
 		a, b = 1, 0
 	}
-	switch ca, cb := n.constant(a), n.constant(b); {
+	switch ca, cb := n.Const(a), n.Const(b); {
 	case ca != nil && cb != nil:
 		return operand{}, errBudget
 	case cb != nil:
@@ -156,14 +155,14 @@ func logic(op lower.Op) func(*nodeReader) error {
 			return n.finish(x, err)
 		}
 		a, b := 0, 1
-		if n.constant(0) != nil {
+		if n.Const(0) != nil {
 			a, b = 1, 0
 		}
 		x, err := n.whole(a)
 		if err != nil {
 			return err
 		}
-		if c := n.constant(b); c != nil {
+		if c := n.Const(b); c != nil {
 			return n.finish(n.withConstant(op, x, n.repeatable(c)))
 		}
 		z, err := n.whole(b)
@@ -206,7 +205,7 @@ func (n *nodeReader) selected() error {
 		}
 	}
 	x, err := n.binary(lower.Add, sides[0], sides[1])
-	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
+	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
 	return n.finish(x, err)
@@ -215,7 +214,7 @@ func (n *nodeReader) selected() error {
 // cast changes nothing between types with a fraction, all of which are fp16 to the engine,
 // and nothing of truth values. A truth value of a number is whether it is not 0.
 func (n *nodeReader) cast() error {
-	from, to := n.elem(0), n.results[0].elem
+	from, to := n.Type(0), n.results[0].Type
 	whole := from != 0 && !from.IsFloat()
 	switch {
 	case !whole && to != 0 && !to.IsFloat() && to != graph.Bool:
@@ -228,7 +227,7 @@ func (n *nodeReader) cast() error {
 		return n.finish(x, err)
 	case whole:
 		x, err := n.whole(0)
-		return n.finish(x.as(n.results[0].dims...), err)
+		return n.finish(x.as(n.results[0].Dims...), err)
 	}
 	return n.view()
 }
@@ -263,18 +262,18 @@ func (n *nodeReader) undecided() string {
 }
 
 func (n *nodeReader) bothSides(c operand) error {
-	var graphs [2]*onnx.Graph
+	var graphs [2]*graph.Graph
 	for i, side := range [...]string{"then_branch", "else_branch"} {
-		a := n.Attributes[side]
-		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
+		a := n.Attr[side]
+		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
 			return errors.New("it has no such branch")
 		}
 		graphs[i] = a.Graph
 		var own []string
 		for _, x := range a.Graph.Nodes {
-			own = append(own, x.Outputs...)
+			own = append(own, names(x.Out)...)
 		}
-		for name := range a.Graph.Constants {
+		for name := range a.Graph.Consts {
 			own = append(own, name)
 		}
 		for _, name := range own {
@@ -302,19 +301,19 @@ func (n *nodeReader) bothSides(c operand) error {
 		return err
 	}
 	n.results = nil
-	for i := range n.Outputs {
+	for i := range n.Out {
 		var sides [2]operand
 		for k, g := range graphs {
 			name := g.Outputs[i].Name
-			if t := n.types[name]; n.constants[name] != nil || t != 0 && !t.IsFloat() || n.dims[name] == nil {
+			if t := n.value(name).Type; n.value(name).Const != nil || t != 0 && !t.IsFloat() || n.value(name).Dims == nil {
 				return fmt.Errorf("%q is a constant or no fp16", name)
 			}
-			sides[k] = operand{n.values(name), n.dims[name]}
+			sides[k] = operand{n.values(name), n.value(name).Dims}
 		}
 		if !slices.Equal(sides[0].dims, sides[1].dims) {
 			return fmt.Errorf("%v on one side, %v on the other", sides[0].dims, sides[1].dims)
 		}
-		n.results = append(n.results, result{sides[0].dims, n.types[graphs[0].Outputs[i].Name]})
+		n.results = append(n.results, graph.Result{Dims: sides[0].dims, Type: n.value(graphs[0].Outputs[i].Name).Type})
 		for k, mask := range [...]operand{{c.name, []int{1}}, {not.name, []int{1}}} {
 			if sides[k], err = n.binary(lower.Mul, sides[k], mask); err != nil {
 				return err

@@ -20,7 +20,7 @@ func (n *nodeReader) transpose() error {
 		return err
 	}
 	x, err = n.permuted(x, perm)
-	if n.bypassed[n.Outputs[0]] {
+	if n.Out[0].Bypassed {
 		for i := n.first; i < len(n.net.Layers); i++ {
 			n.net.Layers[i].spare = true
 		}
@@ -30,13 +30,13 @@ func (n *nodeReader) transpose() error {
 
 // concat joins its inputs; empty ones add nothing.
 func (n *nodeReader) concat() error {
-	axis, err := n.axisOf(len(n.results[0].dims), n.int("axis", 1))
+	axis, err := n.axisOf(len(n.results[0].Dims), n.Int("axis", 1))
 	if err != nil {
 		return err
 	}
 	var parts []operand
-	for i, name := range n.Inputs {
-		if d := n.dims[name]; graph.Elements(d) == 0 {
+	for i, v := range n.In {
+		if graph.Elements(v.Dims) == 0 {
 			continue
 		}
 		x, err := n.in(i)
@@ -53,20 +53,20 @@ func (n *nodeReader) split() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.int("axis", 0))
+	axis, err := n.axisOf(len(x.dims), n.Int("axis", 0))
 	if err != nil {
 		return err
 	}
 	begin := 0
 	for i, r := range n.results {
-		part, err := n.sliced(x, axis, begin, r.dims[axis])
+		part, err := n.sliced(x, axis, begin, r.Dims[axis])
 		if err == nil {
 			err = n.result(i, part)
 		}
 		if err != nil {
 			return err
 		}
-		begin += r.dims[axis]
+		begin += r.Dims[axis]
 	}
 	return nil
 }
@@ -100,9 +100,9 @@ func (n *nodeReader) slice() error {
 // gather picks elements of an axis by constant places. By computed ones it is a table's
 // look-up, which is the host's.
 func (n *nodeReader) gather() error {
-	index := n.constant(1)
+	index := n.Const(1)
 	switch {
-	case index == nil && n.constant(0) != nil:
+	case index == nil && n.Const(0) != nil:
 		return errors.New("rows of a table by computed places (an embedding); the host looks them up")
 	case index == nil:
 		return errors.New("its places are computed, not constants; the host does it")
@@ -111,7 +111,7 @@ func (n *nodeReader) gather() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.int("axis", 0))
+	axis, err := n.axisOf(len(x.dims), n.Int("axis", 0))
 	if err != nil {
 		return err
 	}
@@ -129,13 +129,13 @@ func (n *nodeReader) gather() error {
 		}
 	}
 	x, err = n.picked(x, axis, places)
-	return n.finish(x.as(n.results[0].dims...), err)
+	return n.finish(x.as(n.results[0].Dims...), err)
 }
 
 func (n *nodeReader) expand() error {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.expanded(x, n.results[0].dims)
+		x, err = n.expanded(x, n.results[0].Dims)
 	}
 	return n.finish(x, err)
 }
@@ -147,7 +147,7 @@ func (n *nodeReader) tile() error {
 	if err != nil {
 		return err
 	}
-	times, _, err := n.list("repeats", 1)
+	times, _, err := n.List("repeats", 1)
 	if err != nil {
 		return err
 	}
@@ -179,9 +179,9 @@ func (n *nodeReader) pad() error {
 	if err != nil {
 		return err
 	}
-	value, mode := float64(n.float("value", 0)), n.text("mode", "constant")
-	if n.given(2) {
-		c := n.constant(2)
+	value, mode := float64(n.Float("value", 0)), n.Text("mode", "constant")
+	if n.Given(2) {
+		c := n.Const(2)
 		if c == nil {
 			return errors.New("its value is computed, not a constant")
 		}
@@ -215,7 +215,7 @@ func (n *nodeReader) pad() error {
 		return err
 	}
 	if spatial {
-		n.padded[n.Outputs[0]] = padding{source, before[2:], after[2:]}
+		n.padded[n.Out[0].Name] = padding{source, before[2:], after[2:]}
 		for i := n.first; i < len(n.net.Layers); i++ {
 			n.net.Layers[i].spare = true
 		}
@@ -340,11 +340,11 @@ func (n *nodeReader) resize() error {
 
 // interpolation is the weight of each element of an axis in each of the resized one.
 func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) float64, error) {
-	mode, place := n.text("mode", "nearest"), n.text("coordinate_transformation_mode", "half_pixel")
-	if n.Op == "Upsample" || n.opset < 11 {
+	mode, place := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
+	if n.Op == "Upsample" || n.Opset < 11 {
 		place = "asymmetric"
 	}
-	if n.int("antialias", 0) != 0 && scale < 1 {
+	if n.Int("antialias", 0) != 0 && scale < 1 {
 		return nil, errors.New("a reduction with antialiasing")
 	}
 	source := func(o int) float64 {
@@ -379,8 +379,8 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 	inside := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
 	switch mode {
 	case "nearest":
-		pick := n.text("nearest_mode", "round_prefer_floor")
-		if n.Op == "Upsample" || n.opset < 11 {
+		pick := n.Text("nearest_mode", "round_prefer_floor")
+		if n.Op == "Upsample" || n.Opset < 11 {
 			pick = "floor"
 		}
 		return func(o, i int) float64 {
@@ -411,7 +411,7 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 			return sum
 		}, nil
 	case "cubic":
-		a, outside := float64(n.float("cubic_coeff_a", -0.75)), n.int("exclude_outside", 0) != 0
+		a, outside := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
 		return func(o, i int) float64 { return cubic(source(o), a, in, i, outside) }, nil
 	}
 	return nil, fmt.Errorf("a resize of mode %q", mode)
@@ -450,14 +450,14 @@ func (n *nodeReader) depthToSpace() error {
 	if err != nil {
 		return err
 	}
-	b, d := n.int("blocksize", 1), x.dims
+	b, d := n.Int("blocksize", 1), x.dims
 	c := d[1] / (b * b)
-	if n.text("mode", "DCR") == "CRD" {
+	if n.Text("mode", "DCR") == "CRD" {
 		x, err = n.permuted(x.as(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
 	} else {
 		x, err = n.permuted(x.as(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
 	}
-	return n.finish(x.as(n.results[0].dims...), err)
+	return n.finish(x.as(n.results[0].Dims...), err)
 }
 
 func (n *nodeReader) spaceToDepth() error {
@@ -465,11 +465,11 @@ func (n *nodeReader) spaceToDepth() error {
 	if err != nil {
 		return err
 	}
-	b, d := n.int("blocksize", 1), x.dims
+	b, d := n.Int("blocksize", 1), x.dims
 	perm := []int{0, 3, 5, 1, 2, 4}
-	if n.text("mode", "DCR") == "CRD" {
+	if n.Text("mode", "DCR") == "CRD" {
 		perm = []int{0, 1, 3, 5, 2, 4}
 	}
 	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
-	return n.finish(x.as(n.results[0].dims...), err)
+	return n.finish(x.as(n.results[0].Dims...), err)
 }

@@ -17,7 +17,7 @@ func (n *nodeReader) reduce(op lower.Op, x operand) (operand, error) {
 		return x, err
 	}
 	x, err = n.reduced(op, x, axes)
-	return x.as(n.results[0].dims...), err
+	return x.as(n.results[0].Dims...), err
 }
 
 // reduceProd multiplies slices.
@@ -51,7 +51,7 @@ func (n *nodeReader) reduceProd() error {
 			}
 		}
 	}
-	return n.done(x.as(n.results[0].dims...))
+	return n.done(x.as(n.results[0].Dims...))
 }
 
 func (n *nodeReader) reduceL1() error {
@@ -120,7 +120,7 @@ func (n *nodeReader) reduceLogSum() error {
 	if err == nil {
 		y, err = n.binary(lower.Add, y, top)
 	}
-	return n.finish(y.as(n.results[0].dims...), err)
+	return n.finish(y.as(n.results[0].Dims...), err)
 }
 
 func global(op lower.Op) func(*nodeReader) error {
@@ -152,13 +152,13 @@ func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
 		return x, 0, err
 	}
 	dims, missing := x.dims, -1
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		missing = 1
 	}
-	if axis, err = n.axisOf(max(1, len(dims)), n.int("axis", missing)); err != nil {
+	if axis, err = n.axisOf(max(1, len(dims)), n.Int("axis", missing)); err != nil {
 		return x, 0, err
 	}
-	if n.opset < 13 && graph.Elements(dims[min(axis+1, len(dims)):]) > 1 {
+	if n.Opset < 13 && graph.Elements(dims[min(axis+1, len(dims)):]) > 1 {
 		x = x.as(graph.Elements(dims[:axis]), graph.Elements(dims[axis:]))
 		axis = 1
 	}
@@ -173,7 +173,7 @@ func (n *nodeReader) softmax() error {
 	if err != nil {
 		return err
 	}
-	return n.done(y.as(n.results[0].dims...))
+	return n.done(y.as(n.results[0].Dims...))
 }
 
 // logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
@@ -203,7 +203,7 @@ func (n *nodeReader) logSoftmax() error {
 	if err == nil {
 		d, err = n.binary(lower.Sub, d, sum)
 	}
-	return n.finish(d.as(n.results[0].dims...), err)
+	return n.finish(d.as(n.results[0].Dims...), err)
 }
 
 // normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
@@ -236,11 +236,11 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 // first on; neutral ones are left out.
 func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Const) []int) (operand, error) {
 	for i, at := range [...]int{scale, bias} {
-		if !n.given(at) {
+		if !n.Given(at) {
 			continue
 		}
 		op, neutral := [...]lower.Op{lower.Mul, lower.Add}[i], [...]float64{1, 0}[i]
-		c := n.constant(at)
+		c := n.Const(at)
 		if c == nil {
 			z, err := n.in(at)
 			if err == nil {
@@ -281,13 +281,13 @@ func (n *nodeReader) layerNorm() error {
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
-		return n.finish(n.centred(x, axes, n.float("epsilon", 1e-5)))
+		return n.finish(n.centred(x, axes, n.Float("epsilon", 1e-5)))
 	}
-	y, err := n.normalised(x, first, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = n.affine(y, 1, 2, asItIs)
 	}
-	if err != nil || len(n.Outputs) < 2 {
+	if err != nil || len(n.Out) < 2 {
 		return n.finish(y, err)
 	}
 	return errors.Join(n.done(y), n.statistics(x, first))
@@ -297,7 +297,7 @@ func (n *nodeReader) layerNorm() error {
 // pieces, a list.
 func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 	axes := make([]bool, rank)
-	if list, given, err := n.list("axes", -1); err != nil {
+	if list, given, err := n.List("axes", -1); err != nil {
 		return nil, err
 	} else if given {
 		for _, a := range list {
@@ -309,7 +309,7 @@ func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 		}
 		return axes, nil
 	}
-	first, err := n.axisOf(rank, n.int("axis", -1))
+	first, err := n.axisOf(rank, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
@@ -354,11 +354,11 @@ func (n *nodeReader) statistics(x operand, first int) error {
 	if err == nil {
 		err = n.result(1, mean)
 	}
-	if err != nil || len(n.Outputs) < 3 {
+	if err != nil || len(n.Out) < 3 {
 		return err
 	}
-	if n.Outputs[1] != "" {
-		mean.name = n.Outputs[1]
+	if n.Out[1].Given() {
+		mean.name = n.Out[1].Name
 	}
 	d, err := n.binary(lower.Sub, x, mean)
 	if err == nil {
@@ -371,7 +371,7 @@ func (n *nodeReader) statistics(x operand, first int) error {
 		return err
 	}
 	l := lower.Unary(lower.Rsqrt, d.shape())
-	l.Epsilon = n.float("epsilon", 1e-5)
+	l.Epsilon = n.Float("epsilon", 1e-5)
 	if d, err = n.layer(l, lower.Weights{}, d.dims, d); err != nil {
 		return err
 	}
@@ -396,7 +396,7 @@ func (n *nodeReader) rmsNorm() error {
 		return err
 	}
 	l := lower.Unary(lower.Rsqrt, y.shape())
-	l.Epsilon = n.float("epsilon", 1e-5)
+	l.Epsilon = n.Float("epsilon", 1e-5)
 	if y, err = n.layer(l, lower.Weights{}, y.dims, y); err == nil {
 		y, err = n.binary(lower.Mul, x, y)
 	}
@@ -415,7 +415,7 @@ func (n *nodeReader) instanceNorm() error {
 	if len(d) > 4 { // all axes behind the channels are one norm
 		x = x.as(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
 	}
-	y, err := n.normalised(x, 2, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x, 2, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = n.affine(y, 1, 2, perChannel(y.dims))
 	}
@@ -432,17 +432,17 @@ func perChannel(dims []int) func(c *graph.Const) []int {
 // groupNorm normalises groups of channels.
 func (n *nodeReader) groupNorm() error {
 	x, err := n.in(0)
-	groups := n.int("num_groups", 0)
+	groups := n.Int("num_groups", 0)
 	if err != nil || len(x.dims) < 3 || groups < 1 || x.dims[1]%groups != 0 {
 		return errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
 	}
 	d := x.dims
-	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
 	if err != nil {
 		return err
 	}
 	shape := func(c *graph.Const) []int { return perChannel(d)(c) }
-	if c := n.constant(1); c != nil && c.Elements() == groups && groups != d[1] {
+	if c := n.Const(1); c != nil && c.Elements() == groups && groups != d[1] {
 		// Before version 21 a group has one scale.
 		y = y.as(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
 		shape = perChannel(y.dims)
@@ -462,13 +462,13 @@ func (n *nodeReader) batchNorm() error {
 	if len(x.dims) < 2 {
 		return fmt.Errorf("%v has no channels", x.dims)
 	}
-	if n.int("training_mode", 0) != 0 || n.opset < 7 && n.int("is_test", 0) == 0 && len(n.Outputs) > 1 {
+	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
 		return errors.New("batch normalisation in training mode")
 	}
 	var v [4][]float64 // scale, bias, mean, variance
 	channels, absent := x.dims[1], false
 	for i := range v {
-		c := n.constant(1 + i)
+		c := n.Const(1 + i)
 		if c == nil || c.Elements() != channels {
 			return errors.New("its statistics are no constants a channel")
 		}
@@ -485,7 +485,7 @@ func (n *nodeReader) batchNorm() error {
 	if absent {
 		return n.made1(x, dims)
 	}
-	epsilon := float64(n.float("epsilon", 1e-5))
+	epsilon := float64(n.Float("epsilon", 1e-5))
 	for c := range channels {
 		f := v[0][c] / math.Sqrt(v[3][c]+epsilon)
 		factor.Numbers[c] = f

@@ -86,7 +86,7 @@ func (n *nodeReader) finish(x operand, err error) error {
 func unaryOp(op lower.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
 		x, err := n.in(0)
-		if r, known := n.ranges[n.Inputs[0]]; (op == lower.Sqrt || op == lower.Log) && (!known || r[0] < 0) && !n.told["negative"] {
+		if r := n.In[0].Range; (op == lower.Sqrt || op == lower.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
 			n.told["negative"] = true
 			n.note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
 		}
@@ -103,22 +103,22 @@ func binary(op lower.Op) func(*nodeReader) error {
 }
 
 func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
-	order := make([]int, len(n.Inputs))
+	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
 	}
-	if n.constant(0) != nil && len(order) > 1 && n.constant(1) == nil && op != lower.Sub {
+	if n.Const(0) != nil && len(order) > 1 && n.Const(1) == nil && op != lower.Sub {
 		order[0], order[1] = 1, 0
 	}
 	x, err := n.in(order[0])
-	if op == lower.Sub && n.constant(0) != nil && err != nil {
+	if op == lower.Sub && n.Const(0) != nil && err != nil {
 		err = nil
 	}
 	if err != nil {
 		return x, err
 	}
 	for _, i := range order[1:] {
-		if c := n.constant(i); c != nil {
+		if c := n.Const(i); c != nil {
 			x, err = n.withConstant(op, x, n.repeatable(c))
 		} else {
 			var z operand
@@ -149,7 +149,7 @@ func (n *nodeReader) repeatable(c *graph.Const) *graph.Const {
 func (n *nodeReader) mean() error {
 	x, err := n.fromLeft(lower.Add)
 	if err == nil {
-		x, err = n.scaled(x, 1/float64(len(n.Inputs)))
+		x, err = n.scaled(x, 1/float64(len(n.In)))
 	}
 	return n.finish(x, err)
 }
@@ -165,7 +165,7 @@ func (n *nodeReader) negate() error {
 // divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
 // table of reciprocals.
 func (n *nodeReader) divide() error {
-	if c := n.constant(1); c != nil && !c.Absent() {
+	if c := n.Const(1); c != nil && !c.Absent() {
 		x, err := n.in(0)
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (n *nodeReader) divide() error {
 	if err != nil {
 		return err
 	}
-	if n.constant(0) == nil {
+	if n.Const(0) == nil {
 		x, err := n.in(0)
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (n *nodeReader) divide() error {
 	if b, err = n.unary(lower.Inverse, b); err != nil {
 		return err
 	}
-	if c := n.constant(0); c != nil {
+	if c := n.Const(0); c != nil {
 		return n.finish(n.withConstant(lower.Mul, b, c))
 	}
 	x, err := n.in(0)
@@ -209,7 +209,7 @@ func (n *nodeReader) divide() error {
 // where takes elements of two tensors, by a constant condition as sums of products with ones
 // and zeros.
 func (n *nodeReader) where() error {
-	c := n.constant(0)
+	c := n.Const(0)
 	if c == nil {
 		return n.selected()
 	}
@@ -224,11 +224,11 @@ func (n *nodeReader) where() error {
 		}
 		return m
 	}
-	out := n.results[0].dims
+	out := n.results[0].Dims
 	var sides [2]operand
 	for i := range sides {
 		var x operand
-		if k := n.constant(1 + i); k != nil {
+		if k := n.Const(1 + i); k != nil {
 			x, err = n.chosen(k, mask(i == 0), out, i)
 		} else if x, err = n.in(1 + i); err == nil {
 			x, err = n.withConstant(lower.Mul, x, mask(i == 0))
@@ -270,11 +270,11 @@ func (n *nodeReader) chosen(c, mask *graph.Const, out []int, side int) (operand,
 
 // dropout passes its input on, as it does in use.
 func (n *nodeReader) dropout() error {
-	if c := n.constant(2); c != nil {
+	if c := n.Const(2); c != nil {
 		if v, err := c.Scalar(); err != nil || v != 0 {
 			return errors.New("it is in training mode")
 		}
-	} else if n.given(2) {
+	} else if n.Given(2) {
 		return errors.New("its training mode is computed, not a constant")
 	}
 	return n.view()
@@ -283,12 +283,12 @@ func (n *nodeReader) dropout() error {
 // view gives the same values another shape.
 func (n *nodeReader) view() error {
 	x, err := n.in(0)
-	if err != nil && n.types[n.Inputs[0]] != 0 && n.tensors[n.Inputs[0]] != (lower.Shape{}) {
+	if err != nil && n.In[0].Type != 0 && n.tensors[n.In[0].Name] != (lower.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
-		x, err = operand{n.Inputs[0], n.dims[n.Inputs[0]]}, nil
+		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
 	}
 	if err != nil {
 		return err
 	}
-	return n.done(x.as(n.results[0].dims...))
+	return n.done(x.as(n.results[0].Dims...))
 }

@@ -12,7 +12,7 @@ import (
 
 // power raises elements to constant exponents, of which there may be a few.
 func (n *nodeReader) power() error {
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its exponent is computed, not a constant")
 	}
@@ -39,7 +39,7 @@ func (n *nodeReader) power() error {
 	default:
 		x, err = n.raisedApart(x, c.Dims, v, distinct)
 	}
-	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
+	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
 	return n.finish(x, err)
@@ -134,7 +134,7 @@ func (n *nodeReader) thresholdedRelu() error {
 	if err != nil {
 		return err
 	}
-	return n.finish(n.beyond(x, 1, float64(n.float("alpha", 1)), 0))
+	return n.finish(n.beyond(x, 1, float64(n.Float("alpha", 1)), 0))
 }
 
 // shrink is what a value is beyond a band around 0, moved towards it.
@@ -143,7 +143,7 @@ func (n *nodeReader) shrink() error {
 	if err != nil {
 		return err
 	}
-	limit, bias := float64(n.float("lambd", 0.5)), float64(n.float("bias", 0))
+	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
 	above, err := n.beyond(x, 1, limit, -bias)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (n *nodeReader) cumulated() error {
 	if err != nil {
 		return err
 	}
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its axis is computed, not a constant")
 	}
@@ -208,7 +208,7 @@ func (n *nodeReader) cumulated() error {
 	if err != nil {
 		return err
 	}
-	own, back := n.int("exclusive", 0) == 0, n.int("reverse", 0) != 0
+	own, back := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
 	return n.finish(n.along(x, axis, x.dims[axis], func(o, i int) float64 {
 		if back {
 			o, i = i, o
@@ -224,8 +224,8 @@ func (n *nodeReader) triangle() error {
 		return err
 	}
 	k, rank := 0, len(x.dims)
-	if n.given(1) {
-		c := n.constant(1)
+	if n.Given(1) {
+		c := n.Const(1)
 		if c == nil {
 			return errors.New("its diagonal is computed, not a constant")
 		}
@@ -242,7 +242,7 @@ func (n *nodeReader) triangle() error {
 	if n.budget -= 2 * numberBytes * rows * columns; n.budget < 0 {
 		return errBudget
 	}
-	upper := n.int("upper", 1) != 0
+	upper := n.Int("upper", 1) != 0
 	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}
 	for i := range rows {
 		for j := range columns {

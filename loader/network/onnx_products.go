@@ -17,19 +17,19 @@ func (n *nodeReader) gemm() error {
 	if err != nil {
 		return err
 	}
-	if n.int("transA", 0) != 0 {
+	if n.Int("transA", 0) != 0 {
 		if x, err = n.permuted(x, []int{1, 0}); err != nil {
 			return err
 		}
 	}
-	alpha, beta := float64(n.float("alpha", 1)), float64(n.float("beta", 1))
-	out := n.results[0].dims
+	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1))
+	out := n.results[0].Dims
 	columns := out[1]
 	var y operand
 	added := false
-	if c := n.constant(1); c != nil {
+	if c := n.Const(1); c != nil {
 		l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
-		if n.int("transB", 0) != 0 {
+		if n.Int("transB", 0) != 0 {
 			l.Op = lower.Linear
 		}
 		h, err := c.Halves()
@@ -42,7 +42,7 @@ func (n *nodeReader) gemm() error {
 		} else {
 			fits = false
 		}
-		if b := n.constant(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
+		if b := n.Const(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
 			v, err := b.Halves()
 			if err != nil {
 				return err
@@ -62,7 +62,7 @@ func (n *nodeReader) gemm() error {
 		}
 	} else {
 		z, err := n.in(1)
-		if err == nil && n.int("transB", 0) != 0 {
+		if err == nil && n.Int("transB", 0) != 0 {
 			z, err = n.permuted(z, []int{1, 0})
 		}
 		if err == nil {
@@ -75,8 +75,8 @@ func (n *nodeReader) gemm() error {
 			return err
 		}
 	}
-	if n.given(2) && !added && beta != 0 {
-		if c := n.constant(2); c != nil {
+	if n.Given(2) && !added && beta != 0 {
+		if c := n.Const(2); c != nil {
 			v, err := c.Values()
 			if err != nil {
 				return err
@@ -108,7 +108,7 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 }
 
 func (n *nodeReader) matmul() error {
-	out := n.results[0].dims
+	out := n.results[0].Dims
 	x, err := n.in(0)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (n *nodeReader) matmul() error {
 	if len(x.dims) == 1 {
 		x = x.as(1, x.dims[0])
 	}
-	if c := n.constant(1); c != nil {
+	if c := n.Const(1); c != nil {
 		d := c.Dims
 		if len(d) == 1 {
 			d = []int{d[0], 1}
@@ -148,7 +148,7 @@ func (n *nodeReader) linear() error {
 	if err != nil {
 		return err
 	}
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
@@ -162,7 +162,7 @@ func (n *nodeReader) linear() error {
 	if w.Filter, err = c.Halves(); err != nil {
 		return err
 	}
-	return n.finish(n.layer(l, w, n.results[0].dims, x))
+	return n.finish(n.layer(l, w, n.results[0].Dims, x))
 }
 
 // multiplied is the product of two tensors of matrices. Where the right side is one
@@ -198,7 +198,7 @@ func (n *nodeReader) einsumOf(term, right string) error {
 	axes, left, dims := make([]bool, len(term)), "", []int{}
 	for i, l := range term {
 		if strings.IndexRune(term, l) != i {
-			return fmt.Errorf("equation %q takes a diagonal", n.text("equation", ""))
+			return fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
 		}
 		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
 			left += string(l)
@@ -226,7 +226,7 @@ func (n *nodeReader) einsums() error {
 		return n.einsumOf(terms[0], right)
 	}
 	if len(terms) != 2 {
-		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.text("equation", ""))
+		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
 	}
 	var side [2]operand
 	for i := range side {
@@ -235,7 +235,7 @@ func (n *nodeReader) einsums() error {
 		}
 		for k, l := range terms[i] {
 			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
-				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.text("equation", ""))
+				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (n *nodeReader) separated(x operand, w window, average bool) (operand, erro
 // that count. Elements beyond the padding, which only the rounding up of the result's extents
 // reaches, never count.
 func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (operand, error) {
-	padded := n.int("count_include_pad", 0) != 0
+	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
 		low, high := 0, in
@@ -100,10 +100,10 @@ func tapsWithin(low, high, first, taps, dilation int) int {
 
 // paddingBehind returns the padding that the file asks for behind an axis of a pool.
 func (n *nodeReader) paddingBehind(w window, axis int) int {
-	if n.int("ceil_mode", 0) == 0 {
+	if n.Int("ceil_mode", 0) == 0 {
 		return w.after[axis]
 	}
-	if given, ok, _ := n.list("pads", -1); ok && len(given) == 2*len(w.taps) {
+	if given, ok, _ := n.List("pads", -1); ok && len(given) == 2*len(w.taps) {
 		return given[len(w.taps)+axis]
 	}
 	return 0
@@ -129,7 +129,7 @@ func everyOther(count, step, first int) []int {
 // volumetric is a convolution over depth, height and width: of the picture that each tap of
 // depth meets, and their sum.
 func (n *nodeReader) volumetric(x operand) error {
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
@@ -172,7 +172,7 @@ func (n *nodeReader) volumetric(x operand) error {
 				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
 			}
 		}
-		y, err := n.convolved(part.as(d[0]*w.out[0], d[1], d[3], d[4]), k.spread(w.dilations[1], w.dilations[2]), lw, n.int("group", 1), bias)
+		y, err := n.convolved(part.as(d[0]*w.out[0], d[1], d[3], d[4]), k.spread(w.dilations[1], w.dilations[2]), lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
 			y, err = n.binary(lower.Add, sum, y)
 		}
@@ -182,5 +182,5 @@ func (n *nodeReader) volumetric(x operand) error {
 		sum, bias = y, biasOf{}
 	}
 	y, err := n.permuted(sum.as(d[0], w.out[0], cout, w.out[1], w.out[2]), []int{0, 2, 1, 3, 4})
-	return n.finish(y.as(n.results[0].dims...), err)
+	return n.finish(y.as(n.results[0].Dims...), err)
 }

@@ -1,70 +1,35 @@
 package network
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"anesim/loader/network/graph"
 )
 
-// A result is what a node makes, whether the engine does it or not.
-type result struct {
-	dims []int
-	elem graph.Type
-}
-
 // infer works out the shapes and types of the node's results.
 func (n *nodeReader) infer() error {
 	f, ok := shapeRules[n.Op]
 	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
-		return fmt.Errorf("no shape rule for operator %s", n.operator())
+		return fmt.Errorf("no shape rule for operator %s", n.Operator())
 	}
 	r, err := f(n)
 	if err != nil {
 		return err
 	}
 	for i, x := range r {
-		if err := countable(x.dims); err != nil {
+		if err := graph.Countable(x.Dims); err != nil {
 			return err
 		}
-		if x.dims == nil {
-			r[i].dims = []int{} // one number; nil is a shape that is not known
+		if x.Dims == nil {
+			r[i].Dims = []int{} // one number; nil is a shape that is not known
 		}
 	}
 	n.results = r
 	return nil
 }
 
-// operator is the operator's name with its domain, where that is not the standard one.
-func (n *nodeReader) operator() string {
-	if n.Domain == "" || n.Domain == "ai.onnx" {
-		return n.Op
-	}
-	return n.Domain + "." + n.Op
-}
-
-// countable makes sure that the product of dimensions is a count.
-func countable(dims []int) error {
-	if len(dims) > maxRank {
-		return fmt.Errorf("%d dimensions", len(dims))
-	}
-	room := 1 << 40
-	for _, d := range dims {
-		if d < 0 || d > maxElements || d > room {
-			return fmt.Errorf("shape %v", dims)
-		}
-		room /= max(1, d)
-	}
-	return nil
-}
-
-const (
-	maxRank     = 16
-	maxElements = 1 << 31
-)
-
-type shapeRule func(n *nodeReader) ([]result, error)
+type shapeRule func(n *nodeReader) ([]graph.Result, error)
 
 // shapeRules are the operators whose results' shapes are known.
 var shapeRules = shapeTable()
@@ -114,39 +79,19 @@ func shapeTable() map[string]shapeRule {
 	return t
 }
 
-// operandDims are the dimensions of an input that must be known.
-func (n *nodeReader) operandDims(i int) ([]int, error) {
-	if i >= len(n.Inputs) || n.Inputs[i] == "" {
-		return nil, fmt.Errorf("input %d is missing", i)
-	}
-	name := n.Inputs[i]
-	if d, ok := n.dims[name]; ok {
-		return d, nil
-	}
-	if why, ok := n.unknown[name]; ok {
-		return nil, errors.New(why)
-	}
-	return nil, fmt.Errorf("no node before makes %q", name)
-}
-
 // dimsOf are the dimensions of an input, if they are known.
 func (n *nodeReader) dimsOf(i int) ([]int, bool) {
-	d, err := n.operandDims(i)
+	d, err := n.Dims(i)
 	return d, err == nil
 }
 
-func (n *nodeReader) elem(i int) graph.Type {
-	if i < len(n.Inputs) {
-		return n.types[n.Inputs[i]]
-	}
-	return 0
+// of is one result of the first input's type.
+func (n *nodeReader) of(dims []int) []graph.Result {
+	return []graph.Result{{Dims: dims, Type: n.Type(0)}}
 }
 
-// of is one result of the first input's type.
-func (n *nodeReader) of(dims []int) []result { return []result{{dims, n.elem(0)}} }
-
-func sameShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func sameShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
@@ -154,10 +99,10 @@ func sameShape(n *nodeReader) ([]result, error) {
 }
 
 func broadcastShape(elem graph.Type) shapeRule {
-	return func(n *nodeReader) ([]result, error) {
+	return func(n *nodeReader) ([]graph.Result, error) {
 		var shapes [][]int
-		for i := range n.Inputs {
-			d, err := n.operandDims(i)
+		for i := range n.In {
+			d, err := n.Dims(i)
 			if err != nil {
 				return nil, err
 			}
@@ -176,7 +121,7 @@ func broadcastShape(elem graph.Type) shapeRule {
 		}
 		r := n.of(d)
 		if elem != 0 {
-			r[0].elem = elem
+			r[0].Type = elem
 		}
 		return r, nil
 	}
@@ -184,18 +129,18 @@ func broadcastShape(elem graph.Type) shapeRule {
 
 // placesSecond reports whether the second operand repeats as the operators before version 7
 // say, which place it at an axis of the first.
-func (n *nodeReader) placesSecond() bool { return n.int("broadcast", 0) != 0 || n.opset < 7 }
+func (n *nodeReader) placesSecond() bool { return n.Int("broadcast", 0) != 0 || n.Opset < 7 }
 
 // oldBroadcast is the second operand's shape as the operators before version 7 repeat
 // it: its dimensions stand at an axis of the first's.
 func (n *nodeReader) oldBroadcast(a, b []int) ([]int, error) {
-	if n.int("broadcast", 0) == 0 {
+	if n.Int("broadcast", 0) == 0 {
 		if !slices.Equal(a, b) {
 			return nil, fmt.Errorf("%v with %v, and no broadcast attribute", a, b)
 		}
 		return b, nil
 	}
-	axis := n.int("axis", len(a)-len(b))
+	axis := n.Int("axis", len(a)-len(b))
 	if axis < 0 {
 		axis += len(a)
 	}
@@ -205,12 +150,12 @@ func (n *nodeReader) oldBroadcast(a, b []int) ([]int, error) {
 	return append(slices.Clone(b), slices.Repeat([]int{1}, len(a)-len(b)-axis)...), nil
 }
 
-func castShape(n *nodeReader) ([]result, error) {
+func castShape(n *nodeReader) ([]graph.Result, error) {
 	r, err := sameShape(n)
 	if err == nil {
-		r[0].elem = n.elem(1)
+		r[0].Type = n.Type(1)
 		if n.Op == "Cast" {
-			r[0].elem = graph.Type(n.int("to", 0))
+			r[0].Type = graph.Type(n.Int("to", 0))
 		}
 	}
 	return r, err

@@ -19,7 +19,7 @@ type window struct {
 
 // window reads the attributes of a convolution or a pool over axes of extents in.
 func (n *nodeReader) window(in, taps []int) (window, error) {
-	if k, ok, _ := n.list("kernel_shape", -1); ok {
+	if k, ok, _ := n.List("kernel_shape", -1); ok {
 		taps = k
 	}
 	w := window{taps: taps}
@@ -28,7 +28,7 @@ func (n *nodeReader) window(in, taps []int) (window, error) {
 	}
 	ones := slices.Repeat([]int{1}, len(in))
 	read := func(name string, missing []int, least int) []int {
-		v, ok, _ := n.list(name, -1)
+		v, ok, _ := n.List(name, -1)
 		if !ok {
 			return missing
 		}
@@ -55,7 +55,7 @@ func (n *nodeReader) window(in, taps []int) (window, error) {
 	if w.taps == nil {
 		return w, errors.New("its kernel, strides, dilations or pads are no window")
 	}
-	auto := n.text("auto_pad", "NOTSET")
+	auto := n.Text("auto_pad", "NOTSET")
 	w.out = make([]int, len(in))
 	for i, e := range in {
 		span := w.dilations[i]*(taps[i]-1) + 1
@@ -77,7 +77,7 @@ func (n *nodeReader) window(in, taps []int) (window, error) {
 			return w, fmt.Errorf("a window of %v does not fit %v", taps, in)
 		}
 		w.out[i] = room/w.strides[i] + 1
-		if n.int("ceil_mode", 0) != 0 && room%w.strides[i] != 0 && w.out[i]*w.strides[i] < e+w.before[i] {
+		if n.Int("ceil_mode", 0) != 0 && room%w.strides[i] != 0 && w.out[i]*w.strides[i] < e+w.before[i] {
 			// A last window that begins within the input is one more.
 			w.out[i]++
 			w.after[i] += w.strides[i] - room%w.strides[i]
@@ -88,23 +88,23 @@ func (n *nodeReader) window(in, taps []int) (window, error) {
 
 // picture are the first input's dimensions, those behind batch and channels at least one.
 func (n *nodeReader) picture() ([]int, error) {
-	d, err := n.operandDims(0)
+	d, err := n.Dims(0)
 	if err == nil && len(d) < 3 {
 		err = fmt.Errorf("its input has %d dimensions, want batch, channels and at least one more", len(d))
 	}
 	return d, err
 }
 
-func convShapeOf(n *nodeReader) ([]result, error) {
+func convShapeOf(n *nodeReader) ([]graph.Result, error) {
 	d, err := n.picture()
 	if err != nil {
 		return nil, err
 	}
-	f, err := n.operandDims(1)
+	f, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
-	groups := n.int("group", 1)
+	groups := n.Int("group", 1)
 	if len(f) != len(d) || groups < 1 || f[1]*groups != d[1] || f[0]%groups != 0 {
 		return nil, fmt.Errorf("weights %v for %v in %d groups", f, d, groups)
 	}
@@ -127,19 +127,19 @@ func (n *nodeReader) transposedWindow(d, f []int) (window, error) {
 	if err != nil {
 		return w, err
 	}
-	extra, given, _ := n.list("output_padding", -1)
+	extra, given, _ := n.List("output_padding", -1)
 	if !given {
 		extra = make([]int, len(in))
 	}
-	shape, shaped, _ := n.list("output_shape", -1)
+	shape, shaped, _ := n.List("output_shape", -1)
 	if shaped && len(shape) == len(d) {
 		shape = shape[2:]
 	}
 	if len(extra) != len(in) || shaped && len(shape) != len(in) {
 		return w, errors.New("its output_padding or output_shape is no extent an axis")
 	}
-	pads, padded, _ := n.list("pads", -1)
-	auto := n.text("auto_pad", "NOTSET")
+	pads, padded, _ := n.List("pads", -1)
+	auto := n.Text("auto_pad", "NOTSET")
 	for i, e := range in {
 		if extra[i] < 0 || extra[i] > maxExtent || shaped && (shape[i] < 1 || shape[i] > maxExtent) {
 			return w, errors.New("its output_padding or output_shape is no extent an axis")
@@ -172,16 +172,16 @@ func (n *nodeReader) transposedWindow(d, f []int) (window, error) {
 	return w, nil
 }
 
-func convTransposeShape(n *nodeReader) ([]result, error) {
+func convTransposeShape(n *nodeReader) ([]graph.Result, error) {
 	d, err := n.picture()
 	if err != nil {
 		return nil, err
 	}
-	f, err := n.operandDims(1)
+	f, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
-	groups := n.int("group", 1)
+	groups := n.Int("group", 1)
 	if len(f) != len(d) || groups < 1 || f[0] != d[1] || f[0]%groups != 0 {
 		return nil, fmt.Errorf("weights %v for %v in %d groups", f, d, groups)
 	}
@@ -193,7 +193,7 @@ func convTransposeShape(n *nodeReader) ([]result, error) {
 	return n.of(append([]int{d[0], f[1] * groups}, w.out...)), nil
 }
 
-func poolShape(n *nodeReader) ([]result, error) {
+func poolShape(n *nodeReader) ([]graph.Result, error) {
 	d, err := n.picture()
 	if err != nil {
 		return nil, err
@@ -205,12 +205,12 @@ func poolShape(n *nodeReader) ([]result, error) {
 	return n.of(append([]int{d[0], d[1]}, w.out...)), nil
 }
 
-func gemmShape(n *nodeReader) ([]result, error) {
-	a, err := n.operandDims(0)
+func gemmShape(n *nodeReader) ([]graph.Result, error) {
+	a, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	b, err := n.operandDims(1)
+	b, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
@@ -218,10 +218,10 @@ func gemmShape(n *nodeReader) ([]result, error) {
 		return nil, fmt.Errorf("%v times %v", a, b)
 	}
 	m, k, j, p := a[0], a[1], b[0], b[1]
-	if n.int("transA", 0) != 0 {
+	if n.Int("transA", 0) != 0 {
 		m, k = k, m
 	}
-	if n.int("transB", 0) != 0 {
+	if n.Int("transB", 0) != 0 {
 		j, p = p, j
 	}
 	if k != j {
@@ -231,12 +231,12 @@ func gemmShape(n *nodeReader) ([]result, error) {
 	return n.of([]int{m, p}), nil
 }
 
-func linearShape(n *nodeReader) ([]result, error) {
-	a, err := n.operandDims(0)
+func linearShape(n *nodeReader) ([]graph.Result, error) {
+	a, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	w, err := n.operandDims(1)
+	w, err := n.Dims(1)
 	if err != nil || len(a) == 0 || len(w) != 2 || a[len(a)-1] != w[1] {
 		return nil, errors.Join(err, fmt.Errorf("%v times the turned %v", a, w))
 	}
@@ -246,12 +246,12 @@ func linearShape(n *nodeReader) ([]result, error) {
 	return n.of(out), nil
 }
 
-func matmulShape(n *nodeReader) ([]result, error) {
-	a, err := n.operandDims(0)
+func matmulShape(n *nodeReader) ([]graph.Result, error) {
+	a, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	b, err := n.operandDims(1)
+	b, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
@@ -295,10 +295,10 @@ func product2(a, b []int) ([]int, int, error) {
 
 // einsum reads an equation of letters.
 func (n *nodeReader) einsum() (terms []string, out string, err error) {
-	eq := strings.ReplaceAll(n.text("equation", ""), " ", "")
+	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")
 	terms = strings.Split(left, ",")
-	if len(terms) != len(n.Inputs) || strings.Contains(eq, ".") {
+	if len(terms) != len(n.In) || strings.Contains(eq, ".") {
 		return nil, "", fmt.Errorf("equation %q", eq)
 	}
 	if !arrow { // letters that stand once, in order
@@ -313,14 +313,14 @@ func (n *nodeReader) einsum() (terms []string, out string, err error) {
 	return terms, right, nil
 }
 
-func einsumShape(n *nodeReader) ([]result, error) {
+func einsumShape(n *nodeReader) ([]graph.Result, error) {
 	terms, right, err := n.einsum()
 	if err != nil {
 		return nil, err
 	}
 	sizes := map[rune]int{}
 	for i, t := range terms {
-		d, err := n.operandDims(i)
+		d, err := n.Dims(i)
 		if err != nil {
 			return nil, err
 		}
@@ -350,18 +350,18 @@ func einsumShape(n *nodeReader) ([]result, error) {
 	return n.of(out), nil
 }
 
-func depthToSpaceShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
-	b := n.int("blocksize", 0)
+func depthToSpaceShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	b := n.Int("blocksize", 0)
 	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[1]%(b*b) != 0 {
 		return nil, errors.Join(err, fmt.Errorf("blocks of %d of %v", b, d))
 	}
 	return n.of([]int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
 
-func spaceToDepthShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
-	b := n.int("blocksize", 0)
+func spaceToDepthShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	b := n.Int("blocksize", 0)
 	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[2]%b != 0 || d[3]%b != 0 {
 		return nil, errors.Join(err, fmt.Errorf("blocks of %d of %v", b, d))
 	}
@@ -370,15 +370,15 @@ func spaceToDepthShape(n *nodeReader) ([]result, error) {
 
 // padding is what a Pad adds before and behind each axis.
 func (n *nodeReader) padding(rank int) (before, after []int, err error) {
-	pads, ok, err := n.list("pads", 1)
-	if !ok && n.Attributes["paddings"] != nil { // version 1
-		pads, ok, err = n.list("paddings", -1)
+	pads, ok, err := n.List("pads", 1)
+	if !ok && n.Attr["paddings"] != nil { // version 1
+		pads, ok, err = n.List("paddings", -1)
 	}
 	if err != nil || !ok {
 		return nil, nil, errors.Join(err, errors.New("its pads are computed, not constants"))
 	}
 	before, after = make([]int, rank), make([]int, rank)
-	axes, given, err := n.list("axes", 3)
+	axes, given, err := n.List("axes", 3)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -403,8 +403,8 @@ func (n *nodeReader) padding(rank int) (before, after []int, err error) {
 	return before, after, nil
 }
 
-func padShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func padShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
@@ -422,19 +422,19 @@ func padShape(n *nodeReader) ([]result, error) {
 // scales are what a Resize multiplies each axis by, and the shape it gives.
 func (n *nodeReader) scales(d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3
-	if n.Op == "Resize" && n.opset >= 11 {
+	if n.Op == "Resize" && n.Opset >= 11 {
 		at = 2
 	}
-	if n.Op == "Upsample" && n.Attributes["scales"] != nil {
-		for _, s := range n.Attributes["scales"].Floats {
+	if n.Op == "Upsample" && n.Attr["scales"] != nil {
+		for _, s := range n.Attr["scales"].Floats {
 			scales = append(scales, float64(s))
 		}
-	} else if c := n.constant(at); c != nil && c.Elements() > 0 {
+	} else if c := n.Const(at); c != nil && c.Elements() > 0 {
 		if scales, err = c.Values(); err != nil {
 			return nil, nil, err
 		}
 	}
-	axes, given, _ := n.list("axes", -1)
+	axes, given, _ := n.List("axes", -1)
 	if !given {
 		for i := range d {
 			axes = append(axes, i)
@@ -443,7 +443,7 @@ func (n *nodeReader) scales(d []int) (scales []float64, out []int, err error) {
 	whole := slices.Repeat([]float64{1}, len(d))
 	out = slices.Clone(d)
 	if scales == nil {
-		list, ok, err := n.list("", sizes)
+		list, ok, err := n.List("", sizes)
 		if err != nil || !ok || len(list) != len(axes) {
 			return nil, nil, errors.Join(err, errors.New("its scales or sizes are computed, not constants"))
 		}
@@ -455,7 +455,7 @@ func (n *nodeReader) scales(d []int) (scales []float64, out []int, err error) {
 			out[k] = list[i]
 			whole[k] = float64(list[i]) / float64(max(1, d[k]))
 		}
-		if p := n.text("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
+		if p := n.Text("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
 			return nil, nil, fmt.Errorf("keep_aspect_ratio_policy %q", p)
 		}
 		return whole, out, nil
@@ -470,7 +470,7 @@ func (n *nodeReader) scales(d []int) (scales []float64, out []int, err error) {
 		}
 		whole[k] = scales[i]
 		e := math.Floor(float64(d[k]) * scales[i])
-		if !(e >= 0 && e < maxElements) {
+		if !(e >= 0 && e < graph.MaxElements) {
 			return nil, nil, fmt.Errorf("scales %v", scales)
 		}
 		out[k] = int(e)
@@ -478,8 +478,8 @@ func (n *nodeReader) scales(d []int) (scales []float64, out []int, err error) {
 	return whole, out, nil
 }
 
-func resizeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func resizeShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
@@ -491,26 +491,26 @@ func resizeShape(n *nodeReader) ([]result, error) {
 }
 
 // recurrentShape is every step's result, the last and, of an LSTM, the last cell.
-func recurrentShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func recurrentShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	w, err := n.operandDims(1)
+	w, err := n.Dims(1)
 	if err != nil || len(d) != 3 || len(w) != 3 {
 		return nil, errors.Join(err, fmt.Errorf("%v with weights %v", d, w))
 	}
-	r, err := n.operandDims(2)
+	r, err := n.Dims(2)
 	if err != nil || len(r) != 3 {
 		return nil, errors.Join(err, fmt.Errorf("recurrence weights %v", r))
 	}
 	steps, batch, hidden := d[0], d[1], r[2]
 	y, last := []int{steps, w[0], batch, hidden}, []int{w[0], batch, hidden}
-	if n.int("layout", 0) != 0 {
+	if n.Int("layout", 0) != 0 {
 		steps, batch = batch, steps
 		y, last = []int{batch, steps, w[0], hidden}, []int{batch, w[0], hidden}
 	}
 	n.macs = int(min(float64(steps)*float64(batch)*float64(graph.Elements(w)+graph.Elements(r)), 1<<50))
-	e := n.elem(0)
-	return []result{{y, e}, {last, e}, {last, e}}, nil
+	e := n.Type(0)
+	return []graph.Result{{Dims: y, Type: e}, {Dims: last, Type: e}, {Dims: last, Type: e}}, nil
 }

@@ -10,8 +10,8 @@ import (
 
 // likeShape is a result of the first input's type and another's shape.
 func likeShape(i int) shapeRule {
-	return func(n *nodeReader) ([]result, error) {
-		d, err := n.operandDims(i)
+	return func(n *nodeReader) ([]graph.Result, error) {
+		d, err := n.Dims(i)
 		if err != nil {
 			return nil, err
 		}
@@ -19,33 +19,33 @@ func likeShape(i int) shapeRule {
 	}
 }
 
-func truthShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
-	return []result{{d, graph.Bool}}, err
+func truthShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
+	return []graph.Result{{Dims: d, Type: graph.Bool}}, err
 }
 
-func gatherNDShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func gatherNDShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	at, err := n.operandDims(1)
+	at, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
-	batch := n.int("batch_dims", 0)
+	batch := n.Int("batch_dims", 0)
 	if len(at) == 0 || batch < 0 || batch >= len(at) || at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d) || !slices.Equal(at[:batch], d[:batch]) {
 		return nil, fmt.Errorf("places of %v in %v", at, d)
 	}
 	return n.of(slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
 
-func oneHotShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func oneHotShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return nil, errors.New("its depth is computed, not a constant")
 	}
@@ -53,32 +53,32 @@ func oneHotShape(n *nodeReader) ([]result, error) {
 	if err != nil || depth < 1 || depth > maxExtent {
 		return nil, errors.Join(err, fmt.Errorf("a depth of %g", depth))
 	}
-	axis, err := n.axisOf(len(d)+1, n.int("axis", -1))
+	axis, err := n.axisOf(len(d)+1, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
-	return []result{{slices.Insert(slices.Clone(d), axis, int(depth)), n.elem(2)}}, nil
+	return []graph.Result{{Dims: slices.Insert(slices.Clone(d), axis, int(depth)), Type: n.Type(2)}}, nil
 }
 
-func gridShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func gridShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	g, err := n.operandDims(1)
+	g, err := n.Dims(1)
 	if err != nil || len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
 		return nil, errors.Join(err, fmt.Errorf("a grid of %v for %v", g, d))
 	}
 	return n.of([]int{d[0], d[1], g[1], g[2]}), nil
 }
 
-func roiShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func roiShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	r, err := n.operandDims(1)
-	h, w := n.int("output_height", 1), n.int("output_width", 1)
+	r, err := n.Dims(1)
+	h, w := n.Int("output_height", 1), n.Int("output_width", 1)
 	if err != nil || len(d) != 4 || len(r) != 2 || h < 1 || w < 1 {
 		return nil, errors.Join(err, fmt.Errorf("boxes of %v for %v", r, d))
 	}
@@ -86,46 +86,46 @@ func roiShape(n *nodeReader) ([]result, error) {
 }
 
 // sizeShape is the number of elements, or the extents as a list.
-func sizeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func sizeShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil || n.Op == "Size" {
-		return []result{{[]int{}, graph.Int64}}, err
+		return []graph.Result{{Dims: []int{}, Type: graph.Int64}}, err
 	}
-	first, last := within(n.int("start", 0), len(d)), within(n.int("end", len(d)), len(d))
-	return []result{{[]int{max(0, last-first)}, graph.Int64}}, nil
+	first, last := within(n.Int("start", 0), len(d)), within(n.Int("end", len(d)), len(d))
+	return []graph.Result{{Dims: []int{max(0, last-first)}, Type: graph.Int64}}, nil
 }
 
 // suppressionShape is a row for each box that may be left.
-func suppressionShape(n *nodeReader) ([]result, error) {
-	b, err := n.operandDims(0)
+func suppressionShape(n *nodeReader) ([]graph.Result, error) {
+	b, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.operandDims(1)
+	s, err := n.Dims(1)
 	if err != nil || len(b) != 3 || len(s) != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2] {
 		return nil, errors.Join(err, fmt.Errorf("scores of %v for boxes of %v", s, b))
 	}
 	each := 0
-	if c := n.constant(2); c != nil {
+	if c := n.Const(2); c != nil {
 		v, err := c.Scalar()
 		if err != nil {
 			return nil, err
 		}
 		each = int(max(0, min(v, float64(b[1]))))
-	} else if n.given(2) {
+	} else if n.Given(2) {
 		each = b[1]
 	}
-	return []result{{[]int{s[0] * s[1] * each, 3}, graph.Int64}}, nil
+	return []graph.Result{{Dims: []int{s[0] * s[1] * each, 3}, Type: graph.Int64}}, nil
 }
 
 // nonZeroShape is a column for each place that may not be zero, which of constants are counted.
-func nonZeroShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func nonZeroShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	count := 0
-	if c := n.constant(0); c != nil && !c.Absent() {
+	if c := n.Const(0); c != nil && !c.Absent() {
 		v, err := c.Values()
 		if err != nil {
 			return nil, err
@@ -138,22 +138,22 @@ func nonZeroShape(n *nodeReader) ([]result, error) {
 	} else {
 		count = graph.Elements(d)
 	}
-	return []result{{[]int{max(1, len(d)), count}, graph.Int64}}, nil
+	return []graph.Result{{Dims: []int{max(1, len(d)), count}, Type: graph.Int64}}, nil
 }
 
-func compressShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func compressShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	out, axis := []int{graph.Elements(d)}, 0
-	if n.Attributes["axis"] != nil {
-		if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+	if n.Attr["axis"] != nil {
+		if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
 			return nil, err
 		}
 		out = slices.Clone(d)
 	}
-	if c := n.constant(1); c != nil && !c.Absent() {
+	if c := n.Const(1); c != nil && !c.Absent() {
 		v, err := c.Values()
 		if err != nil {
 			return nil, err
@@ -170,36 +170,36 @@ func compressShape(n *nodeReader) ([]result, error) {
 }
 
 // uniqueShape has room for elements all of which differ.
-func uniqueShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func uniqueShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	out, axis := []int{graph.Elements(d)}, 0
-	if n.Attributes["axis"] != nil {
-		if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+	if n.Attr["axis"] != nil {
+		if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
 			return nil, err
 		}
 		out = slices.Clone(d)
 	}
-	places := result{[]int{out[axis]}, graph.Int64}
-	return []result{{out, n.elem(0)}, places, places, places}, nil
+	places := graph.Result{Dims: []int{out[axis]}, Type: graph.Int64}
+	return []graph.Result{{Dims: out, Type: n.Type(0)}, places, places, places}, nil
 }
 
 // madeShape is what is filled without values to read: of a shape, or like another tensor.
-func madeShape(n *nodeReader) ([]result, error) {
-	d, given, err := n.list("shape", -1)
+func madeShape(n *nodeReader) ([]graph.Result, error) {
+	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
-		d, err = n.operandDims(0)
+		d, err = n.Dims(0)
 	}
 	if err != nil || n.Op == "EyeLike" && len(d) != 2 {
 		return nil, errors.Join(err, fmt.Errorf("shape %v", d))
 	}
-	elem := graph.Type(n.int("dtype", 0))
+	elem := graph.Type(n.Int("dtype", 0))
 	if elem == 0 {
-		if elem = graph.Float; n.elem(0) != 0 {
-			elem = n.elem(0)
+		if elem = graph.Float; n.Type(0) != 0 {
+			elem = n.Type(0)
 		}
 	}
-	return []result{{d, elem}}, nil
+	return []graph.Result{{Dims: d, Type: elem}}, nil
 }

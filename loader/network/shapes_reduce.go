@@ -9,7 +9,7 @@ import (
 
 // reducedAxes says of each axis whether a reduction goes over it.
 func (n *nodeReader) reducedAxes(rank int) ([]bool, error) {
-	list, given, err := n.list("axes", 1)
+	list, given, err := n.List("axes", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (n *nodeReader) reducedAxes(rank int) ([]bool, error) {
 		}
 		axes[i] = true
 	}
-	if (!given || len(list) == 0) && n.int("noop_with_empty_axes", 0) == 0 {
+	if (!given || len(list) == 0) && n.Int("noop_with_empty_axes", 0) == 0 {
 		for i := range axes {
 			axes[i] = true
 		}
@@ -29,8 +29,8 @@ func (n *nodeReader) reducedAxes(rank int) ([]bool, error) {
 	return axes, nil
 }
 
-func reduceShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func reduceShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
@@ -43,84 +43,84 @@ func reduceShape(n *nodeReader) ([]result, error) {
 		switch {
 		case !axes[i]:
 			out = append(out, e)
-		case n.int("keepdims", 1) != 0:
+		case n.Int("keepdims", 1) != 0:
 			out = append(out, 1)
 		}
 	}
 	return n.of(out), nil
 }
 
-func globalShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func globalShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil || len(d) < 3 {
 		return nil, errors.Join(err, errors.New("no picture"))
 	}
 	return n.of(append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
 }
 
-func argShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func argShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := n.axisOf(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
 	out := slices.Clone(d)
-	if out[axis] = 1; n.int("keepdims", 1) == 0 {
+	if out[axis] = 1; n.Int("keepdims", 1) == 0 {
 		out = slices.Delete(out, axis, axis+1)
 	}
-	return []result{{out, graph.Int64}}, nil
+	return []graph.Result{{Dims: out, Type: graph.Int64}}, nil
 }
 
-func topKShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func topKShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", -1))
+	axis, err := n.axisOf(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
-	k, ok, err := n.list("k", 1)
+	k, ok, err := n.List("k", 1)
 	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
 		return nil, errors.Join(err, errors.New("its k is no constant"))
 	}
 	out := slices.Clone(d)
 	out[axis] = k[0]
-	return []result{{out, n.elem(0)}, {out, graph.Int64}}, nil
+	return []graph.Result{{Dims: out, Type: n.Type(0)}, {Dims: out, Type: graph.Int64}}, nil
 }
 
 // layerNormShape is the norm, its mean and one over its root.
-func layerNormShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func layerNormShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	first, err := n.axisOf(len(d), n.int("axis", -1))
+	first, err := n.axisOf(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
 	ones := append(slices.Clone(d[:first]), slices.Repeat([]int{1}, len(d)-first)...)
-	e := n.elem(0)
-	return []result{{d, e}, {ones, e}, {ones, e}}, nil
+	e := n.Type(0)
+	return []graph.Result{{Dims: d, Type: e}, {Dims: ones, Type: e}, {Dims: ones, Type: e}}, nil
 }
 
-func dequantizeShape(n *nodeReader) ([]result, error) {
+func dequantizeShape(n *nodeReader) ([]graph.Result, error) {
 	r, err := sameShape(n)
 	if err == nil {
-		r[0].elem = n.elem(1)
+		r[0].Type = n.Type(1)
 	}
 	return r, err
 }
 
-func quantizeShape(n *nodeReader) ([]result, error) {
+func quantizeShape(n *nodeReader) ([]graph.Result, error) {
 	r, err := sameShape(n)
 	if err == nil {
-		r[0].elem = graph.Uint8
-		if len(n.Inputs) > 2 {
-			r[0].elem = n.elem(2)
+		r[0].Type = graph.Uint8
+		if len(n.In) > 2 {
+			r[0].Type = n.Type(2)
 		}
 	}
 	return r, err

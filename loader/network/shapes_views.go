@@ -8,27 +8,27 @@ import (
 	"anesim/loader/network/graph"
 )
 
-func reshapeShape(n *nodeReader) ([]result, error) {
-	from, err := n.operandDims(0)
+func reshapeShape(n *nodeReader) ([]graph.Result, error) {
+	from, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	list, ok, err := n.list("shape", 1)
+	list, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
 	to, known, free := slices.Clone(list), 1, -1
 	for i, d := range to {
 		switch {
-		case d == 0 && i < len(from) && n.int("allowzero", 0) == 0:
+		case d == 0 && i < len(from) && n.Int("allowzero", 0) == 0:
 			to[i] = from[i]
 		case d == -1 && free < 0:
 			free = i
 			continue
-		case d < 0 || d > maxElements:
+		case d < 0 || d > graph.MaxElements:
 			return nil, fmt.Errorf("shape %v", list)
 		}
-		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > maxElements) {
+		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
 			return nil, fmt.Errorf("%v as %v", from, list)
 		}
 	}
@@ -41,12 +41,12 @@ func reshapeShape(n *nodeReader) ([]result, error) {
 	return n.of(to), nil
 }
 
-func flattenShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func flattenShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis := n.int("axis", 1)
+	axis := n.Int("axis", 1)
 	if axis < 0 {
 		axis += len(d)
 	}
@@ -56,12 +56,12 @@ func flattenShape(n *nodeReader) ([]result, error) {
 	return n.of([]int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
-func squeezeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func squeezeShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axes, given, err := n.list("axes", 1)
+	axes, given, err := n.List("axes", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -78,12 +78,12 @@ func squeezeShape(n *nodeReader) ([]result, error) {
 	return n.of(out), nil
 }
 
-func unsqueezeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func unsqueezeShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axes, _, err := n.list("axes", 1)
+	axes, _, err := n.List("axes", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func unsqueezeShape(n *nodeReader) ([]result, error) {
 
 // perm is the order of axes that a Transpose gives.
 func (n *nodeReader) perm(rank int) ([]int, error) {
-	perm, given, _ := n.list("perm", -1)
+	perm, given, _ := n.List("perm", -1)
 	if !given {
 		for i := range rank {
 			perm = append(perm, rank-1-i)
@@ -124,8 +124,8 @@ func (n *nodeReader) perm(rank int) ([]int, error) {
 	return perm, nil
 }
 
-func transposeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func transposeShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
@@ -152,20 +152,20 @@ func (n *nodeReader) axisOf(rank, axis int) (int, error) {
 	return at, nil
 }
 
-func concatOf(n *nodeReader) ([]result, error) {
+func concatOf(n *nodeReader) ([]graph.Result, error) {
 	var out []int
 	missing := 0
-	if n.opset < 4 {
+	if n.Opset < 4 {
 		missing = 1
 	}
 	axis := 0
-	for i := range n.Inputs {
-		d, err := n.operandDims(i)
+	for i := range n.In {
+		d, err := n.Dims(i)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
-			if axis, err = n.axisOf(len(d), n.int("axis", missing)); err != nil {
+			if axis, err = n.axisOf(len(d), n.Int("axis", missing)); err != nil {
 				return nil, err
 			}
 			out = slices.Clone(d)
@@ -179,37 +179,37 @@ func concatOf(n *nodeReader) ([]result, error) {
 				return nil, fmt.Errorf("%v beside %v", out, d)
 			}
 		}
-		if out[axis] += d[axis]; out[axis] > maxElements {
+		if out[axis] += d[axis]; out[axis] > graph.MaxElements {
 			return nil, fmt.Errorf("shape %v", out)
 		}
 	}
-	if len(n.Inputs) == 0 {
+	if len(n.In) == 0 {
 		return nil, errors.New("it has no input")
 	}
 	return n.of(out), nil
 }
 
-func splitShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func splitShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := n.axisOf(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	sizes, given, err := n.list("split", 1)
+	sizes, given, err := n.List("split", 1)
 	if err != nil {
 		return nil, err
 	}
-	if count := len(n.Outputs); !given && count > 0 {
+	if count := len(n.Out); !given && count > 0 {
 		each := (d[axis] + count - 1) / count
 		for left := d[axis]; len(sizes) < count; left -= each {
 			sizes = append(sizes, max(0, min(each, left)))
 		}
 	}
 	sum := 0
-	var out []result
+	var out []graph.Result
 	for _, s := range sizes {
 		if s < 0 || s > d[axis] {
 			return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
@@ -217,9 +217,9 @@ func splitShape(n *nodeReader) ([]result, error) {
 		sum += s
 		part := slices.Clone(d)
 		part[axis] = s
-		out = append(out, result{part, n.elem(0)})
+		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
 	}
-	if len(sizes) != len(n.Outputs) || sum != d[axis] {
+	if len(sizes) != len(n.Out) || sum != d[axis] {
 		return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
 	}
 	return out, nil
@@ -230,10 +230,10 @@ type run struct{ begin, count, step int }
 
 // bounds are what a Slice takes of each axis.
 func (n *nodeReader) bounds(dims []int) ([]run, error) {
-	starts, _, err1 := n.list("starts", 1)
-	ends, _, err2 := n.list("ends", 2)
-	axes, given, err3 := n.list("axes", 3)
-	steps, stepped, err4 := n.list("steps", 4)
+	starts, _, err1 := n.List("starts", 1)
+	ends, _, err2 := n.List("ends", 2)
+	axes, given, err3 := n.List("axes", 3)
+	steps, stepped, err4 := n.List("steps", 4)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, errors.New("its bounds are computed, not constants")
 	}
@@ -293,8 +293,8 @@ func within(bound, n int) int {
 	return max(0, min(n, bound))
 }
 
-func sliceShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func sliceShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
@@ -309,28 +309,28 @@ func sliceShape(n *nodeReader) ([]result, error) {
 	return n.of(out), nil
 }
 
-func gatherShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func gatherShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	index, err := n.operandDims(1)
+	index, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := n.axisOf(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
 	return n.of(slices.Concat(d[:axis], index, d[axis+1:])), nil
 }
 
-func expandShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func expandShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	to, ok, err := n.list("shape", 1)
+	to, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
@@ -341,18 +341,18 @@ func expandShape(n *nodeReader) ([]result, error) {
 	return n.of(out), nil
 }
 
-func tileShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func tileShape(n *nodeReader) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	times, ok, err := n.list("repeats", 1)
+	times, ok, err := n.List("repeats", 1)
 	if err != nil || !ok || len(times) != len(d) {
 		return nil, errors.Join(err, errors.New("its repeats are no constants, one an axis"))
 	}
 	out := slices.Clone(d)
 	for i, t := range times {
-		if t < 0 || t > maxElements/max(1, out[i]) {
+		if t < 0 || t > graph.MaxElements/max(1, out[i]) {
 			return nil, fmt.Errorf("repeats %v", times)
 		}
 		out[i] *= t
@@ -360,18 +360,18 @@ func tileShape(n *nodeReader) ([]result, error) {
 	return n.of(out), nil
 }
 
-func whereShape(n *nodeReader) ([]result, error) {
+func whereShape(n *nodeReader) ([]graph.Result, error) {
 	r, err := broadcastShape(0)(n)
 	if err == nil {
-		r[0].elem = n.elem(1)
+		r[0].Type = n.Type(1)
 	}
 	return r, err
 }
 
-func rangeShape(n *nodeReader) ([]result, error) {
+func rangeShape(n *nodeReader) ([]graph.Result, error) {
 	var v [3]float64
 	for i := range v {
-		c := n.constant(i)
+		c := n.Const(i)
 		if c == nil {
 			return nil, errors.New("its bounds are computed, not constants")
 		}
@@ -381,7 +381,7 @@ func rangeShape(n *nodeReader) ([]result, error) {
 		}
 	}
 	count := (v[1] - v[0]) / v[2]
-	if !(count < maxElements) {
+	if !(count < graph.MaxElements) {
 		return nil, fmt.Errorf("a range from %g to %g by %g", v[0], v[1], v[2])
 	}
 	whole := int(max(0, count))
@@ -391,14 +391,14 @@ func rangeShape(n *nodeReader) ([]result, error) {
 	return n.of([]int{whole}), nil
 }
 
-func filledShape(n *nodeReader) ([]result, error) {
-	d, ok, err := n.list("", 0)
+func filledShape(n *nodeReader) ([]graph.Result, error) {
+	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
 	elem := graph.Float
-	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
-		elem = a.Tensor.Type
+	if a := n.Attr["value"]; a != nil && a.Const != nil {
+		elem = a.Const.Type
 	}
-	return []result{{slices.Clone(d), elem}}, nil
+	return []graph.Result{{Dims: slices.Clone(d), Type: elem}}, nil
 }

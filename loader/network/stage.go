@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
-	"anesim/loader/network/onnx"
 )
 
 // A Stage is a node that the host works out between two programs, as the vendor's framework
@@ -21,11 +20,10 @@ type Stage struct {
 	Inputs   [][]int // shapes of the layer's inputs
 	Outputs  []Tensor
 
-	name   string
-	node   *onnx.Node
-	opset  int64
-	inputs []origin // of the node's inputs, in order
-	most   []result // its results at their largest
+	name string
+	node *graph.Node    // with its constants in memory, its other inputs at their largest
+	from []origin       // of the node's inputs, in order
+	most []graph.Result // its results at their largest
 }
 
 // An Array is numbers in a shape, the last axis first.
@@ -71,14 +69,23 @@ func (a Array) check(small, large []int) error {
 	return nil
 }
 
-// An origin is where an operand of a stage comes from: a constant, or the layer's input of an
-// index, -1 for none.
+// An origin is where an operand of a stage comes from if it is no constant.
 type origin struct {
-	index    int
-	constant *graph.Const
-	dims     []int
-	elem     graph.Type
-	filled   bool // whether it is read in its largest shape
+	index  int  // among the layer's inputs, -1 for none
+	filled bool // whether it is read in its largest shape
+}
+
+// detached is a copy of a node that keeps nothing of the file's graph, nor its constants.
+func detached(n *graph.Node) *graph.Node {
+	d := *n
+	d.In, d.Out = make([]*graph.Value, len(n.In)), make([]*graph.Value, len(n.Out))
+	for i, v := range n.In {
+		d.In[i] = &graph.Value{Name: v.Name, Dims: v.Dims, Type: v.Type}
+	}
+	for i, v := range n.Out {
+		d.Out[i] = &graph.Value{Name: v.Name}
+	}
+	return &d
 }
 
 // mostStaged is the most elements of a result that a stage works out.
@@ -96,44 +103,44 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s := &Stage{name: n.name, node: n.Node, opset: n.opset, most: n.results}
+	s := &Stage{name: n.name, node: detached(n.Node), most: n.results}
 	for i, r := range n.results {
-		if e := graph.Elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
+		if e := graph.Elements(r.Dims); e == 0 || e > mostStaged || r.Type.Width() == 0 {
 			return nil
 		}
-		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+		if !n.Asked(i) {
 			continue
 		}
-		s.Outputs = append(s.Outputs, Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
-		s.count(graph.Elements(r.dims), r.elem)
+		s.Outputs = append(s.Outputs, Tensor{Name: n.Out[i].Name, Dims: r.Dims, Type: r.Type.String()})
+		s.count(graph.Elements(r.Dims), r.Type)
 	}
 	l.Inputs = nil
-	for i, name := range n.Inputs {
-		in := origin{index: -1, dims: n.dims[name], elem: n.types[name], filled: n.filled[name]}
-		c := n.constants[name]
+	for i, v := range n.In {
+		in := origin{index: -1, filled: v.Filled}
+		c := v.Const
 		switch {
-		case name == "":
+		case !v.Given():
 		case c != nil:
 			kept, err := c.Kept()
 			if err != nil {
 				return nil
 			}
-			in.constant = kept
+			s.node.In[i].Const = kept
 		default:
-			if _, ok := n.tensors[name]; !ok {
+			if _, ok := n.tensors[v.Name]; !ok {
 				return nil
 			}
 			in.index = len(l.Inputs)
-			l.Inputs = append(l.Inputs, name)
-			s.Inputs = append(s.Inputs, in.dims)
+			l.Inputs = append(l.Inputs, v.Name)
+			s.Inputs = append(s.Inputs, v.Dims)
 		}
-		s.inputs = append(s.inputs, in)
-		if name != "" && !(i == 0 && n.picks()) {
-			s.count(graph.Elements(in.dims), in.elem)
+		s.from = append(s.from, in)
+		if v.Given() && !(i == 0 && n.picks()) {
+			s.count(graph.Elements(v.Dims), v.Type)
 		}
 	}
 	if n.picks() { // as much of its table as it makes
-		s.count(graph.Elements(n.results[0].dims), n.results[0].elem)
+		s.count(graph.Elements(n.results[0].Dims), n.results[0].Type)
 	}
 	return s
 }
@@ -163,10 +170,11 @@ func (s *Stage) Run(in []Array) ([]Array, error) {
 }
 
 func (s *Stage) run(in []Array) ([]Array, error) {
-	n, err := s.reader(in, nil)
+	node, err := s.at(in, nil)
 	if err != nil {
 		return nil, err
 	}
+	n := &nodeReader{graphReader: &graphReader{}, Node: node}
 	f := n.sizedFolder()
 	if f == nil {
 		return nil, errors.New("the host has no function for it")
@@ -175,8 +183,8 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 		return nil, err
 	}
 	for i, r := range n.results {
-		if i < len(s.most) && graph.Elements(r.dims) > graph.Elements(s.most[i].dims) {
-			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.dims, s.most[i].dims)
+		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
+			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.Dims, s.most[i].Dims)
 		}
 	}
 	results, err := f(n)
@@ -184,7 +192,8 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 		return nil, err
 	}
 	var out []Array
-	for i, name := range s.node.Outputs {
+	for i, v := range s.node.Out {
+		name := v.Name
 		if name == "" || i >= len(s.most) {
 			continue
 		}
@@ -195,51 +204,47 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].dims) {
-			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].Dims, s.most[i].dims)
+		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].Dims) {
+			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].Dims, s.most[i].Dims)
 		}
 		out = append(out, Array{results[i].Dims, v})
 	}
 	return out, nil
 }
 
-// reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
-// are given instead, have these.
-func (s *Stage) reader(in []Array, shapes [][]int) (*nodeReader, error) {
-	r := &graphReader{
-		builder: newBuilder(), opset: s.opset, constants: map[string]*graph.Const{}, dims: map[string][]int{},
-		types: map[string]graph.Type{}, budget: maxFolded,
-	}
-	for i, x := range s.inputs {
-		name := s.node.Inputs[i]
-		c := x.constant
+// at returns the stage's node with all inputs as constants, or, if shapes are given instead, in
+// these.
+func (s *Stage) at(in []Array, shapes [][]int) (*graph.Node, error) {
+	n := *s.node
+	n.In = make([]*graph.Value, len(s.node.In))
+	for i, x := range s.from {
+		v := *s.node.In[i]
+		n.In[i] = &v
 		switch {
-		case name == "":
+		case !v.Given(), shapes != nil && v.Const != nil:
 			continue
 		case shapes != nil:
-			if r.types[name], r.dims[name] = x.elem, x.dims; c != nil {
-				r.constants[name] = c
-			} else if r.dims[name] = shapes[x.index]; len(shapes[x.index]) != len(x.dims) {
-				return nil, fmt.Errorf("%q has shape %v; its largest is %v", name, shapes[x.index], x.dims)
+			if len(shapes[x.index]) != len(v.Dims) {
+				return nil, fmt.Errorf("%q has shape %v; its largest is %v", v.Name, shapes[x.index], v.Dims)
 			}
+			v.Shape(shapes[x.index])
 			continue
-		case c != nil && c.Absent():
-			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
-		case c == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(x.dims)):
-			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
-		case c == nil:
+		case v.Const != nil && v.Const.Absent():
+			return nil, fmt.Errorf("the values of %q stand in a file that was not read", v.Name)
+		case v.Const == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(v.Dims)):
+			return nil, fmt.Errorf("%q has no values of shape %v", v.Name, v.Dims)
+		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {
 				var err error
-				if a, err = a.Filled(x.dims); err != nil {
-					return nil, fmt.Errorf("%q: %w", name, err)
+				if a, err = a.Filled(v.Dims); err != nil {
+					return nil, fmt.Errorf("%q: %w", v.Name, err)
 				}
 			}
-			c = &graph.Const{Dims: a.Dims, Type: x.elem, Numbers: a.Numbers}
+			v.Set(&graph.Const{Dims: a.Dims, Type: v.Type, Numbers: a.Numbers})
 		}
-		r.constants[name], r.dims[name], r.types[name] = c, c.Dims, c.Type
 	}
-	return &nodeReader{graphReader: r, Node: s.node, name: s.name}, nil
+	return &n, nil
 }
 
 // stages orders layers so that the host's stages do not cut a program where they need not:

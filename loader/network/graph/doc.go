@@ -1,4 +1,5 @@
-// Package graph is a network as its file has it: tensors, their types and their constants.
+// Package graph is a network as its file has it: nodes, the tensors between them, and their
+// constants.
 //
 // The engine computes in fp16 alone, but a file has whole numbers beside it: shapes, places
 // and weights of eight bits with a scale. What is worked out before the engine runs has to

@@ -75,3 +75,25 @@ func Repeated(dims, out []int) []int {
 	}
 	return steps
 }
+
+// Bounds on the dimensions of a tensor.
+const (
+	MaxRank     = 16
+	MaxElements = 1 << 31 // along one axis
+	MaxExtent   = 1 << 24 // along an axis of the engine, whose own limit is far below
+)
+
+// Countable makes sure that the product of dimensions is a count.
+func Countable(dims []int) error {
+	if len(dims) > MaxRank {
+		return fmt.Errorf("%d dimensions", len(dims))
+	}
+	room := 1 << 40
+	for _, d := range dims {
+		if d < 0 || d > MaxElements || d > room {
+			return fmt.Errorf("shape %v", dims)
+		}
+		room /= max(1, d)
+	}
+	return nil
+}
