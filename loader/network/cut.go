@@ -3,6 +3,9 @@ package network
 import (
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // A Cut is a tensor that the engine makes of one whose size depends on values: as it has its
@@ -26,18 +29,18 @@ func (c *Cut) Largest(k int) []int {
 
 // Shape returns the actual shape for inputs of the actual shapes dims.
 func (c *Cut) Shape(dims [][]int) ([]int, error) {
-	node, err := c.stage.at(nil, dims)
-	n := &nodeReader{graphReader: &graphReader{}, Node: node}
+	n, err := c.stage.at(nil, dims)
+	var made []graph.Result
 	if err == nil {
-		err = n.infer()
+		made, err = ops.Infer(n)
 	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", c.stage.name, err)
-	case c.index >= len(n.results):
+	case c.index >= len(made):
 		return nil, fmt.Errorf("%s: no result %d", c.stage.name, c.index)
 	}
-	return n.results[c.index].Dims, nil
+	return made[c.index].Dims, nil
 }
 
 // rowByRow reports whether no element of the node's results depends on elements elsewhere along
@@ -56,11 +59,10 @@ func (n *nodeReader) rowByRow() bool {
 
 // apart reports whether the node treats elements along an axis of input i apart.
 func (n *nodeReader) apart(i, axis, rank int) bool {
-	switch n.Op {
-	case "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Log", "Abs", "Neg", "Reciprocal", "Erf", "Floor", "Ceil", "Sign", "Sin", "Cos",
-		"Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign",
-		"ThresholdedRelu", "HardSigmoid", "HardSwish", "Clip", "Identity", "Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "Pow":
+	if ops.Of(n.Op).Has(ops.Elementwise) {
 		return true
+	}
+	switch n.Op {
 	case "MatMul":
 		return rank > 1 && (i == 0 && axis < rank-1 || i == 1 && axis != rank-2)
 	case "Gemm":
@@ -69,10 +71,10 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 		"InstanceNormalization", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth":
 		return i == 0 && axis == 0
 	case "LayerNormalization":
-		first, err := n.axisOf(rank, n.Int("axis", -1))
+		first, err := ops.Axis(rank, n.Int("axis", -1))
 		return err == nil && i == 0 && axis < first
 	case "Softmax":
-		along, err := n.axisOf(rank, n.Int("axis", -1))
+		along, err := ops.Axis(rank, n.Int("axis", -1))
 		return err == nil && n.Opset >= 13 && axis != along
 	}
 	return false

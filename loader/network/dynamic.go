@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // Some results have a size that depends on values: the boxes that a NonMaxSuppression keeps,
@@ -33,7 +34,7 @@ func (n *nodeReader) dynamicAxis(i int) int {
 		if n.Attr["axis"] == nil {
 			return 0
 		}
-		if axis, err := n.axisOf(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
+		if axis, err := ops.Axis(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
 			return axis
 		}
 	case "Unique":
@@ -43,7 +44,7 @@ func (n *nodeReader) dynamicAxis(i int) int {
 		if i > 0 || n.Attr["axis"] == nil {
 			return 0
 		}
-		if axis, err := n.axisOf(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
+		if axis, err := ops.Axis(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
 			return axis
 		}
 	}
@@ -52,11 +53,7 @@ func (n *nodeReader) dynamicAxis(i int) int {
 
 // originates reports whether the operator gives results whose size depends on values.
 func (n *nodeReader) originates() bool {
-	switch n.Op {
-	case "NonMaxSuppression", "NonZero", "Compress", "Unique":
-		return true
-	}
-	return n.cutsByValues()
+	return ops.Of(n.Op).Has(ops.Sizes) || n.cutsByValues()
 }
 
 // cutsByValues reports whether the node keeps a part of its first input whose size is computed
@@ -85,7 +82,7 @@ func (n *nodeReader) dynamic() bool {
 // is. Where the host has no function for the node both are zero: the engine reads the operand
 // in its largest shape, filled with zeros.
 func (n *nodeReader) host() (why error, constant bool) {
-	if !n.dynamic() || n.sizedFolder() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
+	if !n.dynamic() || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return nil, false
 	}
 	if !slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Given() && v.Const == nil }) {
@@ -167,17 +164,16 @@ func (n *nodeReader) bound() error {
 	var least, most []graph.Result
 	var failed error // of the largest inputs
 	loose := false   // whether nothing is known of the least extents
-	n.corners(func(node *graph.Node) {
-		at := n.at(node)
-		switch err := at.infer(); {
+	n.corners(func(at *graph.Node) {
+		switch made, err := ops.Infer(at); {
 		case err != nil && most == nil && failed == nil && !loose:
 			failed = err
 		case err != nil:
 			loose = true
 		case most == nil:
-			most, least = cloned(at.results), cloned(at.results)
+			most, least = cloned(made), cloned(made)
 		default:
-			loose = !widen(least, most, at.results) || loose
+			loose = !widen(least, most, made) || loose
 		}
 	})
 	if most == nil && n.cutsByValues() {
@@ -207,7 +203,7 @@ func (n *nodeReader) bound() error {
 
 // largestCut are the results of a node that keeps a part of a tensor of dims d.
 func (n *nodeReader) largestCut(d []int) []graph.Result {
-	r := n.of(slices.Clone(d))
+	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {
 		r = append(r, graph.Result{Dims: slices.Clone(d), Type: graph.Int64})
 	}
@@ -252,13 +248,13 @@ func (n *nodeReader) boundElements() {
 	}
 	var s *graph.Span
 	sound := true
-	n.corners(func(node *graph.Node) {
-		at := n.at(node)
-		if !sound || at.infer() != nil || !slices.Equal(at.results[0].Dims, r.Dims) {
+	n.corners(func(at *graph.Node) {
+		made, err := ops.Infer(at)
+		if !sound || err != nil || !slices.Equal(made[0].Dims, r.Dims) {
 			sound = false
 			return
 		}
-		c, err := at.sizedFolder()(at)
+		c, err := ops.Of(at.Op).Host()(at, made)
 		if err != nil || len(c) != 1 {
 			sound = false
 			return
@@ -283,11 +279,6 @@ func (n *nodeReader) boundElements() {
 	}
 }
 
-// at is the node with other inputs.
-func (n *nodeReader) at(node *graph.Node) *nodeReader {
-	return &nodeReader{graphReader: n.graphReader, Node: node}
-}
-
 // monotone reports whether bounds of the node's elements follow from those of its operands:
 // these are constants or have bounds, and the operator rises or falls with each of them.
 func (n *nodeReader) monotone() bool {
@@ -295,12 +286,12 @@ func (n *nodeReader) monotone() bool {
 	case "Shape", "Size":
 		return true
 	}
-	first := 1 // operands that may have bounds; the others are constants
-	switch n.Op {
-	case "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice", "Transpose", "Expand", "Tile",
-		"Neg", "Floor", "Ceil", "Round", "Sqrt", "Clip", "ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd":
-	case "Add", "Sub", "Mul", "Div", "Max", "Min", "Concat":
+	first := 0 // operands that may have bounds; the others are constants
+	switch op := ops.Of(n.Op); {
+	case op.Has(ops.RisesAll):
 		first = len(n.In)
+	case op.Has(ops.Rises):
+		first = 1
 	default:
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // An expansion states a node in others: an operator that a runtime has fused, or that works
@@ -288,12 +289,7 @@ func (n *nodeReader) expands() bool {
 // narrow reports whether the engine moves the elements of a type as they are: whole numbers
 // of eight bits, which fp16 has exactly. Arithmetic on them wraps, which the engine's does not.
 func (n *nodeReader) narrow(t graph.Type) bool {
-	switch n.Op {
-	case "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Transpose", "Concat", "Split", "Slice", "Gather", "Expand", "Tile",
-		"MaxPool", "Max", "Min", "Relu", "Clip", "Pad", "DepthToSpace", "SpaceToDepth", "Resize", "ReduceMax", "ReduceMin":
-		return t == graph.Uint8 || t == graph.Int8
-	}
-	return false
+	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
 // scaledOperands reads a node of an operand that is a power of two smaller than it should

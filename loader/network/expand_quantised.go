@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // Quantised tensors are whole numbers of eight bits, which fp16 has exactly: a quantised
@@ -45,7 +46,7 @@ func (e *expansion) scaling(scale, zero, rank int) (s scaling, err error) {
 	}
 	s.axis = 1
 	if len(s.scale) > 1 {
-		s.axis, err = e.axisOf(rank, e.Int("axis", 1))
+		s.axis, err = ops.Axis(rank, e.Int("axis", 1))
 	}
 	return s, err
 }

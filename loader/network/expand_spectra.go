@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // A spectrum is a product with cosines and sines.
@@ -126,7 +127,7 @@ func spectrum(e *expansion) error {
 			return errors.New("its axis is computed, not a constant")
 		}
 	}
-	if axis, err = e.axisOf(rank, axis); err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
+	if axis, err = ops.Axis(rank, axis); err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
 		return errors.Join(err, fmt.Errorf("a spectrum of %v along axis %d", d, axis))
 	}
 	n, parts := d[axis], d[rank-1]

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/x448/float16"
-
 	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
@@ -51,15 +49,6 @@ func (x *milOperation) computedAs(i int, v []float64, p *graph.Packing) {
 	if p != nil {
 		x.packings[t] = p
 	}
-}
-
-// scaled is the packing of bytes with scales: one, or one of each element of an axis.
-func scaled(scale []float64) *graph.Packing {
-	p := &graph.Packing{Form: graph.Bytes, Scale: make([]float16.Float16, len(scale))}
-	for i, s := range scale {
-		p.Scale[i] = float16.Fromfloat32(float32(s))
-	}
-	return p
 }
 
 // packed is a constant that stands among the attributes or the inputs.
@@ -126,7 +115,7 @@ func milAffine(x *milOperation) {
 		}
 		q[i] = (q[i] - z) * scale[min(k, len(scale)-1)]
 	}
-	x.computed(q, scaled(scale))
+	x.computed(q, graph.Scaled(scale))
 }
 
 // milLUT looks indices up in a palette: one, or one a group of an axis' elements.
@@ -345,5 +334,5 @@ func (x *milOperation) shifted(q, scale []float64, blocks, shape []int64, place 
 		}
 		q[i] = (q[i] - z) * scale[g]
 	}
-	return q, scaled(scale)
+	return q, graph.Scaled(scale)
 }

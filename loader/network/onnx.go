@@ -13,6 +13,7 @@ import (
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/ops"
 )
 
 // ReadONNX reads a network from an ONNX file. Errors are a *[FormatError] or, where
@@ -455,7 +456,7 @@ func (n *nodeReader) layers() error {
 	}
 	f, ok := operators[n.Op]
 	if !ok {
-		if why, ok := refusals[n.Op]; ok {
+		if why := ops.Of(n.Op).Refuse; why != "" {
 			return errors.New(why)
 		}
 		return errors.New("no layer of the engine does this operator")
@@ -463,8 +464,8 @@ func (n *nodeReader) layers() error {
 	if len(n.In) == 0 {
 		return errors.New("it has no input")
 	}
-	if r, ok := bounded[n.Op]; ok {
-		n.Out[0].Range = &r
+	if r := ops.Of(n.Op).Range; r != nil {
+		n.Out[0].Range = r
 	}
 	return f(n)
 }

@@ -6,6 +6,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // localNorm divides by a power of the squares of a window of channels: sums over the window
@@ -55,7 +56,7 @@ func (n *nodeReader) meanVariance() error {
 	}
 	axes := make([]bool, len(x.dims))
 	for _, a := range list {
-		if a, err = n.axisOf(len(x.dims), a); err != nil {
+		if a, err = ops.Axis(len(x.dims), a); err != nil {
 			return err
 		}
 		axes[a] = true
@@ -87,7 +88,7 @@ func (n *nodeReader) lengthNorm() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.Int("axis", -1))
+	axis, err := ops.Axis(len(x.dims), n.Int("axis", -1))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // Truth values are ones and zeros in fp16. A comparison is the sign of a difference, which
@@ -97,13 +98,13 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 	case ca != nil && cb != nil:
 		return operand{}, errBudget
 	case cb != nil:
-		return n.withConstant(lower.Sub, side[a], n.repeatable(cb))
+		return n.withConstant(lower.Sub, side[a], ops.Repeatable(n.Node, cb))
 	case ca != nil: // a - b as -b + a
 		x, err := n.scaled(side[b], -1)
 		if err != nil {
 			return x, err
 		}
-		return n.withConstant(lower.Add, x, n.repeatable(ca))
+		return n.withConstant(lower.Add, x, ops.Repeatable(n.Node, ca))
 	}
 	return n.binary(lower.Sub, side[a], side[b])
 }
@@ -163,7 +164,7 @@ func logic(op lower.Op) func(*nodeReader) error {
 			return err
 		}
 		if c := n.Const(b); c != nil {
-			return n.finish(n.withConstant(op, x, n.repeatable(c)))
+			return n.finish(n.withConstant(op, x, ops.Repeatable(n.Node, c)))
 		}
 		z, err := n.whole(b)
 		if err == nil {
@@ -196,7 +197,7 @@ func (n *nodeReader) selected() error {
 	var sides [2]operand
 	for i, mask := range [...]operand{c, not} {
 		if k := n.finite(1 + i); k != nil {
-			sides[i], err = n.withConstant(lower.Mul, mask, n.repeatable(k))
+			sides[i], err = n.withConstant(lower.Mul, mask, ops.Repeatable(n.Node, k))
 		} else if sides[i], err = n.in(1 + i); err == nil {
 			sides[i], err = n.binary(lower.Mul, sides[i], mask)
 		}

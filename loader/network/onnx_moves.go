@@ -8,6 +8,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 func (n *nodeReader) transpose() error {
@@ -15,7 +16,7 @@ func (n *nodeReader) transpose() error {
 	if err != nil {
 		return err
 	}
-	perm, err := n.perm(len(x.dims))
+	perm, err := ops.Permutation(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (n *nodeReader) transpose() error {
 
 // concat joins its inputs; empty ones add nothing.
 func (n *nodeReader) concat() error {
-	axis, err := n.axisOf(len(n.results[0].Dims), n.Int("axis", 1))
+	axis, err := ops.Axis(len(n.results[0].Dims), n.Int("axis", 1))
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (n *nodeReader) split() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.Int("axis", 0))
+	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
 	if err != nil {
 		return err
 	}
@@ -76,17 +77,17 @@ func (n *nodeReader) slice() error {
 	if err != nil {
 		return err
 	}
-	runs, err := n.bounds(x.dims)
+	runs, err := ops.Bounds(n.Node, x.dims)
 	if err != nil {
 		return err
 	}
 	for axis, r := range runs {
-		if r.step == 1 {
-			x, err = n.sliced(x, axis, r.begin, r.count)
+		if r.Step == 1 {
+			x, err = n.sliced(x, axis, r.Begin, r.Count)
 		} else {
-			index := make([]int, r.count)
+			index := make([]int, r.Count)
 			for i := range index {
-				index[i] = r.begin + i*r.step
+				index[i] = r.Begin + i*r.Step
 			}
 			x, err = n.picked(x, axis, index)
 		}
@@ -111,7 +112,7 @@ func (n *nodeReader) gather() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.Int("axis", 0))
+	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (n *nodeReader) pad() error {
 	if err != nil {
 		return err
 	}
-	before, after, err := n.padding(len(x.dims))
+	before, after, err := ops.Padding(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
@@ -319,7 +320,7 @@ func (n *nodeReader) resize() error {
 	if err != nil {
 		return err
 	}
-	scales, out, err := n.scales(x.dims)
+	scales, out, err := ops.Scales(n.Node, x.dims)
 	if err != nil {
 		return err
 	}

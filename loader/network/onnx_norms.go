@@ -8,11 +8,12 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // reduce reduces the axes that the node names, and drops them where it says so.
 func (n *nodeReader) reduce(op lower.Op, x operand) (operand, error) {
-	axes, err := n.reducedAxes(len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return x, err
 	}
@@ -26,7 +27,7 @@ func (n *nodeReader) reduceProd() error {
 	if err != nil {
 		return err
 	}
-	axes, err := n.reducedAxes(len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (n *nodeReader) reduceLogSum() error {
 		}
 		return n.finish(x, err)
 	}
-	axes, err := n.reducedAxes(len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
 	if n.Opset < 13 {
 		missing = 1
 	}
-	if axis, err = n.axisOf(max(1, len(dims)), n.Int("axis", missing)); err != nil {
+	if axis, err = ops.Axis(max(1, len(dims)), n.Int("axis", missing)); err != nil {
 		return x, 0, err
 	}
 	if n.Opset < 13 && graph.Elements(dims[min(axis+1, len(dims)):]) > 1 {
@@ -301,7 +302,7 @@ func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 		return nil, err
 	} else if given {
 		for _, a := range list {
-			at, err := n.axisOf(rank, a)
+			at, err := ops.Axis(rank, a)
 			if err != nil {
 				return nil, err
 			}
@@ -309,7 +310,7 @@ func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 		}
 		return axes, nil
 	}
-	first, err := n.axisOf(rank, n.Int("axis", -1))
+	first, err := ops.Axis(rank, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}

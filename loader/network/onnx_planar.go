@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // operators find what reads an operator's nodes.
@@ -60,21 +61,6 @@ func operatorTable() map[string]func(n *nodeReader) error {
 	return t
 }
 
-// refusals say why an operator is no layer, where more is to be said than that.
-var refusals = map[string]string{
-	"Atan":              "the engine's tables of it are off by up to 2e-2",
-	"GridSample":        "it looks between pixels at computed places",
-	"NonMaxSuppression": "how many rows its result has depends on values",
-	"ScatterND":         "it writes at places that values say", "ScatterElements": "it writes at places that values say",
-	"Round":   "no table of it rounds halves to the even number",
-	"ArgMax":  "it gives places, not fp16 values; the host does it",
-	"ArgMin":  "it gives places, not fp16 values; the host does it",
-	"TopK":    "it sorts; the host does it",
-	"NonZero": "the shape of its result depends on values; the host does it",
-	"Loop":    "a loop; the host runs it",
-	"Scan":    "a loop; the host runs it",
-}
-
 // finish makes a tensor the node's output, where there was no error.
 func (n *nodeReader) finish(x operand, err error) error {
 	if err != nil {
@@ -119,7 +105,7 @@ func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
 	}
 	for _, i := range order[1:] {
 		if c := n.Const(i); c != nil {
-			x, err = n.withConstant(op, x, n.repeatable(c))
+			x, err = n.withConstant(op, x, ops.Repeatable(n.Node, c))
 		} else {
 			var z operand
 			if z, err = n.in(i); err == nil {
@@ -131,19 +117,6 @@ func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
 		}
 	}
 	return x, nil
-}
-
-// repeatable is a second operand's constant in the shape that repeats to the first, as
-// old versions say it.
-func (n *nodeReader) repeatable(c *graph.Const) *graph.Const {
-	if len(c.Dims) == 0 || !n.placesSecond() {
-		return c
-	}
-	first, _ := n.dimsOf(0)
-	if d, err := n.oldBroadcast(first, c.Dims); err == nil {
-		return c.As(d)
-	}
-	return c
 }
 
 func (n *nodeReader) mean() error {
@@ -178,7 +151,7 @@ func (n *nodeReader) divide() error {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.finish(n.withConstant(lower.Mul, x, n.repeatable(&graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
+		return n.finish(n.withConstant(lower.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
 	}
 	b, err := n.in(1)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // power raises elements to constant exponents, of which there may be a few.
@@ -204,7 +205,7 @@ func (n *nodeReader) cumulated() error {
 	if err != nil || len(v) != 1 {
 		return errors.Join(err, fmt.Errorf("%d axes", len(v)))
 	}
-	axis, err := n.axisOf(len(x.dims), v[0])
+	axis, err := ops.Axis(len(x.dims), v[0])
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 func (n *nodeReader) gemm() error {
@@ -218,7 +219,7 @@ func (n *nodeReader) einsumOf(term, right string) error {
 // einsums are products of two tensors of matrices: letters of both and the result are
 // batch, of both alone summed.
 func (n *nodeReader) einsums() error {
-	terms, right, err := n.einsum()
+	terms, right, err := ops.EinsumTerms(n.Node)
 	if err != nil {
 		return err
 	}

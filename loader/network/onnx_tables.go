@@ -1,32 +1,11 @@
 package network
 
 import (
-	"fmt"
 	"math"
 
 	"anesim/loader/lower"
+	"anesim/loader/network/ops"
 )
-
-// clipBounds are the bounds of a Clip: attributes, or inputs from version 11 on.
-func (n *nodeReader) clipBounds() (low, high float64, err error) {
-	bound := [2]float64{math.Inf(-1), math.Inf(1)}
-	for i, name := range [...]string{"min", "max"} {
-		if a := n.Attr[name]; a != nil {
-			bound[i] = float64(a.Float)
-		}
-		if !n.Given(1 + i) {
-			continue
-		}
-		c := n.Const(1 + i)
-		if c == nil {
-			return 0, 0, fmt.Errorf("its %s is computed, not a constant", name)
-		}
-		if bound[i], err = c.Scalar(); err != nil {
-			return 0, 0, err
-		}
-	}
-	return bound[0], bound[1], nil
-}
 
 // clip takes its bounds as constants, or as tensors that a maximum and a minimum read.
 func (n *nodeReader) clip() error {
@@ -52,7 +31,7 @@ func (n *nodeReader) clip() error {
 		}
 		return n.done(x)
 	}
-	low, high, err := n.clipBounds()
+	low, high, err := ops.ClipBounds(n.Node)
 	if err == nil {
 		x, err = n.clamped(x, low, high)
 	}

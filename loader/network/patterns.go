@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // A fusion is nodes that together are one operator: what an exporter writes in pieces and
@@ -142,7 +143,7 @@ func (m *matcher) constant(name *graph.Value) *graph.Const {
 		}
 		switch x := m.nodes[i]; {
 		case x.Op == "Constant":
-			c, err := literal(x)
+			c, err := ops.Literal(x)
 			if err != nil {
 				return nil
 			}

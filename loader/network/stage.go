@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // A Stage is a node that the host works out between two programs, as the vendor's framework
@@ -94,7 +95,7 @@ const mostStaged = 1 << 26
 // stage makes the node one that the host works out, nil where that has no function for it
 // either. why is what keeps it from the engine.
 func (n *nodeReader) stage(l *Layer) *Stage {
-	if n.results == nil || n.folder() == nil && (n.spreads == nil || n.sizedFolder() == nil) {
+	if n.results == nil || ops.Of(n.Op).Fold == nil && (n.spreads == nil || ops.Of(n.Op).Sized == nil) {
 		return nil
 	}
 	switch n.Op {
@@ -135,11 +136,11 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 			s.Inputs = append(s.Inputs, v.Dims)
 		}
 		s.from = append(s.from, in)
-		if v.Given() && !(i == 0 && n.picks()) {
+		if v.Given() && !(i == 0 && ops.Of(n.Op).Has(ops.Picks)) {
 			s.count(graph.Elements(v.Dims), v.Type)
 		}
 	}
-	if n.picks() { // as much of its table as it makes
+	if ops.Of(n.Op).Has(ops.Picks) { // as much of its table as it makes
 		s.count(graph.Elements(n.results[0].Dims), n.results[0].Type)
 	}
 	return s
@@ -148,15 +149,6 @@ func (n *nodeReader) stage(l *Layer) *Stage {
 func (s *Stage) count(elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
-}
-
-// picks reports whether the operator reads only what it picks of its first input.
-func (n *nodeReader) picks() bool {
-	switch n.Op {
-	case "Gather", "GatherND", "GatherElements":
-		return true
-	}
-	return false
 }
 
 // Run computes the stage on its layer's inputs, in order. The results are in the order of
@@ -174,20 +166,20 @@ func (s *Stage) run(in []Array) ([]Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &nodeReader{graphReader: &graphReader{}, Node: node}
-	f := n.sizedFolder()
+	f := ops.Of(node.Op).Host()
 	if f == nil {
 		return nil, errors.New("the host has no function for it")
 	}
-	if err := n.infer(); err != nil {
+	made, err := ops.Infer(node)
+	if err != nil {
 		return nil, err
 	}
-	for i, r := range n.results {
+	for i, r := range made {
 		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
 			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.Dims, s.most[i].Dims)
 		}
 	}
-	results, err := f(n)
+	results, err := f(node, made)
 	if err != nil {
 		return nil, err
 	}

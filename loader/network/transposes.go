@@ -4,13 +4,8 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
-
-// elementwise are operators of one tensor that a transpose may pass.
-var elementwise = []string{
-	"Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Log", "Abs", "Neg", "Erf", "Gelu", "Swish", "HardSwish", "HardSigmoid",
-	"LeakyRelu", "Elu", "Softplus", "Clip", "Identity",
-}
 
 // straighten makes one transpose of two that follow one another, and none of two that
 // undo each other, with elements' operators between them or without. An output of the
@@ -34,7 +29,7 @@ func straighten(nodes []*graph.Node, outputs []*graph.Value) {
 		if outer := order(node); outer != nil {
 			at, between := node.In[0], []int(nil)
 			k, ok := maker[at]
-			for ok && readers[at] == 1 && slices.Contains(elementwise, nodes[k].Op) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
+			for ok && readers[at] == 1 && ops.Of(nodes[k].Op).Has(ops.Transparent) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
 				between = append(between, k)
 				at = nodes[k].In[0]
 				before, made := maker[at]

@@ -28,6 +28,15 @@ type Packing struct {
 	Scale []float16.Float16 // of bytes: of all, or of each element of an axis
 }
 
+// Scaled is the packing of bytes with scales: one, or one of each element of an axis.
+func Scaled(scale []float64) *Packing {
+	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
+	for i, s := range scale {
+		p.Scale[i] = float16.Fromfloat32(float32(s))
+	}
+	return p
+}
+
 // Packed is a way to hold values in fewer bytes.
 type Packed uint8
 

@@ -53,6 +53,7 @@ type Span struct{ Low, High *Const }
 type Result struct {
 	Dims []int
 	Type Type
+	MACs int // multiply-accumulates that the operator's definition takes for it
 }
 
 // Given reports whether the value is a tensor, and not left out.

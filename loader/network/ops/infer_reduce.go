@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// reducedAxes says of each axis whether a reduction goes over it.
-func (n *nodeReader) reducedAxes(rank int) ([]bool, error) {
+// ReducedAxes says of each axis whether a reduction goes over it.
+func ReducedAxes(n *graph.Node, rank int) ([]bool, error) {
 	list, given, err := n.List("axes", 1)
 	if err != nil {
 		return nil, err
 	}
 	axes := make([]bool, rank)
 	for _, a := range list {
-		i, err := n.axisOf(rank, a)
+		i, err := Axis(rank, a)
 		if err != nil {
 			return nil, err
 		}
@@ -29,12 +29,12 @@ func (n *nodeReader) reducedAxes(rank int) ([]bool, error) {
 	return axes, nil
 }
 
-func reduceShape(n *nodeReader) ([]graph.Result, error) {
+func reduceShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axes, err := n.reducedAxes(len(d))
+	axes, err := ReducedAxes(n, len(d))
 	if err != nil {
 		return nil, err
 	}
@@ -47,23 +47,23 @@ func reduceShape(n *nodeReader) ([]graph.Result, error) {
 			out = append(out, 1)
 		}
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func globalShape(n *nodeReader) ([]graph.Result, error) {
+func globalShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || len(d) < 3 {
 		return nil, errors.Join(err, errors.New("no picture"))
 	}
-	return n.of(append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
+	return of(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
 }
 
-func argShape(n *nodeReader) ([]graph.Result, error) {
+func argShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func argShape(n *nodeReader) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: graph.Int64}}, nil
 }
 
-func topKShape(n *nodeReader) ([]graph.Result, error) {
+func topKShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", -1))
+	axis, err := Axis(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +93,12 @@ func topKShape(n *nodeReader) ([]graph.Result, error) {
 }
 
 // layerNormShape is the norm, its mean and one over its root.
-func layerNormShape(n *nodeReader) ([]graph.Result, error) {
+func layerNormShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	first, err := n.axisOf(len(d), n.Int("axis", -1))
+	first, err := Axis(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func layerNormShape(n *nodeReader) ([]graph.Result, error) {
 	return []graph.Result{{Dims: d, Type: e}, {Dims: ones, Type: e}, {Dims: ones, Type: e}}, nil
 }
 
-func dequantizeShape(n *nodeReader) ([]graph.Result, error) {
+func dequantizeShape(n *graph.Node) ([]graph.Result, error) {
 	r, err := sameShape(n)
 	if err == nil {
 		r[0].Type = n.Type(1)
@@ -115,7 +115,7 @@ func dequantizeShape(n *nodeReader) ([]graph.Result, error) {
 	return r, err
 }
 
-func quantizeShape(n *nodeReader) ([]graph.Result, error) {
+func quantizeShape(n *graph.Node) ([]graph.Result, error) {
 	r, err := sameShape(n)
 	if err == nil {
 		r[0].Type = graph.Uint8

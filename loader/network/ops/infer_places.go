@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"errors"
@@ -9,22 +9,22 @@ import (
 )
 
 // likeShape is a result of the first input's type and another's shape.
-func likeShape(i int) shapeRule {
-	return func(n *nodeReader) ([]graph.Result, error) {
+func likeShape(i int) Rule {
+	return func(n *graph.Node) ([]graph.Result, error) {
 		d, err := n.Dims(i)
 		if err != nil {
 			return nil, err
 		}
-		return n.of(d), nil
+		return of(n, d), nil
 	}
 }
 
-func truthShape(n *nodeReader) ([]graph.Result, error) {
+func truthShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	return []graph.Result{{Dims: d, Type: graph.Bool}}, err
 }
 
-func gatherNDShape(n *nodeReader) ([]graph.Result, error) {
+func gatherNDShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -37,10 +37,10 @@ func gatherNDShape(n *nodeReader) ([]graph.Result, error) {
 	if len(at) == 0 || batch < 0 || batch >= len(at) || at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d) || !slices.Equal(at[:batch], d[:batch]) {
 		return nil, fmt.Errorf("places of %v in %v", at, d)
 	}
-	return n.of(slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
+	return of(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
 
-func oneHotShape(n *nodeReader) ([]graph.Result, error) {
+func oneHotShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -50,17 +50,17 @@ func oneHotShape(n *nodeReader) ([]graph.Result, error) {
 		return nil, errors.New("its depth is computed, not a constant")
 	}
 	depth, err := c.Scalar()
-	if err != nil || depth < 1 || depth > maxExtent {
+	if err != nil || depth < 1 || depth > graph.MaxExtent {
 		return nil, errors.Join(err, fmt.Errorf("a depth of %g", depth))
 	}
-	axis, err := n.axisOf(len(d)+1, n.Int("axis", -1))
+	axis, err := Axis(len(d)+1, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
 	return []graph.Result{{Dims: slices.Insert(slices.Clone(d), axis, int(depth)), Type: n.Type(2)}}, nil
 }
 
-func gridShape(n *nodeReader) ([]graph.Result, error) {
+func gridShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -69,10 +69,10 @@ func gridShape(n *nodeReader) ([]graph.Result, error) {
 	if err != nil || len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
 		return nil, errors.Join(err, fmt.Errorf("a grid of %v for %v", g, d))
 	}
-	return n.of([]int{d[0], d[1], g[1], g[2]}), nil
+	return of(n, []int{d[0], d[1], g[1], g[2]}), nil
 }
 
-func roiShape(n *nodeReader) ([]graph.Result, error) {
+func roiShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -82,11 +82,11 @@ func roiShape(n *nodeReader) ([]graph.Result, error) {
 	if err != nil || len(d) != 4 || len(r) != 2 || h < 1 || w < 1 {
 		return nil, errors.Join(err, fmt.Errorf("boxes of %v for %v", r, d))
 	}
-	return n.of([]int{r[0], d[1], h, w}), nil
+	return of(n, []int{r[0], d[1], h, w}), nil
 }
 
 // sizeShape is the number of elements, or the extents as a list.
-func sizeShape(n *nodeReader) ([]graph.Result, error) {
+func sizeShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || n.Op == "Size" {
 		return []graph.Result{{Dims: []int{}, Type: graph.Int64}}, err
@@ -96,7 +96,7 @@ func sizeShape(n *nodeReader) ([]graph.Result, error) {
 }
 
 // suppressionShape is a row for each box that may be left.
-func suppressionShape(n *nodeReader) ([]graph.Result, error) {
+func suppressionShape(n *graph.Node) ([]graph.Result, error) {
 	b, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func suppressionShape(n *nodeReader) ([]graph.Result, error) {
 }
 
 // nonZeroShape is a column for each place that may not be zero, which of constants are counted.
-func nonZeroShape(n *nodeReader) ([]graph.Result, error) {
+func nonZeroShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -141,14 +141,14 @@ func nonZeroShape(n *nodeReader) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{max(1, len(d)), count}, Type: graph.Int64}}, nil
 }
 
-func compressShape(n *nodeReader) ([]graph.Result, error) {
+func compressShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	out, axis := []int{graph.Elements(d)}, 0
 	if n.Attr["axis"] != nil {
-		if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
+		if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
 			return nil, err
 		}
 		out = slices.Clone(d)
@@ -166,18 +166,18 @@ func compressShape(n *nodeReader) ([]graph.Result, error) {
 		}
 		out[axis] = count
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
 // uniqueShape has room for elements all of which differ.
-func uniqueShape(n *nodeReader) ([]graph.Result, error) {
+func uniqueShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
 	out, axis := []int{graph.Elements(d)}, 0
 	if n.Attr["axis"] != nil {
-		if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
+		if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
 			return nil, err
 		}
 		out = slices.Clone(d)
@@ -187,7 +187,7 @@ func uniqueShape(n *nodeReader) ([]graph.Result, error) {
 }
 
 // madeShape is what is filled without values to read: of a shape, or like another tensor.
-func madeShape(n *nodeReader) ([]graph.Result, error) {
+func madeShape(n *graph.Node) ([]graph.Result, error) {
 	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
 		d, err = n.Dims(0)

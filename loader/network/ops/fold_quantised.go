@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"errors"
@@ -9,31 +9,31 @@ import (
 )
 
 // zeroPoints are those of so many scales: the third input, zeros where it is left out.
-func (n *nodeReader) zeroPoints(scales int) ([]float64, error) {
+func zeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	if !n.Given(2) {
 		return make([]float64, scales), nil
 	}
-	zero, _, err := n.operandValues(2)
+	zero, _, err := operandValues(n, 2)
 	return zero, err
 }
 
 // foldQuantize rounds halves to the even number.
-func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	scale, _, err := n.operandValues(1)
+	scale, _, err := operandValues(n, 1)
 	if err != nil || n.Int("block_size", 0) != 0 {
 		return nil, err
 	}
-	zero, err := n.zeroPoints(len(scale))
+	zero, err := zeroPoints(n, len(scale))
 	if err != nil {
 		return nil, err
 	}
 	inner, extent := len(v), 1
 	if len(scale) > 1 {
-		axis, err := n.axisOf(len(d), n.Int("axis", 1))
+		axis, err := Axis(len(d), n.Int("axis", 1))
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
 		return nil, fmt.Errorf("%d scales of %d channels", len(scale), extent)
 	}
 	low, high := math.Inf(-1), math.Inf(1)
-	switch n.results[0].Type {
+	switch res[0].Type {
 	case graph.Uint8:
 		low, high = 0, 255
 	case graph.Int8:
@@ -58,21 +58,21 @@ func foldQuantize(n *nodeReader) ([]*graph.Const, error) {
 		k := i / max(1, inner) % extent
 		out[i] = min(max(math.RoundToEven(x/scale[k])+zero[k], low), high)
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldBlocks gives weights of whole numbers a scale a block along an axis.
-func foldBlocks(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, scale, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	zero, err := n.zeroPoints(len(scale))
+	zero, err := zeroPoints(n, len(scale))
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", 1))
+	axis, err := Axis(len(d), n.Int("axis", 1))
 	block := n.Int("block_size", 1)
 	if err != nil || len(to) != len(d) || block < 1 || to[axis] != (d[axis]+block-1)/block || len(zero) != len(scale) {
 		return nil, errors.Join(err, fmt.Errorf("scales of %v in blocks of %d for %v", to, block, d))
@@ -94,5 +94,5 @@ func foldBlocks(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out[i] = (x - zero[at]) * scale[at]
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }

@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// place is the first input's values at places of every result element.
-func (n *nodeReader) place(dims, steps []int, first int) ([]*graph.Const, error) {
+// placed is the first input's values at places of every result element.
+func placed(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
 	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
@@ -17,9 +17,9 @@ func (n *nodeReader) place(dims, steps []int, first int) ([]*graph.Const, error)
 	return []*graph.Const{{Dims: dims, Type: n.Const(0).Type, Numbers: out, Packing: n.Const(0).Packing}}, nil
 }
 
-func foldTranspose(n *nodeReader) ([]*graph.Const, error) {
+func foldTranspose(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c := n.Const(0)
-	perm, err := n.perm(len(c.Dims))
+	perm, err := Permutation(n, len(c.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -27,21 +27,21 @@ func foldTranspose(n *nodeReader) ([]*graph.Const, error) {
 	for _, p := range perm {
 		steps = append(steps, own[p])
 	}
-	return n.place(n.results[0].Dims, steps, 0)
+	return placed(n, res[0].Dims, steps, 0)
 }
 
-func foldExpand(n *nodeReader) ([]*graph.Const, error) {
-	dims := n.results[0].Dims
-	return n.place(dims, graph.Repeated(n.Const(0).Dims, dims), 0)
+func foldExpand(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	dims := res[0].Dims
+	return placed(n, dims, graph.Repeated(n.Const(0).Dims, dims), 0)
 }
 
-func foldTile(n *nodeReader) ([]*graph.Const, error) {
+func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c := n.Const(0)
 	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
-	dims, own := n.results[0].Dims, graph.Strides(c.Dims)
+	dims, own := res[0].Dims, graph.Strides(c.Dims)
 	out := make([]float64, graph.Elements(dims))
 	from := graph.Strides(dims)
 	for i := range out {
@@ -51,33 +51,33 @@ func foldTile(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out[i] = v[at]
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldSlice(n *nodeReader) ([]*graph.Const, error) {
+func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c := n.Const(0)
-	parts, err := n.bounds(c.Dims)
+	parts, err := Bounds(n, c.Dims)
 	if err != nil {
 		return nil, err
 	}
 	steps, first := graph.Strides(c.Dims), 0
 	for i, p := range parts {
-		first += p.begin * steps[i]
-		steps[i] *= p.step
+		first += p.Begin * steps[i]
+		steps[i] *= p.Step
 	}
-	return n.place(n.results[0].Dims, steps, first)
+	return placed(n, res[0].Dims, steps, first)
 }
 
-func foldSplit(n *nodeReader) ([]*graph.Const, error) {
+func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c := n.Const(0)
-	axis, err := n.axisOf(len(c.Dims), n.Int("axis", 0))
+	axis, err := Axis(len(c.Dims), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
 	var out []*graph.Const
 	steps, first := graph.Strides(c.Dims), 0
-	for _, r := range n.results {
-		p, err := n.place(r.Dims, steps, first)
+	for _, r := range res {
+		p, err := placed(n, r.Dims, steps, first)
 		if err != nil {
 			return nil, err
 		}
@@ -87,9 +87,9 @@ func foldSplit(n *nodeReader) ([]*graph.Const, error) {
 	return out, nil
 }
 
-func foldGather(n *nodeReader) ([]*graph.Const, error) {
+func foldGather(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c := n.Const(0)
-	axis, err := n.axisOf(len(c.Dims), n.Int("axis", 0))
+	axis, err := Axis(len(c.Dims), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -115,15 +115,15 @@ func foldGather(n *nodeReader) ([]*graph.Const, error) {
 			out = append(out, v[at:at+after]...)
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldConcat(n *nodeReader) ([]*graph.Const, error) {
-	dims, missing := n.results[0].Dims, 0
+func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	dims, missing := res[0].Dims, 0
 	if n.Opset < 4 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(dims), n.Int("axis", missing))
+	axis, err := Axis(len(dims), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
@@ -138,5 +138,5 @@ func foldConcat(n *nodeReader) ([]*graph.Const, error) {
 		graph.Each(c.Dims, steps, first, func(i, at int) { out[at] = v[i] })
 		first += c.Dims[axis] * steps[axis]
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }

@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 
 // foldSuppression finds boxes that overlap none of a higher score, class by class: as many rows
 // as there are such boxes.
-func foldSuppression(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func foldSuppression(n *nodeReader) ([]*graph.Const, error) {
 		}
 		return 0
 	}
-	most := 3 * n.results[0].Dims[0]
+	most := 3 * res[0].Dims[0]
 	out := []float64{}
 	count := d[1]
 	for b := range s[0] {
@@ -69,13 +69,12 @@ func foldSuppression(n *nodeReader) ([]*graph.Const, error) {
 			}
 		}
 	}
-	n.results[0].Dims = []int{len(out) / 3, 3}
-	return n.made(out), nil
+	return made([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
 }
 
 // foldGridSample looks up pictures at places between pixels, which a grid has from -1 to 1.
-func foldGridSample(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func foldGridSample(n *nodeReader) ([]*graph.Const, error) {
 		}
 		return v[(p*h+y)*w+x]
 	}
-	out := make([]float64, graph.Elements(n.results[0].Dims))
+	out := make([]float64, graph.Elements(res[0].Dims))
 	places := g[1] * g[2]
 	for b := range d[0] {
 		for i := range places {
@@ -156,7 +155,7 @@ func foldGridSample(n *nodeReader) ([]*graph.Const, error) {
 			}
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // cubicWeight is that of an element at a distance, with the coefficient -0.75.
@@ -173,13 +172,13 @@ func cubicWeight(d float64) float64 {
 }
 
 // foldRoiAlign averages, or takes the largest of, points between pixels in parts of boxes.
-func foldRoiAlign(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(3)
+func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, boxes, r, batch := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	to := n.results[0].Dims
+	to := res[0].Dims
 	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] || d[2]*d[3] == 0 && r[0] > 0 {
 		return nil, fmt.Errorf("boxes of %v for %v", r, d)
 	}
@@ -245,5 +244,5 @@ func foldRoiAlign(n *nodeReader) ([]*graph.Const, error) {
 			}
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }

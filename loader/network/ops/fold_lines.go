@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"cmp"
@@ -24,16 +24,16 @@ func line(dims []int, axis int, visit func(k, first, step int)) {
 	}
 }
 
-func foldArg(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldArg(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, graph.Elements(n.results[0].Dims))
+	out := make([]float64, graph.Elements(res[0].Dims))
 	if d[axis] == 0 && len(out) > 0 {
 		return nil, fmt.Errorf("none of %v is the largest", d)
 	}
@@ -51,19 +51,19 @@ func foldArg(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out[k] = float64(best)
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldTopK(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", -1))
+	axis, err := Axis(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
-	to := n.results[0].Dims
+	to := res[0].Dims
 	k := to[axis]
 	if k > d[axis] {
 		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
@@ -85,19 +85,19 @@ func foldTopK(n *nodeReader) ([]*graph.Const, error) {
 			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
 		}
 	})
-	return []*graph.Const{{Dims: to, Type: n.results[0].Type, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
+	return []*graph.Const{{Dims: to, Type: res[0].Type, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
 }
 
-func foldCumSum(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	which, _, err := n.operandValues(1)
+	which, _, err := operandValues(n, 1)
 	if err != nil || len(which) != 1 {
 		return nil, errors.Join(err, errors.New("its axis is no single number"))
 	}
-	axis, err := n.axisOf(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
+	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +118,13 @@ func foldCumSum(n *nodeReader) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
 // one.
-func foldHardmax(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func foldHardmax(n *nodeReader) ([]*graph.Const, error) {
 	if n.Opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", missing))
+	axis, err := Axis(len(d), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func foldHardmax(n *nodeReader) ([]*graph.Const, error) {
 	}
 	out := make([]float64, len(v))
 	if len(v) == 0 {
-		return n.made(out), nil
+		return made(res, out), nil
 	}
 	line(d, axis, func(_, first, step int) {
 		best := first
@@ -153,11 +153,11 @@ func foldHardmax(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out[best] = 1
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldReverse(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +178,12 @@ func foldReverse(n *nodeReader) ([]*graph.Const, error) {
 			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldCompress keeps what a condition is true of.
-func foldCompress(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -191,10 +191,10 @@ func foldCompress(n *nodeReader) ([]*graph.Const, error) {
 	axis := 0
 	if n.Attr["axis"] == nil {
 		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
+	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
 		return nil, err
 	}
-	to := n.results[0].Dims
+	to := res[0].Dims
 	out := make([]float64, graph.Elements(to))
 	var from []int
 	line(d, axis, func(_, first, _ int) { from = append(from, first) })
@@ -207,20 +207,20 @@ func foldCompress(n *nodeReader) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldUnique gives each element of an axis, or of the tensor seen as a list, once: with where
 // it is first, which of them each one is, and how often there is one like it.
-func foldUnique(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
 	axis := 0
 	if n.Attr["axis"] == nil {
 		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.Int("axis", 0)); err != nil {
+	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
 		return nil, err
 	}
 	parts := make([][]float64, d[axis])
@@ -258,8 +258,8 @@ func foldUnique(n *nodeReader) ([]*graph.Const, error) {
 		where[k] = float64(firsts[g])
 	}
 	return []*graph.Const{
-		{Dims: to, Type: n.Const(0).Type, Numbers: out}, whole([]int{len(where)}, where...),
-		whole([]int{len(which)}, which...), whole([]int{len(counts)}, counts...),
+		{Dims: to, Type: n.Const(0).Type, Numbers: out}, wholes([]int{len(where)}, where...),
+		wholes([]int{len(which)}, which...), wholes([]int{len(counts)}, counts...),
 	}, nil
 }
 
@@ -283,8 +283,8 @@ func distinct(parts [][]float64) (firsts, group []int) {
 
 // foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
 // of that. Before version 13 all axes from one on are one.
-func foldSoftmax(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func foldSoftmax(n *nodeReader) ([]*graph.Const, error) {
 	if n.Opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", missing))
+	axis, err := Axis(len(d), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
@@ -316,5 +316,5 @@ func foldSoftmax(n *nodeReader) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }

@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"errors"
@@ -10,56 +10,6 @@ import (
 
 	"anesim/loader/network/graph"
 )
-
-// placeFolder is a function of values that stand at computed places, are sorted or counted,
-// which the engine has no form for: it is worked out on constants, or by the host.
-func placeFolder(op string) folder {
-	switch op {
-	case "GatherElements":
-		return foldGatherElements
-	case "GatherND":
-		return foldGatherND
-	case "ScatterElements", "Scatter":
-		return foldScatterElements
-	case "ScatterND":
-		return foldScatterND
-	case "ArgMax", "ArgMin":
-		return foldArg
-	case "TopK":
-		return foldTopK
-	case "OneHot":
-		return foldOneHot
-	case "CumSum":
-		return foldCumSum
-	case "Hardmax":
-		return foldHardmax
-	case "ReverseSequence":
-		return foldReverse
-	case "Trilu":
-		return foldTrilu
-	case "EyeLike":
-		return foldEye
-	case "GridSample":
-		return foldGridSample
-	case "NonMaxSuppression":
-		return foldSuppression
-	case "NonZero":
-		return foldNonZero
-	case "Compress":
-		return foldCompress
-	case "Unique":
-		return foldUnique
-	case "QuantizeLinear":
-		return foldQuantize
-	case "IsNaN", "IsInf":
-		return foldIs
-	case "RoiAlign":
-		return foldRoiAlign
-	case "RandomNormalLike", "RandomUniformLike", "RandomNormal", "RandomUniform":
-		return foldRandom
-	}
-	return nil
-}
 
 // placeIn is an index that may count from the end.
 func placeIn(v float64, extent int) (int, error) {
@@ -73,7 +23,7 @@ func placeIn(v float64, extent int) (int, error) {
 	return i, nil
 }
 
-func (n *nodeReader) operandValues(i int) ([]float64, []int, error) {
+func operandValues(n *graph.Node, i int) ([]float64, []int, error) {
 	c := n.Const(i)
 	if c == nil {
 		return nil, nil, fmt.Errorf("input %d is missing", i)
@@ -89,10 +39,10 @@ type array struct {
 }
 
 // operandsOf are the first k inputs.
-func (n *nodeReader) operandsOf(k int) ([]array, error) {
+func operandsOf(n *graph.Node, k int) ([]array, error) {
 	list := make([]array, k)
 	for i := range list {
-		v, d, err := n.operandValues(i)
+		v, d, err := operandValues(n, i)
 		if err != nil {
 			return nil, err
 		}
@@ -101,13 +51,13 @@ func (n *nodeReader) operandsOf(k int) ([]array, error) {
 	return list, nil
 }
 
-func foldGatherElements(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	axis, err := n.axisOf(len(d), n.Int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
@@ -128,11 +78,11 @@ func foldGatherElements(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out[k] = v[base+p*step]
 	})
-	return n.made(out), err
+	return made(res, out), err
 }
 
-func foldGatherND(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(2)
+func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +110,11 @@ func foldGatherND(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out = append(out, v[base:base+size]...)
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-// reduction is what becomes of a value that something is put on.
-func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
+// reductionOf is what becomes of a value that something is put on.
+func reductionOf(n *graph.Node) (func(old, v float64) float64, error) {
 	switch r := n.Text("reduction", "none"); r {
 	case "none":
 		return func(_, v float64) float64 { return v }, nil
@@ -181,17 +131,17 @@ func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
 	}
 }
 
-func foldScatterElements(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(3)
+func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	axis, err := n.axisOf(len(d), n.Int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	put, err := n.reduction()
+	put, err := reductionOf(n)
 	if err == nil && len(to) != len(d) {
 		err = fmt.Errorf("places of %v in %v", to, d)
 	}
@@ -213,16 +163,16 @@ func foldScatterElements(n *nodeReader) ([]*graph.Const, error) {
 		}
 		out[base+p*step] = put(out[base+p*step], with[k])
 	})
-	return n.made(out), err
+	return made(res, out), err
 }
 
-func foldScatterND(n *nodeReader) ([]*graph.Const, error) {
-	in, err := n.operandsOf(3)
+func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	put, err := n.reduction()
+	put, err := reductionOf(n)
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
@@ -245,20 +195,20 @@ func foldScatterND(n *nodeReader) ([]*graph.Const, error) {
 			out[base+i] = put(out[base+i], with[r*size+i])
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldOneHot(n *nodeReader) ([]*graph.Const, error) {
-	at, d, err := n.operandValues(0)
+func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	at, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := n.operandValues(2)
+	v, _, err := operandValues(n, 2)
 	if err != nil || len(v) != 2 {
 		return nil, errors.Join(err, errors.New("its values are not two"))
 	}
-	to := n.results[0].Dims
-	axis, err := n.axisOf(len(d)+1, n.Int("axis", -1))
+	to := res[0].Dims
+	axis, err := Axis(len(d)+1, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
@@ -272,11 +222,11 @@ func foldOneHot(n *nodeReader) ([]*graph.Const, error) {
 			out[first+p*step] = v[1]
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldTrilu(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -298,23 +248,23 @@ func foldTrilu(n *nodeReader) ([]*graph.Const, error) {
 			out[i] = 0
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldEye(n *nodeReader) ([]*graph.Const, error) {
-	d := n.results[0].Dims
+func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	d := res[0].Dims
 	out := make([]float64, graph.Elements(d))
 	for r := range d[0] {
 		if c := r + n.Int("k", 0); c >= 0 && c < d[1] {
 			out[r*d[1]+c] = 1
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldIs(n *nodeReader) ([]*graph.Const, error) {
+func foldIs(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	positive, negative := n.Int("detect_positive", 1) != 0, n.Int("detect_negative", 1) != 0
-	return n.map1(func(x float64) float64 {
+	return mapped(n, res, func(x float64) float64 {
 		if n.Op == "IsNaN" {
 			return graph.Truth(math.IsNaN(x))
 		}
@@ -323,12 +273,12 @@ func foldIs(n *nodeReader) ([]*graph.Const, error) {
 }
 
 // foldNonZero lists the places of what is not zero, a row for each axis.
-func foldNonZero(n *nodeReader) ([]*graph.Const, error) {
-	v, d, err := n.operandValues(0)
+func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	to := n.results[0].Dims
+	to := res[0].Dims
 	most := to[1]
 	out, own, k := make([]float64, graph.Elements(to)), graph.Strides(d), 0
 	for i, x := range v {
@@ -340,14 +290,14 @@ func foldNonZero(n *nodeReader) ([]*graph.Const, error) {
 		}
 		k++
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldRandom draws numbers, the same in every run: other ones than another runtime draws.
-func foldRandom(n *nodeReader) ([]*graph.Const, error) {
+func foldRandom(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	seed := math.Float32bits(n.Float("seed", 0))
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))
-	out := make([]float64, graph.Elements(n.results[0].Dims))
+	out := make([]float64, graph.Elements(res[0].Dims))
 	mean, scale := float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
 	low, high := float64(n.Float("low", 0)), float64(n.Float("high", 1))
 	for i := range out {
@@ -357,5 +307,5 @@ func foldRandom(n *nodeReader) ([]*graph.Const, error) {
 			out[i] = low + float64((high-low)*r.Float64())
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }

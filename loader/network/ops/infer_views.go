@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"anesim/loader/network/graph"
 )
 
-func reshapeShape(n *nodeReader) ([]graph.Result, error) {
+func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 	from, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -38,10 +38,10 @@ func reshapeShape(n *nodeReader) ([]graph.Result, error) {
 	if graph.Elements(to) != graph.Elements(from) {
 		return nil, fmt.Errorf("%v as %v", from, list)
 	}
-	return n.of(to), nil
+	return of(n, to), nil
 }
 
-func flattenShape(n *nodeReader) ([]graph.Result, error) {
+func flattenShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -53,10 +53,10 @@ func flattenShape(n *nodeReader) ([]graph.Result, error) {
 	if axis < 0 || axis > len(d) {
 		return nil, fmt.Errorf("axis %d of %d dimensions", axis, len(d))
 	}
-	return n.of([]int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
+	return of(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
-func squeezeShape(n *nodeReader) ([]graph.Result, error) {
+func squeezeShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -75,10 +75,10 @@ func squeezeShape(n *nodeReader) ([]graph.Result, error) {
 			out = append(out, e)
 		}
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func unsqueezeShape(n *nodeReader) ([]graph.Result, error) {
+func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -101,11 +101,11 @@ func unsqueezeShape(n *nodeReader) ([]graph.Result, error) {
 		}
 		out = slices.Insert(out, a, 1)
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-// perm is the order of axes that a Transpose gives.
-func (n *nodeReader) perm(rank int) ([]int, error) {
+// Permutation is the order of axes that a Transpose gives.
+func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
 		for i := range rank {
@@ -124,12 +124,12 @@ func (n *nodeReader) perm(rank int) ([]int, error) {
 	return perm, nil
 }
 
-func transposeShape(n *nodeReader) ([]graph.Result, error) {
+func transposeShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	perm, err := n.perm(len(d))
+	perm, err := Permutation(n, len(d))
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +137,11 @@ func transposeShape(n *nodeReader) ([]graph.Result, error) {
 	for i, p := range perm {
 		out[i] = d[p]
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-// axisOf is an axis counted from the front.
-func (n *nodeReader) axisOf(rank, axis int) (int, error) {
+// Axis is an axis counted from the front.
+func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {
 		at += rank
@@ -152,7 +152,7 @@ func (n *nodeReader) axisOf(rank, axis int) (int, error) {
 	return at, nil
 }
 
-func concatOf(n *nodeReader) ([]graph.Result, error) {
+func concatOf(n *graph.Node) ([]graph.Result, error) {
 	var out []int
 	missing := 0
 	if n.Opset < 4 {
@@ -165,7 +165,7 @@ func concatOf(n *nodeReader) ([]graph.Result, error) {
 			return nil, err
 		}
 		if i == 0 {
-			if axis, err = n.axisOf(len(d), n.Int("axis", missing)); err != nil {
+			if axis, err = Axis(len(d), n.Int("axis", missing)); err != nil {
 				return nil, err
 			}
 			out = slices.Clone(d)
@@ -186,15 +186,15 @@ func concatOf(n *nodeReader) ([]graph.Result, error) {
 	if len(n.In) == 0 {
 		return nil, errors.New("it has no input")
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func splitShape(n *nodeReader) ([]graph.Result, error) {
+func splitShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +225,11 @@ func splitShape(n *nodeReader) ([]graph.Result, error) {
 	return out, nil
 }
 
-// A run is the elements of an axis that a slice takes.
-type run struct{ begin, count, step int }
+// A Run is the elements of an axis that a slice takes.
+type run struct{ Begin, Count, Step int }
 
-// bounds are what a Slice takes of each axis.
-func (n *nodeReader) bounds(dims []int) ([]run, error) {
+// Bounds are what a Slice takes of each axis.
+func Bounds(n *graph.Node, dims []int) ([]run, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)
 	axes, given, err3 := n.List("axes", 3)
@@ -254,7 +254,7 @@ func (n *nodeReader) bounds(dims []int) ([]run, error) {
 		runs[i] = run{0, d, 1}
 	}
 	for i, s := range steps {
-		a, err := n.axisOf(len(dims), axes[i])
+		a, err := Axis(len(dims), axes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -278,8 +278,8 @@ func (n *nodeReader) bounds(dims []int) ([]run, error) {
 		default:
 			return nil, errors.New("a step of 0")
 		}
-		if runs[a].count == 0 {
-			runs[a].begin, runs[a].step = 0, 1
+		if runs[a].Count == 0 {
+			runs[a].Begin, runs[a].Step = 0, 1
 		}
 	}
 	return runs, nil
@@ -293,23 +293,23 @@ func within(bound, n int) int {
 	return max(0, min(n, bound))
 }
 
-func sliceShape(n *nodeReader) ([]graph.Result, error) {
+func sliceShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := n.bounds(d)
+	runs, err := Bounds(n, d)
 	if err != nil {
 		return nil, err
 	}
 	var out []int
 	for _, r := range runs {
-		out = append(out, r.count)
+		out = append(out, r.Count)
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func gatherShape(n *nodeReader) ([]graph.Result, error) {
+func gatherShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -318,14 +318,14 @@ func gatherShape(n *nodeReader) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.Int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	return n.of(slices.Concat(d[:axis], index, d[axis+1:])), nil
+	return of(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
 }
 
-func expandShape(n *nodeReader) ([]graph.Result, error) {
+func expandShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -338,10 +338,10 @@ func expandShape(n *nodeReader) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func tileShape(n *nodeReader) ([]graph.Result, error) {
+func tileShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -357,10 +357,10 @@ func tileShape(n *nodeReader) ([]graph.Result, error) {
 		}
 		out[i] *= t
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func whereShape(n *nodeReader) ([]graph.Result, error) {
+func whereShape(n *graph.Node) ([]graph.Result, error) {
 	r, err := broadcastShape(0)(n)
 	if err == nil {
 		r[0].Type = n.Type(1)
@@ -368,7 +368,7 @@ func whereShape(n *nodeReader) ([]graph.Result, error) {
 	return r, err
 }
 
-func rangeShape(n *nodeReader) ([]graph.Result, error) {
+func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	var v [3]float64
 	for i := range v {
 		c := n.Const(i)
@@ -388,10 +388,10 @@ func rangeShape(n *nodeReader) ([]graph.Result, error) {
 	if float64(whole) < count {
 		whole++
 	}
-	return n.of([]int{whole}), nil
+	return of(n, []int{whole}), nil
 }
 
-func filledShape(n *nodeReader) ([]graph.Result, error) {
+func filledShape(n *graph.Node) ([]graph.Result, error) {
 	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
