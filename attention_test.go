@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
@@ -93,8 +93,8 @@ func TestAttentionSharesColumns(t *testing.T) {
 	turns, moves := 0, 0
 	for i := range got.Layers {
 		switch l := &got.Layers[i].Layer.Lower; {
-		case l.Op != lower.Transpose:
-		case l.Order == [3]lower.Axes{lower.AxisH, lower.AxisC, lower.AxisW}:
+		case l.Op != layer.Transpose:
+		case l.Order == [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}:
 			moves++
 		default:
 			turns++

@@ -9,7 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/spelling"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network"
 )
 
@@ -36,7 +36,7 @@ func operation(name string) (*network.Operation, error) {
 }
 
 // refusal says which layer works near one that the engine does not take.
-func refusal(op string, keys map[string]string, m lower.Memories, err error) error {
+func refusal(op string, keys map[string]string, m layer.Memories, err error) error {
 	o, ok := network.Find(op)
 	if !ok || !network.Refused(err) {
 		return layerError(op, err)

@@ -15,6 +15,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/cache"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx"
@@ -235,7 +236,7 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, refusal(op, values, lower.Memories{}, err)
+		return nil, refusal(op, values, layer.Memories{}, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
@@ -271,7 +272,7 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 // A lowered model is its programs.
 type lowered struct {
 	seed     uint64
-	memories lower.Memories // that they are for
+	memories layer.Memories // that they are for
 	sizes    bool           // programs that are only timed
 	given    bool           // with weights that the options gave
 	programs []network.Program
@@ -281,11 +282,11 @@ type lowered struct {
 
 // Memories returns the memories that layers are lowered for: the L2 of the chip, but no larger
 // than its addresses reach, and room for at least one word of weights in each lane.
-func (o *Options) Memories() (m lower.Memories) {
-	if n := o.Chip.L2Bytes.Value; 0 < n && n < lower.MaxL2 {
+func (o *Options) Memories() (m layer.Memories) {
+	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63
 	}
-	if n := int(o.Chip.KernelMemory.Value) &^ 63; n > 0 && n != lower.MaxLane {
+	if n := int(o.Chip.KernelMemory.Value) &^ 63; n > 0 && n != layer.MaxLane {
 		m.Lane = n
 	}
 	return m

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"anesim/hw/regs"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // executed returns the function that a call of a program of so many tasks calls after each. It
@@ -45,7 +45,7 @@ func (p *ProgramResult) Occupancy() []int {
 // occupied is the bytes of an L2 of a size that a task's operands cover. A result on its
 // way to memory has at most what the largest tile of a source leaves (inferred).
 func occupied(t *regs.Task, size uint64) int {
-	staged := size - uint64(lower.LargestTile(int(size)))
+	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands
 	type span struct{ from, to uint64 }
 	var covered [3]span // by where they begin; without allocation, as every run asks for it

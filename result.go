@@ -18,6 +18,7 @@ import (
 	"anesim/hw/tiles"
 	"anesim/loader"
 	"anesim/loader/cache"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 )
@@ -172,7 +173,7 @@ func (r *execution) results(res *Result) {
 	for _, name := range r.synthetic {
 		madeUp[name] = true
 	}
-	made := map[string]lower.Shape{}
+	made := map[string]layer.Shape{}
 	for _, in := range n.Inputs {
 		madeUp[in.Name], made[in.Name] = false, in.Shape
 	}

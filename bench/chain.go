@@ -12,6 +12,7 @@ import (
 	"anesim/hw/host"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -210,21 +211,21 @@ func (c *Chain) add(count int, steps ...Step) {
 }
 
 // lowered is a layer's descriptors.
-func (l *Lowerer) lowered(layer lower.Layer) ([]Step, error) {
-	key := fmt.Sprintf("%+v", layer)
+func (l *Lowerer) lowered(x layer.Layer) ([]Step, error) {
+	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {
 		return s, nil
 	}
-	w := lower.Weights{Table: make([]byte, tableBytes), Reciprocal: make([]byte, tableBytes)}
-	if win := layer.Window; layer.Op == lower.Convolution && (win.Sx > 1 || win.Sy > 1) {
+	w := layer.Weights{Table: make([]byte, tableBytes), Reciprocal: make([]byte, tableBytes)}
+	if win := x.Window; x.Op == layer.Convolution && (win.Sx > 1 || win.Sy > 1) {
 		// Lanes of a convolution with a stride leave zeros out: a measured one had none.
-		n := layer.Cout * (layer.In.C / layer.Groups) * win.Kh * win.Kw
+		n := x.Cout * (x.In.C / x.Groups) * win.Kh * win.Kw
 		if n > maxStridedWeights {
 			return nil, fmt.Errorf("%d weights of a convolution with a stride; at most %d are packed", n, maxStridedWeights)
 		}
 		w.Filter = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, n)
 	}
-	out, err := lower.Compile(layer, w)
+	out, err := lower.Compile(x, w)
 	if err != nil {
 		return nil, err
 	}

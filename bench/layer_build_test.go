@@ -12,6 +12,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -112,12 +113,12 @@ func (l Layer) Build(seed uint64) (*Workload, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	normal(w.source, rng, 1)
 	normal(w.weights, rng, 1/math.Sqrt(float64(l.Taps())))
-	in := lower.Shape{N: 1, C: l.Cin, H: l.H, W: l.W}
-	x := lower.Conv(in, l.Cout, lower.Same(l.K, 1, in))
+	in := layer.Shape{N: 1, C: l.Cin, H: l.H, W: l.W}
+	x := layer.Conv(in, l.Cout, layer.Same(l.K, 1, in))
 	if l.Depthwise {
-		x = lower.Depthwise(in, lower.Same(l.K, 1, in))
+		x = layer.Depthwise(in, layer.Same(l.K, 1, in))
 	}
-	p, err := lower.Lower(x, lower.Weights{Filter: w.weights})
+	p, err := lower.Lower(x, layer.Weights{Filter: w.weights})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"anesim/bench/measured"
 	"anesim/hw/regs"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // operationOf is how rows of an operation become chains.
@@ -48,17 +48,17 @@ func fp16(n int) uint64 { return 2 * uint64(n) }
 // convolutions are a convolution, or a stack of them: what one layer leaves stays in the
 // L2 for the next when it fits.
 func (l *Lowerer) convolutions(c *Chain, r *measured.Row) error {
-	one, layer, err := l.conv(r)
+	one, x, err := l.conv(r)
 	if err != nil {
 		return err
 	}
-	out := layer.Out()
-	resident := fp16(max(layer.In.Elements(), out.Elements())) <= lower.MaxTile
+	out := x.Out()
+	resident := fp16(max(x.In.Elements(), out.Elements())) <= layer.MaxTile
 	depth := max(1, r.Depth)
 	c.add(1, layers(depth, func(first, last bool) []Step {
 		return []Step{{Run: inside(one, resident && !first, resident && !last), Count: max(1, r.N)}}
 	})...)
-	c.Host.In, c.Host.Out = fp16(r.N*layer.In.Elements()), fp16(r.N*out.Elements())
+	c.Host.In, c.Host.Out = fp16(r.N*x.In.Elements()), fp16(r.N*out.Elements())
 	// A stack has a ReLU between its layers, and of normal values one in two is negative.
 	c.Zero = float64(depth-1) / float64(2*depth)
 	c.Host.Weights = fp16(depth * r.Cout * r.Cin / max(1, r.Groups) * r.Kh * r.Kw)
@@ -66,17 +66,17 @@ func (l *Lowerer) convolutions(c *Chain, r *measured.Row) error {
 }
 
 // conv is one element of the batch.
-func (l *Lowerer) conv(r *measured.Row) ([]Step, lower.Layer, error) {
-	in := lower.Shape{N: 1, C: r.Cin, H: r.H, W: r.W}
+func (l *Lowerer) conv(r *measured.Row) ([]Step, layer.Layer, error) {
+	in := layer.Shape{N: 1, C: r.Cin, H: r.H, W: r.W}
 	stride := max(1, r.Stride)
-	w := lower.Window{Kh: r.Kh, Kw: r.Kw, Sy: stride, Sx: stride}
+	w := layer.Window{Kh: r.Kh, Kw: r.Kw, Sy: stride, Sx: stride}
 	if !r.Valid {
-		pad := lower.Same(r.Kh, stride, in)
+		pad := layer.Same(r.Kh, stride, in)
 		w.Py, w.Qy = pad.Py, pad.Qy
-		pad = lower.Same(r.Kw, stride, in)
+		pad = layer.Same(r.Kw, stride, in)
 		w.Px, w.Qx = pad.Px, pad.Qx
 	}
-	layer := lower.Conv(in, r.Cout, w)
+	layer := layer.Conv(in, r.Cout, w)
 	layer.Groups = max(1, r.Groups)
 	steps, err := l.lowered(layer)
 	return steps, layer, err
@@ -124,17 +124,17 @@ const maxColumns = 1 << 14
 // rows are a product's rows in the parts that the lowering takes, each part lowered once.
 func (l *Lowerer) rows(m, k, n int) ([]Step, error) {
 	part := m
-	for part > 1 && transposeBytes(part, k) > lower.MaxTile {
+	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
 		part = (part + 1) / 2
 	}
-	steps, err := l.lowered(lower.Product(part, k, n, lower.Constant))
+	steps, err := l.lowered(layer.Product(part, k, n, layer.Constant))
 	if err != nil {
 		return nil, err
 	}
 	var c Chain
 	c.add(m/part, steps...)
 	if rest := m % part; rest > 0 {
-		if steps, err = l.lowered(lower.Product(rest, k, n, lower.Constant)); err != nil {
+		if steps, err = l.lowered(layer.Product(rest, k, n, layer.Constant)); err != nil {
 			return nil, err
 		}
 		c.add(1, steps...)
@@ -159,7 +159,7 @@ func (l *Lowerer) products(c *Chain, r *measured.Row) error {
 		return err
 	}
 	c.add(1, layers(max(1, r.Depth), func(first, last bool) []Step {
-		return stacked(one, !first, !last, transposeBytes(r.M, r.K) <= lower.MaxTile)
+		return stacked(one, !first, !last, transposeBytes(r.M, r.K) <= layer.MaxTile)
 	})...)
 	c.Host.In, c.Host.Out = fp16(r.M*r.K), fp16(r.M*r.Cols)
 	if r.Op == "linear" {
@@ -171,7 +171,7 @@ func (l *Lowerer) products(c *Chain, r *measured.Row) error {
 // productSlope is what one more layer adds to a stack.
 func (l *Lowerer) productSlope(c *Chain, r *measured.Row) error {
 	one, err := l.product(r.M, r.K, r.Cols)
-	c.add(1, stacked(one, true, true, transposeBytes(r.M, r.K) <= lower.MaxTile)...)
+	c.add(1, stacked(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
 	return err
 }
 
@@ -229,14 +229,14 @@ func (l *Lowerer) batched(c *Chain, r *measured.Row) error {
 func (l *Lowerer) pairs(m, k, n int) ([]Step, error) {
 	const aligned, least = 64, 32
 	if m%aligned == 0 || m <= least {
-		return l.lowered(lower.Product(m, k, n, lower.Runtime))
+		return l.lowered(layer.Product(m, k, n, layer.Runtime))
 	}
 	var c Chain
 	for _, part := range [...]struct{ rows, count int }{{least, m / least}, {m % least, 1}} {
 		if part.rows == 0 {
 			continue
 		}
-		steps, err := l.lowered(lower.Product(part.rows, k, n, lower.Runtime))
+		steps, err := l.lowered(layer.Product(part.rows, k, n, layer.Runtime))
 		if err != nil {
 			return nil, err
 		}
@@ -309,11 +309,11 @@ func (l *Lowerer) activation(c *Chain, r *measured.Row) error {
 	if err != nil {
 		return err
 	}
-	op, _ := lower.ParseOp(r.Op)
-	steps, err := l.lowered(lower.Unary(op, lower.Shape{N: 1, C: 1, H: m, W: k}))
+	op, _ := layer.ParseOp(r.Op)
+	steps, err := l.lowered(layer.Unary(op, layer.Shape{N: 1, C: 1, H: m, W: k}))
 	c.add(1, steps...)
 	c.Host.In, c.Host.Out = fp16(m*k), fp16(m*k)
-	if op == lower.ReLU {
+	if op == layer.ReLU {
 		c.Host.Zero = uint64(m * k / 2) // of normal inputs one in two is negative
 	}
 	return err
@@ -324,12 +324,12 @@ func (l *Lowerer) elementwise(c *Chain, r *measured.Row) error {
 	if err != nil {
 		return err
 	}
-	op := lower.Add
+	op := layer.Add
 	if r.Op == "mul" {
-		op = lower.Mul
+		op = layer.Mul
 	}
-	s := lower.Shape{N: 1, C: 1, H: m, W: k}
-	steps, err := l.lowered(lower.Binary(op, s, s))
+	s := layer.Shape{N: 1, C: 1, H: m, W: k}
+	steps, err := l.lowered(layer.Binary(op, s, s))
 	c.add(1, steps...)
 	c.Host.In, c.Host.Out = fp16(2*m*k), fp16(m*k)
 	return err
@@ -414,7 +414,7 @@ func (l *Lowerer) head(c *Chain, r *measured.Row) error {
 	if columns == 0 {
 		columns = int(r.Bytes / 2 / uint64(r.K))
 	}
-	if columns == 0 || columns > lower.MaxChannels || r.K > lower.MaxChannels {
+	if columns == 0 || columns > layer.MaxChannels || r.K > layer.MaxChannels {
 		return &UnmodelledError{r.ID, fmt.Sprintf("a product with %d columns of %d", columns, r.K)}
 	}
 	steps, err := l.product(1, r.K, columns)

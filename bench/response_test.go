@@ -17,6 +17,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -200,8 +201,9 @@ func TestNumbersRespond(t *testing.T) {
 
 func reads(d *hw.DescriptorReport) float64        { return float64(d.Units.L2Broadcast) }
 func planarCycles(d *hw.DescriptorReport) float64 { return float64(d.Units.Planar) }
-func arrayCycles(d *hw.DescriptorReport) float64  { return float64(d.Units.NEDouble) }
-func energy(d *hw.DescriptorReport) float64       { return float64(d.Energy) }
+
+func arrayCycles(d *hw.DescriptorReport) float64 { return float64(d.Units.NEDouble) }
+func energy(d *hw.DescriptorReport) float64      { return float64(d.Energy) }
 
 // A convolution that the array bounds takes about twice as long at half the clock. With
 // half the bandwidth the array takes what it took, and waits: for its coefficients, which
@@ -315,9 +317,9 @@ func scattered(n int, zeros float64) []float16.Float16 {
 }
 
 // lowered is a convolution's tasks. Those of stride 2 skip the zeros of its weights.
-func lowered(t *testing.T, l lower.Layer, zeros float64) []*regs.Task {
+func lowered(t *testing.T, l layer.Layer, zeros float64) []*regs.Task {
 	t.Helper()
-	p, err := lower.Lower(l, lower.Weights{Filter: scattered(l.Cout*l.In.C*l.Window.Kh*l.Window.Kw, zeros)})
+	p, err := lower.Lower(l, layer.Weights{Filter: scattered(l.Cout*l.In.C*l.Window.Kh*l.Window.Kw, zeros)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +328,7 @@ func lowered(t *testing.T, l lower.Layer, zeros float64) []*regs.Task {
 
 // masked is a convolution of stride 1, which lowering leaves dense, with its weights in
 // the masked form.
-func masked(t *testing.T, l lower.Layer, zeros float64) []*regs.Task {
+func masked(t *testing.T, l layer.Layer, zeros float64) []*regs.Task {
 	t.Helper()
 	list := lowered(t, l, zeros)
 	for _, task := range list {
@@ -378,14 +380,14 @@ func timed(list []*regs.Task) sums {
 // Zeros among sparse weights save bytes, and time where the array sets the pace; they
 // never cost any.
 func TestSparseWeightsSaveTime(t *testing.T) {
-	conv := func(c, side, cout, k, stride int) lower.Layer {
-		in := lower.Shape{N: 1, C: c, H: side, W: side}
-		return lower.Conv(in, cout, lower.Same(k, stride, in))
+	conv := func(c, side, cout, k, stride int) layer.Layer {
+		in := layer.Shape{N: 1, C: c, H: side, W: side}
+		return layer.Conv(in, cout, layer.Same(k, stride, in))
 	}
 	for _, tt := range []struct {
 		name    string
-		layer   lower.Layer
-		tasks   func(*testing.T, lower.Layer, float64) []*regs.Task
+		layer   layer.Layer
+		tasks   func(*testing.T, layer.Layer, float64) []*regs.Task
 		compute bool // sets the pace of dense ones
 	}{
 		{"3x3, stride 2", conv(128, 64, 256, 3, 2), lowered, true},

@@ -11,6 +11,7 @@ import (
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -75,31 +76,31 @@ func example(t testing.TB, name string) *loader.Program {
 // two inputs).
 func lowerings(t testing.TB) []*loader.Program {
 	t.Helper()
-	of := func(l lower.Layer) *loader.Program { return lowering(t, l) }
-	plane := lower.Shape{N: 1, C: 64, H: 24, W: 24}
+	of := func(l layer.Layer) *loader.Program { return lowering(t, l) }
+	plane := layer.Shape{N: 1, C: 64, H: 24, W: 24}
 	return []*loader.Program{
 		of(windowed(64, 24, 64)),
 		of(windowed(256, 32, 256)),
-		of(lower.Conv(plane, 128, lower.Valid(1, 1))),
-		of(lower.Product(48, 512, 512, lower.Constant)),
-		of(lower.Product(32, 64, 128, lower.Runtime)),
-		of(lower.Unary(lower.Sigmoid, plane)),
-		of(lower.Binary(lower.Mul, plane, plane)),
-		of(lower.Reduction(lower.Softmax, plane, lower.AxisW)),
-		of(lower.Reduction(lower.ReduceSum, plane, lower.AxisH)),
+		of(layer.Conv(plane, 128, layer.Valid(1, 1))),
+		of(layer.Product(48, 512, 512, layer.Constant)),
+		of(layer.Product(32, 64, 128, layer.Runtime)),
+		of(layer.Unary(layer.Sigmoid, plane)),
+		of(layer.Binary(layer.Mul, plane, plane)),
+		of(layer.Reduction(layer.Softmax, plane, layer.AxisW)),
+		of(layer.Reduction(layer.ReduceSum, plane, layer.AxisH)),
 	}
 }
 
 // lowering is the program of one layer, its weights ones.
-func lowering(t testing.TB, l lower.Layer) *loader.Program {
+func lowering(t testing.TB, l layer.Layer) *loader.Program {
 	t.Helper()
-	w := lower.Weights{Dense: true, Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}
+	w := layer.Weights{Dense: true, Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}
 	switch l.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		w.Filter = scattered(l.Cout*l.In.C*l.Window.Kh*l.Window.Kw, 0)
-	case lower.MatMul:
+	case layer.MatMul:
 		w.Filter = scattered(l.In.W*l.Columns, 0)
-	case lower.Sigmoid:
+	case layer.Sigmoid:
 		w.Table = table(mac.Sigmoid)
 	}
 	p, err := lower.Lower(l, w)
@@ -111,9 +112,9 @@ func lowering(t testing.TB, l lower.Layer) *loader.Program {
 }
 
 // windowed is a 3x3 convolution of a square source whose result has its extent.
-func windowed(c, side, cout int) lower.Layer {
-	in := lower.Shape{N: 1, C: c, H: side, W: side}
-	return lower.Conv(in, cout, lower.Same(3, 1, in))
+func windowed(c, side, cout int) layer.Layer {
+	in := layer.Shape{N: 1, C: c, H: side, W: side}
+	return layer.Conv(in, cout, layer.Same(3, 1, in))
 }
 
 func table(a mac.Activation) []byte {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -52,7 +53,7 @@ func sweepsOf(op string) []sweep {
 // is read once and written once.
 func passesOf(op string, m, k int) []Step {
 	sweeps := sweepsOf(op)
-	resident := fp16(m*k) <= lower.MaxTile
+	resident := fp16(m*k) <= layer.MaxTile
 	var steps []Step
 	written := 0 // tensors so far
 	for i, s := range sweeps {
@@ -60,7 +61,7 @@ func passesOf(op string, m, k int) []Step {
 		var step Step
 		switch {
 		case s.rows:
-			step = lookup(1, min(m, lower.MaxExtent), false, false)
+			step = lookup(1, min(m, layer.MaxExtent), false, false)
 		case s.table:
 			step = lookup(m, k, read, write)
 		case s.write:

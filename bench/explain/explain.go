@@ -11,7 +11,7 @@ import (
 	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // Options say how far [Explain] goes and how its commands name the model.
@@ -179,7 +179,7 @@ func (x *explainer) sortParts() {
 // stays in the L2 between them.
 func (x *explainer) network(ctx context.Context) error {
 	type group struct {
-		layer  *lower.Layer
+		layer  *layer.Layer
 		names  []string
 		cycles clock.Cycles
 	}
@@ -218,7 +218,7 @@ func (x *explainer) network(ctx context.Context) error {
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
-	b := neighboursOf(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, lower.MaxLane))
+	b := neighboursOf(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
 		if err := x.layer(ctx, g.layer, g.names); err != nil {
 			return err
@@ -232,7 +232,7 @@ func (x *explainer) network(ctx context.Context) error {
 
 // layer tries the rewrites of a layer: within the network where that only takes a reshape,
 // else by itself. Names are those of the network's layers that it is.
-func (x *explainer) layer(ctx context.Context, l *lower.Layer, names []string) error {
+func (x *explainer) layer(ctx context.Context, l *layer.Layer, names []string) error {
 	part, alike := "", max(1, len(names))
 	if len(names) > 0 {
 		part = names[0]

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network"
 )
 
@@ -128,7 +128,7 @@ func (b *neighbours) parts(names []string) regrouping {
 }
 
 // partsOf is in how many parts an engine that holds so many bytes has the coefficients of each.
-func partsOf(l *lower.Layer, lane int) int {
+func partsOf(l *layer.Layer, lane int) int {
 	const fp16Bytes = 2
 	each := (l.Cout + channelGroup - 1) / channelGroup * l.In.C * l.Taps() * fp16Bytes
 	return (each + lane - 1) / lane

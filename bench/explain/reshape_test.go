@@ -13,7 +13,7 @@ import (
 
 	"anesim"
 	"anesim/bench/explain"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 const reshapedNetwork = `inputs: {x: {c: 24, h: 6, w: 10}}
@@ -147,7 +147,7 @@ layers:
 	m := readNetwork(t, text)
 	layers := 0
 	for i := range m.Network().Layers {
-		if l := &m.Network().Layers[i]; l.Lower.Op == lower.Transpose {
+		if l := &m.Network().Layers[i]; l.Lower.Op == layer.Transpose {
 			layers++
 		}
 	}

@@ -3,21 +3,21 @@ package explain
 import (
 	"fmt"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A rewrite is another layer that gives the same values.
 type rewrite struct {
 	change string // what is different
 	needs  string // what else the network has to do for it
-	layer  lower.Layer
+	layer  layer.Layer
 	// reshaped says that height and width alone are different: [ReshapeLayers].
 	reshaped bool
 }
 
 // rewrites are the layers that give the values of one, in another place or beside others.
-func rewrites(l *lower.Layer) (list []rewrite) {
-	for _, find := range [...]func(*lower.Layer) []rewrite{
+func rewrites(l *layer.Layer) (list []rewrite) {
+	for _, find := range [...]func(*layer.Layer) []rewrite{
 		flattened, swapped, otherAxes, wholeGroupsOfChannels, batchAsGroups, productAsConv, otherSide,
 	} {
 		list = append(list, find(l)...)
@@ -26,25 +26,25 @@ func rewrites(l *lower.Layer) (list []rewrite) {
 }
 
 // pointwise reports whether each pixel's result is of the same pixel alone.
-func pointwise(l *lower.Layer) bool {
+func pointwise(l *layer.Layer) bool {
 	switch l.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		w := l.Window
 		return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
-	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average:
-		return l.Second != lower.Runtime || l.SecondShape == l.In
-	case lower.ReLU, lower.Sigmoid, lower.Tanh, lower.GELU, lower.SiLU, lower.Exp, lower.Sqrt, lower.Rsqrt, lower.Abs,
-		lower.Square, lower.Cube, lower.LeakyReLU, lower.PReLU, lower.ReLU6, lower.Clip, lower.ELU, lower.SELU,
-		lower.HardSigmoid, lower.HardSwish, lower.Softplus, lower.Softsign, lower.Sign, lower.Ceil, lower.Floor,
-		lower.Frac, lower.Log, lower.Inverse, lower.Sin, lower.Cos, lower.Atan, lower.Erf:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
+		return l.Second != layer.Runtime || l.SecondShape == l.In
+	case layer.ReLU, layer.Sigmoid, layer.Tanh, layer.GELU, layer.SiLU, layer.Exp, layer.Sqrt, layer.Rsqrt, layer.Abs,
+		layer.Square, layer.Cube, layer.LeakyReLU, layer.PReLU, layer.ReLU6, layer.Clip, layer.ELU, layer.SELU,
+		layer.HardSigmoid, layer.HardSwish, layer.Softplus, layer.Softsign, layer.Sign, layer.Ceil, layer.Floor,
+		layer.Frac, layer.Log, layer.Inverse, layer.Sin, layer.Cos, layer.Atan, layer.Erf:
 		return true
 	}
 	return false
 }
 
 // sized is the layer with another height and width.
-func sized(l lower.Layer, h, w int) lower.Layer {
-	if l.SecondShape == l.In && l.In != (lower.Shape{}) {
+func sized(l layer.Layer, h, w int) layer.Layer {
+	if l.SecondShape == l.In && l.In != (layer.Shape{}) {
 		l.SecondShape.H, l.SecondShape.W = h, w
 	}
 	l.In.H, l.In.W = h, w
@@ -53,7 +53,7 @@ func sized(l lower.Layer, h, w int) lower.Layer {
 
 // flattened lays the pixels of a layer that looks at none beside its own in a row, or in
 // a column. The values stay where they are in memory order.
-func flattened(l *lower.Layer) (list []rewrite) {
+func flattened(l *layer.Layer) (list []rewrite) {
 	n := l.In.H * l.In.W
 	if !pointwise(l) {
 		return nil
@@ -72,8 +72,8 @@ func flattened(l *lower.Layer) (list []rewrite) {
 }
 
 // swapped walks columns as rows.
-func swapped(l *lower.Layer) []rewrite {
-	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != lower.Convolution && l.Op != lower.Pool {
+func swapped(l *layer.Layer) []rewrite {
+	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
 		return nil // a row or a column is what flattening tries
 	}
 	x := sized(*l, l.In.W, l.In.H)
@@ -83,28 +83,28 @@ func swapped(l *lower.Layer) []rewrite {
 }
 
 // extent is the extent of a single axis.
-func extent(s *lower.Shape, axis lower.Axes) *int {
+func extent(s *layer.Shape, axis layer.Axes) *int {
 	switch axis {
-	case lower.AxisC:
+	case layer.AxisC:
 		return &s.C
-	case lower.AxisH:
+	case layer.AxisH:
 		return &s.H
 	}
 	return &s.W
 }
 
 // otherAxes works along another axis, with the tensor's axes swapped.
-func otherAxes(l *lower.Layer) (list []rewrite) {
+func otherAxes(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
-	case lower.Softmax, lower.LayerNorm, lower.ReduceSum, lower.ReduceMean, lower.ReduceMax, lower.ReduceMin:
+	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
 	default:
 		return nil
 	}
-	for _, from := range [...]lower.Axes{lower.AxisC, lower.AxisH, lower.AxisW} {
+	for _, from := range [...]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW} {
 		if l.Axes != from {
 			continue
 		}
-		for _, to := range [...]lower.Axes{lower.AxisC, lower.AxisH, lower.AxisW} {
+		for _, to := range [...]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW} {
 			if to == from {
 				continue
 			}
@@ -126,9 +126,9 @@ func otherAxes(l *lower.Layer) (list []rewrite) {
 const channelGroup = 16
 
 // wholeGroupsOfChannels fills channels up with zeros.
-func wholeGroupsOfChannels(l *lower.Layer) (list []rewrite) {
+func wholeGroupsOfChannels(l *layer.Layer) (list []rewrite) {
 	up := func(n int) int { return (n + channelGroup - 1) / channelGroup * channelGroup }
-	if l.Op != lower.Convolution || l.Groups > 1 {
+	if l.Op != layer.Convolution || l.Groups > 1 {
 		return nil
 	}
 	in, out := up(l.In.C), up(l.Cout)
@@ -148,8 +148,8 @@ func wholeGroupsOfChannels(l *lower.Layer) (list []rewrite) {
 }
 
 // batchAsGroups makes the images of a batch groups of channels.
-func batchAsGroups(l *lower.Layer) []rewrite {
-	if l.Op != lower.Convolution || l.In.N == 1 {
+func batchAsGroups(l *layer.Layer) []rewrite {
+	if l.Op != layer.Convolution || l.In.N == 1 {
 		return nil
 	}
 	n, x := l.In.N, *l
@@ -163,11 +163,11 @@ func batchAsGroups(l *lower.Layer) []rewrite {
 
 // productAsConv makes a product with constants a convolution of one tap: rows are pixels,
 // columns channels.
-func productAsConv(l *lower.Layer) []rewrite {
-	if l.Op != lower.Linear && l.Op != lower.MatMul || l.Second != lower.Constant || l.In.N != 1 || l.In.C != 1 || l.TransposeX || l.TransposeY {
+func productAsConv(l *layer.Layer) []rewrite {
+	if l.Op != layer.Linear && l.Op != layer.MatMul || l.Second != layer.Constant || l.In.N != 1 || l.In.C != 1 || l.TransposeX || l.TransposeY {
 		return nil
 	}
-	x := lower.Conv(lower.Shape{N: 1, C: l.In.W, H: 1, W: l.In.H}, l.Columns, lower.Valid(1, 1))
+	x := layer.Conv(layer.Shape{N: 1, C: l.In.W, H: 1, W: l.In.H}, l.Columns, layer.Valid(1, 1))
 	x.Bias, x.Activation = l.Bias, l.Activation
 	return []rewrite{{
 		"make it a 1x1 convolution, rows as pixels and columns as channels",
@@ -177,13 +177,13 @@ func productAsConv(l *lower.Layer) []rewrite {
 }
 
 // otherSide makes the transposed product: its sides swapped and transposed.
-func otherSide(l *lower.Layer) []rewrite {
-	if l.Op != lower.MatMul || l.Second != lower.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
+func otherSide(l *layer.Layer) []rewrite {
+	if l.Op != layer.MatMul || l.Second != layer.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil
 	}
 	x := *l
 	x.In.H, x.Columns = l.Columns, l.In.H
-	x.SecondShape = lower.Shape{}
+	x.SecondShape = layer.Shape{}
 	return []rewrite{{
 		fmt.Sprintf("swap the sides of the product, both transposed: m=%d n=%d", x.In.H, x.Columns),
 		"transposed matrices from and to its neighbours",

@@ -11,7 +11,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A grid is values with their extents.
@@ -204,7 +204,7 @@ func TestLayerWords(t *testing.T) {
 			t.Errorf("%s: %s make another layer: %v", words, got, err)
 		}
 	}
-	if got := layerWords(&lower.Layer{Op: lower.ReLU, In: lower.Shape{N: 1, C: 4, H: 1, W: 1}, SecondReLU: true}); got != nil {
+	if got := layerWords(&layer.Layer{Op: layer.ReLU, In: layer.Shape{N: 1, C: 4, H: 1, W: 1}, SecondReLU: true}); got != nil {
 		t.Errorf("%s make a layer that has no keys", got)
 	}
 }

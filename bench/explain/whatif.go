@@ -15,7 +15,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/chip"
 	"anesim/hw/tiles"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A scaledChip is a chip with some constants multiplied.
@@ -167,10 +167,10 @@ const maxPruned = 4 << 20
 
 // pruned tries a convolution with every other weight zero, where the compiler has a form
 // that leaves zeros out: with strides of two.
-func (x *explainer) pruned(ctx context.Context, l *lower.Layer, words, names []string, before *Cost) error {
+func (x *explainer) pruned(ctx context.Context, l *layer.Layer, words, names []string, before *Cost) error {
 	w := &l.Window
 	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw
-	if l.Op != lower.Convolution || w.Sy != 2 || w.Sx != 2 || n > maxPruned {
+	if l.Op != layer.Convolution || w.Sy != 2 || w.Sx != 2 || n > maxPruned {
 		return nil
 	}
 	x.doc.Tried.All++

@@ -7,33 +7,33 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // layerWords are the operation and keys that [Layer] makes the layer of, nil where none
 // make just this one.
-func layerWords(l *lower.Layer) []string {
+func layerWords(l *layer.Layer) []string {
 	w := layerText{}
 	switch l.Op {
-	case lower.Convolution, lower.Deconvolution:
+	case layer.Convolution, layer.Deconvolution:
 		w.conv(l)
-	case lower.MatMul, lower.Linear:
+	case layer.MatMul, layer.Linear:
 		w.product(l)
-	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
 		w.binary(l)
-	case lower.Softmax, lower.LayerNorm:
+	case layer.Softmax, layer.LayerNorm:
 		w.tensor(l)
 		w.add("axis", axesText(l.Axes))
 		w.number("eps", l.Epsilon)
-	case lower.ReduceSum, lower.ReduceMean, lower.ReduceMax, lower.ReduceMin:
+	case layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
 		w.tensor(l)
 		w.words[0] = "reduce"
 		w.add("kind", strings.TrimPrefix(l.Op.String(), "reduce_"))
 		w.add("axis", axesText(l.Axes))
-	case lower.Pool:
+	case layer.Pool:
 		w.tensor(l)
 		w.window(&l.Window, 1)
-	case lower.Concat:
+	case layer.Concat:
 		w.words = []string{l.Op.String()}
 		w.count("n", l.In.N)
 		parts := make([]string, len(l.Parts))
@@ -84,7 +84,7 @@ func (w *layerText) flag(key string, v bool) {
 	}
 }
 
-func (w *layerText) tensor(l *lower.Layer) {
+func (w *layerText) tensor(l *layer.Layer) {
 	w.words = []string{l.Op.String()}
 	w.count("n", l.In.N)
 	w.count("c", l.In.C)
@@ -92,7 +92,7 @@ func (w *layerText) tensor(l *lower.Layer) {
 	w.count("w", l.In.W)
 }
 
-func (w *layerText) conv(l *lower.Layer) {
+func (w *layerText) conv(l *layer.Layer) {
 	w.words = []string{l.Op.String()}
 	w.count("n", l.In.N)
 	w.add("cin", strconv.Itoa(l.In.C))
@@ -105,7 +105,7 @@ func (w *layerText) conv(l *lower.Layer) {
 	w.flag("bias", l.Bias)
 }
 
-func (w *layerText) window(x *lower.Window, dilation int) {
+func (w *layerText) window(x *layer.Window, dilation int) {
 	kh, kw := (x.Kh-1)/dilation+1, (x.Kw-1)/dilation+1
 	if kh == kw {
 		w.add("k", strconv.Itoa(kh))
@@ -129,13 +129,13 @@ func (w *layerText) window(x *lower.Window, dilation int) {
 	}
 }
 
-func (w *layerText) product(l *lower.Layer) {
+func (w *layerText) product(l *layer.Layer) {
 	w.words = []string{l.Op.String()}
 	w.count("c", l.In.C)
 	w.add("m", strconv.Itoa(l.In.H))
 	w.add("k", strconv.Itoa(l.In.W))
 	w.add("n", strconv.Itoa(l.Columns))
-	if l.Second == lower.Runtime {
+	if l.Second == layer.Runtime {
 		w.add("rhs", "runtime")
 	}
 	w.flag("tx", l.TransposeX)
@@ -143,21 +143,21 @@ func (w *layerText) product(l *lower.Layer) {
 	w.flag("bias", l.Bias)
 }
 
-func (w *layerText) binary(l *lower.Layer) {
+func (w *layerText) binary(l *layer.Layer) {
 	w.tensor(l)
 	switch l.Second {
-	case lower.Constant:
+	case layer.Constant:
 		w.add("second", "constant")
-	case lower.Scalar:
+	case layer.Scalar:
 		w.add("second", "scalar")
-	case lower.Itself:
+	case layer.Itself:
 		w.add("second", "itself")
-	case lower.Runtime:
-		axes := lower.Axes(0)
+	case layer.Runtime:
+		axes := layer.Axes(0)
 		for _, x := range [...]struct {
-			axis      lower.Axes
+			axis      layer.Axes
 			of, other int
-		}{{lower.AxisC, l.In.C, l.SecondShape.C}, {lower.AxisH, l.In.H, l.SecondShape.H}, {lower.AxisW, l.In.W, l.SecondShape.W}} {
+		}{{layer.AxisC, l.In.C, l.SecondShape.C}, {layer.AxisH, l.In.H, l.SecondShape.H}, {layer.AxisW, l.In.W, l.SecondShape.W}} {
 			if x.other == 1 && x.of > 1 {
 				axes |= x.axis
 			}
@@ -168,9 +168,9 @@ func (w *layerText) binary(l *lower.Layer) {
 	}
 }
 
-func axesText(set lower.Axes) string {
+func axesText(set layer.Axes) string {
 	s := ""
-	for i, axis := range [...]lower.Axes{lower.AxisC, lower.AxisH, lower.AxisW} {
+	for i, axis := range [...]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW} {
 		if set&axis != 0 {
 			s += "chw"[i : i+1]
 		}

@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
 	"anesim/loader/cache"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network"
 )
 
@@ -214,7 +214,7 @@ func layerDocument(l *anesim.LayerResult) Layer {
 		d.Activation = x.Lower.Activation.String()
 	}
 	d.Weights = l.Weights()
-	if f := x.Weights.Form; f != lower.FormFP16 {
+	if f := x.Weights.Form; f != layer.FormFP16 {
 		d.PackedAs = f.String()
 	}
 	if rep := l.Report; rep != nil {
@@ -234,7 +234,7 @@ func layerDocument(l *anesim.LayerResult) Layer {
 	return d
 }
 
-func extents(s lower.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
+func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
 // windowOf is a convolution's or a pool's window, like 3x3/2 with a stride and :32 with
 // groups.

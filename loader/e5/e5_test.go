@@ -18,6 +18,7 @@ import (
 	"anesim/loader/enums"
 	"anesim/loader/internal/cost"
 	"anesim/loader/internal/rules"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -29,17 +30,17 @@ func seven() []Entry {
 	}
 }
 
-func part(t testing.TB, l lower.Layer) Part {
+func part(t testing.TB, l layer.Layer) Part {
 	t.Helper()
-	p, err := lower.Lower(l, lower.Weights{})
+	p, err := lower.Lower(l, layer.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Part{p, p.Bytes()}
 }
 
-func product(k int) lower.Layer {
-	return lower.Layer{Op: lower.Linear, In: lower.Shape{N: 1, C: 1, H: 1, W: k}, Columns: k}
+func product(k int) layer.Layer {
+	return layer.Layer{Op: layer.Linear, In: layer.Shape{N: 1, C: 1, H: 1, W: k}, Columns: k}
 }
 
 func dispatch(t testing.TB, parts ...Part) []byte {

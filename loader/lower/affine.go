@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/x448/float16"
+
+	"anesim/loader/layer"
 )
 
 // Batch normalisation is a factor and an addend for each channel, and networks put a ReLU
@@ -21,11 +23,11 @@ import (
 func (f *folder) affine(i int) *folded {
 	n := f.net.Nodes
 	mul := n[i].Part
-	if mul == nil || mul.layer.Op != Mul || mul.layer.Second != Constant || mul.layer.Bias || mul.layer.Activation != 0 {
+	if mul == nil || mul.layer.Op != layer.Mul || mul.layer.Second != layer.Constant || mul.layer.Bias || mul.layer.Activation != 0 {
 		return nil
 	}
 	add := f.next(i)
-	if add == nil || add.layer.Op != Add && add.layer.Op != Sub || add.layer.Second != Constant || add.layer.In != mul.layer.In {
+	if add == nil || add.layer.Op != layer.Add && add.layer.Op != layer.Sub || add.layer.Second != layer.Constant || add.layer.In != mul.layer.In {
 		return nil
 	}
 	last := i + 1
@@ -33,16 +35,16 @@ func (f *folder) affine(i int) *folded {
 	l.Bias, l.Activation = true, add.layer.Activation
 	w.Bias = make([]float16.Float16, l.In.C)
 	for c := range w.Bias {
-		w.Bias[c] = value(add.weights.Second, c)
-		if add.layer.Op == Sub {
+		w.Bias[c] = layer.ValueAt(add.weights.Second, c)
+		if add.layer.Op == layer.Sub {
 			w.Bias[c] ^= signBit
 		}
 	}
-	if relu := f.next(last); relu != nil && relu.layer.Op == ReLU && relu.layer.In == l.In && l.Activation == 0 {
-		l.Activation = ReLU
+	if relu := f.next(last); relu != nil && relu.layer.Op == layer.ReLU && relu.layer.In == l.In && l.Activation == 0 {
+		l.Activation = layer.ReLU
 		last++
 	}
-	if l.Activation != 0 && l.Activation != ReLU {
+	if l.Activation != 0 && l.Activation != layer.ReLU {
 		return nil
 	}
 	part, err := NewPart(l, w)

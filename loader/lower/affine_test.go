@@ -9,12 +9,13 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
 // A normalisation is x*f + a for each channel, and may have a ReLU.
 type normalisation struct {
-	shape       Shape
+	shape       layer.Shape
 	sub, relu   bool
 	factor, add []float16.Float16
 	read        bool // the product has a second reader
@@ -23,7 +24,7 @@ type normalisation struct {
 func (n *normalisation) network(t *testing.T) *Network {
 	t.Helper()
 	net := &Network{Inputs: []Tensor{{Name: "x", Shape: n.shape}}}
-	add := func(l Layer, w Weights, in, out string) {
+	add := func(l layer.Layer, w layer.Weights, in, out string) {
 		t.Helper()
 		p, err := NewPart(l, w)
 		if err != nil {
@@ -31,15 +32,15 @@ func (n *normalisation) network(t *testing.T) *Network {
 		}
 		net.Nodes = append(net.Nodes, Node{p, []string{in}, out})
 	}
-	op := Add
+	op := layer.Add
 	if n.sub {
-		op = Sub
+		op = layer.Sub
 	}
-	add(Layer{Op: Mul, In: n.shape, Second: Constant}, Weights{Second: n.factor}, "x", "p")
-	add(Layer{Op: op, In: n.shape, Second: Constant}, Weights{Second: n.add}, "p", "s")
+	add(layer.Layer{Op: layer.Mul, In: n.shape, Second: layer.Constant}, layer.Weights{Second: n.factor}, "x", "p")
+	add(layer.Layer{Op: op, In: n.shape, Second: layer.Constant}, layer.Weights{Second: n.add}, "p", "s")
 	net.Outputs = []string{"s"}
 	if n.relu {
-		add(Unary(ReLU, n.shape), Weights{}, "s", "y")
+		add(layer.Unary(layer.ReLU, n.shape), layer.Weights{}, "s", "y")
 		net.Outputs = []string{"y"}
 	}
 	if n.read {
@@ -54,7 +55,7 @@ func TestNormalisationIsOneTask(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 9))
 	for i := range 40 {
 		n := normalisation{
-			shape: Shape{1, 1 + r.IntN(70), 1 + r.IntN(9), 1 + r.IntN(40)},
+			shape: layer.Shape{N: 1, C: 1 + r.IntN(70), H: 1 + r.IntN(9), W: 1 + r.IntN(40)},
 			sub:   r.IntN(3) == 0, relu: r.IntN(2) == 0,
 		}
 		n.factor, n.add = halves(r, n.shape.C), halves(r, n.shape.C)
@@ -102,7 +103,7 @@ func TestNormalisationStaysApart(t *testing.T) {
 		"quotient too small": {factor: []float16.Float16{one, float16.Fromfloat32(60000)}, add: []float16.Float16{one, float16.Fromfloat32(0x1p-14)}},
 		"another reader":     {factor: []float16.Float16{one, two}, add: []float16.Float16{one, two}, read: true},
 	} {
-		n.shape = Shape{1, 2, 2, 4}
+		n.shape = layer.Shape{N: 1, C: 2, H: 2, W: 4}
 		net := n.network(t)
 		j, err := net.Join()
 		if err != nil {

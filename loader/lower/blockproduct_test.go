@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
@@ -18,12 +19,12 @@ func TestProductOfFewRows(t *testing.T) {
 	for rows, want := range map[int]int{1: 2, 8: 2, 16: 3, 17: 2, 24: 3, 32: 3, 64: 2, 128: 2} {
 		for _, bias := range []bool{false, true} {
 			k, n := 1+r.IntN(300), 1+r.IntN(300)
-			l := Product(rows, k, n, Constant)
+			l := layer.Product(rows, k, n, layer.Constant)
 			l.Bias = bias
 			if r.IntN(2) == 0 {
-				l.Activation = ReLU
+				l.Activation = layer.ReLU
 			}
-			w := Weights{Filter: halves(r, k*n)}
+			w := layer.Weights{Filter: halves(r, k*n)}
 			if bias {
 				w.Bias = halves(r, n)
 			}
@@ -49,7 +50,7 @@ func TestProductOfFewRows(t *testing.T) {
 					p := float64(x[i/n*k+j].Float32()) * float64(w.Filter[j*n+i%n].Float32())
 					sum, size = sum+p, size+math.Abs(p)
 				}
-				if l.Activation == ReLU {
+				if l.Activation == layer.ReLU {
 					sum = max(0, sum)
 				}
 				if math.Abs(float64(y.Float32())-sum) > 0x1p-10*math.Abs(sum)+0x1p-15*size+0x1p-24 {
@@ -62,7 +63,7 @@ func TestProductOfFewRows(t *testing.T) {
 
 func TestProductBlocks(t *testing.T) {
 	for rows, patch := range map[int]uint32{16: 1, 32: 2} {
-		c, err := Compile(Product(rows, 256, 256, Constant), Weights{})
+		c, err := Compile(layer.Product(rows, 256, 256, layer.Constant), layer.Weights{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,15 +7,16 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/mac"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
 // The negation of every byte whose number is known, two of them in each fp16 value of a
 // row, is 1 for 0 and 0 for the others; a byte whose highest bit is set claims nothing.
 func TestByteNegation(t *testing.T) {
-	for _, s := range []Shape{{1, 1, 64, 64}, {1, 3, 5, 10}, {2, 2, 1, 130}, {1, 1, 3, 2}} {
-		l := Unary(LogicalNot, s)
-		w := Weights{Table: Fitted(mac.Not)}
+	for _, s := range []layer.Shape{{N: 1, C: 1, H: 64, W: 64}, {N: 1, C: 3, H: 5, W: 10}, {N: 2, C: 2, H: 1, W: 130}, {N: 1, C: 1, H: 3, W: 2}} {
+		l := layer.Unary(layer.LogicalNot, s)
+		w := layer.Weights{Table: Fitted(mac.Not)}
 		half := func(low, high int) float16.Float16 { return float16.Float16(low | high<<8) }
 		not := func(v int) int {
 			if v == 0 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/x448/float16"
+
+	"anesim/loader/layer"
 )
 
 // Define computes the network in float64, every layer rounded to fp16.
@@ -35,7 +37,7 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 			}
 		}
 		switch l.Op {
-		case Linear:
+		case layer.Linear:
 			for r := range len(x) / l.In.W {
 				for c := range l.Columns {
 					sum := 0.0
@@ -45,7 +47,7 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 					y[r*l.Columns+c] = sum
 				}
 			}
-		case MatMul:
+		case layer.MatMul:
 			z := v[n.Inputs[1]]
 			for h := range l.In.C {
 				for r := range l.In.H {
@@ -62,10 +64,10 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 					}
 				}
 			}
-		case Transpose:
+		case layer.Transpose:
 			s := l.In
 			if s.H > 1 {
-				s = Shape{s.C, s.H, 1, s.W}
+				s = layer.Shape{N: s.C, C: s.H, H: 1, W: s.W}
 			}
 			for g := range s.N {
 				for c := range s.C {
@@ -74,30 +76,30 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 					}
 				}
 			}
-		case Add, Mul:
+		case layer.Add, layer.Mul:
 			for k := range y {
 				z := 0.0
-				if l.Second == Scalar {
+				if l.Second == layer.Scalar {
 					z = float64(w.Second[0].Float32())
 				} else {
 					other := v[n.Inputs[1]]
 					z = other[k%len(other)]
 				}
-				if y[k] = x[k] + z; l.Op == Mul {
+				if y[k] = x[k] + z; l.Op == layer.Mul {
 					y[k] = x[k] * z
 				}
 			}
-		case ReLU, GELU, Tanh, Sigmoid, SiLU:
+		case layer.ReLU, layer.GELU, layer.Tanh, layer.Sigmoid, layer.SiLU:
 			for k := range y {
-				y[k] = map[Op]func(float64) float64{
-					ReLU:    func(x float64) float64 { return max(x, 0) },
-					GELU:    func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) },
-					Tanh:    math.Tanh,
-					Sigmoid: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-					SiLU:    func(x float64) float64 { return x / (1 + math.Exp(-x)) },
+				y[k] = map[layer.Op]func(float64) float64{
+					layer.ReLU:    func(x float64) float64 { return max(x, 0) },
+					layer.GELU:    func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) },
+					layer.Tanh:    math.Tanh,
+					layer.Sigmoid: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+					layer.SiLU:    func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 				}[l.Op](x[k])
 			}
-		case LayerNorm:
+		case layer.LayerNorm:
 			rows(func(x, y []float64) {
 				mean, spread := 0.0, 0.0
 				for _, a := range x {
@@ -110,7 +112,7 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 					y[k] = (a - mean) / math.Sqrt(spread+float64(l.Epsilon))
 				}
 			})
-		case Softmax:
+		case layer.Softmax:
 			rows(func(x, y []float64) {
 				top, sum := slices.Max(x), 0.0
 				for k, a := range x {

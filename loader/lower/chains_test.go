@@ -18,6 +18,7 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A ChainNet is a network of rows in the making. Weights are random where r is not nil,
@@ -26,15 +27,15 @@ type ChainNet struct {
 	t      testing.TB
 	r      *rand.Rand
 	Net    Network
-	shapes map[string]Shape
+	shapes map[string]layer.Shape
 	forms  int // attentions made so far
 }
 
 func NewChain(t testing.TB, r *rand.Rand) *ChainNet {
-	return &ChainNet{t: t, r: r, shapes: map[string]Shape{}}
+	return &ChainNet{t: t, r: r, shapes: map[string]layer.Shape{}}
 }
 
-func (b *ChainNet) Input(name string, s Shape) string {
+func (b *ChainNet) Input(name string, s layer.Shape) string {
 	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s})
 	b.shapes[name] = s
 	return name
@@ -51,7 +52,7 @@ func (b *ChainNet) Random(n int, scale float64) []float16.Float16 {
 	return v
 }
 
-func (b *ChainNet) Constant(s Shape) string {
+func (b *ChainNet) Constant(s layer.Shape) string {
 	v := b.Random(s.Elements(), 1)
 	if v == nil {
 		v = make([]float16.Float16, s.Elements())
@@ -62,7 +63,7 @@ func (b *ChainNet) Constant(s Shape) string {
 	return name
 }
 
-func (b *ChainNet) node(l Layer, w Weights, inputs ...string) string {
+func (b *ChainNet) node(l layer.Layer, w layer.Weights, inputs ...string) string {
 	b.t.Helper()
 	p, err := NewPart(l, w)
 	if err != nil {
@@ -76,59 +77,59 @@ func (b *ChainNet) node(l Layer, w Weights, inputs ...string) string {
 
 func (b *ChainNet) Linear(x string, n int) string {
 	s := b.shapes[x]
-	return b.node(Layer{Op: Linear, In: s, Columns: n, Second: Constant},
-		Weights{Filter: b.Random(s.W*n, 1/math.Sqrt(float64(s.W)))}, x)
+	return b.node(layer.Layer{Op: layer.Linear, In: s, Columns: n, Second: layer.Constant},
+		layer.Weights{Filter: b.Random(s.W*n, 1/math.Sqrt(float64(s.W)))}, x)
 }
 
-func (b *ChainNet) Apply(op Op, x string) string {
-	if op == ReLU {
-		return b.node(Unary(op, b.shapes[x]), Weights{}, x)
+func (b *ChainNet) Apply(op layer.Op, x string) string {
+	if op == layer.ReLU {
+		return b.node(layer.Unary(op, b.shapes[x]), layer.Weights{}, x)
 	}
-	return b.node(Unary(op, b.shapes[x]), Weights{Table: fitted(map[Op]mac.Activation{GELU: mac.GELU, Tanh: mac.Tanh, Sigmoid: mac.Sigmoid, SiLU: mac.SiLU}[op])}, x)
+	return b.node(layer.Unary(op, b.shapes[x]), layer.Weights{Table: fitted(map[layer.Op]mac.Activation{layer.GELU: mac.GELU, layer.Tanh: mac.Tanh, layer.Sigmoid: mac.Sigmoid, layer.SiLU: mac.SiLU}[op])}, x)
 }
 
 func (b *ChainNet) Sum(x, y string) string {
-	return b.node(Binary(Add, b.shapes[x], b.shapes[y]), Weights{}, x, y)
+	return b.node(layer.Binary(layer.Add, b.shapes[x], b.shapes[y]), layer.Weights{}, x, y)
 }
 
 func (b *ChainNet) Scale(x string) string {
-	l := Layer{Op: Mul, In: b.shapes[x], Second: Scalar, SecondShape: Shape{1, 1, 1, 1}}
-	return b.node(l, Weights{Second: []float16.Float16{0x3000}}, x)
+	l := layer.Layer{Op: layer.Mul, In: b.shapes[x], Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
+	return b.node(l, layer.Weights{Second: []float16.Float16{0x3000}}, x)
 }
 
 func (b *ChainNet) Norm(x string) string {
-	l := Reduction(LayerNorm, b.shapes[x], AxisW)
+	l := layer.Reduction(layer.LayerNorm, b.shapes[x], layer.AxisW)
 	l.Epsilon = 1e-5
-	return b.node(l, Weights{}, x)
+	return b.node(l, layer.Weights{}, x)
 }
 
 func (b *ChainNet) Softmax(x string) string {
-	return b.node(Reduction(Softmax, b.shapes[x], AxisW), Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}, x)
+	return b.node(layer.Reduction(layer.Softmax, b.shapes[x], layer.AxisW), layer.Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)}, x)
 }
 
 // attention is softmax(q k^T / 8) v of heads x rows x features.
 func (b *ChainNet) attention(q, k, v string, scale bool) string {
 	s := b.shapes[q]
-	product := Layer{Op: MatMul, In: s, Columns: s.H}
+	product := layer.Layer{Op: layer.MatMul, In: s, Columns: s.H}
 	switch b.forms++; b.forms % 3 { // three ways to say k^T
 	case 0:
-		k = b.node(Unary(Transpose, Shape{s.C, s.H, 1, s.W}), Weights{}, k)
+		k = b.node(layer.Unary(layer.Transpose, layer.Shape{N: s.C, C: s.H, H: 1, W: s.W}), layer.Weights{}, k)
 	case 1:
-		turn := Unary(Transpose, s)
-		turn.Order = [3]Axes{AxisC, AxisW, AxisH}
-		k = b.node(turn, Weights{}, k)
+		turn := layer.Unary(layer.Transpose, s)
+		turn.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
+		k = b.node(turn, layer.Weights{}, k)
 	case 2:
 		product.TransposeY = true
 	}
-	scores := b.node(product, Weights{}, q, k)
+	scores := b.node(product, layer.Weights{}, q, k)
 	if scale {
 		scores = b.Scale(scores)
 	}
 	p := b.Softmax(scores)
-	return b.node(Layer{Op: MatMul, In: b.shapes[p], Columns: s.W}, Weights{}, p, v)
+	return b.node(layer.Layer{Op: layer.MatMul, In: b.shapes[p], Columns: s.W}, layer.Weights{}, p, v)
 }
 
-func (b *ChainNet) ffn(x string, act Op) string {
+func (b *ChainNet) ffn(x string, act layer.Op) string {
 	d := b.shapes[x].W
 	return b.Linear(b.Apply(act, b.Linear(x, 4*d)), d)
 }
@@ -145,14 +146,14 @@ func (b *ChainNet) block(x string, projected bool) string {
 		a = b.Linear(a, d)
 	}
 	y := b.Sum(x, a)
-	return b.Sum(y, b.ffn(b.Norm(y), GELU))
+	return b.Sum(y, b.ffn(b.Norm(y), layer.GELU))
 }
 
 // Attend is the attention of a tensor to itself.
 func (b *ChainNet) Attend(x string) string { return b.attention(x, x, x, true) }
 
 // Shape is the shape of a tensor.
-func (b *ChainNet) Shape(name string) Shape { return b.shapes[name] }
+func (b *ChainNet) Shape(name string) layer.Shape { return b.shapes[name] }
 
 // Layers are the network's operations.
 func (b *ChainNet) Layers() string {
@@ -175,7 +176,7 @@ func (b *ChainNet) Chain(name string) bool {
 		return n
 	}
 	d, s := num("d", 256), num("s", 64)
-	rows := Shape{1, 1, s, d}
+	rows := layer.Shape{N: 1, C: 1, H: s, W: d}
 	kind, _, _ := strings.Cut(name, "_")
 	x := ""
 	if kind != "attn" && kind != "res" {
@@ -186,34 +187,34 @@ func (b *ChainNet) Chain(name string) bool {
 	case kind == "ffn":
 		switch {
 		case strings.HasSuffix(name, "_relu"):
-			out = b.ffn(x, ReLU)
+			out = b.ffn(x, layer.ReLU)
 		case strings.HasSuffix(name, "_biasbcast"):
 			h := b.Linear(x, 4*d)
-			h = b.Apply(GELU, b.Sum(h, b.Constant(Shape{1, 1, 1, 4 * d})))
+			h = b.Apply(layer.GELU, b.Sum(h, b.Constant(layer.Shape{N: 1, C: 1, H: 1, W: 4 * d})))
 			h = b.Linear(h, d)
-			out = b.Sum(h, b.Constant(Shape{1, 1, 1, d}))
+			out = b.Sum(h, b.Constant(layer.Shape{N: 1, C: 1, H: 1, W: d}))
 		case strings.HasSuffix(name, "_biasfull"):
 			h := b.Linear(x, 4*d)
-			h = b.Apply(GELU, b.Sum(h, b.Constant(Shape{1, 1, s, 4 * d})))
+			h = b.Apply(layer.GELU, b.Sum(h, b.Constant(layer.Shape{N: 1, C: 1, H: s, W: 4 * d})))
 			h = b.Linear(h, d)
-			out = b.Sum(h, b.Constant(Shape{1, 1, s, d}))
+			out = b.Sum(h, b.Constant(layer.Shape{N: 1, C: 1, H: s, W: d}))
 		default:
-			out = b.ffn(x, GELU)
+			out = b.ffn(x, layer.GELU)
 		}
 	case kind == "lnproj":
 		out = b.Linear(b.Norm(x), d)
 	case kind == "attn":
-		in := Shape{1, num("h", 1), s, num("dh", 64)}
+		in := layer.Shape{N: 1, C: num("h", 1), H: s, W: num("dh", 64)}
 		out = b.attention(b.Input("q", in), b.Input("k", in), b.Input("v", in), !strings.HasSuffix(name, "_noscale"))
 	case kind == "res":
-		x = b.Input("x", Shape{1, d, 1, 1})
-		op := GELU
+		x = b.Input("x", layer.Shape{N: 1, C: d, H: 1, W: 1})
+		op := layer.GELU
 		if strings.Contains(name, "relu") {
-			op = ReLU
+			op = layer.ReLU
 		}
 		out = b.Sum(x, b.Apply(op, x))
 	case kind == "resffn":
-		out = b.Sum(x, b.ffn(x, GELU))
+		out = b.Sum(x, b.ffn(x, layer.GELU))
 	case kind == "resattn":
 		out = b.Sum(x, b.attention(x, x, x, true))
 	case kind == "block":
@@ -234,11 +235,11 @@ func (b *ChainNet) Chain(name string) bool {
 		h := b.Linear(x, d)
 		switch name[3:] {
 		case "relu":
-			out = b.Apply(ReLU, h)
+			out = b.Apply(layer.ReLU, h)
 		case "gelu":
-			out = b.Apply(GELU, h)
+			out = b.Apply(layer.GELU, h)
 		case "bias":
-			out = b.Sum(h, b.Constant(Shape{1, 1, 1, d}))
+			out = b.Sum(h, b.Constant(layer.Shape{N: 1, C: 1, H: 1, W: d}))
 		case "mul":
 			out = b.Scale(h)
 		case "add":
@@ -251,9 +252,9 @@ func (b *ChainNet) Chain(name string) bool {
 			return false
 		}
 	case name == "gelu_mm":
-		out = b.Linear(b.Apply(GELU, x), d)
+		out = b.Linear(b.Apply(layer.GELU, x), d)
 	case name == "ln_gelu":
-		out = b.Apply(GELU, b.Norm(x))
+		out = b.Apply(layer.GELU, b.Norm(x))
 	default:
 		return false
 	}
@@ -377,8 +378,8 @@ func TestResidualText(t *testing.T) {
 		t.Skip("the compiler's chains are not beside the repository")
 	}
 	b := NewChain(t, nil)
-	x := b.Input("x", Shape{1, 64, 8, 8})
-	b.Net.Outputs = []string{b.Sum(x, b.Apply(GELU, x))}
+	x := b.Input("x", layer.Shape{N: 1, C: 64, H: 8, W: 8})
+	b.Net.Outputs = []string{b.Sum(x, b.Apply(layer.GELU, x))}
 	j, err := b.Net.Join()
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
@@ -110,7 +111,7 @@ func (b chainRun) grow(r *rand.Rand, names []string) string {
 	case 0, 1, 2:
 		return b.Linear(x, 1+r.IntN(90))
 	case 3:
-		return b.Apply([]Op{ReLU, GELU, Tanh, Sigmoid, SiLU}[r.IntN(5)], x)
+		return b.Apply([]layer.Op{layer.ReLU, layer.GELU, layer.Tanh, layer.Sigmoid, layer.SiLU}[r.IntN(5)], x)
 	case 4:
 		if s.W >= 8 { // of two values the norm is the sign of their difference
 			return b.Norm(x)
@@ -120,7 +121,7 @@ func (b chainRun) grow(r *rand.Rand, names []string) string {
 	case 6:
 		return b.Scale(x)
 	case 7:
-		return b.Sum(x, b.Constant(Shape{N: 1, C: 1, H: 1, W: s.W}))
+		return b.Sum(x, b.Constant(layer.Shape{N: 1, C: 1, H: 1, W: s.W}))
 	case 8:
 		if s.H%16 == 0 && s.W > 1 {
 			return b.Attend(x)
@@ -148,7 +149,7 @@ func TestRandomChains(t *testing.T) {
 		if r.IntN(6) == 0 { // wider than a patch of the planar engine
 			rows, width = 1+r.IntN(20), 400+r.IntN(800)
 		}
-		names := []string{b.Input("x", Shape{N: 1, C: 1, H: rows, W: width})}
+		names := []string{b.Input("x", layer.Shape{N: 1, C: 1, H: rows, W: width})}
 		for range 1 + r.IntN(7) {
 			if out := b.grow(r, names); out != names[len(names)-1] {
 				names = append(names, out)

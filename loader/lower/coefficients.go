@@ -6,6 +6,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A Layout is how the coefficients of a descriptor stand in the constants: whose weight
@@ -99,7 +100,7 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 }
 
 // maxCoefficients bounds what a descriptor may claim: the compiler's kernel section.
-const maxCoefficients = 128 << 20 / elementBytes
+const maxCoefficients = 128 << 20 / layer.ElementBytes
 
 // Weights is the number of weights, [group][channel][input][tap] in that order.
 func (l *Layout) Weights() int { return l.Groups * l.Channels * l.Taps }

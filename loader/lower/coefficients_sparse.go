@@ -6,6 +6,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // The zero-skipping form of a 1x1 window is known byte for byte, so its weights can be
@@ -92,12 +93,12 @@ func (s *sparseLane) take(n int) []byte {
 // plane reads the coefficients of g channels; false is a plane that is none.
 func (s *sparseLane) plane(l *Layout, v *sparseValues, first, g int) bool {
 	if l.Bias {
-		b := s.take(elementBytes * g)
+		b := s.take(layer.ElementBytes * g)
 		if b == nil {
 			return false
 		}
 		for n := range g {
-			v.biases[first+n] = float16.Frombits(binary.LittleEndian.Uint16(b[elementBytes*n:]))
+			v.biases[first+n] = float16.Frombits(binary.LittleEndian.Uint16(b[layer.ElementBytes*n:]))
 		}
 	}
 	count := s.take(2)
@@ -119,7 +120,7 @@ func (s *sparseLane) plane(l *Layout, v *sparseValues, first, g int) bool {
 					if mask[0]>>j&1 == 0 {
 						continue
 					}
-					h := body.take(elementBytes)
+					h := body.take(layer.ElementBytes)
 					if h == nil {
 						return false
 					}

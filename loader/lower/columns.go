@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // A convolution whose source does not fit the L2 whole takes it in tiles of rows, or, where
 // a window of several rows would read some of them twice, in columns over the whole height:
@@ -27,7 +30,7 @@ const columnPatches = 2
 // and says where it stands
 // in the L2 and where the result. It reports false where that is not what the compiler
 // does.
-func (t *task) takesColumns(w *Window, l2 int) (source, result layout, ok bool) {
+func (t *task) takesColumns(w *layer.Window, l2 int) (source, result layout, ok bool) {
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()
 	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > sliceColumns || out.Width%columnTile != 0 ||
@@ -43,7 +46,7 @@ func (t *task) takesColumns(w *Window, l2 int) (source, result layout, ok bool) 
 	result = packedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).skewed(1, fetch{8 / units, units})
 	least := (2*patchPixels>>high-1)*w.Sx + w.Kw // what two patches read
 	room := l2 - result.row*out.Height
-	for columns := room / in.Height / in.Channels / unitBytes * (unitBytes / elementBytes); columns >= least; columns -= unitBytes / elementBytes {
+	for columns := room / in.Height / in.Channels / unitBytes * (unitBytes / layer.ElementBytes); columns >= least; columns -= unitBytes / layer.ElementBytes {
 		source = packedColumns(in, min(columns, in.Width)).skewed(w.Sy, engineFetches(c)...)
 		if source.row*in.Height <= room {
 			return source, result.moved(source.row * in.Height), true

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // convolution lowers a convolution: one descriptor while its coefficients fit the
@@ -13,7 +14,7 @@ import (
 //	                                  ^ coefficients, a lane an engine
 func (p *plan) convolution() error {
 	l := p.layer
-	if w := &l.Window; max(w.Sy, w.Sx) > MaxStride {
+	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
 		return p.longStride()
 	}
 	p.widen()
@@ -28,7 +29,7 @@ func (p *plan) convolution() error {
 		return err
 	}
 	for n := range in.N {
-		if l.paired() {
+		if paired(l) {
 			p.pairs(x.element(n), to.element(n))
 		} else {
 			p.convolve(shares, x.element(n), to.element(n))
@@ -41,7 +42,7 @@ func (p *plan) convolution() error {
 // zero weight. (The compiler pads with a task of its own: 1/1.)
 func (p *plan) widen() {
 	w := &p.layer.Window
-	p.taps = [2]int{p.layer.rows(), p.layer.columns()}
+	p.taps = [2]int{p.layer.TapRows(), p.layer.TapColumns()}
 	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
 	w.Kh, w.Kw = w.Kh+y, w.Kw+x
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
@@ -72,14 +73,14 @@ func (p *plan) shares() ([]share, error) {
 	}
 	bytes := p.channelBytes(channels)
 	group := roundUp((channels+engines-1)/engines*bytes, 64)
-	if each := l.lane() / group; groups > 1 && each > 0 {
+	if each := l.LaneBytes() / group; groups > 1 && each > 0 {
 		var s []share
 		for first := 0; first < groups; first += each {
 			s = append(s, share{first, min(each, groups-first), 0, channels})
 		}
 		return s, nil
 	}
-	parts, err := splitChannels(channels, bytes, l.lane())
+	parts, err := splitChannels(channels, bytes, l.LaneBytes())
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +114,8 @@ const engineChannels = 16
 func splitChannels(channels, bytes, lane int) ([]share, error) {
 	each := wholePasses(lane / bytes)
 	if each == 0 {
-		return nil, within(limit{"bytes of one channel's coefficients", bytes, lane,
-			"split the input channels until those of one output channel are at most %d, and add the parts"})
+		return nil, layer.Within("bytes of one channel's coefficients", bytes, lane,
+			"split the input channels until those of one output channel are at most %d, and add the parts")
 	}
 	var s []share
 	for end := channels; end > 0; {
@@ -135,17 +136,11 @@ func biasRows(bias bool) int {
 	return 0
 }
 
-// depthwise reports whether every channel is convolved by itself, which the engines have
-// a mode for.
-func (l *Layer) depthwise() bool {
-	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
-}
-
 // convSource is the part of the source a task works on at a time: a group.
 func (p *plan) convSource() regs.Shape {
 	l := p.layer
 	groups := max(1, l.Groups)
-	if l.depthwise() {
+	if l.Depthwise() {
 		groups = 1
 	}
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
@@ -161,14 +156,14 @@ func (p *plan) convolve(shares []share, x, y memory) {
 	resident := at.row*whole.Height <= p.maxTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
 	// from it.
-	shared := resident && whole.Groups == 1 && !l.depthwise() && len(shares) > 1
+	shared := resident && whole.Groups == 1 && !l.Depthwise() && len(shares) > 1
 	x.group, y.group = x.depth/whole.Groups, y.depth/whole.Groups
 	var loaded *tile
 	for _, s := range shares {
 		src, from, at := whole, x, at
 		src.Groups = s.groups
 		from.base += s.group * x.group
-		if l.depthwise() && s.channels < src.Channels {
+		if l.Depthwise() && s.channels < src.Channels {
 			src.Channels = s.channels
 			from.base += s.first * x.plane
 		}
@@ -200,7 +195,7 @@ func (p *plan) convolve(shares []share, x, y memory) {
 
 // tiled is where the source of a task stands that does not fit the L2 whole, and so many
 // of its rows; result is where the result does, zero of one that streams out.
-func (p *plan) tiled(t *task, src regs.Shape, out Shape, w *Window) (at, result layout, rows int) {
+func (p *plan) tiled(t *task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result layout, rows int) {
 	if at, result, ok := t.takesColumns(w, p.l2()); ok {
 		return at, result, src.Height
 	}
@@ -225,12 +220,12 @@ func (p *plan) convTask(src, dst regs.Shape) *task {
 	c := &t.g.Common
 	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
 		WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
-	if l.depthwise() {
+	if l.Depthwise() {
 		t.unicast()
 	}
 	t.engines(dst.Channels)
-	t.patch(dst, l.depthwise(), w)
-	t.outputGroups(dst.Channels, l.depthwise())
+	t.patch(dst, l.Depthwise(), w)
+	t.outputGroups(dst.Channels, l.Depthwise())
 	p.post(t)
 	return t
 }
@@ -240,7 +235,7 @@ func (p *plan) post(t *task) {
 	if p.layer.Bias {
 		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
 	}
-	if p.layer.Activation == ReLU {
+	if p.layer.Activation == layer.ReLU {
 		t.activate(regs.ReLU)
 	}
 	if p.rides() {
@@ -253,7 +248,7 @@ func (p *plan) post(t *task) {
 // table that takes them as they are, and room for it in every lane.
 func (p *plan) rides() bool {
 	l := p.layer
-	if l.Op != Convolution || !l.Activation.rides() || len(p.weights.Table) != tableBytes || l.paired() {
+	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.weights.Table) != tableBytes || paired(l) {
 		return false
 	}
 	shares, err := p.shares()
@@ -264,17 +259,7 @@ func (p *plan) rides() bool {
 		return true
 	}
 	s := shares[0]
-	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*p.channelBytes(s.channels), 64) <= l.lane()
-}
-
-// rides reports whether an activation is one table and nothing else: no scale ahead of it,
-// no task beside it.
-func (o Op) rides() bool {
-	switch o {
-	case Sigmoid, Tanh, GELU, SiLU, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Erf:
-		return true
-	}
-	return false
+	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*p.channelBytes(s.channels), 64) <= l.LaneBytes()
 }
 
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
@@ -296,7 +281,7 @@ func (t *task) outputGroups(channels int, unicast bool) {
 // patch sets the shape of a patch: 128 pixels, 1<<ShMax of them high, between ShMin and
 // ShMax as the engines see fit unless the two are the same. w is nil of a task that
 // passes its source through.
-func (t *task) patch(out regs.Shape, unicast bool, w *Window) {
+func (t *task) patch(out regs.Shape, unicast bool, w *layer.Window) {
 	if w == nil {
 		t.passPatch(out)
 		return
@@ -307,7 +292,7 @@ func (t *task) patch(out regs.Shape, unicast bool, w *Window) {
 // densePatch is the patch of a multiply-accumulate: the small source mode up to 8
 // columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
 // fixes it, unless every channel is convolved by itself.
-func (t *task) densePatch(out regs.Shape, unicast bool, w *Window) {
+func (t *task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
 	c := &t.g.Common
 	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
@@ -327,7 +312,7 @@ func (t *task) densePatch(out regs.Shape, unicast bool, w *Window) {
 // so many columns and channels (81/84; any threshold from 289 to 512 fits up to 32
 // columns, above them one between 576 and 2304). Few channels at a stride, or of more than
 // 32 columns, leave it open (6/6).
-func (t *task) longReduction(columns, channels int, w *Window) bool {
+func (t *task) longReduction(columns, channels int, w *layer.Window) bool {
 	long := 512
 	if columns > 32 {
 		long = 1024
@@ -391,16 +376,16 @@ func (t *task) tilePatch(sh uint32) {
 // several, without a stride, it comes in two halves, but as high as fits where the patch is
 // fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
 // smaller ones which do not fit beside the result are such is inferred).
-func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixed bool) (rows, tile int) {
+func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *layout, fixed bool) (rows, tile int) {
 	if at.row*src.Height <= p.maxTile() {
 		return src.Height, out.H
 	}
 	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
 	unit := 16
-	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == Convolution && !p.layer.depthwise() {
+	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == layer.Convolution && !p.layer.Depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := p.l2() - unit*out.C*roundUp(out.W*elementBytes, unitBytes)
+	room := p.l2() - unit*out.C*roundUp(out.W*layer.ElementBytes, unitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -428,6 +413,6 @@ func (p *plan) tileHeight(src regs.Shape, out Shape, w *Window, at *layout, fixe
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *plan) checkTile(src regs.Shape, kh int) error {
-	return within(limit{"bytes of one window's rows in the L2", packed(src).row * kh, p.maxTile(),
-		"split the width or the input channels until it is at most %d"})
+	return layer.Within("bytes of one window's rows in the L2", packed(src).row*kh, p.maxTile(),
+		"split the width or the input channels until it is at most %d")
 }

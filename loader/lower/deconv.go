@@ -1,6 +1,10 @@
 package lower
 
-import "github.com/x448/float16"
+import (
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+)
 
 // deconvolution is a transposed convolution as one convolution of stride 1 for each phase
 // of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned. The
@@ -9,12 +13,12 @@ import "github.com/x448/float16"
 func (p *plan) deconvolution() error {
 	l, w := p.layer, p.layer.Window
 	out := l.Out()
-	if err := within(limit{"phases", min(w.Sx, out.W) * min(w.Sy, out.H), maxTasks, "use strides with a product of at most %d"}); err != nil {
+	if err := layer.Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), maxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
 	x, y := p.input("x", l.In), p.output("y", out)
 	single := w.Sx == 1
-	turned := Shape{out.N, out.C, out.W, out.H}
+	turned := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
 	var columns memory
 	if !single {
 		columns = p.intermediate(turned)
@@ -50,7 +54,7 @@ func (p *plan) deconvolution() error {
 }
 
 // phase convolves for the rows and columns of one phase. part has the columns alone.
-func (p *plan) phase(py, px int, part Shape, x, to memory) error {
+func (p *plan) phase(py, px int, part layer.Shape, x, to memory) error {
 	l, w := p.layer, p.layer.Window
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.base += py * to.row
@@ -58,7 +62,7 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 	ys, firstY := turnedTaps(py+w.Py, w.Kh, w.Sy)
 	xs, firstX := turnedTaps(px+w.Px, w.Kw, w.Sx)
 	// The window's first row stands firstY rows from the result's, above if negative.
-	window := Window{Kh: len(ys), Kw: len(xs), Sy: 1, Sx: 1}
+	window := layer.Window{Kh: len(ys), Kw: len(xs), Sy: 1, Sx: 1}
 	from, in := x, l.In
 	window.Py, from.base, in.H = beginAt(firstY, from.base, x.row, in.H)
 	if window.Px = -firstX; firstX > 0 {
@@ -85,16 +89,16 @@ func (p *plan) phase(py, px int, part Shape, x, to memory) error {
 				for _, kx := range xs {
 					v := float16.Float16(0)
 					if ky >= 0 && kx >= 0 {
-						v = p.weights.filter((n*w.Kh+ky)*w.Kw + kx)
+						v = p.weights.Weight((n*w.Kh+ky)*w.Kw + kx)
 					}
 					filter = append(filter, v)
 				}
 			}
 		}
 	}
-	c := Conv(in, l.Cout, window)
+	c := layer.Conv(in, l.Cout, window)
 	c.Bias, c.Activation = l.Bias, l.Activation
-	return p.pieces(piece{c, &Weights{Filter: filter, Bias: p.weights.Bias, Dense: true, SizesOnly: p.weights.SizesOnly, Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": to}})
+	return p.pieces(piece{c, &layer.Weights{Filter: filter, Bias: p.weights.Bias, Dense: true, SizesOnly: p.weights.SizesOnly, Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": to}})
 }
 
 // turnedTaps are the taps of a phase from the last to the first, and the row of the input

@@ -63,7 +63,7 @@
 //
 // Weights that a file has packed are coefficients of one of the engine's forms, each lane's
 // planes behind what unpacks them; the smallest of those that give the same fp16 values is
-// taken for each share of the channels, and dense fp16 where none does ([Form]; which form the
+// taken for each share of the channels, and dense fp16 where none does ([layer.Form]; which form the
 // compiler takes, and where its parts stand, is assumed):
 //
 //	dense     [bias row][taps, fp16]                  per plane
@@ -79,9 +79,9 @@
 // by register, and testdata/explained has small programs with the reason of each register behind
 // it. Tests report a register that changes by name (package golden).
 //
-// A layer that the engine cannot run is refused with a [*LimitError] that names the
+// A layer that the engine cannot run is refused with a [*layer.LimitError] that names the
 // limit and the nearest layer that fits, one whose registers no program shows with an
-// [*UnsupportedError]. Where the compiler's choice is not known, such as for tensors
+// [*layer.UnsupportedError]. Where the compiler's choice is not known, such as for tensors
 // larger than the L2 in operations whose examples are small, the chain here is one that
 // computes the layer, and its comment says so.
 package lower

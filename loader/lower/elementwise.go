@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // elementwise lowers an operation on two operands to one task of the planar engine, and
@@ -16,32 +17,32 @@ import (
 func (p *plan) elementwise() error {
 	l := p.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
-	if l.Second == Scalar && (l.Op == Max || l.Op == Min) {
+	if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
 		return p.unary() // the table is the scalar's
 	}
 	x := p.input("x", l.In)
 	switch {
-	case l.Op == RealDiv && (l.Second == Runtime || l.Second == Itself):
+	case l.Op == layer.RealDiv && (l.Second == layer.Runtime || l.Second == layer.Itself):
 		return p.quotient(in, x)
-	case l.Second == Scalar && l.Op == RealDiv:
+	case l.Second == layer.Scalar && l.Op == layer.RealDiv:
 		// The factors are the same for every channel (bytes: 64 fp16 values of 1/v).
 		return p.channelConstants(in, x)
-	case l.Second == Scalar:
+	case l.Second == layer.Scalar:
 		return p.scalar(in, x)
-	case l.Second == Constant && (l.Op == Max || l.Op == Min):
+	case l.Second == layer.Constant && (l.Op == layer.Max || l.Op == layer.Min):
 		return p.channelOperand(in, x)
-	case l.Second == Constant:
+	case l.Second == layer.Constant:
 		return p.channelConstants(in, x)
-	case l.Second == Runtime && l.SecondShape != l.In:
+	case l.Second == layer.Runtime && l.SecondShape != l.In:
 		return p.repeated(in, x)
 	}
 	z := x
-	if l.Second == Runtime {
+	if l.Second == layer.Runtime {
 		// The second input stands behind the result.
 		z = surface(bar6, l.In)
 	}
 	y := p.output("y", l.Out())
-	if l.Second == Runtime {
+	if l.Second == layer.Runtime {
 		z = p.port("z", loader.Input, bar6, l.In, z)
 	}
 	t := p.planarOp(regs.FormTwoSources, in)
@@ -53,7 +54,7 @@ func (p *plan) elementwise() error {
 	t.tileRows(rows)
 	t.source1(x, at, false)
 	second := secondBase(at.row * rows)
-	if l.Release == Release2023 && l.Second == Itself {
+	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.row * rows
 	}
 	t.source2(z, at.moved(second))
@@ -79,7 +80,7 @@ func (t *task) tileRows(rows int) {
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
 func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error) {
-	if p.beyondL2(s) {
+	if beyondL2(p.layer, s) {
 		rows := t.streamed(s)
 		*at = t.planarColumns()
 		return rows, nil
@@ -89,8 +90,8 @@ func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error)
 	}
 	rows := p.maxTile() / (n * at.row)
 	if rows == 0 {
-		return 0, within(limit{"bytes of a row in the L2", n * at.row, p.maxTile(),
-			"split the width or the channels until it is at most %d"})
+		return 0, layer.Within("bytes of a row in the L2", n*at.row, p.maxTile(),
+			"split the width or the channels until it is at most %d")
 	}
 	return rows, nil
 }
@@ -102,19 +103,19 @@ func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task {
 	t := planarTask(form, in, in)
 	cfg := t.g.PE.Cfg.WithSecSrc(2)
 	switch p.layer.Op {
-	case Sub:
+	case layer.Sub:
 		cfg = cfg.WithSecSrc(3) // an addition with the second sign turned
-	case Mul:
+	case layer.Mul:
 		cfg = cfg.WithOpMode(regs.PlanarMul)
-	case Max:
+	case layer.Max:
 		cfg = cfg.WithOpMode(regs.PlanarMax)
-	case Min:
+	case layer.Min:
 		cfg = cfg.WithOpMode(regs.PlanarMin)
-	case Average:
+	case layer.Average:
 		// The scale applies to the sum, as to softmax's differences.
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf)
 	}
-	t.g.PE.Cfg = cfg.WithReluEn(p.layer.Activation == ReLU)
+	t.g.PE.Cfg = cfg.WithReluEn(p.layer.Activation == layer.ReLU)
 	if p.layer.SecondReLU {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithInputReLU2(true)
 	}
@@ -125,19 +126,19 @@ func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task {
 func (p *plan) scalar(in regs.Shape, x memory) error {
 	y := p.output("y", p.layer.Out())
 	t := planarTask(regs.FormConstant, in, in)
-	v := uint16(value(p.weights.Second, 0))
+	v := uint16(layer.ValueAt(p.weights.Second, 0))
 	switch p.layer.Op {
-	case Add:
+	case layer.Add:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(v)
-	case Sub:
+	case layer.Sub:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(v ^ 0x8000)
-	case Mul:
+	case layer.Mul:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(v)
-	case Average:
+	case layer.Average:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf).
 			WithBias(v)
 	}
-	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == ReLU)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
 	return p.alone(t, in, x, y)
 }
 
@@ -158,14 +159,14 @@ func (p *plan) alone(t *task, in regs.Shape, x, y memory) error {
 // channelOperand joins every channel with a constant of its own in an operation that the
 // bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
 func (p *plan) channelOperand(in regs.Shape, x memory) error {
-	s := Shape{1, p.layer.In.C, 1, 1}
+	s := layer.Shape{N: 1, C: p.layer.In.C, H: 1, W: 1}
 	y := p.output("y", p.layer.Out())
 	z := surface(regs.BARWeights, s)
 	p.constants.pad(64)
 	z.base = p.constants.bytes
 	tensor := p.constants.zeros(z.depth)
 	for c := range s.C {
-		putHalf(tensor[c*z.plane:], uint16(value(p.weights.Second, c)))
+		putHalf(tensor[c*z.plane:], uint16(layer.ValueAt(p.weights.Second, c)))
 	}
 	return p.repeat(in, s, x, y, z)
 }
@@ -176,18 +177,18 @@ func (p *plan) quotient(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
 	z, z2 := x, l.In
-	if l.Second == Runtime {
+	if l.Second == layer.Runtime {
 		z2 = l.SecondShape
 		z = p.port("z", loader.Input, bar6, z2, surface(bar6, z2))
 	}
 	if p.checkTile(viewOf(z, z2).s, z2.H) != nil {
 		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
 		reciprocal := p.intermediate(z2)
-		product := Binary(Mul, l.In, z2)
+		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
 		return p.pieces(
 			p.lookedUp(p.weights.Table, z2, z, reciprocal),
-			piece{product, &Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
+			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
 	if z2.N == l.In.N {
@@ -220,7 +221,7 @@ func (p *plan) repeated(in regs.Shape, x memory) error {
 
 // repeat brings z, of shape s, into the L2, and works on it and x. The second operand of
 // a division is brought through the table of 1/x.
-func (p *plan) repeat(in regs.Shape, s Shape, x, y, z memory) error {
+func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := passTask(small)
 	at := prep.resultTile(small)
@@ -231,7 +232,7 @@ func (p *plan) repeat(in regs.Shape, s Shape, x, y, z memory) error {
 	kept := prep.leaves(at, bytes)
 	prep.source1(z, prep.sourceTile().moved(roundUp(bytes, 64)), false)
 	t := p.planarOp(regs.FormTwoSources, in)
-	if p.layer.Op == RealDiv {
+	if p.layer.Op == layer.RealDiv {
 		if err := p.tabulate(prep, p.weights.Table); err != nil {
 			return err
 		}
@@ -251,8 +252,8 @@ func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, secon
 	if used+at.row*in.Height > p.maxTile() {
 		rows := (p.maxTile() - used) / at.row
 		if rows < 1 {
-			return within(limit{"bytes of a row in the L2", used + at.row, p.maxTile(),
-				"split the width or the channels until it is at most %d"})
+			return layer.Within("bytes of a row in the L2", used+at.row, p.maxTile(),
+				"split the width or the channels until it is at most %d")
 		}
 		t.tileRows(rows)
 	}
@@ -269,33 +270,33 @@ func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, secon
 func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
-	row := roundUp(l.In.C*elementBytes, 64)
+	row := roundUp(l.In.C*layer.ElementBytes, 64)
 	p.constants.pad(64)
 	base := p.constants.bytes
 	table := p.constants.zeros(2 * row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(halfOne)
-		v := uint16(value(p.weights.Second, 0))
-		if l.Second == Constant {
-			v = uint16(value(p.weights.Second, c))
+		v := uint16(layer.ValueAt(p.weights.Second, 0))
+		if l.Second == layer.Constant {
+			v = uint16(layer.ValueAt(p.weights.Second, c))
 		}
 		switch l.Op {
-		case Add:
+		case layer.Add:
 			bias = v
-		case Sub:
+		case layer.Sub:
 			bias = v ^ 0x8000
-		case Mul:
+		case layer.Mul:
 			scale = v
 			if l.Bias {
-				b, ok := beforeScale(value(p.weights.Bias, c), float16.Frombits(v))
+				b, ok := beforeScale(layer.ValueAt(p.weights.Bias, c), float16.Frombits(v))
 				if !ok {
-					return l.unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
+					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
 				}
 				bias = uint16(b)
 			}
-		case RealDiv:
+		case layer.RealDiv:
 			scale = half(1 / float16.Frombits(v).Float32())
-		case Average:
+		case layer.Average:
 			bias, scale = v, halfHalf
 		}
 		putHalf(table[2*c:], bias)
@@ -305,13 +306,13 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	prep := passTask(rows)
 	at := prep.resultTile(rows)
 	kept := prep.leaves(at, 2*at.row)
-	from := surface(regs.BARWeights, Shape{1, 1, 2, l.In.C})
+	from := surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.base = base
 	prep.source1(from, prep.sourceTile().moved(2*at.row), false)
 	p.add(prep)
 
 	t := planarTask(regs.FormBiasScale, in, in)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2).WithReluEn(l.Activation == ReLU)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2).WithReluEn(l.Activation == layer.ReLU)
 	t.g.Common.PlanarOperands = t.g.Common.PlanarOperands.WithSrc2Transpose(true)
 	return p.besideTile(t, in, x, y, kept, at, 2*at.row)
 }

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
 // A 3x3 convolution of 512 channels has more coefficients than the engines hold at a
 // time: six descriptors share its output channels and one copy of its source.
 func ExampleCompile() {
-	in := lower.Shape{N: 1, C: 512, H: 16, W: 16}
-	c, err := lower.Compile(lower.Conv(in, 512, lower.Same(3, 1, in)), lower.Weights{})
+	in := layer.Shape{N: 1, C: 512, H: 16, W: 16}
+	c, err := lower.Compile(layer.Conv(in, 512, layer.Same(3, 1, in)), layer.Weights{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,7 +32,7 @@ func ExampleCompile() {
 }
 
 func ExampleLower() {
-	p, err := lower.Lower(lower.Product(64, 256, 256, lower.Constant), lower.Weights{})
+	p, err := lower.Lower(layer.Product(64, 256, 256, layer.Constant), layer.Weights{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -48,9 +49,9 @@ func ExampleLower() {
 // Three layers become one program; the tensor between them, which the sum reads as well,
 // stands in the scratch buffer.
 func ExampleNetwork_Join() {
-	s := lower.Shape{N: 1, C: 64, H: 28, W: 28}
-	conv, _ := lower.NewPart(lower.Conv(s, 64, lower.Same(3, 1, s)), lower.Weights{})
-	add, _ := lower.NewPart(lower.Binary(lower.Add, s, s), lower.Weights{})
+	s := layer.Shape{N: 1, C: 64, H: 28, W: 28}
+	conv, _ := lower.NewPart(layer.Conv(s, 64, layer.Same(3, 1, s)), layer.Weights{})
+	add, _ := lower.NewPart(layer.Binary(layer.Add, s, s), layer.Weights{})
 	net := lower.Network{
 		Inputs: []lower.Tensor{{Name: "x", Shape: s}},
 		Nodes: []lower.Node{
@@ -73,9 +74,9 @@ func ExampleNetwork_Join() {
 }
 
 func ExampleLimitError() {
-	in := lower.Shape{N: 1, C: 8, H: 64, W: 64}
-	_, err := lower.Compile(lower.Conv(in, 8, lower.Valid(41, 1)), lower.Weights{})
-	var limit *lower.LimitError
+	in := layer.Shape{N: 1, C: 8, H: 64, W: 64}
+	_, err := lower.Compile(layer.Conv(in, 8, layer.Valid(41, 1)), layer.Weights{})
+	var limit *layer.LimitError
 	if errors.As(err, &limit) {
 		fmt.Println(limit.Limit)
 		fmt.Println(limit.Nearest)

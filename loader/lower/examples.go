@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/x448/float16"
+
 	"anesim/hw/regs"
 	"anesim/loader"
-
-	"github.com/x448/float16"
+	"anesim/loader/layer"
 )
 
 // The examples are small programs of our own over the paths the reference containers
@@ -75,13 +76,13 @@ const channelBytes = 16
 
 // rowSurface is a tensor of c channels of one row of w values.
 func rowSurface(bar uint32, c, w int) memory {
-	m := surface(bar, Shape{1, c, 1, w})
+	m := surface(bar, layer.Shape{N: 1, C: c, H: 1, W: w})
 	m.group = 0
 	return m
 }
 
 func rowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port {
-	p := rowSurface(bar, c, w).port(name, d, Shape{1, c, 1, w})
+	p := rowSurface(bar, c, w).port(name, d, layer.Shape{N: 1, C: c, H: 1, W: w})
 	p.Bytes = 0
 	return p
 }
@@ -118,7 +119,7 @@ func convExample() (*loader.Builder, error) {
 	k := f.pack(1)
 	t := engineTask(regs.MultiplyAccumulate, oneRow(cin, 1), oneRow(cout, 1))
 	t.engines(cout)
-	t.patch(oneRow(cout, 1), false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.patch(oneRow(cout, 1), false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)

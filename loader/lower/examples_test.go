@@ -17,6 +17,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/mac"
+	"anesim/loader/layer"
 )
 
 // shared is the reference beside the repository.
@@ -32,8 +33,8 @@ type example struct {
 	chain bool
 	text  []byte
 	facts *facts // nil where the index has none
-	layer Layer
-	w     Weights
+	layer layer.Layer
+	w     layer.Weights
 }
 
 // facts are an example's addresses and constants.
@@ -123,54 +124,54 @@ func number(name, key string, missing int) int {
 }
 
 // extent is the shape a name ends with or carries: 1x64x8x8.
-func extents(name string) []Shape {
-	var s []Shape
+func extents(name string) []layer.Shape {
+	var s []layer.Shape
 	for _, m := range regexp.MustCompile(`(\d+)x(\d+)x(\d+)x(\d+)`).FindAllStringSubmatch(name, -1) {
 		var v [4]int
 		for i := range v {
 			v[i], _ = strconv.Atoi(m[i+1])
 		}
-		s = append(s, Shape{v[0], v[1], v[2], v[3]})
+		s = append(s, layer.Shape{N: v[0], C: v[1], H: v[2], W: v[3]})
 	}
 	return s
 }
 
 // describe is the layer an example's name states, with the weights of the examples.
-func describe(t *testing.T, name string) (Layer, Weights) {
+func describe(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	t.Helper()
 	switch {
 	case strings.HasPrefix(name, "eiln_"):
 		return describeLarge(t, name)
 	case name == "encoder_slice_lastdim":
-		return Layer{Op: Slice, In: Shape{1, 8, 375, 749}, Size: Shape{1, 8, 375, 375}}, Weights{}
+		return layer.Layer{Op: layer.Slice, In: layer.Shape{N: 1, C: 8, H: 375, W: 749}, Size: layer.Shape{N: 1, C: 8, H: 375, W: 375}}, layer.Weights{}
 	case name == "encoder_transpose_r3_021":
-		return Layer{Op: Transpose, In: Shape{1, 1, 375, 1024}, Order: [3]Axes{AxisC, AxisW, AxisH}}, Weights{}
+		return layer.Layer{Op: layer.Transpose, In: layer.Shape{N: 1, C: 1, H: 375, W: 1024}, Order: [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}}, layer.Weights{}
 	case name == "encoder_transpose_r3_021_1x1024x375":
-		return Layer{Op: Transpose, In: Shape{1, 1, 1024, 375}, Order: [3]Axes{AxisC, AxisW, AxisH}}, Weights{}
+		return layer.Layer{Op: layer.Transpose, In: layer.Shape{N: 1, C: 1, H: 1024, W: 375}, Order: [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}}, layer.Weights{}
 	case strings.HasPrefix(name, "tile_r_"):
-		return Layer{Op: Tile, In: Shape{1, 8, 1, 375}, Reps: Shape{1, 1, 375, 1}, Activation: ReLU}, Weights{}
+		return layer.Layer{Op: layer.Tile, In: layer.Shape{N: 1, C: 8, H: 1, W: 375}, Reps: layer.Shape{N: 1, C: 1, H: 375, W: 1}, Activation: layer.ReLU}, layer.Weights{}
 	case strings.HasPrefix(name, "logical_not"):
-		return Unary(LogicalNot, extents(name)[0]), Weights{Table: fitted(mac.Negative)}
+		return layer.Unary(layer.LogicalNot, extents(name)[0]), layer.Weights{Table: fitted(mac.Negative)}
 	case name == "chain_base_gelu_d256_s64":
-		l := Unary(GELU, Shape{1, 1, 64, 256})
+		l := layer.Unary(layer.GELU, layer.Shape{N: 1, C: 1, H: 64, W: 256})
 		l.OutputFirst = true
-		return l, Weights{Table: table(t, "gelu")}
+		return l, layer.Weights{Table: table(t, "gelu")}
 	case strings.HasPrefix(name, "chain_add_relu_"):
-		in := Shape{1, number(name, "c", 0), 1, 1}
-		l := Binary(Add, in, in)
-		l.Activation = ReLU
-		return l, Weights{}
+		in := layer.Shape{N: 1, C: number(name, "c", 0), H: 1, W: 1}
+		l := layer.Binary(layer.Add, in, in)
+		l.Activation = layer.ReLU
+		return l, layer.Weights{}
 	case strings.HasPrefix(name, "chain_"), strings.HasPrefix(name, "env_chain_residual_gelu"):
-		return Layer{}, Weights{}
+		return layer.Layer{}, layer.Weights{}
 	case strings.HasPrefix(name, "encoder_conv_pad_"):
-		l := Depthwise(Shape{1, 8, 8, 7}, Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1, Px: 1})
-		return l, Weights{Filter: blob(8)}
+		l := layer.Depthwise(layer.Shape{N: 1, C: 8, H: 8, W: 7}, layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1, Px: 1})
+		return l, layer.Weights{Filter: blob(8)}
 	case name == "encoder_conv_c1024_n1024_k9x1_s1_g1024_bias0_same":
-		in := Shape{1, 1024, 1, 375}
-		return Depthwise(in, Window{Kh: 9, Kw: 1, Sy: 1, Sx: 1, Py: 4, Qy: 4}), Weights{Filter: blob(9 * 1024)}
+		in := layer.Shape{N: 1, C: 1024, H: 1, W: 375}
+		return layer.Depthwise(in, layer.Window{Kh: 9, Kw: 1, Sy: 1, Sx: 1, Py: 4, Qy: 4}), layer.Weights{Filter: blob(9 * 1024)}
 	case strings.HasPrefix(name, "encoder_conv_"):
-		in := Shape{1, 1024, 1, 375}
-		l := Depthwise(in, Window{Kh: 1, Kw: 9, Sy: 1, Sx: 1, Px: 4, Qx: 4})
+		in := layer.Shape{N: 1, C: 1024, H: 1, W: 375}
+		l := layer.Depthwise(in, layer.Window{Kh: 1, Kw: 9, Sy: 1, Sx: 1, Px: 4, Qx: 4})
 		l.Bias = true
 		f := make([]float16.Float16, 1024*9)
 		for i := range f {
@@ -181,76 +182,76 @@ func describe(t *testing.T, name string) (Layer, Weights) {
 		for i := range b {
 			b[i] = float16.Float16(len(f) + i + 1)
 		}
-		return l, Weights{Filter: f, Bias: b}
+		return l, layer.Weights{Filter: f, Bias: b}
 	case strings.HasPrefix(name, "conv_"), strings.HasPrefix(name, "env_conv_"):
 		return describeConv(name)
 	case strings.HasPrefix(name, "mat"), strings.HasPrefix(name, "env_mm_"):
 		m, k, n := number(name, "m", 0), number(name, "k", 0), number(name, "n", 0)
 		if strings.Contains(name, "r3rr") || strings.Contains(name, "r2rr") {
-			return Product(m, k, n, Runtime), Weights{}
+			return layer.Product(m, k, n, layer.Runtime), layer.Weights{}
 		}
-		return Product(m, k, n, Constant), Weights{}
+		return layer.Product(m, k, n, layer.Constant), layer.Weights{}
 	case strings.HasPrefix(name, "reduce_"):
 		parts := strings.Split(regexp.MustCompile(`_ax(\d)`).ReplaceAllString(strings.Replace(name, "probe_", "", 1), "_axes_$1"), "_")
-		in := Shape{1, 64, 8, 8}
+		in := layer.Shape{N: 1, C: 64, H: 8, W: 8}
 		if s := extents(name); s != nil {
 			in = s[0]
 		}
-		axes := Axes(0)
+		axes := layer.Axes(0)
 		for _, a := range parts[2:] {
-			axes |= map[string]Axes{"1": AxisC, "2": AxisH, "3": AxisW}[a]
+			axes |= map[string]layer.Axes{"1": layer.AxisC, "2": layer.AxisH, "3": layer.AxisW}[a]
 		}
-		return Reduction(operation(t, "reduce_"+parts[1]), in, axes), Weights{}
+		return layer.Reduction(operation(t, "reduce_"+parts[1]), in, axes), layer.Weights{}
 	case strings.HasPrefix(name, "norm_layer_norm_"):
-		l := Reduction(LayerNorm, extents(name)[0], AxisW)
+		l := layer.Reduction(layer.LayerNorm, extents(name)[0], layer.AxisW)
 		if strings.Contains(name, "ax1_2_3") {
-			l.Axes = AxisC | AxisH | AxisW
+			l.Axes = layer.AxisC | layer.AxisH | layer.AxisW
 		}
 		l.Epsilon = 1e-5
-		return l, Weights{}
+		return l, layer.Weights{}
 	case strings.HasPrefix(name, "norm_softmax_a"):
-		axis := map[string]Axes{"a1": AxisC, "a2": AxisH, "a3": AxisW}[strings.Split(name, "_")[2]]
-		return Reduction(Softmax, extents(name)[0], axis), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
+		axis := map[string]layer.Axes{"a1": layer.AxisC, "a2": layer.AxisH, "a3": layer.AxisW}[strings.Split(name, "_")[2]]
+		return layer.Reduction(layer.Softmax, extents(name)[0], axis), layer.Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
 	case strings.HasPrefix(name, "unary_"), strings.HasPrefix(name, "env_act_"):
 		return describeUnary(t, name)
 	case strings.HasPrefix(name, "binary_"), strings.HasPrefix(name, "env_bcast_"), strings.HasPrefix(name, "env_chain_"):
 		return describeBinary(t, name)
 	}
-	return Layer{}, Weights{}
+	return layer.Layer{}, layer.Weights{}
 }
 
-func describeConv(name string) (Layer, Weights) {
+func describeConv(name string) (layer.Layer, layer.Weights) {
 	c, s := number(name, "c", 0), number(name, "s", 0)
-	in := Shape{1, c, s, s}
+	in := layer.Shape{N: 1, C: c, H: s, W: s}
 	if m := regexp.MustCompile(`_w(\d+)h(\d+)`).FindStringSubmatch(name); m != nil {
 		in.W, _ = strconv.Atoi(m[1])
 		in.H, _ = strconv.Atoi(m[2])
 	}
 	k, stride := number(name, "k", 1), number(name, "st", 1)
-	w := Same(k, stride, in)
+	w := layer.Same(k, stride, in)
 	if strings.HasSuffix(name, "_valid") {
-		w = Valid(k, stride)
+		w = layer.Valid(k, stride)
 	}
 	groups := number(name, "g", 1)
-	l := Conv(in, number(name, "n", c), w)
+	l := layer.Conv(in, number(name, "n", c), w)
 	l.Groups = groups
 	l.Bias = strings.HasSuffix(name, "_bias") || strings.Contains(name, "_bias1")
 	if strings.HasSuffix(name, "_relu") {
-		l.Activation = ReLU
+		l.Activation = layer.ReLU
 	}
-	wts := Weights{Filter: blob(l.Cout * c / groups * k * k)}
+	wts := layer.Weights{Filter: blob(l.Cout * c / groups * k * k)}
 	if l.Bias {
 		wts.Bias = wts.Filter[:l.Cout] // read from the same start
 	}
 	return l, wts
 }
 
-func operation(t *testing.T, word string) Op {
+func operation(t *testing.T, word string) layer.Op {
 	t.Helper()
 	if word == "maximum" {
 		word = "max"
 	}
-	op, ok := ParseOp(word)
+	op, ok := layer.ParseOp(word)
 	if !ok {
 		t.Fatalf("no operation %q", word)
 	}
@@ -281,54 +282,54 @@ func fitted(a mac.Activation) []byte {
 
 var fits sync.Map
 
-func describeUnary(t *testing.T, name string) (Layer, Weights) {
+func describeUnary(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	word := strings.Split(strings.TrimPrefix(strings.TrimPrefix(name, "unary_"), "env_act_"), "_")[0]
-	in := Shape{1, number(name, "c", 0), 1, 1}
+	in := layer.Shape{N: 1, C: number(name, "c", 0), H: 1, W: 1}
 	if s := extents(name); s != nil {
 		in = s[0]
 	}
-	l := Unary(operation(t, word), in)
+	l := layer.Unary(operation(t, word), in)
 	l.Epsilon = 1e-6
 	if m := regexp.MustCompile(`_1x(\d+)x(\d+)$`).FindStringSubmatch(name); m != nil {
-		l.In = Shape{1, 1, 0, 0}
+		l.In = layer.Shape{N: 1, C: 1, H: 0, W: 0}
 		l.In.H, _ = strconv.Atoi(m[1])
 		l.In.W, _ = strconv.Atoi(m[2])
 	}
-	if l.Op == ReLU || l.Op == Abs {
-		return l, Weights{}
+	if l.Op == layer.ReLU || l.Op == layer.Abs {
+		return l, layer.Weights{}
 	}
-	return l, Weights{Table: table(t, word)}
+	return l, layer.Weights{Table: table(t, word)}
 }
 
-func describeBinary(t *testing.T, name string) (Layer, Weights) {
+func describeBinary(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	s := extents(name)
 	if c := number(name, "c", 0); s == nil {
-		s = []Shape{{1, c, 1, 1}, {1, c, 1, 1}}
+		s = []layer.Shape{{N: 1, C: c, H: 1, W: 1}, {N: 1, C: c, H: 1, W: 1}}
 	}
 	parts := strings.Split(name, "_")
 	word := parts[1]
 	if strings.Contains(name, "real_div") {
 		word = "real_div"
 	}
-	var w Weights
-	l := Layer{In: s[0], SecondShape: s[len(s)-1]}
+	var w layer.Weights
+	l := layer.Layer{In: s[0], SecondShape: s[len(s)-1]}
 	switch {
 	case parts[0] == "env":
 		word = parts[2]
 	}
 	switch {
 	case strings.Contains(name, "_scalar"):
-		l.Second = Scalar
+		l.Second = layer.Scalar
 		w.Second = []float16.Float16{0x3800}
 	case strings.Contains(name, "_blob"):
-		l.Second = Constant
+		l.Second = layer.Constant
 		w.Second = blob(s[1].Elements())
 	case word == "real_div":
 		w.Table = fitted(mac.Reciprocal)
 	case word == "pow":
 		w.Table, w.Tables = fitted(mac.Log2), [][]byte{fitted(mac.Exp2)}
 	case strings.Contains(name, "residual_relu"):
-		l.Second, l.SecondReLU, word = Itself, true, "add"
+		l.Second, l.SecondReLU, word = layer.Itself, true, "add"
 	}
 	l.Op = operation(t, word)
 	return l, w
@@ -354,15 +355,15 @@ func (e *example) String() string { return fmt.Sprintf("%s: %+v", e.name, e.laye
 
 // describeLarge is a layer over 1x1x2560x1600 that a compiler of 2023 made; its tables
 // stand behind its text.
-func describeLarge(t *testing.T, name string) (Layer, Weights) {
+func describeLarge(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	l, w := describeLargeValues(t, name)
-	l.Release = Release2023
+	l.Release = layer.Release2023
 	return l, w
 }
 
-func describeLargeValues(t *testing.T, name string) (Layer, Weights) {
+func describeLargeValues(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	word := strings.Split(name, "_")[1]
-	in := Shape{1, 1, 2560, 1600}
+	in := layer.Shape{N: 1, C: 1, H: 2560, W: 1600}
 	section, err := os.ReadFile(filepath.Join(shared, "oracles", name+".const.bin"))
 	if err != nil {
 		t.Fatal(err)
@@ -375,23 +376,23 @@ func describeLargeValues(t *testing.T, name string) (Layer, Weights) {
 	switch word {
 	case "add", "mul", "max", "square", "abs":
 		if word == "square" || word == "abs" {
-			return Unary(operation(t, word), in), Weights{}
+			return layer.Unary(operation(t, word), in), layer.Weights{}
 		}
-		return Binary(operation(t, word), in, in), Weights{}
+		return layer.Binary(operation(t, word), in, in), layer.Weights{}
 	case "softmax":
-		return Reduction(Softmax, in, AxisW), Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
+		return layer.Reduction(layer.Softmax, in, layer.AxisW), layer.Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
 	case "norm":
-		return Layer{}, Weights{}
+		return layer.Layer{}, layer.Weights{}
 	case "hardtanh":
-		l := Unary(Clip, in)
+		l := layer.Unary(layer.Clip, in)
 		l.Low, l.High = -1, 1
-		return l, Weights{Table: section[:tableBytes]}
+		return l, layer.Weights{Table: section[:tableBytes]}
 	case "inv":
 		word = "inverse"
 	}
-	w := Weights{Table: section[:min(len(section), tableBytes)]}
-	l := Unary(operation(t, word), in)
-	if l.Op == Inverse {
+	w := layer.Weights{Table: section[:min(len(section), tableBytes)]}
+	l := layer.Unary(operation(t, word), in)
+	if l.Op == layer.Inverse {
 		l.Epsilon = 1e-4
 	}
 	for i := 1; i < l.Op.Tables(); i++ {

@@ -4,6 +4,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // Fitted is fitted for tests outside of the package: those that run programs import the
@@ -18,4 +19,4 @@ var Update = update
 var RunProgram func(p *loader.Program, in map[string][]float16.Float16) (out []float16.Float16, moved uint64, err error)
 
 // Op is the operation of a part's layer.
-func (q *Part) Op() Op { return q.layer.Op }
+func (q *Part) Op() layer.Op { return q.layer.Op }

@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // numbered is n channels of k different taps: n*k+k+1 of the whole, as bits.
@@ -22,9 +23,9 @@ func numbered(n, k int) *filter {
 // laneValues are a lane's fp16 values, as bits.
 func laneValues(k *kernel, lane int) []uint16 {
 	l := k.lanes[lane]
-	list := make([]uint16, l.size/elementBytes)
+	list := make([]uint16, l.size/layer.ElementBytes)
 	for i := range list {
-		list[i] = binary.LittleEndian.Uint16(k.data[l.base+elementBytes*i:])
+		list[i] = binary.LittleEndian.Uint16(k.data[l.base+layer.ElementBytes*i:])
 	}
 	return list
 }

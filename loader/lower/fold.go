@@ -6,6 +6,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // What a group of rows does.
@@ -28,12 +29,12 @@ const (
 type rowGroup struct {
 	kind    rowKind
 	nodes   []int // of the network; the first one's descriptors they are
-	layer   Layer
-	weights Weights
+	layer   layer.Layer
+	weights layer.Weights
 
 	bias       []float16.Float16
 	scale      float16.Float16 // 0 is none
-	activation Op
+	activation layer.Op
 	table      []byte
 
 	inputs      []string
@@ -57,14 +58,14 @@ type folded struct {
 // A folder finds the runs of nodes that a rowChain lowers.
 type folder struct {
 	net     *Network
-	shapes  map[string]Shape
+	shapes  map[string]layer.Shape
 	values  map[string][]float16.Float16
 	readers map[string]int // nodes, and the network's outputs
 	rows    []int          // the first node from each on that a chain of rows is for
 }
 
 func newFolder(n *Network) *folder {
-	f := &folder{n, map[string]Shape{}, map[string][]float16.Float16{}, map[string]int{}, make([]int, len(n.Nodes))}
+	f := &folder{n, map[string]layer.Shape{}, map[string][]float16.Float16{}, map[string]int{}, make([]int, len(n.Nodes))}
 	for i := range n.Inputs {
 		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
 		if n.Inputs[i].Values != nil {
@@ -83,7 +84,7 @@ func newFolder(n *Network) *folder {
 		f.readers[out]++
 	}
 	for i, next := len(n.Nodes)-1, len(n.Nodes); i >= 0; i-- {
-		if p := n.Nodes[i].Part; p != nil && p.layer.ofRows() {
+		if p := n.Nodes[i].Part; p != nil && ofRows(&p.layer) {
 			next = i
 		}
 		f.rows[i] = next
@@ -92,9 +93,9 @@ func newFolder(n *Network) *folder {
 }
 
 // ofRows reports whether a layer makes those around it a chain of rows.
-func (l *Layer) ofRows() bool {
+func ofRows(l *layer.Layer) bool {
 	switch l.Op {
-	case Linear, MatMul, LayerNorm, Softmax:
+	case layer.Linear, layer.MatMul, layer.LayerNorm, layer.Softmax:
 		return true
 	}
 	return false
@@ -194,7 +195,7 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 			ends[len(ends)-1] = i + 1
 			continue
 		}
-		if t, ok := l.transposesRows(); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
+		if t, ok := transposesRows(l); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
 			if _, twice := turned[n.Inputs[0]]; twice { // a product reads what one transpose made
 				break
 			}
@@ -219,7 +220,7 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 // the transposes of those in the tensor from.
 type transposition struct {
 	from     string
-	matrices Shape
+	matrices layer.Shape
 }
 
 // behind folds a node into the group that makes its input. A node that reads the group's
@@ -231,38 +232,38 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	case shapeOf(&n.Part.inputs[0]).W != g.width || n.Part.out.W != g.width:
 		return false
 	case g.kind == rowBinary:
-		if l.Op == ReLU && g.activation == 0 {
-			g.activation = ReLU
+		if l.Op == layer.ReLU && g.activation == 0 {
+			g.activation = layer.ReLU
 			return true
 		}
 		return false
 	case g.kind != rowProduct && g.kind != rowProduct2 || g.activation != 0 || g.table != nil:
 		return false
 	}
-	if l.tabulated() {
+	if l.Tabulated() {
 		return false // its table would have to follow the node's own operation
 	}
 	switch l.Op {
-	case ReLU:
-		g.activation = ReLU
+	case layer.ReLU:
+		g.activation = layer.ReLU
 		return true
-	case Mul:
-		if s := value(w.Second, 0); l.Second == Scalar && g.bias == nil && g.scale == 0 && s != 0 {
+	case layer.Mul:
+		if s := layer.ValueAt(w.Second, 0); l.Second == layer.Scalar && g.bias == nil && g.scale == 0 && s != 0 {
 			g.scale, g.activation = s, l.Activation
 			return true
 		}
-	case Add:
-		if g.kind != rowProduct || g.bias != nil || g.scale != 0 || l.Second != Runtime || len(n.Inputs) != 2 {
+	case layer.Add:
+		if g.kind != rowProduct || g.bias != nil || g.scale != 0 || l.Second != layer.Runtime || len(n.Inputs) != 2 {
 			return false
 		}
 		b, ok := f.values[n.Inputs[1]]
-		if ok && l.SecondShape == (Shape{1, 1, 1, g.width}) && len(b) == g.width {
+		if ok && l.SecondShape == (layer.Shape{N: 1, C: 1, H: 1, W: g.width}) && len(b) == g.width {
 			g.bias, g.weights.Bias, g.layer.Bias = b, b, true
 			g.activation = l.Activation
 			return true
 		}
 	default:
-		if l.Op.plainTable() && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == tableBytes {
+		if plainTable(l.Op) && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == tableBytes {
 			g.table = w.Table
 			return true
 		}
@@ -272,17 +273,17 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 
 // transposesRows reports whether a transpose turns the rows of matrices into columns, and
 // returns the shape (1, count, rows, columns) of the matrices that it makes.
-func (l *Layer) transposesRows() (matrices Shape, ok bool) {
-	if l.Op != Transpose || l.In.N != 1 || l.Activation != 0 {
-		return Shape{}, false
+func transposesRows(l *layer.Layer) (matrices layer.Shape, ok bool) {
+	if l.Op != layer.Transpose || l.In.N != 1 || l.Activation != 0 {
+		return layer.Shape{}, false
 	}
-	switch l.order() {
-	case [3]Axes{AxisC, AxisW, AxisH}:
-		return Shape{1, l.In.C, l.In.W, l.In.H}, true
-	case [3]Axes{AxisW, AxisH, AxisC}:
-		return Shape{1, 1, l.In.W, l.In.C}, l.In.H == 1
+	switch l.Permutation() {
+	case [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}:
+		return layer.Shape{N: 1, C: l.In.C, H: l.In.W, W: l.In.H}, true
+	case [3]layer.Axes{layer.AxisW, layer.AxisH, layer.AxisC}:
+		return layer.Shape{N: 1, C: 1, H: l.In.W, W: l.In.C}, l.In.H == 1
 	}
-	return Shape{}, false
+	return layer.Shape{}, false
 }
 
 // group makes a node a group.
@@ -297,19 +298,19 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 		if !transposed && f.shapes[in].W != read.W {
 			return nil, false
 		}
-		if transposed && (l.Op != MatMul || k != 1 || t.matrices != read) {
+		if transposed && (l.Op != layer.MatMul || k != 1 || t.matrices != read) {
 			return nil, false // the rows of other matrices
 		}
 	}
-	if l.In.N != 1 || g.rows > MaxChannels {
+	if l.In.N != 1 || g.rows > layer.MaxChannels {
 		return nil, false
 	}
 	switch l.Op {
-	case Linear, MatMul:
-		if l.TransposeX || l.TransposeY && l.Second != Runtime {
+	case layer.Linear, layer.MatMul:
+		if l.TransposeX || l.TransposeY && l.Second != layer.Runtime {
 			return nil, false
 		}
-		if l.Op == MatMul && l.Second == Runtime {
+		if l.Op == layer.MatMul && l.Second == layer.Runtime {
 			g.kind = rowProduct2
 			g.heads, g.rows = l.In.C, l.In.H
 			g.turned = l.TransposeY
@@ -317,7 +318,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 				g.inputs[1], g.turned = t.from, !g.turned
 			}
 			g.activation = l.Activation
-			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == ReLU)
+			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == layer.ReLU)
 		}
 		g.kind = rowProduct
 		if l.Bias {
@@ -327,23 +328,23 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 			g.bias = w.Bias
 		}
 		switch {
-		case l.Activation == ReLU:
-			g.activation = ReLU
-		case l.Activation != 0 && !l.Activation.plainTable():
+		case l.Activation == layer.ReLU:
+			g.activation = layer.ReLU
+		case l.Activation != 0 && !plainTable(l.Activation):
 			return nil, false
 		case l.Activation != 0:
 			g.table = w.Table
 		}
 		return g, l.In.C == 1
-	case Add, Sub, Mul, Max, Min:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
 		switch {
 		case l.In.C != 1:
 			return nil, false
-		case l.Second == Runtime && l.SecondShape == l.In && !l.SecondReLU:
+		case l.Second == layer.Runtime && l.SecondShape == l.In && !l.SecondReLU:
 			g.kind = rowBinary
 			g.activation = l.Activation
-			return g, l.Activation == 0 || l.Activation == ReLU
-		case l.Second == Scalar && l.Op != Max && l.Op != Min:
+			return g, l.Activation == 0 || l.Activation == layer.ReLU
+		case l.Second == layer.Scalar && l.Op != layer.Max && l.Op != layer.Min:
 			g.kind = rowScalar
 			return g, l.Activation == 0
 		}
@@ -353,14 +354,14 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 		return nil, false // a task of its own, which none of these groups has
 	}
 	switch l.Op {
-	case LayerNorm:
+	case layer.LayerNorm:
 		g.kind = rowNorm
-		return g, l.Axes == AxisW && l.In.C == 1 && (g.rows <= 192 || g.rows%8 == 0)
-	case Softmax:
+		return g, l.Axes == layer.AxisW && l.In.C == 1 && (g.rows <= 192 || g.rows%8 == 0)
+	case layer.Softmax:
 		g.kind = rowSoftmax
-		return g, l.Axes == AxisW
+		return g, l.Axes == layer.AxisW
 	}
-	if l.Op == ReLU || l.Op.plainTable() {
+	if l.Op == layer.ReLU || plainTable(l.Op) {
 		g.kind = rowActivation
 		return g, l.In.C == 1 && l.In.H > 1
 	}
@@ -369,7 +370,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	c := &rowChain{l2: groups[0].layer.l2(), try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
+	c := &rowChain{l2: groups[0].layer.L2Bytes(), try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
 		constants: section{sizes: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
 	made := map[string]bool{}
 	for i := range groups {

@@ -2,42 +2,13 @@ package lower
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
-
-// A Form is how a file holds the weights of a layer, and so which of the engine's forms of
-// coefficients they take first. A form is used where it gives the very same fp16 values in
-// fewer bytes; a share of the channels where none does stays dense.
-type Form uint8
-
-// The forms. Where a lane's planes keep the codebook, the scales and the mask is assumed: no
-// program shows it (see hw/tiles). Dense fp16 is that of the vendor's programs.
-const (
-	FormFP16    Form = iota
-	FormPalette      // indices of 4 or 8 bits, a codebook a lane
-	FormSparse       // a mask and the values that are not zero, in bytes and in compute
-	FormInt8         // signed bytes times a scale a channel, Weights.Scale
-)
-
-// String names the form.
-func (f Form) String() string {
-	switch f {
-	case FormFP16:
-		return "fp16"
-	case FormPalette:
-		return "palette"
-	case FormSparse:
-		return "sparse"
-	case FormInt8:
-		return "int8"
-	}
-	return fmt.Sprintf("Form(%d)", uint8(f))
-}
 
 // A coding is how the planes of a kernel are written.
 type coding uint8
@@ -52,13 +23,13 @@ const (
 )
 
 // codings are those of the engine, the ones that a form asks for first.
-func (f Form) codings() [2][]coding {
+func codings(f layer.Form) [2][]coding {
 	switch f {
-	case FormPalette:
+	case layer.FormPalette:
 		return [2][]coding{{palette4, palette8}, {int8s, masked}}
-	case FormSparse:
+	case layer.FormSparse:
 		return [2][]coding{{masked}, {palette4, palette8, int8s}}
-	case FormInt8:
+	case layer.FormInt8:
 		return [2][]coding{{int8s}, {palette4, palette8, masked}}
 	}
 	return [2][]coding{}
@@ -84,7 +55,7 @@ func (c coding) set(t *task) {
 // no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
 // codings; nil where there is none.
 func (f *filter) coded(planes []plane, than *kernel) *kernel {
-	for _, list := range f.form.codings() {
+	for _, list := range codings(f.form) {
 		var best *kernel
 		for _, c := range list {
 			if c == masked && f.strided {
@@ -239,7 +210,7 @@ func (b *codebook) append(dst []byte, entries int) []byte {
 	for _, h := range b.list {
 		dst = appendHalf(dst, h)
 	}
-	return append(dst, make([]byte, elementBytes*(entries-len(b.list)))...)
+	return append(dst, make([]byte, layer.ElementBytes*(entries-len(b.list)))...)
 }
 
 // indices appends where weights stand in the codebook, the first of two in the low bits.
@@ -297,16 +268,4 @@ func (f *filter) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, b
 		dst = append(dst, byte(int8(q)))
 	}
 	return dst, true
-}
-
-// scale is the scale of output channel n of a layer's weights in int8: there is one for all
-// channels, or one each.
-func (w *Weights) scale(n int) (float16.Float16, bool) {
-	switch {
-	case len(w.Scale) == 1:
-		return w.Scale[0], true
-	case n < len(w.Scale):
-		return w.Scale[n], true
-	}
-	return 0, false
 }

@@ -11,39 +11,40 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/tiles"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 	"anesim/loader/network"
 )
 
 // formed gives a layer weights that a form holds: values of few kinds, with zeros, or bytes
 // times scales.
-func formed(r *rand.Rand, l *Layer, f Form) Weights {
+func formed(r *rand.Rand, l *layer.Layer, f layer.Form) layer.Weights {
 	need := network.Needs(l)
-	w := Weights{Filter: make([]float16.Float16, need.Filter), Form: f}
+	w := layer.Weights{Filter: make([]float16.Float16, need.Filter), Form: f}
 	if l.Bias {
 		w.Bias = halves(r, need.Bias)
 	}
 	channels := max(l.Cout, l.Columns)
 	kinds := halves(r, []int{2, 16, 60}[r.IntN(3)])
-	if f == FormInt8 {
+	if f == layer.FormInt8 {
 		w.Scale = make([]float16.Float16, []int{1, channels}[r.IntN(2)])
 		for i := range w.Scale {
 			w.Scale[i] = float16.Fromfloat32((1 + r.Float32()) / 1024)
 		}
 	}
 	channel := func(i int) int { return i / max(1, need.Filter/channels) }
-	if l.Op == MatMul {
+	if l.Op == layer.MatMul {
 		channel = func(i int) int { return i % channels }
 	}
 	for i := range w.Filter {
 		switch f {
-		case FormPalette:
+		case layer.FormPalette:
 			w.Filter[i] = kinds[r.IntN(len(kinds))]
-		case FormSparse:
+		case layer.FormSparse:
 			if r.IntN(4) == 0 {
 				w.Filter[i] = float16.Fromfloat32(r.Float32() - 0.5)
 			}
-		case FormInt8:
+		case layer.FormInt8:
 			s := w.Scale[min(channel(i), len(w.Scale)-1)]
 			w.Filter[i] = float16.Fromfloat32(s.Float32() * float32(r.IntN(256)-128))
 		}
@@ -52,27 +53,27 @@ func formed(r *rand.Rand, l *Layer, f Form) Weights {
 }
 
 // formLayer is a layer with constant weights.
-func formLayer(r *rand.Rand) Layer {
-	l := Layer{Bias: r.IntN(2) == 0}
+func formLayer(r *rand.Rand) layer.Layer {
+	l := layer.Layer{Bias: r.IntN(2) == 0}
 	switch r.IntN(5) {
 	case 0, 1:
-		op := []Op{MatMul, Linear}[r.IntN(2)]
-		l.Op, l.In, l.Second, l.Columns = op, Shape{1, 1, 1 + r.IntN(150), 16 + r.IntN(90)}, Constant, 1+r.IntN(140)
+		op := []layer.Op{layer.MatMul, layer.Linear}[r.IntN(2)]
+		l.Op, l.In, l.Second, l.Columns = op, layer.Shape{N: 1, C: 1, H: 1 + r.IntN(150), W: 16 + r.IntN(90)}, layer.Constant, 1+r.IntN(140)
 	case 2:
 		k := 1 + r.IntN(3)
-		s := Shape{1, 16 + r.IntN(80), k + r.IntN(20), k + r.IntN(20)}
+		s := layer.Shape{N: 1, C: 16 + r.IntN(80), H: k + r.IntN(20), W: k + r.IntN(20)}
 		bias := l.Bias
-		l = Depthwise(s, Valid(k, 1))
+		l = layer.Depthwise(s, layer.Valid(k, 1))
 		l.Bias = bias
 	default:
 		k, stride, groups := 1+r.IntN(3), 1+r.IntN(2), 1+r.IntN(2)
-		s := Shape{1, groups * (4 + r.IntN(40)), k + r.IntN(20), k + r.IntN(20)}
+		s := layer.Shape{N: 1, C: groups * (4 + r.IntN(40)), H: k + r.IntN(20), W: k + r.IntN(20)}
 		bias := l.Bias
-		l = Conv(s, groups*(1+r.IntN(100)), Valid(k, stride))
+		l = layer.Conv(s, groups*(1+r.IntN(100)), layer.Valid(k, stride))
 		l.Groups, l.Bias = groups, bias
 	}
 	if r.IntN(3) == 0 {
-		l.Activation = []Op{ReLU, GELU}[r.IntN(2)]
+		l.Activation = []layer.Op{layer.ReLU, layer.GELU}[r.IntN(2)]
 	}
 	return l
 }
@@ -84,14 +85,14 @@ func TestFormsGiveTheValuesOfDense(t *testing.T) {
 	seen := map[string]int{}
 	for i := range 120 {
 		l := formLayer(r)
-		w := formed(r, &l, []Form{FormPalette, FormSparse, FormInt8}[i%3])
+		w := formed(r, &l, []layer.Form{layer.FormPalette, layer.FormSparse, layer.FormInt8}[i%3])
 		x := &network.Layer{Lower: l, Weights: w}
 		w, err := x.Complete(1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		plain := w
-		plain.Form, plain.Scale = FormFP16, nil
+		plain.Form, plain.Scale = layer.FormFP16, nil
 		in := map[string][]float16.Float16{"x": halves(r, l.In.Elements())}
 		want, err := run(l, plain, in)
 		if err != nil {
@@ -133,7 +134,7 @@ func TestFormsGiveTheValuesOfDense(t *testing.T) {
 }
 
 // timed is the form of a layer's coefficients and how many bytes of them are fetched.
-func timed(t *testing.T, l Layer, w Weights) (form string, bytes uint64) {
+func timed(t *testing.T, l layer.Layer, w layer.Weights) (form string, bytes uint64) {
 	t.Helper()
 	p, err := Lower(l, w)
 	if err != nil {
@@ -155,17 +156,17 @@ func timed(t *testing.T, l Layer, w Weights) (form string, bytes uint64) {
 
 // What a form does not hold stays dense.
 func TestFormsThatDoNotHold(t *testing.T) {
-	l := Conv(Shape{1, 64, 8, 8}, 64, Valid(1, 1))
+	l := layer.Conv(layer.Shape{N: 1, C: 64, H: 8, W: 8}, 64, layer.Valid(1, 1))
 	many := make([]float16.Float16, 64*64)
 	for i := range many {
 		many[i] = float16.Float16(0x3000 + i)
 	}
-	for _, w := range []Weights{
-		{Filter: many, Form: FormPalette},
-		{Filter: many, Form: FormSparse},
-		{Filter: many, Form: FormInt8},
-		{Filter: many, Form: FormInt8, Scale: []float16.Float16{0x1400}},
-		{Filter: many, Form: FormInt8, Scale: []float16.Float16{0x7c00}},
+	for _, w := range []layer.Weights{
+		{Filter: many, Form: layer.FormPalette},
+		{Filter: many, Form: layer.FormSparse},
+		{Filter: many, Form: layer.FormInt8},
+		{Filter: many, Form: layer.FormInt8, Scale: []float16.Float16{0x1400}},
+		{Filter: many, Form: layer.FormInt8, Scale: []float16.Float16{0x7c00}},
 	} {
 		if form, _ := timed(t, l, w); form != "" {
 			t.Errorf("%v of 4,096 different weights are %s", w.Form, form)

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // The worked identity layer of the format document: 64 channels in, 64 out, and a
@@ -58,8 +59,8 @@ func Identity() ([]byte, error) { return Example("identity") }
 func IdentityProgram() (*loader.Program, error) { return ExampleProgram("identity") }
 
 func identityLayer() (*loader.Builder, error) {
-	const n = identitySize * elementBytes
-	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, elementBytes}}
+	const n = identitySize * layer.ElementBytes
+	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, layer.ElementBytes}}
 	in, out := port, port
 	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, bar5
 	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, bar4
@@ -98,10 +99,10 @@ func identityProduct(n int) (chain, []byte) {
 	}}
 	k := f.pack(16)
 	in, out := oneRow(1, n), oneRow(n, 1)
-	values := memory{row: n * elementBytes, plane: n * elementBytes, depth: n * elementBytes, group: n * elementBytes}
+	values := memory{row: n * layer.ElementBytes, plane: n * layer.ElementBytes, depth: n * layer.ElementBytes, group: n * layer.ElementBytes}
 	x, y := values, values
 	x.bar, y.bar = bar5, bar4
-	staged := surface(0, Shape{1, n, 1, 1})
+	staged := surface(0, layer.Shape{N: 1, C: n, H: 1, W: 1})
 	staged.row = staged.plane
 
 	prep := transposing(in)
@@ -114,7 +115,7 @@ func identityProduct(n int) (chain, []byte) {
 	t := engineTask(regs.MultiplyAccumulate, out, out)
 	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
 	t.engines(n)
-	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	t.outputGroups(n, false)
 	t.readsScratch(kept, staged)
 	t.kernel(0, k.lanes)

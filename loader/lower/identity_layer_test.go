@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"anesim/hw/regs"
 	"anesim/loader"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestIdentityFacts holds the identity layer to the format document's tables.

@@ -7,6 +7,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A kernel is the coefficients of one task as its lanes hold them, from the task's start
@@ -48,7 +49,7 @@ type filter struct {
 
 	// form is what the coefficients take where it holds them, with the channels' scales for
 	// int8; of a strided task the engine reads a mask in another way.
-	form    Form
+	form    layer.Form
 	scale   func(g, n int) (float16.Float16, bool) // nil without
 	strided bool
 }
@@ -60,14 +61,14 @@ func (p *plan) convKernel(s share, width int) *kernel {
 	win := &l.Window
 	taps, real := win.Kh*win.Kw, p.taps[0]*p.taps[1]
 	channels := 1
-	if !l.depthwise() {
+	if !l.Depthwise() {
 		channels = l.In.C / max(1, l.Groups)
 	}
 	perGroup, each := l.Cout/p.convSource().Groups, taps
-	if !l.depthwise() {
+	if !l.Depthwise() {
 		each *= l.In.C / max(1, l.Groups)
 	}
-	phases := win.phases()
+	phases := win.Phases()
 	order := slices.Concat(phases...)
 	direct := taps == real
 	for i, place := range order {
@@ -84,17 +85,17 @@ func (p *plan) convKernel(s share, width int) *kernel {
 			if w.SizesOnly && len(w.Filter) == 0 {
 				return halfOne // any value but zero
 			}
-			return w.filter(((s.group+g)*perGroup+s.first+n)*channels*real + k/taps*real + tap)
+			return w.Weight(((s.group+g)*perGroup+s.first+n)*channels*real + k/taps*real + tap)
 		},
 	}
 	var row []float16.Float16
 	f.channel = func(buf []float16.Float16, g, n int) []float16.Float16 {
 		first, n := ((s.group+g)*perGroup+s.first+n)*channels*real, channels*real
 		if direct {
-			return w.run(buf, first, n)
+			return w.Run(buf, first, n)
 		}
 		row = slices.Grow(row[:0], n)[:n]
-		from := w.run(row, first, n)
+		from := w.Run(row, first, n)
 		if from == nil {
 			return nil
 		}
@@ -111,16 +112,16 @@ func (p *plan) convKernel(s share, width int) *kernel {
 		return buf
 	}
 	if l.Bias {
-		f.bias = func(g, n int) float16.Float16 { return value(w.Bias, (s.group+g)*perGroup+s.first+n) }
+		f.bias = func(g, n int) float16.Float16 { return layer.ValueAt(w.Bias, (s.group+g)*perGroup+s.first+n) }
 	}
-	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.depthwise()
+	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.Depthwise()
 	f.takes(w, func(g, n int) int { return (s.group+g)*perGroup + s.first + n })
 	if !p.skipsZeros(s.channels) && !p.rides() {
 		f.room = p.constants.room
 	}
 	k := f.pack(width)
 	if p.skipsZeros(s.channels) && f.sparseFits(width, taps, phases) {
-		if skipping := f.packSparse(width, taps, phases); k.coding == dense || w.Form == FormSparse || skipping.size() < k.size() {
+		if skipping := f.packSparse(width, taps, phases); k.coding == dense || w.Form == layer.FormSparse || skipping.size() < k.size() {
 			k = skipping
 		}
 	}
@@ -129,13 +130,13 @@ func (p *plan) convKernel(s share, width int) *kernel {
 
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
-func (f *filter) takes(w *Weights, channel func(g, n int) int) {
+func (f *filter) takes(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
 	}
 	f.form = w.Form
 	if len(w.Scale) > 0 {
-		f.scale = func(g, n int) (float16.Float16, bool) { return w.scale(channel(g, n)) }
+		f.scale = func(g, n int) (float16.Float16, bool) { return w.ChannelScale(channel(g, n)) }
 	}
 }
 
@@ -143,7 +144,7 @@ func (f *filter) takes(w *Weights, channel func(g, n int) int) {
 // one group, and of channels by themselves.
 func (p *plan) skipsZeros(channels int) bool {
 	l := p.layer
-	form := l.depthwise() || max(1, l.Groups) == 1 && channels%engines == 0
+	form := l.Depthwise() || max(1, l.Groups) == 1 && channels%engines == 0
 	return !p.weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
 }
 
@@ -151,15 +152,15 @@ func (p *plan) skipsZeros(channels int) bool {
 func (p *plan) channelBytes(channels int) int {
 	l := p.layer
 	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	if !l.depthwise() {
+	if !l.Depthwise() {
 		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
 	}
-	bytes := rows * elementBytes
+	bytes := rows * layer.ElementBytes
 	switch {
 	case !p.skipsZeros(channels):
-	case l.depthwise():
+	case l.Depthwise():
 		bytes += 2
-		for _, phase := range l.Window.phases() {
+		for _, phase := range l.Window.Phases() {
 			bytes += maskBytes(len(phase), l.Window.Kh*l.Window.Kw)
 		}
 		bytes = roundUp(bytes, 64)
@@ -204,27 +205,6 @@ func (p *plan) tap(place int) int {
 	return y/d*p.taps[1] + x/d
 }
 
-// rows and columns are the weights of a window, high and wide.
-func (l *Layer) rows() int    { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
-func (l *Layer) columns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
-
-// phases groups the taps by their place modulo the stride, rows outside.
-func (w *Window) phases() [][]int {
-	var all [][]int
-	for py := range min(w.Sy, w.Kh) {
-		for px := range min(w.Sx, w.Kw) {
-			var taps []int
-			for y := py; y < w.Kh; y += w.Sy {
-				for x := px; x < w.Kw; x += w.Sx {
-					taps = append(taps, y*w.Kw+x)
-				}
-			}
-			all = append(all, taps)
-		}
-	}
-	return all
-}
-
 // pack lays the filter out in planes of up to width channels, dealt to the lanes in turn:
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
@@ -235,7 +215,7 @@ func (w *Window) phases() [][]int {
 // fifteen or fewer take a lane each. Groups follow each other, each padded to 64 bytes.
 // (Every section hash on record, the 14 among them.)
 func (f *filter) pack(width int) *kernel {
-	if f.sizes && f.form == FormFP16 {
+	if f.sizes && f.form == layer.FormFP16 {
 		return f.size(width)
 	}
 	var planes []plane
@@ -268,7 +248,7 @@ func (f *filter) size(width int) *kernel {
 	for first := 0; first < f.channels; {
 		w, n := f.planes(first, width)
 		for i := range min(n, engines) {
-			group[i] += (n + engines - 1 - i) / engines * rows * w * elementBytes
+			group[i] += (n + engines - 1 - i) / engines * rows * w * layer.ElementBytes
 		}
 		first += n * w
 	}
@@ -309,7 +289,7 @@ func (f *filter) fill(planes []plane) *kernel {
 			}
 		}
 		offsets[i] = size[p.lane]
-		size[p.lane] += rows * p.width * elementBytes
+		size[p.lane] += rows * p.width * layer.ElementBytes
 	}
 	k := new(kernel)
 	total := 0
@@ -319,7 +299,7 @@ func (f *filter) fill(planes []plane) *kernel {
 			total += n
 		}
 	}
-	if f.form != FormFP16 {
+	if f.form != layer.FormFP16 {
 		if c := f.coded(planes, k); c != nil {
 			return c
 		}
@@ -349,9 +329,9 @@ func (f *filter) biases(dst []byte, p plane) []byte {
 		return dst
 	}
 	for n := range p.width {
-		putHalf(dst[elementBytes*n:], uint16(f.bias(p.group, p.first+n)))
+		putHalf(dst[layer.ElementBytes*n:], uint16(f.bias(p.group, p.first+n)))
 	}
-	return dst[elementBytes*p.width:]
+	return dst[layer.ElementBytes*p.width:]
 }
 
 // byTaps writes the planes of a filter that has its taps one after the other.
@@ -367,9 +347,9 @@ func (f *filter) byTaps(planes []plane, at func(plane int) []byte) {
 			return
 		}
 		for i, p := range planes {
-			dst := rows[i][elementBytes*p.width*k:]
+			dst := rows[i][layer.ElementBytes*p.width*k:]
 			for n, v := range values[p.first : p.first+p.width] {
-				putHalf(dst[elementBytes*n:], uint16(v))
+				putHalf(dst[layer.ElementBytes*n:], uint16(v))
 			}
 		}
 	}
@@ -382,7 +362,7 @@ func (f *filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Flo
 	if f.channel == nil {
 		for n := range p.width {
 			for k := range f.taps {
-				putHalf(dst[elementBytes*(k*p.width+n):], uint16(f.weight(p.group, p.first+n, k)))
+				putHalf(dst[layer.ElementBytes*(k*p.width+n):], uint16(f.weight(p.group, p.first+n, k)))
 			}
 		}
 		return buf
@@ -400,10 +380,10 @@ func (f *filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Flo
 	for from := 0; from < f.taps; from += block {
 		to := min(from+block, f.taps)
 		for n, row := range rows {
-			at := elementBytes * (from*p.width + n)
+			at := layer.ElementBytes * (from*p.width + n)
 			for _, v := range row[from:to] {
 				putHalf(dst[at:], uint16(v))
-				at += elementBytes * p.width
+				at += layer.ElementBytes * p.width
 			}
 		}
 	}

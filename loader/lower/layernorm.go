@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // layerNorm lowers (x - mean) / sqrt(variance + epsilon). What is normalised together is
@@ -18,22 +19,22 @@ import (
 func (p *plan) layerNorm() error {
 	l := p.layer
 	switch l.Axes {
-	case AxisH:
-		return p.normaliseTurned([3]Axes{AxisC, AxisW, AxisH}, AxisW)
-	case AxisC | AxisH:
-		return p.normaliseTurned([3]Axes{AxisW, AxisC, AxisH}, AxisH|AxisW)
-	case AxisC | AxisW:
-		return p.normaliseTurned([3]Axes{AxisH, AxisC, AxisW}, AxisH|AxisW)
+	case layer.AxisH:
+		return p.normaliseTurned([3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
+	case layer.AxisC | layer.AxisH:
+		return p.normaliseTurned([3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
+	case layer.AxisC | layer.AxisW:
+		return p.normaliseTurned([3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
 	var each func(in, out view) error
 	switch l.Axes {
-	case AxisH | AxisW:
+	case layer.AxisH | layer.AxisW:
 		each = p.normalise
-	case AxisC | AxisH | AxisW:
+	case layer.AxisC | layer.AxisH | layer.AxisW:
 		each = p.normaliseWhole
-	case AxisW:
+	case layer.AxisW:
 		switch {
 		case l.In.C == 1 && l.In.H > maxStatistics:
 			each = p.normaliseParts
@@ -42,7 +43,7 @@ func (p *plan) layerNorm() error {
 		default:
 			each = p.normaliseRows
 		}
-	case AxisC:
+	case layer.AxisC:
 		if l.In.H == 1 && l.In.W == 1 {
 			each = p.normalisePixel
 		} else {
@@ -54,27 +55,27 @@ func (p *plan) layerNorm() error {
 
 // normaliseTurned orders the axes so that those that are normalised together become ones
 // that programs show, and back (inferred).
-func (p *plan) normaliseTurned(order [3]Axes, axes Axes) error {
+func (p *plan) normaliseTurned(order [3]layer.Axes, axes layer.Axes) error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	turn := Unary(Transpose, l.In)
+	turn := layer.Unary(layer.Transpose, l.In)
 	turn.Order = order
-	norm := Reduction(LayerNorm, turn.Out(), axes)
+	norm := layer.Reduction(layer.LayerNorm, turn.Out(), axes)
 	norm.Epsilon = l.Epsilon
-	back := Unary(Transpose, norm.In)
+	back := layer.Unary(layer.Transpose, norm.In)
 	back.Order = inverse(order)
 	turned, normal := p.intermediate(norm.In), p.intermediate(norm.In)
 	return p.pieces(
-		piece{turn, &Weights{}, ports{"x": x, "y": turned}},
-		piece{norm, &Weights{}, ports{"x": turned, "y": normal}},
-		piece{back, &Weights{}, ports{"x": normal, "y": y}},
+		piece{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
+		piece{norm, &layer.Weights{}, ports{"x": turned, "y": normal}},
+		piece{back, &layer.Weights{}, ports{"x": normal, "y": y}},
 	)
 }
 
 // inverse is the order of axes that undoes one.
-func inverse(order [3]Axes) [3]Axes {
-	all := [3]Axes{AxisC, AxisH, AxisW}
-	var back [3]Axes
+func inverse(order [3]layer.Axes) [3]layer.Axes {
+	all := [3]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}
+	var back [3]layer.Axes
 	for i, axis := range order {
 		back[slices.Index(all[:], axis)] = all[i]
 	}
@@ -119,14 +120,14 @@ func (p *plan) squareTask(s regs.Shape) *task {
 func (p *plan) inverseRoot(t *task) {
 	pe := &t.g.PE
 	pe.Cfg = pe.Cfg.WithRsqrt(true)
-	pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(p.layer.together()))
+	pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(together(p.layer)))
 	pe.PreScale = pe.PreScale.WithPreScale(half(p.layer.Epsilon))
 }
 
 // together is how many values are normalised together.
-func (l *Layer) together() int {
+func together(l *layer.Layer) int {
 	n := 1
-	for axis, extent := range map[Axes]int{AxisC: l.In.C, AxisH: l.In.H, AxisW: l.In.W} {
+	for axis, extent := range map[layer.Axes]int{layer.AxisC: l.In.C, layer.AxisH: l.In.H, layer.AxisW: l.In.W} {
 		if l.Axes&axis != 0 {
 			n *= extent
 		}
@@ -142,8 +143,8 @@ func affineTask(s regs.Shape) *task {
 }
 
 func (p *plan) checkStatistics(bytes int) error {
-	return within(limit{"bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
-		"split the axes that are left until they are at most %d"})
+	return layer.Within("bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
+		"split the axes that are left until they are at most %d")
 }
 
 // normalise appends the three tasks of a tile whose channels are normalised each by
@@ -174,7 +175,7 @@ func (p *plan) normalise(in, out view) error {
 	p.add(spread)
 
 	affine := affineTask(s).aside(true, false)
-	*operands(affine) = operands(affine).WithSrc2Transpose(many).WithSrc2BroadcastC(p.layer.Axes == AxisC|AxisH|AxisW)
+	*operands(affine) = operands(affine).WithSrc2Transpose(many).WithSrc2BroadcastC(p.layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW)
 	affine.reads(tile, at)
 	affine.joins(spreads, stats)
 	affine.writes(out.m, end)

@@ -11,6 +11,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/internal/golden"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 	"anesim/loader/network"
 )
@@ -39,7 +40,7 @@ func TestNetworks(t *testing.T) {
 // weights are dense, zeros (every third is zero), palette, sparse or int8; l2 and lane are the
 // bytes of smaller memories; second=relu rectifies the second operand; begin and size are those
 // of a slice, an extent each of N, C, H and W. A layer beyond a limit is one all the same.
-func goldenLayer(t *testing.T, lines []string) (Layer, Weights) {
+func goldenLayer(t *testing.T, lines []string) (layer.Layer, layer.Weights) {
 	t.Helper()
 	words := strings.Fields(lines[0])
 	op, ok := network.Find(words[0])
@@ -75,7 +76,7 @@ func goldenLayer(t *testing.T, lines []string) (Layer, Weights) {
 }
 
 // setWord sets what a word says of a layer that keys do not, and reports whether it says any.
-func setWord(l *Layer, word string) bool {
+func setWord(l *layer.Layer, word string) bool {
 	key, value, _ := strings.Cut(word, "=")
 	n, err := strconv.Atoi(value)
 	switch {
@@ -84,7 +85,7 @@ func setWord(l *Layer, word string) bool {
 	case word == "bias=true":
 		l.Bias = true
 	case word == "release=2023":
-		l.Release = Release2023
+		l.Release = layer.Release2023
 	case word == "first=output":
 		l.OutputFirst = true
 	case key == "l2" && err == nil:
@@ -101,14 +102,14 @@ func setWord(l *Layer, word string) bool {
 	return true
 }
 
-func scanShape(s *Shape, text string) bool {
+func scanShape(s *layer.Shape, text string) bool {
 	n, _ := fmt.Sscanf(text, "%d,%d,%d,%d", &s.N, &s.C, &s.H, &s.W)
 	return n == 4
 }
 
 // goldenWeights are weights without a meaning, each with bits of its own, in values that the
 // form holds.
-func goldenWeights(t *testing.T, l *Layer, form string) Weights {
+func goldenWeights(t *testing.T, l *layer.Layer, form string) layer.Weights {
 	t.Helper()
 	w := madeUp(l, form == "zeros")
 	each := func(value func(i int) float16.Float16) {
@@ -121,10 +122,10 @@ func goldenWeights(t *testing.T, l *Layer, form string) Weights {
 	switch form {
 	case "dense", "zeros":
 	case "palette":
-		w.Form = FormPalette
+		w.Form = layer.FormPalette
 		each(func(i int) float16.Float16 { return float16.Float16(0x3000 | mixed(i)%12) })
 	case "sparse":
-		w.Form = FormSparse
+		w.Form = layer.FormSparse
 		each(func(i int) float16.Float16 {
 			if mixed(i)%4 > 0 {
 				return 0
@@ -132,7 +133,7 @@ func goldenWeights(t *testing.T, l *Layer, form string) Weights {
 			return float16.Float16(0x2c00 | mixed(i)>>4)
 		})
 	case "int8":
-		w.Form, w.Scale = FormInt8, []float16.Float16{0x1c00} // 1/256
+		w.Form, w.Scale = layer.FormInt8, []float16.Float16{0x1c00} // 1/256
 		each(func(i int) float16.Float16 { return float16.Fromfloat32(float32(int(mixed(i)%255)-127) / 256) })
 	default:
 		t.Fatalf("weights=%s: want dense, zeros, palette, sparse or int8", form)
@@ -141,7 +142,7 @@ func goldenWeights(t *testing.T, l *Layer, form string) Weights {
 }
 
 // layerText is a layer's program, or why there is none.
-func layerText(t *testing.T, l Layer, w Weights) string {
+func layerText(t *testing.T, l layer.Layer, w layer.Weights) string {
 	t.Helper()
 	c, err := Compile(l, w)
 	if err != nil {
@@ -189,7 +190,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 		return &b.Net
 	}
 	n := &Network{}
-	shapes := map[string]Shape{}
+	shapes := map[string]layer.Shape{}
 	for i, line := range lines {
 		if strings.HasPrefix(line, "with ") {
 			networkOptions(t, n, lines[i:])
@@ -204,7 +205,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 		if kind := words[0]; kind == "input" || kind == "constant" {
 			in := Tensor{Name: name, Shape: shapeInWords(t, words[1])}
 			if kind == "constant" {
-				like := Unary(PReLU, Shape{1, in.Shape.Elements(), 1, 1}) // needs that many values
+				like := layer.Unary(layer.PReLU, layer.Shape{N: 1, C: in.Shape.Elements(), H: 1, W: 1}) // needs that many values
 				in.Values = madeUp(&like, false).Second
 			}
 			n.Inputs, shapes[name] = append(n.Inputs, in), in.Shape
@@ -219,7 +220,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 }
 
 // goldenNode is a layer of a network.
-func goldenNode(t *testing.T, shapes map[string]Shape, name, op string, operands, keys []string) Node {
+func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, keys []string) Node {
 	t.Helper()
 	o, ok := network.Find(op)
 	if !ok {
@@ -233,7 +234,7 @@ func goldenNode(t *testing.T, shapes map[string]Shape, name, op string, operands
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	var in []Shape
+	var in []layer.Shape
 	for _, x := range operands {
 		in = append(in, shapes[x])
 	}
@@ -265,7 +266,7 @@ func networkOptions(t *testing.T, n *Network, lines []string) {
 	}
 }
 
-func shapeInWords(t *testing.T, text string) (s Shape) {
+func shapeInWords(t *testing.T, text string) (s layer.Shape) {
 	t.Helper()
 	if n, err := fmt.Sscanf(text, "%dx%dx%dx%d", &s.N, &s.C, &s.H, &s.W); n != 4 {
 		t.Fatalf("shape %q: %v", text, err)
@@ -303,9 +304,9 @@ func lut(b byte) []byte { return bytes.Repeat([]byte{b}, 128) }
 
 // madeUp are weights without a meaning, but each in a place of its own: values are looked at
 // by their bits alone. Big ones are left out, as they are of a program that is only timed.
-func madeUp(l *Layer, zeros bool) Weights {
+func madeUp(l *layer.Layer, zeros bool) layer.Weights {
 	need := network.Needs(l)
-	if l.Second == Constant && need.Second > 0 {
+	if l.Second == layer.Constant && need.Second > 0 {
 		need.Second = l.In.C
 	}
 	fill := func(n int) []float16.Float16 {
@@ -320,13 +321,13 @@ func madeUp(l *Layer, zeros bool) Weights {
 		}
 		return v
 	}
-	w := Weights{SizesOnly: need.Filter > 1<<12, Bias: fill(need.Bias), Second: fill(need.Second)}
+	w := layer.Weights{SizesOnly: need.Filter > 1<<12, Bias: fill(need.Bias), Second: fill(need.Second)}
 	if !w.SizesOnly {
 		w.Filter = fill(need.Filter)
 	}
 	w.Table, w.Reciprocal = lut(1), lut(2)
 	further := max(l.Op.Tables(), l.Activation.Tables()) - 1
-	if l.Op == Pow {
+	if l.Op == layer.Pow {
 		further = 1
 	}
 	for i := range further {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A layout places a tile in the L2, in bytes: [row][channel][x].
@@ -21,7 +22,7 @@ func packed(s regs.Shape) layout { return packedColumns(s, s.Width) }
 
 // packedColumns is packed with so many columns of a channel side by side.
 func packedColumns(s regs.Shape, columns int) layout {
-	channel := roundUp(columns*elementBytes, unitBytes)
+	channel := roundUp(columns*layer.ElementBytes, unitBytes)
 	row := channel * s.Channels
 	return layout{channel: channel, row: row, depth: row, group: row}
 }
@@ -190,8 +191,8 @@ func planarPatch(form regs.PlanarForm, width, height int) (w, h uint32) {
 // surface is a tensor in memory: rows padded to 64 bytes, planes of rows, one element
 // of the batch behind the other. A group is a part of the channels when groups divide
 // them, else an element of the batch.
-func surface(bar uint32, s Shape) memory {
-	row := max(64, roundUp(s.W*elementBytes, 64))
+func surface(bar uint32, s layer.Shape) memory {
+	row := max(64, roundUp(s.W*layer.ElementBytes, 64))
 	plane := row * s.H
 	depth := plane * s.C
 	return memory{bar: bar, row: row, plane: plane, depth: depth, group: depth}
@@ -199,7 +200,7 @@ func surface(bar uint32, s Shape) memory {
 
 // matrix is a rows x columns matrix in memory as the engine reads it: a channel a row.
 func matrix(bar uint32, rows, columns int) memory {
-	plane := max(64, roundUp(columns*elementBytes, 64))
+	plane := max(64, roundUp(columns*layer.ElementBytes, 64))
 	depth := plane * rows
 	return memory{bar: bar, row: depth, plane: plane, depth: depth, group: depth}
 }

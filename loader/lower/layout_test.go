@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // layoutRows reads a table of layout words, its first line without the mark of a comment.
@@ -57,17 +58,17 @@ func TestConvolutionLayouts(t *testing.T) {
 		if err != nil || strings.HasPrefix(m["name"], "L_matmul") || strings.HasPrefix(m["name"], "L_chain") || strings.HasPrefix(m["name"], "L_env_mm") {
 			continue // not a square window, or none
 		}
-		in := Shape{1, n("Cin") * n("groups"), n("Hin"), n("Win")}
-		w := Window{Kh: k, Kw: k, Sy: n("s"), Sx: n("s")}
+		in := layer.Shape{N: 1, C: n("Cin") * n("groups"), H: n("Hin"), W: n("Win")}
+		w := layer.Window{Kh: k, Kw: k, Sy: n("s"), Sx: n("s")}
 		w.Py, w.Px = (w.Sy*(n("Hout")-1)+k-in.H)/2, (w.Sx*(n("Wout")-1)+k-in.W)/2
-		l := Conv(in, n("Cout"), w)
+		l := layer.Conv(in, n("Cout"), w)
 		l.Groups = n("groups")
 		if m["depthwise"] == "1" {
 			l.Groups = in.C
 		}
 		p := &plan{layer: &l}
 		src := p.convSource()
-		out := Shape{1, n("Cout"), n("Hout"), n("Wout")}
+		out := layer.Shape{N: 1, C: n("Cout"), H: n("Hout"), W: n("Wout")}
 		task := p.convTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
 		at := task.sourceTile()
 		_, height := p.tileHeight(src, out, &w, &at, task.g.Common.Cfg.ShMin() > 0)

@@ -8,36 +8,38 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/loader/layer"
 )
 
 // Every limit is refused with a typed error that names a way out.
 func TestLimits(t *testing.T) {
-	big := Shape{1, 1, 1, MaxExtent + 1}
-	window := func(w Window) Layer { return Conv(Shape{1, 4, 64, 64}, 4, w) }
-	for name, l := range map[string]Layer{
-		"wide":               Unary(ReLU, big),
-		"high":               Unary(ReLU, Shape{1, 1, MaxExtent + 1, 1}),
-		"channels":           Unary(ReLU, Shape{1, MaxChannels + 1, 1, 1}),
-		"batch":              Unary(ReLU, Shape{MaxGroups + 1, 1, 1, 1}),
-		"bytes":              Unary(ReLU, Shape{64, 4096, 512, 512}),
-		"kernel":             window(Window{Kh: 32, Kw: 1, Sy: 1, Sx: 1}),
-		"stride":             window(Window{Kh: 1, Kw: 1, Sy: MaxExtent + 1, Sx: 1}),
-		"row in the L2":      Unary(ReLU, Shape{1, 4096, 2, 512}),
-		"window in the L2":   Conv(Shape{1, 1024, 64, 512}, 4, Valid(3, 1)),
-		"coefficients":       Conv(Shape{1, 4096, 16, 16}, 16, Valid(3, 1)),
-		"tall columns":       Reduction(ReduceSum, Shape{1, 16384, 16, 8}, AxisC|AxisH|AxisW),
-		"rows as groups":     Reduction(ReduceSum, Shape{1, 1, MaxGroups + 1, 2}, AxisW),
-		"plane":              Reduction(ReduceMean, Shape{1, 4, 2048, 1024}, AxisH|AxisW),
-		"maximum":            Reduction(ReduceMax, Shape{1, MaxChannels, 1, 1}, AxisC),
-		"statistics":         Reduction(LayerNorm, Shape{1, 4, 2048, 1024}, AxisH|AxisW),
-		"repeated operand":   Binary(Add, Shape{1, 65536, 2, 2}, Shape{1, 65536, 2, 1}),
-		"inputs":             {Op: Concat, In: Shape{1, 40, 1, 1}, Parts: ones(40)},
-		"channel constants":  {Op: Mul, In: Shape{1, MaxExtent + 1, 1, 1}, Second: Constant},
-		"reduction's tiles":  Product(1, 16384, 16, Runtime),
-		"columns of product": Product(1, 1, MaxExtent+1, Constant),
+	big := layer.Shape{N: 1, C: 1, H: 1, W: layer.MaxExtent + 1}
+	window := func(w layer.Window) layer.Layer { return layer.Conv(layer.Shape{N: 1, C: 4, H: 64, W: 64}, 4, w) }
+	for name, l := range map[string]layer.Layer{
+		"wide":               layer.Unary(layer.ReLU, big),
+		"high":               layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 1, H: layer.MaxExtent + 1, W: 1}),
+		"channels":           layer.Unary(layer.ReLU, layer.Shape{N: 1, C: layer.MaxChannels + 1, H: 1, W: 1}),
+		"batch":              layer.Unary(layer.ReLU, layer.Shape{N: layer.MaxGroups + 1, C: 1, H: 1, W: 1}),
+		"bytes":              layer.Unary(layer.ReLU, layer.Shape{N: 64, C: 4096, H: 512, W: 512}),
+		"kernel":             window(layer.Window{Kh: 32, Kw: 1, Sy: 1, Sx: 1}),
+		"stride":             window(layer.Window{Kh: 1, Kw: 1, Sy: layer.MaxExtent + 1, Sx: 1}),
+		"row in the L2":      layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 4096, H: 2, W: 512}),
+		"window in the L2":   layer.Conv(layer.Shape{N: 1, C: 1024, H: 64, W: 512}, 4, layer.Valid(3, 1)),
+		"coefficients":       layer.Conv(layer.Shape{N: 1, C: 4096, H: 16, W: 16}, 16, layer.Valid(3, 1)),
+		"tall columns":       layer.Reduction(layer.ReduceSum, layer.Shape{N: 1, C: 16384, H: 16, W: 8}, layer.AxisC|layer.AxisH|layer.AxisW),
+		"rows as groups":     layer.Reduction(layer.ReduceSum, layer.Shape{N: 1, C: 1, H: layer.MaxGroups + 1, W: 2}, layer.AxisW),
+		"plane":              layer.Reduction(layer.ReduceMean, layer.Shape{N: 1, C: 4, H: 2048, W: 1024}, layer.AxisH|layer.AxisW),
+		"maximum":            layer.Reduction(layer.ReduceMax, layer.Shape{N: 1, C: layer.MaxChannels, H: 1, W: 1}, layer.AxisC),
+		"statistics":         layer.Reduction(layer.LayerNorm, layer.Shape{N: 1, C: 4, H: 2048, W: 1024}, layer.AxisH|layer.AxisW),
+		"repeated operand":   layer.Binary(layer.Add, layer.Shape{N: 1, C: 65536, H: 2, W: 2}, layer.Shape{N: 1, C: 65536, H: 2, W: 1}),
+		"inputs":             {Op: layer.Concat, In: layer.Shape{N: 1, C: 40, H: 1, W: 1}, Parts: ones(40)},
+		"channel constants":  {Op: layer.Mul, In: layer.Shape{N: 1, C: layer.MaxExtent + 1, H: 1, W: 1}, Second: layer.Constant},
+		"reduction's tiles":  layer.Product(1, 16384, 16, layer.Runtime),
+		"columns of product": layer.Product(1, 1, layer.MaxExtent+1, layer.Constant),
 	} {
-		_, err := Compile(l, Weights{})
-		var limit *LimitError
+		_, err := Compile(l, layer.Weights{})
+		var limit *layer.LimitError
 		if name == "reduction's tiles" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -64,34 +66,34 @@ func ones(n int) []int {
 
 // What contradicts itself, and what no program shows.
 func TestRefusals(t *testing.T) {
-	s := Shape{1, 4, 4, 4}
-	conv := Conv(s, 4, Valid(1, 1))
-	with := func(f func(*Layer)) Layer { l := conv; f(&l); return l }
+	s := layer.Shape{N: 1, C: 4, H: 4, W: 4}
+	conv := layer.Conv(s, 4, layer.Valid(1, 1))
+	with := func(f func(*layer.Layer)) layer.Layer { l := conv; f(&l); return l }
 	for name, c := range map[string]struct {
-		l Layer
-		w Weights
+		l layer.Layer
+		w layer.Weights
 	}{
-		"operation":            {Layer{Op: 99, In: s}, Weights{}},
-		"empty input":          {Unary(ReLU, Shape{1, 0, 1, 1}), Weights{}},
-		"groups":               {with(func(l *Layer) { l.Groups = 3 }), Weights{}},
-		"no window":            {with(func(l *Layer) { l.Window = Window{} }), Weights{}},
-		"big window":           {with(func(l *Layer) { l.Window = Valid(5, 1) }), Weights{}},
-		"padding":              {Layer{Op: Pool, In: s, Window: Window{Kh: 2, Kw: 2, Sy: 1, Sx: 1, Py: 2}}, Weights{}},
-		"activation":           {with(func(l *Layer) { l.Activation = Softmax }), Weights{}},
-		"weights":              {conv, Weights{Filter: make([]float16.Float16, 3)}},
-		"no table":             {Unary(Tanh, s), Weights{}},
-		"no tables":            {Reduction(Softmax, s, AxisC), Weights{}},
-		"shapes":               {Binary(Add, s, Shape{1, 2, 4, 4}), Weights{}},
-		"no axes":              {Reduction(ReduceSum, s, 0), Weights{}},
-		"no table of two axes": {Reduction(Softmax, s, AxisC|AxisW), Weights{Table: make([]byte, 128)}},
-		"pool":                 {Layer{Op: Pool, In: s}, Weights{}},
-		"max constant":         {Layer{Op: Max, In: s, Second: Scalar}, Weights{}},
-		"parts":                {Layer{Op: Concat, In: s, Parts: []int{1, 2}}, Weights{}},
-		"slice":                {Layer{Op: Slice, In: s, Size: Shape{1, 4, 4, 5}}, Weights{}},
+		"operation":            {layer.Layer{Op: 99, In: s}, layer.Weights{}},
+		"empty input":          {layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 0, H: 1, W: 1}), layer.Weights{}},
+		"groups":               {with(func(l *layer.Layer) { l.Groups = 3 }), layer.Weights{}},
+		"no window":            {with(func(l *layer.Layer) { l.Window = layer.Window{} }), layer.Weights{}},
+		"big window":           {with(func(l *layer.Layer) { l.Window = layer.Valid(5, 1) }), layer.Weights{}},
+		"padding":              {layer.Layer{Op: layer.Pool, In: s, Window: layer.Window{Kh: 2, Kw: 2, Sy: 1, Sx: 1, Py: 2}}, layer.Weights{}},
+		"activation":           {with(func(l *layer.Layer) { l.Activation = layer.Softmax }), layer.Weights{}},
+		"weights":              {conv, layer.Weights{Filter: make([]float16.Float16, 3)}},
+		"no table":             {layer.Unary(layer.Tanh, s), layer.Weights{}},
+		"no tables":            {layer.Reduction(layer.Softmax, s, layer.AxisC), layer.Weights{}},
+		"shapes":               {layer.Binary(layer.Add, s, layer.Shape{N: 1, C: 2, H: 4, W: 4}), layer.Weights{}},
+		"no axes":              {layer.Reduction(layer.ReduceSum, s, 0), layer.Weights{}},
+		"no table of two axes": {layer.Reduction(layer.Softmax, s, layer.AxisC|layer.AxisW), layer.Weights{Table: make([]byte, 128)}},
+		"pool":                 {layer.Layer{Op: layer.Pool, In: s}, layer.Weights{}},
+		"max constant":         {layer.Layer{Op: layer.Max, In: s, Second: layer.Scalar}, layer.Weights{}},
+		"parts":                {layer.Layer{Op: layer.Concat, In: s, Parts: []int{1, 2}}, layer.Weights{}},
+		"slice":                {layer.Layer{Op: layer.Slice, In: s, Size: layer.Shape{N: 1, C: 4, H: 4, W: 5}}, layer.Weights{}},
 	} {
 		_, err := Compile(c.l, c.w)
-		var wrong *LayerError
-		var unsupported *UnsupportedError
+		var wrong *layer.LayerError
+		var unsupported *layer.UnsupportedError
 		if !errors.As(err, &wrong) && !errors.As(err, &unsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -100,11 +102,11 @@ func TestRefusals(t *testing.T) {
 
 // Operations of two tables say how many they were given.
 func TestNumbersOfTables(t *testing.T) {
-	s := Shape{1, 4, 4, 4}
+	s := layer.Shape{N: 1, C: 4, H: 4, W: 4}
 	table := make([]byte, tableBytes)
-	for _, l := range []Layer{Binary(Pow, s, s), Unary(Sin, s), Unary(Atan, s)} {
+	for _, l := range []layer.Layer{layer.Binary(layer.Pow, s, s), layer.Unary(layer.Sin, s), layer.Unary(layer.Atan, s)} {
 		for given, ok := range map[int]bool{0: false, 1: true, 2: false} {
-			_, err := Compile(l, Weights{Table: table, Tables: slices.Repeat([][]byte{table}, given)})
+			_, err := Compile(l, layer.Weights{Table: table, Tables: slices.Repeat([][]byte{table}, given)})
 			want := map[int]string{0: "1 tables, want 2", 2: "3 tables, want 2"}[given]
 			if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%v with %d further tables: %v, want %q", l.Op, given, err, want)
@@ -116,8 +118,8 @@ func TestNumbersOfTables(t *testing.T) {
 // Of the 32 buffers 27 may be a concatenation's inputs.
 func TestMostInputs(t *testing.T) {
 	for n, ok := range map[int]bool{27: true, 28: false} {
-		_, err := Compile(Layer{Op: Concat, In: Shape{1, n, 2, 2}, Parts: ones(n)}, Weights{})
-		var limit *LimitError
+		_, err := Compile(layer.Layer{Op: layer.Concat, In: layer.Shape{N: 1, C: n, H: 2, W: 2}, Parts: ones(n)}, layer.Weights{})
+		var limit *layer.LimitError
 		if ok && err != nil || !ok && (!errors.As(err, &limit) || limit.Max != 27) {
 			t.Errorf("%d inputs: %v", n, err)
 		}
@@ -126,16 +128,16 @@ func TestMostInputs(t *testing.T) {
 
 // No values are zeros, whether the list is missing or empty.
 func TestNoValues(t *testing.T) {
-	s := Shape{1, 4, 4, 4}
-	conv := Conv(s, 4, Valid(3, 1))
+	s := layer.Shape{N: 1, C: 4, H: 4, W: 4}
+	conv := layer.Conv(s, 4, layer.Valid(3, 1))
 	conv.Bias = true
-	for _, l := range []Layer{conv, {Op: Mul, In: s, Second: Constant}, {Op: Add, In: s, Second: Scalar}, Unary(PReLU, s), Product(4, 8, 4, Constant)} {
-		want, err := Compile(l, Weights{})
+	for _, l := range []layer.Layer{conv, {Op: layer.Mul, In: s, Second: layer.Constant}, {Op: layer.Add, In: s, Second: layer.Scalar}, layer.Unary(layer.PReLU, s), layer.Product(4, 8, 4, layer.Constant)} {
+		want, err := Compile(l, layer.Weights{})
 		if err != nil {
 			t.Fatalf("%+v: %v", l, err)
 		}
 		none := []float16.Float16{}
-		got, err := Compile(l, Weights{Filter: none, Bias: none, Second: none})
+		got, err := Compile(l, layer.Weights{Filter: none, Bias: none, Second: none})
 		if err != nil || !slices.Equal(got.Text, want.Text) || !slices.Equal(got.Constants, want.Constants) {
 			t.Errorf("%v with empty lists is not that without: %v", l.Op, err)
 		}
@@ -149,23 +151,23 @@ func TestAnyShape(t *testing.T) {
 	table := fitted(0)
 	lowered := 0
 	for range 400 {
-		s := Shape{1 + r.IntN(2), extent(20000), extent(600), extent(600)}
-		l := Layer{
-			Op: Op(1 + r.IntN(len(opNames))), In: s, Cout: extent(70), Columns: extent(3000),
-			Window: Window{Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(3), Sx: 1 + r.IntN(3)},
-			Second: SecondKind(r.IntN(4)), SecondShape: Shape{1, s.C, 1, 1}, Axes: Axes(1 + r.IntN(7)), Reps: Shape{1, 1, 1 + r.IntN(3), 1},
+		s := layer.Shape{N: 1 + r.IntN(2), C: extent(20000), H: extent(600), W: extent(600)}
+		l := layer.Layer{
+			Op: layer.Op(1 + r.IntN(int(layer.Pad))), In: s, Cout: extent(70), Columns: extent(3000),
+			Window: layer.Window{Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(3), Sx: 1 + r.IntN(3)},
+			Second: layer.SecondKind(r.IntN(4)), SecondShape: layer.Shape{N: 1, C: s.C, H: 1, W: 1}, Axes: layer.Axes(1 + r.IntN(7)), Reps: layer.Shape{N: 1, C: 1, H: 1 + r.IntN(3), W: 1},
 			Parts: []int{s.C}, Size: s,
 		}
-		if l.Op == MatMul && s.C*s.H > 64 {
+		if l.Op == layer.MatMul && s.C*s.H > 64 {
 			l.In.C, l.In.H = 1, extent(600)
 		}
-		if l.Op == Convolution && r.IntN(2) == 0 {
+		if l.Op == layer.Convolution && r.IntN(2) == 0 {
 			l.Groups, l.Cout = s.C, s.C
 		}
 		if int64(s.C)*int64(s.H)*int64(s.W) > 1<<26 {
 			continue
 		}
-		c, err := Compile(l, Weights{Table: table, Reciprocal: table, Tables: slices.Repeat([][]byte{table}, max(0, l.Op.Tables()-1))})
+		c, err := Compile(l, layer.Weights{Table: table, Reciprocal: table, Tables: slices.Repeat([][]byte{table}, max(0, l.Op.Tables()-1))})
 		if err != nil {
 			continue
 		}

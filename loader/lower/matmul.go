@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // matmul lowers the product of a rows x k input and a constant matrix: the input's rows
@@ -24,12 +25,12 @@ func (p *plan) matmul() error {
 	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	x := p.port("x", loader.Input, bar5, l.In, surface(bar5, l.In))
 	to := p.behind(y, l.Out())
-	if blockRows(rows) && p.constants.bytes == 0 && !l.tabulated() {
+	if blockRows(rows) && p.constants.bytes == 0 && !l.Tabulated() {
 		if done := p.blockProduct(rows, x, y); done {
 			return nil
 		}
 	}
-	if part := min(rows, p.columnRows()); rows > patchPixels && productTiles(min(rows, MaxExtent), k) > p.maxTile() && k*sliceColumns*elementBytes <= p.maxTile() {
+	if part := min(rows, p.columnRows()); rows > patchPixels && productTiles(min(rows, layer.MaxExtent), k) > p.maxTile() && k*sliceColumns*layer.ElementBytes <= p.maxTile() {
 		columns := p.held
 		for first := 0; first < rows; first += part {
 			m := min(part, rows-first)
@@ -45,12 +46,12 @@ func (p *plan) matmul() error {
 		}
 		return p.finishActivation(l.Out(), to, y)
 	}
-	part := min(rows, MaxExtent)
+	part := min(rows, layer.MaxExtent)
 	for part > 1 && productTiles(part, k) > p.maxTile() {
 		part = (part + 1) / 2
 	}
-	if err := within(limit{"bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
-		"split the reduction until they are at most %d and add the parts"}); err != nil {
+	if err := layer.Within("bytes of a row transposed in the L2", productTiles(part, k), p.maxTile(),
+		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for first := 0; first < rows; first += part {
@@ -66,7 +67,7 @@ func (p *plan) matmul() error {
 
 // columnRows is the most rows that a task turns to columns on their way to memory: their
 // slices of 128 pixels fit the L2.
-func (p *plan) columnRows() int { return p.maxTile() / (sliceColumns * elementBytes) }
+func (p *plan) columnRows() int { return p.maxTile() / (sliceColumns * layer.ElementBytes) }
 
 // turnColumns writes m rows of k as k rows of m to memory.
 func (p *plan) turnColumns(m, k int, src, dst memory) {
@@ -86,7 +87,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes, l.lane()); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 		}
 		p.attach(t, s, productWidth(t, m, k), p.productKernel)
 		to := dst
-		to.base += s.first * elementBytes
+		to.base += s.first * layer.ElementBytes
 		t.writes(to, bytes)
 		p.add(t)
 	}
@@ -122,7 +123,7 @@ func (p *plan) productTask(m, k int, s share) *task {
 	t := engineTask(regs.MultiplyAccumulate, in, out)
 	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
 	t.engines(s.channels)
-	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	t.outputGroups(s.channels, false)
 	p.post(t)
 	return t
@@ -159,7 +160,7 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 	}
 	groups := []rowGroup{g}
 	c := &rowChain{
-		l2: l.l2(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
+		l2: l.L2Bytes(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: w.SizesOnly},
 	}
 	c.values = map[string]*rowValue{"x": {name: "x", rows: rows, width: l.In.W, mem: &x}}
@@ -180,7 +181,7 @@ func productTiles(m, k int) int {
 // 16 bytes more a channel where it would fill a power of two of banks (5/5).
 func transposed(m, k int) layout {
 	l := packed(regs.Shape{Channels: k, Width: m})
-	if w := m * elementBytes; w == 128 || w == 256 {
+	if w := m * layer.ElementBytes; w == 128 || w == 256 {
 		l.channel += 16
 		l.row = l.channel * k
 		l.depth, l.group = l.row, l.row
@@ -211,7 +212,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	shares := []share{{0, 1, 0, n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*elementBytes, l.lane()); err != nil {
+		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
 			return err
 		}
 	}
@@ -224,7 +225,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 		}
 		p.attach(t, s, productWidth(t, m, k), p.productKernel)
 		at := dst
-		at.base += s.first * elementBytes
+		at.base += s.first * layer.ElementBytes
 		t.writes(at, after.row)
 		p.add(t)
 	}
@@ -236,11 +237,11 @@ func transposing(in regs.Shape) *task {
 	t := engineTask(regs.PassThrough, in, in)
 	t.unicast()
 	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
-	t.engines(max(in.Width, unitBytes/elementBytes))
+	t.engines(max(in.Width, unitBytes/layer.ElementBytes))
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithTranspose(true)
 	t.patch(in, true, nil)
-	if in.Height == 1 && in.Channels <= unitBytes/elementBytes {
+	if in.Height == 1 && in.Channels <= unitBytes/layer.ElementBytes {
 		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
 		// high is preferred (7/7), and of several channels the lowest is as high as the
 		// columns leave room for (2/2).
@@ -262,19 +263,19 @@ func (p *plan) productKernel(s share, width int) *kernel {
 	f := filter{
 		groups: 1, channels: s.channels, taps: k, sizes: w.SizesOnly,
 		weight: func(_, c, i int) float16.Float16 {
-			if l.Op == Linear {
-				return w.filter((s.first+c)*k + i)
+			if l.Op == layer.Linear {
+				return w.Weight((s.first+c)*k + i)
 			}
-			return w.filter(i*n + s.first + c)
+			return w.Weight(i*n + s.first + c)
 		},
 	}
-	if l.Op == Linear {
-		f.channel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.run(buf, (s.first+c)*k, k) }
+	if l.Op == layer.Linear {
+		f.channel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.Run(buf, (s.first+c)*k, k) }
 	} else {
-		f.tap = func(buf []float16.Float16, i int) []float16.Float16 { return w.run(buf, i*n+s.first, s.channels) }
+		f.tap = func(buf []float16.Float16, i int) []float16.Float16 { return w.Run(buf, i*n+s.first, s.channels) }
 	}
 	if l.Bias {
-		f.bias = func(_, c int) float16.Float16 { return value(w.Bias, s.first+c) }
+		f.bias = func(_, c int) float16.Float16 { return layer.ValueAt(w.Bias, s.first+c) }
 	}
 	f.takes(w, func(_, c int) int { return s.first + c })
 	f.room = p.constants.room
@@ -284,7 +285,7 @@ func (p *plan) productKernel(s share, width int) *kernel {
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed
 // as they stand: the engines do, but for the few rows that the compiler has in blocks.
 func TakesColumns(m, k int) bool {
-	return !blockRows(m) && k*sliceColumns*elementBytes <= MaxTile
+	return !blockRows(m) && k*sliceColumns*layer.ElementBytes <= layer.MaxTile
 }
 
 // turnedProduct turns the sides of a product that are given the other way round, then
@@ -292,7 +293,7 @@ func TakesColumns(m, k int) bool {
 func (p *plan) turnedProduct() error {
 	l := *p.layer
 	l.TransposeX, l.TransposeY = false, false
-	turn := func(s Shape) Shape { s.H, s.W = s.W, s.H; return s }
+	turn := func(s layer.Shape) layer.Shape { s.H, s.W = s.W, s.H; return s }
 	left := l.In
 	if p.layer.TransposeX {
 		left = turn(left)
@@ -300,8 +301,8 @@ func (p *plan) turnedProduct() error {
 	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	to := ports{"y": y}
 	bar := uint32(bar5)
-	if l.Second == Runtime && l.Op == MatMul {
-		right := Shape{l.In.N, l.In.C, l.In.W, l.Columns}
+	if l.Second == layer.Runtime && l.Op == layer.MatMul {
+		right := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.W, W: l.Columns}
 		given := right
 		if p.layer.TransposeY {
 			given = turn(right)
@@ -309,7 +310,7 @@ func (p *plan) turnedProduct() error {
 		to["z"] = p.port("z", loader.Input, bar, given, surface(bar, given))
 		bar = bar6
 		if p.layer.TransposeY {
-			if !p.layer.TransposeX && !l.direct() {
+			if !p.layer.TransposeX && !direct(&l) {
 				to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
 				if p.pairedRows(to["x"], to["z"], y) {
 					return nil
@@ -322,12 +323,12 @@ func (p *plan) turnedProduct() error {
 			to["z"] = turned
 		}
 	} else if p.layer.TransposeY {
-		return l.unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
+		return l.Unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	if _, given := to["x"]; !given {
 		to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*elementBytes <= p.maxTile() {
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*layer.ElementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
 		src, out := matrix(bar, k, m), p.behind(y, l.Out())
 		src.bar, src.base = to["x"].bar, to["x"].base
@@ -351,7 +352,7 @@ func (p *plan) turnedProduct() error {
 // turnSide turns the matrices of a side: one that the L2 does not hold together with its
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
-func (p *plan) turnSide(s Shape, x, y memory) error {
+func (p *plan) turnSide(s layer.Shape, x, y memory) error {
 	if movedBytes(viewOf(x, s).swapped().s, s.C) <= p.l2()-unitBytes || s.H > p.columnRows() || s.W < sliceColumns {
 		return p.turnRows(s, x, y)
 	}

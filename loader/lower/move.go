@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // passTask passes a source through the engines unchanged.
@@ -24,7 +25,7 @@ func (p *plan) copyTask(in, out view) error {
 	s := in.s
 	t := passTask(s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(s, Shape{1, s.Channels, s.Height, s.Width}, pointwise, &at, false)
+	rows, tile := p.tileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, pointwise, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)
@@ -33,7 +34,7 @@ func (p *plan) copyTask(in, out view) error {
 }
 
 // pointwise is the window of one tap.
-var pointwise = &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}
+var pointwise = &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}
 
 // concat copies the inputs behind one another along the channels, a task each (2/2).
 func (p *plan) concat() error {
@@ -78,27 +79,27 @@ func (p *plan) concat() error {
 func (p *plan) transpose() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.Out())
-	order := l.order()
+	order := l.Permutation()
 	// Strides of the result by the axis of the input that stands there.
-	to := map[Axes]int{order[0]: y.plane, order[1]: y.row}
+	to := map[layer.Axes]int{order[0]: y.plane, order[1]: y.row}
 	in := viewOf(x, l.In)
-	if order[2] == AxisH {
+	if order[2] == layer.AxisH {
 		in = in.swapped()
 	}
 	out := memory{bar: y.bar, base: y.base, depth: y.depth, group: y.group}
-	if order[2] == AxisW {
-		if order[0] == AxisH {
+	if order[2] == layer.AxisW {
+		if order[0] == layer.AxisH {
 			in = in.swapped()
 		}
 		out.plane, out.row = y.plane, y.row
 		return p.eachElement(in, view{s: in.s, m: out}, p.copyTask)
 	}
 	// The transpose writes its columns as channels.
-	rows := AxisH
-	if order[2] == AxisH {
-		rows = AxisC
+	rows := layer.AxisH
+	if order[2] == layer.AxisH {
+		rows = layer.AxisC
 	}
-	out.plane, out.row = to[AxisW], to[rows]
+	out.plane, out.row = to[layer.AxisW], to[rows]
 	if in.s.Height == 1 {
 		in.m.row, out.row = in.m.depth, out.depth
 	}
@@ -109,8 +110,8 @@ func (p *plan) transpose() error {
 				break
 			}
 		}
-		if err := within(limit{"bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2() - unitBytes,
-			"split the channels or the width until they are at most %d"}); err != nil {
+		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2()-unitBytes,
+			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
 		rows := in.s.Height
@@ -159,14 +160,14 @@ func (p *plan) slice() error {
 	x, y := p.input("x", l.In), p.output("y", l.Size)
 	in, out := viewOf(x, l.Size), viewOf(y, l.Size)
 	in.m.base += l.Begin.N*x.depth + l.Begin.C*x.plane + l.Begin.H*x.row
-	if skip := l.Begin.W * elementBytes; skip%64 == 0 {
+	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.m.base += skip
 		if in.s.Width > sliceColumns {
 			return p.eachElement(in, out, p.sliced)
 		}
 		return p.copyTask(in, out)
 	}
-	in.m.base += l.Begin.W * elementBytes &^ 63
+	in.m.base += l.Begin.W * layer.ElementBytes &^ 63
 	column := l.Begin.W % 32
 	in.s.Width += column
 	return p.eachElement(in, out, func(in, out view) error {
@@ -210,8 +211,8 @@ func (p *plan) shifted(in, out view, columns int) error {
 	prep := transposing(s)
 	from := prep.sourceTile()
 	bytes := turned.row * s.Height
-	if err := within(limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
-		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"}); err != nil {
+	if err := layer.Within("bytes of tiles in the L2", bytes+from.row*s.Height, p.maxTile(),
+		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
 	prep.source1(in.m, from.moved(bytes), false)
@@ -234,7 +235,7 @@ func (p *plan) tile() error {
 	if l.In.N > 1 || l.Reps.N > 1 {
 		once.N = l.In.N
 	}
-	reps := Shape{l.Reps.N, 1, 1, 1}
+	reps := layer.Shape{N: l.Reps.N, C: 1, H: 1, W: 1}
 	for _, a := range [...]struct {
 		in, reps   int
 		once, left *int
@@ -243,10 +244,10 @@ func (p *plan) tile() error {
 			*a.once, *a.left = a.in, a.reps
 		}
 	}
-	if reps.W > 1 && l.In.W*elementBytes%64 != 0 {
-		return l.unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, roundUp(l.In.W, 32))
+	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
+		return l.Unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, roundUp(l.In.W, 32))
 	}
-	if err := within(limit{"copies", reps.N * reps.C * reps.H * reps.W, maxTasks, "repeat at most %d times"}); err != nil {
+	if err := layer.Within("copies", reps.N*reps.C*reps.H*reps.W, maxTasks, "repeat at most %d times"); err != nil {
 		return err
 	}
 	for n := range reps.N {
@@ -254,7 +255,7 @@ func (p *plan) tile() error {
 			for h := range reps.H {
 				for w := range reps.W {
 					to := y
-					to.base += n*l.In.N*y.depth + c*l.In.C*y.plane + h*l.In.H*y.row + w*l.In.W*elementBytes
+					to.base += n*l.In.N*y.depth + c*l.In.C*y.plane + h*l.In.H*y.row + w*l.In.W*layer.ElementBytes
 					if err := p.eachElement(viewOf(x, l.In), viewOf(to, once), p.repeatedTile); err != nil {
 						return err
 					}
@@ -275,7 +276,7 @@ func (p *plan) repeatedTile(in, out view) error {
 	c.PlanarPatch = c.PlanarPatch.WithLog2H(h).WithLog2W(min(max(log2Ceil(s.Width), 4), 9-h))
 	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(in.s.Channels < s.Channels).
 		WithSrc1BroadcastH(in.s.Height < s.Height).WithSrc1BroadcastW(in.s.Width < s.Width)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == ReLU)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
 	at := packed(in.s)
 	if in.s.Height > 1 {
 		at = at.skewed(1, planarFetch)
@@ -288,8 +289,8 @@ func (p *plan) repeatedTile(in, out view) error {
 	if in.s.Height == 1 && s.Height > 1 {
 		at.row = at.channel // the one row is read for all (1/1)
 	}
-	if err := within(limit{"bytes of a tile and its copies in the L2", bytes + result.row*s.Height, p.l2() - unitBytes,
-		"repeat along fewer axes at a time until they are at most %d"}); err != nil {
+	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.row*s.Height, p.l2()-unitBytes,
+		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
 	kept := t.source1(in.m, at, true)

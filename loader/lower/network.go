@@ -8,6 +8,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // A Network is layers that make one program: one chain of descriptors, one dispatch.
@@ -18,13 +19,13 @@ type Network struct {
 	// InMemory keeps every tensor between nodes in memory and none in the L2. Values are
 	// the same either way.
 	InMemory bool
-	Memories Memories // that the parts were lowered for
+	Memories layer.Memories // that the parts were lowered for
 }
 
 // A Tensor is an input of a network.
 type Tensor struct {
 	Name  string
-	Shape Shape
+	Shape layer.Shape
 	// Values makes it a constant, which stands in the constant section instead of
 	// behind a port.
 	Values []float16.Float16
@@ -96,7 +97,7 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	c, runs, into := j.place()
-	if err := within(limit{"descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"}); err != nil {
+	if err := layer.Within("descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"); err != nil {
 		return nil, err
 	}
 	if err := c.err(); err != nil {
@@ -141,7 +142,7 @@ type step struct {
 // inMemory is a tensor and its place.
 type inMemory struct {
 	name  string
-	shape Shape
+	shape layer.Shape
 	last  int // step that reads it last, or makes it
 	port  bool
 	input bool // of the network, not a constant
@@ -160,7 +161,7 @@ func (j *joiner) wire() error {
 	n := j.net
 	for i := range n.Inputs {
 		in := &n.Inputs[i]
-		if err := in.Shape.validate(); err != nil {
+		if err := in.Shape.Validate(); err != nil {
 			return err
 		}
 		if in.Values != nil && len(in.Values) != in.Shape.Elements() {
@@ -269,7 +270,7 @@ func (j *joiner) step(node int, part *Part, inputs []int, name string) int {
 }
 
 // view is the tensor that has the values of one in another shape.
-func (j *joiner) view(node, tensor int, want Shape) (int, error) {
+func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 	have := j.tensors[tensor].shape
 	switch {
 	case have.Elements() != want.Elements():
@@ -283,7 +284,7 @@ func (j *joiner) view(node, tensor int, want Shape) (int, error) {
 	if at, ok := j.turned[key]; ok {
 		return at, nil
 	}
-	part, err := NewPart(Unary(Transpose, have), Weights{})
+	part, err := NewPart(layer.Unary(layer.Transpose, have), layer.Weights{})
 	if err != nil {
 		return 0, j.net.wrong(node, "taking %v for %v: %v", have, want, err)
 	}
@@ -327,8 +328,8 @@ func (j *joiner) ports() error {
 	if !first {
 		outputs()
 	}
-	return within(limit{"inputs and outputs of a network", bar - bar4, maxNetworkPorts,
-		"split it into networks of at most %d"})
+	return layer.Within("inputs and outputs of a network", bar-bar4, maxNetworkPorts,
+		"split it into networks of at most %d")
 }
 
 // products reports whether a matrix product is among the steps.
@@ -356,7 +357,7 @@ func (t *Tensor) bytes() []byte {
 	m := surface(0, t.Shape)
 	b := make([]byte, m.depth*t.Shape.N)
 	for i, v := range t.Values {
-		putHalf(b[i/t.Shape.W*m.row+i%t.Shape.W*elementBytes:], uint16(v))
+		putHalf(b[i/t.Shape.W*m.row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
 	}
 	return b
 }

@@ -16,6 +16,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
@@ -26,18 +27,18 @@ type netBuilder struct {
 	net     Network
 	values  map[string][]float16.Float16
 	fused   map[string][]float16.Float16 // outputs that layers share descriptors for
-	shapes  map[string]Shape
+	shapes  map[string]layer.Shape
 	names   []string // tensors of nodes and inputs
 	cycles  clock.Cycles
-	layers  []Op
-	nothing Weights
+	layers  []layer.Op
+	nothing layer.Weights
 }
 
 func newNet(t *testing.T, r *rand.Rand) *netBuilder {
-	return &netBuilder{t: t, r: r, values: map[string][]float16.Float16{}, fused: map[string][]float16.Float16{}, shapes: map[string]Shape{}}
+	return &netBuilder{t: t, r: r, values: map[string][]float16.Float16{}, fused: map[string][]float16.Float16{}, shapes: map[string]layer.Shape{}}
 }
 
-func (b *netBuilder) input(s Shape, constant bool) string {
+func (b *netBuilder) input(s layer.Shape, constant bool) string {
 	in := Tensor{Name: fmt.Sprintf("in%d", len(b.net.Inputs)), Shape: s}
 	b.values[in.Name], b.shapes[in.Name] = halves(b.r, s.Elements()), s
 	if constant {
@@ -50,7 +51,7 @@ func (b *netBuilder) input(s Shape, constant bool) string {
 }
 
 // layer adds a node and computes its result by a program of its own.
-func (b *netBuilder) layer(l Layer, w Weights, inputs ...string) string {
+func (b *netBuilder) layer(l layer.Layer, w layer.Weights, inputs ...string) string {
 	b.t.Helper()
 	p, err := Lower(l, w)
 	if err != nil {
@@ -63,7 +64,7 @@ func (b *netBuilder) layer(l Layer, w Weights, inputs ...string) string {
 	in := map[string][]float16.Float16{}
 	for i, name := range inputs {
 		port := []string{"x", "z"}[min(i, 1)]
-		if l.Op == Concat {
+		if l.Op == layer.Concat {
 			port = fmt.Sprintf("x%d", i)
 		}
 		in[port] = b.values[name]
@@ -116,7 +117,7 @@ func (b *netBuilder) program(turned bool) (*Joined, uint64) {
 	exact := true
 	for i, into := range j.Into {
 		turned = turned || i != into // layers that share descriptors take less
-		exact = exact && (i == into || b.layers[max(i, into)] != Tanh)
+		exact = exact && (i == into || b.layers[max(i, into)] != layer.Tanh)
 	}
 	for _, o := range res.Outputs {
 		want, of := b.values[o.Port.Name], "its layer by itself"
@@ -197,61 +198,61 @@ func (b *netBuilder) random() {
 	}
 	switch r.IntN(18) {
 	case 0, 1:
-		l := Conv(s, 1+r.IntN(40), Same(1+2*r.IntN(2), 1+r.IntN(2), s))
+		l := layer.Conv(s, 1+r.IntN(40), layer.Same(1+2*r.IntN(2), 1+r.IntN(2), s))
 		l.Bias = r.IntN(2) == 0
-		w := Weights{Filter: halves(r, l.Cout*s.C*l.Window.Kh*l.Window.Kw)}
+		w := layer.Weights{Filter: halves(r, l.Cout*s.C*l.Window.Kh*l.Window.Kw)}
 		if l.Bias {
 			w.Bias = halves(r, l.Cout)
 		}
 		if r.IntN(3) == 0 {
-			l.Activation, w.Table = Sigmoid, table(mac.Sigmoid)
+			l.Activation, w.Table = layer.Sigmoid, table(mac.Sigmoid)
 		}
 		b.layer(l, w, x)
 	case 2:
-		l := Depthwise(s, Same(3, 1, s))
-		b.layer(l, Weights{Filter: halves(r, s.C*9)}, x)
+		l := layer.Depthwise(s, layer.Same(3, 1, s))
+		b.layer(l, layer.Weights{Filter: halves(r, s.C*9)}, x)
 	case 3:
-		b.layer(Binary(Add, s, s), b.nothing, x, x)
+		b.layer(layer.Binary(layer.Add, s, s), b.nothing, x, x)
 	case 4:
 		z := b.input(s, r.IntN(2) == 0)
-		b.layer(Binary(Mul, s, s), b.nothing, x, z)
+		b.layer(layer.Binary(layer.Mul, s, s), b.nothing, x, z)
 	case 5:
-		l := Binary(Add, s, s)
-		l.Second = Constant
-		b.layer(l, Weights{Second: halves(r, s.C)}, x)
+		l := layer.Binary(layer.Add, s, s)
+		l.Second = layer.Constant
+		b.layer(l, layer.Weights{Second: halves(r, s.C)}, x)
 	case 6:
-		b.layer(Unary(Tanh, s), Weights{Table: table(mac.Tanh)}, x)
+		b.layer(layer.Unary(layer.Tanh, s), layer.Weights{Table: table(mac.Tanh)}, x)
 	case 7:
-		b.layer(Reduction(Softmax, s, AxisC), Weights{Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}, x)
+		b.layer(layer.Reduction(layer.Softmax, s, layer.AxisC), layer.Weights{Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}, x)
 	case 8:
-		b.layer(Reduction(LayerNorm, s, AxisW), b.nothing, x)
+		b.layer(layer.Reduction(layer.LayerNorm, s, layer.AxisW), b.nothing, x)
 	case 9:
-		l := Layer{Op: Concat, In: s, Parts: []int{s.C, s.C}}
+		l := layer.Layer{Op: layer.Concat, In: s, Parts: []int{s.C, s.C}}
 		l.In.C *= 2
 		b.layer(l, b.nothing, x, x)
 	case 11, 12:
-		b.layer(Unary(ReLU, s), b.nothing, x)
+		b.layer(layer.Unary(layer.ReLU, s), b.nothing, x)
 	case 13:
-		b.layer(Reduction([]Op{ReduceMax, ReduceMean, ReduceSum}[r.IntN(3)], s, []Axes{AxisC, AxisW, AxisH | AxisW}[r.IntN(3)]), b.nothing, x)
+		b.layer(layer.Reduction([]layer.Op{layer.ReduceMax, layer.ReduceMean, layer.ReduceSum}[r.IntN(3)], s, []layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH | layer.AxisW}[r.IntN(3)]), b.nothing, x)
 	case 14:
-		l := Layer{Op: Slice, In: s, Size: s}
+		l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 		l.Begin.C, l.Begin.H = r.IntN(s.C), r.IntN(s.H)
 		l.Size.C, l.Size.H = 1+r.IntN(s.C-l.Begin.C), 1+r.IntN(s.H-l.Begin.H)
 		b.layer(l, b.nothing, x)
 	case 15:
-		b.layer(Unary(Transpose, s), b.nothing, x)
+		b.layer(layer.Unary(layer.Transpose, s), b.nothing, x)
 	case 16:
-		l := Layer{Op: Pool, In: s, Window: Same(3, 1+r.IntN(2), s)}
+		l := layer.Layer{Op: layer.Pool, In: s, Window: layer.Same(3, 1+r.IntN(2), s)}
 		b.layer(l, b.nothing, x)
 	case 17:
-		l := Binary(Mul, s, Shape{1, 1, 1, 1})
-		l.Second = Scalar
-		b.layer(l, Weights{Second: halves(r, 1)}, x)
+		l := layer.Binary(layer.Mul, s, layer.Shape{N: 1, C: 1, H: 1, W: 1})
+		l.Second = layer.Scalar
+		b.layer(l, layer.Weights{Second: halves(r, 1)}, x)
 	case 10:
 		small := s
 		small.H, small.W = 1, 1
 		z := b.input(small, r.IntN(2) == 0)
-		b.layer(Binary(Mul, s, small), b.nothing, x, z)
+		b.layer(layer.Binary(layer.Mul, s, small), b.nothing, x, z)
 	}
 }
 
@@ -260,12 +261,12 @@ func TestNetworkValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 11))
 	for range max(60, *chains) {
 		b := newNet(t, r)
-		s := Shape{1, 1 + r.IntN(20), 1 + r.IntN(12), 1 + r.IntN(40)}
+		s := layer.Shape{N: 1, C: 1 + r.IntN(20), H: 1 + r.IntN(12), W: 1 + r.IntN(40)}
 		switch r.IntN(8) {
 		case 0: // wider than a patch of the planar engine
-			s = Shape{1, 1 + r.IntN(4), 1 + r.IntN(3), 400 + r.IntN(800)}
+			s = layer.Shape{N: 1, C: 1 + r.IntN(4), H: 1 + r.IntN(3), W: 400 + r.IntN(800)}
 		case 1: // of more channels than an engine's lanes take at a time
-			s = Shape{1, 100 + r.IntN(200), 1 + r.IntN(4), 1 + r.IntN(6)}
+			s = layer.Shape{N: 1, C: 100 + r.IntN(200), H: 1 + r.IntN(4), W: 1 + r.IntN(6)}
 		case 2, 3: // of several elements, which the L2 has plane by plane
 			s.N = 2 + r.IntN(3)
 		}
@@ -287,17 +288,17 @@ func TestNetworkValues(t *testing.T) {
 func TestNetworkTurnsRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	b := newNet(t, r)
-	s := Shape{1, 96, 5, 5}
+	s := layer.Shape{N: 1, C: 96, H: 5, W: 5}
 	x := b.input(s, false)
-	pool := b.layer(Reduction(ReduceMean, s, AxisH|AxisW), b.nothing, x)
+	pool := b.layer(layer.Reduction(layer.ReduceMean, s, layer.AxisH|layer.AxisW), b.nothing, x)
 	var last []string
 	for range 2 {
-		l := Layer{Op: Linear, In: Shape{1, 1, 1, 96}, Columns: 40, Bias: true}
-		last = append(last, b.layer(l, Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool))
+		l := layer.Layer{Op: layer.Linear, In: layer.Shape{N: 1, C: 1, H: 1, W: 96}, Columns: 40, Bias: true}
+		last = append(last, b.layer(l, layer.Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool))
 	}
-	row := Shape{1, 1, 1, 40}
-	sum := b.layer(Binary(Add, row, row), b.nothing, last...)
-	product := b.layer(Product(40, 1, 40, Runtime), b.nothing, sum, last[1])
+	row := layer.Shape{N: 1, C: 1, H: 1, W: 40}
+	sum := b.layer(layer.Binary(layer.Add, row, row), b.nothing, last...)
+	product := b.layer(layer.Product(40, 1, 40, layer.Runtime), b.nothing, sum, last[1])
 	b.net.Outputs = []string{product}
 	j := b.join(true)
 	// The row is turned once for both readers, and the sum, a row, is turned to a column.
@@ -310,23 +311,23 @@ func TestNetworkTurnsRows(t *testing.T) {
 
 // Channels become a row for a product that ends with a rectifier or a table as well.
 func TestNetworkTurnsRowsOfPairs(t *testing.T) {
-	for _, after := range []Op{ReLU, Tanh} {
+	for _, after := range []layer.Op{layer.ReLU, layer.Tanh} {
 		r := rand.New(rand.NewPCG(3, uint64(after)))
 		b := newNet(t, r)
-		s := Shape{1, 96, 5, 5}
-		pool := b.layer(Reduction(ReduceMean, s, AxisH|AxisW), b.nothing, b.input(s, false))
-		l := Layer{Op: Linear, In: Shape{1, 1, 1, 96}, Columns: 40, Bias: true}
-		product := b.layer(l, Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool)
+		s := layer.Shape{N: 1, C: 96, H: 5, W: 5}
+		pool := b.layer(layer.Reduction(layer.ReduceMean, s, layer.AxisH|layer.AxisW), b.nothing, b.input(s, false))
+		l := layer.Layer{Op: layer.Linear, In: layer.Shape{N: 1, C: 1, H: 1, W: 96}, Columns: 40, Bias: true}
+		product := b.layer(l, layer.Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool)
 		entries, _ := mac.TableOf(mac.Tanh)
 		encoded := entries.Encode()
-		w := map[Op]Weights{Tanh: {Table: encoded[:]}}[after]
-		b.net.Outputs = []string{b.layer(Unary(after, Shape{1, 1, 1, 40}), w, product)}
+		w := map[layer.Op]layer.Weights{layer.Tanh: {Table: encoded[:]}}[after]
+		b.net.Outputs = []string{b.layer(layer.Unary(after, layer.Shape{N: 1, C: 1, H: 1, W: 40}), w, product)}
 		b.join(true)
 		// A table that rides rounds once less, so that only its size is told from that of
 		// nothing but the bias.
 		got, want := b.fused[b.net.Outputs[0]], b.values[b.net.Outputs[0]]
 		for i := range got {
-			if d := got[i].Float32() - want[i].Float32(); after == Tanh && d*d > 1e-4 {
+			if d := got[i].Float32() - want[i].Float32(); after == layer.Tanh && d*d > 1e-4 {
 				t.Errorf("%v: element %d is %v, by itself %v", after, i, got[i], want[i])
 			}
 		}
@@ -338,28 +339,28 @@ func TestNetworkRowsKeepTheirRectifier(t *testing.T) {
 	for _, rows := range []int{1, 5, 40} {
 		r := rand.New(rand.NewPCG(7, uint64(rows)))
 		b := newNet(t, r)
-		s := Shape{1, 1, rows, 32}
-		product := b.layer(Layer{Op: Linear, In: s, Columns: 32}, Weights{Filter: halves(r, 32*32)}, b.input(s, false))
-		for _, l := range []Layer{Binary(Sub, s, s), Binary(Mul, s, Shape{1, 1, 1, 1})} {
-			l.Activation = ReLU
+		s := layer.Shape{N: 1, C: 1, H: rows, W: 32}
+		product := b.layer(layer.Layer{Op: layer.Linear, In: s, Columns: 32}, layer.Weights{Filter: halves(r, 32*32)}, b.input(s, false))
+		for _, l := range []layer.Layer{layer.Binary(layer.Sub, s, s), layer.Binary(layer.Mul, s, layer.Shape{N: 1, C: 1, H: 1, W: 1})} {
+			l.Activation = layer.ReLU
 			w, in := b.nothing, []string{product, product}
-			if l.Op == Mul {
-				l.Second, w, in = Scalar, Weights{Second: halves(r, 1)}, in[:1]
+			if l.Op == layer.Mul {
+				l.Second, w, in = layer.Scalar, layer.Weights{Second: halves(r, 1)}, in[:1]
 			} else {
 				in[1] = b.input(s, false)
 			}
 			product = b.layer(l, w, in...)
 		}
-		b.net.Outputs = []string{b.layer(Layer{Op: Linear, In: s, Columns: 8}, Weights{Filter: halves(r, 32*8)}, product)}
+		b.net.Outputs = []string{b.layer(layer.Layer{Op: layer.Linear, In: s, Columns: 8}, layer.Weights{Filter: halves(r, 32*8)}, product)}
 		b.join(true)
 	}
 }
 
 // A network of one layer is the layer's program, and two alike share their constants.
 func TestNetworkOfOneLayer(t *testing.T) {
-	in := Shape{1, 32, 16, 16}
-	l := Conv(in, 32, Same(3, 1, in))
-	w := Weights{Filter: halves(rand.New(rand.NewPCG(1, 1)), 32*32*9)}
+	in := layer.Shape{N: 1, C: 32, H: 16, W: 16}
+	l := layer.Conv(in, 32, layer.Same(3, 1, in))
+	w := layer.Weights{Filter: halves(rand.New(rand.NewPCG(1, 1)), 32*32*9)}
 	alone, err := Compile(l, w)
 	if err != nil {
 		t.Fatal(err)
@@ -388,12 +389,12 @@ func TestNetworkOfOneLayer(t *testing.T) {
 }
 
 func TestNetworkErrors(t *testing.T) {
-	in := Shape{1, 8, 4, 4}
-	relu, err := NewPart(Unary(ReLU, in), Weights{})
+	in := layer.Shape{N: 1, C: 8, H: 4, W: 4}
+	relu, err := NewPart(layer.Unary(layer.ReLU, in), layer.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide, err := NewPart(Unary(ReLU, Shape{1, 1, 8, 16}), Weights{})
+	wide, err := NewPart(layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 1, H: 8, W: 16}), layer.Weights{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +423,7 @@ func TestNetworkErrors(t *testing.T) {
 	} {
 		_, err := tc.net.Join()
 		var node *NodeError
-		var limit *LimitError
+		var limit *layer.LimitError
 		if err == nil || !strings.Contains(err.Error(), tc.want) || errors.As(err, &node) == (tc.node < 0) ||
 			node != nil && node.Node != tc.node || errors.As(err, &limit) != (tc.node < 0) {
 			t.Errorf("%+v: %v, want %q of node %d", tc.net, err, tc.want, tc.node)

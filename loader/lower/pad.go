@@ -1,15 +1,8 @@
 package lower
 
-import "anesim/hw/regs"
-
-// A Fill is what stands around a padded tensor.
-type Fill uint8
-
-// Fills.
-const (
-	FillValue   Fill = iota // Layer.Value
-	FillEdge                // the nearest row or column
-	FillReflect             // the tensor mirrored at its first and last row or column
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // pad puts rows and columns around a tensor: rows by copies and broadcasts to where they
@@ -31,7 +24,7 @@ func (p *plan) pad() error {
 		}
 		x = rows
 	}
-	turned := Shape{high.N, high.C, high.W, high.H}
+	turned := layer.Shape{N: high.N, C: high.C, H: high.W, W: high.H}
 	wide := turned
 	wide.H = out.W
 	columns, padded := p.intermediate(turned), p.intermediate(wide)
@@ -46,18 +39,18 @@ func (p *plan) pad() error {
 
 // padRows copies a tensor to y, which has so many rows more before and after it, and fills
 // those.
-func (p *plan) padRows(s Shape, before, after int, x, y memory) error {
+func (p *plan) padRows(s layer.Shape, before, after int, x, y memory) error {
 	move := func(rows, from, to int) piece {
 		part := s
 		part.H = rows
 		a, b := x, y
 		a.base += from * x.row
 		b.base += to * y.row
-		return piece{Layer{Op: Slice, In: part, Size: part}, &Weights{}, ports{"x": a, "y": b}}
+		return piece{layer.Layer{Op: layer.Slice, In: part, Size: part}, &layer.Weights{}, ports{"x": a, "y": b}}
 	}
 	list := []piece{move(s.H, 0, before)}
-	if p.layer.Fill == FillValue {
-		one := Shape{1, 1, 1, 1}
+	if p.layer.Fill == layer.FillValue {
+		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
 		value := surface(regs.BARWeights, one)
 		p.constants.pad(64)
 		value.base = p.constants.bytes
@@ -66,40 +59,25 @@ func (p *plan) padRows(s Shape, before, after int, x, y memory) error {
 			if f.rows > 0 {
 				to := y
 				to.base += f.to * y.row
-				fill := Layer{Op: Tile, In: one, Reps: Shape{s.N, s.C, f.rows, s.W}}
-				list = append(list, piece{fill, &Weights{}, ports{"x": value, "y": to}})
+				fill := layer.Layer{Op: layer.Tile, In: one, Reps: layer.Shape{N: s.N, C: s.C, H: f.rows, W: s.W}}
+				list = append(list, piece{fill, &layer.Weights{}, ports{"x": value, "y": to}})
 			}
 		}
 		return p.pieces(list...)
 	}
 	for i := 1; i <= before; i++ {
 		from := 0
-		if p.layer.Fill == FillReflect {
+		if p.layer.Fill == layer.FillReflect {
 			from = i
 		}
 		list = append(list, move(1, from, before-i))
 	}
 	for i := 1; i <= after; i++ {
 		from := s.H - 1
-		if p.layer.Fill == FillReflect {
+		if p.layer.Fill == layer.FillReflect {
 			from -= i
 		}
 		list = append(list, move(1, from, before+s.H-1+i))
 	}
 	return p.pieces(list...)
-}
-
-// validatePad checks that a mirror has what it shows.
-func (l *Layer) validatePad() error {
-	w := &l.Window
-	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
-		return l.wrong("padding by %d, %d rows and %d, %d columns of kind %d", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
-	}
-	if l.Fill != FillReflect {
-		return nil
-	}
-	return within(
-		limit{"rows of a mirror", max(w.Py, w.Qy), l.In.H - 1, "pad by at most %d rows"},
-		limit{"columns of a mirror", max(w.Px, w.Qx), l.In.W - 1, "pad by at most %d columns"},
-	)
 }

@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // pair folds a rectifier or a table into the layer before it, which applies it on its way
 // out, or a rectifier into the addition behind it, which does it on its way in: x +
@@ -18,14 +21,14 @@ func (f *folder) pair(i int) *folded {
 	into := i
 	var part *Part
 	switch {
-	case m.Op == ReLU && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
+	case m.Op == layer.ReLU && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
 		part = a.Part.rectified()
-	case m.Op.plainTable() && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
+	case plainTable(m.Op) && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
 		part = a.Part.tabled(b.Part.weights.Table)
-	case l.Op == ReLU && m.Op == Add && m.Second == Runtime && m.SecondShape == m.In && l.In == m.In &&
+	case l.Op == layer.ReLU && m.Op == layer.Add && m.Second == layer.Runtime && m.SecondShape == m.In && l.In == m.In &&
 		len(b.Inputs) == 2 && b.Inputs[0] == a.Inputs[0] && b.Inputs[1] == a.Output:
-		m.Second, m.SecondReLU = Itself, true
-		part, _ = NewPart(m, Weights{})
+		m.Second, m.SecondReLU = layer.Itself, true
+		part, _ = NewPart(m, layer.Weights{})
 		into = i + 1
 	}
 	if part == nil || len(part.inputs) != len(a.Part.inputs) {
@@ -42,7 +45,7 @@ func (f *folder) pair(i int) *folded {
 func (q *Part) rectified() *Part {
 	q.once.Do(func() {
 		l := q.layer
-		l.Activation = ReLU
+		l.Activation = layer.ReLU
 		if p, err := NewPart(l, q.weights); err == nil && len(p.plan.tasks) == len(q.plan.tasks) {
 			q.relu = p
 		}
@@ -52,12 +55,12 @@ func (q *Part) rectified() *Part {
 
 // plainTable reports whether an activation is one table and nothing else, so that it may
 // follow a multiply-accumulate.
-func (o Op) plainTable() bool {
+func plainTable(o layer.Op) bool {
 	switch o {
-	case Exp, Rsqrt, Log, HardSwish, LogicalNot:
+	case layer.Exp, layer.Rsqrt, layer.Log, layer.HardSwish, layer.LogicalNot:
 		return false // scaled, biased or multiplied beside the table
 	}
-	return o.activates() && o.Tables() == 1
+	return o.Activates() && o.Tables() == 1
 }
 
 // tabled is the part with a table behind its multiply-accumulates, nil where its result

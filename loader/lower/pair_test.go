@@ -9,6 +9,7 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // numberedHalves are n values that are not zero, most of them different.
@@ -24,17 +25,17 @@ func numberedHalves(n int) []float16.Float16 {
 // it: ahead of the weights of every lane, whatever form these have.
 func TestTableOfConvolution(t *testing.T) {
 	table := fitted(mac.Tanh)
-	in := Shape{1, 48, 12, 12}
-	few, many, alone := Conv(in, 12, Same(3, 1, in)), Conv(in, 32, Same(3, 2, in)), Depthwise(in, Same(3, 2, in))
+	in := layer.Shape{N: 1, C: 48, H: 12, W: 12}
+	few, many, alone := layer.Conv(in, 12, layer.Same(3, 1, in)), layer.Conv(in, 32, layer.Same(3, 2, in)), layer.Depthwise(in, layer.Same(3, 2, in))
 	many.Bias = true
-	for _, l := range []Layer{few, many, alone} {
-		w := Weights{Filter: numberedHalves(l.Cout * l.In.C / max(1, l.Groups) * 9), Bias: numberedHalves(l.Cout)}
+	for _, l := range []layer.Layer{few, many, alone} {
+		w := layer.Weights{Filter: numberedHalves(l.Cout * l.In.C / max(1, l.Groups) * 9), Bias: numberedHalves(l.Cout)}
 		part, err := NewPart(l, w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		folded := part.tabled(table)
-		l.Activation, w.Table = Tanh, table
+		l.Activation, w.Table = layer.Tanh, table
 		whole, err := NewPart(l, w)
 		if err != nil {
 			t.Fatal(err)
@@ -60,9 +61,9 @@ func TestTableOfConvolution(t *testing.T) {
 // count of its body: 18 bytes of taps and two bytes of masks a phase.
 func TestStridedDepthwisePlanes(t *testing.T) {
 	for _, channels := range []int{5, 16, 40, 256} {
-		in := Shape{1, channels, 10, 10}
-		l := Depthwise(in, Same(3, 2, in))
-		w := Weights{Filter: numberedHalves(channels * 9)}
+		in := layer.Shape{N: 1, C: channels, H: 10, W: 10}
+		l := layer.Depthwise(in, layer.Same(3, 2, in))
+		w := layer.Weights{Filter: numberedHalves(channels * 9)}
 		p, err := newPlan(&l, &w)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // pairedPixels is how many outputs a step of a depthwise convolution over one row makes.
@@ -12,21 +13,21 @@ const pairedPixels = 2
 // paired reports whether a convolution makes two outputs a step: channels by themselves
 // over a single row (1/1; none of the six over several rows does). Both tiles have to
 // fit the L2.
-func (l *Layer) paired() bool {
+func paired(l *layer.Layer) bool {
 	w := &l.Window
-	if !l.depthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
+	if !l.Depthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
 		return false
 	}
-	source, result := l.pairTiles()
-	return source.row+result.row <= LargestTile(l.l2())
+	source, result := pairTiles(l)
+	return source.row+result.row <= layer.LargestTile(l.L2Bytes())
 }
 
 // pairTiles are the tiles of such a convolution: the source in pieces of the columns that
 // a patch of steps needs, in units of 64 bytes, and the result.
-func (l *Layer) pairTiles() (source, result layout) {
+func pairTiles(l *layer.Layer) (source, result layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
 	source = packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
-	columns := roundUp((patchPixels*pairedPixels+l.Window.Kw-1)*elementBytes, 64)
+	columns := roundUp((patchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
 	if columns < source.channel {
 		source.channel = columns
 		source.row = columns * l.In.C
@@ -44,7 +45,7 @@ func (p *plan) pairs(x, y memory) {
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
-	source, result := l.pairTiles()
+	source, result := pairTiles(l)
 
 	t := engineTask(regs.MultiplyAccumulate, in, steps)
 	c := &t.g.Common
@@ -71,9 +72,9 @@ func (p *plan) pairs(x, y memory) {
 // columns stand by their place modulo the step's stride.
 func (p *plan) pairKernel(_ share, width int) *kernel {
 	l, w := p.layer, p.weights
-	columns := Window{Kh: 1, Kw: l.Window.Kw + pairedPixels - 1, Sy: 1, Sx: pairedPixels}
+	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pairedPixels - 1, Sy: 1, Sx: pairedPixels}
 	var order []int
-	for _, phase := range columns.phases() {
+	for _, phase := range columns.Phases() {
 		order = append(order, phase...)
 	}
 	f := filter{
@@ -83,11 +84,11 @@ func (p *plan) pairKernel(_ share, width int) *kernel {
 			if x < 0 || x >= l.Window.Kw {
 				return 0
 			}
-			return w.filter(n/pairedPixels*l.Window.Kw + x)
+			return w.Weight(n/pairedPixels*l.Window.Kw + x)
 		},
 	}
 	if l.Bias {
-		f.bias = func(_, n int) float16.Float16 { return value(w.Bias, n/pairedPixels) }
+		f.bias = func(_, n int) float16.Float16 { return layer.ValueAt(w.Bias, n/pairedPixels) }
 	}
 	f.strided = true // by the pixels of a step
 	f.takes(w, func(_, n int) int { return n / pairedPixels })

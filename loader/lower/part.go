@@ -6,16 +6,17 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // A Part is a layer's tasks, constants and surfaces before a network gives them places.
 // It may stand in a network several times, and has its constants there once.
 type Part struct {
-	layer   Layer
-	weights Weights
+	layer   layer.Layer
+	weights layer.Weights
 	plan    *plan
 	inputs  []loader.Port // in the order of a node's inputs
-	out     Shape
+	out     layer.Shape
 	surface uint32 // buffer of its output
 
 	once sync.Once
@@ -23,7 +24,7 @@ type Part struct {
 }
 
 // NewPart lowers a layer to a part. Errors are those of [Lower].
-func NewPart(l Layer, w Weights) (*Part, error) {
+func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	p, err := newPlan(&l, &w)
 	if err != nil {
 		return nil, err
@@ -44,18 +45,20 @@ func NewPart(l Layer, w Weights) (*Part, error) {
 }
 
 // Inputs are the shapes of the layer's inputs: x and z, or those of a Concat.
-func (q *Part) Inputs() []Shape {
-	shapes := make([]Shape, len(q.inputs))
+func (q *Part) Inputs() []layer.Shape {
+	shapes := make([]layer.Shape, len(q.inputs))
 	for i := range q.inputs {
 		shapes[i] = shapeOf(&q.inputs[i])
 	}
 	return shapes
 }
 
-func shapeOf(p *loader.Port) Shape { return Shape{p.Shape[0], p.Shape[1], p.Shape[2], p.Shape[3]} }
+func shapeOf(p *loader.Port) layer.Shape {
+	return layer.Shape{N: p.Shape[0], C: p.Shape[1], H: p.Shape[2], W: p.Shape[3]}
+}
 
 // Out is the shape of the layer's result.
-func (q *Part) Out() Shape { return q.out }
+func (q *Part) Out() layer.Shape { return q.out }
 
 // A spot is a place in a buffer.
 type spot struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/mac"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
@@ -15,26 +16,26 @@ import (
 // columns, have the values of the definition.
 func TestPartValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 3))
-	rows := Reduction(ReduceSum, Shape{1, 3, 300, 1200}, AxisC)
-	plane := Reduction(ReduceMax, Shape{1, 3, 700, 500}, AxisH|AxisW)
-	columns := Reduction(ReduceMean, Shape{1, 5, 300, 500}, AxisH)
-	shifted := Layer{Op: Slice, In: Shape{1, 4, 300, 600}, Begin: Shape{0, 0, 0, 7}, Size: Shape{1, 4, 300, 500}}
-	for _, l := range []Layer{rows, plane, columns, shifted} {
-		check(t, r, l, Weights{}, 0.02)
+	rows := layer.Reduction(layer.ReduceSum, layer.Shape{N: 1, C: 3, H: 300, W: 1200}, layer.AxisC)
+	plane := layer.Reduction(layer.ReduceMax, layer.Shape{N: 1, C: 3, H: 700, W: 500}, layer.AxisH|layer.AxisW)
+	columns := layer.Reduction(layer.ReduceMean, layer.Shape{N: 1, C: 5, H: 300, W: 500}, layer.AxisH)
+	shifted := layer.Layer{Op: layer.Slice, In: layer.Shape{N: 1, C: 4, H: 300, W: 600}, Begin: layer.Shape{N: 0, C: 0, H: 0, W: 7}, Size: layer.Shape{N: 1, C: 4, H: 300, W: 500}}
+	for _, l := range []layer.Layer{rows, plane, columns, shifted} {
+		check(t, r, l, layer.Weights{}, 0.02)
 	}
-	tables := Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
-	check(t, r, Reduction(Softmax, Shape{1, 4, 150, 600}, AxisH), tables, 0.01)
+	tables := layer.Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
+	check(t, r, layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 4, H: 150, W: 600}, layer.AxisH), tables, 0.01)
 	for _, k := range []int{40, 64} {
-		l := Layer{Op: MatMul, In: Shape{1, 3, 256, k}, Columns: 192}
+		l := layer.Layer{Op: layer.MatMul, In: layer.Shape{N: 1, C: 3, H: 256, W: k}, Columns: 192}
 		x, z := halves(r, l.In.Elements()), halves(r, 3*k*l.Columns)
 		turned := make([]float16.Float16, len(z))
 		for i, v := range z {
 			head, at := i/(k*l.Columns), i%(k*l.Columns)
 			turned[head*k*l.Columns+at%l.Columns*k+at/l.Columns] = v
 		}
-		want := reference(l, Weights{}, map[string][]float16.Float16{"x": x, "z": z})
+		want := reference(l, layer.Weights{}, map[string][]float16.Float16{"x": x, "z": z})
 		for _, y := range [][]float16.Float16{z, turned} {
-			got, err := run(l, Weights{}, map[string][]float16.Float16{"x": x, "z": y})
+			got, err := run(l, layer.Weights{}, map[string][]float16.Float16{"x": x, "z": y})
 			if err == nil {
 				err = near(got, want, 0.02)
 			}
@@ -43,10 +44,10 @@ func TestPartValues(t *testing.T) {
 			}
 			l.TransposeY = true
 		}
-		check(t, r, Layer{Op: MatMul, In: Shape{1, 3, 130, k}, Columns: 192}, Weights{}, 0.02)
+		check(t, r, layer.Layer{Op: layer.MatMul, In: layer.Shape{N: 1, C: 3, H: 130, W: k}, Columns: 192}, layer.Weights{}, 0.02)
 	}
 	// Softmax over columns through a ring, with eight, two and one channels side by side.
-	for _, s := range []Shape{{1, 8, 375, 375}, {1, 6, 300, 700}, {1, 1, 1200, 900}} {
+	for _, s := range []layer.Shape{{N: 1, C: 8, H: 375, W: 375}, {N: 1, C: 6, H: 300, W: 700}, {N: 1, C: 1, H: 1200, W: 900}} {
 		x := within(r, s.Elements(), -3, 3)
 		want := make([]float64, len(x))
 		for first := 0; first < len(x); first += s.W {
@@ -59,7 +60,7 @@ func TestPartValues(t *testing.T) {
 				want[first+i] /= sum
 			}
 		}
-		got, err := run(Reduction(Softmax, s, AxisW), tables, map[string][]float16.Float16{"x": x})
+		got, err := run(layer.Reduction(layer.Softmax, s, layer.AxisW), tables, map[string][]float16.Float16{"x": x})
 		if err == nil {
 			err = near(got, want, 0.001)
 		}
@@ -70,7 +71,7 @@ func TestPartValues(t *testing.T) {
 	if testing.Short() {
 		return // some 300 million multiplications
 	}
-	in := Shape{1, 256, 64, 64}
-	l := Conv(in, 32, Same(3, 1, in))
-	check(t, r, l, Weights{Filter: halves(r, 32*256*9)}, 0.02)
+	in := layer.Shape{N: 1, C: 256, H: 64, W: 64}
+	l := layer.Conv(in, 32, layer.Same(3, 1, in))
+	check(t, r, l, layer.Weights{Filter: halves(r, 32*256*9)}, 0.02)
 }

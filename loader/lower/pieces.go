@@ -1,9 +1,11 @@
 package lower
 
+import "anesim/loader/layer"
+
 // A piece is a layer that a larger one is made of: its values and where its ports stand.
 type piece struct {
-	layer   Layer
-	weights *Weights
+	layer   layer.Layer
+	weights *layer.Weights
 	ports   ports
 }
 
@@ -12,7 +14,7 @@ type ports map[string]memory
 
 // intermediate is room in the scratch buffer for a tensor between pieces. They stand one
 // behind the other; what they need for themselves lies above.
-func (p *plan) intermediate(s Shape) memory {
+func (p *plan) intermediate(s layer.Shape) memory {
 	m := surface(barScratch, s)
 	m.base = p.held
 	p.held += roundUp(m.depth*s.N, scratchPage)

@@ -1,5 +1,7 @@
 package lower
 
+import "anesim/loader/layer"
+
 // No program shows a pooling window, a stride above 3 or a transposed convolution. What
 // stands here makes the same values of what programs show: views by DMA strides, planar
 // maxima, transposes, stride 1 (inferred).
@@ -15,7 +17,7 @@ func (p *plan) pool() error {
 	x, y := p.input("x", l.In), p.output("y", out)
 	rows := l.In
 	rows.H = out.H
-	turned := Shape{rows.N, rows.C, rows.W, rows.H}
+	turned := layer.Shape{N: rows.N, C: rows.C, H: rows.W, W: rows.H}
 	columns := turned
 	columns.H = out.W
 	if w.Kw == 1 && w.Sx == 1 {
@@ -31,7 +33,7 @@ func (p *plan) pool() error {
 	if err := p.turnRows(rows, high, transposed); err != nil {
 		return err
 	}
-	columnTaps := axisTaps{l.columns(), w.Sx, max(1, l.Dilation), w.Px}
+	columnTaps := axisTaps{l.TapColumns(), w.Sx, max(1, l.Dilation), w.Px}
 	if err := p.rowMaxima(turned, out.W, columnTaps, transposed, both); err != nil {
 		return err
 	}
@@ -39,10 +41,10 @@ func (p *plan) pool() error {
 }
 
 // turnRows makes rows columns and columns rows.
-func (p *plan) turnRows(s Shape, x, y memory) error {
-	l := Unary(Transpose, s)
-	l.Order = [3]Axes{AxisC, AxisW, AxisH}
-	return p.pieces(piece{l, &Weights{}, ports{"x": x, "y": y}})
+func (p *plan) turnRows(s layer.Shape, x, y memory) error {
+	l := layer.Unary(layer.Transpose, s)
+	l.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
+	return p.pieces(piece{l, &layer.Weights{}, ports{"x": x, "y": y}})
 }
 
 // axisTaps describes a window along one axis: it has count taps, dilation places apart. Windows
@@ -52,12 +54,12 @@ type axisTaps struct{ count, stride, dilation, before int }
 // windowRows returns the taps of the layer's window along its height.
 func (p *plan) windowRows() axisTaps {
 	l := p.layer
-	return axisTaps{l.rows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
+	return axisTaps{l.TapRows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
 // rowMaxima makes each of n rows the largest of those that the taps of its window meet. A
 // window's first row is copied, the others join it.
-func (p *plan) rowMaxima(in Shape, n int, w axisTaps, x, y memory) error {
+func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y memory) error {
 	begin, end := 0, 0 // rows that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {
@@ -71,9 +73,9 @@ func (p *plan) rowMaxima(in Shape, n int, w axisTaps, x, y memory) error {
 		from.row *= stride
 		to.base += first * y.row
 		if join {
-			return p.pieces(piece{Binary(Max, s, s), &Weights{}, ports{"x": to, "z": from, "y": to}})
+			return p.pieces(piece{layer.Binary(layer.Max, s, s), &layer.Weights{}, ports{"x": to, "z": from, "y": to}})
 		}
-		return p.pieces(piece{Layer{Op: Slice, In: s, Size: s}, &Weights{}, ports{"x": from, "y": to}})
+		return p.pieces(piece{layer.Layer{Op: layer.Slice, In: s, Size: s}, &layer.Weights{}, ports{"x": from, "y": to}})
 	}
 	// From the tap on the first row outwards the rows with a value stay together.
 	start := min(w.count-1, before/w.dilation)
@@ -97,7 +99,7 @@ func (p *plan) rowMaxima(in Shape, n int, w axisTaps, x, y memory) error {
 			begin, end = first, first
 		}
 		if first > end || last < begin {
-			return p.layer.unsupported("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
+			return p.layer.Unsupported("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
 		}
 		joinFirst, joinLast := max(first, begin), min(last, end)
 		if err := one(tap, joinFirst, joinLast, true); err != nil {
@@ -112,7 +114,7 @@ func (p *plan) rowMaxima(in Shape, n int, w axisTaps, x, y memory) error {
 		begin, end = min(begin, first), max(end, last)
 	}
 	if begin != 0 || end != n {
-		return p.layer.wrong("a window that holds no row of the input")
+		return p.layer.Wrong("a window that holds no row of the input")
 	}
 	return nil
 }
@@ -125,7 +127,7 @@ func (p *plan) longStride() error {
 	x, out := p.input("x", l.In), l.Out()
 	y := p.output("y", out)
 	near := func(stride int) int {
-		if stride > MaxStride {
+		if stride > layer.MaxStride {
 			return 1
 		}
 		return stride
@@ -136,7 +138,7 @@ func (p *plan) longStride() error {
 	dense := p.intermediate(all)
 	rows := all
 	rows.H = out.H
-	turned := Shape{all.N, all.C, all.W, out.H}
+	turned := layer.Shape{N: all.N, C: all.C, H: all.W, W: out.H}
 	transposed := p.intermediate(turned)
 	if err := p.pieces(piece{l, p.weights, ports{"x": x, "y": dense}}); err != nil {
 		return err

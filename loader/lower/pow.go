@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // elementProduct is the operation of the MAC engines that multiplies channels in pairs
@@ -19,10 +20,10 @@ const elementProduct regs.MACOp = 10
 func (p *plan) pow() error {
 	l, w := p.layer, p.weights
 	if len(w.Tables) != 1 {
-		return l.wrong("%d tables, want 2", 1+len(w.Tables))
+		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
 	}
-	if l.Second != Runtime || l.SecondShape != l.In {
-		return l.unsupported("the exponent is an input of x's shape; repeat it to %v with tile", l.In)
+	if l.Second != layer.Runtime || l.SecondShape != l.In {
+		return l.Unsupported("the exponent is an input of x's shape; repeat it to %v with tile", l.In)
 	}
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
@@ -85,12 +86,12 @@ func (p *plan) largePow(x, z, y memory) error {
 	logarithm, product := p.intermediate(s), p.intermediate(s)
 	return p.pieces(
 		p.lookedUp(p.weights.Table, s, x, logarithm),
-		piece{Binary(Mul, s, s), &Weights{}, ports{"x": logarithm, "z": z, "y": product}},
+		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
 		p.lookedUp(p.weights.Tables[0], s, product, y),
 	)
 }
 
 // lookedUp passes a tensor through a table.
-func (p *plan) lookedUp(table []byte, s Shape, from, to memory) piece {
-	return piece{Layer{Op: Sigmoid, In: s}, &Weights{Table: table}, ports{"x": from, "y": to}}
+func (p *plan) lookedUp(table []byte, s layer.Shape, from, to memory) piece {
+	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // The tables of layouts have words of programs whose texts are kept apart. Here the layers
@@ -38,40 +39,40 @@ func closed(t *testing.T, gaps map[string]string, open map[string]bool) {
 }
 
 // planarLayer is the layer that a name in the table of planar layouts states.
-func planarLayer(name string) (Layer, Weights, bool) {
+func planarLayer(name string) (layer.Layer, layer.Weights, bool) {
 	shapes := extents(name)
 	if shapes == nil {
 		if m := regexp.MustCompile(`_1x(\d+)x(\d+)$`).FindStringSubmatch(name); m != nil {
-			shapes = []Shape{{1, 1, numberIn(m[1], 10), numberIn(m[2], 10)}}
+			shapes = []layer.Shape{{N: 1, C: 1, H: numberIn(m[1], 10), W: numberIn(m[2], 10)}}
 		} else {
-			return Layer{}, Weights{}, false
+			return layer.Layer{}, layer.Weights{}, false
 		}
 	}
 	in := shapes[0]
 	word, _, _ := strings.Cut(name, "_")
-	axes := Axes(0)
+	axes := layer.Axes(0)
 	if m := regexp.MustCompile(`_ax?(\d+)_`).FindStringSubmatch(name); m != nil {
 		for _, a := range m[1] {
-			axes |= map[rune]Axes{'1': AxisC, '2': AxisH, '3': AxisW}[a]
+			axes |= map[rune]layer.Axes{'1': layer.AxisC, '2': layer.AxisH, '3': layer.AxisW}[a]
 		}
 	}
 	switch word {
 	case "max":
-		return Reduction(ReduceMax, in, axes), Weights{}, true
+		return layer.Reduction(layer.ReduceMax, in, axes), layer.Weights{}, true
 	case "mean":
-		return Reduction(ReduceMean, in, axes), Weights{}, true
+		return layer.Reduction(layer.ReduceMean, in, axes), layer.Weights{}, true
 	case "ln":
-		l := Reduction(LayerNorm, in, axes)
+		l := layer.Reduction(layer.LayerNorm, in, axes)
 		l.Epsilon = 1e-5
-		return l, Weights{}, true
+		return l, layer.Weights{}, true
 	case "sm":
-		return Reduction(Softmax, in, axes), Weights{Table: fitted(mac.Exp2), Reciprocal: fitted(mac.Reciprocal)}, true
+		return layer.Reduction(layer.Softmax, in, axes), layer.Weights{Table: fitted(mac.Exp2), Reciprocal: fitted(mac.Reciprocal)}, true
 	case "mul":
-		return Layer{Op: Mul, In: in, Second: Scalar}, Weights{}, true
+		return layer.Layer{Op: layer.Mul, In: in, Second: layer.Scalar}, layer.Weights{}, true
 	case "sub":
-		return Binary(Sub, in, in), Weights{}, true
+		return layer.Binary(layer.Sub, in, in), layer.Weights{}, true
 	}
-	return Layer{}, Weights{}, false
+	return layer.Layer{}, layer.Weights{}, false
 }
 
 // layoutWords are a descriptor's words by the names of the planar table's columns, in
@@ -158,15 +159,15 @@ func TestConvolutionPrograms(t *testing.T) {
 		if strings.HasPrefix(name, "L_") {
 			continue // TestIdentity has its text
 		}
-		in := Shape{1, n("Cin") * n("groups"), n("Hin"), n("Win")}
-		win := Valid(n("k"), n("s"))
+		in := layer.Shape{N: 1, C: n("Cin") * n("groups"), H: n("Hin"), W: n("Win")}
+		win := layer.Valid(n("k"), n("s"))
 		pad := func(out, in int) (before, after int) {
 			all := max(0, (out-1)*win.Sy+win.Kh-in)
 			return all / 2, all - all/2
 		}
 		win.Py, win.Qy = pad(n("Hout"), in.H)
 		win.Px, win.Qx = pad(n("Wout"), in.W)
-		l := Conv(in, n("Cout")*n("groups"), win)
+		l := layer.Conv(in, n("Cout")*n("groups"), win)
 		if n("n") > 1 {
 			l.Cout = number(name, "n", l.Cout) // the row has one task's channels
 		}
@@ -174,7 +175,7 @@ func TestConvolutionPrograms(t *testing.T) {
 		if m["depthwise"] == "1" {
 			l.Groups = in.C
 		}
-		c, err := Compile(l, Weights{Filter: blob(l.Cout * in.C / l.Groups * win.Kh * win.Kw)})
+		c, err := Compile(l, layer.Weights{Filter: blob(l.Cout * in.C / l.Groups * win.Kh * win.Kw)})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -9,7 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
-	. "anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network"
 )
 
@@ -22,46 +22,46 @@ var (
 // unaries are the functions of one input: what they compute, from where to where they are
 // tried, and how far a table may be from it, absolutely or of the value where that is
 // above 1.
-var unaries = map[Op]struct {
-	f         func(l Layer, v float64) float64
+var unaries = map[layer.Op]struct {
+	f         func(l layer.Layer, v float64) float64
 	low, high float64
 	error     float64
 }{
-	ReLU:        {func(_ Layer, v float64) float64 { return max(v, 0) }, -4, 4, 0},
-	Sigmoid:     {func(_ Layer, v float64) float64 { return 1 / (1 + math.Exp(-v)) }, -8, 8, 0.004},
-	Tanh:        {func(_ Layer, v float64) float64 { return math.Tanh(v) }, -4, 4, 0.003},
-	GELU:        {func(_ Layer, v float64) float64 { return v / 2 * math.Erfc(-v/math.Sqrt2) }, -4, 4, 0.007},
-	SiLU:        {func(_ Layer, v float64) float64 { return v / (1 + math.Exp(-v)) }, -8, 8, 0.016},
-	Exp:         {func(_ Layer, v float64) float64 { return math.Exp(v) }, -5, 5, 0.004},
-	Sqrt:        {func(_ Layer, v float64) float64 { return math.Sqrt(v) }, 0.01, 90, 0.002},
-	Rsqrt:       {func(l Layer, v float64) float64 { return 1 / math.Sqrt(v+float64(l.Epsilon)) }, 0.01, 90, 0.004},
-	Abs:         {func(_ Layer, v float64) float64 { return math.Abs(v) }, -90, 90, 0},
-	Square:      {func(_ Layer, v float64) float64 { return v * v }, -90, 90, 0.001},
-	Cube:        {func(_ Layer, v float64) float64 { return v * v * v }, -9, 9, 0.002},
-	LeakyReLU:   {func(l Layer, v float64) float64 { return max(v, 0) + float64(l.Alpha)*min(v, 0) }, -9, 9, 0.002},
-	ReLU6:       {func(_ Layer, v float64) float64 { return min(max(v, 0), 6) }, -9, 9, 0},
-	Clip:        {func(l Layer, v float64) float64 { return min(max(v, float64(l.Low)), float64(l.High)) }, -9, 9, 0.001},
-	ELU:         {func(l Layer, v float64) float64 { return max(v, 0) + float64(l.Alpha)*math.Expm1(min(v, 0)) }, -7, 7, 0.02},
-	SELU:        {func(_ Layer, v float64) float64 { return 1.0507 * (max(v, 0) + 1.67326*math.Expm1(min(v, 0))) }, -7, 7, 0.03},
-	HardSigmoid: {func(_ Layer, v float64) float64 { return min(max(v/6+0.5, 0), 1) }, -5, 5, 0.002},
-	HardSwish:   {func(_ Layer, v float64) float64 { return v * min(max(v/6+0.5, 0), 1) }, -5, 5, 0.004},
-	Softplus:    {func(_ Layer, v float64) float64 { return math.Log1p(math.Exp(v)) }, -8, 8, 0.02},
-	Softsign:    {func(_ Layer, v float64) float64 { return v / (1 + math.Abs(v)) }, -7, 7, 0.02},
-	Sign: {func(_ Layer, v float64) float64 {
+	layer.ReLU:        {func(_ layer.Layer, v float64) float64 { return max(v, 0) }, -4, 4, 0},
+	layer.Sigmoid:     {func(_ layer.Layer, v float64) float64 { return 1 / (1 + math.Exp(-v)) }, -8, 8, 0.004},
+	layer.Tanh:        {func(_ layer.Layer, v float64) float64 { return math.Tanh(v) }, -4, 4, 0.003},
+	layer.GELU:        {func(_ layer.Layer, v float64) float64 { return v / 2 * math.Erfc(-v/math.Sqrt2) }, -4, 4, 0.007},
+	layer.SiLU:        {func(_ layer.Layer, v float64) float64 { return v / (1 + math.Exp(-v)) }, -8, 8, 0.016},
+	layer.Exp:         {func(_ layer.Layer, v float64) float64 { return math.Exp(v) }, -5, 5, 0.004},
+	layer.Sqrt:        {func(_ layer.Layer, v float64) float64 { return math.Sqrt(v) }, 0.01, 90, 0.002},
+	layer.Rsqrt:       {func(l layer.Layer, v float64) float64 { return 1 / math.Sqrt(v+float64(l.Epsilon)) }, 0.01, 90, 0.004},
+	layer.Abs:         {func(_ layer.Layer, v float64) float64 { return math.Abs(v) }, -90, 90, 0},
+	layer.Square:      {func(_ layer.Layer, v float64) float64 { return v * v }, -90, 90, 0.001},
+	layer.Cube:        {func(_ layer.Layer, v float64) float64 { return v * v * v }, -9, 9, 0.002},
+	layer.LeakyReLU:   {func(l layer.Layer, v float64) float64 { return max(v, 0) + float64(l.Alpha)*min(v, 0) }, -9, 9, 0.002},
+	layer.ReLU6:       {func(_ layer.Layer, v float64) float64 { return min(max(v, 0), 6) }, -9, 9, 0},
+	layer.Clip:        {func(l layer.Layer, v float64) float64 { return min(max(v, float64(l.Low)), float64(l.High)) }, -9, 9, 0.001},
+	layer.ELU:         {func(l layer.Layer, v float64) float64 { return max(v, 0) + float64(l.Alpha)*math.Expm1(min(v, 0)) }, -7, 7, 0.02},
+	layer.SELU:        {func(_ layer.Layer, v float64) float64 { return 1.0507 * (max(v, 0) + 1.67326*math.Expm1(min(v, 0))) }, -7, 7, 0.03},
+	layer.HardSigmoid: {func(_ layer.Layer, v float64) float64 { return min(max(v/6+0.5, 0), 1) }, -5, 5, 0.002},
+	layer.HardSwish:   {func(_ layer.Layer, v float64) float64 { return v * min(max(v/6+0.5, 0), 1) }, -5, 5, 0.004},
+	layer.Softplus:    {func(_ layer.Layer, v float64) float64 { return math.Log1p(math.Exp(v)) }, -8, 8, 0.02},
+	layer.Softsign:    {func(_ layer.Layer, v float64) float64 { return v / (1 + math.Abs(v)) }, -7, 7, 0.02},
+	layer.Sign: {func(_ layer.Layer, v float64) float64 {
 		if v == 0 {
 			return 0
 		}
 		return math.Copysign(1, v)
 	}, -9, 9, 0},
-	Ceil:    {func(_ Layer, v float64) float64 { return math.Ceil(v) }, -90, 90, 0},
-	Floor:   {func(_ Layer, v float64) float64 { return math.Floor(v) }, -90, 90, 0},
-	Frac:    {func(_ Layer, v float64) float64 { return v - math.Trunc(v) }, -90, 90, 0.001},
-	Log:     {func(_ Layer, v float64) float64 { return math.Log(v) }, 0.01, 900, 0.003},
-	Inverse: {func(l Layer, v float64) float64 { return 1 / (v + float64(l.Epsilon)) }, 0.1, 90, 0.002},
-	Sin:     {func(_ Layer, v float64) float64 { return math.Sin(v) }, -3, 3, 0.02},
-	Cos:     {func(_ Layer, v float64) float64 { return math.Cos(v) }, -3, 3, 0.02},
-	Atan:    {func(_ Layer, v float64) float64 { return math.Atan(v) }, -30, 30, 0.04},
-	Erf:     {func(_ Layer, v float64) float64 { return math.Erf(v) }, -3, 3, 0.004},
+	layer.Ceil:    {func(_ layer.Layer, v float64) float64 { return math.Ceil(v) }, -90, 90, 0},
+	layer.Floor:   {func(_ layer.Layer, v float64) float64 { return math.Floor(v) }, -90, 90, 0},
+	layer.Frac:    {func(_ layer.Layer, v float64) float64 { return v - math.Trunc(v) }, -90, 90, 0.001},
+	layer.Log:     {func(_ layer.Layer, v float64) float64 { return math.Log(v) }, 0.01, 900, 0.003},
+	layer.Inverse: {func(l layer.Layer, v float64) float64 { return 1 / (v + float64(l.Epsilon)) }, 0.1, 90, 0.002},
+	layer.Sin:     {func(_ layer.Layer, v float64) float64 { return math.Sin(v) }, -3, 3, 0.02},
+	layer.Cos:     {func(_ layer.Layer, v float64) float64 { return math.Cos(v) }, -3, 3, 0.02},
+	layer.Atan:    {func(_ layer.Layer, v float64) float64 { return math.Atan(v) }, -30, 30, 0.04},
+	layer.Erf:     {func(_ layer.Layer, v float64) float64 { return math.Erf(v) }, -3, 3, 0.004},
 }
 
 // within are n values from low to high with few bits.
@@ -74,14 +74,14 @@ func within(r *rand.Rand, n int, low, high float64) []float16.Float16 {
 }
 
 // small is a shape of a few thousand elements; each axis is 1 now and then.
-func small(r *rand.Rand) Shape {
+func small(r *rand.Rand) layer.Shape {
 	side := func(most int) int {
 		if r.IntN(4) == 0 {
 			return 1
 		}
 		return 1 + r.IntN(most)
 	}
-	s := Shape{1 + r.IntN(2), side(40), side(14), side(40)}
+	s := layer.Shape{N: 1 + r.IntN(2), C: side(40), H: side(14), W: side(40)}
 	switch r.IntN(8) {
 	case 0:
 		s.W = 100 + r.IntN(200)
@@ -97,7 +97,7 @@ func small(r *rand.Rand) Shape {
 
 // aLayer is a random layer with the values it carries, its inputs, what it computes and
 // how near the program has to come.
-func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+func aLayer(r *rand.Rand) (l layer.Layer, w layer.Weights, in map[string][]float16.Float16, f func(layer.Weights) []float64, tolerance float64) {
 	s := small(r)
 	in = map[string][]float16.Float16{}
 	tolerance = 0.004
@@ -107,18 +107,18 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 		l, w = randomConv(r)
 		in["x"] = halves(r, l.In.Elements())
 		if l.Activation == 0 && r.IntN(3) == 0 {
-			l.Activation = []Op{Sigmoid, Tanh}[r.IntN(2)]
+			l.Activation = []layer.Op{layer.Sigmoid, layer.Tanh}[r.IntN(2)]
 		}
-		return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0.01
+		return l, w, in, func(w layer.Weights) []float64 { return reference(l, w, in) }, 0.01
 	case 10:
 		return moved(r, s)
 	case 11:
 		return joined(r, s)
 	case 12:
-		l = Unary(Pad, s)
-		l.Fill, l.Value = Fill(r.IntN(3)), -2.5
+		l = layer.Unary(layer.Pad, s)
+		l.Fill, l.Value = layer.Fill(r.IntN(3)), -2.5
 		side := func(n int) int {
-			if l.Fill == FillReflect {
+			if l.Fill == layer.FillReflect {
 				return r.IntN(min(n, 9))
 			}
 			return r.IntN(9)
@@ -130,16 +130,16 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 			switch {
 			case i >= 0 && i < n:
 				return i, true
-			case l.Fill == FillEdge:
+			case l.Fill == layer.FillEdge:
 				return max(0, min(n-1, i)), true
-			case l.Fill == FillReflect && i < 0:
+			case l.Fill == layer.FillReflect && i < 0:
 				return -i, true
-			case l.Fill == FillReflect:
+			case l.Fill == layer.FillReflect:
 				return 2*n - 2 - i, true
 			}
 			return 0, false
 		}
-		return l, w, in, func(Weights) []float64 {
+		return l, w, in, func(layer.Weights) []float64 {
 			a := x()
 			return each(l.Out(), func(n, c, h, w int) float64 {
 				y, inside := place(h-win.Py, s.H)
@@ -151,32 +151,32 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 			})
 		}, 0
 	case 0, 1:
-		var ops []Op
-		for op := Op(1); op.String() != fmt.Sprintf("Op(%d)", uint8(op)); op++ {
+		var ops []layer.Op
+		for op := layer.Op(1); op.String() != fmt.Sprintf("Op(%d)", uint8(op)); op++ {
 			if _, ok := unaries[op]; ok {
 				ops = append(ops, op)
 			}
 		}
-		l = Unary(ops[r.IntN(len(ops))], s)
+		l = layer.Unary(ops[r.IntN(len(ops))], s)
 		l.Alpha, l.Low, l.High, l.Epsilon = 0.25, -1.5, 2.5, 0.5
 		u := unaries[l.Op]
 		in["x"] = within(r, s.Elements(), u.low, u.high)
-		return l, w, in, func(Weights) []float64 {
+		return l, w, in, func(layer.Weights) []float64 {
 			return each(s, func(n, c, h, w int) float64 { return u.f(l, x().at(n, c, h, w)) })
 		}, u.error + 0.0006
 	case 2, 3:
-		ops := []Op{Add, Sub, Mul, Max, Min, RealDiv, Average}
-		l = Layer{Op: ops[r.IntN(len(ops))], In: s, SecondShape: s, Second: SecondKind(r.IntN(3))}
+		ops := []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average}
+		l = layer.Layer{Op: ops[r.IntN(len(ops))], In: s, SecondShape: s, Second: layer.SecondKind(r.IntN(3))}
 		if r.IntN(2) == 0 {
-			l.Activation = ReLU
+			l.Activation = layer.ReLU
 		}
-		if l.Second == Scalar && (l.Op == Max || l.Op == Min) {
+		if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
 			l.Activation = 0
 		}
 		in["x"] = halves(r, s.Elements())
 		second := l.SecondShape
 		switch l.Second {
-		case Runtime:
+		case layer.Runtime:
 			for _, a := range []*int{&l.SecondShape.C, &l.SecondShape.H, &l.SecondShape.W} {
 				if r.IntN(2) == 0 {
 					*a = 1
@@ -184,66 +184,66 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 			}
 			second = l.SecondShape
 			in["z"] = within(r, second.Elements(), 0.5, 2)
-		case Constant:
-			second = Shape{1, s.C, 1, 1}
+		case layer.Constant:
+			second = layer.Shape{N: 1, C: s.C, H: 1, W: 1}
 			w.Second = within(r, s.C, 0.5, 2)
-		case Scalar:
-			second = Shape{1, 1, 1, 1}
+		case layer.Scalar:
+			second = layer.Shape{N: 1, C: 1, H: 1, W: 1}
 			w.Second = within(r, 1, 0.5, 2)
 		}
-		return l, w, in, func(w Weights) []float64 {
+		return l, w, in, func(w layer.Weights) []float64 {
 			z := tensor{second, floats(in["z"])}
-			if l.Second != Runtime {
+			if l.Second != layer.Runtime {
 				z.v = floats(w.Second)
 			}
 			a := x()
 			return each(s, func(n, c, h, w int) float64 {
 				p, q := a.at(n, c, h, w), z.at(n, c, h, w)
-				v := map[Op]float64{Add: p + q, Sub: p - q, Mul: p * q, Max: max(p, q), Min: min(p, q), RealDiv: p / q, Average: (p + q) / 2}[l.Op]
-				if l.Activation == ReLU {
+				v := map[layer.Op]float64{layer.Add: p + q, layer.Sub: p - q, layer.Mul: p * q, layer.Max: max(p, q), layer.Min: min(p, q), layer.RealDiv: p / q, layer.Average: (p + q) / 2}[l.Op]
+				if l.Activation == layer.ReLU {
 					v = max(v, 0)
 				}
 				return v
 			})
 		}, tolerance
 	case 4:
-		ops := []Op{ReduceSum, ReduceMean, ReduceMax, ReduceMin}
-		l = Reduction(ops[r.IntN(len(ops))], s, Axes(1+r.IntN(7)))
+		ops := []layer.Op{layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin}
+		l = layer.Reduction(ops[r.IntN(len(ops))], s, layer.Axes(1+r.IntN(7)))
 		in["x"] = halves(r, s.Elements())
-		return l, w, in, func(Weights) []float64 { return gathered(l, x()) }, 0.01
+		return l, w, in, func(layer.Weights) []float64 { return gathered(l, x()) }, 0.01
 	case 5:
-		l = Reduction(Softmax, s, Axes(1+r.IntN(7)))
+		l = layer.Reduction(layer.Softmax, s, layer.Axes(1+r.IntN(7)))
 		tolerance = 0.01
 		if r.IntN(2) == 0 {
-			l = Reduction(LayerNorm, s, Axes(1+r.IntN(7)))
+			l = layer.Reduction(layer.LayerNorm, s, layer.Axes(1+r.IntN(7)))
 			l.Epsilon = 0.01
 			tolerance = 0.03
 		}
 		in["x"] = halves(r, s.Elements())
-		return l, w, in, func(Weights) []float64 { return gathered(l, x()) }, tolerance
+		return l, w, in, func(layer.Weights) []float64 { return gathered(l, x()) }, tolerance
 	case 6:
-		orders := [][3]Axes{
-			{AxisC, AxisH, AxisW}, {AxisC, AxisW, AxisH}, {AxisH, AxisC, AxisW},
-			{AxisH, AxisW, AxisC}, {AxisW, AxisC, AxisH}, {AxisW, AxisH, AxisC},
+		orders := [][3]layer.Axes{
+			{layer.AxisC, layer.AxisH, layer.AxisW}, {layer.AxisC, layer.AxisW, layer.AxisH}, {layer.AxisH, layer.AxisC, layer.AxisW},
+			{layer.AxisH, layer.AxisW, layer.AxisC}, {layer.AxisW, layer.AxisC, layer.AxisH}, {layer.AxisW, layer.AxisH, layer.AxisC},
 		}
 		in["x"] = halves(r, s.Elements())
 		if r.IntN(3) == 0 {
 			s.W = roundTo(s.W, 32)
-			l = Unary(Tile, s)
-			l.Reps = Shape{1 + r.IntN(2), 1 + r.IntN(3), 1 + r.IntN(3), 1 + r.IntN(2)}
+			l = layer.Unary(layer.Tile, s)
+			l.Reps = layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(3), H: 1 + r.IntN(3), W: 1 + r.IntN(2)}
 			in["x"] = halves(r, s.Elements())
-			return l, w, in, func(Weights) []float64 {
+			return l, w, in, func(layer.Weights) []float64 {
 				a := x()
 				return each(l.Out(), func(n, c, h, w int) float64 { return a.at(n%s.N, c%s.C, h%s.H, w%s.W) })
 			}, 0
 		}
-		l = Unary(Transpose, s)
+		l = layer.Unary(layer.Transpose, s)
 		l.Order = orders[r.IntN(len(orders))]
-		return l, w, in, func(Weights) []float64 {
+		return l, w, in, func(layer.Weights) []float64 {
 			a := x()
 			return each(l.Out(), func(n, c, h, w int) float64 {
-				at := map[Axes]int{l.Order[0]: c, l.Order[1]: h, l.Order[2]: w}
-				return a.at(n, at[AxisC], at[AxisH], at[AxisW])
+				at := map[layer.Axes]int{l.Order[0]: c, l.Order[1]: h, l.Order[2]: w}
+				return a.at(n, at[layer.AxisC], at[layer.AxisH], at[layer.AxisW])
 			})
 		}, 0
 	case 7:
@@ -251,17 +251,17 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 	}
 	// Products with either side turned.
 	m, k, n := 1+r.IntN(40), 32*(1+r.IntN(3)), 1+r.IntN(60)
-	l = Product(m, k, n, SecondKind(r.IntN(2)))
+	l = layer.Product(m, k, n, layer.SecondKind(r.IntN(2)))
 	l.TransposeX = r.IntN(2) == 0
-	l.TransposeY = l.Second == Runtime && r.IntN(2) == 0
+	l.TransposeY = l.Second == layer.Runtime && r.IntN(2) == 0
 	in["x"] = halves(r, m*k)
 	right := halves(r, k*n)
-	if l.Second == Runtime {
+	if l.Second == layer.Runtime {
 		in["z"] = right
 	} else {
 		w.Filter = right
 	}
-	return l, w, in, func(Weights) []float64 {
+	return l, w, in, func(layer.Weights) []float64 {
 		a, b := floats(in["x"]), floats(right)
 		return each(l.Out(), func(_, _, h, w int) float64 {
 			sum := 0.0
@@ -281,19 +281,19 @@ func aLayer(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, 
 }
 
 // moved is a part of a tensor, or several tensors behind one another.
-func moved(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+func moved(r *rand.Rand, s layer.Shape) (l layer.Layer, w layer.Weights, in map[string][]float16.Float16, f func(layer.Weights) []float64, tolerance float64) {
 	in = map[string][]float16.Float16{}
 	if r.IntN(2) == 0 {
-		l = Layer{Op: Slice, In: s}
+		l = layer.Layer{Op: layer.Slice, In: s}
 		cut := func(n int) (begin, size int) { begin = r.IntN(n); return begin, 1 + r.IntN(n-begin) }
 		l.Begin.N, l.Size.N = cut(s.N)
 		l.Begin.C, l.Size.C = cut(s.C)
 		l.Begin.H, l.Size.H = cut(s.H)
 		l.Begin.W, l.Size.W = cut(s.W)
 		in["x"] = halves(r, s.Elements())
-		return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0
+		return l, w, in, func(w layer.Weights) []float64 { return reference(l, w, in) }, 0
 	}
-	l = Layer{Op: Concat, In: s}
+	l = layer.Layer{Op: layer.Concat, In: s}
 	l.In.C = 0
 	var parts []tensor
 	for i := range 1 + r.IntN(4) {
@@ -305,7 +305,7 @@ func moved(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.F
 		in[name] = halves(r, part.Elements())
 		parts = append(parts, tensor{part, floats(in[name])})
 	}
-	return l, w, in, func(Weights) []float64 {
+	return l, w, in, func(layer.Weights) []float64 {
 		return each(l.In, func(n, c, h, w int) float64 {
 			i := 0
 			for ; c >= parts[i].s.C; i++ {
@@ -318,21 +318,21 @@ func moved(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.F
 
 // joined is a power, a PReLU, an addition of the input's own rectified values, or a
 // product with constants and all that rides on it.
-func joined(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
+func joined(r *rand.Rand, s layer.Shape) (l layer.Layer, w layer.Weights, in map[string][]float16.Float16, f func(layer.Weights) []float64, tolerance float64) {
 	in = map[string][]float16.Float16{"x": halves(r, s.Elements())}
 	x := tensor{s, floats(in["x"])}
 	switch r.IntN(4) {
 	case 0:
-		l = Binary(Pow, s, s)
+		l = layer.Binary(layer.Pow, s, s)
 		in["x"], in["z"] = within(r, s.Elements(), 0.25, 4), within(r, s.Elements(), -2, 2)
 		x, z := tensor{s, floats(in["x"])}, tensor{s, floats(in["z"])}
-		return l, w, in, func(Weights) []float64 {
+		return l, w, in, func(layer.Weights) []float64 {
 			return each(s, func(n, c, h, w int) float64 { return math.Pow(x.at(n, c, h, w), z.at(n, c, h, w)) })
 		}, 0.02
 	case 1:
-		l = Unary(PReLU, s)
+		l = layer.Unary(layer.PReLU, s)
 		w.Second = within(r, s.C, -1, 1)
-		return l, w, in, func(w Weights) []float64 {
+		return l, w, in, func(w layer.Weights) []float64 {
 			slope := floats(w.Second)
 			return each(s, func(n, c, h, w int) float64 {
 				v := x.at(n, c, h, w)
@@ -340,35 +340,35 @@ func joined(r *rand.Rand, s Shape) (l Layer, w Weights, in map[string][]float16.
 			})
 		}, 0.002
 	case 2:
-		l = Layer{Op: []Op{Add, Sub, Mul, Max, Min}[r.IntN(5)], In: s, SecondShape: s, Second: Itself, SecondReLU: r.IntN(2) == 0}
-		return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0.002
+		l = layer.Layer{Op: []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min}[r.IntN(5)], In: s, SecondShape: s, Second: layer.Itself, SecondReLU: r.IntN(2) == 0}
+		return l, w, in, func(w layer.Weights) []float64 { return reference(l, w, in) }, 0.002
 	}
-	l = Layer{Op: []Op{MatMul, Linear}[r.IntN(2)], In: Shape{1, 1, 1 + r.IntN(150), 1 + r.IntN(90)}, Columns: 1 + r.IntN(90), Second: Constant}
+	l = layer.Layer{Op: []layer.Op{layer.MatMul, layer.Linear}[r.IntN(2)], In: layer.Shape{N: 1, C: 1, H: 1 + r.IntN(150), W: 1 + r.IntN(90)}, Columns: 1 + r.IntN(90), Second: layer.Constant}
 	l.Bias = r.IntN(2) == 0
-	l.Activation = []Op{0, ReLU, Sigmoid, Tanh}[r.IntN(4)]
+	l.Activation = []layer.Op{0, layer.ReLU, layer.Sigmoid, layer.Tanh}[r.IntN(4)]
 	in["x"] = halves(r, l.In.Elements())
 	w.Filter = halves(r, l.In.W*l.Columns)
 	if l.Bias {
 		w.Bias = halves(r, l.Columns)
 	}
-	return l, w, in, func(w Weights) []float64 { return reference(l, w, in) }, 0.01
+	return l, w, in, func(w layer.Weights) []float64 { return reference(l, w, in) }, 0.01
 }
 
 func roundTo(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // windowed is a convolution with dilation, long strides or padding beyond its window, a
 // transposed one, or a maximum over windows.
-func windowed(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16, f func(Weights) []float64, tolerance float64) {
-	s := Shape{1, 1 + r.IntN(12), 6 + r.IntN(12), 6 + r.IntN(24)}
+func windowed(r *rand.Rand) (l layer.Layer, w layer.Weights, in map[string][]float16.Float16, f func(layer.Weights) []float64, tolerance float64) {
+	s := layer.Shape{N: 1, C: 1 + r.IntN(12), H: 6 + r.IntN(12), W: 6 + r.IntN(24)}
 	k, d := 1+r.IntN(3), 1+r.IntN(3)
-	win := Window{Kh: k, Kw: 1 + r.IntN(3), Sy: 1 + r.IntN(6), Sx: 1 + r.IntN(6)}
+	win := layer.Window{Kh: k, Kw: 1 + r.IntN(3), Sy: 1 + r.IntN(6), Sx: 1 + r.IntN(6)}
 	in = map[string][]float16.Float16{"x": halves(r, s.Elements())}
 	x := tensor{s, floats(in["x"])}
 	switch r.IntN(3) {
 	case 0:
 		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
-		l = Layer{Op: Pool, In: s, Window: win}
-		return l, w, in, func(Weights) []float64 {
+		l = layer.Layer{Op: layer.Pool, In: s, Window: win}
+		return l, w, in, func(layer.Weights) []float64 {
 			return each(l.Out(), func(n, c, h, w int) float64 {
 				top := math.Inf(-1)
 				for y := range win.Kh {
@@ -385,13 +385,13 @@ func windowed(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16
 	case 1:
 		win.Sy, win.Sx = 1+r.IntN(3), 1+r.IntN(3)
 		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
-		l = Conv(s, 1+r.IntN(20), win)
-		l.Op, l.Bias = Deconvolution, r.IntN(2) == 0
+		l = layer.Conv(s, 1+r.IntN(20), win)
+		l.Op, l.Bias = layer.Deconvolution, r.IntN(2) == 0
 		w.Filter = halves(r, l.Cout*s.C*win.Kh*win.Kw)
 		if l.Bias {
 			w.Bias = halves(r, l.Cout)
 		}
-		return l, w, in, func(w Weights) []float64 {
+		return l, w, in, func(w layer.Weights) []float64 {
 			f, bias := floats(w.Filter), floats(w.Bias)
 			out := l.Out()
 			v := tensor{out, each(out, func(_, c, _, _ int) float64 {
@@ -428,10 +428,10 @@ func windowed(r *rand.Rand) (l Layer, w Weights, in map[string][]float16.Float16
 		in["x"] = halves(r, s.Elements())
 		x = tensor{s, floats(in["x"])}
 	}
-	l = Conv(s, 1+r.IntN(20), win)
+	l = layer.Conv(s, 1+r.IntN(20), win)
 	l.Dilation = d
 	w.Filter, w.Dense = halves(r, l.Cout*s.C*taps.Kh*taps.Kw), true
-	return l, w, in, func(w Weights) []float64 {
+	return l, w, in, func(w layer.Weights) []float64 {
 		f := floats(w.Filter)
 		return each(l.Out(), func(n, c, h, w int) float64 {
 			sum := 0.0

@@ -8,10 +8,13 @@ type reading int
 
 const nobody reading = -1 // read it
 
-func tileReading(task int) reading   { return reading(2 * task) }
+func tileReading(task int) reading { return reading(2 * task) }
+
 func kernelReading(task int) reading { return reading(2*task + 1) }
-func (r reading) task() int          { return int(r) / 2 }
-func (r reading) kernel() bool       { return r&1 != 0 }
+
+func (r reading) task() int { return int(r) / 2 }
+
+func (r reading) kernel() bool { return r&1 != 0 }
 
 // Readings are the last of every byte, by buffer.
 type readings map[uint32]*segments

@@ -1,12 +1,14 @@
 package lower
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A view is a tensor in memory with its axes in an order of the operation's own: strides
@@ -18,7 +20,7 @@ type view struct {
 }
 
 // viewOf is the tensor as it is.
-func viewOf(m memory, s Shape) view {
+func viewOf(m memory, s layer.Shape) view {
 	return view{s: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, m: m}
 }
 
@@ -61,7 +63,7 @@ func (v view) folded() view {
 		return v
 	}
 	v.s.Height, v.s.Width = foldRows, v.s.Width/foldRows
-	v.m.row = v.s.Width * elementBytes
+	v.m.row = v.s.Width * layer.ElementBytes
 	v.fold = true
 	return v
 }
@@ -96,49 +98,49 @@ func (v view) element(n int) view {
 //	C W, C H         planar with channels as rows; C, then H (assumed)
 func (p *plan) reduction() error {
 	l := p.layer
-	if l.Op == ReduceMin {
+	if l.Op == layer.ReduceMin {
 		return p.minimum()
 	}
-	if l.Axes == AxisC|AxisH {
+	if l.Axes == layer.AxisC|layer.AxisH {
 		return p.twoReductions()
 	}
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	in, out := viewOf(x, l.In), viewOf(y, l.Out())
 	switch l.Axes {
-	case AxisH | AxisW:
+	case layer.AxisH | layer.AxisW:
 		return p.eachPart(in, out, func(in, out view) error { return p.planarReduction(in, out, 1) })
-	case AxisC | AxisH | AxisW:
+	case layer.AxisC | layer.AxisH | layer.AxisW:
 		return p.eachElement(in, out, func(in, out view) error {
 			depth := in.s.Height
 			in.m.row, in.m.plane, in.m.depth, in.m.group = in.m.plane, in.m.depth, in.m.row, in.m.depth
 			in.s.Height, in.s.Channels = in.s.Channels, 1
 			return p.planarReduction(in, out, depth)
 		})
-	case AxisC | AxisW:
+	case layer.AxisC | layer.AxisW:
 		return p.eachElement(in, out, func(in, out view) error {
 			in.s.Channels, in.s.Height, in.s.Groups = 1, in.s.Channels, in.s.Height
 			in.m.row, in.m.plane, in.m.group = in.m.plane, in.m.depth, in.m.row
 			return p.planarReduction(in, out.grouped(), 1)
 		})
-	case AxisW:
+	case layer.AxisW:
 		if l.In.H == 1 {
 			return p.planarReduction(in.folded(), out, 1)
 		}
 		return p.eachElement(in, out, func(in, out view) error {
 			return p.planarReduction(in.grouped(), out.grouped(), 1)
 		})
-	case AxisH:
+	case layer.AxisH:
 		return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, p.rowReduction) })
-	case AxisC:
+	case layer.AxisC:
 		switch {
-		case l.Op == ReduceMax:
+		case l.Op == layer.ReduceMax:
 			return p.maximum(in, out)
 		case l.In.H == 1 && l.In.W == 1:
 			return p.planarReduction(in.column(), out, 1)
 		}
 		return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, p.channelSum) })
 	}
-	return l.wrong("axes %#x", uint8(l.Axes))
+	return l.Wrong("axes %#x", uint8(l.Axes))
 }
 
 // eachElement runs f for each element of the batch.
@@ -157,13 +159,13 @@ func (p *plan) eachElement(in, out view, f func(in, out view) error) error {
 func (p *plan) eachPart(in, out view, f func(in, out view) error) error {
 	tasks, held, scratch := len(p.tasks), p.held, p.scratch
 	err := f(in, out)
-	if limit := (*LimitError)(nil); !errors.As(err, &limit) {
+	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
 		return err
 	}
 	cut := view.channelRun
 	n := in.s.Channels
-	if axes := p.layer.Axes; axes&AxisC != 0 || n == 1 {
-		if cut, n = view.run, in.s.Height; axes&AxisH != 0 || n == 1 {
+	if axes := p.layer.Axes; axes&layer.AxisC != 0 || n == 1 {
+		if cut, n = view.run, in.s.Height; axes&layer.AxisH != 0 || n == 1 {
 			return err
 		}
 	}
@@ -189,13 +191,13 @@ func (p *plan) minimum() error {
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	negative := p.intermediate(l.In)
 	least := p.intermediate(l.Out())
-	minus := &Weights{Second: []float16.Float16{0xbc00}}
+	minus := &layer.Weights{Second: []float16.Float16{0xbc00}}
 	greatest := *l
-	greatest.Op = ReduceMax
+	greatest.Op = layer.ReduceMax
 	return p.pieces(
-		piece{Layer{Op: Mul, In: l.In, Second: Scalar}, minus, ports{"x": x, "y": negative}},
+		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, minus, ports{"x": x, "y": negative}},
 		piece{greatest, p.weights, ports{"x": negative, "y": least}},
-		piece{Layer{Op: Mul, In: l.Out(), Second: Scalar}, minus, ports{"x": least, "y": y}},
+		piece{layer.Layer{Op: layer.Mul, In: l.Out(), Second: layer.Scalar}, minus, ports{"x": least, "y": y}},
 	)
 }
 
@@ -204,8 +206,8 @@ func (p *plan) twoReductions() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	first, second := *l, *l
-	first.Axes = AxisC
-	second.In, second.Axes = first.Out(), AxisH
+	first.Axes = layer.AxisC
+	second.In, second.Axes = first.Out(), layer.AxisH
 	between := p.intermediate(second.In)
 	return p.pieces(
 		piece{first, p.weights, ports{"x": x, "y": between}},
@@ -213,13 +215,13 @@ func (p *plan) twoReductions() error {
 	)
 }
 
-// count is how many values a result is made of.
-func (l *Layer) count() int { return l.In.Elements() / l.Out().Elements() }
+// fanIn is how many values a result is made of.
+func fanIn(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
 // planarReduction reduces every channel of every group to one value. The result of
 // groups stands in the L2 group by group (16/16).
 func (p *plan) planarReduction(in, out view, depth int) error {
-	if err := within(limit{"groups of rows", in.s.Groups, MaxGroups, "split the tensor into parts of at most %d rows"}); err != nil {
+	if err := layer.Within("groups of rows", in.s.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
 	t := p.reductionTask(in.s)
@@ -229,8 +231,8 @@ func (p *plan) planarReduction(in, out view, depth int) error {
 	}
 	at := t.skewedPlanar()
 	bytes := at.row * in.s.Height
-	if err := within(limit{"bytes of a tile in the L2", bytes, p.maxTile(),
-		"split the tensor until they are at most %d, and reduce the parts' results"}); err != nil {
+	if err := layer.Within("bytes of a tile in the L2", bytes, p.maxTile(),
+		"split the tensor until they are at most %d, and reduce the parts' results"); err != nil {
 		return err
 	}
 	t.source1(in.m, at, false)
@@ -254,11 +256,11 @@ func (t *task) deep(depth int) {
 func (p *plan) reductionTask(in regs.Shape) *task {
 	t := planarTask(regs.FormReduction, in, in)
 	switch p.layer.Op {
-	case ReduceMean:
-		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(p.layer.count()))
-	case LayerNorm:
-		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(p.layer.together()))
-	case ReduceMax:
+	case layer.ReduceMean:
+		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(fanIn(p.layer)))
+	case layer.LayerNorm:
+		t.g.PE.FinalScale = t.g.PE.FinalScale.WithFinalScale(reciprocal(together(p.layer)))
+	case layer.ReduceMax:
 		t.takesMaximum()
 	}
 	return t
@@ -290,10 +292,10 @@ func (p *plan) channelSum(in, out view) error {
 	bytes := transposed.row * s.Height
 	prep := transposing(s)
 	from := prep.sourceTile()
-	if err := within(
-		limit{"rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of tiles in the L2", bytes + from.row*s.Height, p.maxTile(),
-			"split the tensor until they are at most %d"},
+	if err := cmp.Or(
+		layer.Within("rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
+		layer.Within("bytes of tiles in the L2", bytes+from.row*s.Height, p.maxTile(),
+			"split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
@@ -316,7 +318,7 @@ func (p *plan) channelSum(in, out view) error {
 	at := transposed
 	at.row, at.group = at.depth, transposed.row
 	if rows.Height > 1 {
-		at.row = rows.Width * elementBytes
+		at.row = rows.Width * layer.ElementBytes
 	}
 	if s.Height == 1 {
 		at.group = 0
@@ -369,9 +371,9 @@ func (p *plan) rowReduction(in, out view) error {
 	each := s.Height * unitBytes
 	means := layout{base: bytes, channel: unitBytes, row: s.Width * each, depth: each, group: each}
 	last := max(bytes+from.row*s.Height, means.base+2*means.row)
-	if err := within(
-		limit{"columns", s.Width, MaxGroups, "split the tensor into parts of at most %d columns"},
-		limit{"bytes of tiles in the L2", last, p.l2() - unitBytes, "split the tensor until they are at most %d"},
+	if err := cmp.Or(
+		layer.Within("columns", s.Width, layer.MaxGroups, "split the tensor into parts of at most %d columns"),
+		layer.Within("bytes of tiles in the L2", last, p.l2()-unitBytes, "split the tensor until they are at most %d"),
 	); err != nil {
 		return err
 	}
@@ -429,7 +431,7 @@ func maximumTask(in regs.Shape) *task {
 }
 
 func (p *plan) checkUnicast(channels int) error {
-	return within(limit{"channels of a maximum", channels, 1<<16 - 1, "take the maximum of at most %d channels at a time"})
+	return layer.Within("channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
 // maximum reduces channels on the MAC engines.
@@ -442,7 +444,7 @@ func (p *plan) maximum(in, out view) error {
 	}
 	t := maximumTask(in.s)
 	at := t.sourceTile()
-	rows, tile := p.tileHeight(in.s, Shape{1, 1, in.s.Height, in.s.Width}, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
+	rows, tile := p.tileHeight(in.s, layer.Shape{N: 1, C: 1, H: in.s.Height, W: in.s.Width}, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.tileRows(tile)
 	t.source1(in.m, at, false)
 	t.writes(out.m, at.row*rows)

@@ -5,15 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
-)
-
-// A Release is the year of the compiler whose form a layer is written in.
-type Release int
-
-// The compilers whose programs are at hand; the zero value is the newest.
-const (
-	Newest      Release = 0
-	Release2023 Release = 2023 // rows beyond the L2 stream in patches (13/18 of its oracles)
+	"anesim/loader/layer"
 )
 
 // Patches of the compiler of 2023 for tensors beyond the L2: two rows of 64 columns on the
@@ -26,8 +18,8 @@ const (
 )
 
 // beyondL2 reports whether a tensor takes the patches of the compiler of 2023.
-func (p *plan) beyondL2(s regs.Shape) bool {
-	return p.layer.Release == Release2023 && packed(s).row*s.Height > p.maxTile()
+func beyondL2(l *layer.Layer, s regs.Shape) bool {
+	return l.Release == layer.Release2023 && packed(s).row*s.Height > layer.LargestTile(l.L2Bytes())
 }
 
 // narrow is the patch of a task on the MAC engines whose source streams.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A tensor between layers stays in the L2 when every task that writes or reads it can
@@ -39,7 +40,7 @@ type access struct {
 type resident struct {
 	tensor   int
 	accesses []access
-	shape    Shape
+	shape    layer.Shape
 	at       layout
 	flat     bool // planes one behind the other, as in memory; else rows
 	extent   *extent
@@ -147,7 +148,7 @@ func (j *joiner) keeps(r *resident) bool {
 	c := &t.g.Common
 	r.kept = a
 	return s.Elements() == r.shape.Elements() && t.g.L2.SourceCfg.Type() == 2 && c.TileCfg.TileHeight() == c.OutDim.Hout() &&
-		int(t.g.L2.Src1ChannelStride.Bytes()) >= s.Width*elementBytes && !t.g.Source2On() && r.accesses[1].step != a.step
+		int(t.g.L2.Src1ChannelStride.Bytes()) >= s.Width*layer.ElementBytes && !t.g.Source2On() && r.accesses[1].step != a.step
 }
 
 // fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
@@ -163,7 +164,7 @@ func (j *joiner) fits(r *resident) bool {
 	if s.N == 1 && j.maps(r) {
 		return true
 	}
-	row := roundUp(s.W*elementBytes, 16)
+	row := roundUp(s.W*layer.ElementBytes, 16)
 	r.at = layout{channel: row * s.H, row: row, depth: row * s.H * s.C, group: row * s.H * s.C}
 	r.flat = true
 	return j.maps(r)
@@ -179,8 +180,9 @@ func (r *resident) bytes() int {
 }
 
 // l2 and maxTile are the bytes of the L2 and those of the largest tensor in it.
-func (j *joiner) l2() int      { return cmp.Or(j.net.Memories.L2, MaxL2) }
-func (j *joiner) maxTile() int { return LargestTile(j.l2()) }
+func (j *joiner) l2() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
+
+func (j *joiner) maxTile() int { return layer.LargestTile(j.l2()) }
 
 func (j *joiner) maps(r *resident) bool {
 	if r.bytes() > j.maxTile() {
@@ -252,7 +254,7 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 		at := layout{base: m.base, channel: m.plane, row: m.row, group: m.group}
 		return at.of(planes, rows, width)
 	}
-	inside := column + width*elementBytes // of a row
+	inside := column + width*layer.ElementBytes // of a row
 	if inside > s.row {
 		return layout{}, false
 	}
@@ -301,7 +303,7 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 // are such as the L2 takes.
 func (at layout) of(planes, rows, width int) (layout, bool) {
 	if planes <= 1 {
-		at.channel = cmp.Or(at.channel, roundUp(width*elementBytes, 16))
+		at.channel = cmp.Or(at.channel, roundUp(width*layer.ElementBytes, 16))
 	}
 	if at.row == 0 && rows <= 1 {
 		at.row = at.channel * max(1, planes)
@@ -309,7 +311,7 @@ func (at layout) of(planes, rows, width int) (layout, bool) {
 	at.depth = at.channel * max(1, planes)
 	ok := true
 	for _, n := range [...]int{at.channel, at.row, at.group} {
-		ok = ok && n < MaxL2 && n%16 == 0
+		ok = ok && n < layer.MaxL2 && n%16 == 0
 	}
 	return at, ok
 }
@@ -384,7 +386,7 @@ func span(s regs.Shape, channel, row, group int, transposed bool) int {
 	if transposed {
 		outer, inner = inner, outer
 	}
-	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + roundUp(inner*elementBytes, 16)
+	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + roundUp(inner*layer.ElementBytes, 16)
 }
 
 // reside chooses the tensors that stay in the L2 and places them, and the tiles of every

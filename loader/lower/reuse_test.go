@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // decoded is a text's tasks as far as their registers tell.
@@ -92,7 +93,7 @@ func TestReuse(t *testing.T) {
 func lines(bar uint32, base, rows int) (memory, regs.Shape) {
 	const row = 64
 	return memory{bar, base * row, row, rows * row, rows * row, rows * row},
-		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / elementBytes}
+		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / layer.ElementBytes}
 }
 
 // A run of lines is where a test's operand stands.
@@ -409,10 +410,10 @@ func TestKernelWriters(t *testing.T) {
 		}
 		// Products in pieces, behind each other and behind another task.
 		b := NewChain(t, nil)
-		x, z, w := b.Input("x", Shape{1, 3, 130, 96}), b.Input("z", Shape{1, 3, 96, 200}), b.Input("w", Shape{1, 3, 200, 70})
-		y := b.node(Layer{Op: MatMul, In: b.shapes[x], Columns: 200}, Weights{}, x, z)
-		y = b.Apply(ReLU, y)
-		b.Net.Outputs = []string{b.node(Layer{Op: MatMul, In: b.shapes[y], Columns: 70}, Weights{}, y, w)}
+		x, z, w := b.Input("x", layer.Shape{N: 1, C: 3, H: 130, W: 96}), b.Input("z", layer.Shape{N: 1, C: 3, H: 96, W: 200}), b.Input("w", layer.Shape{N: 1, C: 3, H: 200, W: 70})
+		y := b.node(layer.Layer{Op: layer.MatMul, In: b.shapes[x], Columns: 200}, layer.Weights{}, x, z)
+		y = b.Apply(layer.ReLU, y)
+		b.Net.Outputs = []string{b.node(layer.Layer{Op: layer.MatMul, In: b.shapes[y], Columns: 70}, layer.Weights{}, y, w)}
 		b.Net.InMemory = memory
 		joined("products in pieces", &b.Net)
 	}

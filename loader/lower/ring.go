@@ -1,6 +1,11 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"cmp"
+
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // Tensors beyond the L2 pass from task to task in one of two ways in the programs of 2023:
 //
@@ -253,8 +258,8 @@ func (p *plan) softmaxStreams(in, out view) error {
 	if s.Channels == 1 {
 		flat.channel = stats.row
 	}
-	if err := within(limit{"groups of rows", s.Height, MaxGroups, "split the tensor into parts of at most %d rows"},
-		limit{"bytes of a value for each row in the L2", stats.row, p.maxTile(), "split the tensor until they are at most %d"}); err != nil {
+	if err := cmp.Or(layer.Within("groups of rows", s.Height, layer.MaxGroups, "split the tensor into parts of at most %d rows"),
+		layer.Within("bytes of a value for each row in the L2", stats.row, p.maxTile(), "split the tensor until they are at most %d")); err != nil {
 		return err
 	}
 	powers := viewOf(p.intermediate(p.layer.In), p.layer.In)

@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
 // all of them to the scratch buffer.
@@ -42,7 +45,7 @@ func kernelRows(rows int) int {
 // sides have m rows.
 func (c *rowChain) toKernel(t *task, v *rowValue, m int) {
 	each := kernelRows(m)
-	plane := roundUp(each*v.width*elementBytes, 64)
+	plane := roundUp(each*v.width*layer.ElementBytes, 64)
 	dst := memory{bar: barScratch, row: plane, plane: plane}
 	dst.depth = plane * (v.rows / each)
 	dst.group = dst.depth
@@ -116,7 +119,7 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 				t := engineTask(regs.MultiplyAccumulate, in, to)
 				t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(columns)
 				t.engines(rows)
-				t.patch(to, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+				t.patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 				t.outputGroups(rows, false)
 				lanes := make([]lane, max(1, rows/left.each))
 				for i := range lanes {
@@ -129,27 +132,27 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 				c.post(t, g)
 				if src != nil {
 					at := from
-					at.base += p * elementBytes
+					at.base += p * layer.ElementBytes
 					c.from(t, src, at)
 				} else {
 					s := matrix(z.mem.bar, k, n)
-					s.base = z.mem.base + head*k*z.mem.row + p*elementBytes
+					s.base = z.mem.base + head*k*z.mem.row + p*layer.ElementBytes
 					c.load(t, s, packed(in), false)
 				}
 				switch {
 				case out:
 					dst := matrix(c.output.bar, rows, n)
-					dst.base = (head*m+first)*c.output.row + p*elementBytes
+					dst.base = (head*m+first)*c.output.row + p*layer.ElementBytes
 					c.write(t, dst)
 				case columns:
 					at := packed(regs.Shape{Channels: n, Width: m})
 					full := at
-					at.base = p*at.channel + first*elementBytes
+					at.base = p*at.channel + first*layer.ElementBytes
 					h := c.hold(t, at, full.row, e)
 					e, h.at.base = h.extent, 0
 					v.columns = h
 				default:
-					ch := roundUp(n*elementBytes, 16)
+					ch := roundUp(n*layer.ElementBytes, 16)
 					at := layout{base: (head*m + first) * ch, channel: ch, row: m * ch, depth: m * ch}
 					h := c.hold(t, at, g.heads*m*ch, e)
 					e, h.at.base, h.pitch = h.extent, 0, ch

@@ -1,11 +1,14 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // statistics holds one or two rows of a value each row, below everything for the whole
 // chain (2/2: layer norm with a projection, attention).
 func (c *rowChain) statistics(rows, n int) *extent {
-	e := c.extent(n * roundUp(rows*elementBytes, 64))
+	e := c.extent(n * roundUp(rows*layer.ElementBytes, 64))
 	e.first, e.last = 0, maxTasks
 	return e
 }
@@ -68,7 +71,7 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 			}
 		}
 		first := at
-		first.base = part.First * elementBytes
+		first.base = part.First * layer.ElementBytes
 		if first.base%16 != 0 {
 			first.base = roundUp(first.base, 16)
 		}

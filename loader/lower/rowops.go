@@ -2,6 +2,7 @@ package lower
 
 import (
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // emit appends the tasks of a group; out says that its result leaves the chain.
@@ -72,13 +73,13 @@ func (c *rowChain) source(t *task, v *rowValue, channels bool) {
 // binary appends an operation on two tensors.
 func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
-	if c.siblings(g) && (g.layer.Op == Add || g.layer.Op == Mul) {
+	if c.siblings(g) && (g.layer.Op == layer.Add || g.layer.Op == layer.Mul) {
 		x, z = z, x
 	}
 	s := v.rowsShape()
 	p := plan{layer: &g.layer}
 	t := p.planarOp(regs.FormTwoSources, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(g.activation == ReLU)
+	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(g.activation == layer.ReLU)
 	if x.nat != nil {
 		c.from(t, x.nat, x.nat.rowsAt(x))
 	} else {
@@ -114,11 +115,11 @@ func (c *rowChain) siblings(g *rowGroup) bool {
 func (c *rowChain) scalarOp(g *rowGroup, v *rowValue, out bool) {
 	s := v.rowsShape()
 	t := planarTask(regs.FormConstant, s, s)
-	k := uint16(value(g.weights.Second, 0))
+	k := uint16(layer.ValueAt(g.weights.Second, 0))
 	switch g.layer.Op {
-	case Mul:
+	case layer.Mul:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(k)
-	case Sub:
+	case layer.Sub:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(k ^ 0x8000)
 	default:
 		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(k)
@@ -133,7 +134,7 @@ func (c *rowChain) activation(g *rowGroup, v *rowValue, out bool) {
 	s := v.rowsShape()
 	t := activation(g.layer.Op, s, g.layer.Epsilon)
 	c.source(t, c.value(g.inputs[0]), false)
-	if g.layer.Op != ReLU {
+	if g.layer.Op != layer.ReLU {
 		c.table(t, g.weights.Table)
 	}
 	c.result(t, v, out)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // product appends a product with constants: columns to columns, or transposed to rows.
@@ -32,12 +33,12 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 			at = at.skewed(1, blockFetch(in.Height))
 		}
 	case g.block:
-		pitch := roundUp(n*elementBytes, 16)
+		pitch := roundUp(n*layer.ElementBytes, 16)
 		at = layout{channel: pitch, row: blockWidth * pitch, depth: m * pitch}
 	case !out:
 		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).row
 		if c.blocks() {
-			pitch = roundUp(n*elementBytes, 16)
+			pitch = roundUp(n*layer.ElementBytes, 16)
 		}
 		at = layout{channel: pitch, row: m * pitch, depth: m * pitch}
 	}
@@ -47,7 +48,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		t := engineTask(regs.MultiplyAccumulate, in, to)
 		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(!columns)
 		t.engines(s.channels)
-		t.patch(to, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+		t.patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 		if g.block {
 			t.blockPatch(in.Height)
 		}
@@ -61,14 +62,14 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		switch {
 		case out && !g.block:
 			dst := matrix(c.output.bar, m, n)
-			dst.base = s.first * elementBytes
+			dst.base = s.first * layer.ElementBytes
 			c.write(t, dst)
 		default:
 			part := at
 			if columns {
 				part.base = s.first * at.channel
 			} else {
-				part.base = s.first * elementBytes
+				part.base = s.first * layer.ElementBytes
 			}
 			bytes := at.row * in.Height
 			if !columns {
@@ -116,7 +117,7 @@ func (c *rowChain) describe(t *task, x *rowValue, block bool) {
 // (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
 // channels down; without one they ascend (1/1).
 func (g *rowGroup) shares(n, k int) ([]share, bool) {
-	each := wholePasses((g.layer.lane() - len(g.table)) / ((k + biasRows(g.bias != nil)) * elementBytes))
+	each := wholePasses((g.layer.LaneBytes() - len(g.table)) / ((k + biasRows(g.bias != nil)) * layer.ElementBytes))
 	if each == 0 {
 		return nil, false
 	}
@@ -184,7 +185,7 @@ func (c *rowChain) post(t *task, g *rowGroup) {
 	switch {
 	case g.table != nil:
 		t.activate(regs.ActivationTable)
-	case g.activation == ReLU:
+	case g.activation == layer.ReLU:
 		t.activate(regs.ReLU)
 	}
 }

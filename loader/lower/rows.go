@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A rowChain lowers neighbouring layers over rows of features, as transformers have them,
@@ -155,7 +156,7 @@ func (c *rowChain) hold(t *task, at layout, bytes int, e *extent) *held {
 func (c *rowChain) write(t *task, m memory) {
 	t.writes(m, 0)
 	o := t.g.OutShape()
-	e := c.stream(min(c.l2-LargestTile(c.l2), packed(o).row*o.Height))
+	e := c.stream(min(c.l2-layer.LargestTile(c.l2), packed(o).row*o.Height))
 	c.fixes = append(c.fixes, fix{t, &t.g.L2.ResultBase, e, t.result})
 }
 
@@ -170,7 +171,7 @@ func (c *rowChain) finish() bool {
 			resident = max(resident, e.base+e.bytes)
 		}
 	}
-	if resident > LargestTile(c.l2) {
+	if resident > layer.LargestTile(c.l2) {
 		return false
 	}
 	for _, f := range c.fixes {
@@ -364,7 +365,7 @@ func (c *rowChain) staged(v *rowValue, block bool) memory {
 	m := matrix(barScratch, v.width, v.rows)
 	m.row = m.plane
 	if block {
-		m = surface(barScratch, Shape{1, v.width, v.rows / blockWidth, blockWidth})
+		m = surface(barScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
 	}
 	return m
 }

@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // runtimeMatmul lowers the product of two inputs. Up to sixteen rows on the left are the
@@ -16,12 +17,12 @@ import (
 func (p *plan) runtimeMatmul() error {
 	l := p.layer
 	m, k, n := l.In.H, l.In.W, l.Columns
-	right := Shape{l.In.N, l.In.C, k, n}
+	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
 	result := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	rhs := p.port("z", loader.Input, bar5, right, surface(bar5, right))
 	lhs := p.port("x", loader.Input, bar6, l.In, surface(bar6, l.In))
-	direct := l.direct()
+	direct := direct(l)
 	if !direct && p.pairedRows(lhs, rhs, result) {
 		return nil
 	}
@@ -34,15 +35,15 @@ func (p *plan) runtimeMatmul() error {
 	for columns > 32 && at(columns) > p.maxTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := within(limit{"bytes of 32 columns in the L2", at(columns), p.maxTile(),
-		"split the reduction until they are at most %d and add the parts"}); err != nil {
+	if err := layer.Within("bytes of 32 columns in the L2", at(columns), p.maxTile(),
+		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
-			rows := runtimeRows(m-first, k, min(n, columns), l.lane())
-			if err := within(limit{"bytes of the left side's rows in the L2", rows * packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
-				"split the reduction until they are at most %d and add the parts"}); err != nil {
+			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
+			if err := layer.Within("bytes of the left side's rows in the L2", rows*packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
+				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}
 			part := matrix(lhs.bar, rows, k)
@@ -57,8 +58,8 @@ func (p *plan) runtimeMatmul() error {
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
 				src, dst := matrix(rhs.bar, k, n), matrix(to.bar, rows, n)
-				src.base = rhs.base + b*rhs.plane + c*elementBytes
-				dst.base = to.base + b*to.plane + first*to.row + c*elementBytes
+				src.base = rhs.base + b*rhs.plane + c*layer.ElementBytes
+				dst.base = to.base + b*to.plane + first*to.row + c*layer.ElementBytes
 				bar := uint32(barScratch)
 				if direct {
 					bar = lhs.bar
@@ -72,7 +73,7 @@ func (p *plan) runtimeMatmul() error {
 }
 
 // direct reports whether the left side's rows are coefficients as they stand in memory.
-func (l *Layer) direct() bool { return l.In.H <= engines && l.In.W*elementBytes%64 == 0 }
+func direct(l *layer.Layer) bool { return l.In.H <= engines && l.In.W*layer.ElementBytes%64 == 0 }
 
 // pairedRows lowers the product as a chain of one: all rows of the left side interleaved at
 // once, the right side's rows made columns in the L2 where it is given turned, and a product
@@ -80,7 +81,7 @@ func (l *Layer) direct() bool { return l.In.H <= engines && l.In.W*elementBytes%
 // 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
 func (p *plan) pairedRows(x, z, y memory) bool {
 	l := p.layer
-	if p.bound != nil || p.scratch > 0 || l.tabulated() || l.TransposeX {
+	if p.bound != nil || p.scratch > 0 || l.Tabulated() || l.TransposeX {
 		return false
 	}
 	heads := l.In.N * l.In.C
@@ -90,7 +91,7 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 	}
 	groups := []rowGroup{g}
 	c := &rowChain{
-		l2: l.l2(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
+		l2: l.L2Bytes(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
 		constants: section{sizes: p.weights.SizesOnly},
 	}
 	right := l.In.W
@@ -101,7 +102,7 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 		"x": {name: "x", rows: heads * l.In.H, width: l.In.W, mem: &x},
 		"z": {name: "z", rows: heads * right, width: l.In.W + l.Columns - right, mem: &z},
 	}
-	if heads*max(l.In.H, right) > MaxChannels || !c.emit(&c.groups[0], true) || !c.finish() {
+	if heads*max(l.In.H, right) > layer.MaxChannels || !c.emit(&c.groups[0], true) || !c.finish() {
 		return false
 	}
 	p.tasks = append(p.tasks, c.tasks...)
@@ -114,7 +115,7 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 func rowLanes(m memory, rows, k int) []lane {
 	lanes := make([]lane, rows)
 	for i := range lanes {
-		lanes[i] = lane{m.base + i*m.plane, k * elementBytes}
+		lanes[i] = lane{m.base + i*m.plane, k * layer.ElementBytes}
 	}
 	return lanes
 }
@@ -127,7 +128,7 @@ func runtimeRows(m, k, columns, lane int) int {
 	}
 	most := maxInterleave
 	if columns > patchPixels {
-		for most > 1 && most*k*elementBytes > lane {
+		for most > 1 && most*k*layer.ElementBytes > lane {
 			most /= 2
 		}
 	}
@@ -147,7 +148,7 @@ const (
 func (p *plan) interleave(src memory, rows, k int) ([]lane, *task) {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/engines)
-	dst := memory{bar: barScratch, plane: roundUp(each*k*elementBytes, 64)}
+	dst := memory{bar: barScratch, plane: roundUp(each*k*layer.ElementBytes, 64)}
 	dst.row = dst.plane
 	dst.depth = dst.plane * (rows / each)
 	dst.group = dst.depth
@@ -175,12 +176,12 @@ func (p *plan) multiply(src, dst memory, lanes []lane, bar uint32, rows, k, n in
 	out.Channels = rows
 	t := engineTask(regs.MultiplyAccumulate, in, out)
 	t.engines(rows)
-	t.patch(out, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	t.outputGroups(rows, false)
 	t.kernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
-	if p.layer.Activation == ReLU {
+	if p.layer.Activation == layer.ReLU {
 		t.activate(regs.ReLU)
 	}
 	at := t.sourceTile()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/loader/layer"
 )
 
 // Tasks of products of two inputs, counted in a public table of the compiler's programs.
@@ -18,9 +20,9 @@ func TestRuntimeProductTasks(t *testing.T) {
 		{64, 64, 64, false, 2}, {128, 128, 64, false, 2}, {256, 256, 64, false, 3}, {512, 512, 64, false, 5},
 		{16, 2048, 2048, false, 1}, {16, 2048, 2048, true, 2}, {128, 2048, 2048, false, 2}, {128, 2048, 2048, true, 3},
 	} {
-		l := Product(c.rows, c.k, c.n, Runtime)
+		l := layer.Product(c.rows, c.k, c.n, layer.Runtime)
 		l.TransposeY = c.turned
-		got, err := Compile(l, Weights{})
+		got, err := Compile(l, layer.Weights{})
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
@@ -42,8 +44,8 @@ func TestColumnsBesideATable(t *testing.T) {
 		{128, 2048, 512, nil, []share{{0, 1, 1536, 512}, {0, 1, 768, 768}, {0, 1, 0, 768}}},
 		{0, 2048, 512, nil, []share{{0, 1, 0, 1024}, {0, 1, 1024, 1024}}},
 		{0, 2048, 512, []float16.Float16{0}, []share{{0, 1, 1536, 512}, {0, 1, 768, 768}, {0, 1, 0, 768}}},
-		{0, 16, MaxLane / 2, nil, []share{{0, 1, 0, 16}}},
-		{128, 16, MaxLane / 2, nil, nil},
+		{0, 16, layer.MaxLane / 2, nil, []share{{0, 1, 0, 16}}},
+		{128, 16, layer.MaxLane / 2, nil, nil},
 	} {
 		g := rowGroup{table: make([]byte, c.table), bias: c.bias}
 		if got, ok := g.shares(c.n, c.k); !slices.Equal(got, c.want) || ok != (c.want != nil) {
@@ -54,7 +56,7 @@ func TestColumnsBesideATable(t *testing.T) {
 
 // What a register holds of memory is written, and one more is refused.
 func TestOffsetsInMemory(t *testing.T) {
-	for n, ok := range map[int]bool{0: true, 64: true, MaxSurface - 63: true, MaxSurface + 1: false, -64: false} {
+	for n, ok := range map[int]bool{0: true, 64: true, layer.MaxSurface - 63: true, layer.MaxSurface + 1: false, -64: false} {
 		x := newTask()
 		x.dma(&x.g.TileDMASrc.Src1RowStride, n)
 		if refused := x.err != nil; refused == ok || ok && x.g.TileDMASrc.Src1RowStride.Bytes() != uint32(n) {

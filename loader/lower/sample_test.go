@@ -7,6 +7,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
@@ -20,14 +21,14 @@ import (
 // called a matrix product, which for one row is this convolution. As a linear layer it
 // would transpose channels and columns ahead of the product.
 func TestSecondSample(t *testing.T) {
-	in := Shape{N: 1, C: 8, H: 16, W: 16}
-	conv := Conv(in, 8, Same(3, 1, in))
-	mid := Shape{N: 1, C: 8, H: 1, W: 1}
+	in := layer.Shape{N: 1, C: 8, H: 16, W: 16}
+	conv := layer.Conv(in, 8, layer.Same(3, 1, in))
+	mid := layer.Shape{N: 1, C: 8, H: 1, W: 1}
 	net := Network{Inputs: []Tensor{{Name: "t0_ane", Shape: in}}, Outputs: []string{"t5_ane"}}
 	from := "t0_ane"
-	for i, l := range []Layer{conv, Unary(ReLU, in), Reduction(ReduceMean, in, AxisH|AxisW), Conv(mid, 4, Valid(1, 1))} {
-		w := Weights{}
-		if l.Op == Convolution {
+	for i, l := range []layer.Layer{conv, layer.Unary(layer.ReLU, in), layer.Reduction(layer.ReduceMean, in, layer.AxisH|layer.AxisW), layer.Conv(mid, 4, layer.Valid(1, 1))} {
+		w := layer.Weights{}
+		if l.Op == layer.Convolution {
 			w.Filter = make([]float16.Float16, l.Cout*l.In.C*l.Window.Kh*l.Window.Kw)
 		}
 		part, err := NewPart(l, w)

@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
 // the same place, the reciprocal of the sum in the maximum's.
@@ -15,7 +18,7 @@ import "anesim/hw/regs"
 func (p *plan) softmax() error {
 	l := p.layer
 	if len(p.weights.Table) != tableBytes || len(p.weights.Reciprocal) != tableBytes {
-		return l.wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", tableBytes)
+		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", tableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
 		return p.softmaxAxes()
@@ -24,22 +27,22 @@ func (p *plan) softmax() error {
 	in, out := viewOf(x, l.In), viewOf(y, l.In)
 	var each func(in, out view) error
 	switch l.Axes {
-	case AxisC:
+	case layer.AxisC:
 		if err := p.checkUnicast(l.In.C); err != nil {
 			return err
 		}
 		each = func(in, out view) error { return p.softmaxChannels(in, out, out.s) }
-	case AxisH:
+	case layer.AxisH:
 		if err := p.checkUnicast(l.In.H); err != nil {
 			return err
 		}
 		each = func(in, out view) error { return p.softmaxChannels(in.swapped(), out, out.s) }
-	case AxisW:
+	case layer.AxisW:
 		each = p.softmaxRow
 		if l.In.H > 1 {
 			each = p.softmaxRows
 		}
-		if p.passes() {
+		if passes(p.layer) {
 			return p.softmaxStreams(in, out)
 		}
 		if s := in.s; s.Groups == 1 && s.Height > 1 && packed(s).row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
@@ -54,27 +57,27 @@ func (p *plan) softmax() error {
 func (p *plan) softmaxAxes() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	reduced := Reduction(ReduceMax, l.In, l.Axes)
+	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
 	one := reduced.Out()
 	largest, differences, powers, sum := p.intermediate(one), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(one)
-	power := Unary(Exp, l.In)
+	power := layer.Unary(layer.Exp, l.In)
 	return p.pieces(
-		piece{reduced, &Weights{}, ports{"x": x, "y": largest}},
-		piece{Binary(Sub, l.In, one), &Weights{}, ports{"x": x, "z": largest, "y": differences}},
-		piece{power, &Weights{Table: p.weights.Table}, ports{"x": differences, "y": powers}},
-		piece{Reduction(ReduceSum, l.In, l.Axes), &Weights{}, ports{"x": powers, "y": sum}},
-		piece{Binary(RealDiv, l.In, one), &Weights{Table: p.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+		piece{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
+		piece{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": largest, "y": differences}},
+		piece{power, &layer.Weights{Table: p.weights.Table}, ports{"x": differences, "y": powers}},
+		piece{layer.Reduction(layer.ReduceSum, l.In, l.Axes), &layer.Weights{}, ports{"x": powers, "y": sum}},
+		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: p.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
 	)
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
 func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
-	extent, overH := in.s.Height, p.layer.Axes == AxisH
+	extent, overH := in.s.Height, p.layer.Axes == layer.AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
 		return p.eachPart(in, out, func(in, out view) error {
-			if err := within(limit{"bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
-				"split the axes that softmax leaves until they are at most %d"}); err != nil {
+			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
+				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
 			}
 			return f(in, out)
@@ -83,7 +86,7 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	rows := extent
 	part := in.s
 	bytes := softmaxBytes
-	if p.layer.Axes == AxisW && extent > 1 {
+	if p.layer.Axes == layer.AxisW && extent > 1 {
 		bytes = softmaxRowsBytes
 	}
 	for ; ; rows = (rows + 1) / 2 {
@@ -92,8 +95,8 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 			break
 		}
 	}
-	if err := within(limit{"bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
-		"split the axes that softmax leaves until they are at most %d"}); err != nil {
+	if err := layer.Within("bytes of a row's tiles in the L2", bytes(part), p.maxTile(),
+		"split the axes that softmax leaves until they are at most %d"); err != nil {
 		return err
 	}
 	for first := 0; first < extent; first += rows {
@@ -216,7 +219,7 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 	mul := productTask(s)
 	c = &mul.g.Common
 	second := exps
-	if p.layer.Axes == AxisH { // C and H may be as long as each other
+	if p.layer.Axes == layer.AxisH { // C and H may be as long as each other
 		single.channel, single.row, single.depth = single.row, single.channel, single.row
 		second.channel, second.row, second.depth = exps.row, exps.channel, exps.row
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)
@@ -238,7 +241,7 @@ func (p *plan) reciprocalSum(s regs.Shape, from *tile, to layout, pixel bool) *t
 	one.Channels = 1
 	t := engineTask(regs.MantissaTable, s, one)
 	t.engines(1)
-	t.patch(one, false, &Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.patch(one, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	if s.Height > 1 && s.Width > 8 {
 		t.fixPatch(t.g.Common.Cfg.ShMax())
 	}
@@ -371,7 +374,7 @@ func (p *plan) softmaxRows(in, out view) error {
 			if alone {
 				first := i * maxStatistics
 				rows = view{s: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.folded()
-				at = layout{base: base + first*held.row, channel: held.row, row: rows.s.Width * elementBytes, depth: held.depth}
+				at = layout{base: base + first*held.row, channel: held.row, row: rows.s.Width * layer.ElementBytes, depth: held.depth}
 				if rows.s.Height == 1 {
 					at.row = held.row
 				}

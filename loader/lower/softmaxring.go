@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // softmaxRing is softmax over the columns of a tensor that the L2 does not hold, in five
 // tasks (1/1): differences pass to the table through a ring of 16 columns as high as the
@@ -19,14 +22,14 @@ func (p *plan) softmaxRing(in, out view) bool {
 	ring := packedColumns(s, ringColumns).skewed(1, planarFetch, ringFetch).moved(stats.row)
 	source := packedColumns(s, ringSource).skewed(1, planarFetch).moved(ring.base + ring.row*s.Height)
 	stream := source.base + source.row*s.Height
-	if s.Height > MaxGroups || stream > p.maxTile() {
+	if s.Height > layer.MaxGroups || stream > p.maxTile() {
 		return false
 	}
 	side := maxInterleave
 	for s.Channels%side != 0 {
 		side /= 2
 	}
-	between := memory{bar: barScratch, base: p.held, row: roundUp(s.Width*side*elementBytes, 64)}
+	between := memory{bar: barScratch, base: p.held, row: roundUp(s.Width*side*layer.ElementBytes, 64)}
 	between.plane = between.row * s.Height
 	between.depth = between.plane * (s.Channels / side)
 	between.group = between.depth

@@ -3,6 +3,8 @@ package lower
 import (
 	"encoding/binary"
 	"math"
+
+	"anesim/loader/layer"
 )
 
 // The zero-skipping form, which the compiler uses for dense convolutions of stride 2. A
@@ -49,7 +51,7 @@ func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 	perLane := make([][]byte, engines)
 	var body []byte
 	for i := range perLane {
-		dense := f.channels / engines * (f.taps + 1) * elementBytes
+		dense := f.channels / engines * (f.taps + 1) * layer.ElementBytes
 		perLane[i] = make([]byte, 0, dense+dense/8)
 	}
 	for first := 0; first < f.channels; {
@@ -123,7 +125,7 @@ func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
 		g, n := f.planes(first, width)
 		for i := range n {
 			b := &perLane[i%engines]
-			*b += elementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
+			*b += layer.ElementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
 			if f.apart {
 				*b = roundUp(*b, 64)
 			}
@@ -154,7 +156,7 @@ func (f *filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
 			n += maskBytes(entries, taps)
 			for i := range entries {
 				if f.weight(0, first+i%g, at+i/g) != 0 {
-					n += elementBytes
+					n += layer.ElementBytes
 				}
 			}
 			at += len(phase)

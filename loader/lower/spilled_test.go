@@ -7,6 +7,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )
 
@@ -54,10 +55,10 @@ func cycles(t *testing.T, j *Joined) (list []clock.Cycles) {
 // device makes who reads it wait until it is there: the same task with an input in its
 // place does not.
 func TestSpilledTensorIsWaitedFor(t *testing.T) {
-	s := Shape{1, 64, 16, 16}
+	s := layer.Shape{N: 1, C: 64, H: 16, W: 16}
 	b := NewChain(t, nil)
 	x, z := b.Input("x", s), b.Input("z", s)
-	b.Net.Outputs = []string{b.Sum(b.Apply(GELU, x), z)}
+	b.Net.Outputs = []string{b.Sum(b.Apply(layer.GELU, x), z)}
 	b.Net.InMemory = true
 	j, err := b.Net.Join()
 	if err != nil {
@@ -90,23 +91,23 @@ func TestSpilledTensorIsWaitedFor(t *testing.T) {
 // A result over something in the scratch buffer says how far back that was read last, and
 // the device does not start to write it on the other engine while that is read.
 func TestOverwrittenScratchIsWaitedFor(t *testing.T) {
-	s := Shape{1, 64, 16, 16}
-	conv := Layer{Op: Convolution, In: s, Cout: 64, Window: Same(3, 1, s), Groups: 1}
-	part := func(l Layer) *Part {
-		p, err := NewPart(l, Weights{})
+	s := layer.Shape{N: 1, C: 64, H: 16, W: 16}
+	conv := layer.Layer{Op: layer.Convolution, In: s, Cout: 64, Window: layer.Same(3, 1, s), Groups: 1}
+	part := func(l layer.Layer) *Part {
+		p, err := NewPart(l, layer.Weights{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	add := part(Binary(Add, s, s))
+	add := part(layer.Binary(layer.Add, s, s))
 	n := Network{
 		Inputs: []Tensor{{Name: "x", Shape: s}, {Name: "z", Shape: s}},
 		Nodes: []Node{
 			{add, []string{"x", "z"}, "a"},
 			{part(conv), []string{"a"}, "y"},
 			{add, []string{"z", "z"}, "b"},
-			{part(Unary(Abs, s)), []string{"b"}, "w"},
+			{part(layer.Unary(layer.Abs, s)), []string{"b"}, "w"},
 		},
 		Outputs:  []string{"y", "w"},
 		InMemory: true,

@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // Tasks over tensors beyond the L2 as measured calls ran them, where no program shows how
 // the compiler splits them. They have the registers that time, bytes and energy depend on,
@@ -58,9 +61,9 @@ func streamed(g *regs.Groups, s regs.Shape) {
 			*from, *to = (*from+1)/2, *to*2
 		}
 	}
-	fold(&s.Width, &s.Height, MaxExtent)
-	fold(&s.Height, &s.Channels, MaxExtent)
-	fold(&s.Channels, &s.Groups, MaxChannels)
+	fold(&s.Width, &s.Height, layer.MaxExtent)
+	fold(&s.Height, &s.Channels, layer.MaxExtent)
+	fold(&s.Channels, &s.Groups, layer.MaxChannels)
 	c := &g.Common
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.InDim = c.InDim.WithWin(uint32(s.Width)).WithHin(uint32(s.Height))

@@ -6,31 +6,32 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // The sections of tables that are on record: a block of 128 bytes for each engine of the
 // task that looks up, with the table in the first and zeros behind it.
 func TestTableSections(t *testing.T) {
 	exp, reciprocal := fitted(mac.Exp), fitted(mac.Reciprocal)
-	tables := Weights{Table: exp, Reciprocal: reciprocal}
+	tables := layer.Weights{Table: exp, Reciprocal: reciprocal}
 	for _, c := range []struct {
-		layer  Layer
+		layer  layer.Layer
 		blocks int  // of the table of 2^x, or of the layer's own
 		sum    bool // the table of 1/x behind them
 	}{
-		{Reduction(Softmax, Shape{1, 1, 1, 64}, AxisC), 1, true},
-		{Reduction(Softmax, Shape{1, 64, 1, 1}, AxisC), 1, true}, // its channels are columns
-		{Reduction(Softmax, Shape{1, 8, 1, 64}, AxisC), 8, true},
-		{Reduction(Softmax, Shape{1, 64, 8, 8}, AxisC), 16, true},
-		{Reduction(Softmax, Shape{1, 32, 4, 4}, AxisH), 4, true},
-		{Reduction(Softmax, Shape{1, 64, 8, 8}, AxisH), 8, true},
-		{Reduction(Softmax, Shape{1, 128, 16, 16}, AxisH), 16, true},
-		{Reduction(Softmax, Shape{1, 1, 256, 256}, AxisW), 1, false},
-		{Reduction(Softmax, Shape{1, 8, 1, 128}, AxisW), 8, false},
-		{Reduction(Softmax, Shape{1, 12, 64, 64}, AxisW), 12, false},
-		{Reduction(Softmax, Shape{1, 64, 8, 8}, AxisW), 16, false},
-		{Unary(Exp, Shape{1, 64, 1, 1}), 16, false},
-		{Unary(Exp, Shape{1, 1, 64, 256}), 1, false},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 1, H: 1, W: 64}, layer.AxisC), 1, true},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 64, H: 1, W: 1}, layer.AxisC), 1, true}, // its channels are columns
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 8, H: 1, W: 64}, layer.AxisC), 8, true},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 64, H: 8, W: 8}, layer.AxisC), 16, true},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 32, H: 4, W: 4}, layer.AxisH), 4, true},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 64, H: 8, W: 8}, layer.AxisH), 8, true},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 128, H: 16, W: 16}, layer.AxisH), 16, true},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 1, H: 256, W: 256}, layer.AxisW), 1, false},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 8, H: 1, W: 128}, layer.AxisW), 8, false},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 12, H: 64, W: 64}, layer.AxisW), 12, false},
+		{layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 64, H: 8, W: 8}, layer.AxisW), 16, false},
+		{layer.Unary(layer.Exp, layer.Shape{N: 1, C: 64, H: 1, W: 1}), 16, false},
+		{layer.Unary(layer.Exp, layer.Shape{N: 1, C: 1, H: 64, W: 256}), 1, false},
 	} {
 		got, err := Compile(c.layer, tables)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"anesim/hw/regs"
+	"anesim/loader/layer"
 )
 
 // A task is a descriptor in the making: header and registers, and where its operands
@@ -35,6 +36,13 @@ type tile struct {
 	result bool
 }
 
+// What a task has at most.
+const (
+	maxField    = 1<<15 - 1 // height and width
+	patchPixels = 128
+	engines     = 16
+)
+
 // Words whose bits are not all named (bytes).
 const (
 	twoSourceBit   = 1 << 24 // L2.SourceCfg with a second source in memory
@@ -52,8 +60,8 @@ func newTask() *task { return &task{g: blankRegisters()} }
 
 // dma writes an offset, stride or size in memory.
 func (t *task) dma(w *regs.DMAWord, n int) {
-	if n < 0 || n > MaxSurface {
-		t.refuse("offset or stride in memory in bytes", n, MaxSurface)
+	if n < 0 || n > layer.MaxSurface {
+		t.refuse("offset or stride in memory in bytes", n, layer.MaxSurface)
 		return
 	}
 	if n%64 != 0 {
@@ -65,8 +73,8 @@ func (t *task) dma(w *regs.DMAWord, n int) {
 
 // l2 writes an address or stride in the L2.
 func (t *task) l2(w *regs.L2Word, n int) {
-	if n < 0 || n >= MaxL2 {
-		t.refuse("address or stride in the L2 in bytes", n, MaxL2-16)
+	if n < 0 || n >= layer.MaxL2 {
+		t.refuse("address or stride in the L2 in bytes", n, layer.MaxL2-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -87,7 +95,7 @@ func (t *task) place(at layout, base, channel, row, depth, group *regs.L2Word) {
 // refuse notes the first word that does not fit; the layer is then refused.
 func (t *task) refuse(what string, got, most int) {
 	if t.err == nil {
-		t.err = &LimitError{what, got, most, "split the layer into smaller ones"}
+		t.err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
 	}
 }
 
@@ -126,7 +134,7 @@ func planarTask(form regs.PlanarForm, in, out regs.Shape) *task {
 
 func (t *task) shape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
-		if s.Width > maxField || s.Height > maxField || s.Channels > MaxChannels || s.Groups > MaxGroups {
+		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
 			t.refuse(fmt.Sprintf("task of %d groups, %d channels, %dx%d: an extent", s.Groups, s.Channels, s.Height, s.Width),
 				max(s.Width, s.Height, s.Channels, s.Groups), maxField)
 			return
@@ -170,7 +178,7 @@ func (t *task) source1(m memory, at layout, keep bool) *tile {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
-		if width := int(t.g.Common.InDim.Win()) * elementBytes; at.channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
+		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; at.channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
 			t.refuse("bytes of a row that is kept", width, at.channel)
 		}
 		l.SourceCfg = l.SourceCfg.WithType(keptTile)

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
 )
 
 // logE is log2(e) in fp16: the exponential's table is of 2^x.
@@ -15,28 +16,28 @@ const logE = 0x3dc5
 func (p *plan) unary() error {
 	l := p.layer
 	switch l.Op {
-	case Abs:
+	case layer.Abs:
 		return p.absolute()
-	case Log:
-		if p.passes() {
-			return p.tablePieces(Layer{Op: Mul, Second: Scalar}, ln2)
+	case layer.Log:
+		if passes(p.layer) {
+			return p.tablePieces(layer.Layer{Op: layer.Mul, Second: layer.Scalar}, ln2)
 		}
 		return p.scaledTable(ln2)
-	case SiLU:
-		if l.OddSigmoid() {
+	case layer.SiLU:
+		if OddSigmoid(l) {
 			return p.sigmoidProduct()
 		}
-	case HardSwish:
+	case layer.HardSwish:
 		return p.productOfTable()
-	case Square, Cube:
+	case layer.Square, layer.Cube:
 		return p.power()
-	case Atan, Ceil, Floor:
+	case layer.Atan, layer.Ceil, layer.Floor:
 		return p.sumOfTables()
-	case Sin, Cos:
+	case layer.Sin, layer.Cos:
 		return p.wave()
-	case PReLU:
+	case layer.PReLU:
 		return p.parametric()
-	case LogicalNot:
+	case layer.LogicalNot:
 		return p.negation()
 	}
 	return p.apply(l.Op, l.In, p.input("x", l.In), p.output("y", l.In))
@@ -44,55 +45,30 @@ func (p *plan) unary() error {
 
 const ln2 = 0x398c // ln 2 in fp16
 
-// Tables is how many activation tables an operation takes: the first in Weights.Table,
-// the others in Weights.Tables.
-func (o Op) Tables() int {
-	switch o {
-	case ReLU, Abs, Square, Cube, PReLU:
-		return 0
-	case Atan, Sin, Cos:
-		return 2
-	case Ceil, Floor:
-		return 3
-	}
-	if o.activates() {
-		return 1
-	}
-	return 0
-}
-
-// activates reports whether an operation is a function of one input.
-func (o Op) activates() bool {
-	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
-}
-
 // behind is where a layer writes whose result takes a table: the scratch buffer, from
 // where apply reads it, unless the layer's own descriptor looks it up.
-func (p *plan) behind(y memory, s Shape) memory {
-	if !p.layer.tabulated() || p.rides() {
+func (p *plan) behind(y memory, s layer.Shape) memory {
+	if !p.layer.Tabulated() || p.rides() {
 		return y
 	}
 	return p.intermediate(s)
 }
 
 // finishActivation applies the table that behind made room for.
-func (p *plan) finishActivation(s Shape, from, y memory) error {
+func (p *plan) finishActivation(s layer.Shape, from, y memory) error {
 	l := p.layer
-	if !l.tabulated() || p.rides() {
+	if !l.Tabulated() || p.rides() {
 		return nil
 	}
-	act := Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
-	return p.pieces(piece{act, &Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": y}})
+	act := layer.Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
+	return p.pieces(piece{act, &layer.Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": y}})
 }
 
-// tabulated reports whether the layer's own descriptors cannot do its activation.
-func (l *Layer) tabulated() bool { return l.Activation != 0 && l.Activation != ReLU }
-
 // apply appends the task that passes x through an activation to y.
-func (p *plan) apply(op Op, s Shape, x, y memory) error {
+func (p *plan) apply(op layer.Op, s layer.Shape, x, y memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := activation(op, in, p.layer.Epsilon)
-	if p.beyondL2(in) {
+	if beyondL2(p.layer, in) {
 		t.narrow()
 	}
 	at := t.sourceTile()
@@ -103,7 +79,7 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 	t.tileRows(tile)
 	t.source1(x, at, false)
 	t.writes(y, at.row*rows)
-	if op != ReLU {
+	if op != layer.ReLU {
 		if err := p.tabulate(t, p.weights.Table); err != nil {
 			return err
 		}
@@ -113,9 +89,9 @@ func (p *plan) apply(op Op, s Shape, x, y memory) error {
 }
 
 // activation is a pass-through task of an activation, without its operands and table.
-func activation(op Op, in regs.Shape, epsilon float32) *task {
+func activation(op layer.Op, in regs.Shape, epsilon float32) *task {
 	mode := regs.PassThrough
-	if op == Rsqrt || op == Inverse {
+	if op == layer.Rsqrt || op == layer.Inverse {
 		mode = regs.MantissaTable
 	}
 	t := engineTask(mode, in, in)
@@ -124,11 +100,11 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 	t.patch(in, true, nil)
 	n := &t.g.NE
 	switch op {
-	case Exp:
+	case layer.Exp:
 		n.PostScale = n.PostScale.WithPostScale(logE)
-	case Rsqrt, Inverse:
+	case layer.Rsqrt, layer.Inverse:
 		n.AccBias = n.AccBias.WithAccBias(half(epsilon))
-	case ReLU:
+	case layer.ReLU:
 		t.activate(regs.ReLU)
 	}
 	return t
@@ -137,7 +113,7 @@ func activation(op Op, in regs.Shape, epsilon float32) *task {
 // tabulate gives a task a table.
 func (p *plan) tabulate(t *task, table []byte) error {
 	if len(table) != tableBytes {
-		return p.layer.wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
+		return p.layer.Wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
 	}
 	t.lookup(p.placeTable(table, t.tableLanes()), table)
 	return nil
@@ -177,7 +153,7 @@ func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
 		row := packed(in.s).row + 0x100
 		rows := min(in.s.Height, p.maxTile()/(n*row))
 		if rows == 0 {
-			return within(limit{"bytes of a row in the L2", n * row, p.maxTile(), "split the width or the channels until it is at most %d"})
+			return layer.Within("bytes of a row in the L2", n*row, p.maxTile(), "split the width or the channels until it is at most %d")
 		}
 		for first := 0; first < in.s.Height; first += rows {
 			m := min(rows, in.s.Height-first)
@@ -202,27 +178,25 @@ func (p *plan) scaledTable(factor uint16) error {
 }
 
 // passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
-func (p *plan) passes() bool {
-	s := p.layer.In
-	return s.N == 1 && p.beyondL2(viewOf(memory{}, s).s)
+func passes(l *layer.Layer) bool {
+	return l.In.N == 1 && beyondL2(l, viewOf(memory{}, l.In).s)
 }
 
 // tablePieces is a table and an operation with a constant behind it.
-func (p *plan) tablePieces(then Layer, constant uint16) error {
+func (p *plan) tablePieces(then layer.Layer, constant uint16) error {
 	s := p.layer.In
 	x, y, between := p.input("x", s), p.output("y", s), p.intermediate(s)
 	then.In = s
 	return p.pieces(
 		p.lookedUp(p.weights.Table, s, x, between),
-		piece{then, &Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
+		piece{then, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
 
 // OddSigmoid reports whether the layer is a SiLU that the compiler of 2023 makes of three
 // tasks, x * (table(x) + 1/2), whose table is that of sigmoid(x) - 1/2 (1/1).
-func (l *Layer) OddSigmoid() bool {
-	p := plan{layer: l}
-	return l.Op == SiLU && p.passes()
+func OddSigmoid(l *layer.Layer) bool {
+	return l.Op == layer.SiLU && passes(l)
 }
 
 // sigmoidProduct is SiLU by the table of sigmoid(x) - 1/2.
@@ -232,8 +206,8 @@ func (p *plan) sigmoidProduct() error {
 	odd := p.intermediate(s)
 	return p.pieces(
 		p.lookedUp(p.weights.Table, s, x, odd),
-		piece{Layer{Op: Add, In: s, Second: Scalar}, &Weights{Second: []float16.Float16{halfHalf}}, ports{"x": odd, "y": sigmoid}},
-		piece{Binary(Mul, s, s), &Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
+		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{halfHalf}}, ports{"x": odd, "y": sigmoid}},
+		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
 }
 
@@ -244,8 +218,8 @@ func (p *plan) productOfTable() error {
 	s := l.In
 	inner := p.intermediate(s)
 	return p.pieces(
-		piece{Layer{Op: HardSigmoid, In: s}, p.weights, ports{"x": x, "y": inner}},
-		piece{Binary(Mul, s, s), &Weights{}, ports{"x": x, "z": inner, "y": y}},
+		piece{layer.Layer{Op: layer.HardSigmoid, In: s}, p.weights, ports{"x": x, "y": inner}},
+		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": inner, "y": y}},
 	)
 }
 
@@ -281,14 +255,14 @@ func (p *plan) twoTasks(first func(regs.Shape) (*task, error), second func(regs.
 func (p *plan) power() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	square := Layer{Op: Mul, In: l.In, Second: Itself, SecondShape: l.In, Release: l.Release}
-	if l.Op == Square {
-		return p.pieces(piece{square, &Weights{}, ports{"x": x, "y": y}})
+	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
+	if l.Op == layer.Square {
+		return p.pieces(piece{square, &layer.Weights{}, ports{"x": x, "y": y}})
 	}
 	between := p.intermediate(l.In)
 	return p.pieces(
-		piece{square, &Weights{}, ports{"x": x, "y": between}},
-		piece{Binary(Mul, l.In, l.In), &Weights{}, ports{"x": x, "z": between, "y": y}},
+		piece{square, &layer.Weights{}, ports{"x": x, "y": between}},
+		piece{layer.Binary(layer.Mul, l.In, l.In), &layer.Weights{}, ports{"x": x, "z": between, "y": y}},
 	)
 }
 
@@ -297,12 +271,12 @@ func (p *plan) power() error {
 func (p *plan) sumOfTables() error {
 	l, w := p.layer, p.weights
 	if len(w.Tables) != l.Op.Tables()-1 {
-		return l.wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
+		return l.Wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
 	}
-	if p.passes() {
+	if passes(p.layer) {
 		// The order of the constants and of the tasks (1/1 each).
 		order := []int{1, 0}
-		if l.Op != Atan {
+		if l.Op != layer.Atan {
 			order = []int{1, 0, 2}
 		}
 		for _, i := range order {
@@ -312,12 +286,12 @@ func (p *plan) sumOfTables() error {
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	first, second := p.intermediate(l.In), p.intermediate(l.In)
 	lookup := func(t []byte, from, to memory) piece { return p.lookedUp(t, l.In, from, to) }
-	sum := piece{Binary(Add, l.In, l.In), &Weights{}, ports{"x": first, "z": second, "y": y}}
-	if l.Op == Atan {
+	sum := piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
+	if l.Op == layer.Atan {
 		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
 	fraction := p.intermediate(l.In)
-	if p.passes() {
+	if passes(p.layer) {
 		return p.pieces(lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
 	}
 	return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
@@ -327,16 +301,16 @@ func (p *plan) sumOfTables() error {
 func (p *plan) wave() error {
 	l, w := p.layer, p.weights
 	if len(w.Tables) != 1 {
-		return l.wrong("%d tables, want 2", 1+len(w.Tables))
+		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	turns, fraction := p.intermediate(l.In), p.intermediate(l.In)
 	const turn = 0x3118 // 1/2pi in fp16
-	list := []piece{{Layer{Op: Mul, In: l.In, Second: Scalar}, &Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
+	list := []piece{{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
 	from := turns
-	if l.Op == Cos {
+	if l.Op == layer.Cos {
 		shifted := p.intermediate(l.In)
-		list = append(list, piece{Layer{Op: Add, In: l.In, Second: Scalar}, &Weights{Second: []float16.Float16{0x3400}}, ports{"x": turns, "y": shifted}})
+		list = append(list, piece{layer.Layer{Op: layer.Add, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0x3400}}, ports{"x": turns, "y": shifted}})
 		from = shifted
 	}
 	return p.pieces(append(list,
@@ -356,11 +330,11 @@ func (p *plan) parametric() error {
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	negative, below, sloped, above := p.intermediate(l.In), p.intermediate(l.In), p.intermediate(l.In), p.intermediate(l.In)
 	return p.pieces(
-		piece{Layer{Op: Mul, In: l.In, Second: Scalar}, &Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
-		piece{Unary(ReLU, l.In), &Weights{}, ports{"x": negative, "y": below}},
-		piece{Layer{Op: Mul, In: l.In, Second: Constant}, &Weights{Second: slopes}, ports{"x": below, "y": sloped}},
-		piece{Unary(ReLU, l.In), &Weights{}, ports{"x": x, "y": above}},
-		piece{Binary(Add, l.In, l.In), &Weights{}, ports{"x": above, "z": sloped, "y": y}},
+		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
+		piece{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": negative, "y": below}},
+		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Constant}, &layer.Weights{Second: slopes}, ports{"x": below, "y": sloped}},
+		piece{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": x, "y": above}},
+		piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": above, "z": sloped, "y": y}},
 	)
 }
 
@@ -369,7 +343,7 @@ func (p *plan) parametric() error {
 func (p *plan) negation() error {
 	l := p.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
-	halves := Shape{l.In.N, l.In.C, l.In.H, (l.In.W + 1) / 2}
+	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
 	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
 	t := activation(l.Op, in, 0)
 	t.eightBit(halves)
@@ -381,7 +355,7 @@ func (p *plan) negation() error {
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
-	if err := within(limit{"bytes of a tile in the L2", at.row * in.Height, p.maxTile(), "split the height until it is at most %d"}); err != nil {
+	if err := layer.Within("bytes of a tile in the L2", at.row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}
 	if err := p.tabulate(t, p.weights.Table); err != nil {
@@ -391,33 +365,15 @@ func (p *plan) negation() error {
 	return nil
 }
 
-// followed reports whether the layer's activation is a task behind those of its operation:
-// the planar engine has no tables, and a task that looks its result up in one has no ReLU.
-func (l *Layer) followed() bool {
-	return l.Op > Linear && (l.tabulated() || l.Activation == ReLU && l.ByTable() && l.Op != RealDiv)
-}
-
-// ByTable reports whether the operation itself is looked up in a table: a quotient multiplies
-// by that of 1/x, the maximum and minimum with a number are tables.
-func (l *Layer) ByTable() bool {
-	switch l.Op {
-	case RealDiv:
-		return l.Second == Runtime || l.Second == Itself
-	case Max, Min:
-		return l.Second == Scalar
-	}
-	return false
-}
-
 // thenActivation is an operation and an activation by a task of its own, see followed.
 func (p *plan) thenActivation() error {
 	l, w := *p.layer, *p.weights
 	l.Activation = 0
-	if l.ByTable() && p.layer.tabulated() {
+	if l.ByTable() && p.layer.Tabulated() {
 		w.Table = w.Inner
 	}
-	names := map[string]Shape{"x": l.In}
-	if l.Second == Runtime && l.Op != Tile {
+	names := map[string]layer.Shape{"x": l.In}
+	if l.Second == layer.Runtime && l.Op != layer.Tile {
 		names["z"] = l.SecondShape
 	}
 	to := ports{"x": p.input("x", l.In), "y": p.intermediate(l.Out())}
@@ -425,9 +381,9 @@ func (p *plan) thenActivation() error {
 	if s, ok := names["z"]; ok {
 		to["z"] = p.port("z", loader.Input, bar6, s, surface(bar6, s))
 	}
-	act := Layer{Op: p.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
+	act := layer.Layer{Op: p.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return p.pieces(
 		piece{l, &w, to},
-		piece{act, &Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": to["y"], "y": y}},
+		piece{act, &layer.Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": to["y"], "y": y}},
 	)
 }

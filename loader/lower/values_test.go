@@ -12,12 +12,13 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/mac"
+	"anesim/loader/layer"
 	. "anesim/loader/lower"
 	"anesim/loader/network"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
-func run(l Layer, w Weights, in map[string][]float16.Float16) ([]float16.Float16, error) {
+func run(l layer.Layer, w layer.Weights, in map[string][]float16.Float16) ([]float16.Float16, error) {
 	p, err := Lower(l, w)
 	if err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func near(got []float16.Float16, want []float64, tolerance float64) error {
 
 // tensor reads the element (n, c, h, w), the last one where an axis repeats.
 type tensor struct {
-	s Shape
+	s layer.Shape
 	v []float64
 }
 
@@ -85,7 +86,7 @@ func (t tensor) at(n, c, h, w int) float64 {
 }
 
 // each fills a tensor of shape s.
-func each(s Shape, f func(n, c, h, w int) float64) []float64 {
+func each(s layer.Shape, f func(n, c, h, w int) float64) []float64 {
 	v := make([]float64, 0, s.Elements())
 	for n := range s.N {
 		for c := range s.C {
@@ -100,12 +101,12 @@ func each(s Shape, f func(n, c, h, w int) float64) []float64 {
 }
 
 // reference computes a layer in float64.
-func reference(l Layer, wts Weights, in map[string][]float16.Float16) []float64 {
+func reference(l layer.Layer, wts layer.Weights, in map[string][]float16.Float16) []float64 {
 	x := tensor{l.In, floats(in["x"])}
 	switch l.Op {
-	case Convolution:
+	case layer.Convolution:
 		return convolved(l, wts, x)
-	case MatMul, Linear:
+	case layer.MatMul, layer.Linear:
 		f := floats(wts.Filter)
 		z := floats(in["z"])
 		bias := floats(wts.Bias)
@@ -114,9 +115,9 @@ func reference(l Layer, wts Weights, in map[string][]float16.Float16) []float64 
 			for k := range l.In.W {
 				b := 0.0
 				switch {
-				case l.Op == Linear:
+				case l.Op == layer.Linear:
 					b = f[w*l.In.W+k]
-				case l.Second == Runtime:
+				case l.Second == layer.Runtime:
 					b = z[((n*l.In.C+c)*l.In.W+k)*l.Columns+w]
 				default:
 					b = f[k*l.Columns+w]
@@ -128,14 +129,14 @@ func reference(l Layer, wts Weights, in map[string][]float16.Float16) []float64 
 			}
 			return activated(l.Activation, sum)
 		})
-	case Add, Sub, Mul, Max, Min:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
 		second := tensor{l.SecondShape, floats(in["z"])}
 		switch l.Second {
-		case Scalar:
-			second = tensor{Shape{1, 1, 1, 1}, floats(wts.Second)}
-		case Constant:
-			second = tensor{Shape{1, l.In.C, 1, 1}, floats(wts.Second)}
-		case Itself:
+		case layer.Scalar:
+			second = tensor{layer.Shape{N: 1, C: 1, H: 1, W: 1}, floats(wts.Second)}
+		case layer.Constant:
+			second = tensor{layer.Shape{N: 1, C: l.In.C, H: 1, W: 1}, floats(wts.Second)}
+		case layer.Itself:
 			second = x
 		}
 		return each(l.In, func(n, c, h, w int) float64 {
@@ -144,45 +145,45 @@ func reference(l Layer, wts Weights, in map[string][]float16.Float16) []float64 
 				b = max(b, 0)
 			}
 			switch l.Op {
-			case Add:
+			case layer.Add:
 				return a + b
-			case Sub:
+			case layer.Sub:
 				return a - b
-			case Mul:
+			case layer.Mul:
 				return a * b
-			case Max:
+			case layer.Max:
 				return max(a, b)
 			}
 			return min(a, b)
 		})
-	case ReduceSum, ReduceMean, ReduceMax, Softmax, LayerNorm:
+	case layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.Softmax, layer.LayerNorm:
 		return gathered(l, x)
-	case Transpose:
+	case layer.Transpose:
 		return each(l.Out(), func(n, c, h, w int) float64 { return x.at(n, w, h, c) })
-	case Slice:
+	case layer.Slice:
 		b := l.Begin
 		return each(l.Size, func(n, c, h, w int) float64 { return x.at(n+b.N, c+b.C, h+b.H, w+b.W) })
 	}
 	return each(l.In, func(n, c, h, w int) float64 { return activated(l.Op, x.at(n, c, h, w)) })
 }
 
-func activated(op Op, v float64) float64 {
+func activated(op layer.Op, v float64) float64 {
 	switch op {
-	case ReLU:
+	case layer.ReLU:
 		return max(v, 0)
-	case Sigmoid:
+	case layer.Sigmoid:
 		return 1 / (1 + math.Exp(-v))
-	case Tanh:
+	case layer.Tanh:
 		return math.Tanh(v)
-	case Exp:
+	case layer.Exp:
 		return math.Exp(v)
-	case Sqrt:
+	case layer.Sqrt:
 		return math.Sqrt(v)
 	}
 	return v
 }
 
-func convolved(l Layer, wts Weights, x tensor) []float64 {
+func convolved(l layer.Layer, wts layer.Weights, x tensor) []float64 {
 	f, bias := floats(wts.Filter), floats(wts.Bias)
 	win := l.Window
 	groups := max(1, l.Groups)
@@ -208,17 +209,17 @@ func convolved(l Layer, wts Weights, x tensor) []float64 {
 }
 
 // gathered is what joins elements of an axis.
-func gathered(l Layer, x tensor) []float64 {
-	span := func(a Axes, n, at int) (int, int) {
+func gathered(l layer.Layer, x tensor) []float64 {
+	span := func(a layer.Axes, n, at int) (int, int) {
 		if l.Axes&a != 0 {
 			return 0, n
 		}
 		return at, at + 1
 	}
 	over := func(n, c, h, w int, f func(v float64)) {
-		c0, c1 := span(AxisC, l.In.C, c)
-		h0, h1 := span(AxisH, l.In.H, h)
-		w0, w1 := span(AxisW, l.In.W, w)
+		c0, c1 := span(layer.AxisC, l.In.C, c)
+		h0, h1 := span(layer.AxisH, l.In.H, h)
+		w0, w1 := span(layer.AxisW, l.In.W, w)
 		for c := c0; c < c1; c++ {
 			for h := h0; h < h1; h++ {
 				for w := w0; w < w1; w++ {
@@ -239,9 +240,9 @@ func gathered(l Layer, x tensor) []float64 {
 	of := func(n, c, h, w int) *joined {
 		at := n
 		for _, axis := range [...]struct {
-			a     Axes
+			a     layer.Axes
 			n, at int
-		}{{AxisC, l.In.C, c}, {AxisH, l.In.H, h}, {AxisW, l.In.W, w}} {
+		}{{layer.AxisC, l.In.C, c}, {layer.AxisH, l.In.H, h}, {layer.AxisW, l.In.W, w}} {
 			at *= axis.n
 			if l.Axes&axis.a == 0 {
 				at += axis.at
@@ -257,7 +258,7 @@ func gathered(l Layer, x tensor) []float64 {
 		})
 		mean, square := k.sum/k.count, 0.0
 		over(n, c, h, w, func(v float64) {
-			if l.Op == Softmax {
+			if l.Op == layer.Softmax {
 				k.total += math.Exp(v - k.top)
 			}
 			square += (v - mean) * (v - mean)
@@ -268,15 +269,15 @@ func gathered(l Layer, x tensor) []float64 {
 	return each(l.Out(), func(n, c, h, w int) float64 {
 		k := of(n, c, h, w)
 		switch l.Op {
-		case ReduceSum:
+		case layer.ReduceSum:
 			return k.sum
-		case ReduceMean:
+		case layer.ReduceMean:
 			return k.sum / k.count
-		case ReduceMax:
+		case layer.ReduceMax:
 			return k.top
-		case ReduceMin:
+		case layer.ReduceMin:
 			return k.least
-		case Softmax:
+		case layer.Softmax:
 			return math.Exp(x.at(n, c, h, w)-k.top) / k.total
 		}
 		return (x.at(n, c, h, w) - k.sum/k.count) / k.deviation
@@ -284,13 +285,13 @@ func gathered(l Layer, x tensor) []float64 {
 }
 
 // check runs a layer on random values and compares.
-func check(t *testing.T, r *rand.Rand, l Layer, w Weights, tolerance float64) {
+func check(t *testing.T, r *rand.Rand, l layer.Layer, w layer.Weights, tolerance float64) {
 	t.Helper()
 	in := map[string][]float16.Float16{"x": halves(r, l.In.Elements())}
 	switch {
-	case l.Op == MatMul && l.Second == Runtime:
+	case l.Op == layer.MatMul && l.Second == layer.Runtime:
 		in["z"] = halves(r, l.In.N*l.In.C*l.In.W*l.Columns)
-	case l.Second == Runtime && l.Op >= Add && l.Op <= Min:
+	case l.Second == layer.Runtime && l.Op >= layer.Add && l.Op <= layer.Min:
 		in["z"] = halves(r, l.SecondShape.Elements())
 	}
 	got, err := run(l, w, in)
@@ -302,14 +303,14 @@ func check(t *testing.T, r *rand.Rand, l Layer, w Weights, tolerance float64) {
 	}
 }
 
-func randomConv(r *rand.Rand) (Layer, Weights) {
+func randomConv(r *rand.Rand) (layer.Layer, layer.Weights) {
 	k := 1 + r.IntN(3)
-	in := Shape{1 + r.IntN(2), 1 + r.IntN(40), k + r.IntN(20), k + r.IntN(40)}
-	w := Window{Kh: k, Kw: 1 + r.IntN(k), Sy: 1, Sx: 1, Py: r.IntN(k), Qy: r.IntN(k)}
-	l := Conv(in, 1+r.IntN(70), w)
+	in := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(40), H: k + r.IntN(20), W: k + r.IntN(40)}
+	w := layer.Window{Kh: k, Kw: 1 + r.IntN(k), Sy: 1, Sx: 1, Py: r.IntN(k), Qy: r.IntN(k)}
+	l := layer.Conv(in, 1+r.IntN(70), w)
 	switch r.IntN(5) {
 	case 0:
-		l = Depthwise(in, w)
+		l = layer.Depthwise(in, w)
 	case 1:
 		l.Groups = 1 + r.IntN(3)
 		l.In.C, l.Cout = l.Groups*(1+r.IntN(8)), l.Groups*(1+r.IntN(15))
@@ -318,9 +319,9 @@ func randomConv(r *rand.Rand) (Layer, Weights) {
 	}
 	l.Bias = r.IntN(2) == 0
 	if r.IntN(3) == 0 {
-		l.Activation = ReLU
+		l.Activation = layer.ReLU
 	}
-	wts := Weights{Dense: r.IntN(2) == 0, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}
+	wts := layer.Weights{Dense: r.IntN(2) == 0, Filter: halves(r, l.Cout*l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw)}
 	if l.Bias {
 		wts.Bias = halves(r, l.Cout)
 	}
@@ -343,40 +344,40 @@ func TestConvolutionValues(t *testing.T) {
 		check(t, r, l, w, 0.01)
 	}
 	for range rounds(20) {
-		in := Shape{1 + r.IntN(2), 2 + r.IntN(40), 1, 2 + r.IntN(400)}
+		in := layer.Shape{N: 1 + r.IntN(2), C: 2 + r.IntN(40), H: 1, W: 2 + r.IntN(400)}
 		k := 1 + r.IntN(9)
-		l := Depthwise(in, Window{Kh: 1, Kw: k, Sy: 1, Sx: 1, Px: k / 2, Qx: (k - 1) / 2})
-		check(t, r, l, Weights{Filter: halves(r, in.C*k)}, 0.01)
-		l = Conv(in, 16*(1+r.IntN(3)), Valid(1, 2))
-		check(t, r, l, Weights{Filter: halves(r, l.Cout*in.C)}, 0.01)
+		l := layer.Depthwise(in, layer.Window{Kh: 1, Kw: k, Sy: 1, Sx: 1, Px: k / 2, Qx: (k - 1) / 2})
+		check(t, r, l, layer.Weights{Filter: halves(r, in.C*k)}, 0.01)
+		l = layer.Conv(in, 16*(1+r.IntN(3)), layer.Valid(1, 2))
+		check(t, r, l, layer.Weights{Filter: halves(r, l.Cout*in.C)}, 0.01)
 
 		// The zero-skipping form, some of its weights zero.
 		k = 1 + r.IntN(4)
-		l = Conv(Shape{1, 1 + r.IntN(20), k + r.IntN(20), k + r.IntN(20)}, 16*(1+r.IntN(8)), Valid(k, 2))
-		w := Weights{Filter: halves(r, l.Cout*l.In.C*k*k)}
+		l = layer.Conv(layer.Shape{N: 1, C: 1 + r.IntN(20), H: k + r.IntN(20), W: k + r.IntN(20)}, 16*(1+r.IntN(8)), layer.Valid(k, 2))
+		w := layer.Weights{Filter: halves(r, l.Cout*l.In.C*k*k)}
 		for range len(w.Filter) / 3 {
 			w.Filter[r.IntN(len(w.Filter))] = 0
 		}
 		check(t, r, l, w, 0.01)
 	}
-	grouped := Conv(Shape{2, 128, 12, 13}, 256, Same(5, 1, Shape{1, 128, 12, 13}))
+	grouped := layer.Conv(layer.Shape{N: 2, C: 128, H: 12, W: 13}, 256, layer.Same(5, 1, layer.Shape{N: 1, C: 128, H: 12, W: 13}))
 	grouped.Groups, grouped.Bias = 4, true // two groups a task
-	deep := Depthwise(Shape{1, 1200, 13, 13}, Same(27, 1, Shape{1, 1200, 13, 13}))
+	deep := layer.Depthwise(layer.Shape{N: 1, C: 1200, H: 13, W: 13}, layer.Same(27, 1, layer.Shape{N: 1, C: 1200, H: 13, W: 13}))
 	deep.Bias = true // two runs of channels
-	heavy := Conv(Shape{1, 1024, 12, 12}, 64, Same(3, 1, Shape{1, 1024, 12, 12}))
+	heavy := layer.Conv(layer.Shape{N: 1, C: 1024, H: 12, W: 12}, 64, layer.Same(3, 1, layer.Shape{N: 1, C: 1024, H: 12, W: 12}))
 	heavy.Groups = 2 // a group in parts
-	for _, l := range []Layer{
+	for _, l := range []layer.Layer{
 		grouped, deep, heavy,
-		Conv(Shape{1, 256, 12, 12}, 256, Same(3, 1, Shape{1, 256, 12, 12})), // two shares
-		Conv(Shape{1, 1, 1, 1}, 1, Valid(1, 1)),
-		Conv(Shape{1, 4097, 1, 1}, 3, Valid(1, 1)),
-		Conv(Shape{1, 2, 1, 1}, 4096, Valid(1, 1)),
-		Conv(Shape{1, 2, 16, 16}, 1024, Valid(1, 1)),
-		Conv(Shape{1, 40, 700, 33}, 2, Valid(3, 2)), // tiles of rows
-		Depthwise(Shape{1, 100, 5, 5}, Same(3, 1, Shape{1, 100, 5, 5})),
+		layer.Conv(layer.Shape{N: 1, C: 256, H: 12, W: 12}, 256, layer.Same(3, 1, layer.Shape{N: 1, C: 256, H: 12, W: 12})), // two shares
+		layer.Conv(layer.Shape{N: 1, C: 1, H: 1, W: 1}, 1, layer.Valid(1, 1)),
+		layer.Conv(layer.Shape{N: 1, C: 4097, H: 1, W: 1}, 3, layer.Valid(1, 1)),
+		layer.Conv(layer.Shape{N: 1, C: 2, H: 1, W: 1}, 4096, layer.Valid(1, 1)),
+		layer.Conv(layer.Shape{N: 1, C: 2, H: 16, W: 16}, 1024, layer.Valid(1, 1)),
+		layer.Conv(layer.Shape{N: 1, C: 40, H: 700, W: 33}, 2, layer.Valid(3, 2)), // tiles of rows
+		layer.Depthwise(layer.Shape{N: 1, C: 100, H: 5, W: 5}, layer.Same(3, 1, layer.Shape{N: 1, C: 100, H: 5, W: 5})),
 	} {
 		taps := l.In.C / max(1, l.Groups) * l.Window.Kh * l.Window.Kw
-		check(t, r, l, Weights{Filter: halves(r, l.Cout*taps), Bias: halves(r, l.Cout)}, 0.02)
+		check(t, r, l, layer.Weights{Filter: halves(r, l.Cout*taps), Bias: halves(r, l.Cout)}, 0.02)
 	}
 }
 
@@ -384,71 +385,71 @@ func TestProductValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range rounds(80) {
 		m, k, n := 1+r.IntN(150), 1+r.IntN(150), 1+r.IntN(140)
-		l := Product(m, k, n, Constant)
+		l := layer.Product(m, k, n, layer.Constant)
 		if r.IntN(2) == 0 {
-			l.Op = Linear
+			l.Op = layer.Linear
 		}
 		l.Bias = r.IntN(3) == 0
 		if r.IntN(4) == 0 {
 			l.In.N, l.In.C, l.In.H = 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(9)
 		}
-		w := Weights{Filter: halves(r, k*n)}
+		w := layer.Weights{Filter: halves(r, k*n)}
 		if l.Bias {
 			w.Bias = halves(r, n)
 		}
 		check(t, r, l, w, 0.02)
 	}
 	// The left side goes through memory, or stands there as columns.
-	check(t, r, Product(300, 3300, 24, Constant), Weights{Filter: halves(r, 3300*24)}, 0.1)
-	check(t, r, Product(200, 600, 1000, Constant), Weights{Filter: halves(r, 600*1000)}, 0.05)
+	check(t, r, layer.Product(300, 3300, 24, layer.Constant), layer.Weights{Filter: halves(r, 3300*24)}, 0.1)
+	check(t, r, layer.Product(200, 600, 1000, layer.Constant), layer.Weights{Filter: halves(r, 600*1000)}, 0.05)
 	for range rounds(60) {
 		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
-		l := Product(m, k, n, Runtime)
+		l := layer.Product(m, k, n, layer.Runtime)
 		l.In.N, l.In.C = 1+r.IntN(2), 1+r.IntN(3)
-		check(t, r, l, Weights{}, 0.02)
+		check(t, r, l, layer.Weights{}, 0.02)
 	}
 }
 
 func TestElementwiseValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	ops := []Op{Add, Sub, Mul, Max, Min}
+	ops := []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min}
 	for range rounds(120) {
-		s := Shape{1 + r.IntN(3), 1 + r.IntN(70), 1 + r.IntN(20), 1 + r.IntN(70)}
-		l := Binary(ops[r.IntN(5)], s, s)
-		var w Weights
+		s := layer.Shape{N: 1 + r.IntN(3), C: 1 + r.IntN(70), H: 1 + r.IntN(20), W: 1 + r.IntN(70)}
+		l := layer.Binary(ops[r.IntN(5)], s, s)
+		var w layer.Weights
 		switch r.IntN(5) {
 		case 0:
-			l.SecondShape = Shape{s.N, s.C, 1, 1}
+			l.SecondShape = layer.Shape{N: s.N, C: s.C, H: 1, W: 1}
 		case 1:
-			l.Second, l.Op = Scalar, ops[r.IntN(3)]
+			l.Second, l.Op = layer.Scalar, ops[r.IntN(3)]
 			w.Second = halves(r, 1)
 		case 2:
-			l.Second, l.Op = Constant, ops[r.IntN(3)]
+			l.Second, l.Op = layer.Constant, ops[r.IntN(3)]
 			w.Second = halves(r, s.C)
 		case 3:
-			l.Second, l.SecondReLU = Itself, true
+			l.Second, l.SecondReLU = layer.Itself, true
 		}
 		check(t, r, l, w, 0.002)
 	}
-	check(t, r, Binary(Add, Shape{1, 64, 300, 64}, Shape{1, 64, 300, 64}), Weights{}, 0.002)
+	check(t, r, layer.Binary(layer.Add, layer.Shape{N: 1, C: 64, H: 300, W: 64}, layer.Shape{N: 1, C: 64, H: 300, W: 64}), layer.Weights{}, 0.002)
 }
 
 func TestMoveValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range rounds(80) {
-		s := Shape{1 + r.IntN(3), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(70)}
-		check(t, r, Unary(Transpose, s), Weights{}, 0)
-		l := Layer{Op: Slice, In: s}
-		l.Begin = Shape{r.IntN(s.N), r.IntN(s.C), r.IntN(s.H), r.IntN(s.W)}
-		l.Size = Shape{1 + r.IntN(s.N-l.Begin.N), 1 + r.IntN(s.C-l.Begin.C), 1 + r.IntN(s.H-l.Begin.H), 1 + r.IntN(s.W-l.Begin.W)}
-		check(t, r, l, Weights{}, 0)
+		s := layer.Shape{N: 1 + r.IntN(3), C: 1 + r.IntN(40), H: 1 + r.IntN(10), W: 1 + r.IntN(70)}
+		check(t, r, layer.Unary(layer.Transpose, s), layer.Weights{}, 0)
+		l := layer.Layer{Op: layer.Slice, In: s}
+		l.Begin = layer.Shape{N: r.IntN(s.N), C: r.IntN(s.C), H: r.IntN(s.H), W: r.IntN(s.W)}
+		l.Size = layer.Shape{N: 1 + r.IntN(s.N-l.Begin.N), C: 1 + r.IntN(s.C-l.Begin.C), H: 1 + r.IntN(s.H-l.Begin.H), W: 1 + r.IntN(s.W-l.Begin.W)}
+		check(t, r, l, layer.Weights{}, 0)
 	}
 }
 
 func TestConcatValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	for range rounds(30) {
-		l := Layer{Op: Concat, In: Shape{1 + r.IntN(3), 0, 1 + r.IntN(10), 1 + r.IntN(50)}}
+		l := layer.Layer{Op: layer.Concat, In: layer.Shape{N: 1 + r.IntN(3), C: 0, H: 1 + r.IntN(10), W: 1 + r.IntN(50)}}
 		for range 1 + r.IntN(4) {
 			l.Parts = append(l.Parts, 1+r.IntN(20))
 			l.In.C += l.Parts[len(l.Parts)-1]
@@ -465,7 +466,7 @@ func TestConcatValues(t *testing.T) {
 			in[fmt.Sprintf("x%d", i)] = part
 			first += c
 		}
-		got, err := run(l, Weights{}, in)
+		got, err := run(l, layer.Weights{}, in)
 		if err == nil {
 			err = near(got, floats(want), 0)
 		}
@@ -478,58 +479,58 @@ func TestConcatValues(t *testing.T) {
 func TestReductionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for range rounds(60) {
-		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
-		axes := []Axes{AxisC, AxisH, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}
-		l := Reduction([]Op{ReduceSum, ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
-		check(t, r, l, Weights{}, 0.01)
-		check(t, r, Reduction(ReduceMax, s, axes[r.IntN(3)]), Weights{}, 0)
-		l = Reduction(LayerNorm, s, []Axes{AxisC, AxisW, AxisH | AxisW, AxisC | AxisH | AxisW}[r.IntN(4)])
+		s := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(40), H: 1 + r.IntN(10), W: 1 + r.IntN(40)}
+		axes := []layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW, layer.AxisH | layer.AxisW, layer.AxisC | layer.AxisH | layer.AxisW}
+		l := layer.Reduction([]layer.Op{layer.ReduceSum, layer.ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
+		check(t, r, l, layer.Weights{}, 0.01)
+		check(t, r, layer.Reduction(layer.ReduceMax, s, axes[r.IntN(3)]), layer.Weights{}, 0)
+		l = layer.Reduction(layer.LayerNorm, s, []layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH | layer.AxisW, layer.AxisC | layer.AxisH | layer.AxisW}[r.IntN(4)])
 		l.Epsilon = 1e-3
-		check(t, r, l, Weights{}, 0.02)
+		check(t, r, l, layer.Weights{}, 0.02)
 	}
-	wide := Reduction(LayerNorm, Shape{1, 3, 2, 700}, AxisW)
+	wide := layer.Reduction(layer.LayerNorm, layer.Shape{N: 1, C: 3, H: 2, W: 700}, layer.AxisW)
 	wide.Epsilon = 1e-3
-	check(t, r, wide, Weights{}, 0.02)
+	check(t, r, wide, layer.Weights{}, 0.02)
 }
 
 func TestTableValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
-	tables := Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
+	tables := layer.Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
 	sigmoid, tanh := Fitted(mac.Sigmoid), Fitted(mac.Tanh)
 	// As many rows as channels.
-	check(t, r, Reduction(Softmax, Shape{2, 8, 8, 5}, AxisH), tables, 0.01)
+	check(t, r, layer.Reduction(layer.Softmax, layer.Shape{N: 2, C: 8, H: 8, W: 5}, layer.AxisH), tables, 0.01)
 	for range rounds(60) {
-		s := Shape{1 + r.IntN(2), 1 + r.IntN(40), 1 + r.IntN(10), 1 + r.IntN(40)}
-		check(t, r, Reduction(Softmax, s, []Axes{AxisC, AxisH, AxisW}[r.IntN(3)]), tables, 0.01)
-		check(t, r, Unary(Sigmoid, s), Weights{Table: sigmoid}, 0.01)
-		check(t, r, Unary(Tanh, s), Weights{Table: tanh}, 0.01)
-		check(t, r, Unary(ReLU, s), Weights{}, 0)
+		s := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(40), H: 1 + r.IntN(10), W: 1 + r.IntN(40)}
+		check(t, r, layer.Reduction(layer.Softmax, s, []layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}[r.IntN(3)]), tables, 0.01)
+		check(t, r, layer.Unary(layer.Sigmoid, s), layer.Weights{Table: sigmoid}, 0.01)
+		check(t, r, layer.Unary(layer.Tanh, s), layer.Weights{Table: tanh}, 0.01)
+		check(t, r, layer.Unary(layer.ReLU, s), layer.Weights{}, 0)
 	}
 	for range rounds(30) {
 		l, w := randomConv(r)
-		l.Activation, w.Table = Sigmoid, sigmoid
+		l.Activation, w.Table = layer.Sigmoid, sigmoid
 		check(t, r, l, w, 0.01)
-		l = Product(1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(15), SecondKind(r.IntN(2)))
-		l.Activation = Sigmoid
-		check(t, r, l, Weights{Filter: halves(r, l.In.W*l.Columns), Table: w.Table}, 0.01)
+		l = layer.Product(1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(15), layer.SecondKind(r.IntN(2)))
+		l.Activation = layer.Sigmoid
+		check(t, r, l, layer.Weights{Filter: halves(r, l.In.W*l.Columns), Table: w.Table}, 0.01)
 	}
-	check(t, r, Reduction(Softmax, Shape{1, 64, 1, 1}, AxisC), tables, 0.01)
-	check(t, r, Reduction(Softmax, Shape{1, 8, 500, 40}, AxisW), tables, 0.01)
+	check(t, r, layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 64, H: 1, W: 1}, layer.AxisC), tables, 0.01)
+	check(t, r, layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 8, H: 500, W: 40}, layer.AxisW), tables, 0.01)
 }
 
 // TestStreams compares tensors beyond the L2 in the form of 2023, whose tasks pass them on
 // through rings and scratch memory, with the definition.
 func TestStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 23))
-	s := Shape{1, 1, 900, 1120}
-	for op, tolerance := range map[Op]float64{SiLU: 0.016, Log: 0.02, Ceil: 0, Softmax: 0.004} {
-		if testing.Short() && op != Log {
+	s := layer.Shape{N: 1, C: 1, H: 900, W: 1120}
+	for op, tolerance := range map[layer.Op]float64{layer.SiLU: 0.016, layer.Log: 0.02, layer.Ceil: 0, layer.Softmax: 0.004} {
+		if testing.Short() && op != layer.Log {
 			continue // a million values take a while
 		}
-		l := Unary(op, s)
-		l.Release = Release2023
-		if op == Softmax {
-			l.Axes = AxisW
+		l := layer.Unary(op, s)
+		l.Release = layer.Release2023
+		if op == layer.Softmax {
+			l.Axes = layer.AxisW
 		}
 		x := &network.Layer{Lower: l}
 		w, err := x.Complete(1)
@@ -545,12 +546,12 @@ func TestStreams(t *testing.T) {
 		v := tensor{s, floats(in)}
 		f := unaries[op].f
 		want := each(s, func(n, c, h, w int) float64 {
-			if op != Softmax {
+			if op != layer.Softmax {
 				return f(l, v.at(n, c, h, w))
 			}
 			return 0
 		})
-		if op == Softmax {
+		if op == layer.Softmax {
 			want = gathered(l, v)
 		}
 		if err := near(got, want, tolerance); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	. "anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network"
 )
 
@@ -14,14 +14,14 @@ import (
 // next and read again from memory, in one row and several, one channel and several.
 func TestWideRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 2))
-	for _, op := range []Op{LayerNorm, Softmax, ReduceMean, ReduceMax} {
-		for _, s := range []Shape{
+	for _, op := range []layer.Op{layer.LayerNorm, layer.Softmax, layer.ReduceMean, layer.ReduceMax} {
+		for _, s := range []layer.Shape{
 			{N: 1, C: 1, H: 128, W: 768}, {N: 1, C: 1, H: 1, W: 1075}, {N: 1, C: 3, H: 1, W: 513}, {N: 2, C: 3, H: 1, W: 1075},
 			{N: 1, C: 4, H: 5, W: 512}, {N: 1, C: 4, H: 5, W: 600}, {N: 1, C: 1, H: 250, W: 1024}, {N: 1, C: 16, H: 1, W: 2000},
 		} {
-			for _, axes := range []Axes{AxisW, AxisC | AxisW, AxisC, AxisC | AxisH | AxisW} {
-				l := Reduction(op, s, axes)
-				if op == LayerNorm {
+			for _, axes := range []layer.Axes{layer.AxisW, layer.AxisC | layer.AxisW, layer.AxisC, layer.AxisC | layer.AxisH | layer.AxisW} {
+				l := layer.Reduction(op, s, axes)
+				if op == layer.LayerNorm {
 					l.Epsilon = 0.01
 				}
 				w, err := (&network.Layer{Lower: l}).Complete(1)

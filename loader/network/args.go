@@ -9,7 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A KeyError is a key that an operation does not have, or a value it cannot have.
@@ -127,7 +127,7 @@ func (a *args) half(key string, missing float64) float16.Float16 {
 
 // axes is a set of axes as its letters (c, hw, chw) or as numbers in N, C, H, W order
 // with commas (1; 2,3; -1 is the last).
-func (a *args) axes(key, missing string) lower.Axes {
+func (a *args) axes(key, missing string) layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
 		v = missing
@@ -143,9 +143,9 @@ func (a *args) axes(key, missing string) lower.Axes {
 			}
 		}
 	}
-	var set lower.Axes
+	var set layer.Axes
 	for _, c := range letters {
-		axis := map[rune]lower.Axes{'c': lower.AxisC, 'h': lower.AxisH, 'w': lower.AxisW}[c]
+		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
 			a.fail(key, "%q: want axes among c, h and w, like hw, or 1, 2 and 3", v)
 		}
@@ -172,17 +172,17 @@ func (a *args) parts(key string) []int {
 }
 
 // window reads k or kh and kw, stride or sy and sx, and pad.
-func (a *args) window(in lower.Shape, k int) lower.Window {
+func (a *args) window(in layer.Shape, k int) layer.Window {
 	k = a.count("k", 1, k)
 	stride := a.count("stride", 1, 1)
-	w := lower.Window{
+	w := layer.Window{
 		Kh: a.count("kh", 1, k), Kw: a.count("kw", 1, k),
 		Sy: a.count("sy", 1, stride), Sx: a.count("sx", 1, stride),
 	}
 	switch pad := a.values["pad"]; pad {
 	case "same":
-		w.Py, w.Qy = lower.Same(w.Kh, w.Sy, in).Py, lower.Same(w.Kh, w.Sy, in).Qy
-		w.Px, w.Qx = lower.Same(w.Kw, w.Sx, in).Px, lower.Same(w.Kw, w.Sx, in).Qx
+		w.Py, w.Qy = layer.Same(w.Kh, w.Sy, in).Py, layer.Same(w.Kh, w.Sy, in).Qy
+		w.Px, w.Qx = layer.Same(w.Kw, w.Sx, in).Px, layer.Same(w.Kw, w.Sx, in).Qx
 	case "", "valid":
 	default:
 		w.Py, w.Qy, w.Px, w.Qx = a.padding(pad)
@@ -213,7 +213,7 @@ func (a *args) padding(pad string) (top, bottom, left, right int) {
 
 // perm is an order of the axes C, H and W as letters, or of all four as numbers with
 // commas.
-func (a *args) perm(key, missing string) [3]lower.Axes {
+func (a *args) perm(key, missing string) [3]layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
 		v = missing
@@ -229,20 +229,20 @@ func (a *args) perm(key, missing string) [3]lower.Axes {
 			letters += axisLetter[strings.TrimSpace(n)]
 		}
 	}
-	var order [3]lower.Axes
+	var order [3]layer.Axes
 	if len(letters) == len(order) {
 		for i, c := range letters {
-			order[i] = map[rune]lower.Axes{'c': lower.AxisC, 'h': lower.AxisH, 'w': lower.AxisW}[c]
+			order[i] = map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		}
 	}
-	if order[0]|order[1]|order[2] != lower.AxisC|lower.AxisH|lower.AxisW {
+	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW {
 		a.fail(key, "%q: want c, h and w in some order, like hcw, or 0,2,1,3", v)
 	}
 	return order
 }
 
 // counts are four counts, of N, C, H and W, joined by x.
-func (a *args) counts(key string) lower.Shape {
+func (a *args) counts(key string) layer.Shape {
 	parts := strings.Split(a.values[key], "x")
 	var n [4]int
 	for i := range n {
@@ -256,7 +256,7 @@ func (a *args) counts(key string) lower.Shape {
 	}
 	if min(n[0], n[1], n[2], n[3]) < 1 {
 		a.fail(key, "%q: want four counts of at least 1, like 1x1x375x1", a.values[key])
-		return lower.Shape{N: 1, C: 1, H: 1, W: 1}
+		return layer.Shape{N: 1, C: 1, H: 1, W: 1}
 	}
-	return lower.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}
+	return layer.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // An arrangement is the order that axes stand in in memory, the last of them in rows: those
@@ -50,7 +50,7 @@ func (a *lineage) arrangements(width int) (from, to arrangement) {
 	var size []int
 	for x, e := range a.size {
 		merges := x > 0 && e > 1 && one[x-1] >= 0 && place[x] == place[x-1]+1 && x != first && place[x] != last &&
-			size[one[x-1]]*e <= lower.MaxExtent
+			size[one[x-1]]*e <= layer.MaxExtent
 		switch {
 		case e == 1:
 			one[x] = -1
@@ -84,7 +84,7 @@ func (a *lineage) arrangements(width int) (from, to arrangement) {
 type reached struct {
 	arrangement
 	cost int
-	step lower.Layer // none where the rows alone are of another length
+	step layer.Layer // none where the rows alone are of another length
 	from *reached
 }
 
@@ -111,7 +111,7 @@ const (
 // to are the cheapest transposes to another arrangement of the same axes, not nil where
 // there are any. The cost is what memory they read and write, in rows of whole 64 bytes,
 // and a share for each of a batch, which is a task.
-func (a arrangement) to(goal arrangement) []lower.Layer {
+func (a arrangement) to(goal arrangement) []layer.Layer {
 	if len(a.order) > maxArranged {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (a arrangement) to(goal arrangement) []lower.Layer {
 		}
 		best[k] = at.cost
 		if k == end {
-			steps := []lower.Layer{}
+			steps := []layer.Layer{}
 			for ; at.from != nil; at = at.from {
 				if at.step.Op != 0 {
 					steps = append(steps, at.step)
@@ -148,12 +148,12 @@ func (a arrangement) to(goal arrangement) []lower.Layer {
 // rowed are the arrangements that are the same memory in rows of another length: those
 // without gaps.
 func (a *reached) rowed() (list []*reached) {
-	gapless := func(row int) bool { return (lower.Shape{W: a.product(a.order[row:])}).Gapless() }
+	gapless := func(row int) bool { return (layer.Shape{W: a.product(a.order[row:])}).Gapless() }
 	if !gapless(a.row) {
 		return nil
 	}
 	for row := range a.order {
-		if row != a.row && gapless(row) && a.product(a.order[row:]) <= lower.MaxExtent {
+		if row != a.row && gapless(row) && a.product(a.order[row:]) <= layer.MaxExtent {
 			list = append(list, &reached{arrangement: arrangement{a.size, a.order, row}, cost: a.cost, from: a})
 		}
 	}
@@ -166,13 +166,13 @@ func (a *reached) transposed() (list []*reached) {
 	o, row := a.order, a.row
 	for c := 0; c <= row; c++ {
 		for h := c; h <= row; h++ {
-			blocks := map[lower.Axes][]int{lower.AxisC: o[c:h], lower.AxisH: o[h:row], lower.AxisW: o[row:]}
-			s := lower.Shape{N: a.product(o[:c]), C: a.product(o[c:h]), H: a.product(o[h:row]), W: a.product(o[row:])}
+			blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:row], layer.AxisW: o[row:]}
+			s := layer.Shape{N: a.product(o[:c]), C: a.product(o[c:h]), H: a.product(o[h:row]), W: a.product(o[row:])}
 			for _, order := range orders {
 				if !movable(s, order) {
 					continue
 				}
-				t := lower.Unary(lower.Transpose, s)
+				t := layer.Unary(layer.Transpose, s)
 				if order != orders[0] {
 					t.Order = order
 				}
@@ -187,7 +187,7 @@ func (a *reached) transposed() (list []*reached) {
 }
 
 // memoryBytes is what a tensor takes in memory, in rows of whole 64 bytes.
-func memoryBytes(s lower.Shape) int {
+func memoryBytes(s layer.Shape) int {
 	const line = 64
 	return s.N * s.C * s.H * ((halfBytes*s.W + line - 1) / line * line)
 }

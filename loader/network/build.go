@@ -5,28 +5,28 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
-func tensorInputs(a *args) []lower.Shape {
-	return []lower.Shape{{N: a.count("n", 1, 1), C: a.count("c", 1, 1), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+func tensorInputs(a *args) []layer.Shape {
+	return []layer.Shape{{N: a.count("n", 1, 1), C: a.count("c", 1, 1), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
 }
 
-func convInputs(a *args) []lower.Shape {
-	return []lower.Shape{{N: a.count("n", 1, 1), C: a.need("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+func convInputs(a *args) []layer.Shape {
+	return []layer.Shape{{N: a.count("n", 1, 1), C: a.need("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
 }
 
-func linearInputs(a *args) []lower.Shape {
+func linearInputs(a *args) []layer.Shape {
 	if a.flag("tx") {
-		return []lower.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("k"), W: a.need("m")}}
+		return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("k"), W: a.need("m")}}
 	}
-	return []lower.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("m"), W: a.need("k")}}
+	return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.need("m"), W: a.need("k")}}
 }
 
-func matmulInputs(a *args) []lower.Shape {
+func matmulInputs(a *args) []layer.Shape {
 	in := linearInputs(a)
 	if a.word("rhs", "constant", "runtime") == "runtime" {
-		right := lower.Shape{N: 1, C: in[0].C, H: a.need("k"), W: a.need("n")}
+		right := layer.Shape{N: 1, C: in[0].C, H: a.need("k"), W: a.need("n")}
 		if a.flag("ty") {
 			right.H, right.W = right.W, right.H
 		}
@@ -35,14 +35,14 @@ func matmulInputs(a *args) []lower.Shape {
 	return in
 }
 
-func binaryInputs(a *args) []lower.Shape {
+func binaryInputs(a *args) []layer.Shape {
 	in := tensorInputs(a)
 	if a.word("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
 		return in
 	}
 	second := in[0]
 	repeats := a.axes("broadcast", "")
-	for axis, n := range map[lower.Axes]*int{lower.AxisC: &second.C, lower.AxisH: &second.H, lower.AxisW: &second.W} {
+	for axis, n := range map[layer.Axes]*int{layer.AxisC: &second.C, layer.AxisH: &second.H, layer.AxisW: &second.W} {
 		if repeats&axis != 0 {
 			*n = 1
 		}
@@ -50,7 +50,7 @@ func binaryInputs(a *args) []lower.Shape {
 	return append(in, second)
 }
 
-func concatInputs(a *args) []lower.Shape {
+func concatInputs(a *args) []layer.Shape {
 	var parts []int
 	switch {
 	case a.has("parts"):
@@ -61,15 +61,15 @@ func concatInputs(a *args) []lower.Shape {
 	default:
 		a.fail("parts", "missing, and so is c")
 	}
-	var in []lower.Shape
+	var in []layer.Shape
 	for _, c := range parts {
-		in = append(in, lower.Shape{N: a.count("n", 1, 1), C: c, H: a.count("h", 1, 1), W: a.count("w", 1, 1)})
+		in = append(in, layer.Shape{N: a.count("n", 1, 1), C: c, H: a.count("h", 1, 1), W: a.count("w", 1, 1)})
 	}
 	return in
 }
 
 // one refuses a second input.
-func (a *args) one(in []lower.Shape) lower.Shape {
+func (a *args) one(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
 		a.fail("from", "%d inputs, %s takes one", len(in), a.op)
 	}
@@ -78,7 +78,7 @@ func (a *args) one(in []lower.Shape) lower.Shape {
 
 // activation is what follows a layer's operation: relu in its own descriptor, the others
 // behind it.
-func (a *args) activation() lower.Op {
+func (a *args) activation() layer.Op {
 	v, ok := a.values["act"]
 	if !ok || v == "none" {
 		return 0
@@ -97,7 +97,7 @@ func (a *args) activation() lower.Op {
 	return 0
 }
 
-func buildConv(a *args, in []lower.Shape) Layer {
+func buildConv(a *args, in []layer.Shape) Layer {
 	s := a.one(in)
 	groups, cout := 1, 0
 	if a.values["groups"] == "cin" {
@@ -108,7 +108,7 @@ func buildConv(a *args, in []lower.Shape) Layer {
 		cout = a.need("cout")
 	}
 	w, dilation := a.dilatedWindow(s, 1)
-	l := lower.Conv(s, cout, w)
+	l := layer.Conv(s, cout, w)
 	l.Dilation = dilation
 	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
 	return Layer{Lower: l}
@@ -116,7 +116,7 @@ func buildConv(a *args, in []lower.Shape) Layer {
 
 // dilatedWindow reads the keys of a window that may be dilated, k taps a side without them,
 // and returns it at its full extent with the dilation, 0 for none.
-func (a *args) dilatedWindow(s lower.Shape, k int) (w lower.Window, dilation int) {
+func (a *args) dilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
 	w = a.window(s, k)
 	d := a.count("dilation", 1, 1)
 	if d == 1 {
@@ -124,22 +124,22 @@ func (a *args) dilatedWindow(s lower.Shape, k int) (w lower.Window, dilation int
 	}
 	w = w.Dilated(d)
 	if a.values["pad"] == "same" {
-		w.Py, w.Qy = lower.SamePad(w.Kh, w.Sy, s.H)
-		w.Px, w.Qx = lower.SamePad(w.Kw, w.Sx, s.W)
+		w.Py, w.Qy = layer.SamePad(w.Kh, w.Sy, s.H)
+		w.Px, w.Qx = layer.SamePad(w.Kw, w.Sx, s.W)
 	}
 	return w, d
 }
 
 // buildDeconv is a transposed convolution of one group.
-func buildDeconv(a *args, in []lower.Shape) Layer {
+func buildDeconv(a *args, in []layer.Shape) Layer {
 	s := a.one(in)
-	l := lower.Conv(s, a.need("cout"), a.window(s, 1))
-	l.Op, l.Bias, l.Activation = lower.Deconvolution, a.flag("bias"), a.activation()
+	l := layer.Conv(s, a.need("cout"), a.window(s, 1))
+	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.flag("bias"), a.activation()
 	return Layer{Lower: l}
 }
 
-func buildMatMul(a *args, in []lower.Shape) Layer {
-	l := lower.Layer{Op: lower.MatMul, In: in[0], Second: lower.Constant, Bias: a.flag("bias"), Activation: a.activation()}
+func buildMatMul(a *args, in []layer.Shape) Layer {
+	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.flag("bias"), Activation: a.activation()}
 	l.TransposeX, l.TransposeY = a.flag("tx"), a.flag("ty")
 	if l.TransposeX {
 		in[0].H, in[0].W = in[0].W, in[0].H
@@ -152,8 +152,8 @@ func buildMatMul(a *args, in []lower.Shape) Layer {
 		if l.TransposeY {
 			in[1].H, in[1].W = in[1].W, in[1].H
 		}
-		l.Second, l.Columns = lower.Runtime, in[1].W
-		if in[1] != (lower.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
+		l.Second, l.Columns = layer.Runtime, in[1].W
+		if in[1] != (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
 			a.fail("from", "%s times %s", shapeText(in[0]), shapeText(in[1]))
 		}
 		if l.Bias {
@@ -165,16 +165,16 @@ func buildMatMul(a *args, in []lower.Shape) Layer {
 	return Layer{Lower: l}
 }
 
-func buildLinear(a *args, in []lower.Shape) Layer {
-	return Layer{Lower: lower.Layer{
-		Op: lower.Linear, In: a.one(in), Second: lower.Constant, Columns: a.need("n"),
+func buildLinear(a *args, in []layer.Shape) Layer {
+	return Layer{Lower: layer.Layer{
+		Op: layer.Linear, In: a.one(in), Second: layer.Constant, Columns: a.need("n"),
 		Bias: a.flag("bias"), Activation: a.activation(),
 	}}
 }
 
-func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
-	return func(a *args, in []lower.Shape) Layer {
-		l := Layer{Lower: lower.Layer{Op: op, In: in[0], Activation: a.activation()}}
+func buildBinary(op layer.Op) func(*args, []layer.Shape) Layer {
+	return func(a *args, in []layer.Shape) Layer {
+		l := Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.activation()}}
 		if len(in) > 2 {
 			a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
 		}
@@ -197,11 +197,11 @@ func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
 		}
 		switch second {
 		case "itself":
-			l.Lower.Second, l.Lower.SecondShape = lower.Itself, in[0]
+			l.Lower.Second, l.Lower.SecondShape = layer.Itself, in[0]
 		case "constant":
-			l.Lower.Second, l.Lower.SecondShape = lower.Constant, lower.Shape{N: 1, C: in[0].C, H: 1, W: 1}
+			l.Lower.Second, l.Lower.SecondShape = layer.Constant, layer.Shape{N: 1, C: in[0].C, H: 1, W: 1}
 		case "scalar":
-			l.Lower.Second, l.Lower.SecondShape = lower.Scalar, lower.Shape{N: 1, C: 1, H: 1, W: 1}
+			l.Lower.Second, l.Lower.SecondShape = layer.Scalar, layer.Shape{N: 1, C: 1, H: 1, W: 1}
 			l.Weights.Second = []float16.Float16{a.half("value", 0.5)}
 		}
 		return l
@@ -209,54 +209,54 @@ func buildBinary(op lower.Op) func(*args, []lower.Shape) Layer {
 }
 
 // repeats reports whether s is t, or 1 where it repeats.
-func repeats(s, t lower.Shape) bool {
+func repeats(s, t layer.Shape) bool {
 	same := func(a, b int) bool { return a == b || a == 1 }
 	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
 }
 
-func buildUnary(op lower.Op) func(*args, []lower.Shape) Layer {
-	return func(a *args, in []lower.Shape) Layer {
-		l := lower.Unary(op, a.one(in))
+func buildUnary(op layer.Op) func(*args, []layer.Shape) Layer {
+	return func(a *args, in []layer.Shape) Layer {
+		l := layer.Unary(op, a.one(in))
 		switch op {
-		case lower.Rsqrt:
+		case layer.Rsqrt:
 			l.Epsilon = float32(a.number("eps", 0))
-		case lower.LeakyReLU:
+		case layer.LeakyReLU:
 			l.Alpha = float32(a.number("alpha", 0.01))
-		case lower.ELU:
+		case layer.ELU:
 			l.Alpha = float32(a.number("alpha", 1))
-		case lower.Clip:
+		case layer.Clip:
 			l.Low, l.High = float32(a.number("low", -1)), float32(a.number("high", 1))
 		}
 		return Layer{Lower: l}
 	}
 }
 
-func powInputs(a *args) []lower.Shape {
+func powInputs(a *args) []layer.Shape {
 	in := tensorInputs(a)
 	return append(in, in[0])
 }
 
-func buildPow(a *args, in []lower.Shape) Layer {
+func buildPow(a *args, in []layer.Shape) Layer {
 	if len(in) != 2 || in[0] != in[1] {
 		a.fail("from", "pow takes two inputs of one shape")
 		return Layer{}
 	}
-	return Layer{Lower: lower.Binary(lower.Pow, in[0], in[1])}
+	return Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }
 
-func buildTranspose(a *args, in []lower.Shape) Layer {
-	l := lower.Unary(lower.Transpose, a.one(in))
+func buildTranspose(a *args, in []layer.Shape) Layer {
+	l := layer.Unary(layer.Transpose, a.one(in))
 	l.Order = a.perm("perm", "whc")
 	return Layer{Lower: l}
 }
 
-func buildTile(a *args, in []lower.Shape) Layer {
-	l := lower.Unary(lower.Tile, a.one(in))
+func buildTile(a *args, in []layer.Shape) Layer {
+	l := layer.Unary(layer.Tile, a.one(in))
 	l.Reps, l.Activation = a.counts("reps"), a.activation()
 	return Layer{Lower: l}
 }
 
-func buildPool(a *args, in []lower.Shape) Layer {
+func buildPool(a *args, in []layer.Shape) Layer {
 	s := a.one(in)
 	w, dilation := a.dilatedWindow(s, 2)
 	l := pooling(s, w, a.word("kind", "max", "avg") == "avg")
@@ -264,25 +264,25 @@ func buildPool(a *args, in []lower.Shape) Layer {
 	return l
 }
 
-func buildSoftmax(a *args, in []lower.Shape) Layer {
-	return Layer{Lower: lower.Reduction(lower.Softmax, a.one(in), a.axes("axis", "c"))}
+func buildSoftmax(a *args, in []layer.Shape) Layer {
+	return Layer{Lower: layer.Reduction(layer.Softmax, a.one(in), a.axes("axis", "c"))}
 }
 
-func buildReduce(a *args, in []lower.Shape) Layer {
-	op := map[string]lower.Op{
-		"sum": lower.ReduceSum, "mean": lower.ReduceMean, "max": lower.ReduceMax, "min": lower.ReduceMin,
+func buildReduce(a *args, in []layer.Shape) Layer {
+	op := map[string]layer.Op{
+		"sum": layer.ReduceSum, "mean": layer.ReduceMean, "max": layer.ReduceMax, "min": layer.ReduceMin,
 	}[a.word("kind", "sum", "mean", "max", "min")]
-	return Layer{Lower: lower.Reduction(op, a.one(in), a.axes("axis", "hw"))}
+	return Layer{Lower: layer.Reduction(op, a.one(in), a.axes("axis", "hw"))}
 }
 
-func buildLayerNorm(a *args, in []lower.Shape) Layer {
-	l := lower.Reduction(lower.LayerNorm, a.one(in), a.axes("axis", "w"))
+func buildLayerNorm(a *args, in []layer.Shape) Layer {
+	l := layer.Reduction(layer.LayerNorm, a.one(in), a.axes("axis", "w"))
 	l.Epsilon = float32(a.number("eps", 1e-5))
 	return Layer{Lower: l}
 }
 
-func buildConcat(a *args, in []lower.Shape) Layer {
-	l := lower.Layer{Op: lower.Concat, In: in[0]}
+func buildConcat(a *args, in []layer.Shape) Layer {
+	l := layer.Layer{Op: layer.Concat, In: in[0]}
 	l.In.C = 0
 	for _, s := range in {
 		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
@@ -294,26 +294,26 @@ func buildConcat(a *args, in []lower.Shape) Layer {
 	return Layer{Lower: l}
 }
 
-func buildSlice(a *args, in []lower.Shape) Layer {
+func buildSlice(a *args, in []layer.Shape) Layer {
 	s := a.one(in)
 	return sliced(s, a.word("axis", "c", "h", "w"), a.count("begin", 0, 0), a.need("size"), a)
 }
 
-func buildPad(a *args, in []lower.Shape) Layer {
-	l := lower.Unary(lower.Pad, a.one(in))
+func buildPad(a *args, in []layer.Shape) Layer {
+	l := layer.Unary(layer.Pad, a.one(in))
 	w := &l.Window
 	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
 	if a.has("pad") {
 		w.Py, w.Qy, w.Px, w.Qx = a.padding(a.values["pad"])
 	}
-	l.Fill = map[string]lower.Fill{"value": lower.FillValue, "edge": lower.FillEdge, "reflect": lower.FillReflect}[a.word("fill", "value", "edge", "reflect")]
+	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.word("fill", "value", "edge", "reflect")]
 	l.Value = float32(a.number("value", 0))
 	return Layer{Lower: l}
 }
 
 // sliced is size elements of an axis from begin on.
-func sliced(s lower.Shape, axis string, begin, size int, a *args) Layer {
-	l := lower.Layer{Op: lower.Slice, In: s, Size: s}
+func sliced(s layer.Shape, axis string, begin, size int, a *args) Layer {
+	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 	first, extent := &l.Begin.C, &l.Size.C
 	switch axis {
 	case "h":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -75,13 +76,13 @@ func (n *Network) shareColumns() {
 			continue
 		}
 		x := &n.Layers[i]
-		t := lower.Unary(lower.Transpose, x.Lower.In)
-		t.Order = [3]lower.Axes{lower.AxisC, lower.AxisW, lower.AxisH}
+		t := layer.Unary(layer.Transpose, x.Lower.In)
+		t.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
 		turn := Layer{
 			Name: x.Name + "/columns", Op: "Transpose", Inputs: []string{name}, Output: fmt.Sprintf("%s in columns", name),
 			Lower: t, Out: t.Out(), Node: x.Node, Line: x.Line,
 		}
-		if _, err := lower.NewPart(t, lower.Weights{}); err != nil {
+		if _, err := lower.NewPart(t, layer.Weights{}); err != nil {
 			continue
 		}
 		first[i] = turn
@@ -120,7 +121,7 @@ func (n *Network) shareColumns() {
 // read it transposed.
 func (l *Layer) sharesColumns() bool {
 	x := &l.Lower
-	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != lower.MatMul && x.Op != lower.Linear || x.Second != lower.Constant ||
+	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != layer.MatMul && x.Op != layer.Linear || x.Second != layer.Constant ||
 		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
 		return false
 	}
@@ -128,19 +129,19 @@ func (l *Layer) sharesColumns() bool {
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
-func (l *Layer) turnsRows(s lower.Shape) bool {
-	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == lower.AxisH
+func (l *Layer) turnsRows(s layer.Shape) bool {
+	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == layer.AxisH
 }
 
 // asConvolution is a product that reads columns, and whose result is transposed next: its
 // columns are channels of pixels.
 func (l *Layer) asConvolution(next *Layer) Layer {
 	x, c := l.Lower, *l
-	c.Lower = lower.Conv(lower.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, lower.Valid(1, 1))
+	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))
 	c.Lower.Bias = x.Bias
 	c.Out = c.Lower.Out()
 	c.Folded = slices.Clone(l.Folded)
-	if f := l.Weights.Filter; f != nil && x.Op == lower.MatMul {
+	if f := l.Weights.Filter; f != nil && x.Op == layer.MatMul {
 		c.Weights.Filter = nil
 		for o := range x.Columns {
 			for k := range x.In.W {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
 )
@@ -22,7 +23,7 @@ type operand struct {
 func (x operand) as(dims ...int) operand { return operand{x.name, dims} }
 
 // shape is the engine's shape of the operand; its dimensions were checked.
-func (x operand) shape() lower.Shape {
+func (x operand) shape() layer.Shape {
 	s, _ := shapeOf(x.dims)
 	return s
 }
@@ -77,7 +78,7 @@ func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, err
 
 // layer appends a layer and returns its result in the given dimensions, nil for those of
 // the engine's shape.
-func (n *nodeReader) layer(x lower.Layer, w lower.Weights, dims []int, inputs ...operand) (operand, error) {
+func (n *nodeReader) layer(x layer.Layer, w layer.Weights, dims []int, inputs ...operand) (operand, error) {
 	return n.append(Layer{Lower: x, Weights: w}, dims, inputs...)
 }
 
@@ -152,8 +153,8 @@ func (n *nodeReader) result(i int, x operand) error {
 }
 
 // unary applies an operation to each element.
-func (n *nodeReader) unary(op lower.Op, x operand) (operand, error) {
-	return n.layer(lower.Unary(op, x.shape()), lower.Weights{}, x.dims, x)
+func (n *nodeReader) unary(op layer.Op, x operand) (operand, error) {
+	return n.layer(layer.Unary(op, x.shape()), layer.Weights{}, x.dims, x)
 }
 
 // scaled is x*by.
@@ -161,7 +162,7 @@ func (n *nodeReader) scaled(x operand, by float64) (operand, error) {
 	if by == 1 {
 		return x, nil
 	}
-	return n.withNumber(lower.Mul, x, by)
+	return n.withNumber(layer.Mul, x, by)
 }
 
 // shifted is x+by.
@@ -169,20 +170,20 @@ func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
 	if by == 0 {
 		return x, nil
 	}
-	return n.withNumber(lower.Add, x, by)
+	return n.withNumber(layer.Add, x, by)
 }
 
 // withNumber joins each element with a number: a sum or a product takes it from its
 // descriptor, a maximum or a minimum from a table.
-func (n *nodeReader) withNumber(op lower.Op, x operand, v float64) (operand, error) {
-	l := lower.Layer{Op: op, In: x.shape(), Second: lower.Scalar, SecondShape: lower.Shape{N: 1, C: 1, H: 1, W: 1}}
+func (n *nodeReader) withNumber(op layer.Op, x operand, v float64) (operand, error) {
+	l := layer.Layer{Op: op, In: x.shape(), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
 	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
 	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
 	n.saturated += c.Beyond
-	return n.layer(l, lower.Weights{Second: h}, x.dims, x)
+	return n.layer(l, layer.Weights{Second: h}, x.dims, x)
 }
 
 // collapse is tensors that repeat to out with at most four axes: neighbours that repeat
@@ -217,7 +218,7 @@ func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
 }
 
 // binary is an elementwise operation on two tensors, either of which may repeat.
-func (n *nodeReader) binary(op lower.Op, a, b operand) (operand, error) {
+func (n *nodeReader) binary(op layer.Op, a, b operand) (operand, error) {
 	out, err := graph.Broadcast(a.dims, b.dims)
 	if err != nil {
 		return a, err
@@ -229,28 +230,28 @@ func (n *nodeReader) binary(op lower.Op, a, b operand) (operand, error) {
 	x, z := a.as(full[0]...), b.as(full[1]...)
 	if !slices.Equal(x.dims, dims) {
 		if slices.Equal(z.dims, dims) {
-			if op == lower.Sub { // a - b as -b + a
+			if op == layer.Sub { // a - b as -b + a
 				if z, err = n.scaled(z, -1); err != nil {
 					return a, err
 				}
-				op = lower.Add
+				op = layer.Add
 			}
 			x, z = z, x
 		} else if x, err = n.expanded(x, dims); err != nil {
 			return a, err
 		}
 	}
-	if x.name == z.name && slices.Equal(x.dims, z.dims) && op != lower.Sub && op != lower.RealDiv {
-		l := lower.Layer{Op: op, In: x.shape(), Second: lower.Itself, SecondShape: x.shape()}
-		return n.layer(l, lower.Weights{}, out, x)
+	if x.name == z.name && slices.Equal(x.dims, z.dims) && op != layer.Sub && op != layer.RealDiv {
+		l := layer.Layer{Op: op, In: x.shape(), Second: layer.Itself, SecondShape: x.shape()}
+		return n.layer(l, layer.Weights{}, out, x)
 	}
-	return n.layer(lower.Binary(op, x.shape(), z.shape()), lower.Weights{}, out, x, z)
+	return n.layer(layer.Binary(op, x.shape(), z.shape()), layer.Weights{}, out, x, z)
 }
 
 // regrouped is binary for tensors that repeat along more axes in turn than the engine has:
 // axes along which the same operand repeats are brought together for the operation, and the
 // axes of its result back into their order.
-func (n *nodeReader) regrouped(op lower.Op, a, b operand, out []int) (operand, error) {
+func (n *nodeReader) regrouped(op layer.Op, a, b operand, out []int) (operand, error) {
 	rank := len(out)
 	align := func(x operand) operand {
 		return x.as(append(slices.Repeat([]int{1}, rank-len(x.dims)), x.dims...)...)
@@ -304,11 +305,11 @@ func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
 		return x, err
 	}
 	x = x.as(full[0]...)
-	return n.layer(lower.Binary(lower.Add, zeros.shape(), x.shape()), lower.Weights{}, dims, zeros, x)
+	return n.layer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
 // withConstant is an elementwise operation on a tensor and a constant.
-func (n *nodeReader) withConstant(op lower.Op, x operand, c *graph.Const) (operand, error) {
+func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (operand, error) {
 	out, err := graph.Broadcast(x.dims, c.Dims)
 	if err != nil {
 		return x, err
@@ -318,8 +319,8 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *graph.Const) (opera
 		if err != nil {
 			return x, err
 		}
-		if op == lower.Sub {
-			op, v = lower.Add, -v
+		if op == layer.Sub {
+			op, v = layer.Add, -v
 		}
 		y, err := n.withNumber(op, x, v)
 		return y.as(out...), err
@@ -344,35 +345,35 @@ func (n *nodeReader) withConstant(op lower.Op, x operand, c *graph.Const) (opera
 	}
 	cs, _ := shapeOf(full[1])
 	l := Layer{
-		Lower:   lower.Layer{Op: op, In: x.shape(), Second: lower.Constant, SecondShape: cs},
-		Weights: lower.Weights{Second: h},
+		Lower:   layer.Layer{Op: op, In: x.shape(), Second: layer.Constant, SecondShape: cs},
+		Weights: layer.Weights{Second: h},
 	}
 	s := l.Lower.In
-	if cs != (lower.Shape{N: 1, C: s.C, H: 1, W: 1}) || op == lower.Max || op == lower.Min || s.C > lower.MaxExtent {
-		l.inMemory, l.columns = true, cs == lower.Shape{N: 1, C: 1, H: 1, W: s.W}
-		l.Lower.Second = lower.Constant
+	if cs != (layer.Shape{N: 1, C: s.C, H: 1, W: 1}) || op == layer.Max || op == layer.Min || s.C > layer.MaxExtent {
+		l.inMemory, l.columns = true, cs == layer.Shape{N: 1, C: 1, H: 1, W: s.W}
+		l.Lower.Second = layer.Constant
 	}
 	return n.append(l, out, x)
 }
 
 // axisView sees a tensor as N, C, H, W with one of its axes as an axis of the engine.
-func axisView(dims []int, axis int) (lower.Shape, lower.Axes) {
+func axisView(dims []int, axis int) (layer.Shape, layer.Axes) {
 	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
 		s, _ := shapeOf(dims)
-		return s, [...]lower.Axes{0, lower.AxisC, lower.AxisH, lower.AxisW}[natural]
+		return s, [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[natural]
 	}
 	if axis == len(dims)-1 {
 		s, _ := shapeOf(dims)
-		return s, lower.AxisW
+		return s, layer.AxisW
 	}
 	last := dims[len(dims)-1]
-	return lower.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, lower.AxisC
+	return layer.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
 }
 
 // reduced reduces axes, which stay with an extent of 1.
-func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, error) {
+func (n *nodeReader) reduced(op layer.Op, x operand, axes []bool) (operand, error) {
 	d := slices.Clone(x.dims)
-	var set lower.Axes
+	var set layer.Axes
 	natural := len(d) <= 4
 	for i, e := range d {
 		if !axes[i] || e == 1 {
@@ -383,7 +384,7 @@ func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, erro
 			natural = false
 			continue
 		}
-		set |= [...]lower.Axes{0, lower.AxisC, lower.AxisH, lower.AxisW}[at]
+		set |= [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[at]
 	}
 	natural = natural && set != 0
 	if natural {
@@ -402,7 +403,7 @@ func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, erro
 		s, axis := axisView(d, i)
 		d[i] = 1
 		var err error
-		if x, err = n.layer(lower.Reduction(op, s, axis), lower.Weights{}, slices.Clone(d), x); err != nil {
+		if x, err = n.layer(layer.Reduction(op, s, axis), layer.Weights{}, slices.Clone(d), x); err != nil {
 			return x, err
 		}
 	}
@@ -411,13 +412,13 @@ func (n *nodeReader) reduced(op lower.Op, x operand, axes []bool) (operand, erro
 
 // reducedInParts reduces channels, or rows where the channels are reduced too, a part at a
 // time where the whole is more than the engine takes.
-func (n *nodeReader) reducedInParts(op lower.Op, x operand, set lower.Axes, d []int) (operand, error) {
-	l := lower.Reduction(op, x.shape(), set)
-	var limit *lower.LimitError
-	_, err := lower.NewPart(l, lower.Weights{})
+func (n *nodeReader) reducedInParts(op layer.Op, x operand, set layer.Axes, d []int) (operand, error) {
+	l := layer.Reduction(op, x.shape(), set)
+	var limit *layer.LimitError
+	_, err := lower.NewPart(l, layer.Weights{})
 	c := len(x.dims) - 3
-	if !errors.As(err, &limit) || set&lower.AxisC != 0 || c < 0 || x.dims[c] < 2 {
-		return n.layer(l, lower.Weights{}, d, x)
+	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.dims[c] < 2 {
+		return n.layer(l, layer.Weights{}, d, x)
 	}
 	half := x.dims[c] / 2
 	var parts []operand
@@ -452,12 +453,12 @@ func (n *nodeReader) along(x operand, axis, out int, weight func(o, i int) float
 		}
 	}
 	if axis == len(x.dims)-1 {
-		l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: out}
-		return n.layer(l, lower.Weights{Filter: filter}, result, x)
+		l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: out}
+		return n.layer(l, layer.Weights{Filter: filter}, result, x)
 	}
 	last := x.dims[len(x.dims)-1]
-	s := lower.Shape{N: graph.Elements(x.dims[:axis]), C: in, H: graph.Elements(x.dims[axis+1:]) / max(1, last), W: last}
-	return n.layer(lower.Conv(s, out, lower.Valid(1, 1)), lower.Weights{Filter: filter}, result, x)
+	s := layer.Shape{N: graph.Elements(x.dims[:axis]), C: in, H: graph.Elements(x.dims[axis+1:]) / max(1, last), W: last}
+	return n.layer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: filter}, result, x)
 }
 
 // picked gathers elements of an axis: as slices behind one another where they are few
@@ -495,16 +496,16 @@ func (n *nodeReader) sliced(x operand, axis, begin, size int) (operand, error) {
 	d[axis] = size
 	in, set := axisView(x.dims, axis)
 	out, _ := axisView(d, axis)
-	l := lower.Layer{Op: lower.Slice, In: in, Size: out}
+	l := layer.Layer{Op: layer.Slice, In: in, Size: out}
 	switch set {
-	case lower.AxisC:
+	case layer.AxisC:
 		l.Begin.C = begin
-	case lower.AxisH:
+	case layer.AxisH:
 		l.Begin.H = begin
-	case lower.AxisW:
+	case layer.AxisW:
 		l.Begin.W = begin
 	}
-	return n.layer(l, lower.Weights{}, d, x)
+	return n.layer(l, layer.Weights{}, d, x)
 }
 
 // joined puts tensors one behind the other along an axis. Columns are made channels
@@ -540,11 +541,11 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 		}
 		s := turned[0].shape()
 		s.C = d[last]
-		l := lower.Layer{Op: lower.Concat, In: s}
+		l := layer.Layer{Op: layer.Concat, In: s}
 		for _, p := range turned {
 			l.Parts = append(l.Parts, p.shape().C)
 		}
-		y, err := n.layer(l, lower.Weights{}, nil, turned...)
+		y, err := n.layer(l, layer.Weights{}, nil, turned...)
 		if err != nil {
 			return y, err
 		}
@@ -552,16 +553,16 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 		return y.as(d...), err
 	}
 	s, set := axisView(d, axis)
-	if set != lower.AxisC {
+	if set != layer.AxisC {
 		last := d[len(d)-1]
 		if axis == len(d)-1 {
 			last = 1
 		}
-		s = lower.Shape{N: graph.Elements(d[:axis]), C: d[axis], H: graph.Elements(d[axis+1:]) / max(1, last), W: last}
+		s = layer.Shape{N: graph.Elements(d[:axis]), C: d[axis], H: graph.Elements(d[axis+1:]) / max(1, last), W: last}
 	}
-	l := lower.Layer{Op: lower.Concat, In: s}
+	l := layer.Layer{Op: layer.Concat, In: s}
 	for _, p := range parts {
 		l.Parts = append(l.Parts, p.dims[axis])
 	}
-	return n.layer(l, lower.Weights{}, d, parts...)
+	return n.layer(l, layer.Weights{}, d, parts...)
 }

@@ -3,7 +3,7 @@ package network
 import (
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A stack is the weights of two layers one behind the other. One of them at most has taps.
@@ -15,7 +15,7 @@ type stack struct {
 }
 
 // single reports whether a convolution looks at single pixels, each of them.
-func single(l *lower.Layer) bool {
+func single(l *layer.Layer) bool {
 	w := l.Window
 	return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
 }
@@ -23,7 +23,7 @@ func single(l *lower.Layer) bool {
 func weightsOf(first, second *Layer) stack {
 	s := stack{first: first, second: second, outer: second.columnsOut(), middle: first.columnsOut(), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
-	if first.Lower.Op == lower.Convolution {
+	if first.Lower.Op == layer.Convolution {
 		s.inner = first.Lower.In.C
 		s.firstTaps, s.secondTaps = first.Lower.Taps(), second.Lower.Taps()
 	}
@@ -34,7 +34,7 @@ func weightsOf(first, second *Layer) stack {
 // weight is that of an output and an input channel of a layer, at a tap.
 func (l *Layer) weight(out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
-	if l.Lower.Op == lower.MatMul {
+	if l.Lower.Op == layer.MatMul {
 		at = in*outs + out
 	}
 	return float64(l.Weights.Filter[at].Float32())
@@ -61,7 +61,7 @@ func (s *stack) product() []float16.Float16 {
 		}
 		for k, v := range row {
 			at := o*len(row) + k
-			if s.second.Lower.Op == lower.MatMul {
+			if s.second.Lower.Op == layer.MatMul {
 				at = k*s.outer + o
 			}
 			out[at] = float16.Fromfloat32(float32(v))

@@ -3,24 +3,24 @@ package network
 import (
 	"errors"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
 // packWeights gives weights made of a packed constant its form.
-func packWeights(w *lower.Weights, p *graph.Packing) {
+func packWeights(w *layer.Weights, p *graph.Packing) {
 	if p == nil || w.Filter == nil {
 		return
 	}
 	w.Scale = p.Scale
 	switch p.Form {
 	case graph.Bytes:
-		w.Form = lower.FormInt8
+		w.Form = layer.FormInt8
 	case graph.Palette:
-		w.Form = lower.FormPalette
+		w.Form = layer.FormPalette
 	case graph.Sparse:
-		w.Form = lower.FormSparse
+		w.Form = layer.FormSparse
 	}
 }
 

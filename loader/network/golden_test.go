@@ -16,7 +16,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/internal/golden"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -119,20 +119,20 @@ func layerText(l *Layer) string {
 		f := v.Type().Field(i)
 		switch value := v.Field(i); {
 		case f.Name == "Op" || f.Name == "In" || value.IsZero():
-		case value.Type() == reflect.TypeFor[lower.Shape]():
-			text += fmt.Sprintf(" %s=%s", f.Name, shapeText(value.Interface().(lower.Shape)))
-		case value.Type() == reflect.TypeFor[lower.Window]():
-			w := value.Interface().(lower.Window)
+		case value.Type() == reflect.TypeFor[layer.Shape]():
+			text += fmt.Sprintf(" %s=%s", f.Name, shapeText(value.Interface().(layer.Shape)))
+		case value.Type() == reflect.TypeFor[layer.Window]():
+			w := value.Interface().(layer.Window)
 			text += fmt.Sprintf(" Window=%dx%d/%dx%d", w.Kh, w.Kw, w.Sy, w.Sx)
 			if w.Py+w.Qy+w.Px+w.Qx > 0 {
 				text += fmt.Sprintf(" pad %d,%d,%d,%d", w.Py, w.Qy, w.Px, w.Qx)
 			}
-		case value.Type() == reflect.TypeFor[lower.Axes]():
-			text += fmt.Sprintf(" %s=%s", f.Name, axesText(value.Interface().(lower.Axes)))
-		case value.Type() == reflect.TypeFor[[3]lower.Axes]():
-			order := value.Interface().([3]lower.Axes)
+		case value.Type() == reflect.TypeFor[layer.Axes]():
+			text += fmt.Sprintf(" %s=%s", f.Name, axesText(value.Interface().(layer.Axes)))
+		case value.Type() == reflect.TypeFor[[3]layer.Axes]():
+			order := value.Interface().([3]layer.Axes)
 			text += fmt.Sprintf(" %s=%s%s%s", f.Name, axesText(order[0]), axesText(order[1]), axesText(order[2]))
-		case value.Type() == reflect.TypeFor[lower.SecondKind]():
+		case value.Type() == reflect.TypeFor[layer.SecondKind]():
 			text += fmt.Sprintf(" %s=%s", f.Name, [...]string{"runtime", "constant", "scalar", "itself"}[value.Uint()])
 		default:
 			text += fmt.Sprintf(" %s=%v", f.Name, value.Interface())
@@ -156,7 +156,7 @@ func layerText(l *Layer) string {
 }
 
 // axesText are axes by their letters.
-func axesText(a lower.Axes) (text string) {
+func axesText(a layer.Axes) (text string) {
 	for i, letter := range [...]string{"c", "h", "w"} {
 		if a&(1<<i) != 0 {
 			text += letter

@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A builder strings layers together by the names of tensors.
@@ -14,7 +14,7 @@ type builder struct {
 	net Network
 	// tensors are the shapes of what inputs and layers make; a tensor of unknown shape
 	// is not among them but in unknown, with the reason.
-	tensors map[string]lower.Shape
+	tensors map[string]layer.Shape
 	unknown map[string]string
 	// alias is the tensor whose values a name stands for: what reshape and its like give.
 	alias map[string]string
@@ -23,14 +23,14 @@ type builder struct {
 func newBuilder() *builder {
 	return &builder{
 		net:     Network{Constants: map[string][]float16.Float16{}},
-		tensors: map[string]lower.Shape{},
+		tensors: map[string]layer.Shape{},
 		unknown: map[string]string{},
 		alias:   map[string]string{},
 	}
 }
 
 // input adds an input of the network.
-func (b *builder) input(name string, s lower.Shape) {
+func (b *builder) input(name string, s layer.Shape) {
 	b.net.Inputs = append(b.net.Inputs, Tensor{Name: name, Shape: s})
 	b.tensors[name] = s
 }
@@ -54,7 +54,7 @@ func (b *builder) add(l Layer) {
 
 // missing appends a layer that cannot be one. Its output has the shape out, or an
 // unknown one.
-func (b *builder) missing(l Layer, out *lower.Shape, reason string) {
+func (b *builder) missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = reason
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.values(in)
@@ -69,7 +69,7 @@ func (b *builder) missing(l Layer, out *lower.Shape, reason string) {
 }
 
 // reshape makes name another view of a tensor.
-func (b *builder) reshape(name, of string, s lower.Shape) error {
+func (b *builder) reshape(name, of string, s layer.Shape) error {
 	if was := b.tensors[of]; was.Elements() != s.Elements() {
 		return fmt.Errorf("%s has %d elements, %s has %d", shapeText(was), was.Elements(), shapeText(s), s.Elements())
 	}
@@ -180,7 +180,7 @@ func (n *Network) store() {
 		}
 		name := l.Name + "/constant"
 		n.Constants[name] = l.Weights.Second
-		l.Lower.Second, l.Weights.Second = lower.Runtime, nil
+		l.Lower.Second, l.Weights.Second = layer.Runtime, nil
 		l.Inputs = append(l.Inputs, name)
 	}
 }
@@ -220,33 +220,33 @@ func (l *Layer) absorb(next *Layer) bool {
 	if l.activated(next) {
 		return true
 	}
-	if y.Activation != 0 || y.Bias || y.Op != lower.Mul && y.Op != lower.Add {
+	if y.Activation != 0 || y.Bias || y.Op != layer.Mul && y.Op != layer.Add {
 		return false
 	}
 	channels, constant := 0, false // whether y has a constant for each channel of x
 	switch x.Op {
-	case lower.Convolution:
-		channels, constant = x.Cout, y.In == l.Out && !next.inMemory && y.Second == lower.Constant
-	case lower.MatMul, lower.Linear:
-		if x.Second != lower.Constant {
+	case layer.Convolution:
+		channels, constant = x.Cout, y.In == l.Out && !next.inMemory && y.Second == layer.Constant
+	case layer.MatMul, layer.Linear:
+		if x.Second != layer.Constant {
 			return false
 		}
 		// Columns of a product are channels to its bias. They are the columns of y if y reads
 		// rows of the same width.
-		channels, constant = x.Columns, next.columns && y.In.W == l.Out.W && y.Second == lower.Constant
+		channels, constant = x.Columns, next.columns && y.In.W == l.Out.W && y.Second == layer.Constant
 	default:
 		return false
 	}
 	by := next.Weights.Second
 	switch {
 	case constant:
-	case y.Second == lower.Scalar && by != nil:
+	case y.Second == layer.Scalar && by != nil:
 		by = slices.Repeat(by, channels)
 	default:
 		return false
 	}
 	merged := l.scale
-	if y.Op == lower.Add {
+	if y.Op == layer.Add {
 		merged = l.shift
 	}
 	if !merged(by) {
@@ -267,15 +267,15 @@ func (l *Layer) takes(next *Layer) {
 // the chain's own rules.
 func (l *Layer) activated(next *Layer) bool {
 	x, y := l.Lower, &next.Lower
-	rectifier := y.Op == lower.ReLU
-	if !rectifier && (x.Op != lower.Convolution || y.Op.Tables() != 1 || y.Second != 0 || len(next.Inputs) != 1) || l.inMemory && !rectifier {
+	rectifier := y.Op == layer.ReLU
+	if !rectifier && (x.Op != layer.Convolution || y.Op.Tables() != 1 || y.Second != 0 || len(next.Inputs) != 1) || l.inMemory && !rectifier {
 		return false
 	}
 	switch y.Op {
-	case lower.Rsqrt, lower.HardSwish, lower.Log, lower.Max, lower.Min, lower.Pow, lower.RealDiv:
+	case layer.Rsqrt, layer.HardSwish, layer.Log, layer.Max, layer.Min, layer.Pow, layer.RealDiv:
 		return false // tasks of their own beside the table
 	}
-	if l.average || x.Op == lower.Pool || y.Activation != 0 || x.ByTable() {
+	if l.average || x.Op == layer.Pool || y.Activation != 0 || x.ByTable() {
 		return false
 	}
 	x.Activation, x.Alpha, x.Low, x.High = y.Op, y.Alpha, y.Low, y.High
@@ -299,7 +299,7 @@ func (l *Layer) scale(by []float16.Float16) bool {
 	w := &l.Weights
 	each := need.Filter / max(1, len(by))
 	channel := func(i int) int { return i / each }
-	if l.Lower.Op == lower.MatMul {
+	if l.Lower.Op == layer.MatMul {
 		channel = func(i int) int { return i % l.Lower.Columns }
 	}
 	if by == nil {

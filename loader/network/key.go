@@ -9,7 +9,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // WriteStructure writes what the network's programs depend on but for the values of weights
@@ -24,7 +24,7 @@ func (n *Network) WriteStructure(w io.Writer) error {
 			len(x.Filter), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly, x.Form, len(x.Scale))
 		// What a layer has folded in, and where it stands in its file, nothing is made of;
 		// lowering adds to the first.
-		l.Weights, l.Folded, l.Node, l.Line = lower.Weights{}, nil, 0, 0
+		l.Weights, l.Folded, l.Node, l.Line = layer.Weights{}, nil, 0, 0
 		l.Host = nil // the host's, of which no program is made
 		if err == nil {
 			_, err = fmt.Fprintf(w, "layer %#v\n", l)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx/onnxtest"
@@ -71,16 +71,16 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkNetwork(t, n)
-	want := map[string]lower.Form{"stem": lower.FormPalette, "wide": lower.FormInt8, "head": lower.FormSparse}
+	want := map[string]layer.Form{"stem": layer.FormPalette, "wide": layer.FormInt8, "head": layer.FormSparse}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		if w := l.Weights; w.Form != want[l.Name] || (len(w.Scale) > 0) != (w.Form == lower.FormInt8) {
+		if w := l.Weights; w.Form != want[l.Name] || (len(w.Scale) > 0) != (w.Form == layer.FormInt8) {
 			t.Errorf("%s has weights as %v with %d scales", l.Name, w.Form, len(w.Scale))
 		}
 	}
 	packed, reasons := n.Lower(1, nil)
 	for i := range n.Layers {
-		n.Layers[i].Weights.Form = lower.FormFP16
+		n.Layers[i].Weights.Form = layer.FormFP16
 	}
 	plain, _ := n.Lower(1, nil)
 	if len(packed) != 1 || len(plain) != 1 {
@@ -101,7 +101,7 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 
 // A cache of programs tells forms and scales apart.
 func TestKeysTellFormsApart(t *testing.T) {
-	key := func(w lower.Weights) string {
+	key := func(w layer.Weights) string {
 		n := Network{Layers: []Layer{{Name: "a", Weights: w}}}
 		var b strings.Builder
 		if err := errors.Join(n.WriteStructure(&b), n.WriteWeights(&b)); err != nil {
@@ -110,10 +110,10 @@ func TestKeysTellFormsApart(t *testing.T) {
 		return b.String()
 	}
 	seen := map[string]bool{}
-	for _, w := range []lower.Weights{
-		{Filter: []float16.Float16{1}}, {Filter: []float16.Float16{1}, Form: lower.FormPalette},
-		{Filter: []float16.Float16{1}, Form: lower.FormInt8, Scale: []float16.Float16{1}},
-		{Filter: []float16.Float16{1}, Form: lower.FormInt8, Scale: []float16.Float16{2}},
+	for _, w := range []layer.Weights{
+		{Filter: []float16.Float16{1}}, {Filter: []float16.Float16{1}, Form: layer.FormPalette},
+		{Filter: []float16.Float16{1}, Form: layer.FormInt8, Scale: []float16.Float16{1}},
+		{Filter: []float16.Float16{1}, Form: layer.FormInt8, Scale: []float16.Float16{2}},
 	} {
 		if k := key(w); seen[k] {
 			t.Errorf("%+v has the key of another", w)
@@ -142,7 +142,7 @@ func TestSparselyPackedConstants(t *testing.T) {
 		for _, h := range n.Layers[0].Weights.Filter {
 			got = append(got, h.Float32())
 		}
-		form := map[string]lower.Form{"palette": lower.FormPalette, "bytes": lower.FormInt8}[name]
+		form := map[string]layer.Form{"palette": layer.FormPalette, "bytes": layer.FormInt8}[name]
 		if !slices.Equal(got, []float32{1, 2, -2, 0}) || n.Layers[0].Weights.Form != form {
 			t.Errorf("%s: %v as %v, %v", name, got, n.Layers[0].Weights.Form, text(n))
 		}
@@ -162,7 +162,7 @@ func TestDequantisedWeightsKeepTheirForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := n.Layers[0].Weights
-	if w.Form != lower.FormInt8 || !slices.Equal(w.Scale, []float16.Float16{float16.Fromfloat32(0.5), float16.Fromfloat32(0.25)}) {
+	if w.Form != layer.FormInt8 || !slices.Equal(w.Scale, []float16.Float16{float16.Fromfloat32(0.5), float16.Fromfloat32(0.25)}) {
 		t.Errorf("%v with scales %v", w.Form, w.Scale)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/mil"
@@ -95,7 +95,7 @@ func TestPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(n.Layers, again.Layers, cmp.AllowUnexported(Layer{}, lower.Layer{})); d != "" {
+	if d := cmp.Diff(n.Layers, again.Layers, cmp.AllowUnexported(Layer{}, layer.Layer{})); d != "" {
 		t.Errorf("text and package differ:\n%s", d)
 	}
 }

@@ -10,15 +10,16 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
 // Refused reports whether an error says that the engine does not take a layer, or that the
 // layer contradicts itself: what [Operation.Nearest] finds a way out of.
 func Refused(err error) bool {
-	var limit *lower.LimitError
-	var unsupported *lower.UnsupportedError
-	var wrong *lower.LayerError
+	var limit *layer.LimitError
+	var unsupported *layer.UnsupportedError
+	var wrong *layer.LayerError
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
@@ -26,7 +27,7 @@ func Refused(err error) bool {
 // that differ, in the operation's order. Nearest is the one whose keys change least: one
 // key if that is enough, else all sizes together. It lowers candidates for a chip's
 // memories, without their weights, and returns nil where none is found.
-func (o *Operation) Nearest(values map[string]string, m lower.Memories) []string {
+func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
 		s.vary(k.Name)
@@ -59,7 +60,7 @@ func (o *Operation) Nearest(values map[string]string, m lower.Memories) []string
 // A search looks for a layer that is lowered.
 type search struct {
 	o        *Operation
-	memories lower.Memories
+	memories layer.Memories
 	values   map[string]string
 	best     map[string]string
 	change   float64 // of the best: the sum of the sizes' ratios as logarithms
@@ -213,7 +214,7 @@ func (s *search) shrink(from map[string]string) {
 // A RefusalError is a layer that the engine does not take, and the nearest one that it does.
 type RefusalError struct {
 	Op      string
-	Err     error    // why: a *lower.LimitError, *lower.UnsupportedError or *lower.LayerError
+	Err     error    // why: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
 	Nearest []string // keys and values that make it a layer that is lowered; empty if none was found
 	Bound   *Bound   // the other limit that Nearest keeps; nil if it keeps that of Err
 }
@@ -221,15 +222,15 @@ type RefusalError struct {
 // A Bound is a limit that a size exceeds.
 type Bound struct {
 	Key   string // the size, such as "c=61440"
-	Limit *lower.LimitError
+	Limit *layer.LimitError
 }
 
 // Refuse returns the error for a layer that a chip with these memories refuses with err. It
 // names the nearest layer that works. If that one is smaller than the limit in err allows,
 // the error also names the limit that the next larger size exceeds.
-func (o *Operation) Refuse(values map[string]string, m lower.Memories, err error) *RefusalError {
+func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
-	var limit *lower.LimitError
+	var limit *layer.LimitError
 	if len(refused.Nearest) != 1 || !errors.As(err, &limit) {
 		return refused
 	}
@@ -240,7 +241,7 @@ func (o *Operation) Refuse(values map[string]string, m lower.Memories, err error
 	}
 	s := search{o: o, memories: m, values: values}
 	next := strconv.Itoa(n + 1)
-	var other *lower.LimitError
+	var other *layer.LimitError
 	if errors.As(s.lower(s.with(key, next)), &other) && other.Limit != limit.Limit {
 		refused.Bound = &Bound{key + "=" + next, other}
 	}
@@ -249,7 +250,7 @@ func (o *Operation) Refuse(values map[string]string, m lower.Memories, err error
 
 func (e *RefusalError) Error() string {
 	text := e.Err.Error()
-	var limit *lower.LimitError
+	var limit *layer.LimitError
 	if errors.As(e.Err, &limit) {
 		text = e.Op + ": " + text
 	}

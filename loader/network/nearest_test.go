@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	. "anesim/loader/network"
 )
@@ -91,7 +92,7 @@ func TestNearestWorks(t *testing.T) {
 			}
 			n++
 			near := maps.Clone(values)
-			keys := o.Nearest(values, lower.Memories{})
+			keys := o.Nearest(values, layer.Memories{})
 			if len(keys) == 0 {
 				t.Errorf("%s %v: no layer near it is found", o.Name, values)
 			}
@@ -135,7 +136,7 @@ func TestRefuseNamesTheBound(t *testing.T) {
 		if !Refused(err) {
 			t.Fatalf("%s %v: %v, want a refusal", tc.op, tc.values, err)
 		}
-		refused := o.Refuse(tc.values, lower.Memories{}, err)
+		refused := o.Refuse(tc.values, layer.Memories{}, err)
 		if !strings.HasSuffix(refused.Error(), tc.want) || (refused.Bound != nil) != strings.Contains(tc.want, "another") {
 			t.Errorf("%s %v: %v\nwant it to end in %q", tc.op, tc.values, refused, tc.want)
 		}

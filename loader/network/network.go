@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 )
 
@@ -27,7 +27,7 @@ type Network struct {
 	Constants map[string][]float16.Float16
 	// made are the shapes that tensors stand in between layers, which readers in rows of
 	// another length have transposes behind.
-	made map[string]lower.Shape
+	made map[string]layer.Shape
 	// Cuts are tensors that the engine makes larger than they are, see [Cut].
 	Cuts map[string]*Cut
 	// InMemory keeps every tensor between layers in memory, see [lower.Network].
@@ -37,7 +37,7 @@ type Network struct {
 // A Tensor is a name and a shape.
 type Tensor struct {
 	Name  string
-	Shape lower.Shape
+	Shape layer.Shape
 	Dims  []int  // as the file has them; nil where it has Shape
 	Type  string // of the file's elements, as numpy spells it; "" for float16
 }
@@ -72,9 +72,9 @@ type Layer struct {
 	Op      string   // what the file calls it
 	Inputs  []string // tensors, in the order of the layer's own
 	Output  string
-	Lower   lower.Layer
-	Weights lower.Weights // what the file has of them
-	Out     lower.Shape
+	Lower   layer.Layer
+	Weights layer.Weights // what the file has of them
+	Out     layer.Shape
 	Folded  []string // layers that this one does on its way out
 	Reason  string   // why the engine cannot run it, "" where it can
 	Node    int      // index into the network's Nodes, where it has some
@@ -113,11 +113,11 @@ func (l *Layer) MACs() uint64 {
 	}
 	out := uint64(l.Out.Elements())
 	switch x := &l.Lower; x.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		return out * uint64(x.In.C/max(1, x.Groups)*x.Window.Kh*x.Window.Kw)
-	case lower.Deconvolution:
+	case layer.Deconvolution:
 		return uint64(x.In.Elements() * (x.Cout / max(1, x.Groups)) * x.Window.Kh * x.Window.Kw)
-	case lower.MatMul, lower.Linear:
+	case layer.MatMul, layer.Linear:
 		return out * uint64(x.In.W)
 	}
 	return 0
@@ -132,9 +132,9 @@ func (l *Layer) Bytes() uint64 {
 		need := Needs(x)
 		n += x.In.Elements() + need.Filter + need.Bias + need.Second
 		switch {
-		case x.Op == lower.MatMul && x.Second == lower.Runtime:
+		case x.Op == layer.MatMul && x.Second == layer.Runtime:
 			n += x.In.N * x.In.C * x.In.W * x.Columns
-		case x.Second == lower.Runtime:
+		case x.Second == layer.Runtime:
 			n += x.SecondShape.Elements()
 		}
 	}
@@ -170,7 +170,7 @@ const (
 )
 
 // validShape makes sure that products of a shape's extents are counts.
-func validShape(s lower.Shape) error {
+func validShape(s layer.Shape) error {
 	room := 1 << 40
 	for _, n := range [...]int{s.N, s.C, s.H, s.W} {
 		if n < 1 || n > maxExtent || n > room {
@@ -181,6 +181,6 @@ func validShape(s lower.Shape) error {
 	return nil
 }
 
-func shapeText(s lower.Shape) string {
+func shapeText(s layer.Shape) string {
 	return fmt.Sprintf("%dx%dx%dx%d", s.N, s.C, s.H, s.W)
 }

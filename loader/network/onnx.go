@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/ops"
@@ -183,16 +183,16 @@ func (r *graphReader) output(v onnx.Value) error {
 }
 
 // shapeOf is the engine's shape of a tensor.
-func shapeOf(dims []int) (lower.Shape, error) {
+func shapeOf(dims []int) (layer.Shape, error) {
 	e := [4]int{1, 1, 1, 1}
 	if err := graph.Countable(dims); err != nil {
-		return lower.Shape{}, err
+		return layer.Shape{}, err
 	}
 	if extra := len(dims) - len(e); extra > 0 {
 		dims = append([]int{graph.Elements(dims[:extra+1])}, dims[extra+1:]...)
 	}
 	copy(e[len(e)-len(dims):], dims)
-	return lower.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
+	return layer.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }
 
 // A nodeReader is a node on its way to layers.
@@ -349,7 +349,7 @@ func (n *nodeReader) refuse(why error) {
 	if n.results == nil {
 		_ = n.infer() // a shape is better than none; why says what is wrong
 	}
-	var shape *lower.Shape
+	var shape *layer.Shape
 	for i, out := range n.Out {
 		if i >= len(n.results) && !stated(out) {
 			continue

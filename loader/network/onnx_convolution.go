@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -57,19 +57,19 @@ func (n *nodeReader) weights(i int) (kernel, error) {
 }
 
 // plane is a picture of one or two axes as N, C, H, W, and its window.
-func (n *nodeReader) plane(x operand, w ops.Window) (operand, lower.Window, error) {
+func (n *nodeReader) plane(x operand, w ops.Window) (operand, layer.Window, error) {
 	switch len(w.Taps) {
 	case 1:
-		return x.as(x.dims[0], x.dims[1], 1, x.dims[2]), lower.Window{
+		return x.as(x.dims[0], x.dims[1], 1, x.dims[2]), layer.Window{
 			Kh: 1, Kw: (w.Taps[0]-1)*w.Dilations[0] + 1, Sy: 1, Sx: w.Strides[0], Px: w.Before[0], Qx: w.After[0],
 		}, nil
 	case 2:
-		return x, lower.Window{
+		return x, layer.Window{
 			Kh: (w.Taps[0]-1)*w.Dilations[0] + 1, Kw: (w.Taps[1]-1)*w.Dilations[1] + 1, Sy: w.Strides[0], Sx: w.Strides[1],
 			Py: w.Before[0], Px: w.Before[1], Qy: w.After[0], Qx: w.After[1],
 		}, nil
 	}
-	return x, lower.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.Taps))
+	return x, layer.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.Taps))
 }
 
 func (n *nodeReader) conv() error {
@@ -147,7 +147,7 @@ func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
 // convolved convolves N, C, H, W. A window beyond the engine's is another's: padding
 // that fills it is a task of its own, and steps that are too long take blocks of the
 // picture as channels.
-func (n *nodeReader) convolved(x operand, k kernel, w lower.Window, groups int, b biasOf) (operand, error) {
+func (n *nodeReader) convolved(x operand, k kernel, w layer.Window, groups int, b biasOf) (operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
 		if x, err = n.bordered(x, 2, w.Py, w.Qy, 0); err == nil {
@@ -158,19 +158,19 @@ func (n *nodeReader) convolved(x operand, k kernel, w lower.Window, groups int, 
 		}
 		w.Py, w.Qy, w.Px, w.Qx = 0, 0, 0, 0
 	}
-	if w.Sx > lower.MaxStride || w.Sy > lower.MaxStride || w.Sx > 1 && w.Kw > lower.MaxKernel || w.Sy > 1 && w.Kh > lower.MaxKernel {
+	if w.Sx > layer.MaxStride || w.Sy > layer.MaxStride || w.Sx > 1 && w.Kw > layer.MaxKernel || w.Sy > 1 && w.Kh > layer.MaxKernel {
 		return n.blocked(x, k, w, groups, b)
 	}
-	l := lower.Conv(x.shape(), k.cout, w)
+	l := layer.Conv(x.shape(), k.cout, w)
 	l.Groups, l.Bias = groups, b.given
-	return n.layer(l, lower.Weights{Filter: k.v, Bias: b.v}, nil, x)
+	return n.layer(l, layer.Weights{Filter: k.v, Bias: b.v}, nil, x)
 }
 
 // blocked is a convolution of long steps: blocks of the picture as large as a step become
 // channels, and the window goes over them by ones.
-func (n *nodeReader) blocked(x operand, k kernel, w lower.Window, groups int, b biasOf) (operand, error) {
+func (n *nodeReader) blocked(x operand, k kernel, w layer.Window, groups int, b biasOf) (operand, error) {
 	if groups != 1 {
-		return x, fmt.Errorf("steps of %dx%d in groups; the engine takes at most %d", w.Sy, w.Sx, lower.MaxStride)
+		return x, fmt.Errorf("steps of %dx%d in groups; the engine takes at most %d", w.Sy, w.Sx, layer.MaxStride)
 	}
 	d := x.dims
 	outY, outX := (d[2]+w.Py+w.Qy-w.Kh)/w.Sy+1, (d[3]+w.Px+w.Qx-w.Kw)/w.Sx+1
@@ -213,9 +213,9 @@ func (n *nodeReader) blocked(x operand, k kernel, w lower.Window, groups int, b 
 			}
 		}
 	}
-	l := lower.Conv(lower.Shape{N: d[0], C: m.cin, H: by, W: bx}, k.cout, lower.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1})
+	l := layer.Conv(layer.Shape{N: d[0], C: m.cin, H: by, W: bx}, k.cout, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1})
 	l.Bias = b.given
-	return n.layer(l, lower.Weights{Filter: m.v, Bias: b.v}, nil, x)
+	return n.layer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 
 // convTranspose is a convolution to as many channels a result as a step has places, and
@@ -281,7 +281,7 @@ func (n *nodeReader) convTranspose() error {
 		}
 	}
 	if beyond && bias.given {
-		if y, err = n.withConstant(lower.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
+		if y, err = n.withConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return err
 		}
 	}
@@ -291,7 +291,7 @@ func (n *nodeReader) convTranspose() error {
 // phases is the full result of a transposed convolution, a whole number of steps long:
 // place p of a step sees taps p, p+s, p+2s, ... of the kernel, the first of them over the
 // latest element.
-func (n *nodeReader) phases(x operand, k kernel, w lower.Window, groups int, b biasOf) (operand, error) {
+func (n *nodeReader) phases(x operand, k kernel, w layer.Window, groups int, b biasOf) (operand, error) {
 	sy, sx := w.Sy, w.Sx
 	ky, kx := (k.kh+sy-1)/sy, (k.kw+sx-1)/sx
 	each, cin := k.cin, x.dims[1]/groups // of a group
@@ -320,7 +320,7 @@ func (n *nodeReader) phases(x operand, k kernel, w lower.Window, groups int, b b
 			}
 		}
 	}
-	y, err := n.convolved(x, m, lower.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, wide)
+	y, err := n.convolved(x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, wide)
 	if err != nil || places == 1 {
 		return y, err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -21,7 +21,7 @@ func (n *nodeReader) localNorm() error {
 	if size < 1 || len(x.dims) < 3 {
 		return fmt.Errorf("a window of %d channels of %v", size, x.dims)
 	}
-	y, err := n.binary(lower.Mul, x, x)
+	y, err := n.binary(layer.Mul, x, x)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (n *nodeReader) localNorm() error {
 		y, err = n.raised(y, -beta)
 	}
 	if err == nil {
-		y, err = n.binary(lower.Mul, x, y)
+		y, err = n.binary(layer.Mul, x, y)
 	}
 	return n.finish(y, err)
 }
@@ -61,23 +61,23 @@ func (n *nodeReader) meanVariance() error {
 		}
 		axes[a] = true
 	}
-	mean, err := n.reduced(lower.ReduceMean, x, axes)
+	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err != nil {
 		return err
 	}
-	d, err := n.binary(lower.Sub, x, mean)
+	d, err := n.binary(layer.Sub, x, mean)
 	if err != nil {
 		return err
 	}
-	v, err := n.binary(lower.Mul, d, d)
+	v, err := n.binary(layer.Mul, d, d)
 	if err == nil {
-		v, err = n.reduced(lower.ReduceMean, v, axes)
+		v, err = n.reduced(layer.ReduceMean, v, axes)
 	}
 	if err == nil {
-		v, err = n.unary(lower.Rsqrt, v)
+		v, err = n.unary(layer.Rsqrt, v)
 	}
 	if err == nil {
-		d, err = n.binary(lower.Mul, d, v)
+		d, err = n.binary(layer.Mul, d, v)
 	}
 	return n.finish(d, err)
 }
@@ -97,20 +97,20 @@ func (n *nodeReader) lengthNorm() error {
 	var y operand
 	squares := n.Int("p", 2) == 2
 	if squares {
-		y, err = n.binary(lower.Mul, x, x)
+		y, err = n.binary(layer.Mul, x, x)
 	} else {
-		y, err = n.unary(lower.Abs, x)
+		y, err = n.unary(layer.Abs, x)
 	}
 	if err == nil {
-		y, err = n.reduced(lower.ReduceSum, y, axes)
+		y, err = n.reduced(layer.ReduceSum, y, axes)
 	}
 	if err == nil && squares {
-		y, err = n.unary(lower.Rsqrt, y)
+		y, err = n.unary(layer.Rsqrt, y)
 	} else if err == nil {
-		y, err = n.unary(lower.Inverse, y)
+		y, err = n.unary(layer.Inverse, y)
 	}
 	if err == nil {
-		y, err = n.binary(lower.Mul, x, y)
+		y, err = n.binary(layer.Mul, x, y)
 	}
 	return n.finish(y, err)
 }

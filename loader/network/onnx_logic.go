@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -59,11 +59,11 @@ func (n *nodeReader) finite(i int) *graph.Const {
 
 // oneWhere is 1 where x is above 0, else 0.
 func (n *nodeReader) oneWhere(x operand) (operand, error) {
-	x, err := n.unary(lower.Sign, x)
+	x, err := n.unary(layer.Sign, x)
 	if err != nil {
 		return x, err
 	}
-	return n.unary(lower.ReLU, x)
+	return n.unary(layer.ReLU, x)
 }
 
 // negated is 1 - x.
@@ -98,15 +98,15 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 	case ca != nil && cb != nil:
 		return operand{}, errBudget
 	case cb != nil:
-		return n.withConstant(lower.Sub, side[a], ops.Repeatable(n.Node, cb))
+		return n.withConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
 	case ca != nil: // a - b as -b + a
 		x, err := n.scaled(side[b], -1)
 		if err != nil {
 			return x, err
 		}
-		return n.withConstant(lower.Add, x, ops.Repeatable(n.Node, ca))
+		return n.withConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
 	}
-	return n.binary(lower.Sub, side[a], side[b])
+	return n.binary(layer.Sub, side[a], side[b])
 }
 
 // compare is a comparison of the first input with the second: whether their difference,
@@ -138,20 +138,20 @@ func (n *nodeReader) equal() error {
 
 // differs is 1 where x is not 0.
 func (n *nodeReader) differs(x operand) (operand, error) {
-	x, err := n.unary(lower.Sign, x)
+	x, err := n.unary(layer.Sign, x)
 	if err != nil {
 		return x, err
 	}
-	return n.unary(lower.Abs, x)
+	return n.unary(layer.Abs, x)
 }
 
 // logic joins two truth values by an operation on their ones and zeros.
-func logic(op lower.Op) func(*nodeReader) error {
+func logic(op layer.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
-		if op == lower.Sub { // exclusive or: they differ
+		if op == layer.Sub { // exclusive or: they differ
 			x, err := n.difference(false)
 			if err == nil {
-				x, err = n.unary(lower.Abs, x)
+				x, err = n.unary(layer.Abs, x)
 			}
 			return n.finish(x, err)
 		}
@@ -197,15 +197,15 @@ func (n *nodeReader) selected() error {
 	var sides [2]operand
 	for i, mask := range [...]operand{c, not} {
 		if k := n.finite(1 + i); k != nil {
-			sides[i], err = n.withConstant(lower.Mul, mask, ops.Repeatable(n.Node, k))
+			sides[i], err = n.withConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
 		} else if sides[i], err = n.in(1 + i); err == nil {
-			sides[i], err = n.binary(lower.Mul, sides[i], mask)
+			sides[i], err = n.binary(layer.Mul, sides[i], mask)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	x, err := n.binary(lower.Add, sides[0], sides[1])
+	x, err := n.binary(layer.Add, sides[0], sides[1])
 	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
@@ -316,11 +316,11 @@ func (n *nodeReader) bothSides(c operand) error {
 		}
 		n.results = append(n.results, graph.Result{Dims: sides[0].dims, Type: n.value(graphs[0].Outputs[i].Name).Type})
 		for k, mask := range [...]operand{{c.name, []int{1}}, {not.name, []int{1}}} {
-			if sides[k], err = n.binary(lower.Mul, sides[k], mask); err != nil {
+			if sides[k], err = n.binary(layer.Mul, sides[k], mask); err != nil {
 				return err
 			}
 		}
-		x, err := n.binary(lower.Add, sides[0], sides[1])
+		x, err := n.binary(layer.Add, sides[0], sides[1])
 		if err == nil {
 			err = n.result(i, x)
 		}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -228,21 +228,21 @@ func (n *nodeReader) pad() error {
 // convolution by a single one adds around a picture, others stand in memory.
 func (n *nodeReader) bordered(x operand, axis, before, after int, value float64) (operand, error) {
 	rank := len(x.dims)
-	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= lower.MaxKernel {
-		w := lower.Valid(1, 1)
+	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
+		w := layer.Valid(1, 1)
 		if axis == 2 {
 			w.Kh, w.Py, w.Qy = k, before+after, before+after
 		} else {
 			w.Kw, w.Px, w.Qx = k, before+after, before+after
 		}
 		// The tap that is one stands where the padding of both sides is as long as asked.
-		l := lower.Depthwise(x.shape(), w)
+		l := layer.Depthwise(x.shape(), w)
 		filter := make([]float64, x.dims[1]*k)
 		for c := range x.dims[1] {
 			filter[c*k+after] = 1
 		}
 		h, _ := (&graph.Const{Numbers: filter}).Halves()
-		return n.layer(l, lower.Weights{Filter: h}, nil, x)
+		return n.layer(l, layer.Weights{Filter: h}, nil, x)
 	}
 	parts := []operand{}
 	for i, size := range [...]int{before, 0, after} {

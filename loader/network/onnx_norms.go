@@ -6,13 +6,13 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
 
 // reduce reduces the axes that the node names, and drops them where it says so.
-func (n *nodeReader) reduce(op lower.Op, x operand) (operand, error) {
+func (n *nodeReader) reduce(op layer.Op, x operand) (operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return x, err
@@ -47,7 +47,7 @@ func (n *nodeReader) reduceProd() error {
 			}
 			if k == 0 {
 				x = part
-			} else if x, err = n.binary(lower.Mul, x, part); err != nil {
+			} else if x, err = n.binary(layer.Mul, x, part); err != nil {
 				return err
 			}
 		}
@@ -58,10 +58,10 @@ func (n *nodeReader) reduceProd() error {
 func (n *nodeReader) reduceL1() error {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.unary(lower.Abs, x)
+		x, err = n.unary(layer.Abs, x)
 	}
 	if err == nil {
-		x, err = n.reduce(lower.ReduceSum, x)
+		x, err = n.reduce(layer.ReduceSum, x)
 	}
 	return n.finish(x, err)
 }
@@ -69,10 +69,10 @@ func (n *nodeReader) reduceL1() error {
 func (n *nodeReader) sumOfSquares() (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.binary(lower.Mul, x, x)
+		x, err = n.binary(layer.Mul, x, x)
 	}
 	if err == nil {
-		x, err = n.reduce(lower.ReduceSum, x)
+		x, err = n.reduce(layer.ReduceSum, x)
 	}
 	return x, err
 }
@@ -82,7 +82,7 @@ func (n *nodeReader) reduceSumSquare() error { return n.finish(n.sumOfSquares())
 func (n *nodeReader) reduceL2() error {
 	x, err := n.sumOfSquares()
 	if err == nil {
-		x, err = n.unary(lower.Sqrt, x)
+		x, err = n.unary(layer.Sqrt, x)
 	}
 	return n.finish(x, err)
 }
@@ -95,8 +95,8 @@ func (n *nodeReader) reduceLogSum() error {
 		return err
 	}
 	if n.Op == "ReduceLogSum" {
-		if x, err = n.reduce(lower.ReduceSum, x); err == nil {
-			x, err = n.unary(lower.Log, x)
+		if x, err = n.reduce(layer.ReduceSum, x); err == nil {
+			x, err = n.unary(layer.Log, x)
 		}
 		return n.finish(x, err)
 	}
@@ -104,27 +104,27 @@ func (n *nodeReader) reduceLogSum() error {
 	if err != nil {
 		return err
 	}
-	top, err := n.reduced(lower.ReduceMax, x, axes)
+	top, err := n.reduced(layer.ReduceMax, x, axes)
 	if err != nil {
 		return err
 	}
-	y, err := n.binary(lower.Sub, x, top)
+	y, err := n.binary(layer.Sub, x, top)
 	if err == nil {
-		y, err = n.unary(lower.Exp, y)
+		y, err = n.unary(layer.Exp, y)
 	}
 	if err == nil {
-		y, err = n.reduced(lower.ReduceSum, y, axes)
+		y, err = n.reduced(layer.ReduceSum, y, axes)
 	}
 	if err == nil {
-		y, err = n.unary(lower.Log, y)
+		y, err = n.unary(layer.Log, y)
 	}
 	if err == nil {
-		y, err = n.binary(lower.Add, y, top)
+		y, err = n.binary(layer.Add, y, top)
 	}
 	return n.finish(y.as(n.results[0].Dims...), err)
 }
 
-func global(op lower.Op) func(*nodeReader) error {
+func global(op layer.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
 		x, err := n.in(0)
 		if err != nil {
@@ -143,7 +143,7 @@ func (n *nodeReader) probabilities() (operand, error) {
 		return x, err
 	}
 	s, set := axisView(x.dims, axis)
-	return n.layer(lower.Reduction(lower.Softmax, s, set), lower.Weights{}, x.dims, x)
+	return n.layer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, x.dims, x)
 }
 
 // softmaxAxis returns the input of a softmax in the shape that it is normalised in, and the
@@ -186,23 +186,23 @@ func (n *nodeReader) logSoftmax() error {
 	}
 	axes := make([]bool, len(x.dims))
 	axes[axis] = true
-	largest, err := n.reduced(lower.ReduceMax, x, axes)
+	largest, err := n.reduced(layer.ReduceMax, x, axes)
 	if err != nil {
 		return err
 	}
-	d, err := n.binary(lower.Sub, x, largest)
+	d, err := n.binary(layer.Sub, x, largest)
 	if err != nil {
 		return err
 	}
-	sum, err := n.unary(lower.Exp, d)
+	sum, err := n.unary(layer.Exp, d)
 	if err == nil {
-		sum, err = n.reduced(lower.ReduceSum, sum, axes)
+		sum, err = n.reduced(layer.ReduceSum, sum, axes)
 	}
 	if err == nil {
-		sum, err = n.unary(lower.Log, sum)
+		sum, err = n.unary(layer.Log, sum)
 	}
 	if err == nil {
-		d, err = n.binary(lower.Sub, d, sum)
+		d, err = n.binary(layer.Sub, d, sum)
 	}
 	return n.finish(d.as(n.results[0].Dims...), err)
 }
@@ -211,25 +211,25 @@ func (n *nodeReader) logSoftmax() error {
 func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand, error) {
 	dims := x.dims
 	outer, inner := dims[:first], dims[first:]
-	var s lower.Shape
-	var set lower.Axes
+	var s layer.Shape
+	var set layer.Axes
 	switch {
 	case len(inner) == 0:
 		return x, errors.New("a norm of single elements")
 	case len(inner) == 1:
 		s, _ = shapeOf(dims)
-		set = lower.AxisW
+		set = layer.AxisW
 	case len(inner) == 2:
 		s, _ = shapeOf(dims)
-		set = lower.AxisH | lower.AxisW
+		set = layer.AxisH | layer.AxisW
 	default:
 		last := inner[len(inner)-1]
-		s = lower.Shape{N: graph.Elements(outer), C: inner[0], H: graph.Elements(inner[1:]) / max(1, last), W: last}
-		set = lower.AxisC | lower.AxisH | lower.AxisW
+		s = layer.Shape{N: graph.Elements(outer), C: inner[0], H: graph.Elements(inner[1:]) / max(1, last), W: last}
+		set = layer.AxisC | layer.AxisH | layer.AxisW
 	}
-	l := lower.Reduction(lower.LayerNorm, s, set)
+	l := layer.Reduction(layer.LayerNorm, s, set)
 	l.Epsilon = epsilon
-	y, err := n.layer(l, lower.Weights{}, nil, x)
+	y, err := n.layer(l, layer.Weights{}, nil, x)
 	return y.as(dims...), err
 }
 
@@ -240,7 +240,7 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Cons
 		if !n.Given(at) {
 			continue
 		}
-		op, neutral := [...]lower.Op{lower.Mul, lower.Add}[i], [...]float64{1, 0}[i]
+		op, neutral := [...]layer.Op{layer.Mul, layer.Add}[i], [...]float64{1, 0}[i]
 		c := n.Const(at)
 		if c == nil {
 			z, err := n.in(at)
@@ -322,27 +322,27 @@ func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 
 // centred is the layer norm over axes that are not the last, step by step.
 func (n *nodeReader) centred(x operand, axes []bool, epsilon float32) (operand, error) {
-	mean, err := n.reduced(lower.ReduceMean, x, axes)
+	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err != nil {
 		return x, err
 	}
-	d, err := n.binary(lower.Sub, x, mean)
+	d, err := n.binary(layer.Sub, x, mean)
 	if err != nil {
 		return x, err
 	}
-	v, err := n.binary(lower.Mul, d, d)
+	v, err := n.binary(layer.Mul, d, d)
 	if err == nil {
-		v, err = n.reduced(lower.ReduceMean, v, axes)
+		v, err = n.reduced(layer.ReduceMean, v, axes)
 	}
 	if err != nil {
 		return x, err
 	}
-	l := lower.Unary(lower.Rsqrt, v.shape())
+	l := layer.Unary(layer.Rsqrt, v.shape())
 	l.Epsilon = epsilon
-	if v, err = n.layer(l, lower.Weights{}, v.dims, v); err != nil {
+	if v, err = n.layer(l, layer.Weights{}, v.dims, v); err != nil {
 		return x, err
 	}
-	return n.binary(lower.Mul, d, v)
+	return n.binary(layer.Mul, d, v)
 }
 
 // statistics are a norm's mean and one over its root, which it may be asked for.
@@ -351,7 +351,7 @@ func (n *nodeReader) statistics(x operand, first int) error {
 	for i := range axes {
 		axes[i] = i >= first
 	}
-	mean, err := n.reduced(lower.ReduceMean, x, axes)
+	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err == nil {
 		err = n.result(1, mean)
 	}
@@ -361,19 +361,19 @@ func (n *nodeReader) statistics(x operand, first int) error {
 	if n.Out[1].Given() {
 		mean.name = n.Out[1].Name
 	}
-	d, err := n.binary(lower.Sub, x, mean)
+	d, err := n.binary(layer.Sub, x, mean)
 	if err == nil {
-		d, err = n.binary(lower.Mul, d, d)
+		d, err = n.binary(layer.Mul, d, d)
 	}
 	if err == nil {
-		d, err = n.reduced(lower.ReduceMean, d, axes)
+		d, err = n.reduced(layer.ReduceMean, d, axes)
 	}
 	if err != nil {
 		return err
 	}
-	l := lower.Unary(lower.Rsqrt, d.shape())
+	l := layer.Unary(layer.Rsqrt, d.shape())
 	l.Epsilon = n.Float("epsilon", 1e-5)
-	if d, err = n.layer(l, lower.Weights{}, d.dims, d); err != nil {
+	if d, err = n.layer(l, layer.Weights{}, d.dims, d); err != nil {
 		return err
 	}
 	return n.result(2, d)
@@ -389,17 +389,17 @@ func (n *nodeReader) rmsNorm() error {
 	if err != nil {
 		return err
 	}
-	y, err := n.binary(lower.Mul, x, x)
+	y, err := n.binary(layer.Mul, x, x)
 	if err == nil {
-		y, err = n.reduced(lower.ReduceMean, y, axes)
+		y, err = n.reduced(layer.ReduceMean, y, axes)
 	}
 	if err != nil {
 		return err
 	}
-	l := lower.Unary(lower.Rsqrt, y.shape())
+	l := layer.Unary(layer.Rsqrt, y.shape())
 	l.Epsilon = n.Float("epsilon", 1e-5)
-	if y, err = n.layer(l, lower.Weights{}, y.dims, y); err == nil {
-		y, err = n.binary(lower.Mul, x, y)
+	if y, err = n.layer(l, layer.Weights{}, y.dims, y); err == nil {
+		y, err = n.binary(layer.Mul, x, y)
 	}
 	if err == nil {
 		y, err = n.affine(y, 1, -1, asItIs)
@@ -492,9 +492,9 @@ func (n *nodeReader) batchNorm() error {
 		factor.Numbers[c] = f
 		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)
 	}
-	y, err := n.withConstant(lower.Mul, x, factor)
+	y, err := n.withConstant(layer.Mul, x, factor)
 	if err == nil {
-		y, err = n.withConstant(lower.Add, y, addend)
+		y, err = n.withConstant(layer.Add, y, addend)
 	}
 	return n.finish(y, err)
 }
@@ -506,9 +506,9 @@ func (n *nodeReader) made1(x operand, dims []int) error {
 		return errors.New("its statistics stand in a file that is not there")
 	}
 	var err error
-	for _, op := range [...]lower.Op{lower.Mul, lower.Add} {
-		l := lower.Layer{Op: op, In: s, Second: lower.Constant, SecondShape: lower.Shape{N: 1, C: s.C, H: 1, W: 1}}
-		if x, err = n.layer(l, lower.Weights{}, x.dims, x); err != nil {
+	for _, op := range [...]layer.Op{layer.Mul, layer.Add} {
+		l := layer.Layer{Op: op, In: s, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: s.C, H: 1, W: 1}}
+		if x, err = n.layer(l, layer.Weights{}, x.dims, x); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -18,22 +18,22 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"Conv": (*nodeReader).conv, "ConvTranspose": (*nodeReader).convTranspose, "Gemm": (*nodeReader).gemm, "Linear": (*nodeReader).linear,
 		"MatMul": (*nodeReader).matmul, "Einsum": (*nodeReader).einsums,
 		"MaxPool": (*nodeReader).pool, "AveragePool": (*nodeReader).pool,
-		"GlobalAveragePool": global(lower.ReduceMean), "GlobalMaxPool": global(lower.ReduceMax),
-		"Add": binary(lower.Add), "Sub": binary(lower.Sub), "Mul": binary(lower.Mul), "Max": binary(lower.Max),
-		"Min": binary(lower.Min), "Sum": binary(lower.Add), "Mean": (*nodeReader).mean,
+		"GlobalAveragePool": global(layer.ReduceMean), "GlobalMaxPool": global(layer.ReduceMax),
+		"Add": binary(layer.Add), "Sub": binary(layer.Sub), "Mul": binary(layer.Mul), "Max": binary(layer.Max),
+		"Min": binary(layer.Min), "Sum": binary(layer.Add), "Mean": (*nodeReader).mean,
 		"Div": (*nodeReader).divide, "Pow": (*nodeReader).power, "Where": (*nodeReader).where,
 		"Clip": (*nodeReader).clip, "LeakyRelu": (*nodeReader).leakyRelu, "PRelu": (*nodeReader).prelu,
 		"Elu": (*nodeReader).elu, "Selu": (*nodeReader).elu, "Celu": (*nodeReader).elu,
-		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": unaryOp(lower.HardSwish), "ThresholdedRelu": (*nodeReader).thresholdedRelu,
+		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": unaryOp(layer.HardSwish), "ThresholdedRelu": (*nodeReader).thresholdedRelu,
 		"Shrink": (*nodeReader).shrink, "Mish": (*nodeReader).mish, "CumSum": (*nodeReader).cumulated, "Trilu": (*nodeReader).triangle,
 		"LRN": (*nodeReader).localNorm, "MeanVarianceNormalization": (*nodeReader).meanVariance, "LpNormalization": (*nodeReader).lengthNorm, "RNN": recurrent(1),
 		"Neg": (*nodeReader).negate,
-		"Erf": unaryOp(lower.Erf), "Softplus": unaryOp(lower.Softplus), "Log": unaryOp(lower.Log), "Floor": unaryOp(lower.Floor), "Ceil": unaryOp(lower.Ceil),
-		"Sign": unaryOp(lower.Sign), "Abs": unaryOp(lower.Abs), "Reciprocal": unaryOp(lower.Inverse), "Softsign": (*nodeReader).softsign, "Sin": unaryOp(lower.Sin), "Cos": unaryOp(lower.Cos),
-		"Relu": unaryOp(lower.ReLU), "Sigmoid": unaryOp(lower.Sigmoid), "Tanh": unaryOp(lower.Tanh), "Exp": unaryOp(lower.Exp),
-		"Sqrt": unaryOp(lower.Sqrt), "Gelu": unaryOp(lower.GELU), "FastGelu": unaryOp(lower.GELU), "Swish": unaryOp(lower.SiLU), "SiLU": unaryOp(lower.SiLU),
+		"Erf": unaryOp(layer.Erf), "Softplus": unaryOp(layer.Softplus), "Log": unaryOp(layer.Log), "Floor": unaryOp(layer.Floor), "Ceil": unaryOp(layer.Ceil),
+		"Sign": unaryOp(layer.Sign), "Abs": unaryOp(layer.Abs), "Reciprocal": unaryOp(layer.Inverse), "Softsign": (*nodeReader).softsign, "Sin": unaryOp(layer.Sin), "Cos": unaryOp(layer.Cos),
+		"Relu": unaryOp(layer.ReLU), "Sigmoid": unaryOp(layer.Sigmoid), "Tanh": unaryOp(layer.Tanh), "Exp": unaryOp(layer.Exp),
+		"Sqrt": unaryOp(layer.Sqrt), "Gelu": unaryOp(layer.GELU), "FastGelu": unaryOp(layer.GELU), "Swish": unaryOp(layer.SiLU), "SiLU": unaryOp(layer.SiLU),
 		"Greater": compare(false, false), "Less": compare(true, false), "GreaterOrEqual": compare(true, true), "LessOrEqual": compare(false, true),
-		"Equal": (*nodeReader).equal, "Not": (*nodeReader).not, "And": logic(lower.Mul), "Or": logic(lower.Max), "Xor": logic(lower.Sub),
+		"Equal": (*nodeReader).equal, "Not": (*nodeReader).not, "And": logic(layer.Mul), "Or": logic(layer.Max), "Xor": logic(layer.Sub),
 		"Rsqrt": (*nodeReader).rsqrt, "RoundSmall": (*nodeReader).roundSmall, "QuickGelu": (*nodeReader).quickGelu,
 		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
 		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
@@ -49,7 +49,7 @@ func operatorTable() map[string]func(n *nodeReader) error {
 		"ReduceL2": (*nodeReader).reduceL2, "ReduceSumSquare": (*nodeReader).reduceSumSquare,
 		"ReduceLogSum": (*nodeReader).reduceLogSum, "ReduceLogSumExp": (*nodeReader).reduceLogSum,
 	}
-	for name, op := range map[string]lower.Op{"ReduceMean": lower.ReduceMean, "ReduceSum": lower.ReduceSum, "ReduceMax": lower.ReduceMax, "ReduceMin": lower.ReduceMin} {
+	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
 		t[name] = func(n *nodeReader) error {
 			x, err := n.in(0)
 			if err == nil {
@@ -69,10 +69,10 @@ func (n *nodeReader) finish(x operand, err error) error {
 	return n.done(x)
 }
 
-func unaryOp(op lower.Op) func(*nodeReader) error {
+func unaryOp(op layer.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
 		x, err := n.in(0)
-		if r := n.In[0].Range; (op == lower.Sqrt || op == lower.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
+		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
 			n.told["negative"] = true
 			n.note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
 		}
@@ -84,20 +84,20 @@ func unaryOp(op lower.Op) func(*nodeReader) error {
 }
 
 // binary folds inputs from the left.
-func binary(op lower.Op) func(*nodeReader) error {
+func binary(op layer.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error { return n.finish(n.fromLeft(op)) }
 }
 
-func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
+func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
 	}
-	if n.Const(0) != nil && len(order) > 1 && n.Const(1) == nil && op != lower.Sub {
+	if n.Const(0) != nil && len(order) > 1 && n.Const(1) == nil && op != layer.Sub {
 		order[0], order[1] = 1, 0
 	}
 	x, err := n.in(order[0])
-	if op == lower.Sub && n.Const(0) != nil && err != nil {
+	if op == layer.Sub && n.Const(0) != nil && err != nil {
 		err = nil
 	}
 	if err != nil {
@@ -120,7 +120,7 @@ func (n *nodeReader) fromLeft(op lower.Op) (operand, error) {
 }
 
 func (n *nodeReader) mean() error {
-	x, err := n.fromLeft(lower.Add)
+	x, err := n.fromLeft(layer.Add)
 	if err == nil {
 		x, err = n.scaled(x, 1/float64(len(n.In)))
 	}
@@ -151,7 +151,7 @@ func (n *nodeReader) divide() error {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.finish(n.withConstant(lower.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
+		return n.finish(n.withConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
 	}
 	b, err := n.in(1)
 	if err != nil {
@@ -163,20 +163,20 @@ func (n *nodeReader) divide() error {
 			return err
 		}
 		if out, _ := graph.Broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
-			return n.finish(n.binary(lower.RealDiv, x, b))
+			return n.finish(n.binary(layer.RealDiv, x, b))
 		}
 	}
-	if b, err = n.unary(lower.Inverse, b); err != nil {
+	if b, err = n.unary(layer.Inverse, b); err != nil {
 		return err
 	}
 	if c := n.Const(0); c != nil {
-		return n.finish(n.withConstant(lower.Mul, b, c))
+		return n.finish(n.withConstant(layer.Mul, b, c))
 	}
 	x, err := n.in(0)
 	if err != nil {
 		return err
 	}
-	return n.finish(n.binary(lower.Mul, x, b))
+	return n.finish(n.binary(layer.Mul, x, b))
 }
 
 // where takes elements of two tensors, by a constant condition as sums of products with ones
@@ -204,14 +204,14 @@ func (n *nodeReader) where() error {
 		if k := n.Const(1 + i); k != nil {
 			x, err = n.chosen(k, mask(i == 0), out, i)
 		} else if x, err = n.in(1 + i); err == nil {
-			x, err = n.withConstant(lower.Mul, x, mask(i == 0))
+			x, err = n.withConstant(layer.Mul, x, mask(i == 0))
 		}
 		if err != nil {
 			return err
 		}
 		sides[i] = x
 	}
-	x, err := n.binary(lower.Add, sides[0], sides[1])
+	x, err := n.binary(layer.Add, sides[0], sides[1])
 	if err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
@@ -256,7 +256,7 @@ func (n *nodeReader) dropout() error {
 // view gives the same values another shape.
 func (n *nodeReader) view() error {
 	x, err := n.in(0)
-	if err != nil && n.In[0].Type != 0 && n.tensors[n.In[0].Name] != (lower.Shape{}) {
+	if err != nil && n.In[0].Type != 0 && n.tensors[n.In[0].Name] != (layer.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
 		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
 	}

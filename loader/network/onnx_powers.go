@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -57,18 +57,18 @@ func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (
 			hasNot[k] = 1 - has[k]
 		}
 		mask, rest := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
-		y, err := n.withConstant(lower.Mul, x, mask)
+		y, err := n.withConstant(layer.Mul, x, mask)
 		if err == nil {
-			y, err = n.withConstant(lower.Add, y, rest)
+			y, err = n.withConstant(layer.Add, y, rest)
 		}
 		if err == nil {
 			y, err = n.raised(y, e)
 		}
 		if err == nil {
-			y, err = n.withConstant(lower.Mul, y, mask)
+			y, err = n.withConstant(layer.Mul, y, mask)
 		}
 		if err == nil && i > 0 {
-			y, err = n.binary(lower.Add, sum, y)
+			y, err = n.binary(layer.Add, sum, y)
 		}
 		if err != nil {
 			return x, err
@@ -83,7 +83,7 @@ func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (
 func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 	switch e {
 	case -0.5:
-		return n.unary(lower.Rsqrt, x)
+		return n.unary(layer.Rsqrt, x)
 	case 0:
 		y, err := n.scaled(x, 0)
 		if err != nil {
@@ -100,7 +100,7 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 		if err != nil {
 			return x, err
 		}
-		return n.unary(lower.Inverse, y)
+		return n.unary(layer.Inverse, y)
 	}
 	var y operand
 	times := func(z operand) (err error) {
@@ -108,7 +108,7 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 			y = z
 			return nil
 		}
-		y, err = n.binary(lower.Mul, y, z)
+		y, err = n.binary(layer.Mul, y, z)
 		return err
 	}
 	for range int(e) {
@@ -119,7 +119,7 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 	root := x
 	for part := e - math.Trunc(e); part > 0; part = 2*part - math.Trunc(2*part) {
 		var err error
-		if root, err = n.unary(lower.Sqrt, root); err == nil && part >= 0.5 {
+		if root, err = n.unary(layer.Sqrt, root); err == nil && part >= 0.5 {
 			err = times(root)
 		}
 		if err != nil {
@@ -153,7 +153,7 @@ func (n *nodeReader) shrink() error {
 	if err != nil {
 		return err
 	}
-	return n.finish(n.binary(lower.Add, above, below))
+	return n.finish(n.binary(layer.Add, above, below))
 }
 
 // beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
@@ -171,7 +171,7 @@ func (n *nodeReader) beyond(x operand, sign, limit, shift float64) (operand, err
 	if x, err = n.shifted(x, shift); err != nil {
 		return x, err
 	}
-	return n.binary(lower.Mul, x, y)
+	return n.binary(layer.Mul, x, y)
 }
 
 // mish is x times the tangent of its softplus.
@@ -180,12 +180,12 @@ func (n *nodeReader) mish() error {
 	if err != nil {
 		return err
 	}
-	y, err := n.unary(lower.Softplus, x)
+	y, err := n.unary(layer.Softplus, x)
 	if err == nil {
-		y, err = n.unary(lower.Tanh, y)
+		y, err = n.unary(layer.Tanh, y)
 	}
 	if err == nil {
-		y, err = n.binary(lower.Mul, x, y)
+		y, err = n.binary(layer.Mul, x, y)
 	}
 	return n.finish(y, err)
 }
@@ -250,5 +250,5 @@ func (n *nodeReader) triangle() error {
 			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
-	return n.finish(n.withConstant(lower.Mul, x, mask))
+	return n.finish(n.withConstant(layer.Mul, x, mask))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -29,15 +29,15 @@ func (n *nodeReader) gemm() error {
 	var y operand
 	added := false
 	if c := n.Const(1); c != nil {
-		l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
+		l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
 		if n.Int("transB", 0) != 0 {
-			l.Op = lower.Linear
+			l.Op = layer.Linear
 		}
 		h, err := c.Halves()
 		if err != nil {
 			return err
 		}
-		w, fits := lower.Weights{Filter: h}, true
+		w, fits := layer.Weights{Filter: h}, true
 		if scaled, ok := times(h, alpha); ok {
 			w.Filter = scaled
 		} else {
@@ -86,14 +86,14 @@ func (n *nodeReader) gemm() error {
 			for i := range v {
 				scaled.Numbers[i] = v[i] * beta
 			}
-			return n.finish(n.withConstant(lower.Add, y, scaled))
+			return n.finish(n.withConstant(layer.Add, y, scaled))
 		}
 		z, err := n.in(2)
 		if err == nil {
 			z, err = n.scaled(z, beta)
 		}
 		if err == nil {
-			y, err = n.binary(lower.Add, y, z)
+			y, err = n.binary(layer.Add, y, z)
 		}
 		return n.finish(y, err)
 	}
@@ -128,8 +128,8 @@ func (n *nodeReader) matmul() error {
 			if err != nil {
 				return err
 			}
-			l := lower.Layer{Op: lower.MatMul, In: x.shape(), Second: lower.Constant, Columns: columns}
-			return n.finish(n.layer(l, lower.Weights{Filter: h}, out, x))
+			l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
+			return n.finish(n.layer(l, layer.Weights{Filter: h}, out, x))
 		}
 	}
 	z, err := n.in(1)
@@ -153,12 +153,12 @@ func (n *nodeReader) linear() error {
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
-	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: c.Dims[0]}
+	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
 	b, err := n.bias(2, c.Dims[0])
 	if err != nil {
 		return err
 	}
-	w := lower.Weights{Bias: b.v}
+	w := layer.Weights{Bias: b.v}
 	l.Bias = b.given
 	if w.Filter, err = c.Halves(); err != nil {
 		return err
@@ -186,8 +186,8 @@ func (n *nodeReader) multiplied(x, z operand) (operand, error) {
 		}
 	}
 	s := x.shape()
-	l := lower.Layer{Op: lower.MatMul, In: s, Second: lower.Runtime, Columns: columns}
-	return n.layer(l, lower.Weights{}, out, x, z)
+	l := layer.Layer{Op: layer.MatMul, In: s, Second: layer.Runtime, Columns: columns}
+	return n.layer(l, layer.Weights{}, out, x, z)
 }
 
 // einsumOf sums axes of one tensor and puts those that are left in another order.
@@ -206,7 +206,7 @@ func (n *nodeReader) einsumOf(term, right string) error {
 			dims = append(dims, x.dims[i])
 		}
 	}
-	if x, err = n.reduced(lower.ReduceSum, x, axes); err != nil {
+	if x, err = n.reduced(layer.ReduceSum, x, axes); err != nil {
 		return err
 	}
 	var perm []int

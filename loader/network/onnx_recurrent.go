@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 )
 
@@ -164,8 +164,8 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 // product is x times the rows of weights from first on, with a bias.
 func (n *nodeReader) product(x operand, weights, bias []float16.Float16, first, rows int) (operand, error) {
 	k := x.dims[len(x.dims)-1]
-	l := lower.Layer{Op: lower.Linear, In: x.shape(), Second: lower.Constant, Columns: rows}
-	var w lower.Weights
+	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: rows}
+	var w layer.Weights
 	if weights != nil {
 		w.Filter = weights[first*k : (first+rows)*k]
 	}
@@ -231,11 +231,11 @@ func (n *nodeReader) withState(q *recurrence, sum, h operand, gate int) (operand
 	if err != nil {
 		return sum, err
 	}
-	return n.binary(lower.Add, sum, p)
+	return n.binary(layer.Add, sum, p)
 }
 
 func (n *nodeReader) biased(x operand, v []float16.Float16) (operand, error) {
-	return n.withConstant(lower.Add, x, numbersOf(v))
+	return n.withConstant(layer.Add, x, numbersOf(v))
 }
 
 // numbersOf is a list of fp16 values as a constant.
@@ -251,7 +251,7 @@ func numbersOf(v []float16.Float16) *graph.Const {
 func (n *nodeReader) plainStep(q *recurrence, sum operand) error {
 	sum, err := n.withState(q, sum, q.h, 0)
 	if err == nil {
-		q.h, err = n.unary(lower.Tanh, sum)
+		q.h, err = n.unary(layer.Tanh, sum)
 	}
 	return err
 }
@@ -263,14 +263,14 @@ func (n *nodeReader) lstmStep(q *recurrence, g []operand) error {
 		if q.peep == nil || q.c.name == "" {
 			return x, nil
 		}
-		p, err := n.withConstant(lower.Mul, q.c, numbersOf(q.peep[k*q.hidden:(k+1)*q.hidden]))
+		p, err := n.withConstant(layer.Mul, q.c, numbersOf(q.peep[k*q.hidden:(k+1)*q.hidden]))
 		if err != nil {
 			return x, err
 		}
-		return n.binary(lower.Add, x, p)
+		return n.binary(layer.Add, x, p)
 	}
 	state := q.h
-	gate := func(k int, op lower.Op) {
+	gate := func(k int, op layer.Op) {
 		if err != nil {
 			return
 		}
@@ -281,36 +281,36 @@ func (n *nodeReader) lstmStep(q *recurrence, g []operand) error {
 			g[k], err = n.unary(op, g[k])
 		}
 	}
-	gate(0, lower.Sigmoid)
-	gate(3, lower.Tanh)
+	gate(0, layer.Sigmoid)
+	gate(3, layer.Tanh)
 	if err != nil {
 		return err
 	}
-	cell, err := n.binary(lower.Mul, g[0], g[3])
+	cell, err := n.binary(layer.Mul, g[0], g[3])
 	if err != nil {
 		return err
 	}
 	if q.c.name != "" {
-		gate(2, lower.Sigmoid)
+		gate(2, layer.Sigmoid)
 		if err != nil {
 			return err
 		}
-		kept, err := n.binary(lower.Mul, g[2], q.c)
+		kept, err := n.binary(layer.Mul, g[2], q.c)
 		if err == nil {
-			cell, err = n.binary(lower.Add, kept, cell)
+			cell, err = n.binary(layer.Add, kept, cell)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	q.c = cell // the output gate sees the new cell
-	gate(1, lower.Sigmoid)
+	gate(1, layer.Sigmoid)
 	if err != nil {
 		return err
 	}
-	out, err := n.unary(lower.Tanh, q.c)
+	out, err := n.unary(layer.Tanh, q.c)
 	if err == nil {
-		q.h, err = n.binary(lower.Mul, g[1], out)
+		q.h, err = n.binary(layer.Mul, g[1], out)
 	}
 	return err
 }
@@ -320,7 +320,7 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 	var err error
 	for k := range 2 {
 		if g[k], err = n.withState(q, g[k], q.h, k); err == nil {
-			g[k], err = n.unary(lower.Sigmoid, g[k])
+			g[k], err = n.unary(layer.Sigmoid, g[k])
 		}
 		if err != nil {
 			return err
@@ -331,18 +331,18 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 	case n.Int("linear_before_reset", 0) != 0 && q.h.name != "":
 		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
 		if err == nil {
-			p, err = n.binary(lower.Mul, g[1], p)
+			p, err = n.binary(layer.Mul, g[1], p)
 		}
 		if err == nil {
-			h, err = n.binary(lower.Add, h, p)
+			h, err = n.binary(layer.Add, h, p)
 		}
 		if err != nil {
 			return err
 		}
 	case n.Int("linear_before_reset", 0) != 0 && q.rb != nil:
-		p, err := n.withConstant(lower.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
+		p, err := n.withConstant(layer.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
 		if err == nil {
-			h, err = n.binary(lower.Add, h, p)
+			h, err = n.binary(layer.Add, h, p)
 		}
 		if err != nil {
 			return err
@@ -350,7 +350,7 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 	default:
 		reset := q.h
 		if reset.name != "" {
-			if reset, err = n.binary(lower.Mul, g[1], q.h); err != nil {
+			if reset, err = n.binary(layer.Mul, g[1], q.h); err != nil {
 				return err
 			}
 		}
@@ -358,7 +358,7 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 			return err
 		}
 	}
-	if h, err = n.unary(lower.Tanh, h); err != nil {
+	if h, err = n.unary(layer.Tanh, h); err != nil {
 		return err
 	}
 	minus, err := n.scaled(g[0], -1)
@@ -366,15 +366,15 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 		minus, err = n.shifted(minus, 1)
 	}
 	if err == nil {
-		h, err = n.binary(lower.Mul, minus, h)
+		h, err = n.binary(layer.Mul, minus, h)
 	}
 	if err != nil || q.h.name == "" {
 		q.h = h
 		return err
 	}
-	kept, err := n.binary(lower.Mul, g[0], q.h)
+	kept, err := n.binary(layer.Mul, g[0], q.h)
 	if err == nil {
-		q.h, err = n.binary(lower.Add, h, kept)
+		q.h, err = n.binary(layer.Add, h, kept)
 	}
 	return err
 }

@@ -3,7 +3,7 @@ package network
 import (
 	"math"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/ops"
 )
 
@@ -14,7 +14,7 @@ func (n *nodeReader) clip() error {
 		return err
 	}
 	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
-		for i, op := range [...]lower.Op{lower.Max, lower.Min} {
+		for i, op := range [...]layer.Op{layer.Max, layer.Min} {
 			if !n.Given(1 + i) {
 				continue
 			}
@@ -44,26 +44,26 @@ func (n *nodeReader) clamped(x operand, low, high float64) (operand, error) {
 	above, below := high >= largest, low <= -largest
 	switch {
 	case low == 0 && above:
-		return n.unary(lower.ReLU, x)
+		return n.unary(layer.ReLU, x)
 	case low == 0 && high == 6:
-		return n.unary(lower.ReLU6, x)
+		return n.unary(layer.ReLU6, x)
 	case below && above:
 		return x, nil
 	case below:
-		return n.withNumber(lower.Min, x, high)
+		return n.withNumber(layer.Min, x, high)
 	case above:
-		return n.withNumber(lower.Max, x, low)
+		return n.withNumber(layer.Max, x, low)
 	}
-	l := lower.Unary(lower.Clip, x.shape())
+	l := layer.Unary(layer.Clip, x.shape())
 	l.Low, l.High = float32(min(low, high)), float32(high)
-	return n.layer(l, lower.Weights{}, x.dims, x)
+	return n.layer(l, layer.Weights{}, x.dims, x)
 }
 
 // leaky is x above zero and slope*x below.
 func (n *nodeReader) leaky(x operand, slope float64) (operand, error) {
-	l := lower.Unary(lower.LeakyReLU, x.shape())
+	l := layer.Unary(layer.LeakyReLU, x.shape())
 	l.Alpha = float32(slope)
-	return n.layer(l, lower.Weights{}, x.dims, x)
+	return n.layer(l, layer.Weights{}, x.dims, x)
 }
 
 func (n *nodeReader) leakyRelu() error {
@@ -93,34 +93,34 @@ func (n *nodeReader) prelu() error {
 		if err != nil {
 			return err
 		}
-		return n.finish(n.layer(lower.Unary(lower.PReLU, s), lower.Weights{Second: h}, x.dims, x))
+		return n.finish(n.layer(layer.Unary(layer.PReLU, s), layer.Weights{Second: h}, x.dims, x))
 	}
-	positive, err := n.unary(lower.ReLU, x)
+	positive, err := n.unary(layer.ReLU, x)
 	if err != nil {
 		return err
 	}
-	negative, err := n.withNumber(lower.Min, x, 0)
+	negative, err := n.withNumber(layer.Min, x, 0)
 	if err != nil {
 		return err
 	}
 	if c != nil {
-		negative, err = n.withConstant(lower.Mul, negative, c)
+		negative, err = n.withConstant(layer.Mul, negative, c)
 	} else {
 		var slope operand
 		if slope, err = n.in(1); err == nil {
-			negative, err = n.binary(lower.Mul, negative, slope)
+			negative, err = n.binary(layer.Mul, negative, slope)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return n.finish(n.binary(lower.Add, positive, negative))
+	return n.finish(n.binary(layer.Add, positive, negative))
 }
 
 // isPerChannel reports whether a constant of shape dims has one value for each channel of s.
-func isPerChannel(dims []int, s lower.Shape) bool {
+func isPerChannel(dims []int, s layer.Shape) bool {
 	c, err := shapeOf(dims)
-	return err == nil && len(dims) <= 4 && c == lower.Shape{N: 1, C: s.C, H: 1, W: 1}
+	return err == nil && len(dims) <= 4 && c == layer.Shape{N: 1, C: s.C, H: 1, W: 1}
 }
 
 // elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)): the one table of it errs by
@@ -137,21 +137,21 @@ func (n *nodeReader) elu() error {
 	case "Celu":
 		spread = alpha
 	}
-	positive, err := n.unary(lower.ReLU, x)
+	positive, err := n.unary(layer.ReLU, x)
 	if err != nil {
 		return err
 	}
 	if positive, err = n.scaled(positive, factor); err != nil {
 		return err
 	}
-	y, err := n.withNumber(lower.Min, x, 0)
+	y, err := n.withNumber(layer.Min, x, 0)
 	if err != nil {
 		return err
 	}
 	if y, err = n.scaled(y, 1/spread); err != nil {
 		return err
 	}
-	if y, err = n.unary(lower.Exp, y); err != nil {
+	if y, err = n.unary(layer.Exp, y); err != nil {
 		return err
 	}
 	if y, err = n.shifted(y, -1); err != nil {
@@ -160,12 +160,12 @@ func (n *nodeReader) elu() error {
 	if y, err = n.scaled(y, alpha*factor); err != nil {
 		return err
 	}
-	return n.finish(n.binary(lower.Add, positive, y))
+	return n.finish(n.binary(layer.Add, positive, y))
 }
 
 func (n *nodeReader) hard(x operand, alpha, beta float64) (operand, error) {
 	if float32(alpha) == 1./6 && beta == 0.5 {
-		return n.unary(lower.HardSigmoid, x)
+		return n.unary(layer.HardSigmoid, x)
 	}
 	y, err := n.scaled(x, alpha)
 	if err != nil {
@@ -193,10 +193,10 @@ func (n *nodeReader) quickGelu() error {
 	}
 	y, err := n.scaled(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
-		y, err = n.unary(lower.Sigmoid, y)
+		y, err = n.unary(layer.Sigmoid, y)
 	}
 	if err == nil {
-		y, err = n.binary(lower.Mul, x, y)
+		y, err = n.binary(layer.Mul, x, y)
 	}
 	return n.finish(y, err)
 }
@@ -207,15 +207,15 @@ func (n *nodeReader) softsign() error {
 	if err != nil {
 		return err
 	}
-	y, err := n.unary(lower.Abs, x)
+	y, err := n.unary(layer.Abs, x)
 	if err == nil {
 		y, err = n.shifted(y, 1)
 	}
 	if err == nil {
-		y, err = n.unary(lower.Inverse, y)
+		y, err = n.unary(layer.Inverse, y)
 	}
 	if err == nil {
-		y, err = n.binary(lower.Mul, x, y)
+		y, err = n.binary(layer.Mul, x, y)
 	}
 	return n.finish(y, err)
 }
@@ -224,9 +224,9 @@ func (n *nodeReader) softsign() error {
 func (n *nodeReader) rsqrt() error {
 	x, err := n.in(0)
 	if err == nil {
-		l := lower.Unary(lower.Rsqrt, x.shape())
+		l := layer.Unary(layer.Rsqrt, x.shape())
 		l.Epsilon = n.Float("epsilon", 0)
-		x, err = n.layer(l, lower.Weights{}, x.dims, x)
+		x, err = n.layer(l, layer.Weights{}, x.dims, x)
 	}
 	return n.finish(x, err)
 }
@@ -239,7 +239,7 @@ func (n *nodeReader) scaledLog() error {
 	}
 	c := float64(n.Float("scale", 1))
 	if x, err = n.shifted(x, float64(n.Float("shift", 0))/c); err == nil {
-		x, err = n.unary(lower.Log, x)
+		x, err = n.unary(layer.Log, x)
 	}
 	if err == nil {
 		x, err = n.shifted(x, math.Log(c))
@@ -256,7 +256,7 @@ func (n *nodeReader) roundSmall() error {
 		if err != nil {
 			return err
 		}
-		if x, err = n.withNumber(lower.Add, x, by); err == nil {
+		if x, err = n.withNumber(layer.Add, x, by); err == nil {
 			n.net.Layers[len(n.net.Layers)-1].rounds = true
 		}
 	}

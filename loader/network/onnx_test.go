@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
@@ -196,7 +196,7 @@ func FuzzReadONNX(f *testing.F) {
 		case err == nil:
 			checkNetwork(t, n)
 			for i := range n.Layers {
-				if l := &n.Layers[i]; l.Reason == "" && l.Lower.Op == lower.Op(0) {
+				if l := &n.Layers[i]; l.Reason == "" && l.Lower.Op == layer.Op(0) {
 					t.Fatalf("layer %q does nothing", l.Name)
 				}
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -18,9 +18,9 @@ import (
 // separated is a pool along one axis after the other, each the largest, or the sum, of as
 // many parts of the tensor as it has taps.
 func (n *nodeReader) separated(x operand, w ops.Window, average bool) (operand, error) {
-	op, outside := lower.Max, -65504.0
+	op, outside := layer.Max, -65504.0
 	if average {
-		op, outside = lower.Add, 0
+		op, outside = layer.Add, 0
 	}
 	extents := slices.Clone(x.dims[2:])
 	const most = 32 // taps of an axis
@@ -87,7 +87,7 @@ func (n *nodeReader) averaged(x operand, w ops.Window, extents []int, divisor in
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.withConstant(lower.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
+	return n.withConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
 }
 
 // tapsWithin returns how many of a window's taps are at places from low to high-1: the first tap
@@ -155,7 +155,7 @@ func (n *nodeReader) volumetric(x operand) error {
 	if x, err = n.surrounded(x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
 		return err
 	}
-	lw := lower.Window{
+	lw := layer.Window{
 		Kh: (w.Taps[1]-1)*w.Dilations[1] + 1, Kw: (w.Taps[2]-1)*w.Dilations[2] + 1, Sy: w.Strides[1], Sx: w.Strides[2],
 		Py: w.Before[1], Px: w.Before[2], Qy: w.After[1], Qx: w.After[2],
 	}
@@ -175,7 +175,7 @@ func (n *nodeReader) volumetric(x operand) error {
 		}
 		y, err := n.convolved(part.as(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
-			y, err = n.binary(lower.Add, sum, y)
+			y, err = n.binary(layer.Add, sum, y)
 		}
 		if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"anesim/hw/evidence"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // An Operation is a kind of layer by its name and keys.
@@ -22,8 +22,8 @@ type Operation struct {
 	Evidence evidence.Kind
 	Limits   string
 
-	inputs func(a *args) []lower.Shape
-	build  func(a *args, in []lower.Shape) Layer
+	inputs func(a *args) []layer.Shape
+	build  func(a *args, in []layer.Shape) Layer
 }
 
 // A Key is one argument of an operation.
@@ -40,7 +40,7 @@ var operations = sync.OnceValue(func() []Operation {
 		entry("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
 		entry("linear", productShape, linearKeys, linearInputs, buildLinear),
 	}
-	for _, op := range []lower.Op{lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average} {
+	for _, op := range []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average} {
 		list = append(list, entry(op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)))
 	}
 	for _, op := range activations {
@@ -48,8 +48,8 @@ var operations = sync.OnceValue(func() []Operation {
 	}
 	return append(list,
 		entry("pow", tensorShape, nil, powInputs, buildPow),
-		entry("prelu", tensorShape, nil, tensorInputs, buildUnary(lower.PReLU)),
-		entry("logical_not", tensorShape, nil, tensorInputs, buildUnary(lower.LogicalNot)),
+		entry("prelu", tensorShape, nil, tensorInputs, buildUnary(layer.PReLU)),
+		entry("logical_not", tensorShape, nil, tensorInputs, buildUnary(layer.LogicalNot)),
 		entry("pool", tensorShape, poolKeys, tensorInputs, buildPool),
 		entry("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
 		entry("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
@@ -63,10 +63,10 @@ var operations = sync.OnceValue(func() []Operation {
 })
 
 // entry is an operation with what is known of the one it lowers to.
-func entry(name string, shape, keys []Key, inputs func(*args) []lower.Shape, build func(*args, []lower.Shape) Layer) Operation {
-	op, ok := lower.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
+func entry(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) Layer) Operation {
+	op, ok := layer.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
 	if !ok {
-		op, _ = lower.ParseOp(name)
+		op, _ = layer.ParseOp(name)
 	}
 	return Operation{name, shape, keys, op.Evidence(), op.Limits(), inputs, build}
 }
@@ -109,19 +109,19 @@ var (
 )
 
 // activations are the operations of one input that a layer may also end with.
-var activations = []lower.Op{
-	lower.ReLU, lower.Sigmoid, lower.Tanh, lower.GELU, lower.SiLU, lower.Exp, lower.Sqrt, lower.Rsqrt,
-	lower.Abs, lower.Square, lower.Cube, lower.LeakyReLU, lower.ReLU6, lower.Clip, lower.ELU, lower.SELU,
-	lower.HardSigmoid, lower.HardSwish, lower.Softplus, lower.Softsign, lower.Sign, lower.Ceil, lower.Floor,
-	lower.Frac, lower.Log, lower.Inverse, lower.Sin, lower.Cos, lower.Atan, lower.Erf,
+var activations = []layer.Op{
+	layer.ReLU, layer.Sigmoid, layer.Tanh, layer.GELU, layer.SiLU, layer.Exp, layer.Sqrt, layer.Rsqrt,
+	layer.Abs, layer.Square, layer.Cube, layer.LeakyReLU, layer.ReLU6, layer.Clip, layer.ELU, layer.SELU,
+	layer.HardSigmoid, layer.HardSwish, layer.Softplus, layer.Softsign, layer.Sign, layer.Ceil, layer.Floor,
+	layer.Frac, layer.Log, layer.Inverse, layer.Sin, layer.Cos, layer.Atan, layer.Erf,
 }
 
 // parameters are the keys of those that have any.
-var parameters = map[lower.Op][]Key{
-	lower.Rsqrt:     {epsKey},
-	lower.LeakyReLU: {alphaKey},
-	lower.ELU:       {{"alpha", "the limit below 0, turned (1)"}},
-	lower.Clip:      {{"low", "the least (-1)"}, {"high", "the most (1)"}},
+var parameters = map[layer.Op][]Key{
+	layer.Rsqrt:     {epsKey},
+	layer.LeakyReLU: {alphaKey},
+	layer.ELU:       {{"alpha", "the limit below 0, turned (1)"}},
+	layer.Clip:      {{"low", "the least (-1)"}, {"high", "the most (1)"}},
 }
 
 // Find finds an operation by its name.
@@ -163,7 +163,7 @@ func keyNames(keys []Key) []string {
 }
 
 // Single makes a layer that stands by itself of its keys, those of its shape included.
-// Errors are a *KeyError for a key, else what [lower.Layer.Validate] says.
+// Errors are a *KeyError for a key, else what [layer.Layer.Validate] says.
 func (o *Operation) Single(values map[string]string) (*Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.finish(a, o.inputs)
@@ -171,10 +171,10 @@ func (o *Operation) Single(values map[string]string) (*Layer, error) {
 
 // Behind makes a layer whose inputs have the shapes in. A layer beyond the engine's
 // limits has the reason in Reason.
-func (o *Operation) Behind(in []lower.Shape, values map[string]string) (*Layer, error) {
+func (o *Operation) Behind(in []layer.Shape, values map[string]string) (*Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
-	l, err := o.finish(a, func(a *args) []lower.Shape { return in })
-	var limit *lower.LimitError
+	l, err := o.finish(a, func(a *args) []layer.Shape { return in })
+	var limit *layer.LimitError
 	if errors.As(err, &limit) && validShape(l.Out) == nil {
 		l.Reason = err.Error()
 		return l, nil
@@ -182,7 +182,7 @@ func (o *Operation) Behind(in []lower.Shape, values map[string]string) (*Layer, 
 	return l, err
 }
 
-func (o *Operation) finish(a *args, inputs func(*args) []lower.Shape) (*Layer, error) {
+func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*Layer, error) {
 	a.check()
 	in := inputs(a)
 	for _, s := range in {
@@ -199,7 +199,7 @@ func (o *Operation) finish(a *args, inputs func(*args) []lower.Shape) (*Layer, e
 	}
 	l.Op = o.Name
 	if a.word("release", "newest", "2023") == "2023" {
-		l.Lower.Release = lower.Release2023
+		l.Lower.Release = layer.Release2023
 	}
 	l.Lower.OutputFirst = a.word("first", "input", "output") == "output"
 	if a.err != nil {
@@ -217,11 +217,11 @@ func (l *Layer) infer() error {
 
 // pooling is a pooling layer: an average is a depthwise convolution of equal weights,
 // a maximum has an operation of its own.
-func pooling(in lower.Shape, w lower.Window, average bool) Layer {
+func pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
-		return Layer{Lower: lower.Layer{Op: lower.Pool, In: in, Window: w}}
+		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
 	}
-	return Layer{Lower: lower.Depthwise(in, w), average: true}
+	return Layer{Lower: layer.Depthwise(in, w), average: true}
 }
 
 // ParseKeys splits key=value words.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // turned transposes channels and columns of the engine's shape.
 func (n *nodeReader) turned(x operand) (operand, error) {
 	s := x.shape()
-	return n.layer(lower.Unary(lower.Transpose, s), lower.Weights{}, []int{s.N, s.W, s.H, s.C}, x.as(s.N, s.C, s.H, s.W))
+	return n.layer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.as(s.N, s.C, s.H, s.W))
 }
 
 // errAxes is a permutation that would take too many steps to find.
@@ -39,7 +39,7 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 	}
 	for i := 0; i+1 < len(start); {
 		at := slices.Index(goal, start[i])
-		if at+1 < len(goal) && goal[at+1] == start[i+1] && (len(start) > 6 || size[start[i]]*size[start[i+1]] <= lower.MaxExtent) {
+		if at+1 < len(goal) && goal[at+1] == start[i+1] && (len(start) > 6 || size[start[i]]*size[start[i+1]] <= layer.MaxExtent) {
 			size[start[i]] *= size[start[i+1]]
 			goal = slices.Delete(goal, at+1, at+2)
 			start = slices.Delete(start, i+1, i+2)
@@ -58,7 +58,7 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 		return x, err
 	}
 	for _, t := range steps {
-		if x, err = n.layer(t, lower.Weights{}, nil, x); err != nil {
+		if x, err = n.layer(t, layer.Weights{}, nil, x); err != nil {
 			return x, err
 		}
 	}
@@ -66,23 +66,23 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 }
 
 // orders are what one transpose makes of C, H and W.
-var orders = [...][3]lower.Axes{
-	{lower.AxisW, lower.AxisH, lower.AxisC}, {lower.AxisC, lower.AxisW, lower.AxisH}, {lower.AxisH, lower.AxisC, lower.AxisW},
-	{lower.AxisH, lower.AxisW, lower.AxisC}, {lower.AxisW, lower.AxisC, lower.AxisH},
+var orders = [...][3]layer.Axes{
+	{layer.AxisW, layer.AxisH, layer.AxisC}, {layer.AxisC, layer.AxisW, layer.AxisH}, {layer.AxisH, layer.AxisC, layer.AxisW},
+	{layer.AxisH, layer.AxisW, layer.AxisC}, {layer.AxisW, layer.AxisC, layer.AxisH},
 }
 
 // movable reports whether one task can put a shape's axes in an order: within the
 // extents of rows, and two rows that change places within the L2.
-func movable(s lower.Shape, order [3]lower.Axes) bool {
+func movable(s layer.Shape, order [3]layer.Axes) bool {
 	const l2, row = 0x1f0000, 32
-	if s.N > lower.MaxGroups || max(s.C, s.H, s.W) > lower.MaxExtent {
+	if s.N > layer.MaxGroups || max(s.C, s.H, s.W) > layer.MaxExtent {
 		return false
 	}
 	other := s.C
 	switch order[2] {
-	case lower.AxisW:
+	case layer.AxisW:
 		return true
-	case lower.AxisH:
+	case layer.AxisH:
 		other = s.H
 	}
 	up := func(n int) int { return (n + row - 1) / row * row }
@@ -90,11 +90,11 @@ func movable(s lower.Shape, order [3]lower.Axes) bool {
 }
 
 // transposes are the fewest transposes from one order of axes to another.
-func transposes(start, goal []int, size map[int]int) ([]lower.Layer, error) {
+func transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 	type state struct {
 		order []int
 		from  int
-		step  lower.Layer
+		step  layer.Layer
 	}
 	product := func(axes []int) int {
 		e := 1
@@ -108,7 +108,7 @@ func transposes(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 	for at := 0; at < len(queue); at++ {
 		o := queue[at].order
 		if slices.Equal(o, goal) {
-			var steps []lower.Layer
+			var steps []layer.Layer
 			for k := at; queue[k].from >= 0; k = queue[k].from {
 				steps = append(steps, queue[k].step)
 			}
@@ -118,8 +118,8 @@ func transposes(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 		for c := 0; c < len(o); c++ {
 			for h := c + 1; h < len(o); h++ {
 				for w := h; w < len(o); w++ {
-					blocks := map[lower.Axes][]int{lower.AxisC: o[c:h], lower.AxisH: o[h:w], lower.AxisW: o[w:]}
-					s := lower.Shape{N: product(o[:c]), C: product(o[c:h]), H: product(o[h:w]), W: product(o[w:])}
+					blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:w], layer.AxisW: o[w:]}
+					s := layer.Shape{N: product(o[:c]), C: product(o[c:h]), H: product(o[h:w]), W: product(o[w:])}
 					for _, order := range orders {
 						if !movable(s, order) {
 							continue
@@ -127,7 +127,7 @@ func transposes(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 						next := slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]])
 						if key := fmt.Sprint(next); !seen[key] {
 							seen[key] = true
-							t := lower.Unary(lower.Transpose, s)
+							t := layer.Unary(layer.Transpose, s)
 							if order != orders[0] {
 								t.Order = order
 							}
@@ -138,5 +138,5 @@ func transposes(start, goal []int, size map[int]int) ([]lower.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("no transposes of axes within %d elements", lower.MaxExtent)
+	return nil, fmt.Errorf("no transposes of axes within %d elements", layer.MaxExtent)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -48,7 +49,7 @@ type Lowering struct {
 	// SizesOnly makes programs that are only timed: they have descriptors, ports and sizes,
 	// and neither weights nor containers. See [lower.Sized].
 	SizesOnly bool
-	Memories  lower.Memories // of the chip
+	Memories  layer.Memories // of the chip
 	// Done, unless it is nil, is called with the number of layers that are through, from
 	// several goroutines.
 	Done func(layers int)
@@ -60,7 +61,7 @@ func (n *Network) LowerContext(ctx context.Context, how Lowering) ([]Program, []
 	if done == nil {
 		done = func(int) {}
 	}
-	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]lower.Shape{}}
+	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]layer.Shape{}}
 	var reasons []string
 	c.parts, reasons = n.parts(ctx, how, done)
 	for _, in := range n.Inputs {
@@ -108,7 +109,7 @@ type cutter struct {
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
 	// inputs are the shapes of the network's inputs.
-	inputs map[string]lower.Shape
+	inputs map[string]layer.Shape
 	most   int // layers of a program that a limit cut, 0 for none
 }
 
@@ -199,7 +200,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 // first reader takes, as the host can lay out rows of any length. If several is set, its readers
 // take rows of several lengths, and the shape is the one that the network's transposes start
 // from. A constant that the file does not have is pseudo-random, as all weights are.
-func (c *cutter) input(name string, s lower.Shape, several bool) lower.Tensor {
+func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
 	made := c.n.made[name]
 	whole, ok := c.inputs[name]
 	switch {

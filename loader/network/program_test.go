@@ -13,6 +13,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	. "anesim/loader/network"
 )
@@ -67,7 +68,7 @@ func alone(t *testing.T, n *Network, o anesim.Options) (map[string][]float16.Flo
 		o.Inputs = map[string][]float16.Float16{}
 		for k, name := range l.Inputs {
 			port := []string{"x", "z"}[min(k, 1)]
-			if l.Lower.Op == lower.Concat {
+			if l.Lower.Op == layer.Concat {
 				port = fmt.Sprint("x", k)
 			}
 			o.Inputs[port] = tensors[name]

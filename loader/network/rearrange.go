@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -57,19 +58,19 @@ func (a *lineage) split(axis, second int) {
 }
 
 // transposed is the lineage of what a transpose makes of the tensor.
-func (a lineage) transposed(t *lower.Layer, at int) (lineage, bool) {
+func (a lineage) transposed(t *layer.Layer, at int) (lineage, bool) {
 	s := t.In
 	for _, inner := range [...]int{s.W, s.H * s.W, s.C * s.H * s.W} {
 		if !a.cut(inner) {
 			return a, false
 		}
 	}
-	blocks := map[lower.Axes][]int{}
+	blocks := map[layer.Axes][]int{}
 	k := len(a.order)
 	for _, b := range [...]struct {
-		axis   lower.Axes
+		axis   layer.Axes
 		extent int
-	}{{lower.AxisW, s.W}, {lower.AxisH, s.H}, {lower.AxisC, s.C}} {
+	}{{layer.AxisW, s.W}, {layer.AxisH, s.H}, {layer.AxisC, s.C}} {
 		first, e := k, 1
 		for e < b.extent {
 			first--
@@ -78,7 +79,7 @@ func (a lineage) transposed(t *lower.Layer, at int) (lineage, bool) {
 		blocks[b.axis], k = a.order[first:k], first
 	}
 	order := t.Order
-	if order == [3]lower.Axes{} {
+	if order == [3]layer.Axes{} {
 		order = orders[0]
 	}
 	a.order = slices.Concat(a.order[:k], blocks[order[0]], blocks[order[1]], blocks[order[2]])
@@ -92,11 +93,11 @@ func (a lineage) transposed(t *lower.Layer, at int) (lineage, bool) {
 // transposes from the one arrangement to the other.
 type rearranger struct {
 	n      *Network
-	made   map[string]lower.Shape // that a tensor stands in
+	made   map[string]layer.Shape // that a tensor stands in
 	later  map[string]lineage     // tensors that no layer has made yet
 	done   map[rows]string        // tensors in rows of another length
 	names  map[string]bool        // of layers
-	chains map[string][]lower.Layer
+	chains map[string][]layer.Layer
 	layers []Layer
 }
 
@@ -109,8 +110,8 @@ type rows struct {
 // rearrange replaces the transposes of a network.
 func (n *Network) rearrange() {
 	r := &rearranger{
-		n: n, made: map[string]lower.Shape{}, later: map[string]lineage{}, done: map[rows]string{},
-		names: map[string]bool{}, chains: map[string][]lower.Layer{},
+		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rows]string{},
+		names: map[string]bool{}, chains: map[string][]layer.Layer{},
 	}
 	read, results := map[string]bool{}, map[string]bool{}
 	for i := range n.Layers {
@@ -171,13 +172,13 @@ func (n *Network) Arranged() *Network {
 
 // transposes reports whether a layer does no more than to change the order of axes.
 func (l *Layer) transposes() bool {
-	return l.Reason == "" && l.Lower.Op == lower.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
+	return l.Reason == "" && l.Lower.Op == layer.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
 
 // reads are the shapes that a layer reads its inputs in, nil where it is none.
-func (l *Layer) reads() []lower.Shape {
+func (l *Layer) reads() []layer.Shape {
 	x := &l.Lower
-	turned := func(s lower.Shape, yes bool) lower.Shape {
+	turned := func(s layer.Shape, yes bool) layer.Shape {
 		if yes {
 			s.H, s.W = s.W, s.H
 		}
@@ -186,21 +187,21 @@ func (l *Layer) reads() []lower.Shape {
 	switch {
 	case l.Reason != "":
 		return nil
-	case x.Op == lower.Concat:
-		var list []lower.Shape
+	case x.Op == layer.Concat:
+		var list []layer.Shape
 		for _, c := range x.Parts {
 			s := x.In
 			s.C = c
 			list = append(list, s)
 		}
 		return list
-	case x.Op == lower.MatMul && x.Second == lower.Runtime:
-		right := lower.Shape{N: x.In.N, C: x.In.C, H: x.In.W, W: x.Columns}
-		return []lower.Shape{turned(x.In, x.TransposeX), turned(right, x.TransposeY)}
-	case x.Op == lower.MatMul, x.Op == lower.Linear:
-		return []lower.Shape{turned(x.In, x.TransposeX)}
+	case x.Op == layer.MatMul && x.Second == layer.Runtime:
+		right := layer.Shape{N: x.In.N, C: x.In.C, H: x.In.W, W: x.Columns}
+		return []layer.Shape{turned(x.In, x.TransposeX), turned(right, x.TransposeY)}
+	case x.Op == layer.MatMul, x.Op == layer.Linear:
+		return []layer.Shape{turned(x.In, x.TransposeX)}
 	}
-	return []lower.Shape{x.In, x.SecondShape}
+	return []layer.Shape{x.In, x.SecondShape}
 }
 
 func (r *rearranger) add(l Layer) {
@@ -213,7 +214,7 @@ func (r *rearranger) add(l Layer) {
 
 // lineage is the tensor's, which is its own source where no transpose made it. Inputs and
 // constants of the network stand in the shape that they are read in first.
-func (r *rearranger) lineage(name string, read lower.Shape) lineage {
+func (r *rearranger) lineage(name string, read layer.Shape) lineage {
 	if a, ok := r.later[name]; ok {
 		return a
 	}
@@ -226,7 +227,7 @@ func (r *rearranger) lineage(name string, read lower.Shape) lineage {
 }
 
 // arranged is the tensor as a layer reads it, behind transposes that make it so.
-func (r *rearranger) arranged(name string, read lower.Shape, reader *Layer) string {
+func (r *rearranger) arranged(name string, read layer.Shape, reader *Layer) string {
 	if a := r.lineage(name, read); len(a.via) == 0 && joins(r.made[name], read) {
 		return name
 	}
@@ -235,7 +236,7 @@ func (r *rearranger) arranged(name string, read lower.Shape, reader *Layer) stri
 
 // inRows is the tensor in rows as long as those that a layer reads, behind transposes that
 // make it so.
-func (r *rearranger) inRows(name string, read lower.Shape, reader *Layer) string {
+func (r *rearranger) inRows(name string, read layer.Shape, reader *Layer) string {
 	a := r.lineage(name, read)
 	if len(a.via) == 0 && r.made[name].W == read.W {
 		return name
@@ -267,7 +268,7 @@ func (r *rearranger) inRows(name string, read lower.Shape, reader *Layer) string
 // common is the tensor where a view of it has its places: as the last transpose before it
 // leaves it, or in rows that those it has and those it is read in are multiples of (of rows
 // of 10 and of 4, rows of 2). It is "" where there is no more to be had.
-func (r *rearranger) common(name string, read lower.Shape, reader *Layer) string {
+func (r *rearranger) common(name string, read layer.Shape, reader *Layer) string {
 	if _, ok := r.later[name]; ok {
 		r.make(name)
 		return name
@@ -280,7 +281,7 @@ func (r *rearranger) common(name string, read lower.Shape, reader *Layer) string
 	if w == have || w == read.W {
 		return ""
 	}
-	to := r.inRows(name, lower.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
+	to := r.inRows(name, layer.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
 	if r.made[to].W != w {
 		return ""
 	}
@@ -289,7 +290,7 @@ func (r *rearranger) common(name string, read lower.Shape, reader *Layer) string
 
 // joins reports whether a program takes a tensor in another shape by itself: rows of the same
 // length, channels for a row, or a row for channels.
-func joins(have, read lower.Shape) bool {
+func joins(have, read layer.Shape) bool {
 	return have.W == read.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, read.W) && min(have.W, read.W) == 1
 }
 
@@ -311,7 +312,7 @@ func (r *rearranger) make(name string) {
 
 // emit appends transposes that end in a tensor. They stand for those of the network, or
 // for the view that their reader has of the tensor.
-func (r *rearranger) emit(a lineage, steps []lower.Layer, to string, reader *Layer) {
+func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *Layer) {
 	like, suffix := reader, "/rows"
 	if len(a.via) > 0 {
 		like, suffix = &r.n.Layers[a.via[len(a.via)-1]], ""
@@ -336,7 +337,7 @@ func (r *rearranger) emit(a lineage, steps []lower.Layer, to string, reader *Lay
 
 // steps are the transposes from a tensor's source to the tensor in rows of a length. It
 // reports whether there are any that the engine does.
-func (r *rearranger) steps(a lineage, width int) ([]lower.Layer, bool) {
+func (r *rearranger) steps(a lineage, width int) ([]layer.Layer, bool) {
 	if !a.cut(width) {
 		return nil, false
 	}
@@ -347,7 +348,7 @@ func (r *rearranger) steps(a lineage, width int) ([]lower.Layer, bool) {
 	}
 	list := from.to(to)
 	for i := range list {
-		if _, err := lower.NewPart(list[i], lower.Weights{}); err != nil {
+		if _, err := lower.NewPart(list[i], layer.Weights{}); err != nil {
 			list = nil
 			break
 		}

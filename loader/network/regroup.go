@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // A Regroup has the multiply-accumulates of layers in other layers: several merged into one,
@@ -44,10 +44,10 @@ func (l *Layer) Beside() string {
 // stands where a bias would.
 func MergesBehind(a, b *Layer) bool {
 	x, y := &a.Lower, &b.Lower
-	if !a.multiplies() || !b.multiplies() || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == lower.Convolution != (y.Op == lower.Convolution) {
+	if !a.multiplies() || !b.multiplies() || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
 		return false
 	}
-	if x.Op != lower.Convolution {
+	if x.Op != layer.Convolution {
 		return a.Out == y.In
 	}
 	w := y.Window
@@ -57,7 +57,7 @@ func MergesBehind(a, b *Layer) bool {
 
 // Splits reports whether a layer is a convolution whose output channels can be made in parts.
 func Splits(l *Layer) bool {
-	return l.multiplies() && l.Lower.Op == lower.Convolution && l.Lower.In.N == 1
+	return l.multiplies() && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
 
 // multiplies reports whether a layer is a dense convolution or product with constant weights.
@@ -67,10 +67,10 @@ func (l *Layer) multiplies() bool {
 		return false
 	}
 	switch x.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		return x.Groups <= 1
-	case lower.MatMul, lower.Linear:
-		return x.Second == lower.Constant
+	case layer.MatMul, layer.Linear:
+		return x.Second == layer.Constant
 	}
 	return false
 }
@@ -121,7 +121,7 @@ func (l *Layer) columnsOut() int { return max(l.Lower.Cout, l.Lower.Columns) }
 func (l *Layer) channels(first, n int, weights bool) Layer {
 	x := *l
 	x.Inputs, x.Folded = slices.Clone(l.Inputs), slices.Clone(l.Folded)
-	if x.Lower.Op == lower.Convolution {
+	if x.Lower.Op == layer.Convolution {
 		x.Lower.Cout = n
 	} else {
 		x.Lower.Columns = n
@@ -131,7 +131,7 @@ func (l *Layer) channels(first, n int, weights bool) Layer {
 	x.Weights = w
 	x.Weights.Filter, x.Weights.Bias = nil, nil
 	if !weights {
-		x.Weights.Form, x.Weights.Scale = lower.FormFP16, nil
+		x.Weights.Form, x.Weights.Scale = layer.FormFP16, nil
 		return x
 	}
 	if w.Bias != nil {
@@ -144,7 +144,7 @@ func (l *Layer) channels(first, n int, weights bool) Layer {
 		return x
 	}
 	each := len(w.Filter) / all
-	if l.Lower.Op != lower.MatMul {
+	if l.Lower.Op != layer.MatMul {
 		x.Weights.Filter = w.Filter[first*each : (first+n)*each]
 		return x
 	}
@@ -162,7 +162,7 @@ func (l *Layer) parted(parts int, weights bool) []Layer {
 	each := ((all+parts-1)/parts + group - 1) / group * group
 	join := Layer{
 		Name: l.Name, Op: "Concat", Output: l.Output, Out: l.Out, Node: l.Node, Line: l.Line,
-		Lower: lower.Layer{Op: lower.Concat, In: l.Out},
+		Lower: layer.Layer{Op: layer.Concat, In: l.Out},
 	}
 	var list []Layer
 	for first := 0; first < all; first += each {
@@ -193,7 +193,7 @@ func beside(all []*Layer, weights bool) []Layer {
 	}
 	x.Name, x.Output = strings.Join(names, "+"), first.Output+"/merged"
 	axis := &x.Lower.Columns
-	if x.Lower.Op == lower.Convolution {
+	if x.Lower.Op == layer.Convolution {
 		axis = &x.Lower.Cout
 	}
 	*axis = columns
@@ -202,8 +202,8 @@ func beside(all []*Layer, weights bool) []Layer {
 	list := []Layer{x}
 	at := 0
 	for _, l := range all {
-		s := lower.Layer{Op: lower.Slice, In: x.Out, Size: l.Out}
-		if x.Lower.Op == lower.Convolution {
+		s := layer.Layer{Op: layer.Slice, In: x.Out, Size: l.Out}
+		if x.Lower.Op == layer.Convolution {
 			s.Begin.C = at
 		} else {
 			s.Begin.W = at
@@ -217,16 +217,16 @@ func beside(all []*Layer, weights bool) []Layer {
 }
 
 // joined are the weights of layers side by side, none where they are not known.
-func joined(all []*Layer, bias, known bool) lower.Weights {
+func joined(all []*Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
 	if !known {
-		w.Form = lower.FormFP16
+		w.Form = layer.FormFP16
 		return w
 	}
 	for _, l := range all {
 		if l.Weights.Form != w.Form {
-			w.Form = lower.FormFP16 // the smallest that holds all would be another's
+			w.Form = layer.FormFP16 // the smallest that holds all would be another's
 		}
 		switch n := l.columnsOut(); {
 		case !bias:
@@ -242,7 +242,7 @@ func joined(all []*Layer, bias, known bool) lower.Weights {
 			w.Scale = append(w.Scale, slices.Repeat(l.Weights.Scale, n)...)
 		}
 	}
-	if all[0].Lower.Op != lower.MatMul {
+	if all[0].Lower.Op != layer.MatMul {
 		for _, l := range all {
 			w.Filter = append(w.Filter, l.Weights.Filter...)
 		}
@@ -266,11 +266,11 @@ func (l *Layer) composed(next *Layer, weights bool) (Layer, error) {
 	x.Folded = slices.Concat(l.Folded, []string{next.Name}, next.Folded)
 	x.Lower.In = l.Lower.In
 	x.Lower.Bias = l.Lower.Bias || next.Lower.Bias
-	if x.Lower.Op == lower.Convolution && !single(&l.Lower) {
+	if x.Lower.Op == layer.Convolution && !single(&l.Lower) {
 		x.Lower.Window, x.Lower.Dilation = l.Lower.Window, l.Lower.Dilation
 	}
 	a, b := l.Weights, next.Weights
-	x.Weights = lower.Weights{Table: b.Table, Tables: b.Tables}
+	x.Weights = layer.Weights{Table: b.Table, Tables: b.Tables}
 	if !weights || a.Filter == nil || b.Filter == nil || l.Lower.Bias && a.Bias == nil || next.Lower.Bias && b.Bias == nil {
 		return x, nil
 	}

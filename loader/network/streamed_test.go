@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -69,7 +70,7 @@ func TestStreamed(t *testing.T) {
 		}
 	}
 	// One that was given stays.
-	l := &Layer{Lower: lower.Product(1, 2, 3, lower.Constant)}
+	l := &Layer{Lower: layer.Product(1, 2, 3, layer.Constant)}
 	w, err := l.Complete(1)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/mac"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -19,23 +20,23 @@ const MaxCoefficients = 1 << 28
 type Need struct{ Filter, Bias, Second int }
 
 // Needs says what values a layer carries.
-func Needs(l *lower.Layer) Need {
+func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {
-	case lower.Convolution, lower.Deconvolution:
+	case layer.Convolution, layer.Deconvolution:
 		n.Filter = l.Cout * (l.In.C / max(1, l.Groups)) * l.Taps()
 		n.Bias = l.Cout
-	case lower.MatMul, lower.Linear:
-		if l.Second == lower.Constant {
+	case layer.MatMul, layer.Linear:
+		if l.Second == layer.Constant {
 			n.Filter, n.Bias = l.In.W*l.Columns, l.Columns
 		}
-	case lower.PReLU:
+	case layer.PReLU:
 		n.Second = l.In.C
-	case lower.Add, lower.Sub, lower.Mul, lower.Max, lower.Min, lower.RealDiv, lower.Average:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
 		switch l.Second {
-		case lower.Constant:
+		case layer.Constant:
 			n.Second = l.SecondShape.Elements()
-		case lower.Scalar:
+		case layer.Scalar:
 			n.Second = 1
 		}
 	}
@@ -51,19 +52,19 @@ func Needs(l *lower.Layer) Need {
 // Pseudo-random coefficients are odd multiples of a power of two between -s and s, none
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
-func (x *Layer) Complete(seed uint64) (lower.Weights, error) {
+func (x *Layer) Complete(seed uint64) (layer.Weights, error) {
 	return x.complete(seed, completeAll)
 }
 
 // Streamed is Complete with the filter as a source of the same values, for a layer that is
 // lowered by itself: it is made as it is packed. A filter that the file has is left as it is.
-func (x *Layer) Streamed(seed uint64) (lower.Weights, error) {
+func (x *Layer) Streamed(seed uint64) (layer.Weights, error) {
 	return x.complete(seed, completeSource)
 }
 
 // Sizes is Complete for a program that is only timed: a filter that the file does not have
 // is left out. None of what Complete makes for it is zero, so that no figure changes.
-func (x *Layer) Sizes(seed uint64) (lower.Weights, error) {
+func (x *Layer) Sizes(seed uint64) (layer.Weights, error) {
 	return x.complete(seed, completeSizes)
 }
 
@@ -76,15 +77,15 @@ const (
 	completeSizes             // not at all
 )
 
-func (x *Layer) complete(seed uint64, how completion) (lower.Weights, error) {
+func (x *Layer) complete(seed uint64, how completion) (layer.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
-		w.Form, w.Scale = lower.FormFP16, nil // made-up values fit no other
+		w.Form, w.Scale = layer.FormFP16, nil // made-up values fit no other
 	}
 	need := Needs(l)
 	if need.Filter > MaxCoefficients {
-		return w, &lower.LimitError{
+		return w, &layer.LimitError{
 			Limit: "coefficients", Got: need.Filter, Max: MaxCoefficients,
 			Nearest: "split the output channels into layers of their own",
 		}
@@ -113,18 +114,18 @@ func (x *Layer) complete(seed uint64, how completion) (lower.Weights, error) {
 }
 
 // tabulate gives weights the tables of a layer, and of the activation behind it.
-func tabulate(l *lower.Layer, w *lower.Weights) error {
+func tabulate(l *layer.Layer, w *layer.Weights) error {
 	op := l.Op
 	switch {
-	case op == lower.Softmax:
+	case op == layer.Softmax:
 		w.Table, w.Reciprocal = table(mac.Exp), table(mac.Reciprocal)
 		return nil
-	case op == lower.Pow:
+	case op == layer.Pow:
 		w.Table, w.Tables = table(mac.Log2), [][]byte{table(mac.Exp2)}
 		return nil
 	case l.ByTable():
 		own := table(mac.Reciprocal)
-		if op != lower.RealDiv {
+		if op != layer.RealDiv {
 			t, err := parametric(op, l, w)
 			if err != nil {
 				return err
@@ -132,7 +133,7 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 			b := t.Encode()
 			own = b[:]
 		}
-		if l.Activation == 0 || l.Activation == lower.ReLU {
+		if l.Activation == 0 || l.Activation == layer.ReLU {
 			w.Table = own
 			return nil
 		}
@@ -140,7 +141,7 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 	case l.Activation != 0:
 		op = l.Activation
 	}
-	if l.OddSigmoid() {
+	if lower.OddSigmoid(l) {
 		w.Table = table(mac.OddSigmoid)
 		return nil
 	}
@@ -160,22 +161,22 @@ func tabulate(l *lower.Layer, w *lower.Weights) error {
 }
 
 // parametric is the table of an operation with a parameter, nil of any other.
-func parametric(op lower.Op, l *lower.Layer, w *lower.Weights) (*mac.Table, error) {
+func parametric(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, error) {
 	var t *mac.Table
 	var err error
 	switch op {
-	case lower.LeakyReLU:
+	case layer.LeakyReLU:
 		t, _, err = mac.LeakyReLU(float64(l.Alpha))
-	case lower.ELU:
+	case layer.ELU:
 		t, _, err = mac.ELU(float64(l.Alpha))
-	case lower.Clip:
+	case layer.Clip:
 		t, _, err = mac.Clip(float64(l.Low), float64(l.High))
-	case lower.Max, lower.Min:
-		if l.Second != lower.Scalar {
+	case layer.Max, layer.Min:
+		if l.Second != layer.Scalar {
 			return nil, nil
 		}
 		v := float64(w.Second[0].Float32())
-		if op == lower.Max {
+		if op == layer.Max {
 			t, _, err = mac.Maximum(v)
 		} else {
 			t, _, err = mac.Minimum(v)
@@ -185,15 +186,15 @@ func parametric(op lower.Op, l *lower.Layer, w *lower.Weights) (*mac.Table, erro
 }
 
 // tables are the activation tables that operations take, the first for Weights.Table.
-var tables = map[lower.Op][]mac.Activation{
-	lower.Sigmoid: {mac.Sigmoid}, lower.Tanh: {mac.Tanh}, lower.GELU: {mac.GELU}, lower.SiLU: {mac.SiLU},
-	lower.Exp: {mac.Exp}, lower.Sqrt: {mac.Sqrt}, lower.Rsqrt: {mac.Rsqrt}, lower.Erf: {mac.Erf},
-	lower.ReLU6: {mac.ReLU6}, lower.SELU: {mac.SELU}, lower.HardSigmoid: {mac.HardSigmoid},
-	lower.HardSwish: {mac.HardSigmoid}, lower.Softplus: {mac.Softplus}, lower.Softsign: {mac.Softsign},
-	lower.Sign: {mac.Sign}, lower.Frac: {mac.Fraction}, lower.Log: {mac.Log2}, lower.Inverse: {mac.Reciprocal},
-	lower.Atan: {mac.AtanNear, mac.AtanFar}, lower.Sin: {mac.Fraction, mac.SineTurn}, lower.Cos: {mac.Fraction, mac.SineTurn},
-	lower.Ceil: {mac.Integer, mac.Fraction, mac.Positive}, lower.Floor: {mac.Integer, mac.Fraction, mac.Negative},
-	lower.LogicalNot: {mac.Not},
+var tables = map[layer.Op][]mac.Activation{
+	layer.Sigmoid: {mac.Sigmoid}, layer.Tanh: {mac.Tanh}, layer.GELU: {mac.GELU}, layer.SiLU: {mac.SiLU},
+	layer.Exp: {mac.Exp}, layer.Sqrt: {mac.Sqrt}, layer.Rsqrt: {mac.Rsqrt}, layer.Erf: {mac.Erf},
+	layer.ReLU6: {mac.ReLU6}, layer.SELU: {mac.SELU}, layer.HardSigmoid: {mac.HardSigmoid},
+	layer.HardSwish: {mac.HardSigmoid}, layer.Softplus: {mac.Softplus}, layer.Softsign: {mac.Softsign},
+	layer.Sign: {mac.Sign}, layer.Frac: {mac.Fraction}, layer.Log: {mac.Log2}, layer.Inverse: {mac.Reciprocal},
+	layer.Atan: {mac.AtanNear, mac.AtanFar}, layer.Sin: {mac.Fraction, mac.SineTurn}, layer.Cos: {mac.Fraction, mac.SineTurn},
+	layer.Ceil: {mac.Integer, mac.Fraction, mac.Positive}, layer.Floor: {mac.Integer, mac.Fraction, mac.Negative},
+	layer.LogicalNot: {mac.Not},
 }
 
 func table(a mac.Activation) []byte {

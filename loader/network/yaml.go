@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 // Bounds on a YAML file. A node of a document begins behind one of a few marks and takes
@@ -196,7 +196,7 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 }
 
 // shape is the shape that n, c, h and w give.
-func (a *args) shape() (lower.Shape, error) {
+func (a *args) shape() (layer.Shape, error) {
 	a.check()
 	s := tensorInputs(a)[0]
 	if a.err != nil {
@@ -261,7 +261,7 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 		return at(n, "%q is the name of another layer or input", l.Name)
 	}
 	l.Output = l.Name
-	var in []lower.Shape
+	var in []layer.Shape
 	for _, name := range l.Inputs {
 		s, ok := r.tensors[name]
 		if !ok {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 )
 
 func readExample(t *testing.T, name string) *Network {
@@ -32,11 +32,11 @@ func TestMACsOfKnownNetworks(t *testing.T) {
 		name   string
 		macs   uint64
 		layers int
-		out    lower.Shape
+		out    layer.Shape
 	}{
-		{"resnet50.yaml", 4_089_184_256, 72, lower.Shape{N: 1, C: 1, H: 1, W: 1000}},
-		{"mobilenetv2.yaml", 300_774_272, 64, lower.Shape{N: 1, C: 1, H: 1, W: 1000}},
-		{"transformer.yaml", 4*128*768*768 + 2*12*128*128*64 + 2*128*768*3072, 17, lower.Shape{N: 1, C: 1, H: 128, W: 768}},
+		{"resnet50.yaml", 4_089_184_256, 72, layer.Shape{N: 1, C: 1, H: 1, W: 1000}},
+		{"mobilenetv2.yaml", 300_774_272, 64, layer.Shape{N: 1, C: 1, H: 1, W: 1000}},
+		{"transformer.yaml", 4*128*768*768 + 2*12*128*128*64 + 2*128*768*3072, 17, layer.Shape{N: 1, C: 1, H: 128, W: 768}},
 	} {
 		n := readExample(t, tc.name)
 		if got := n.MACs(); got != tc.macs {

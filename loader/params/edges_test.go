@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/params"
 )
@@ -120,8 +121,8 @@ func TestApplyLimits(t *testing.T) {
 // A program whose constants alone follow the size has no program for all sizes.
 func TestDeriveRefusesOtherConstants(t *testing.T) {
 	at := func(k uint64) (*loader.Program, error) {
-		l := lower.Layer{Op: lower.Linear, In: lower.Shape{N: 1, C: 1, H: 1, W: 32}, Columns: 32}
-		w := lower.Weights{}
+		l := layer.Layer{Op: layer.Linear, In: layer.Shape{N: 1, C: 1, H: 1, W: 32}, Columns: 32}
+		w := layer.Weights{}
 		p, err := lower.Lower(l, w)
 		if err != nil {
 			return nil, err

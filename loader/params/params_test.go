@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/params"
 )
@@ -157,8 +158,8 @@ func TestDerive(t *testing.T) {
 	sizes := map[uint64]int{}
 	at := func(k uint64) (*loader.Program, error) {
 		sizes[k]++
-		l := lower.Layer{Op: lower.MatMul, In: lower.Shape{N: 1, C: 1, H: 16, W: int(k)}, Columns: 32, Second: lower.Runtime}
-		return lower.Lower(l, lower.Weights{})
+		l := layer.Layer{Op: layer.MatMul, In: layer.Shape{N: 1, C: 1, H: 16, W: int(k)}, Columns: 32, Second: layer.Runtime}
+		return lower.Lower(l, layer.Weights{})
 	}
 	_, s, err := params.Derive("k", loader.Range{Start: 32, Stop: 128, Step: 32}, at)
 	if err != nil || len(s.Relocations) == 0 || len(s.Axes) == 0 {

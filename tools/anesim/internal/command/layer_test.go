@@ -16,8 +16,8 @@ import (
 	"anesim/tools/anesim/internal/npy"
 )
 
-// layer runs a layer and returns its report.
-func layer(t *testing.T, args ...string) report.Run {
+// runLayer runs a layer and returns its report.
+func runLayer(t *testing.T, args ...string) report.Run {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"layer", "--json"}, args...)...)
 	if code != exitDone {
@@ -43,7 +43,7 @@ func TestLayerOperations(t *testing.T) {
 		if !ok {
 			line = "c=16 h=4 w=4"
 		}
-		r := layer(t, append([]string{op}, strings.Fields(line)...)...)
+		r := runLayer(t, append([]string{op}, strings.Fields(line)...)...)
 		if len(r.Outputs) != 1 || r.Total.Cycles == 0 {
 			t.Errorf("%s %s: %+v", op, line, r)
 		}
@@ -63,7 +63,7 @@ func TestLayerKeys(t *testing.T) {
 		{"reduce c=4 h=4 w=8 kind=sum axis=w", [4]int{1, 4, 4, 1}, 0},
 		{"transpose c=4 w=8", [4]int{1, 8, 1, 4}, 0},
 	} {
-		r := layer(t, strings.Fields(tc.line)...)
+		r := runLayer(t, strings.Fields(tc.line)...)
 		if len(r.Outputs) > 0 && !slices.Equal(r.Outputs[0].Shape, tc.out[:]) {
 			t.Errorf("%s: result %v, want %v", tc.line, r.Outputs[0].Shape, tc.out)
 		}
@@ -116,7 +116,7 @@ func TestLayerGivenValues(t *testing.T) {
 		"--in", "weights=" + writeNPY(t, []int{2, 2, 1, 1}, half(1, 2, 3, 4)),
 		"--in", "bias=" + writeNPY(t, []int{2}, half(0.5, -0.5)),
 	}
-	layer(t, args...)
+	runLayer(t, args...)
 	check := func() {
 		t.Helper()
 		f, err := os.Open(filepath.Join(dir, "y.npy"))
@@ -150,8 +150,8 @@ func TestLayerGivenValues(t *testing.T) {
 // Timing does not depend on whether values are computed.
 func TestLayerTimingIsThatOfValues(t *testing.T) {
 	for _, line := range []string{"conv cin=8 cout=32 h=16 w=16 k=3 stride=2 pad=1", "matmul m=8 k=64 n=32"} {
-		a := layer(t, strings.Fields(line)...)
-		b := layer(t, append(strings.Fields(line), "--timing-only")...)
+		a := runLayer(t, strings.Fields(line)...)
+		b := runLayer(t, append(strings.Fields(line), "--timing-only")...)
 		if a.Total != b.Total {
 			t.Errorf("%s: %+v with values, %+v without", line, a.Total, b.Total)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/loader/lower"
+	"anesim/loader/layer"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx/onnxtest"
 )
@@ -166,19 +166,19 @@ func (w *onnxWriter) layer(t *testing.T, l *network.Layer, in []string) string {
 		}
 	}
 	switch x.Op {
-	case lower.Convolution:
+	case layer.Convolution:
 		g := max(1, x.Groups)
 		in = append(in, w.weight(x.Cout, x.In.C/g, x.Window.Kh, x.Window.Kw), w.weight(x.Cout))
 		return w.node("Conv", in, append(window(), onnxtest.Int("group", g))...)
-	case lower.Pool:
+	case layer.Pool:
 		return w.node("MaxPool", in, window()...)
-	case lower.Add:
+	case layer.Add:
 		return w.node("Add", in)
-	case lower.ReLU:
+	case layer.ReLU:
 		return w.node("Relu", in)
-	case lower.ReduceMean:
+	case layer.ReduceMean:
 		return w.node("GlobalAveragePool", in)
-	case lower.Linear:
+	case layer.Linear:
 		return w.node("Gemm", []string{w.node("Flatten", in), w.weight(x.Columns, x.In.W), w.weight(x.Columns)}, onnxtest.Int("transB", 1))
 	}
 	t.Fatalf("%s: no operator for %v", l.Name, x.Op)

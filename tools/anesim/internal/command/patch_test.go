@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/lower"
 )
 
@@ -25,23 +26,23 @@ func TestPatchWeights(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		layer lower.Layer
+		layer layer.Layer
 	}{
-		{"dense 3x3 with bias", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 16, H: 8, W: 8}, Cout: 48, Window: lower.Valid(3, 1), Bias: true}},
-		{"few channels", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 4, H: 4, W: 4}, Cout: 5, Window: lower.Valid(1, 1), Bias: true}},
-		{"depthwise", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 32, Groups: 32, Window: lower.Valid(3, 1)}},
-		{"grouped", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Groups: 2, Window: lower.Valid(3, 1), Bias: true}},
-		{"zero-skipping", lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 16, H: 8, W: 8}, Cout: 64, Window: lower.Valid(1, 2), Bias: true}},
-		{"matrix product", lower.Layer{Op: lower.Linear, In: lower.Shape{N: 1, C: 1, H: 4, W: 64}, Columns: 96}},
+		{"dense 3x3 with bias", layer.Layer{Op: layer.Convolution, In: layer.Shape{N: 1, C: 16, H: 8, W: 8}, Cout: 48, Window: layer.Valid(3, 1), Bias: true}},
+		{"few channels", layer.Layer{Op: layer.Convolution, In: layer.Shape{N: 1, C: 4, H: 4, W: 4}, Cout: 5, Window: layer.Valid(1, 1), Bias: true}},
+		{"depthwise", layer.Layer{Op: layer.Convolution, In: layer.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 32, Groups: 32, Window: layer.Valid(3, 1)}},
+		{"grouped", layer.Layer{Op: layer.Convolution, In: layer.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Groups: 2, Window: layer.Valid(3, 1), Bias: true}},
+		{"zero-skipping", layer.Layer{Op: layer.Convolution, In: layer.Shape{N: 1, C: 16, H: 8, W: 8}, Cout: 64, Window: layer.Valid(1, 2), Bias: true}},
+		{"matrix product", layer.Layer{Op: layer.Linear, In: layer.Shape{N: 1, C: 1, H: 4, W: 64}, Columns: 96}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			per := tt.layer.In.W
 			n := tt.layer.Columns
-			if tt.layer.Op == lower.Convolution {
+			if tt.layer.Op == layer.Convolution {
 				n, per = tt.layer.Cout, tt.layer.In.C/max(1, tt.layer.Groups)*tt.layer.Window.Kh*tt.layer.Window.Kw
 			}
 			build := func(seed int) []byte {
-				w := lower.Weights{Filter: values(n*per, seed)}
+				w := layer.Weights{Filter: values(n*per, seed)}
 				if tt.layer.Bias {
 					w.Bias = values(n, seed+1)
 				}
@@ -58,7 +59,7 @@ func TestPatchWeights(t *testing.T) {
 				t.Fatal(err)
 			}
 			td := "td0"
-			if tt.layer.Op == lower.Linear {
+			if tt.layer.Op == layer.Linear {
 				td = "td1"
 			}
 			args := []string{"patch", in, "-o", out, "--weights", td + "=" + writeNPY(t, []int{n, per}, values(n*per, 50))}
@@ -204,7 +205,7 @@ Common.Cin 1
 // TestPatchZeroSkipping: weights that skip zeros keep the bytes of their lanes, so fewer
 // zeros than there were may not fit; then nothing is written.
 func TestPatchZeroSkipping(t *testing.T) {
-	layer := lower.Layer{Op: lower.Convolution, In: lower.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Window: lower.Valid(1, 2)}
+	l := layer.Layer{Op: layer.Convolution, In: layer.Shape{N: 1, C: 32, H: 8, W: 8}, Cout: 64, Window: layer.Valid(1, 2)}
 	sparse, dense := make([]float16.Float16, 64*32), make([]float16.Float16, 64*32)
 	for i := range dense {
 		dense[i] = 0x3c00
@@ -212,7 +213,7 @@ func TestPatchZeroSkipping(t *testing.T) {
 			sparse[i] = 0x4000
 		}
 	}
-	p, err := lower.Lower(layer, lower.Weights{Filter: sparse})
+	p, err := lower.Lower(l, layer.Weights{Filter: sparse})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestSweepLayers(t *testing.T) {
 	if d := cmp.Diff([]string{"8", "conv", "32", "32", "8", "8", "1", "same"}, one[9][:8]); d != "" {
 		t.Errorf("point 8 (-want +got):\n%s", d)
 	}
-	r := layer(t, "conv", "cin=32", "cout=32", "h=8", "w=8", "k=1", "pad=same", "--timing-only")
+	r := runLayer(t, "conv", "cin=32", "cout=32", "h=8", "w=8", "k=1", "pad=same", "--timing-only")
 	if got := one[9][slices.Index(one[0], "time_ns")]; got != number(r.Total.TimeNs) {
 		t.Errorf("%s ns, layer says %v", got, r.Total.TimeNs)
 	}

@@ -1,4 +1,4 @@
-package lower
+package layer
 
 import "fmt"
 
@@ -29,27 +29,21 @@ type LayerError struct {
 
 func (e *LayerError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.What) }
 
-func (l *Layer) wrong(format string, args ...any) error {
+// Wrong says how the layer contradicts itself.
+func (l *Layer) Wrong(format string, args ...any) error {
 	return &LayerError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-func (l *Layer) unsupported(format string, args ...any) error {
+// Unsupported says why no program shows the layer's registers.
+func (l *Layer) Unsupported(format string, args ...any) error {
 	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-// A limit is one bound a layer is checked against.
-type limit struct {
-	name     string
-	got, max int
-	nearest  string // a format with max as its argument, or plain
-}
-
-// within checks bounds in their order.
-func within(limits ...limit) error {
-	for _, l := range limits {
-		if l.got > l.max {
-			return &LimitError{l.name, l.got, l.max, fmt.Sprintf(l.nearest, l.max)}
-		}
+// Within refuses what is more than a limit, which it names with its unit. The nearest layer
+// that fits is a format with the limit as its argument.
+func Within(limit string, got, most int, nearest string) error {
+	if got > most {
+		return &LimitError{limit, got, most, fmt.Sprintf(nearest, most)}
 	}
 	return nil
 }
@@ -67,10 +61,7 @@ const (
 	MaxLane      = 0x10000                 // bytes of one engine's coefficients above one patch (holds 42/42)
 	MaxL2        = 0x200000                // bytes of the L2: its addresses are 17 bits of 16 bytes
 	tileShare    = 16                      // of the L2 that results on their way out have at least
-	maxField     = 1<<15 - 1               // height and width of a task
-	patchPixels  = 128
-	engines      = 16
-	elementBytes = 2
+	ElementBytes = 2                       // of an fp16 element
 )
 
 // LargestTile is MaxTile of a scratchpad of so many bytes: the same share of it (assumed,

@@ -1,4 +1,4 @@
-package lower
+package layer
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func (l *Layer) Rests() string {
 		return "no program shows a dilated window: its taps stand apart with zeros between them"
 	case l.Op == Convolution && (w.Py >= w.Kh || w.Px >= w.Kw):
 		return "a window padded by itself is one with taps of zero weight here, a depthwise task ahead of it in the one program"
-	case l.Op == Convolution && l.Activation.rides():
+	case l.Op == Convolution && l.Activation.Rides():
 		return "a convolution's table stands ahead of the weights in every lane: programs show its bytes there, not their place"
 	case l.Op == ReduceMin:
 		return "no program shows a minimum over axes: it is the maximum of negatives"

@@ -1,12 +1,14 @@
-package lower
+package layer
+
+import "cmp"
 
 // Validate checks a layer against itself and the engine's limits.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
-		return l.wrong("no such operation")
+		return l.Wrong("no such operation")
 	}
 	if min(l.In.N, l.In.C, l.In.H, l.In.W) < 1 {
-		return l.wrong("input %v has an empty axis", l.In)
+		return l.Wrong("input %v has an empty axis", l.In)
 	}
 	var err error
 	switch l.Op {
@@ -14,25 +16,25 @@ func (l *Layer) Validate() error {
 		err = l.validateWindow()
 	case MatMul, Linear:
 		if l.Columns < 1 {
-			err = l.wrong("%d columns", l.Columns)
+			err = l.Wrong("%d columns", l.Columns)
 		}
 	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		err = l.validateSecond()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
-			err = l.wrong("axes %#x", uint8(l.Axes))
+			err = l.Wrong("axes %#x", uint8(l.Axes))
 		}
 	case Tile:
 		if r := l.Reps; min(r.N, r.C, r.H, r.W) < 1 {
-			err = l.wrong("%v times", r)
+			err = l.Wrong("%v times", r)
 		}
 	case Transpose:
-		if o := l.order(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
-			err = l.wrong("%v is no order of the axes", o)
+		if o := l.Permutation(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
+			err = l.Wrong("%v is no order of the axes", o)
 		}
 	case Clip:
 		if !(l.Low <= l.High) {
-			err = l.wrong("from %v to %v", l.Low, l.High)
+			err = l.Wrong("from %v to %v", l.Low, l.High)
 		}
 	case Concat:
 		err = l.validateParts()
@@ -45,68 +47,68 @@ func (l *Layer) Validate() error {
 		return err
 	}
 	if l.Op == RealDiv && l.Second == Itself && l.SecondReLU {
-		return l.wrong("a quotient by ReLU of the dividend")
+		return l.Wrong("a quotient by ReLU of the dividend")
 	}
-	if a := l.Activation; a != 0 && (!a.activates() || a.Tables() > 1 || !l.Op.joined()) {
-		return l.wrong("%v cannot follow it", a)
+	if a := l.Activation; a != 0 && (!a.Activates() || a.Tables() > 1 || !l.Op.joined()) {
+		return l.Wrong("%v cannot follow it", a)
 	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
-		if err := s.validate(); err != nil {
+		if err := s.Validate(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s Shape) validate() error {
+func (s Shape) Validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
-	if err := within(
-		limit{"batch", s.N, MaxGroups, split},
-		limit{"channels", s.C, MaxChannels, split},
-		limit{"height", s.H, MaxExtent, split},
-		limit{"width", s.W, MaxExtent, split},
+	if err := cmp.Or(
+		Within("batch", s.N, MaxGroups, split),
+		Within("channels", s.C, MaxChannels, split),
+		Within("height", s.H, MaxExtent, split),
+		Within("width", s.W, MaxExtent, split),
 	); err != nil {
 		return err
 	}
-	row := max(64, (s.W*elementBytes+63)&^63)
-	return within(limit{"bytes of a tensor", row * s.H * s.C * s.N, MaxSurface, split})
+	row := max(64, (s.W*ElementBytes+63)&^63)
+	return Within("bytes of a tensor", row*s.H*s.C*s.N, MaxSurface, split)
 }
 
 func (l *Layer) validateWindow() error {
 	w := &l.Window
-	if err := within(
-		limit{"kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"},
-		limit{"kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"},
-		limit{"vertical stride", w.Sy, MaxExtent, "stride by at most %d"},
-		limit{"horizontal stride", w.Sx, MaxExtent, "stride by at most %d"},
-		limit{"padding above", w.Py, MaxPad, "pad by at most %d"},
-		limit{"padding on the left", w.Px, MaxPad, "pad by at most %d"},
+	if err := cmp.Or(
+		Within("kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"),
+		Within("kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"),
+		Within("vertical stride", w.Sy, MaxExtent, "stride by at most %d"),
+		Within("horizontal stride", w.Sx, MaxExtent, "stride by at most %d"),
+		Within("padding above", w.Py, MaxPad, "pad by at most %d"),
+		Within("padding on the left", w.Px, MaxPad, "pad by at most %d"),
 	); err != nil {
 		return err
 	}
 	groups := max(1, l.Groups)
 	switch {
 	case min(w.Kh, w.Kw, w.Sy, w.Sx) < 1 || min(w.Py, w.Px, w.Qy, w.Qx) < 0:
-		return l.wrong("window %+v has an empty side", *w)
+		return l.Wrong("window %+v has an empty side", *w)
 	case l.Dilation < 0 || l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
-		return l.wrong("a dilation of %d in a %dx%d window", l.Dilation, w.Kh, w.Kw)
+		return l.Wrong("a dilation of %d in a %dx%d window", l.Dilation, w.Kh, w.Kw)
 	case l.Op == Deconvolution && (l.Groups > 1 || l.Dilation > 1):
-		return l.wrong("a transposed convolution of one group, not dilated")
+		return l.Wrong("a transposed convolution of one group, not dilated")
 	case l.Op != Pool && (l.Cout < 1 || l.Groups < 0):
-		return l.wrong("%d output channels in %d groups", l.Cout, l.Groups)
+		return l.Wrong("%d output channels in %d groups", l.Cout, l.Groups)
 	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
-		return l.wrong("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
+		return l.Wrong("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
 	case l.Op == Deconvolution:
 		if o := l.Out(); min(o.H, o.W) < 1 || max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
-			return l.wrong("a %dx%d window padded by %v leaves nothing", w.Kh, w.Kw, *w)
+			return l.Wrong("a %dx%d window padded by %v leaves nothing", w.Kh, w.Kw, *w)
 		}
 		return nil
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
-		return l.wrong("a %dx%d window does not fit the padded input", w.Kh, w.Kw)
+		return l.Wrong("a %dx%d window does not fit the padded input", w.Kh, w.Kw)
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
-		return l.wrong("padding of a whole window, in which there is no maximum")
+		return l.Wrong("padding of a whole window, in which there is no maximum")
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
-		return within(limit{"taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx) + 1, MaxKernel, "pad by less than %d"})
+		return Within("taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
 	}
 	return nil
 }
@@ -114,13 +116,13 @@ func (l *Layer) validateWindow() error {
 // validateSecond checks that a second operand is as long as the first or repeats.
 func (l *Layer) validateSecond() error {
 	if l.Second > Itself {
-		return l.wrong("second operand of kind %d", l.Second)
+		return l.Wrong("second operand of kind %d", l.Second)
 	}
 	if l.Bias && (l.Op != Mul || l.Second != Constant) {
-		return l.wrong("a bias behind anything but a product with constants a channel")
+		return l.Wrong("a bias behind anything but a product with constants a channel")
 	}
 	if l.Second == Constant {
-		return within(limit{"channels with a constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d"})
+		return Within("channels with a constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
 	}
 	if l.Second != Runtime {
 		return nil
@@ -128,7 +130,7 @@ func (l *Layer) validateSecond() error {
 	s, in := l.SecondShape, l.In
 	for _, a := range [...][2]int{{s.N, in.N}, {s.C, in.C}, {s.H, in.H}, {s.W, in.W}} {
 		if a[0] != a[1] && a[0] != 1 {
-			return l.wrong("second input %v does not repeat to %v", s, in)
+			return l.Wrong("second input %v does not repeat to %v", s, in)
 		}
 	}
 	return nil
@@ -138,29 +140,29 @@ func (l *Layer) validateParts() error {
 	sum := 0
 	for _, c := range l.Parts {
 		if c < 1 {
-			return l.wrong("an input of %d channels", c)
+			return l.Wrong("an input of %d channels", c)
 		}
 		sum += c
 	}
 	if sum != l.In.C {
-		return l.wrong("inputs of %v channels, together %d", l.Parts, l.In.C)
+		return l.Wrong("inputs of %v channels, together %d", l.Parts, l.In.C)
 	}
-	const most = 32 - bar5 // buffers 4 and 6 to 31
-	return within(limit{"inputs", len(l.Parts), most, "join at most %d at a time"})
+	const most = 27 // buffers 4 and 6 to 31, which the result leaves
+	return Within("inputs", len(l.Parts), most, "join at most %d at a time")
 }
 
 func (l *Layer) validateSlice() error {
 	b, s, in := l.Begin, l.Size, l.In
 	for _, a := range [...][3]int{{b.N, s.N, in.N}, {b.C, s.C, in.C}, {b.H, s.H, in.H}, {b.W, s.W, in.W}} {
 		if a[0] < 0 || a[1] < 1 || a[0]+a[1] > a[2] {
-			return l.wrong("%v from %v on leaves %v", s, b, in)
+			return l.Wrong("%v from %v on leaves %v", s, b, in)
 		}
 	}
 	return nil
 }
 
-// validate checks that the values are as many as the layer takes; none are zeros.
-func (w *Weights) validate(l *Layer) error {
+// Validate checks that the values are as many as the layer takes; none are zeros.
+func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {
 	case Convolution, Deconvolution:
@@ -189,22 +191,13 @@ func (w *Weights) validate(l *Layer) error {
 		got, want int
 	}{{"weights", given, filter}, {"biases", len(w.Bias), bias}, {"constants", len(w.Second), second}} {
 		if v.got != 0 && v.got != v.want {
-			return l.wrong("%d %s, want %d", v.got, v.name, v.want)
+			return l.Wrong("%d %s, want %d", v.got, v.name, v.want)
 		}
 	}
 	return nil
 }
 
-// joined reports whether an activation may follow in the same layer.
-func (o Op) joined() bool {
-	switch o {
-	case RealDiv, Average, Tile:
-		return true
-	}
-	return o <= Min
-}
-
 // Taps is how many weights a window has for each input channel.
 func (l *Layer) Taps() int {
-	return l.rows() * l.columns()
+	return l.TapRows() * l.TapColumns()
 }

@@ -1,87 +1,9 @@
-package lower
+package layer
 
 import (
 	"cmp"
 	"fmt"
 )
-
-// An Op is what a layer computes.
-type Op uint8
-
-// The operations. Elementwise ones take In and Second, activations In alone.
-const (
-	Convolution Op = iota + 1
-	MatMul         // [M,K] times [K,N]; In is {1,1,M,K}
-	Linear         // MatMul with a constant right side, kept as weight[N][K]
-	Add
-	Sub
-	Mul
-	Max
-	Min
-	ReLU
-	Sigmoid
-	Tanh
-	GELU
-	SiLU
-	Exp
-	Sqrt
-	Rsqrt // 1/sqrt(x + Epsilon)
-	ReduceSum
-	ReduceMean
-	ReduceMax
-	ReduceMin
-	Softmax
-	LayerNorm
-	Pool
-	Concat    // along C
-	Transpose // Order says which axes; C and W without
-	Slice
-	RealDiv // x / z, or the reciprocal of a constant
-	Average // of x and z
-	Pow     // x to the power z, of x above 0
-	Abs
-	Square
-	Cube
-	LeakyReLU // Alpha x below 0
-	PReLU     // Weights.Second x below 0, one value a channel
-	ReLU6
-	Clip // between Low and High
-	ELU  // Alpha (e^x - 1) below 0
-	SELU
-	HardSigmoid // x/6 + 1/2 between 0 and 1
-	HardSwish   // x times HardSigmoid
-	Softplus
-	Softsign
-	Sign
-	Ceil
-	Floor
-	Frac
-	Log
-	Inverse
-	Sin
-	Cos
-	Atan
-	Erf
-	LogicalNot // of 8-bit elements
-	Tile       // Reps times along each axis
-	// Deconvolution is a transposed convolution: Window is that of the convolution whose
-	// input it makes.
-	Deconvolution
-	Pad // rows and columns around a tensor: Window's Py, Qy, Px and Qx
-)
-
-var opNames = map[Op]string{
-	Convolution: "conv", MatMul: "matmul", Linear: "linear", Add: "add", Sub: "sub", Mul: "mul",
-	Max: "max", Min: "min", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", GELU: "gelu",
-	SiLU: "silu", Exp: "exp", Sqrt: "sqrt", Rsqrt: "rsqrt", ReduceSum: "reduce_sum",
-	ReduceMean: "reduce_mean", ReduceMax: "reduce_max", ReduceMin: "reduce_min", Softmax: "softmax",
-	LayerNorm: "layernorm", Pool: "pool", Concat: "concat", Transpose: "transpose", Slice: "slice",
-	RealDiv: "real_div", Average: "average", Pow: "pow", Abs: "abs", Square: "square", Cube: "cube",
-	LeakyReLU: "leaky_relu", PReLU: "prelu", ReLU6: "relu6", Clip: "clip", ELU: "elu", SELU: "selu",
-	HardSigmoid: "hard_sigmoid", HardSwish: "hard_swish", Softplus: "softplus", Softsign: "softsign",
-	Sign: "sign", Ceil: "ceil", Floor: "floor", Frac: "frac", Log: "log", Inverse: "inverse",
-	Sin: "sin", Cos: "cos", Atan: "atan", Erf: "erf", LogicalNot: "logical_not", Tile: "tile", Deconvolution: "deconv", Pad: "pad",
-}
 
 // String is the operation's name as the command spells it.
 func (o Op) String() string {
@@ -91,64 +13,17 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// ParseOp finds an operation by its name.
-func ParseOp(name string) (Op, bool) {
-	for o, n := range opNames {
-		if n == name {
-			return o, true
-		}
-	}
-	return 0, false
-}
-
-// A Shape is the extent of a tensor in elements.
-type Shape struct{ N, C, H, W int }
-
 // Elements is the number of elements.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
 // Gapless reports whether rows fill whole units of 64 bytes: a tensor then has no gaps in
 // memory, and is the same in rows of any length that fills them too.
-func (s Shape) Gapless() bool { return s.W*elementBytes%rowUnit == 0 }
-
-// rowUnit is what rows in memory begin at multiples of.
-const rowUnit = 64
-
-// A Window is how a convolution walks its source.
-type Window struct {
-	Kh, Kw int // taps
-	Sy, Sx int // strides
-	Py, Px int // zeros before the first row and column
-	// Qy, Qx are the zeros after the last: the output's extent implies them, so they
-	// may differ from Py and Px.
-	Qy, Qx int
-}
-
-// Valid is a k x k window without padding.
-func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
-
-// Same is a k x k window whose output has ceil(in/stride) rows and columns; the odd zero
-// comes after (both examples of a 3x3 window of stride 2).
-func Same(k, stride int, in Shape) Window {
-	w := Valid(k, stride)
-	w.Py, w.Qy = same(k, stride, in.H)
-	w.Px, w.Qx = same(k, stride, in.W)
-	return w
-}
-
-// SamePad is the padding before and after an axis that leaves ceil(in/stride) outputs.
-func SamePad(k, stride, in int) (before, after int) { return same(k, stride, in) }
+func (s Shape) Gapless() bool { return s.W*ElementBytes%rowUnit == 0 }
 
 // Dilated is the window with taps d rows and columns apart.
 func (w Window) Dilated(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w
-}
-
-func same(k, stride, in int) (before, after int) {
-	out := (in + stride - 1) / stride
-	total := max(0, (out-1)*stride+k-in)
-	return total / 2, total - total/2
 }
 
 // Axes is a set of axes.
@@ -223,15 +98,27 @@ type Layer struct {
 	Memories    Memories
 }
 
+// Depthwise reports whether every channel is convolved by itself, which the engines have
+// a mode for.
+func (l *Layer) Depthwise() bool {
+	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
+}
+
+// TapRows and TapColumns are the weights of a window, high and wide.
+func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
+
+func (l *Layer) TapColumns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
+
 // Memories are the bytes of a chip's memories that tasks have to fit; 0 as the M1's.
 type Memories struct {
 	L2   int // the scratchpad: MaxL2, and not more
 	Lane int // the coefficients that an engine holds: MaxLane
 }
 
-// l2 and lane are the bytes of the scratchpad and of an engine's coefficients.
-func (l *Layer) l2() int   { return cmp.Or(l.Memories.L2, MaxL2) }
-func (l *Layer) lane() int { return cmp.Or(l.Memories.Lane, MaxLane) }
+// L2Bytes and LaneBytes are the bytes of the scratchpad and of an engine's coefficients.
+func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
+
+func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
 // Conv is a dense convolution.
 func Conv(in Shape, cout int, w Window) Layer {
@@ -289,7 +176,7 @@ func (l *Layer) Out() Shape {
 			s.W = 1
 		}
 	case Transpose:
-		order, extent := l.order(), map[Axes]int{AxisC: s.C, AxisH: s.H, AxisW: s.W}
+		order, extent := l.Permutation(), map[Axes]int{AxisC: s.C, AxisH: s.H, AxisW: s.W}
 		s.C, s.H, s.W = extent[order[0]], extent[order[1]], extent[order[2]]
 	case Pad:
 		s.H += l.Window.Py + l.Window.Qy
@@ -302,10 +189,65 @@ func (l *Layer) Out() Shape {
 	return s
 }
 
-// order is the axis of the input that each of a transpose's C, H and W is.
-func (l *Layer) order() [3]Axes {
+// Permutation is the axis of the input that each of a transpose's C, H and W is.
+func (l *Layer) Permutation() [3]Axes {
 	if l.Order == [3]Axes{} {
 		return [3]Axes{AxisW, AxisH, AxisC}
 	}
 	return l.Order
+}
+
+// A Fill is what stands around a padded tensor.
+type Fill uint8
+
+// Fills.
+const (
+	FillValue   Fill = iota // Layer.Value
+	FillEdge                // the nearest row or column
+	FillReflect             // the tensor mirrored at its first and last row or column
+)
+
+// validatePad checks that a mirror has what it shows.
+func (l *Layer) validatePad() error {
+	w := &l.Window
+	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
+		return l.Wrong("padding by %d, %d rows and %d, %d columns of kind %d", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
+	}
+	if l.Fill != FillReflect {
+		return nil
+	}
+	return cmp.Or(
+		Within("rows of a mirror", max(w.Py, w.Qy), l.In.H-1, "pad by at most %d rows"),
+		Within("columns of a mirror", max(w.Px, w.Qx), l.In.W-1, "pad by at most %d columns"),
+	)
+}
+
+// A Release is the year of the compiler whose form a layer is written in.
+type Release int
+
+// The compilers whose programs are at hand; the zero value is the newest.
+const (
+	Newest      Release = 0
+	Release2023 Release = 2023 // rows beyond the L2 stream in patches (13/18 of its oracles)
+)
+
+// Tabulated reports whether the layer's own descriptors cannot do its activation.
+func (l *Layer) Tabulated() bool { return l.Activation != 0 && l.Activation != ReLU }
+
+// Followed reports whether the layer's activation is a task behind those of its operation:
+// the planar engine has no tables, and a task that looks its result up in one has no ReLU.
+func (l *Layer) Followed() bool {
+	return l.Op > Linear && (l.Tabulated() || l.Activation == ReLU && l.ByTable() && l.Op != RealDiv)
+}
+
+// ByTable reports whether the operation itself is looked up in a table: a quotient multiplies
+// by that of 1/x, the maximum and minimum with a number are tables.
+func (l *Layer) ByTable() bool {
+	switch l.Op {
+	case RealDiv:
+		return l.Second == Runtime || l.Second == Itself
+	case Max, Min:
+		return l.Second == Scalar
+	}
+	return false
 }
