@@ -11,6 +11,7 @@ import (
 	"anesim/hw/spelling"
 	"anesim/loader/layer"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // A LayerError is an operation and keys that do not say a layer: a mistake of who wrote
@@ -72,8 +73,8 @@ func (o *Options) givesWeights() bool {
 }
 
 // takeWeights gives a layer the constants that the options have.
-func takeWeights(l *network.Layer, o *Options) error {
-	need := network.Needs(&l.Lower)
+func takeWeights(l *list.Layer, o *Options) error {
+	need := list.Needs(&l.Lower)
 	for i, w := range [...]struct {
 		to *[]float16.Float16
 		n  int

@@ -50,7 +50,7 @@ func TestLowerWithoutProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if programs, _ := n.Lower(1, nil); len(programs) != 1 {
+	if programs, _, _ := network.Lower(t.Context(), n, network.Lowering{Seed: 1}); len(programs) != 1 {
 		t.Errorf("%d programs", len(programs))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"anesim"
 	"anesim/bench/reference"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -119,7 +120,7 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 
 // RunNetwork computes the outputs of a network on the engine. It also returns how much of the
 // network the engine does.
-func RunNetwork(n *network.Network, inputs map[string]*reference.Tensor) (map[string]*Result, network.Coverage, error) {
+func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, network.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
 		t := inputs[in.Name]

@@ -18,6 +18,7 @@ import (
 	"anesim/bench/onnxruntime"
 	"anesim/bench/reference"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -220,7 +221,7 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c := n.Coverage(nil); c.MACs > 2e10 && !*large {
+	if c := network.CoverageOf(n, nil); c.MACs > 2e10 && !*large {
 		return nil, errLarge
 	}
 	row := &measured{}
@@ -276,7 +277,7 @@ func elements(outputs map[string]*reference.Tensor) (n int) {
 }
 
 // sample computes the outputs for one set of inputs.
-func (r *measured) sample(n *network.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
+func (r *measured) sample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
 	n.InMemory = false
 	results, coverage, err := RunNetwork(n, inputs)
 	if err != nil {

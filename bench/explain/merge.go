@@ -9,11 +9,12 @@ import (
 	"anesim"
 	"anesim/loader/layer"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // neighbours are what stands beside and behind the layers of a network.
 type neighbours struct {
-	n      *network.Network
+	n      *list.Network
 	at     map[string]int   // layers by name
 	beside map[string][]int // those that can be one, by [network.Layer.Beside]
 	reader map[string]int   // of a tensor that a layer makes and one reads; -1 of others
@@ -21,7 +22,7 @@ type neighbours struct {
 	tried  map[string]bool
 }
 
-func neighboursOf(n *network.Network, lane int) *neighbours {
+func neighboursOf(n *list.Network, lane int) *neighbours {
 	b := &neighbours{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i
@@ -32,7 +33,7 @@ func neighboursOf(n *network.Network, lane int) *neighbours {
 		if b.at[l.Name] != i || strings.Contains(l.Name, ",") {
 			continue // no flag can say which it is
 		}
-		if key := l.Beside(); key != "" {
+		if key := network.Beside(l); key != "" {
 			b.beside[key] = append(b.beside[key], i)
 		}
 		for _, in := range l.Inputs {
@@ -67,7 +68,7 @@ func (b *neighbours) sides(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights one behind the other, and slices of the result where they stood", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
-		all := b.beside[b.n.Layers[b.at[name]].Beside()]
+		all := b.beside[network.Beside(&b.n.Layers[b.at[name]])]
 		if len(all) < 2 || done[all[0]] {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"anesim"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // A Regroup merges convolutions or products with constants into one, or splits one. Layers
@@ -94,7 +95,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 		}
 		groups = append(groups, g)
 	}
-	n, err := m.Network().Regrouped(groups, weights)
+	n, err := network.Regrouped(m.Network(), groups, weights)
 	if err != nil {
 		return bad("%v", err)
 	}
@@ -102,7 +103,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 }
 
 // readersOf counts who reads each tensor of a network, its results among them.
-func readersOf(n *network.Network) map[string]int {
+func readersOf(n *list.Network) map[string]int {
 	readers := make(map[string]int, len(n.Layers))
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -116,7 +117,7 @@ func readersOf(n *network.Network) map[string]int {
 }
 
 // regroups says why layers cannot be merged or split, "" where they can.
-func regroups(n *network.Network, g network.Regroup, readers map[string]int) string {
+func regroups(n *list.Network, g network.Regroup, readers map[string]int) string {
 	if len(g.Layers) == 0 {
 		return "no layer is named"
 	}
@@ -138,7 +139,7 @@ func regroups(n *network.Network, g network.Regroup, readers map[string]int) str
 		return ""
 	}
 	for _, i := range g.Layers[1:] {
-		if key := first.Beside(); key == "" || key != n.Layers[i].Beside() {
+		if key := network.Beside(first); key == "" || key != network.Beside(&n.Layers[i]) {
 			return fmt.Sprintf("%s and %s are no convolutions or products of one input, window and activation, nor one behind the other without one", first.Name, n.Layers[i].Name)
 		}
 	}

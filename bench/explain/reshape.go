@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"anesim/loader/network"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,7 +53,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		l.Lower = sized(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
-	return anesim.FromNetwork(n.Arranged()), nil
+	return anesim.FromNetwork(network.Rearranged(&n)), nil
 }
 
 // ParseReshape reads "LAYER=HxW" for [ReshapeLayers].

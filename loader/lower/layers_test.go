@@ -14,6 +14,7 @@ import (
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // TestLayers holds layers to the descriptors that testdata/layers has of them, register by
@@ -113,7 +114,7 @@ func goldenWeights(t *testing.T, l *layer.Layer, form string) layer.Weights {
 	t.Helper()
 	w := madeUp(l, form == "zeros")
 	each := func(value func(i int) float16.Float16) {
-		w.Filter, w.SizesOnly = make([]float16.Float16, network.Needs(l).Filter), false
+		w.Filter, w.SizesOnly = make([]float16.Float16, list.Needs(l).Filter), false
 		for i := range w.Filter {
 			w.Filter[i] = value(i)
 		}
@@ -305,7 +306,7 @@ func lut(b byte) []byte { return bytes.Repeat([]byte{b}, 128) }
 // madeUp are weights without a meaning, but each in a place of its own: values are looked at
 // by their bits alone. Big ones are left out, as they are of a program that is only timed.
 func madeUp(l *layer.Layer, zeros bool) layer.Weights {
-	need := network.Needs(l)
+	need := list.Needs(l)
 	if l.Second == layer.Constant && need.Second > 0 {
 		need.Second = l.In.C
 	}

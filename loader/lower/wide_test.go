@@ -8,6 +8,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // Rows on both sides of the 512 columns of a planar patch, kept in the L2 by one task for the
@@ -24,7 +25,7 @@ func TestWideRows(t *testing.T) {
 				if op == layer.LayerNorm {
 					l.Epsilon = 0.01
 				}
-				w, err := (&network.Layer{Lower: l}).Complete(1)
+				w, err := network.Complete(&list.Layer{Lower: l}, 1)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 // A KeyError is a key that an operation does not have, or a value it cannot have.
@@ -64,8 +65,8 @@ func (a *args) count(key string, least, missing int) int {
 		return missing
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > maxExtent {
-		a.fail(key, "%q is no number from %d to %d", v, least, maxExtent)
+	if err != nil || n < least || n > list.MaxExtent {
+		a.fail(key, "%q is no number from %d to %d", v, least, list.MaxExtent)
 		return max(1, least)
 	}
 	return n
@@ -159,16 +160,16 @@ var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2"
 
 // parts are counts joined by +.
 func (a *args) parts(key string) []int {
-	var list []int
+	var counts []int
 	for s := range strings.SplitSeq(a.values[key], "+") {
 		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > maxExtent {
+		if err != nil || n < 1 || n > list.MaxExtent {
 			a.fail(key, "%q: want counts joined by +, like 64+32", a.values[key])
 			return []int{1}
 		}
-		list = append(list, n)
+		counts = append(counts, n)
 	}
-	return list
+	return counts
 }
 
 // window reads k or kh and kw, stride or sy and sx, and pad.
@@ -195,7 +196,7 @@ func (a *args) padding(pad string) (top, bottom, left, right int) {
 	var sides []int
 	for s := range strings.SplitSeq(pad, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n < 0 || n > maxExtent {
+		if err != nil || n < 0 || n > list.MaxExtent {
 			sides = nil
 			break
 		}
@@ -250,7 +251,7 @@ func (a *args) counts(key string) layer.Shape {
 		if len(parts) != len(n) {
 			break
 		}
-		if n[i], err = strconv.Atoi(parts[i]); err != nil || n[i] < 1 || n[i] > maxExtent {
+		if n[i], err = strconv.Atoi(parts[i]); err != nil || n[i] < 1 || n[i] > list.MaxExtent {
 			n[i] = 0
 		}
 	}

@@ -105,6 +105,7 @@ func (f *frontier) Pop() any {
 // Bounds of the search.
 const (
 	maxArranged = 6       // axes
+	fp16Bytes   = 2       // of an element
 	taskCost    = 5 << 10 // bytes that move in the time that a task takes by itself
 )
 
@@ -189,5 +190,5 @@ func (a *reached) transposed() (list []*reached) {
 // memoryBytes is what a tensor takes in memory, in rows of whole 64 bytes.
 func memoryBytes(s layer.Shape) int {
 	const line = 64
-	return s.N * s.C * s.H * ((halfBytes*s.W + line - 1) / line * line)
+	return s.N * s.C * s.H * ((fp16Bytes*s.W + line - 1) / line * line)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 func tensorInputs(a *args) []layer.Shape {
@@ -97,7 +98,7 @@ func (a *args) activation() layer.Op {
 	return 0
 }
 
-func buildConv(a *args, in []layer.Shape) Layer {
+func buildConv(a *args, in []layer.Shape) list.Layer {
 	s := a.one(in)
 	groups, cout := 1, 0
 	if a.values["groups"] == "cin" {
@@ -111,7 +112,7 @@ func buildConv(a *args, in []layer.Shape) Layer {
 	l := layer.Conv(s, cout, w)
 	l.Dilation = dilation
 	l.Groups, l.Bias, l.Activation = groups, a.flag("bias"), a.activation()
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
 // dilatedWindow reads the keys of a window that may be dilated, k taps a side without them,
@@ -131,14 +132,14 @@ func (a *args) dilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int
 }
 
 // buildDeconv is a transposed convolution of one group.
-func buildDeconv(a *args, in []layer.Shape) Layer {
+func buildDeconv(a *args, in []layer.Shape) list.Layer {
 	s := a.one(in)
 	l := layer.Conv(s, a.need("cout"), a.window(s, 1))
 	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.flag("bias"), a.activation()
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
-func buildMatMul(a *args, in []layer.Shape) Layer {
+func buildMatMul(a *args, in []layer.Shape) list.Layer {
 	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.flag("bias"), Activation: a.activation()}
 	l.TransposeX, l.TransposeY = a.flag("tx"), a.flag("ty")
 	if l.TransposeX {
@@ -154,7 +155,7 @@ func buildMatMul(a *args, in []layer.Shape) Layer {
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
 		if in[1] != (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
-			a.fail("from", "%s times %s", shapeText(in[0]), shapeText(in[1]))
+			a.fail("from", "%s times %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
 		}
 		if l.Bias {
 			a.fail("bias", "a product of two inputs has none")
@@ -162,19 +163,19 @@ func buildMatMul(a *args, in []layer.Shape) Layer {
 	default:
 		a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
 	}
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
-func buildLinear(a *args, in []layer.Shape) Layer {
-	return Layer{Lower: layer.Layer{
+func buildLinear(a *args, in []layer.Shape) list.Layer {
+	return list.Layer{Lower: layer.Layer{
 		Op: layer.Linear, In: a.one(in), Second: layer.Constant, Columns: a.need("n"),
 		Bias: a.flag("bias"), Activation: a.activation(),
 	}}
 }
 
-func buildBinary(op layer.Op) func(*args, []layer.Shape) Layer {
-	return func(a *args, in []layer.Shape) Layer {
-		l := Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.activation()}}
+func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
+	return func(a *args, in []layer.Shape) list.Layer {
+		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.activation()}}
 		if len(in) > 2 {
 			a.fail("from", "%d inputs, %s takes one or two", len(in), a.op)
 		}
@@ -183,7 +184,7 @@ func buildBinary(op layer.Op) func(*args, []layer.Shape) Layer {
 				a.fail("second", "there are two inputs")
 			}
 			if !repeats(in[1], in[0]) {
-				a.fail("from", "%s with %s", shapeText(in[0]), shapeText(in[1]))
+				a.fail("from", "%s with %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
 			}
 			l.Lower.SecondShape = in[1]
 			return l
@@ -214,8 +215,8 @@ func repeats(s, t layer.Shape) bool {
 	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
 }
 
-func buildUnary(op layer.Op) func(*args, []layer.Shape) Layer {
-	return func(a *args, in []layer.Shape) Layer {
+func buildUnary(op layer.Op) func(*args, []layer.Shape) list.Layer {
+	return func(a *args, in []layer.Shape) list.Layer {
 		l := layer.Unary(op, a.one(in))
 		switch op {
 		case layer.Rsqrt:
@@ -227,7 +228,7 @@ func buildUnary(op layer.Op) func(*args, []layer.Shape) Layer {
 		case layer.Clip:
 			l.Low, l.High = float32(a.number("low", -1)), float32(a.number("high", 1))
 		}
-		return Layer{Lower: l}
+		return list.Layer{Lower: l}
 	}
 }
 
@@ -236,70 +237,70 @@ func powInputs(a *args) []layer.Shape {
 	return append(in, in[0])
 }
 
-func buildPow(a *args, in []layer.Shape) Layer {
+func buildPow(a *args, in []layer.Shape) list.Layer {
 	if len(in) != 2 || in[0] != in[1] {
 		a.fail("from", "pow takes two inputs of one shape")
-		return Layer{}
+		return list.Layer{}
 	}
-	return Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
+	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }
 
-func buildTranspose(a *args, in []layer.Shape) Layer {
+func buildTranspose(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Transpose, a.one(in))
 	l.Order = a.perm("perm", "whc")
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
-func buildTile(a *args, in []layer.Shape) Layer {
+func buildTile(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Tile, a.one(in))
 	l.Reps, l.Activation = a.counts("reps"), a.activation()
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
-func buildPool(a *args, in []layer.Shape) Layer {
+func buildPool(a *args, in []layer.Shape) list.Layer {
 	s := a.one(in)
 	w, dilation := a.dilatedWindow(s, 2)
-	l := pooling(s, w, a.word("kind", "max", "avg") == "avg")
+	l := list.Pooling(s, w, a.word("kind", "max", "avg") == "avg")
 	l.Lower.Dilation = dilation
 	return l
 }
 
-func buildSoftmax(a *args, in []layer.Shape) Layer {
-	return Layer{Lower: layer.Reduction(layer.Softmax, a.one(in), a.axes("axis", "c"))}
+func buildSoftmax(a *args, in []layer.Shape) list.Layer {
+	return list.Layer{Lower: layer.Reduction(layer.Softmax, a.one(in), a.axes("axis", "c"))}
 }
 
-func buildReduce(a *args, in []layer.Shape) Layer {
+func buildReduce(a *args, in []layer.Shape) list.Layer {
 	op := map[string]layer.Op{
 		"sum": layer.ReduceSum, "mean": layer.ReduceMean, "max": layer.ReduceMax, "min": layer.ReduceMin,
 	}[a.word("kind", "sum", "mean", "max", "min")]
-	return Layer{Lower: layer.Reduction(op, a.one(in), a.axes("axis", "hw"))}
+	return list.Layer{Lower: layer.Reduction(op, a.one(in), a.axes("axis", "hw"))}
 }
 
-func buildLayerNorm(a *args, in []layer.Shape) Layer {
+func buildLayerNorm(a *args, in []layer.Shape) list.Layer {
 	l := layer.Reduction(layer.LayerNorm, a.one(in), a.axes("axis", "w"))
 	l.Epsilon = float32(a.number("eps", 1e-5))
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
-func buildConcat(a *args, in []layer.Shape) Layer {
+func buildConcat(a *args, in []layer.Shape) list.Layer {
 	l := layer.Layer{Op: layer.Concat, In: in[0]}
 	l.In.C = 0
 	for _, s := range in {
 		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
-			a.fail("from", "%s beside %s", shapeText(in[0]), shapeText(s))
+			a.fail("from", "%s beside %s", list.ShapeText(in[0]), list.ShapeText(s))
 		}
 		l.In.C += s.C
 		l.Parts = append(l.Parts, s.C)
 	}
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
-func buildSlice(a *args, in []layer.Shape) Layer {
+func buildSlice(a *args, in []layer.Shape) list.Layer {
 	s := a.one(in)
 	return sliced(s, a.word("axis", "c", "h", "w"), a.count("begin", 0, 0), a.need("size"), a)
 }
 
-func buildPad(a *args, in []layer.Shape) Layer {
+func buildPad(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Pad, a.one(in))
 	w := &l.Window
 	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
@@ -308,11 +309,11 @@ func buildPad(a *args, in []layer.Shape) Layer {
 	}
 	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.word("fill", "value", "edge", "reflect")]
 	l.Value = float32(a.number("value", 0))
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }
 
 // sliced is size elements of an axis from begin on.
-func sliced(s layer.Shape, axis string, begin, size int, a *args) Layer {
+func sliced(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 	first, extent := &l.Begin.C, &l.Size.C
 	switch axis {
@@ -325,5 +326,5 @@ func sliced(s layer.Shape, axis string, begin, size int, a *args) Layer {
 		a.fail("size", "%d elements from %d of %d", size, begin, *extent)
 	}
 	*first, *extent = begin, size
-	return Layer{Lower: l}
+	return list.Layer{Lower: l}
 }

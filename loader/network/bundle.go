@@ -9,6 +9,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A bundle is what [Network.Lower] gives, as bytes: a table in JSON behind its length, then
@@ -33,7 +34,7 @@ type bundled struct {
 }
 
 // EncodeBundle is the programs and reasons of a lowering as bytes.
-func (n *Network) EncodeBundle(programs []Program, reasons []string) ([]byte, error) {
+func EncodeBundle(n *list.Network, programs []Program, reasons []string) ([]byte, error) {
 	b := bundle{Reasons: reasons, Programs: []bundled{}}
 	var containers [][]byte
 	for i := range programs {
@@ -73,7 +74,7 @@ func (e *BundleError) Unwrap() error { return e.Err }
 
 // DecodeBundle is the programs and reasons that EncodeBundle was given, of this network;
 // its layers note what others do for them, as after Lower. Errors are a *BundleError.
-func (n *Network) DecodeBundle(data []byte) ([]Program, []string, error) {
+func DecodeBundle(n *list.Network, data []byte) ([]Program, []string, error) {
 	const head = 8
 	fail := func(off int, err error, format string, args ...any) ([]Program, []string, error) {
 		return nil, nil, &BundleError{off, fmt.Sprintf(format, args...), err}
@@ -138,13 +139,13 @@ func (n *Network) DecodeBundle(data []byte) ([]Program, []string, error) {
 		return fail(at, nil, "%d bytes follow the programs", len(data)-at)
 	}
 	for i := range programs {
-		n.noteFolded(&programs[i])
+		noteFolded(n, &programs[i])
 	}
 	return programs, b.Reasons, nil
 }
 
 // noteFolded tells the layers of a program that do others' work so.
-func (n *Network) noteFolded(p *Program) {
+func noteFolded(n *list.Network, p *Program) {
 	for i, by := range p.into {
 		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
 			l.Folded = append(l.Folded, n.Layers[p.First+i].Name)

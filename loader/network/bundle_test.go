@@ -11,6 +11,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 const bundled = `
@@ -23,7 +24,7 @@ layers:
 outputs: [c, d]
 `
 
-func bundledNetwork(t testing.TB, text string) *network.Network {
+func bundledNetwork(t testing.TB, text string) *list.Network {
 	t.Helper()
 	n, err := network.Read("net.yaml", []byte(text), network.Options{})
 	if err != nil {
@@ -37,16 +38,16 @@ func bundledNetwork(t testing.TB, text string) *network.Network {
 func TestBundle(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		n := bundledNetwork(t, bundled)
-		programs, reasons, err := n.LowerContext(t.Context(), network.Lowering{Seed: 1, SizesOnly: sizes})
+		programs, reasons, err := network.Lower(t.Context(), n, network.Lowering{Seed: 1, SizesOnly: sizes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := n.EncodeBundle(programs, reasons)
+		data, err := network.EncodeBundle(n, programs, reasons)
 		if err != nil {
 			t.Fatal(err)
 		}
 		other := bundledNetwork(t, bundled)
-		got, gotReasons, err := other.DecodeBundle(data)
+		got, gotReasons, err := network.DecodeBundle(other, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestBundle(t *testing.T) {
 				t.Errorf("layer %d: %s", i, diff)
 			}
 		}
-		again, err := other.EncodeBundle(got, gotReasons)
+		again, err := network.EncodeBundle(other, got, gotReasons)
 		if err != nil || string(again) != string(data) {
 			t.Errorf("encoded again it differs: %v", err)
 		}
@@ -91,10 +92,10 @@ func TestStructureAndWeights(t *testing.T) {
 	write := func(text string) (structure, weights string) {
 		var s, w strings.Builder
 		n := bundledNetwork(t, text)
-		if err := n.WriteStructure(&s); err != nil {
+		if err := network.WriteStructure(n, &s); err != nil {
 			t.Fatal(err)
 		}
-		if err := n.WriteWeights(&w); err != nil {
+		if err := network.WriteWeights(n, &w); err != nil {
 			t.Fatal(err)
 		}
 		return s.String(), w.String()
@@ -120,25 +121,25 @@ func TestStructureAndWeights(t *testing.T) {
 	}
 	// What lowering notes in layers does not change the key of the next.
 	n := bundledNetwork(t, bundled)
-	n.Lower(1, nil)
+	network.Lower(t.Context(), n, network.Lowering{Seed: 1})
 	var after strings.Builder
-	if err := n.WriteStructure(&after); err != nil || after.String() != s {
+	if err := network.WriteStructure(n, &after); err != nil || after.String() != s {
 		t.Error("lowering changes the structure")
 	}
 	n.Layers[0].Weights.Filter = append(n.Layers[0].Weights.Filter, 1, 2)
 	var weights strings.Builder
-	if err := n.WriteWeights(&weights); err != nil || weights.String() == w {
+	if err := network.WriteWeights(n, &weights); err != nil || weights.String() == w {
 		t.Error("weights do not tell")
 	}
 }
 
 func TestBrokenBundles(t *testing.T) {
 	n := bundledNetwork(t, bundled)
-	programs, reasons, err := n.LowerContext(t.Context(), network.Lowering{Seed: 1})
+	programs, reasons, err := network.Lower(t.Context(), n, network.Lowering{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := n.EncodeBundle(programs, reasons)
+	data, err := network.EncodeBundle(n, programs, reasons)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,14 +160,14 @@ func TestBrokenBundles(t *testing.T) {
 		"descriptors it does not have": with(`"Tasks":`, `"Tasks":9`), "an L2 of other descriptors": with(`"L2":[`, `"L2":[1,`),
 	} {
 		var e *network.BundleError
-		if _, _, err := bundledNetwork(t, bundled).DecodeBundle(b); !errors.As(err, &e) {
+		if _, _, err := network.DecodeBundle(bundledNetwork(t, bundled), b); !errors.As(err, &e) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	broken := append([]byte(nil), data...)
 	broken[8+size] ^= 0xff
 	var f *loader.FormatError
-	if _, _, err := n.DecodeBundle(broken); err == nil || !errors.As(err, &f) && !strings.Contains(err.Error(), "program 0") {
+	if _, _, err := network.DecodeBundle(n, broken); err == nil || !errors.As(err, &f) && !strings.Contains(err.Error(), "program 0") {
 		t.Errorf("a container that is none: %v", err)
 	}
 }
@@ -177,11 +178,11 @@ const small = "inputs: {x: {c: 4, h: 1, w: 2}}\nlayers:\n  - {name: a, op: relu,
 func FuzzBundle(f *testing.F) {
 	n := bundledNetwork(f, small)
 	for _, sizes := range []bool{false, true} {
-		programs, reasons, err := n.LowerContext(f.Context(), network.Lowering{Seed: 1, SizesOnly: sizes})
+		programs, reasons, err := network.Lower(f.Context(), n, network.Lowering{Seed: 1, SizesOnly: sizes})
 		if err != nil {
 			f.Fatal(err)
 		}
-		data, err := n.EncodeBundle(programs, reasons)
+		data, err := network.EncodeBundle(n, programs, reasons)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func FuzzBundle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		other := bundledNetwork(t, small)
-		programs, reasons, err := other.DecodeBundle(data)
+		programs, reasons, err := network.DecodeBundle(other, data)
 		if err != nil {
 			var e *network.BundleError
 			if !errors.As(err, &e) {

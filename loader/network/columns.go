@@ -6,6 +6,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A product with constants turns its rows to columns before the engines take them, and turns
@@ -23,7 +24,7 @@ import (
 
 // shareColumns has products of one tensor that end in transposes read it transposed, once for
 // all. It is for networks whose transposes have been found.
-func (n *Network) shareColumns() {
+func shareColumns(n *list.Network) {
 	readers := map[string][]int{}
 	for i := range n.Layers {
 		for _, in := range n.Layers[i].Inputs {
@@ -39,35 +40,35 @@ func (n *Network) shareColumns() {
 	shared, behind := map[string][]int{}, map[int]int{}
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		if !l.sharesColumns() || results[l.Output] || len(readers[l.Output]) == 0 {
+		if !sharesColumns(l) || results[l.Output] || len(readers[l.Output]) == 0 {
 			continue
 		}
 		turned := true
 		for _, k := range readers[l.Output] {
-			turned = turned && n.Layers[k].transposes()
+			turned = turned && isTranspose(&n.Layers[k])
 		}
 		if !turned {
 			continue
 		}
 		shared[l.Inputs[0]] = append(shared[l.Inputs[0]], i)
-		if list := readers[l.Output]; len(list) == 1 && n.Layers[list[0]].turnsRows(l.Out) {
+		if list := readers[l.Output]; len(list) == 1 && turnsRows(&n.Layers[list[0]], l.Out) {
 			behind[i] = list[0]
 		}
 	}
 	columns, gone := map[int]string{}, map[int]bool{}
-	first := map[int]Layer{} // transposes ahead of layers
+	first := map[int]list.Layer{} // transposes ahead of layers
 	for i := range n.Layers {
 		name := ""
-		if l := &n.Layers[i]; l.sharesColumns() {
+		if l := &n.Layers[i]; sharesColumns(l) {
 			name = l.Inputs[0]
 		}
-		list := shared[name]
-		if len(list) == 0 || list[0] != i {
+		sharing := shared[name]
+		if len(sharing) == 0 || sharing[0] != i {
 			continue
 		}
-		list = slices.DeleteFunc(list, func(k int) bool { return n.Layers[k].Lower.In != n.Layers[i].Lower.In })
-		saved := len(list) - 1
-		for _, k := range list {
+		sharing = slices.DeleteFunc(sharing, func(k int) bool { return n.Layers[k].Lower.In != n.Layers[i].Lower.In })
+		saved := len(sharing) - 1
+		for _, k := range sharing {
 			if _, ok := behind[k]; ok {
 				saved++
 			}
@@ -78,7 +79,7 @@ func (n *Network) shareColumns() {
 		x := &n.Layers[i]
 		t := layer.Unary(layer.Transpose, x.Lower.In)
 		t.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
-		turn := Layer{
+		turn := list.Layer{
 			Name: x.Name + "/columns", Op: "Transpose", Inputs: []string{name}, Output: fmt.Sprintf("%s in columns", name),
 			Lower: t, Out: t.Out(), Node: x.Node, Line: x.Line,
 		}
@@ -86,7 +87,7 @@ func (n *Network) shareColumns() {
 			continue
 		}
 		first[i] = turn
-		for _, k := range list {
+		for _, k := range sharing {
 			columns[k] = turn.Output
 			if at, ok := behind[k]; ok {
 				gone[at] = true
@@ -96,7 +97,7 @@ func (n *Network) shareColumns() {
 	if len(first) == 0 {
 		return
 	}
-	var layers []Layer
+	var layers []list.Layer
 	for i, l := range n.Layers {
 		if gone[i] {
 			continue
@@ -107,7 +108,7 @@ func (n *Network) shareColumns() {
 		if from, ok := columns[i]; ok {
 			l.Inputs = []string{from}
 			if at, ok := behind[i]; ok {
-				l = l.asConvolution(&n.Layers[at])
+				l = asConvolution(&l, &n.Layers[at])
 			} else {
 				l.Lower.TransposeX = true
 			}
@@ -119,7 +120,7 @@ func (n *Network) shareColumns() {
 
 // sharesColumns reports whether a layer is a product of one matrix with constants that can
 // read it transposed.
-func (l *Layer) sharesColumns() bool {
+func sharesColumns(l *list.Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || x.Op != layer.MatMul && x.Op != layer.Linear || x.Second != layer.Constant ||
 		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
@@ -129,13 +130,13 @@ func (l *Layer) sharesColumns() bool {
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.
-func (l *Layer) turnsRows(s layer.Shape) bool {
+func turnsRows(l *list.Layer, s layer.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == layer.AxisH
 }
 
 // asConvolution is a product that reads columns, and whose result is transposed next: its
 // columns are channels of pixels.
-func (l *Layer) asConvolution(next *Layer) Layer {
+func asConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))
 	c.Lower.Bias = x.Bias
@@ -149,6 +150,6 @@ func (l *Layer) asConvolution(next *Layer) Layer {
 			}
 		}
 	}
-	c.takes(next)
+	c.Takes(next)
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 )
 
 // An operand is a tensor seen in a shape.
@@ -52,19 +53,19 @@ func (n *nodeReader) inMemory(c *graph.Const, name string) (operand, error) {
 	x := operand{name, c.Dims}
 	s, err := shapeOf(c.Dims)
 	if err == nil {
-		err = validShape(s)
+		err = list.CheckShape(s)
 	}
 	if err != nil {
 		return x, err
 	}
-	if _, done := n.net.Constants[name]; done {
+	if _, done := n.Net.Constants[name]; done {
 		return x, nil
 	}
 	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
-	n.net.Constants[name], n.tensors[name] = h, s // without values, where they are absent
+	n.Net.Constants[name], n.Shapes[name] = h, s // without values, where they are absent
 	return x, nil
 }
 
@@ -79,34 +80,34 @@ func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, err
 // layer appends a layer and returns its result in the given dimensions, nil for those of
 // the engine's shape.
 func (n *nodeReader) layer(x layer.Layer, w layer.Weights, dims []int, inputs ...operand) (operand, error) {
-	return n.append(Layer{Lower: x, Weights: w}, dims, inputs...)
+	return n.append(list.Layer{Lower: x, Weights: w}, dims, inputs...)
 }
 
-func (n *nodeReader) append(l Layer, dims []int, inputs ...operand) (operand, error) {
-	if err := l.infer(); err != nil {
+func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operand, error) {
+	if err := l.Infer(); err != nil {
 		return operand{}, err
 	}
-	if err := validShape(l.Out); err != nil {
+	if err := list.CheckShape(l.Out); err != nil {
 		return operand{}, err
 	}
-	if len(n.net.Layers) >= maxLayers {
-		return operand{}, fmt.Errorf("more than %d layers", maxLayers)
+	if len(n.Net.Layers) >= list.MaxLayers {
+		return operand{}, fmt.Errorf("more than %d layers", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
 		packWeights(&l.Weights, c.Packing)
 	}
 	l.Name, l.Op = n.name, n.Operator()
-	if k := len(n.net.Layers) - n.first; k > 0 {
+	if k := len(n.Net.Layers) - n.first; k > 0 {
 		l.Name = fmt.Sprintf("%s/%d", n.name, k+1)
 	}
-	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.net.Layers)-n.first)
+	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.Net.Layers)-n.first)
 	for _, in := range inputs {
 		l.Inputs = append(l.Inputs, in.name)
 	}
 	if dims == nil {
 		dims = []int{l.Out.N, l.Out.C, l.Out.H, l.Out.W}
 	}
-	n.add(l)
+	n.Add(l)
 	return operand{l.Output, dims}, nil
 }
 
@@ -124,29 +125,29 @@ func (n *nodeReader) result(i int, x operand) error {
 	}
 	s, err := shapeOf(dims)
 	if err == nil {
-		err = validShape(s)
+		err = list.CheckShape(s)
 	}
 	if err != nil {
 		return err
 	}
 	n.value(out).Dims, n.value(out).Type = dims, n.results[i].Type
-	for k := len(n.net.Layers) - 1; k >= n.first; k-- {
-		if l := &n.net.Layers[k]; l.Output == x.name {
+	for k := len(n.Net.Layers) - 1; k >= n.first; k-- {
+		if l := &n.Net.Layers[k]; l.Output == x.name {
 			// The tensor is called as the file calls it.
 			l.Output = out
-			n.tensors[out], n.alias[x.name] = s, out
-			for j := k + 1; j < len(n.net.Layers); j++ {
-				for q, in := range n.net.Layers[j].Inputs {
+			n.Shapes[out], n.Aliases[x.name] = s, out
+			for j := k + 1; j < len(n.Net.Layers); j++ {
+				for q, in := range n.Net.Layers[j].Inputs {
 					if in == x.name {
-						n.net.Layers[j].Inputs[q] = out
+						n.Net.Layers[j].Inputs[q] = out
 					}
 				}
 			}
 			return nil
 		}
 	}
-	n.tensors[out], n.alias[out] = s, n.values(x.name)
-	if len(n.net.Layers) == n.first {
+	n.Shapes[out], n.Aliases[out] = s, n.TensorOf(x.name)
+	if len(n.Net.Layers) == n.first {
 		n.what = "view"
 	}
 	return nil
@@ -327,7 +328,7 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (opera
 	}
 	dims, full, err := collapse(out, x.dims, c.Dims)
 	if err != nil {
-		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, len(n.net.Layers)))
+		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, len(n.Net.Layers)))
 		if err != nil {
 			return x, err
 		}
@@ -344,13 +345,13 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (opera
 		return x, err
 	}
 	cs, _ := shapeOf(full[1])
-	l := Layer{
+	l := list.Layer{
 		Lower:   layer.Layer{Op: op, In: x.shape(), Second: layer.Constant, SecondShape: cs},
 		Weights: layer.Weights{Second: h},
 	}
 	s := l.Lower.In
 	if cs != (layer.Shape{N: 1, C: s.C, H: 1, W: 1}) || op == layer.Max || op == layer.Min || s.C > layer.MaxExtent {
-		l.inMemory, l.columns = true, cs == layer.Shape{N: 1, C: 1, H: 1, W: s.W}
+		l.Stored, l.ByColumn = true, cs == layer.Shape{N: 1, C: 1, H: 1, W: s.W}
 		l.Lower.Second = layer.Constant
 	}
 	return n.append(l, out, x)

@@ -4,11 +4,12 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 // A stack is the weights of two layers one behind the other. One of them at most has taps.
 type stack struct {
-	first, second         *Layer
+	first, second         *list.Layer
 	outer, middle, inner  int // channels: made, between, read
 	taps                  int
 	firstTaps, secondTaps int
@@ -20,8 +21,8 @@ func single(l *layer.Layer) bool {
 	return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
 }
 
-func weightsOf(first, second *Layer) stack {
-	s := stack{first: first, second: second, outer: second.columnsOut(), middle: first.columnsOut(), firstTaps: 1, secondTaps: 1}
+func weightsOf(first, second *list.Layer) stack {
+	s := stack{first: first, second: second, outer: columnsOut(second), middle: columnsOut(first), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
 	if first.Lower.Op == layer.Convolution {
 		s.inner = first.Lower.In.C
@@ -32,7 +33,7 @@ func weightsOf(first, second *Layer) stack {
 }
 
 // weight is that of an output and an input channel of a layer, at a tap.
-func (l *Layer) weight(out, in, tap, outs, ins, taps int) float64 {
+func weight(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
 	if l.Lower.Op == layer.MatMul {
 		at = in*outs + out
@@ -48,13 +49,13 @@ func (s *stack) product() []float16.Float16 {
 		clear(row)
 		for m := range s.middle {
 			for t := range s.secondTaps {
-				b := s.second.weight(o, m, t, s.outer, s.middle, s.secondTaps)
+				b := weight(s.second, o, m, t, s.outer, s.middle, s.secondTaps)
 				if b == 0 {
 					continue
 				}
 				for i := range s.inner {
 					for u := range s.firstTaps {
-						row[(i*s.firstTaps+u)*s.secondTaps+t] += float64(b * s.first.weight(m, i, u, s.middle, s.inner, s.firstTaps))
+						row[(i*s.firstTaps+u)*s.secondTaps+t] += float64(b * weight(s.first, m, i, u, s.middle, s.inner, s.firstTaps))
 					}
 				}
 			}
@@ -80,7 +81,7 @@ func (s *stack) bias(first, second []float16.Float16) []float16.Float16 {
 		}
 		for m := range first {
 			for t := range s.secondTaps {
-				sum += float64(float64(first[m].Float32()) * s.second.weight(o, m, t, s.outer, s.middle, s.secondTaps))
+				sum += float64(float64(first[m].Float32()) * weight(s.second, o, m, t, s.outer, s.middle, s.secondTaps))
 			}
 		}
 		out[o] = float16.Fromfloat32(float32(sum))

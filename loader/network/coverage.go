@@ -1,5 +1,7 @@
 package network
 
+import "anesim/loader/network/list"
+
 // A Coverage says how much of a file's network the engine does. Reasons are those of
 // [Network.Lower].
 type Coverage struct {
@@ -23,9 +25,9 @@ type Loss struct {
 	Layer  int
 }
 
-// Coverage counts what is done and follows what is not to the outputs. A partly computed
+// CoverageOf counts what is done and follows what is not to the outputs. A partly computed
 // network gives only the outputs that no missing layer is behind.
-func (n *Network) Coverage(reasons []string) Coverage {
+func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
 	behind := map[string]int{} // tensors that need a missing layer, and which
 	missing, hosted := make([]bool, max(len(n.Nodes), len(n.Layers))), make([]bool, max(len(n.Nodes), len(n.Layers)))
@@ -90,16 +92,4 @@ func (c *Coverage) add(macs, bytes uint64, done bool) {
 		c.DoneMACs += macs
 		c.DoneBytes += bytes
 	}
-}
-
-// Given are the network's results: those of its file, or the tensors that it ends in.
-func (n *Network) Given() []Output {
-	if n.Results != nil {
-		return n.Results
-	}
-	var list []Output
-	for _, name := range n.Outputs {
-		list = append(list, Output{Name: name, Tensor: name})
-	}
-	return list
 }

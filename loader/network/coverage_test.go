@@ -27,8 +27,8 @@ func TestCoverage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, reasons := n.Lower(1, func(int) {})
-		if d := cmp.Diff(tc.want, n.Coverage(reasons)); d != "" {
+		_, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+		if d := cmp.Diff(tc.want, CoverageOf(n, reasons)); d != "" {
 			t.Errorf("%s: (-want +got):\n%s", tc.op, d)
 		}
 	}
@@ -70,8 +70,8 @@ func TestCoverageBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, reasons := n.Lower(1, nil)
-	c := n.Coverage(reasons)
+	_, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+	c := CoverageOf(n, reasons)
 	conv := uint64(2 * (4*64 + 32 + 8*64))
 	if c.Nodes != 3 || c.Done != 1 || c.DoneBytes != conv || c.Bytes != conv+2*8*64 || c.Unsized != 2 || c.Whole() {
 		t.Errorf("%+v", c)
@@ -80,7 +80,7 @@ func TestCoverageBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c = list.Coverage([]string{""}); c.Bytes != conv || c.DoneBytes != conv || !c.Whole() {
+	if c = CoverageOf(list, []string{""}); c.Bytes != conv || c.DoneBytes != conv || !c.Whole() {
 		t.Errorf("list of layers: %+v", c)
 	}
 }

@@ -5,42 +5,24 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
 )
 
-// A Cut is a tensor that the engine makes of one whose size depends on values: as it has its
-// largest shape there, what is of zeros beyond the actual rows is to be left out.
-type Cut struct {
-	Dims   []int    // the largest shape
-	Inputs []string // tensors that the actual shape depends on
-	stage  *Stage
-	index  int // among the node's results
-}
-
-// Largest returns the largest shape of the k-th of Inputs.
-func (c *Cut) Largest(k int) []int {
-	for i, from := range c.stage.from {
-		if from.index == k {
-			return c.stage.node.In[i].Dims
-		}
-	}
-	return nil
-}
-
-// Shape returns the actual shape for inputs of the actual shapes dims.
-func (c *Cut) Shape(dims [][]int) ([]int, error) {
-	n, err := c.stage.at(nil, dims)
+// shapeOfResult returns the shape of a result for inputs of the shapes dims.
+func (s *hosted) shapeOfResult(index int, dims [][]int) ([]int, error) {
+	n, err := s.at(nil, dims)
 	var made []graph.Result
 	if err == nil {
 		made, err = ops.Infer(n)
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", c.stage.name, err)
-	case c.index >= len(made):
-		return nil, fmt.Errorf("%s: no result %d", c.stage.name, c.index)
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	case index >= len(made):
+		return nil, fmt.Errorf("%s: no result %d", s.name, index)
 	}
-	return made[c.index].Dims, nil
+	return made[index].Dims, nil
 }
 
 // rowByRow reports whether no element of the node's results depends on elements elsewhere along
@@ -85,7 +67,7 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 func (n *nodeReader) followsEngine() bool {
 	any := false
 	for _, v := range n.In {
-		if v.Span != nil || v.Least != nil && n.net.Cuts[v.Name] == nil {
+		if v.Span != nil || v.Least != nil && n.Net.Cuts[v.Name] == nil {
 			return false
 		}
 		any = any || v.Least != nil
@@ -113,14 +95,15 @@ func (n *nodeReader) onEngine() error {
 	if !apart {
 		return nil
 	}
-	s := &Stage{name: n.name, node: detached(n.Node)}
+	s := &hosted{name: n.name, node: detached(n.Node)}
 	var names []string
+	var largest [][]int
 	for i, v := range n.In {
 		s.node.In[i].Const = v.Const
 		in := origin{index: -1}
 		if v.Const == nil && v.Given() {
 			in.index = len(names)
-			names = append(names, v.Name)
+			names, largest = append(names, v.Name), append(largest, v.Dims)
 		}
 		s.from = append(s.from, in)
 	}
@@ -128,11 +111,13 @@ func (n *nodeReader) onEngine() error {
 		if !n.Asked(i) || x.least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
 			continue
 		}
-		if n.net.Cuts == nil {
-			n.net.Cuts = map[string]*Cut{}
+		if n.Net.Cuts == nil {
+			n.Net.Cuts = map[string]*list.Cut{}
 		}
 		n.Out[i].Least = x.least
-		n.net.Cuts[n.Out[i].Name] = &Cut{results[i].Dims, names, s, i}
+		n.Net.Cuts[n.Out[i].Name] = &list.Cut{Dims: results[i].Dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
+			return s.shapeOfResult(i, dims)
+		}}
 	}
 	return nil
 }

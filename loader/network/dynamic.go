@@ -104,7 +104,7 @@ func (n *nodeReader) host() (why error, constant bool) {
 	}
 	for i, out := range n.Out {
 		if i < len(n.spreads) && n.spreads[i].least != nil && n.originates() {
-			n.note("%s: the size of %q depends on values; the time is that of the largest, %v", n.name, out.Name, n.results[i].Dims)
+			n.Note("%s: the size of %q depends on values; the time is that of the largest, %v", n.name, out.Name, n.results[i].Dims)
 			break
 		}
 	}
@@ -337,14 +337,14 @@ func (n *nodeReader) atLargest(read func() error) error {
 
 // noteFilled says which layers of the engine read a tensor whose size depends on values.
 func (r *graphReader) noteFilled() {
-	for i := range r.net.Layers {
-		l := &r.net.Layers[i]
+	for i := range r.Net.Layers {
+		l := &r.Net.Layers[i]
 		if l.Reason != "" {
 			continue
 		}
 		for k, name := range l.Inputs {
 			least := r.value(name).Least
-			if least == nil || r.net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
+			if least == nil || r.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
 				continue
 			}
 			axis, dims := 0, r.value(name).Dims
@@ -355,7 +355,7 @@ func (r *graphReader) noteFilled() {
 			if r.value(name).Mixed {
 				what = "and count as values"
 			}
-			r.note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
+			r.Note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
 		}
 	}
 }

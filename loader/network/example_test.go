@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -24,7 +25,7 @@ layers:
 	for i := range n.Layers {
 		fmt.Println(n.Layers[i].Name, n.Layers[i].Out, n.Layers[i].MACs())
 	}
-	programs, reasons := n.Lower(1, nil)
+	programs, reasons, _ := network.Lower(context.Background(), n, network.Lowering{Seed: 1})
 	fmt.Println(len(programs), "program,", len(reasons), "layers")
 	// Output:
 	// stem {1 16 32 32} 442368

@@ -109,16 +109,16 @@ func (n *nodeReader) inOthers(f func(e *expansion) error) error {
 	e := &expansion{nodeReader: n}
 	err := f(e)
 	if err != nil {
-		n.net.Layers = n.net.Layers[:n.first]
+		n.Net.Layers = n.Net.Layers[:n.first]
 		for _, out := range n.Out {
-			delete(n.alias, out.Name)
-			delete(n.tensors, out.Name)
+			delete(n.Aliases, out.Name)
+			delete(n.Shapes, out.Name)
 			out.Forget()
 		}
 		return err
 	}
 	n.macs = e.macs
-	if len(n.net.Layers) == n.first {
+	if len(n.Net.Layers) == n.first {
 		n.what = "folded"
 	}
 	return nil
@@ -152,10 +152,10 @@ func (e *expansion) several(out []string, domain, op string, a attributes, in ..
 	for _, name := range out {
 		node.Out = append(node.Out, e.value(name))
 	}
-	n := &nodeReader{graphReader: e.graphReader, Node: node, name: fmt.Sprintf("%s/%s%d", e.name, op, e.made), first: len(e.net.Layers)}
+	n := &nodeReader{graphReader: e.graphReader, Node: node, name: fmt.Sprintf("%s/%s%d", e.name, op, e.made), first: len(e.Net.Layers)}
 	if err := n.read(); err != nil {
 		n.refuse(err)
-		if last := &e.net.Layers[len(e.net.Layers)-1]; last.Host == nil {
+		if last := &e.Net.Layers[len(e.Net.Layers)-1]; last.Host == nil {
 			return nil, err
 		}
 	}

@@ -375,7 +375,7 @@ func groupQuery(e *expansion) error {
 	if past > 0 {
 		a.pastK, a.pastV = e.input(3), e.input(4)
 	}
-	e.note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.name)
+	e.Note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.name)
 	y, err := e.attend(a)
 	if err != nil {
 		return err

@@ -1,6 +1,10 @@
 package network
 
-import "fmt"
+import (
+	"fmt"
+
+	"anesim/loader/network/list"
+)
 
 // fusedMatMul is alpha times a product, of sides that may be transposed.
 func fusedMatMul(e *expansion) error {
@@ -99,7 +103,7 @@ func fusedGemm(e *expansion) error {
 func matMulBits(e *expansion) error {
 	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
 	w, s := e.Const(1), e.Const(2)
-	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > maxExtent || columns > maxExtent || k*columns > 1<<31 {
+	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > list.MaxExtent || columns > list.MaxExtent || k*columns > 1<<31 {
 		return fmt.Errorf("weights of %d bits in blocks of %d, %d of %d, that are constants", bits, block, k, columns)
 	}
 	if e.budget -= 2 * numberBytes * k * columns; e.budget < 0 {

@@ -143,8 +143,8 @@ func TestExampleFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		_, reasons := n.Lower(1, nil)
-		if c := n.Coverage(reasons); !c.Whole() || len(c.Lost) > 0 || c.MACs != macs {
+		_, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+		if c := CoverageOf(n, reasons); !c.Whole() || len(c.Lost) > 0 || c.MACs != macs {
 			t.Errorf("%s: %+v, want %d multiply-accumulates; %v", name, c, macs, fmt.Sprint(reasons))
 		}
 		for i := range n.Layers {

@@ -18,6 +18,7 @@ import (
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
@@ -42,7 +43,7 @@ func TestNetworks(t *testing.T) {
 				break
 			}
 		}
-		var n *Network
+		var n *list.Network
 		var err error
 		switch text := strings.Join(lines[1:], "\n"); lines[0] {
 		case "layers":
@@ -57,7 +58,7 @@ func TestNetworks(t *testing.T) {
 			n, err = ReadONNX(graphFile(t, lines), Options{})
 		}
 		if err == nil && groups != nil {
-			n, err = n.Regrouped(groups, true)
+			n, err = Regrouped(n, groups, true)
 		}
 		if err != nil {
 			return "refused: " + err.Error()
@@ -71,7 +72,7 @@ func TestNetworks(t *testing.T) {
 }
 
 // networkText is what a network is read as.
-func networkText(n *Network) string {
+func networkText(n *list.Network) string {
 	var b strings.Builder
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -108,19 +109,19 @@ func networkText(n *Network) string {
 }
 
 // layerText is a layer: its operation, operands and settings, or why it is none.
-func layerText(l *Layer) string {
+func layerText(l *list.Layer) string {
 	if l.Reason != "" {
 		return fmt.Sprintf("(%s): %s", l.Op, l.Reason)
 	}
 	x := &l.Lower
-	text := fmt.Sprintf("%v(%s) %s -> %s", x.Op, strings.Join(l.Inputs, " "), shapeText(x.In), shapeText(l.Out))
+	text := fmt.Sprintf("%v(%s) %s -> %s", x.Op, strings.Join(l.Inputs, " "), list.ShapeText(x.In), list.ShapeText(l.Out))
 	v := reflect.ValueOf(*x)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		switch value := v.Field(i); {
 		case f.Name == "Op" || f.Name == "In" || value.IsZero():
 		case value.Type() == reflect.TypeFor[layer.Shape]():
-			text += fmt.Sprintf(" %s=%s", f.Name, shapeText(value.Interface().(layer.Shape)))
+			text += fmt.Sprintf(" %s=%s", f.Name, list.ShapeText(value.Interface().(layer.Shape)))
 		case value.Type() == reflect.TypeFor[layer.Window]():
 			w := value.Interface().(layer.Window)
 			text += fmt.Sprintf(" Window=%dx%d/%dx%d", w.Kh, w.Kw, w.Sy, w.Sx)
@@ -185,7 +186,7 @@ func valuesText(v []float16.Float16) string {
 }
 
 // hostText is what the host does of a layer, and what it gives for inputs of 0, 1, 2 and so on.
-func hostText(b *strings.Builder, s *Stage) {
+func hostText(b *strings.Builder, s *list.Stage) {
 	fmt.Fprintf(b, "  host: %d elements, %d bytes\n", s.Elements, s.Bytes)
 	for _, out := range s.Outputs {
 		fmt.Fprintf(b, "  host makes %s %v %s\n", out.Name, out.Dims, out.Type)
@@ -196,14 +197,14 @@ func hostText(b *strings.Builder, s *Stage) {
 }
 
 // hostResults works a stage out on small whole numbers.
-func hostResults(s *Stage) (texts []string) {
-	var in []Array
+func hostResults(s *list.Stage) (texts []string) {
+	var in []list.Array
 	for _, dims := range s.Inputs {
 		v := make([]float64, graph.Elements(dims))
 		for i := range v {
 			v[i] = float64((i*7 + 3) % 5)
 		}
-		in = append(in, Array{dims, v})
+		in = append(in, list.Array{Dims: dims, Numbers: v})
 	}
 	out, err := s.Run(in)
 	if err != nil {
@@ -216,9 +217,9 @@ func hostResults(s *Stage) (texts []string) {
 }
 
 // programText are a network's programs as they are timed.
-func programText(t *testing.T, n *Network) string {
+func programText(t *testing.T, n *list.Network) string {
 	t.Helper()
-	programs, reasons, err := n.LowerContext(t.Context(), Lowering{Seed: 1, SizesOnly: true})
+	programs, reasons, err := Lower(t.Context(), n, Lowering{Seed: 1, SizesOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +255,7 @@ func keysText(t *testing.T, lines []string) string {
 			t.Fatalf("no operation %s", words[0])
 		}
 		keys, err := op.ParseKeys(words[1:])
-		var l *Layer
+		var l *list.Layer
 		if err == nil {
 			l, err = op.Single(keys)
 		}

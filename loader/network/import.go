@@ -2,6 +2,7 @@ package network
 
 import (
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -66,7 +67,7 @@ func statedResult(v onnx.Value) *graph.Result {
 	}
 	dims := []int{}
 	for _, d := range v.Dims {
-		if d.Size < 1 || d.Size > maxExtent {
+		if d.Size < 1 || d.Size > list.MaxExtent {
 			return nil
 		}
 		dims = append(dims, int(d.Size))

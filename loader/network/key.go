@@ -10,12 +10,13 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 // WriteStructure writes what the network's programs depend on but for the values of weights
 // and constants: names, shapes and every field of its layers. Two networks that write the
 // same, and the same weights, are lowered alike.
-func (n *Network) WriteStructure(w io.Writer) error {
+func WriteStructure(n *list.Network, w io.Writer) error {
 	_, err := fmt.Fprintf(w, "network %q in memory %t\ninputs %#v\noutputs %q\n", n.Name, n.InMemory, n.Inputs, n.Outputs)
 	for i := 0; i < len(n.Layers) && err == nil; i++ {
 		l := n.Layers[i]
@@ -39,7 +40,7 @@ func (n *Network) WriteStructure(w io.Writer) error {
 }
 
 // WriteWeights writes the values of weights and constants, each behind its length.
-func (n *Network) WriteWeights(w io.Writer) error {
+func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error
 	for i := range n.Layers {
 		x := &n.Layers[i].Weights

@@ -12,6 +12,7 @@ import (
 
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/wire"
@@ -22,13 +23,13 @@ const maxProgramText = 64 << 20
 
 // ReadMIL reads a network from a program's text: a model.mil or a file of its kind. Its
 // weights are read from Options.Dir. Errors are those of [ReadONNX].
-func ReadMIL(data []byte, o Options) (*Network, error) {
+func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
-		return nil, &FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxProgramText)}
 	}
 	p, err := mil.Parse(string(data))
 	if err != nil {
-		f := &FormatError{Line: 1, What: err.Error(), Err: err}
+		f := &list.FormatError{Line: 1, What: err.Error(), Err: err}
 		var e *mil.SyntaxError
 		if errors.As(err, &e) {
 			f.Line, f.What = e.Line, e.What
@@ -40,10 +41,10 @@ func ReadMIL(data []byte, o Options) (*Network, error) {
 
 // ReadCoreML reads a network from a Core ML model, a .mlmodel. Its weights are read from
 // Options.Dir. Errors are those of [ReadONNX].
-func ReadCoreML(data []byte, o Options) (*Network, error) {
+func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {
-		f := &FormatError{What: err.Error(), Err: err}
+		f := &list.FormatError{What: err.Error(), Err: err}
 		var e *wire.FormatError
 		if errors.As(err, &e) {
 			f.Off, f.What = e.Off, e.What
@@ -54,7 +55,7 @@ func ReadCoreML(data []byte, o Options) (*Network, error) {
 }
 
 // openPackage reads the model of a .mlpackage.
-func openPackage(path string, o Options) (*Network, error) {
+func openPackage(path string, o Options) (*list.Network, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func openPackage(path string, o Options) (*Network, error) {
 	defer root.Close()
 	model, err := coreml.ModelPath(root.FS())
 	if err != nil {
-		return nil, &FormatError{What: err.Error(), Err: err}
+		return nil, &list.FormatError{What: err.Error(), Err: err}
 	}
 	data, err := coreml.ReadFile(root.FS(), model, coreml.MaxBytes)
 	if err != nil {
@@ -96,10 +97,10 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 	"uint1": onnx.Uint8, "uint2": onnx.Uint8, "uint3": onnx.Uint8, "uint4": onnx.Uint8, "uint6": onnx.Uint8,
 }
 
-func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*Network, error) {
+func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*list.Network, error) {
 	f, ok := p.Main()
 	if !ok {
-		return nil, &FormatError{Line: int(graph.Truth(text)), What: "the program has no function main"}
+		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: "the program has no function main"}
 	}
 	const opset = 20
 	r := &milReader{
@@ -146,7 +147,7 @@ func (r *milReader) declare(v mil.Var) onnx.Value {
 }
 
 func (r *milReader) at(op *mil.Operation, format string, v ...any) error {
-	f := &FormatError{What: fmt.Sprintf(format, v...)}
+	f := &list.FormatError{What: fmt.Sprintf(format, v...)}
 	if r.text {
 		f.Line = int(op.Off)
 	} else {
@@ -176,8 +177,8 @@ func (r *milReader) operation(op *mil.Operation) error {
 	if len(op.Outputs) == 0 {
 		return r.at(op, "%s makes nothing", op.Type)
 	}
-	if len(r.model.Nodes) >= maxLayers {
-		return r.at(op, "more than %d nodes", maxLayers)
+	if len(r.model.Nodes) >= list.MaxLayers {
+		return r.at(op, "more than %d nodes", list.MaxLayers)
 	}
 	x := &milOperation{milReader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {

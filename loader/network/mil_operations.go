@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -304,7 +305,7 @@ func (x *milOperation) channels(key string, missing float64) string {
 		return x.in(key)
 	}
 	d := x.dims[x.in("x")]
-	if len(d) < 2 || d[1] < 1 || d[1] > maxExtent {
+	if len(d) < 2 || d[1] < 1 || d[1] > list.MaxExtent {
 		x.err = errors.New("channels of unknown number")
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx/onnxtest"
 )
@@ -78,11 +79,11 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 			t.Errorf("%s has weights as %v with %d scales", l.Name, w.Form, len(w.Scale))
 		}
 	}
-	packed, reasons := n.Lower(1, nil)
+	packed, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
 	for i := range n.Layers {
 		n.Layers[i].Weights.Form = layer.FormFP16
 	}
-	plain, _ := n.Lower(1, nil)
+	plain, _, _ := Lower(t.Context(), n, Lowering{Seed: 1})
 	if len(packed) != 1 || len(plain) != 1 {
 		t.Fatalf("%d and %d programs: %q", len(packed), len(plain), reasons)
 	}
@@ -102,9 +103,9 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 // A cache of programs tells forms and scales apart.
 func TestKeysTellFormsApart(t *testing.T) {
 	key := func(w layer.Weights) string {
-		n := Network{Layers: []Layer{{Name: "a", Weights: w}}}
+		n := list.Network{Layers: []list.Layer{{Name: "a", Weights: w}}}
 		var b strings.Builder
-		if err := errors.Join(n.WriteStructure(&b), n.WriteWeights(&b)); err != nil {
+		if err := errors.Join(WriteStructure(&n, &b), WriteWeights(&n, &b)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

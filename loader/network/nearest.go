@@ -75,7 +75,7 @@ func (s *search) lower(values map[string]string) error {
 	if err != nil {
 		return err
 	}
-	w, err := l.Sizes(1)
+	w, err := Sizes(l, 1)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func sized(o *Operation, values map[string]string) error {
 	if err != nil {
 		return err
 	}
-	w, err := l.Sizes(1)
+	w, err := Sizes(l, 1)
 	if err != nil {
 		return err
 	}

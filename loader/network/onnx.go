@@ -12,6 +12,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/ops"
 )
@@ -19,7 +20,7 @@ import (
 // ReadONNX reads a network from an ONNX file. Errors are a *[FormatError] or, where
 // dimensions have names and no sizes, a *[DimError]; operators that are no layer of the
 // engine are layers with a Reason.
-func ReadONNX(data []byte, o Options) (*Network, error) {
+func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
 		return nil, formatError(err)
@@ -28,7 +29,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 }
 
 // openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
-func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
+func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
 		return nil, formatError(err)
@@ -38,7 +39,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
 
 // formatError gives an error of a file's form its place.
 func formatError(err error) error {
-	f := &FormatError{What: err.Error(), Err: err}
+	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError
 	if errors.As(err, &e) {
 		f.Off, f.What = e.Off, e.What
@@ -48,12 +49,12 @@ func formatError(err error) error {
 
 // readModel builds a network of a model that was read from a file of size bytes. Some of its
 // constants were packed there.
-func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*Network, error) {
+func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
 	r := &graphReader{
-		builder: newBuilder(), known: map[string]*graph.Value{}, packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
+		Builder: list.NewBuilder(), known: map[string]*graph.Value{}, packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
 		budget: min(foldedBytes*size+16<<20, maxFolded), padded: map[string]padding{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
 	}
-	r.net.Name = m.Name
+	r.Net.Name = m.Name
 	defer r.close()
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 		r.taken[in.Name] = true
 	}
 	if name := r.twice(g.Nodes); name != "" {
-		return nil, &FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
+		return nil, &list.FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
 	}
 	r.composed(g)
 	for _, out := range m.Outputs {
@@ -84,17 +85,17 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 		}
 	}
 	if r.saturated > 0 {
-		r.note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
+		r.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
 	}
 	r.noteFilled()
-	return r.finish(), nil
+	return finish(r.Builder), nil
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of
 // another format states its own in them. A tensor of fewer than four dimensions stands at
 // the end of N, C, H, W; of more, the first are N together.
 type graphReader struct {
-	*builder
+	*list.Builder
 	known     map[string]*graph.Value // every tensor by its name
 	opset     int64
 	microsoft bool // operators of that domain are known by name
@@ -125,7 +126,7 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 	b := newBinder(sizes, m.Inputs...)
 	for _, in := range m.Inputs {
 		if in.Dims == nil {
-			return &FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
+			return &list.FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
 		}
 		if v, ok := b.value(in); ok {
 			r.value(in.Name).Set(&graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}})
@@ -143,13 +144,13 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 		d := r.value(in.Name).Dims
 		s, err := shapeOf(d)
 		if err == nil {
-			err = validShape(s)
+			err = list.CheckShape(s)
 		}
 		if err != nil {
-			return &FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
+			return &list.FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
 		}
-		r.input(in.Name, s)
-		last := &r.net.Inputs[len(r.net.Inputs)-1]
+		r.Input(in.Name, s)
+		last := &r.Net.Inputs[len(r.Net.Inputs)-1]
 		last.Dims, last.Type = d, in.Type.String()
 	}
 	return nil
@@ -159,26 +160,26 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 func (r *graphReader) output(v onnx.Value) error {
 	x := r.value(v.Name)
 	if x.Scale > 1 {
-		r.note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
+		r.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
 	}
-	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
+	out := list.Output{Name: v.Name, Tensor: r.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
 	if x.Type != 0 {
 		out.Type = x.Type.String()
 	}
 	if c := x.Const; c != nil {
 		h, err := c.Halves()
 		if err != nil {
-			return &FormatError{What: err.Error(), Err: err}
+			return &list.FormatError{What: err.Error(), Err: err}
 		}
-		r.net.Constants[v.Name] = h
+		r.Net.Constants[v.Name] = h
 		out.Tensor, out.Dims = v.Name, c.Dims
 		if !c.Type.IsFloat() && !c.Absent() {
 			if out.Numbers, err = c.Values(); err != nil {
-				return &FormatError{What: err.Error(), Err: err}
+				return &list.FormatError{What: err.Error(), Err: err}
 			}
 		}
 	}
-	r.net.Results = append(r.net.Results, out)
+	r.Net.Results = append(r.Net.Results, out)
 	return nil
 }
 
@@ -233,18 +234,18 @@ func (r *graphReader) composed(g *graph.Graph) {
 	for i, node := range g.Nodes {
 		node.Name = nodeName(i, node) // by the place in the file
 	}
-	list := inReadingOrder(g.Nodes, g.Outputs)
-	straighten(list, g.Outputs)
-	found, inside := fusions(list, g.Outputs)
-	for i, node := range list {
+	nodes := inReadingOrder(g.Nodes, g.Outputs)
+	straighten(nodes, g.Outputs)
+	found, inside := fusions(nodes, g.Outputs)
+	for i, node := range nodes {
 		f := found[i]
 		switch {
 		case inside[i]:
 		case f == nil:
 			r.node(i, node)
-		case !r.fuse(i, f, list):
+		case !r.fuse(i, f, nodes):
 			for _, k := range f.inside {
-				r.node(k, list[k])
+				r.node(k, nodes[k])
 			}
 			r.node(i, node)
 		}
@@ -252,24 +253,24 @@ func (r *graphReader) composed(g *graph.Graph) {
 }
 
 // fuse reads an operator in pieces, and reports whether the engine does it.
-func (r *graphReader) fuse(i int, f *fusion, list []*graph.Node) bool {
-	n := &nodeReader{graphReader: r, Node: f.node, name: nodeName(i, f.node), first: len(r.net.Layers)}
+func (r *graphReader) fuse(i int, f *fusion, nodes []*graph.Node) bool {
+	n := &nodeReader{graphReader: r, Node: f.node, name: nodeName(i, f.node), first: len(r.Net.Layers)}
 	if n.dynamic() {
 		return false // the host may have functions for the pieces
 	}
-	if err := n.read(); err != nil || len(r.net.Layers) == n.first {
-		r.net.Layers = r.net.Layers[:n.first]
+	if err := n.read(); err != nil || len(r.Net.Layers) == n.first {
+		r.Net.Layers = r.Net.Layers[:n.first]
 		for _, out := range f.node.Out {
-			delete(r.alias, out.Name)
-			delete(r.tensors, out.Name)
+			delete(r.Aliases, out.Name)
+			delete(r.Shapes, out.Name)
 			out.Dims, out.Type = nil, 0
 		}
 		return false
 	}
-	last := &r.net.Layers[len(r.net.Layers)-1]
+	last := &r.Net.Layers[len(r.Net.Layers)-1]
 	for _, k := range f.inside {
-		name := nodeName(k, list[k])
-		r.net.Nodes = append(r.net.Nodes, Node{Name: name, Op: list[k].Op, First: n.first, What: "folded"})
+		name := nodeName(k, nodes[k])
+		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: n.first, What: "folded"})
 		last.Folded = append(last.Folded, name)
 	}
 	r.count(n)
@@ -285,7 +286,7 @@ func nodeName(i int, node *graph.Node) string {
 }
 
 func (r *graphReader) node(i int, node *graph.Node) {
-	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.net.Layers)}
+	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.Net.Layers)}
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
@@ -297,11 +298,11 @@ func (r *graphReader) node(i int, node *graph.Node) {
 
 // count adds a node that was read to the network's.
 func (r *graphReader) count(n *nodeReader) {
-	at := Node{Name: n.name, Op: n.Operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.net.Layers) - n.first, What: n.what}
+	at := list.Node{Name: n.name, Op: n.Operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.Net.Layers) - n.first, What: n.what}
 	at.Bytes, at.Unsized = n.bytes()
-	r.net.Nodes = append(r.net.Nodes, at)
-	for k := n.first; k < len(r.net.Layers); k++ {
-		r.net.Layers[k].Node = len(r.net.Nodes) - 1
+	r.Net.Nodes = append(r.Net.Nodes, at)
+	for k := n.first; k < len(r.Net.Layers); k++ {
+		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
 	}
 }
 
@@ -335,14 +336,14 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 
 // refuse makes the node one layer that says why it is no other.
 func (n *nodeReader) refuse(why error) {
-	n.net.Layers = n.net.Layers[:n.first]
+	n.Net.Layers = n.Net.Layers[:n.first]
 	n.what = ""
-	l := Layer{Name: n.name, Op: n.Operator(), Output: n.name, macs: uint64(n.macs)}
+	l := list.Layer{Name: n.name, Op: n.Operator(), Output: n.name, Work: uint64(n.macs)}
 	if n.Asked(0) {
 		l.Output = n.Out[0].Name
 	}
 	for _, in := range n.In {
-		if _, ok := n.tensors[in.Name]; ok {
+		if _, ok := n.Shapes[in.Name]; ok {
 			l.Inputs = append(l.Inputs, in.Name)
 		}
 	}
@@ -359,10 +360,10 @@ func (n *nodeReader) refuse(why error) {
 			d = n.results[i].Dims
 		}
 		s, err := shapeOf(d)
-		if err != nil || validShape(s) != nil || !out.Given() {
+		if err != nil || list.CheckShape(s) != nil || !out.Given() {
 			continue
 		}
-		n.tensors[out.Name], out.Dims = s, d
+		n.Shapes[out.Name], out.Dims = s, d
 		if i < len(n.results) {
 			out.Type = n.results[i].Type
 		}
@@ -373,19 +374,12 @@ func (n *nodeReader) refuse(why error) {
 	if l.Host = n.stage(&l); l.Host != nil {
 		n.varies()
 	}
-	n.missing(l, shape, why.Error())
+	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
-		if _, ok := n.tensors[out.Name]; !ok {
+		if _, ok := n.Shapes[out.Name]; !ok {
 			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.name)
 		}
-		n.net.Layers[len(n.net.Layers)-1].makes(out.Name)
-	}
-}
-
-// makes adds an output to those of a layer that is not modelled.
-func (l *Layer) makes(name string) {
-	if name != "" && name != l.Output {
-		l.Others = append(l.Others, name)
+		n.Net.Layers[len(n.Net.Layers)-1].Makes(out.Name)
 	}
 }
 
@@ -394,7 +388,7 @@ func stated(v *graph.Value) bool {
 	if v.Stated == nil {
 		return false
 	}
-	if s, err := shapeOf(v.Stated.Dims); err != nil || validShape(s) != nil {
+	if s, err := shapeOf(v.Stated.Dims); err != nil || list.CheckShape(s) != nil {
 		return false
 	}
 	v.Dims, v.Type = v.Stated.Dims, v.Stated.Type
@@ -421,7 +415,7 @@ func (n *nodeReader) read() error {
 		if n.onEngine() == nil {
 			return nil
 		}
-		n.net.Layers = n.net.Layers[:n.first]
+		n.Net.Layers = n.Net.Layers[:n.first]
 	}
 	if why, constant := n.host(); why != nil || constant {
 		return why
@@ -516,9 +510,9 @@ func (r *graphReader) same(v, of *graph.Value) {
 	if of.Span != nil {
 		v.Span = of.Span
 	}
-	if s, ok := r.tensors[of.Name]; ok {
-		r.tensors[v.Name] = s
-		r.alias[v.Name] = r.values(of.Name)
+	if s, ok := r.Shapes[of.Name]; ok {
+		r.Shapes[v.Name] = s
+		r.Aliases[v.Name] = r.TensorOf(of.Name)
 	} else if of.Const == nil {
 		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
 )
 
@@ -353,7 +354,7 @@ func (n *nodeReader) pool() error {
 	if err != nil {
 		return err
 	}
-	y, err := n.append(pooling(x.shape(), lw, average), nil, x)
+	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
 		y, err = n.averaged(y, w, extents, graph.Elements(w.Taps))
 	}

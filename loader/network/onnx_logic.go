@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
 )
 
@@ -28,12 +29,12 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, err := shapeOf(d); err != nil {
 		return operand{}, err
 	}
-	if _, ok := n.tensors[name]; !ok {
+	if _, ok := n.Shapes[name]; !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.net.Inputs, func(in Tensor) bool { return in.Name == name }) {
+	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Net.Inputs, func(in list.Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
-		n.note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.value(name).Type)
+		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.value(name).Type)
 	}
 	return operand{name, d}, nil
 }
@@ -242,10 +243,10 @@ func (n *nodeReader) both() error {
 	if graph.Elements(c.dims) != 1 {
 		return errors.New("its condition is more than one value")
 	}
-	layers, nodes := len(n.net.Layers), len(n.net.Nodes)
+	layers, nodes := len(n.Net.Layers), len(n.Net.Nodes)
 	why := n.bothSides(c)
 	if why != nil {
-		n.net.Layers, n.net.Nodes = n.net.Layers[:layers], n.net.Nodes[:nodes]
+		n.Net.Layers, n.Net.Nodes = n.Net.Layers[:layers], n.Net.Nodes[:nodes]
 		n.first = layers
 		return fmt.Errorf("%s; both sides and a choice do not go either: %v", n.undecided(), why)
 	}
@@ -254,7 +255,7 @@ func (n *nodeReader) both() error {
 
 // undecided says why a branch is open, and what may decide it.
 func (n *nodeReader) undecided() string {
-	for _, in := range n.net.Inputs {
+	for _, in := range n.Net.Inputs {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
 			return fmt.Sprintf("its condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
 		}
@@ -284,19 +285,19 @@ func (n *nodeReader) bothSides(c operand) error {
 			n.taken[name] = true
 		}
 	}
-	first := len(n.net.Layers)
+	first := len(n.Net.Layers)
 	n.depth++
 	for _, g := range graphs {
 		n.declare(g)
 		n.nodes(g.Nodes)
 	}
 	n.depth--
-	for _, l := range n.net.Layers[first:] {
+	for _, l := range n.Net.Layers[first:] {
 		if l.Reason != "" {
 			return fmt.Errorf("%s: %s", l.Name, l.Reason)
 		}
 	}
-	n.first = len(n.net.Layers)
+	n.first = len(n.Net.Layers)
 	not, err := n.negated(operand{c.name, nil}.as(slices.Repeat([]int{1}, 4)...))
 	if err != nil {
 		return err
@@ -309,7 +310,7 @@ func (n *nodeReader) bothSides(c operand) error {
 			if t := n.value(name).Type; n.value(name).Const != nil || t != 0 && !t.IsFloat() || n.value(name).Dims == nil {
 				return fmt.Errorf("%q is a constant or no fp16", name)
 			}
-			sides[k] = operand{n.values(name), n.value(name).Dims}
+			sides[k] = operand{n.TensorOf(name), n.value(name).Dims}
 		}
 		if !slices.Equal(sides[0].dims, sides[1].dims) {
 			return fmt.Errorf("%v on one side, %v on the other", sides[0].dims, sides[1].dims)

@@ -22,8 +22,8 @@ func (n *nodeReader) transpose() error {
 	}
 	x, err = n.permuted(x, perm)
 	if n.Out[0].Bypassed {
-		for i := n.first; i < len(n.net.Layers); i++ {
-			n.net.Layers[i].spare = true
+		for i := n.first; i < len(n.Net.Layers); i++ {
+			n.Net.Layers[i].Spare = true
 		}
 	}
 	return n.finish(x, err)
@@ -217,8 +217,8 @@ func (n *nodeReader) pad() error {
 	}
 	if spatial {
 		n.padded[n.Out[0].Name] = padding{source, before[2:], after[2:]}
-		for i := n.first; i < len(n.net.Layers); i++ {
-			n.net.Layers[i].spare = true
+		for i := n.first; i < len(n.Net.Layers); i++ {
+			n.Net.Layers[i].Spare = true
 		}
 	}
 	return nil

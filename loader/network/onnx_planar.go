@@ -74,7 +74,7 @@ func unaryOp(op layer.Op) func(*nodeReader) error {
 		x, err := n.in(0)
 		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
 			n.told["negative"] = true
-			n.note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
+			n.Note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
 		}
 		if err == nil {
 			x, err = n.unary(op, x)
@@ -256,7 +256,7 @@ func (n *nodeReader) dropout() error {
 // view gives the same values another shape.
 func (n *nodeReader) view() error {
 	x, err := n.in(0)
-	if err != nil && n.In[0].Type != 0 && n.tensors[n.In[0].Name] != (layer.Shape{}) {
+	if err != nil && n.In[0].Type != 0 && n.Shapes[n.In[0].Name] != (layer.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
 		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
 	}

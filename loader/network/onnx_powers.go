@@ -8,6 +8,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
 )
 
@@ -234,7 +235,7 @@ func (n *nodeReader) triangle() error {
 		if err != nil {
 			return err
 		}
-		k = int(max(-maxExtent, min(maxExtent, v)))
+		k = int(max(-list.MaxExtent, min(list.MaxExtent, v)))
 	}
 	if rank < 2 {
 		return fmt.Errorf("a triangle of %v", x.dims)

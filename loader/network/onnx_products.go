@@ -105,7 +105,7 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
-	return product(v, func(int) float32 { return float32(by) })
+	return scaledValues(v, func(int) float32 { return float32(by) })
 }
 
 func (n *nodeReader) matmul() error {

@@ -257,7 +257,7 @@ func (n *nodeReader) roundSmall() error {
 			return err
 		}
 		if x, err = n.withNumber(layer.Add, x, by); err == nil {
-			n.net.Layers[len(n.net.Layers)-1].rounds = true
+			n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
 		}
 	}
 	return n.finish(x, err)

@@ -9,6 +9,7 @@ import (
 
 	"anesim/hw/evidence"
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 // An Operation is a kind of layer by its name and keys.
@@ -23,7 +24,7 @@ type Operation struct {
 	Limits   string
 
 	inputs func(a *args) []layer.Shape
-	build  func(a *args, in []layer.Shape) Layer
+	build  func(a *args, in []layer.Shape) list.Layer
 }
 
 // A Key is one argument of an operation.
@@ -63,7 +64,7 @@ var operations = sync.OnceValue(func() []Operation {
 })
 
 // entry is an operation with what is known of the one it lowers to.
-func entry(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) Layer) Operation {
+func entry(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) list.Layer) Operation {
 	op, ok := layer.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
 	if !ok {
 		op, _ = layer.ParseOp(name)
@@ -164,29 +165,29 @@ func keyNames(keys []Key) []string {
 
 // Single makes a layer that stands by itself of its keys, those of its shape included.
 // Errors are a *KeyError for a key, else what [layer.Layer.Validate] says.
-func (o *Operation) Single(values map[string]string) (*Layer, error) {
+func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.finish(a, o.inputs)
 }
 
 // Behind makes a layer whose inputs have the shapes in. A layer beyond the engine's
 // limits has the reason in Reason.
-func (o *Operation) Behind(in []layer.Shape, values map[string]string) (*Layer, error) {
+func (o *Operation) Behind(in []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
 	l, err := o.finish(a, func(a *args) []layer.Shape { return in })
 	var limit *layer.LimitError
-	if errors.As(err, &limit) && validShape(l.Out) == nil {
+	if errors.As(err, &limit) && list.CheckShape(l.Out) == nil {
 		l.Reason = err.Error()
 		return l, nil
 	}
 	return l, err
 }
 
-func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*Layer, error) {
+func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
 	a.check()
 	in := inputs(a)
 	for _, s := range in {
-		if err := validShape(s); err != nil && a.err == nil {
+		if err := list.CheckShape(s); err != nil && a.err == nil {
 			a.err = fmt.Errorf("%s: %w", o.Name, err)
 		}
 	}
@@ -205,23 +206,7 @@ func (o *Operation) finish(a *args, inputs func(*args) []layer.Shape) (*Layer, e
 	if a.err != nil {
 		return nil, a.err
 	}
-	return &l, l.infer()
-}
-
-// infer fills in the shape of the result and checks the layer against itself and the
-// engine's limits.
-func (l *Layer) infer() error {
-	l.Out = l.Lower.Out()
-	return l.Lower.Validate()
-}
-
-// pooling is a pooling layer: an average is a depthwise convolution of equal weights,
-// a maximum has an operation of its own.
-func pooling(in layer.Shape, w layer.Window, average bool) Layer {
-	if !average {
-		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
-	}
-	return Layer{Lower: layer.Depthwise(in, w), average: true}
+	return &l, l.Infer()
 }
 
 // ParseKeys splits key=value words.

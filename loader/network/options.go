@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
 
@@ -51,7 +52,7 @@ func (e *DimError) Error() string {
 	if len(e.Unknown) > 0 {
 		parts = append(parts, fmt.Sprintf("no dimension is called %s", strings.Join(e.Unknown, ", ")))
 	}
-	return oneLine.Replace(strings.Join(parts, "; "))
+	return list.OneLine.Replace(strings.Join(parts, "; "))
 }
 
 // ParseDims reads sizes of dimensions as the command line has them: N=1,height=640.
@@ -63,8 +64,8 @@ func ParseDims(text string) (map[string]int, error) {
 			return nil, fmt.Errorf("%q: want NAME=SIZE", pair)
 		}
 		n, err := strconv.Atoi(pair[at+1:])
-		if err != nil || n < 0 || n > maxExtent {
-			return nil, fmt.Errorf("%q: want a size from 0 to %d", pair, maxExtent)
+		if err != nil || n < 0 || n > list.MaxExtent {
+			return nil, fmt.Errorf("%q: want a size from 0 to %d", pair, list.MaxExtent)
 		}
 		if _, twice := sizes[pair[:at]]; twice {
 			return nil, fmt.Errorf("%q is given twice", pair[:at])
@@ -114,7 +115,7 @@ func dimName(d onnx.Dim) string {
 func (b *binder) bind(v onnx.Value) []int {
 	dims := []int{}
 	for i, d := range v.Dims {
-		if d.Size > 0 && d.Size <= maxExtent {
+		if d.Size > 0 && d.Size <= list.MaxExtent {
 			dims = append(dims, int(d.Size))
 			continue
 		}
@@ -151,7 +152,7 @@ func (b *binder) err() error {
 
 // Read reads a network of the form that the name's ending says: .yaml or .yml, .onnx,
 // .mlmodel or .mil.
-func Read(name string, data []byte, o Options) (*Network, error) {
+func Read(name string, data []byte, o Options) (*list.Network, error) {
 	read, err := reader(name)
 	if err != nil {
 		return nil, err
@@ -160,10 +161,10 @@ func Read(name string, data []byte, o Options) (*Network, error) {
 }
 
 // reader finds what reads files of a name's ending.
-func reader(name string) (func([]byte, Options) (*Network, error), error) {
+func reader(name string) (func([]byte, Options) (*list.Network, error), error) {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".yaml", ".yml":
-		return func(data []byte, o Options) (*Network, error) {
+		return func(data []byte, o Options) (*list.Network, error) {
 			if err := newBinder(o.Dims).err(); err != nil {
 				return nil, err
 			}
@@ -188,7 +189,7 @@ func Extensions() []string {
 // Open reads a network from a file of a form that [Read] knows, or from a directory: a
 // .mlpackage, or a .mlmodelc with its program as text. Options.Dir is the file's directory
 // where it is "".
-func Open(path string, o Options) (*Network, error) {
+func Open(path string, o Options) (*list.Network, error) {
 	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
 	case ".mlpackage":
 		return openPackage(path, o)
@@ -261,7 +262,7 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 	}
 	slices.SortFunc(external, func(a, b *onnx.Tensor) int { return cmp.Compare(a.Off, b.Off) })
 	if dir == "" {
-		r.note("%d constants stand in other files, which were not read", len(external))
+		r.Note("%d constants stand in other files, which were not read", len(external))
 		return nil
 	}
 	root, err := os.OpenRoot(dir)
@@ -275,7 +276,7 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			absent[t.File.Location] = true
 		case err != nil:
-			return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: values in %q: %v", t.Name, t.File.Location, err), Err: err}
+			return &list.FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: values in %q: %v", t.Name, t.File.Location, err), Err: err}
 		}
 	}
 	names := make([]string, 0, len(absent))
@@ -284,7 +285,7 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		r.note("%q, where values stand, is not there", name)
+		r.Note("%q, where values stand, is not there", name)
 	}
 	return nil
 }
@@ -332,9 +333,4 @@ func (r *graphReader) close() {
 	for _, f := range r.files {
 		f.Close()
 	}
-}
-
-// note adds a line about the file that its reader should know.
-func (b *builder) note(format string, v ...any) {
-	b.net.Notes = append(b.net.Notes, oneLine.Replace(fmt.Sprintf(format, v...)))
 }

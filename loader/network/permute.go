@@ -86,7 +86,7 @@ func movable(s layer.Shape, order [3]layer.Axes) bool {
 		other = s.H
 	}
 	up := func(n int) int { return (n + row - 1) / row * row }
-	return halfBytes*(other*up(s.W)+s.W*up(other)) <= l2
+	return fp16Bytes*(other*up(s.W)+s.W*up(other)) <= l2
 }
 
 // transposes are the fewest transposes from one order of axes to another.

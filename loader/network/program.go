@@ -12,6 +12,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A Program is a run of neighbouring layers that the engine does in one dispatch.
@@ -30,19 +31,6 @@ type Program struct {
 	into    []int // layer of the program that does each one's work
 }
 
-// Lower makes as few programs of the network as its layers allow: one, or one on each
-// side of a layer that cannot be lowered and of a tensor that memory has to be rearranged
-// for. A port of a program is called like its tensor. Weights that the file does not have
-// are those of [Layer.Complete]; layers that are alike share them.
-//
-// The second result says of every layer why it is in no program, "" where it is in one.
-// done, unless it is nil, is called with the number of layers that are through, from
-// several goroutines.
-func (n *Network) Lower(seed uint64, done func(layers int)) ([]Program, []string) {
-	programs, reasons, _ := n.LowerContext(context.Background(), Lowering{Seed: seed, Done: done})
-	return programs, reasons
-}
-
 // A Lowering is how a network is lowered.
 type Lowering struct {
 	Seed uint64 // of weights that the file does not have
@@ -55,15 +43,21 @@ type Lowering struct {
 	Done func(layers int)
 }
 
-// LowerContext is Lower, which ends with the context's error once that is done.
-func (n *Network) LowerContext(ctx context.Context, how Lowering) ([]Program, []string, error) {
+// Lower makes as few programs of the network as its layers allow: one, or one on each
+// side of a layer that cannot be lowered and of a tensor that memory has to be rearranged
+// for. A port of a program is called like its tensor. Weights that the file does not have
+// are those of [Complete]; layers that are alike share them.
+//
+// The second result says of every layer why it is in no program, "" where it is in one. The
+// error is the context's, once that is done.
+func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []string, error) {
 	done := how.Done
 	if done == nil {
 		done = func(int) {}
 	}
 	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]layer.Shape{}}
 	var reasons []string
-	c.parts, reasons = n.parts(ctx, how, done)
+	c.parts, reasons = lowerParts(n, ctx, how, done)
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -95,7 +89,7 @@ func (n *Network) LowerContext(ctx context.Context, how Lowering) ([]Program, []
 			continue
 		}
 		p.Name, p.Why = cmp.Or(n.Name, "network"), why
-		n.noteFolded(p)
+		noteFolded(n, p)
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}
@@ -104,7 +98,7 @@ func (n *Network) LowerContext(ctx context.Context, how Lowering) ([]Program, []
 
 // A cutter cuts a network into programs.
 type cutter struct {
-	n     *Network
+	n     *list.Network
 	how   Lowering
 	parts []*lower.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
@@ -201,7 +195,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 // take rows of several lengths, and the shape is the one that the network's transposes start
 // from. A constant that the file does not have is pseudo-random, as all weights are.
 func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
-	made := c.n.made[name]
+	made := c.n.Made[name]
 	whole, ok := c.inputs[name]
 	switch {
 	case several && made.Elements() == s.Elements():
@@ -211,13 +205,13 @@ func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
 	}
 	v, constant := c.n.Constants[name]
 	if constant && v == nil {
-		v = newRandom(s.Elements(), 0, c.how.Seed, "second").all()
+		v = madeUp(s.Elements(), c.how.Seed, "second")
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: v}
 }
 
-// parts lowers every layer, layers that are alike once, until the context is done.
-func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
+// lowerParts lowers every layer, layers that are alike once, until the context is done.
+func lowerParts(n *list.Network, ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
 	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -232,7 +226,7 @@ func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)
 		}
 		if w := &l.Weights; len(w.Filter)+len(w.Bias)+len(w.Second) == 0 {
 			// Made-up weights are the same for all layers of a kind.
-			key := fmt.Sprintf("%t %+v", l.average, l.Lower)
+			key := fmt.Sprintf("%t %+v", l.Average, l.Lower)
 			if j, ok := first[key]; ok {
 				same[i] = j
 				continue
@@ -252,7 +246,7 @@ func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)
 				}
 				i := distinct[k]
 				var err error
-				if parts[i], err = n.Layers[i].part(how); err != nil {
+				if parts[i], err = lowerPart(&n.Layers[i], how); err != nil {
 					reasons[i] = err.Error()
 				}
 				done(1)
@@ -269,13 +263,13 @@ func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)
 	return parts, reasons
 }
 
-// part lowers the layer.
-func (x *Layer) part(how Lowering) (*lower.Part, error) {
-	complete := x.Complete
+// lowerPart lowers the layer.
+func lowerPart(x *list.Layer, how Lowering) (*lower.Part, error) {
+	complete := Complete
 	if how.SizesOnly {
-		complete = x.Sizes
+		complete = Sizes
 	}
-	w, err := complete(how.Seed)
+	w, err := complete(x, how.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,11 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower"
 	. "anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // example reads an example with some of its numbers replaced.
-func example(t *testing.T, name string, numbers map[string]string) *Network {
+func example(t *testing.T, name string, numbers map[string]string) *list.Network {
 	t.Helper()
 	text, err := os.ReadFile("../../tools/anesim/examples/" + name)
 	if err != nil {
@@ -40,7 +41,7 @@ func example(t *testing.T, name string, numbers map[string]string) *Network {
 
 // alone runs every layer by a program of its own on what those before it made, and
 // returns all tensors and the cycles of each layer. What cannot be lowered makes zeros.
-func alone(t *testing.T, n *Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
+func alone(t *testing.T, n *list.Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
 	t.Helper()
 	tensors := map[string][]float16.Float16{}
 	for _, in := range n.Inputs {
@@ -55,7 +56,7 @@ func alone(t *testing.T, n *Network, o anesim.Options) (map[string][]float16.Flo
 	var cycles []uint64
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		w, err := l.Complete(o.Seed)
+		w, err := Complete(l, o.Seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestLowerExamples(t *testing.T) {
 		}
 		resident(t, n, o, tensors)
 		n.InMemory = true
-		programs, _ := n.Lower(o.Seed, func(int) {})
+		programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 		var first []int
 		for _, p := range programs {
 			first = append(first, p.First)
@@ -152,18 +153,18 @@ func TestLowerExamples(t *testing.T) {
 }
 
 // folds reports whether layers share descriptors.
-func folds(n *Network) bool {
-	return slices.ContainsFunc(n.Layers, func(l Layer) bool { return len(l.Folded) > 0 })
+func folds(n *list.Network) bool {
+	return slices.ContainsFunc(n.Layers, func(l list.Layer) bool { return len(l.Folded) > 0 })
 }
 
 // fused are the tensors of the network with its tensors in memory, the outputs of which
 // stay near those of the layers by themselves.
-func fused(t *testing.T, n *Network, o anesim.Options, alone map[string][]float16.Float16) map[string][]float16.Float16 {
+func fused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]float16.Float16) map[string][]float16.Float16 {
 	t.Helper()
 	n.InMemory = true
 	defer func() { n.InMemory = false }()
 	tensors := maps.Clone(alone)
-	programs, _ := n.Lower(o.Seed, func(int) {})
+	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 	for _, p := range programs {
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -187,9 +188,9 @@ func fused(t *testing.T, n *Network, o anesim.Options, alone map[string][]float1
 }
 
 // resident checks that the layers make the same with tensors in the L2.
-func resident(t *testing.T, n *Network, o anesim.Options, tensors map[string][]float16.Float16) {
+func resident(t *testing.T, n *list.Network, o anesim.Options, tensors map[string][]float16.Float16) {
 	t.Helper()
-	programs, _ := n.Lower(o.Seed, func(int) {})
+	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
 	for _, p := range programs {
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -228,7 +229,7 @@ layers:
 	if want := []string{"a", "b/rows", "b/rows/2", "b", "c"}; !slices.Equal(names, want) {
 		t.Errorf("layers %q, want %q: flat has rows as long", names, want)
 	}
-	if programs, _ := n.Lower(1, nil); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
+	if programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1}); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
 		t.Errorf("%d programs", len(programs))
 	}
 }
@@ -247,7 +248,7 @@ func TestLowerCutsAtPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, _ := n.Lower(1, func(int) {})
+	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1})
 	layers := 0
 	for _, p := range programs {
 		layers += len(p.Runs)

@@ -38,6 +38,12 @@ func newRandom(n, scale int, seed uint64, name string) *random {
 	return r
 }
 
+// madeUp returns n pseudo-random values within 1, which differ by seed and name and are the
+// same on every machine.
+func madeUp(n int, seed uint64, name string) []float16.Float16 {
+	return newRandom(n, 0, seed, name).all()
+}
+
 // all is every value.
 func (r *random) all() []float16.Float16 {
 	out := make([]float16.Float16, r.n)

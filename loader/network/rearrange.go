@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A lineage is a tensor that is another one with its axes in another order, and perhaps
@@ -92,13 +93,13 @@ func (a lineage) transposed(t *layer.Layer, at int) (lineage, bool) {
 // of another length, which no task takes by itself: what is left of them are the cheapest
 // transposes from the one arrangement to the other.
 type rearranger struct {
-	n      *Network
+	n      *list.Network
 	made   map[string]layer.Shape // that a tensor stands in
 	later  map[string]lineage     // tensors that no layer has made yet
 	done   map[rows]string        // tensors in rows of another length
 	names  map[string]bool        // of layers
 	chains map[string][]layer.Layer
-	layers []Layer
+	layers []list.Layer
 }
 
 // rows are a tensor in rows of a length.
@@ -108,7 +109,7 @@ type rows struct {
 }
 
 // rearrange replaces the transposes of a network.
-func (n *Network) rearrange() {
+func rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rows]string{},
 		names: map[string]bool{}, chains: map[string][]layer.Layer{},
@@ -118,7 +119,7 @@ func (n *Network) rearrange() {
 		for _, in := range n.Layers[i].Inputs {
 			read[in] = true
 		}
-		if !n.Layers[i].transposes() {
+		if !isTranspose(&n.Layers[i]) {
 			r.names[n.Layers[i].Name] = true
 		}
 	}
@@ -129,7 +130,7 @@ func (n *Network) rearrange() {
 	}
 	for i := range n.Layers {
 		l := n.Layers[i]
-		if l.transposes() {
+		if isTranspose(&l) {
 			in := l.Lower.In
 			a, ok := r.lineage(l.Inputs[0], in).transposed(&l.Lower, i)
 			for from := l.Inputs[0]; !ok; {
@@ -147,7 +148,7 @@ func (n *Network) rearrange() {
 			}
 		}
 		l.Inputs = slices.Clone(l.Inputs)
-		reads := l.reads()
+		reads := readShapes(&l)
 		for k, in := range l.Inputs {
 			if k < len(reads) {
 				l.Inputs[k] = r.arranged(in, reads[k], &l)
@@ -157,26 +158,26 @@ func (n *Network) rearrange() {
 		}
 		r.add(l)
 	}
-	n.Layers, n.made = slices.Clip(r.layers), r.made
+	n.Layers, n.Made = slices.Clip(r.layers), r.made
 }
 
-// Arranged is the network with its transposes found anew, for layers that read tensors in
+// Rearranged is the network with its transposes found anew, for layers that read tensors in
 // other shapes than when it was read.
-func (n *Network) Arranged() *Network {
+func Rearranged(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
-	c.rearrange()
-	c.drop()
+	rearrange(&c)
+	c.Tidy()
 	return &c
 }
 
-// transposes reports whether a layer does no more than to change the order of axes.
-func (l *Layer) transposes() bool {
+// isTranspose reports whether a layer does no more than to change the order of axes.
+func isTranspose(l *list.Layer) bool {
 	return l.Reason == "" && l.Lower.Op == layer.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
 
-// reads are the shapes that a layer reads its inputs in, nil where it is none.
-func (l *Layer) reads() []layer.Shape {
+// readShapes are the shapes that a layer reads its inputs in, nil where it is none.
+func readShapes(l *list.Layer) []layer.Shape {
 	x := &l.Lower
 	turned := func(s layer.Shape, yes bool) layer.Shape {
 		if yes {
@@ -204,7 +205,7 @@ func (l *Layer) reads() []layer.Shape {
 	return []layer.Shape{x.In, x.SecondShape}
 }
 
-func (r *rearranger) add(l Layer) {
+func (r *rearranger) add(l list.Layer) {
 	r.names[l.Name] = true
 	if l.Out.W > 0 { // else its shape is not known: that of what reads it, if that is stated
 		r.made[l.Output] = l.Out
@@ -227,7 +228,7 @@ func (r *rearranger) lineage(name string, read layer.Shape) lineage {
 }
 
 // arranged is the tensor as a layer reads it, behind transposes that make it so.
-func (r *rearranger) arranged(name string, read layer.Shape, reader *Layer) string {
+func (r *rearranger) arranged(name string, read layer.Shape, reader *list.Layer) string {
 	if a := r.lineage(name, read); len(a.via) == 0 && joins(r.made[name], read) {
 		return name
 	}
@@ -236,7 +237,7 @@ func (r *rearranger) arranged(name string, read layer.Shape, reader *Layer) stri
 
 // inRows is the tensor in rows as long as those that a layer reads, behind transposes that
 // make it so.
-func (r *rearranger) inRows(name string, read layer.Shape, reader *Layer) string {
+func (r *rearranger) inRows(name string, read layer.Shape, reader *list.Layer) string {
 	a := r.lineage(name, read)
 	if len(a.via) == 0 && r.made[name].W == read.W {
 		return name
@@ -268,7 +269,7 @@ func (r *rearranger) inRows(name string, read layer.Shape, reader *Layer) string
 // common is the tensor where a view of it has its places: as the last transpose before it
 // leaves it, or in rows that those it has and those it is read in are multiples of (of rows
 // of 10 and of 4, rows of 2). It is "" where there is no more to be had.
-func (r *rearranger) common(name string, read layer.Shape, reader *Layer) string {
+func (r *rearranger) common(name string, read layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
 		r.make(name)
 		return name
@@ -312,14 +313,14 @@ func (r *rearranger) make(name string) {
 
 // emit appends transposes that end in a tensor. They stand for those of the network, or
 // for the view that their reader has of the tensor.
-func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *Layer) {
+func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *list.Layer) {
 	like, suffix := reader, "/rows"
 	if len(a.via) > 0 {
 		like, suffix = &r.n.Layers[a.via[len(a.via)-1]], ""
 	}
 	from := a.source
 	for i, t := range steps {
-		l := Layer{Op: like.Op, Lower: t, Out: t.Out(), Inputs: []string{from}, Output: to, Node: like.Node, Line: like.Line}
+		l := list.Layer{Op: like.Op, Lower: t, Out: t.Out(), Inputs: []string{from}, Output: to, Node: like.Node, Line: like.Line}
 		if suffix != "" {
 			l.Op = "Reshape"
 		}

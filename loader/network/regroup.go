@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 // A Regroup has the multiply-accumulates of layers in other layers: several merged into one,
@@ -30,8 +31,8 @@ const maxComposed = 1 << 31
 
 // Beside is the same of layers of one input that can be one layer of more output channels: a
 // word of that input and of all of them but the channels. It is "" of others.
-func (l *Layer) Beside() string {
-	if !l.multiplies() {
+func Beside(l *list.Layer) string {
+	if !multiplies(l) {
 		return ""
 	}
 	x := l.Lower
@@ -42,9 +43,9 @@ func (l *Layer) Beside() string {
 // MergesBehind reports whether layer b, which alone reads what a makes, can be one with it:
 // there is no other operation between, one of them looks at single pixels, and no padding
 // stands where a bias would.
-func MergesBehind(a, b *Layer) bool {
+func MergesBehind(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
-	if !a.multiplies() || !b.multiplies() || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
+	if !multiplies(a) || !multiplies(b) || x.Activation != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
 		return false
 	}
 	if x.Op != layer.Convolution {
@@ -56,14 +57,14 @@ func MergesBehind(a, b *Layer) bool {
 }
 
 // Splits reports whether a layer is a convolution whose output channels can be made in parts.
-func Splits(l *Layer) bool {
-	return l.multiplies() && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
+func Splits(l *list.Layer) bool {
+	return multiplies(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
 
 // multiplies reports whether a layer is a dense convolution or product with constant weights.
-func (l *Layer) multiplies() bool {
+func multiplies(l *list.Layer) bool {
 	x := &l.Lower
-	if l.Reason != "" || len(l.Inputs) != 1 || l.average || x.TransposeX || x.TransposeY {
+	if l.Reason != "" || len(l.Inputs) != 1 || l.Average || x.TransposeX || x.TransposeY {
 		return false
 	}
 	switch x.Op {
@@ -78,14 +79,14 @@ func (l *Layer) multiplies() bool {
 // Regrouped is the network with layers merged and split. Weights are those of the layers where
 // the file has them and they are asked for. The layers must be such as [Layer.Beside],
 // [MergesBehind] and [Splits] report, each in one place of the list.
-func (n *Network) Regrouped(list []Regroup, weights bool) (*Network, error) {
+func Regrouped(n *list.Network, groups []Regroup, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
-	at := make(map[int]*Regroup, len(list))
+	at := make(map[int]*Regroup, len(groups))
 	merged := map[int]bool{}
-	for i := range list {
-		at[list[i].Layers[0]] = &list[i]
-		for _, k := range list[i].Layers[1:] {
+	for i := range groups {
+		at[groups[i].Layers[0]] = &groups[i]
+		for _, k := range groups[i].Layers[1:] {
 			merged[k] = true
 		}
 	}
@@ -96,29 +97,29 @@ func (n *Network) Regrouped(list []Regroup, weights bool) (*Network, error) {
 		case r == nil:
 			c.Layers = append(c.Layers, n.Layers[i])
 		case len(r.Layers) == 1:
-			c.Layers = append(c.Layers, n.Layers[i].parted(r.Parts, weights)...)
+			c.Layers = append(c.Layers, parted(&n.Layers[i], r.Parts, weights)...)
 		case n.Layers[r.Layers[1]].Inputs[0] == n.Layers[i].Output:
-			l, err := n.Layers[i].composed(&n.Layers[r.Layers[1]], weights)
+			l, err := composed(&n.Layers[i], &n.Layers[r.Layers[1]], weights)
 			if err != nil {
 				return nil, err
 			}
 			c.Layers = append(c.Layers, l)
 		default:
-			var all []*Layer
+			var all []*list.Layer
 			for _, k := range r.Layers {
 				all = append(all, &n.Layers[k])
 			}
 			c.Layers = append(c.Layers, beside(all, weights)...)
 		}
 	}
-	return c.Arranged(), nil
+	return Rearranged(&c), nil
 }
 
 // columnsOut is the number of a layer's output channels, or of a product's columns.
-func (l *Layer) columnsOut() int { return max(l.Lower.Cout, l.Lower.Columns) }
+func columnsOut(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
 // channels is the part of a layer that makes n output channels from first on.
-func (l *Layer) channels(first, n int, weights bool) Layer {
+func channels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x := *l
 	x.Inputs, x.Folded = slices.Clone(l.Inputs), slices.Clone(l.Folded)
 	if x.Lower.Op == layer.Convolution {
@@ -127,7 +128,7 @@ func (l *Layer) channels(first, n int, weights bool) Layer {
 		x.Lower.Columns = n
 	}
 	x.Out = x.Lower.Out()
-	w, all := l.Weights, l.columnsOut()
+	w, all := l.Weights, columnsOut(l)
 	x.Weights = w
 	x.Weights.Filter, x.Weights.Bias = nil, nil
 	if !weights {
@@ -156,17 +157,17 @@ func (l *Layer) channels(first, n int, weights bool) Layer {
 
 // parted are parts of a convolution and their concatenation. Parts are of multiples of sixteen
 // channels but for the last.
-func (l *Layer) parted(parts int, weights bool) []Layer {
+func parted(l *list.Layer, parts int, weights bool) []list.Layer {
 	const group = 16
 	all := l.Lower.Cout
 	each := ((all+parts-1)/parts + group - 1) / group * group
-	join := Layer{
+	join := list.Layer{
 		Name: l.Name, Op: "Concat", Output: l.Output, Out: l.Out, Node: l.Node, Line: l.Line,
 		Lower: layer.Layer{Op: layer.Concat, In: l.Out},
 	}
-	var list []Layer
+	var list []list.Layer
 	for first := 0; first < all; first += each {
-		x := l.channels(first, min(each, all-first), weights)
+		x := channels(l, first, min(each, all-first), weights)
 		k := len(list) + 1
 		x.Name, x.Output = fmt.Sprintf("%s/%d", l.Name, k), fmt.Sprintf("%s/part %d", l.Output, k)
 		join.Inputs = append(join.Inputs, x.Output)
@@ -177,7 +178,7 @@ func (l *Layer) parted(parts int, weights bool) []Layer {
 }
 
 // beside are layers of one input as one layer, and slices of its result.
-func beside(all []*Layer, weights bool) []Layer {
+func beside(all []*list.Layer, weights bool) []list.Layer {
 	first := all[0]
 	x := *first
 	x.Inputs = slices.Clone(first.Inputs)
@@ -186,7 +187,7 @@ func beside(all []*Layer, weights bool) []Layer {
 	x.Lower.Bias, x.Folded = false, nil
 	for _, l := range all {
 		names = append(names, l.Name)
-		columns += l.columnsOut()
+		columns += columnsOut(l)
 		x.Lower.Bias = x.Lower.Bias || l.Lower.Bias
 		x.Folded = append(x.Folded, l.Folded...)
 		known = known && l.Weights.Filter != nil && (!l.Lower.Bias || l.Weights.Bias != nil)
@@ -199,7 +200,7 @@ func beside(all []*Layer, weights bool) []Layer {
 	*axis = columns
 	x.Out = x.Lower.Out()
 	x.Weights = joined(all, x.Lower.Bias, known)
-	list := []Layer{x}
+	layers := []list.Layer{x}
 	at := 0
 	for _, l := range all {
 		s := layer.Layer{Op: layer.Slice, In: x.Out, Size: l.Out}
@@ -208,16 +209,16 @@ func beside(all []*Layer, weights bool) []Layer {
 		} else {
 			s.Begin.W = at
 		}
-		at += l.columnsOut()
-		list = append(list, Layer{
+		at += columnsOut(l)
+		layers = append(layers, list.Layer{
 			Name: l.Name, Op: "Slice", Inputs: []string{x.Output}, Output: l.Output, Lower: s, Out: l.Out, Node: l.Node, Line: l.Line,
 		})
 	}
-	return list
+	return layers
 }
 
 // joined are the weights of layers side by side, none where they are not known.
-func joined(all []*Layer, bias, known bool) layer.Weights {
+func joined(all []*list.Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
 	if !known {
@@ -228,14 +229,14 @@ func joined(all []*Layer, bias, known bool) layer.Weights {
 		if l.Weights.Form != w.Form {
 			w.Form = layer.FormFP16 // the smallest that holds all would be another's
 		}
-		switch n := l.columnsOut(); {
+		switch n := columnsOut(l); {
 		case !bias:
 		case l.Lower.Bias:
 			w.Bias = append(w.Bias, l.Weights.Bias...)
 		default:
 			w.Bias = append(w.Bias, make([]float16.Float16, n)...)
 		}
-		switch n := l.columnsOut(); len(l.Weights.Scale) {
+		switch n := columnsOut(l); len(l.Weights.Scale) {
 		case n:
 			w.Scale = append(w.Scale, l.Weights.Scale...)
 		case 1:
@@ -250,7 +251,7 @@ func joined(all []*Layer, bias, known bool) layer.Weights {
 	}
 	for k := range all[0].Lower.In.W {
 		for _, l := range all {
-			n := l.columnsOut()
+			n := columnsOut(l)
 			w.Filter = append(w.Filter, l.Weights.Filter[k*n:][:n]...)
 		}
 	}
@@ -259,7 +260,7 @@ func joined(all []*Layer, bias, known bool) layer.Weights {
 
 // composed is layers one behind the other as one: its weights are the product of theirs,
 // rounded to fp16 once more.
-func (l *Layer) composed(next *Layer, weights bool) (Layer, error) {
+func composed(l, next *list.Layer, weights bool) (list.Layer, error) {
 	x := *next
 	x.Inputs = slices.Clone(l.Inputs)
 	x.Name, x.Node, x.Line = l.Name, l.Node, l.Line

@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // A filter that is made as it is packed gives the program that the same filter in memory
@@ -48,11 +49,11 @@ func TestStreamed(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		whole, err := l.Complete(7)
+		whole, err := Complete(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := l.Streamed(7)
+		made, err := Streamed(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,13 +71,13 @@ func TestStreamed(t *testing.T) {
 		}
 	}
 	// One that was given stays.
-	l := &Layer{Lower: layer.Product(1, 2, 3, layer.Constant)}
-	w, err := l.Complete(1)
+	l := &list.Layer{Lower: layer.Product(1, 2, 3, layer.Constant)}
+	w, err := Complete(l, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Weights.Filter = w.Filter
-	if made, err := l.Streamed(2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
+	if made, err := Streamed(l, 2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
 		t.Errorf("a filter that is there became a source, %v", err)
 	}
 }

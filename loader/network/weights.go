@@ -10,41 +10,12 @@ import (
 	"anesim/hw/mac"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/list"
 )
 
 // MaxCoefficients is the most coefficients that weights are made for; an engine program
 // has far fewer.
 const MaxCoefficients = 1 << 28
-
-// A Need is the number of values of each kind that a layer carries.
-type Need struct{ Filter, Bias, Second int }
-
-// Needs says what values a layer carries.
-func Needs(l *layer.Layer) Need {
-	var n Need
-	switch l.Op {
-	case layer.Convolution, layer.Deconvolution:
-		n.Filter = l.Cout * (l.In.C / max(1, l.Groups)) * l.Taps()
-		n.Bias = l.Cout
-	case layer.MatMul, layer.Linear:
-		if l.Second == layer.Constant {
-			n.Filter, n.Bias = l.In.W*l.Columns, l.Columns
-		}
-	case layer.PReLU:
-		n.Second = l.In.C
-	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
-		switch l.Second {
-		case layer.Constant:
-			n.Second = l.SecondShape.Elements()
-		case layer.Scalar:
-			n.Second = 1
-		}
-	}
-	if !l.Bias {
-		n.Bias = 0
-	}
-	return n
-}
 
 // Complete returns the layer's weights: the values that the file does not have are
 // pseudo-random from seed, the activation tables are those of [mac.TableOf].
@@ -52,20 +23,20 @@ func Needs(l *layer.Layer) Need {
 // Pseudo-random coefficients are odd multiples of a power of two between -s and s, none
 // of them zero, where s is the power of two nearest to one over the square root of the
 // reduction, so that results keep the magnitude of inputs.
-func (x *Layer) Complete(seed uint64) (layer.Weights, error) {
-	return x.complete(seed, completeAll)
+func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
+	return complete(x, seed, completeAll)
 }
 
 // Streamed is Complete with the filter as a source of the same values, for a layer that is
 // lowered by itself: it is made as it is packed. A filter that the file has is left as it is.
-func (x *Layer) Streamed(seed uint64) (layer.Weights, error) {
-	return x.complete(seed, completeSource)
+func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
+	return complete(x, seed, completeSource)
 }
 
 // Sizes is Complete for a program that is only timed: a filter that the file does not have
 // is left out. None of what Complete makes for it is zero, so that no figure changes.
-func (x *Layer) Sizes(seed uint64) (layer.Weights, error) {
-	return x.complete(seed, completeSizes)
+func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
+	return complete(x, seed, completeSizes)
 }
 
 // How a filter that nobody gave is completed.
@@ -77,13 +48,13 @@ const (
 	completeSizes             // not at all
 )
 
-func (x *Layer) complete(seed uint64, how completion) (layer.Weights, error) {
+func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
 		w.Form, w.Scale = layer.FormFP16, nil // made-up values fit no other
 	}
-	need := Needs(l)
+	need := list.Needs(l)
 	if need.Filter > MaxCoefficients {
 		return w, &layer.LimitError{
 			Limit: "coefficients", Got: need.Filter, Max: MaxCoefficients,
@@ -92,7 +63,7 @@ func (x *Layer) complete(seed uint64, how completion) (layer.Weights, error) {
 	}
 	switch {
 	case w.Filter != nil || need.Filter == 0 || how == completeSizes:
-	case x.average:
+	case x.Average:
 		one := float16.Fromfloat32(1 / float32(l.Taps()))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
@@ -105,10 +76,10 @@ func (x *Layer) complete(seed uint64, how completion) (layer.Weights, error) {
 		w.Filter = src.all()
 	}
 	if w.Bias == nil && need.Bias > 0 {
-		w.Bias = newRandom(need.Bias, 0, seed, "bias").all()
+		w.Bias = madeUp(need.Bias, seed, "bias")
 	}
 	if w.Second == nil && need.Second > 0 {
-		w.Second = newRandom(need.Second, 0, seed, "second").all()
+		w.Second = madeUp(need.Second, seed, "second")
 	}
 	return w, tabulate(l, &w)
 }
@@ -205,12 +176,12 @@ func table(a mac.Activation) []byte {
 
 // FlushedShare returns how much of the layer's weights the engine reads as 0: the norm of the
 // filter's values below 2^-14 over the norm of all of them. It is 0 without values.
-func (x *Layer) FlushedShare() float64 {
+func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
 		v := float64(h.Float32())
 		all += v * v
-		if !isNormal(h) {
+		if !h.IsNormal() {
 			small += v * v
 		}
 	}
@@ -218,4 +189,22 @@ func (x *Layer) FlushedShare() float64 {
 		return 0
 	}
 	return math.Sqrt(small / all)
+}
+
+// scaledValues returns the values, each times its factor, and nil for absent values. It returns false
+// if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
+// number above 65504.
+func scaledValues(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+	if values == nil {
+		return nil, true
+	}
+	out := make([]float16.Float16, len(values))
+	for i, v := range values {
+		f := factor(i)
+		out[i] = float16.Fromfloat32(v.Float32() * f)
+		if v.IsNormal() && f != 0 && !out[i].IsNormal() {
+			return nil, false
+		}
+	}
+	return out, true
 }

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
 // Bounds on a YAML file. A node of a document begins behind one of a few marks and takes
@@ -32,37 +33,37 @@ func marks(data []byte) int {
 	return n
 }
 
-// ReadYAML reads a network from its list of layers. Errors are a *[FormatError].
-func ReadYAML(data []byte) (*Network, error) {
+// stringYAML strings the layers of a YAML file together. Errors are a *[list.FormatError].
+func stringYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
-		return nil, &FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
 	}
 	if n := marks(data); n > maxMarks {
-		return nil, &FormatError{Line: 1, What: fmt.Sprintf("%d marks that may begin a value, want at most %d", n, maxMarks)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("%d marks that may begin a value, want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &FormatError{Line: 1, What: "the file is empty"}
+		return nil, &list.FormatError{Line: 1, What: "the file is empty"}
 	} else if err != nil {
 		return nil, yamlError(err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &FormatError{Line: 1, What: "a second document; a file has one network"}
+		return nil, &list.FormatError{Line: 1, What: "a second document; a file has one network"}
 	}
 	if len(doc.Content) != 1 {
-		return nil, &FormatError{Line: 1, What: "want one mapping"}
+		return nil, &list.FormatError{Line: 1, What: "want one mapping"}
 	}
-	r := &yamlReader{builder: newBuilder(), read: map[string]bool{}}
+	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}}
 	if err := r.network(doc.Content[0]); err != nil {
 		return nil, err
 	}
 	r.results()
-	return r.finish(), nil
+	return r.Builder, nil
 }
 
 func yamlError(err error) error {
-	f := &FormatError{Line: 1, What: err.Error(), Err: err}
+	f := &list.FormatError{Line: 1, What: err.Error(), Err: err}
 	var e *yaml.LoadError
 	if errors.As(err, &e) {
 		f.Line, f.What = max(1, e.Mark.Line), e.Message
@@ -72,7 +73,7 @@ func yamlError(err error) error {
 
 // A yamlReader builds a network of YAML nodes.
 type yamlReader struct {
-	*builder
+	*list.Builder
 	last    string // tensor
 	outputs []string
 	made    []string        // layers and reshapes, in order
@@ -90,20 +91,20 @@ func (r *yamlReader) results() {
 			}
 		}
 	}
-	r.net.Results = []Output{} // not nil: there are no others
+	r.Net.Results = []list.Output{} // not nil: there are no others
 	listed := map[string]bool{}
 	for _, name := range names {
 		if listed[name] {
 			continue
 		}
 		listed[name] = true
-		s := r.tensors[name]
-		r.net.Results = append(r.net.Results, Output{Name: name, Tensor: name, Dims: []int{s.N, s.C, s.H, s.W}})
+		s := r.Shapes[name]
+		r.Net.Results = append(r.Net.Results, list.Output{Name: name, Tensor: name, Dims: []int{s.N, s.C, s.H, s.W}})
 	}
 }
 
 func at(n *yaml.Node, format string, v ...any) error {
-	return &FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
+	return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
 // pairs calls visit on the entries of a mapping.
@@ -140,7 +141,7 @@ func (r *yamlReader) network(n *yaml.Node) error {
 	err := pairs(n, "network", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
-			r.net.Name, err = scalar(v, key)
+			r.Net.Name, err = scalar(v, key)
 		case "inputs":
 			inputs = v
 		case "layers":
@@ -164,8 +165,8 @@ func (r *yamlReader) network(n *yaml.Node) error {
 	if layers.Kind != yaml.SequenceNode || len(layers.Content) == 0 {
 		return at(layers, "layers: want a list")
 	}
-	if len(layers.Content) > maxLayers {
-		return at(layers, "more than %d layers", maxLayers)
+	if len(layers.Content) > list.MaxLayers {
+		return at(layers, "more than %d layers", list.MaxLayers)
 	}
 	for i, l := range layers.Content {
 		if err := r.layer(i, l); err != nil {
@@ -173,7 +174,7 @@ func (r *yamlReader) network(n *yaml.Node) error {
 		}
 	}
 	for _, name := range r.outputs {
-		if _, ok := r.tensors[name]; !ok {
+		if _, ok := r.Shapes[name]; !ok {
 			return at(n, "outputs: no layer is called %q", name)
 		}
 	}
@@ -190,7 +191,7 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 	if err != nil {
 		return at(v, "input %s: %v", name, err)
 	}
-	r.input(name, s)
+	r.Input(name, s)
 	r.last = name
 	return nil
 }
@@ -202,7 +203,7 @@ func (a *args) shape() (layer.Shape, error) {
 	if a.err != nil {
 		return s, a.err
 	}
-	return s, validShape(s)
+	return s, list.CheckShape(s)
 }
 
 // keys are a mapping of plain values.
@@ -236,7 +237,7 @@ func (r *yamlReader) list(n *yaml.Node, what string) ([]string, error) {
 }
 
 func (r *yamlReader) layer(i int, n *yaml.Node) error {
-	l := Layer{Inputs: []string{r.last}}
+	l := list.Layer{Inputs: []string{r.last}}
 	values := map[string]string{}
 	err := pairs(n, "layer", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
@@ -257,13 +258,13 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 	if l.Name == "" {
 		l.Name = l.Op + strconv.Itoa(i)
 	}
-	if _, twice := r.tensors[l.Name]; twice {
+	if _, twice := r.Shapes[l.Name]; twice {
 		return at(n, "%q is the name of another layer or input", l.Name)
 	}
 	l.Output = l.Name
 	var in []layer.Shape
 	for _, name := range l.Inputs {
-		s, ok := r.tensors[name]
+		s, ok := r.Shapes[name]
 		if !ok {
 			return at(n, "layer %s: from: no layer or input before it is called %q", l.Name, name)
 		}
@@ -281,25 +282,25 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 	}
 	built, err := op.Behind(in, values)
 	if err != nil {
-		return &FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
+		return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
 	}
 	built.Name, built.Inputs, built.Output, built.Line = l.Name, l.Inputs, l.Output, n.Line
-	r.add(*built)
+	r.Add(*built)
 	return nil
 }
 
 // view adds a reshape.
-func (r *yamlReader) view(n *yaml.Node, l *Layer, values map[string]string) error {
+func (r *yamlReader) view(n *yaml.Node, l *list.Layer, values map[string]string) error {
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.shape()
 	if err == nil && len(l.Inputs) != 1 {
 		err = fmt.Errorf("from: want one tensor")
 	}
 	if err == nil {
-		err = r.reshape(l.Name, l.Inputs[0], s)
+		err = r.Reshape(l.Name, l.Inputs[0], s)
 	}
 	if err != nil {
-		return &FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
+		return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf("layer %s: %v", l.Name, err), Err: err}
 	}
 	return nil
 }

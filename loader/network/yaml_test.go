@@ -10,9 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/list"
 )
 
-func readExample(t *testing.T, name string) *Network {
+func readExample(t *testing.T, name string) *list.Network {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "tools", "anesim", "examples", name))
 	if err != nil {
@@ -98,7 +99,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: a 3x3 window does not fit the padded input"},
 	} {
 		_, err := ReadYAML([]byte(tc.text))
-		var f *FormatError
+		var f *list.FormatError
 		if !errors.As(err, &f) {
 			t.Errorf("%q: %v, want a FormatError", tc.text, err)
 		} else if err.Error() != tc.want {
@@ -122,7 +123,7 @@ func FuzzReadYAML(f *testing.F) {
 	f.Add([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 4, k: 3, pad: same}\n- {op: relu}\noutputs: relu1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := ReadYAML(data)
-		var format *FormatError
+		var format *list.FormatError
 		switch {
 		case err == nil:
 			checkNetwork(t, n)
@@ -136,7 +137,7 @@ func FuzzReadYAML(f *testing.F) {
 
 // checkNetwork makes sure that every layer reads what an input or a layer before it
 // makes.
-func checkNetwork(t *testing.T, n *Network) {
+func checkNetwork(t *testing.T, n *list.Network) {
 	made := map[string]bool{}
 	for _, in := range n.Inputs {
 		made[in.Name] = true
@@ -155,7 +156,7 @@ func checkNetwork(t *testing.T, n *Network) {
 		for _, out := range l.Others {
 			made[out] = true
 		}
-		if l.Reason == "" && validShape(l.Out) != nil {
+		if l.Reason == "" && list.CheckShape(l.Out) != nil {
 			t.Fatalf("layer %q: result %v", l.Name, l.Out)
 		}
 	}
