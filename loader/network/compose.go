@@ -9,6 +9,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 )
 
@@ -30,15 +31,15 @@ func (x operand) shape() layer.Shape {
 
 // in is an input as a tensor; a constant stands in memory.
 func (n *nodeReader) in(i int) (operand, error) {
-	d, err := n.operandDims(i)
+	d, err := n.Dims(i)
 	if err != nil {
 		return operand{}, err
 	}
-	name := n.Inputs[i]
-	if t := n.types[name]; t != 0 && !t.IsFloat() && !n.narrow(t) {
+	name := n.In[i].Name
+	if t := n.value(name).Type; t != 0 && !t.IsFloat() && !n.narrow(t) {
 		return operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
 	}
-	if c := n.constants[name]; c != nil {
+	if c := n.value(name).Const; c != nil {
 		return n.inMemory(c, name)
 	}
 	if _, err := shapeOf(d); err != nil {
@@ -48,9 +49,9 @@ func (n *nodeReader) in(i int) (operand, error) {
 }
 
 // inMemory makes a constant a tensor.
-func (n *nodeReader) inMemory(c *constant, name string) (operand, error) {
-	x := operand{name, c.dims}
-	s, err := shapeOf(c.dims)
+func (n *nodeReader) inMemory(c *graph.Const, name string) (operand, error) {
+	x := operand{name, c.Dims}
+	s, err := shapeOf(c.Dims)
 	if err == nil {
 		err = list.CheckShape(s)
 	}
@@ -60,7 +61,7 @@ func (n *nodeReader) inMemory(c *constant, name string) (operand, error) {
 	if _, done := n.Net.Constants[name]; done {
 		return x, nil
 	}
-	h, err := c.fp16()
+	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
@@ -73,7 +74,7 @@ func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, err
 	if n.budget -= 2 * numberBytes * len(v); n.budget < 0 {
 		return operand{}, errBudget
 	}
-	return n.inMemory(&constant{dims: dims, numbers: v}, name)
+	return n.inMemory(&graph.Const{Dims: dims, Numbers: v}, name)
 }
 
 // layer appends a layer and returns its result in the given dimensions, nil for those of
@@ -92,14 +93,14 @@ func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operan
 	if len(n.Net.Layers) >= list.MaxLayers {
 		return operand{}, fmt.Errorf("more than %d layers", list.MaxLayers)
 	}
-	if c := n.constant(1); c != nil {
-		c.packing.set(&l.Weights)
+	if c := n.Const(1); c != nil {
+		packWeights(&l.Weights, c.Packing)
 	}
-	l.Name, l.Op = n.name, n.operator()
+	l.Name, l.Op = n.name, n.Operator()
 	if k := len(n.Net.Layers) - n.first; k > 0 {
 		l.Name = fmt.Sprintf("%s/%d", n.name, k+1)
 	}
-	l.Output = fmt.Sprintf("%s#%d", n.Outputs[0], len(n.Net.Layers)-n.first)
+	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.Net.Layers)-n.first)
 	for _, in := range inputs {
 		l.Inputs = append(l.Inputs, in.name)
 	}
@@ -114,12 +115,12 @@ func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operan
 func (n *nodeReader) done(x operand) error { return n.result(0, x) }
 
 func (n *nodeReader) result(i int, x operand) error {
-	out := n.Outputs[i]
+	out := n.Out[i].Name
 	if out == "" {
 		return nil
 	}
-	dims := n.results[i].dims
-	if elements(dims) != elements(x.dims) {
+	dims := n.results[i].Dims
+	if graph.Elements(dims) != graph.Elements(x.dims) {
 		return fmt.Errorf("%v elements made for %v", x.dims, dims)
 	}
 	s, err := shapeOf(dims)
@@ -129,7 +130,7 @@ func (n *nodeReader) result(i int, x operand) error {
 	if err != nil {
 		return err
 	}
-	n.dims[out], n.types[out] = dims, n.results[i].elem
+	n.value(out).Dims, n.value(out).Type = dims, n.results[i].Type
 	for k := len(n.Net.Layers) - 1; k >= n.first; k-- {
 		if l := &n.Net.Layers[k]; l.Output == x.name {
 			// The tensor is called as the file calls it.
@@ -177,12 +178,12 @@ func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
 // descriptor, a maximum or a minimum from a table.
 func (n *nodeReader) withNumber(op layer.Op, x operand, v float64) (operand, error) {
 	l := layer.Layer{Op: op, In: x.shape(), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
-	c := &constant{dims: []int{}, numbers: []float64{v}}
-	h, err := c.fp16()
+	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
+	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
-	n.saturated += c.beyond
+	n.saturated += c.Beyond
 	return n.layer(l, layer.Weights{Second: h}, x.dims, x)
 }
 
@@ -219,7 +220,7 @@ func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
 
 // binary is an elementwise operation on two tensors, either of which may repeat.
 func (n *nodeReader) binary(op layer.Op, a, b operand) (operand, error) {
-	out, err := broadcast(a.dims, b.dims)
+	out, err := graph.Broadcast(a.dims, b.dims)
 	if err != nil {
 		return a, err
 	}
@@ -300,7 +301,7 @@ func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
 	if err != nil {
 		return x, err
 	}
-	zeros, err := n.numbers(fmt.Sprintf("zeros %v", out), out, make([]float64, elements(out)))
+	zeros, err := n.numbers(fmt.Sprintf("zeros %v", out), out, make([]float64, graph.Elements(out)))
 	if err != nil {
 		return x, err
 	}
@@ -309,13 +310,13 @@ func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
 }
 
 // withConstant is an elementwise operation on a tensor and a constant.
-func (n *nodeReader) withConstant(op layer.Op, x operand, c *constant) (operand, error) {
-	out, err := broadcast(x.dims, c.dims)
+func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (operand, error) {
+	out, err := graph.Broadcast(x.dims, c.Dims)
 	if err != nil {
 		return x, err
 	}
-	if c.elements() == 1 && !c.absent() {
-		v, err := c.scalar()
+	if c.Elements() == 1 && !c.Absent() {
+		v, err := c.Scalar()
 		if err != nil {
 			return x, err
 		}
@@ -325,9 +326,9 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *constant) (operand,
 		y, err := n.withNumber(op, x, v)
 		return y.as(out...), err
 	}
-	dims, full, err := collapse(out, x.dims, c.dims)
+	dims, full, err := collapse(out, x.dims, c.Dims)
 	if err != nil {
-		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Outputs[0], len(n.Net.Layers)))
+		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, len(n.Net.Layers)))
 		if err != nil {
 			return x, err
 		}
@@ -339,7 +340,7 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *constant) (operand,
 			return x, err
 		}
 	}
-	h, err := c.fp16()
+	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
@@ -367,7 +368,7 @@ func axisView(dims []int, axis int) (layer.Shape, layer.Axes) {
 		return s, layer.AxisW
 	}
 	last := dims[len(dims)-1]
-	return layer.Shape{N: elements(dims[:axis]), C: dims[axis], H: elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
+	return layer.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
 }
 
 // reduced reduces axes, which stay with an extent of 1.
@@ -457,7 +458,7 @@ func (n *nodeReader) along(x operand, axis, out int, weight func(o, i int) float
 		return n.layer(l, layer.Weights{Filter: filter}, result, x)
 	}
 	last := x.dims[len(x.dims)-1]
-	s := layer.Shape{N: elements(x.dims[:axis]), C: in, H: elements(x.dims[axis+1:]) / max(1, last), W: last}
+	s := layer.Shape{N: graph.Elements(x.dims[:axis]), C: in, H: graph.Elements(x.dims[axis+1:]) / max(1, last), W: last}
 	return n.layer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: filter}, result, x)
 }
 
@@ -474,7 +475,7 @@ func (n *nodeReader) picked(x operand, axis int, index []int) (operand, error) {
 		}
 	}
 	if len(runs) > few {
-		return n.along(x, axis, len(index), func(o, i int) float64 { return truth(index[o] == i) })
+		return n.along(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
 	}
 	var parts []operand
 	for _, r := range runs {
@@ -531,7 +532,7 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 	for _, p := range parts {
 		d[axis] += p.dims[axis]
 	}
-	if last := len(d) - 1; axis == last && last > 0 && elements(d[:last]) > 1 {
+	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
 		turned := make([]operand, len(parts))
 		for i, p := range parts {
 			var err error
@@ -558,7 +559,7 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 		if axis == len(d)-1 {
 			last = 1
 		}
-		s = layer.Shape{N: elements(d[:axis]), C: d[axis], H: elements(d[axis+1:]) / max(1, last), W: last}
+		s = layer.Shape{N: graph.Elements(d[:axis]), C: d[axis], H: graph.Elements(d[axis+1:]) / max(1, last), W: last}
 	}
 	l := layer.Layer{Op: layer.Concat, In: s}
 	for _, p := range parts {

@@ -4,29 +4,32 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
+	"anesim/loader/network/ops"
 )
 
 // shapeOfResult returns the shape of a result for inputs of the shapes dims.
 func (s *hosted) shapeOfResult(index int, dims [][]int) ([]int, error) {
-	n, err := s.reader(nil, dims)
+	n, err := s.at(nil, dims)
+	var made []graph.Result
 	if err == nil {
-		err = n.infer()
+		made, err = ops.Infer(n)
 	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.name, err)
-	case index >= len(n.results):
+	case index >= len(made):
 		return nil, fmt.Errorf("%s: no result %d", s.name, index)
 	}
-	return n.results[index].dims, nil
+	return made[index].Dims, nil
 }
 
 // rowByRow reports whether no element of the node's results depends on elements elsewhere along
 // the axes that vary, so that zeros beyond the actual rows spoil none.
 func (n *nodeReader) rowByRow() bool {
-	for i, name := range n.Inputs {
-		least, dims := n.least[name], n.dims[name]
+	for i, v := range n.In {
+		least, dims := v.Least, v.Dims
 		for axis := range least {
 			if least[axis] != dims[axis] && !n.apart(i, axis, len(dims)) {
 				return false
@@ -38,24 +41,23 @@ func (n *nodeReader) rowByRow() bool {
 
 // apart reports whether the node treats elements along an axis of input i apart.
 func (n *nodeReader) apart(i, axis, rank int) bool {
-	switch n.Op {
-	case "Relu", "Sigmoid", "Tanh", "Exp", "Sqrt", "Log", "Abs", "Neg", "Reciprocal", "Erf", "Floor", "Ceil", "Sign", "Sin", "Cos",
-		"Gelu", "FastGelu", "QuickGelu", "Swish", "SiLU", "Mish", "LeakyRelu", "Elu", "Selu", "Celu", "Softplus", "Softsign",
-		"ThresholdedRelu", "HardSigmoid", "HardSwish", "Clip", "Identity", "Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "Pow":
+	if ops.Of(n.Op).Has(ops.Elementwise) {
 		return true
+	}
+	switch n.Op {
 	case "MatMul":
 		return rank > 1 && (i == 0 && axis < rank-1 || i == 1 && axis != rank-2)
 	case "Gemm":
-		return i == 0 && axis == 0 && n.int("transA", 0) == 0
+		return i == 0 && axis == 0 && n.Int("transA", 0) == 0
 	case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
 		"InstanceNormalization", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth":
 		return i == 0 && axis == 0
 	case "LayerNormalization":
-		first, err := n.axisOf(rank, n.int("axis", -1))
+		first, err := ops.Axis(rank, n.Int("axis", -1))
 		return err == nil && i == 0 && axis < first
 	case "Softmax":
-		along, err := n.axisOf(rank, n.int("axis", -1))
-		return err == nil && n.opset >= 13 && axis != along
+		along, err := ops.Axis(rank, n.Int("axis", -1))
+		return err == nil && n.Opset >= 13 && axis != along
 	}
 	return false
 }
@@ -64,11 +66,11 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 // then goes on with it.
 func (n *nodeReader) followsEngine() bool {
 	any := false
-	for _, name := range n.Inputs {
-		if n.between[name] != nil || n.least[name] != nil && n.Net.Cuts[name] == nil {
+	for _, v := range n.In {
+		if v.Span != nil || v.Least != nil && n.Net.Cuts[v.Name] == nil {
 			return false
 		}
-		any = any || n.least[name] != nil
+		any = any || v.Least != nil
 	}
 	return any && operators[n.Op] != nil && n.rowByRow()
 }
@@ -85,34 +87,35 @@ func (n *nodeReader) onEngine() error {
 	if err := n.atLargest(n.layers); err != nil {
 		return err
 	}
-	for _, name := range n.Inputs {
-		if !apart && n.least[name] != nil {
-			n.mixed[name] = true
+	for _, v := range n.In {
+		if !apart && v.Least != nil {
+			v.Mixed = true
 		}
 	}
 	if !apart {
 		return nil
 	}
-	s := &hosted{name: n.name, node: n.Node, opset: n.opset}
+	s := &hosted{name: n.name, node: detached(n.Node)}
 	var names []string
 	var largest [][]int
-	for _, name := range n.Inputs {
-		in := source{index: -1, constant: n.constants[name], dims: n.dims[name], elem: n.types[name]}
-		if in.constant == nil && name != "" {
+	for i, v := range n.In {
+		s.node.In[i].Const = v.Const
+		in := origin{index: -1}
+		if v.Const == nil && v.Given() {
 			in.index = len(names)
-			names, largest = append(names, name), append(largest, in.dims)
+			names, largest = append(names, v.Name), append(largest, v.Dims)
 		}
-		s.inputs = append(s.inputs, in)
+		s.from = append(s.from, in)
 	}
 	for i, x := range spreads {
-		if i >= len(n.Outputs) || n.Outputs[i] == "" || x.least == nil || !slices.Equal(n.dims[n.Outputs[i]], results[i].dims) {
+		if !n.Asked(i) || x.least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
 			continue
 		}
 		if n.Net.Cuts == nil {
 			n.Net.Cuts = map[string]*list.Cut{}
 		}
-		n.least[n.Outputs[i]] = x.least
-		n.Net.Cuts[n.Outputs[i]] = &list.Cut{Dims: results[i].dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
+		n.Out[i].Least = x.least
+		n.Net.Cuts[n.Out[i].Name] = &list.Cut{Dims: results[i].Dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
 			return s.shapeOfResult(i, dims)
 		}}
 	}

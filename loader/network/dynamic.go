@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // Some results have a size that depends on values: the boxes that a NonMaxSuppression keeps,
@@ -15,13 +16,10 @@ import (
 // it can have; least has the smallest. The elements of what is computed from these extents,
 // such as the shape for a Reshape, have bounds as well, in between.
 
-// A span is the least and the largest value of every element of a tensor.
-type span struct{ low, high *constant }
-
 // spread is what is known of a result whose extents or elements depend on values.
 type spread struct {
-	least []int // nil if the extents are always the same
-	span  *span // nil if the elements have no known bounds
+	least []int       // nil if the extents are always the same
+	span  *graph.Span // nil if the elements have no known bounds
 }
 
 // dynamicAxis returns the axis of result i whose extent depends on the values that the node
@@ -33,20 +31,20 @@ func (n *nodeReader) dynamicAxis(i int) int {
 	case "NonZero":
 		return 1
 	case "Compress":
-		if n.Attributes["axis"] == nil {
+		if n.Attr["axis"] == nil {
 			return 0
 		}
-		if axis, err := n.axisOf(len(n.results[i].dims), n.int("axis", 0)); err == nil {
+		if axis, err := ops.Axis(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
 			return axis
 		}
 	case "Unique":
 		if i == 2 {
 			return -1
 		}
-		if i > 0 || n.Attributes["axis"] == nil {
+		if i > 0 || n.Attr["axis"] == nil {
 			return 0
 		}
-		if axis, err := n.axisOf(len(n.results[i].dims), n.int("axis", 0)); err == nil {
+		if axis, err := ops.Axis(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
 			return axis
 		}
 	}
@@ -55,22 +53,18 @@ func (n *nodeReader) dynamicAxis(i int) int {
 
 // originates reports whether the operator gives results whose size depends on values.
 func (n *nodeReader) originates() bool {
-	switch n.Op {
-	case "NonMaxSuppression", "NonZero", "Compress", "Unique":
-		return true
-	}
-	return n.cutsByValues()
+	return ops.Of(n.Op).Has(ops.Sizes) || n.cutsByValues()
 }
 
 // cutsByValues reports whether the node keeps a part of its first input whose size is computed
 // and has no known bounds but that input's size.
 func (n *nodeReader) cutsByValues() bool {
 	computed := func(i int) bool {
-		return n.given(i) && n.constant(i) == nil && n.between[n.Inputs[i]] == nil
+		return n.Given(i) && n.Const(i) == nil && n.In[i].Span == nil
 	}
 	switch n.Op {
 	case "Slice":
-		return len(n.Inputs) > 2 && (computed(1) || computed(2)) && !computed(3) && !computed(4)
+		return len(n.In) > 2 && (computed(1) || computed(2)) && !computed(3) && !computed(4)
 	case "TopK":
 		return computed(1)
 	}
@@ -80,9 +74,7 @@ func (n *nodeReader) cutsByValues() bool {
 // dynamic reports whether the node reads or makes a tensor whose size depends on values, or
 // reads elements that are made of such sizes.
 func (n *nodeReader) dynamic() bool {
-	return n.originates() || slices.ContainsFunc(n.Inputs, func(name string) bool {
-		return n.least[name] != nil || n.between[name] != nil
-	})
+	return n.originates() || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
 }
 
 // host returns why the host computes the node if it does so because a size depends on values,
@@ -90,10 +82,10 @@ func (n *nodeReader) dynamic() bool {
 // is. Where the host has no function for the node both are zero: the engine reads the operand
 // in its largest shape, filled with zeros.
 func (n *nodeReader) host() (why error, constant bool) {
-	if !n.dynamic() || n.sizedFolder() == nil || slices.ContainsFunc(n.Inputs, func(name string) bool { return n.smaller[name] > 1 }) {
+	if !n.dynamic() || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return nil, false
 	}
-	if !slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && n.constants[name] == nil }) {
+	if !slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Given() && v.Const == nil }) {
 		return nil, false // constants, which fold refused for a reason of its own
 	}
 	if err := n.bound(); err != nil {
@@ -101,24 +93,24 @@ func (n *nodeReader) host() (why error, constant bool) {
 		return err, false
 	}
 	for i, s := range n.spreads {
-		if e := elements(n.results[i].dims); e == 0 || e > mostStaged {
+		if e := graph.Elements(n.results[i].Dims); e == 0 || e > mostStaged {
 			n.spreads = nil
 			return nil, false
 		}
-		constant = i == 0 && s.span != nil && slices.Equal(s.span.low.numbers, s.span.high.numbers)
+		constant = i == 0 && s.span != nil && slices.Equal(s.span.Low.Numbers, s.span.High.Numbers)
 	}
 	if constant && len(n.spreads) == 1 {
-		return nil, n.keep(n.spreads[0].span.low) == nil
+		return nil, n.keep(n.spreads[0].span.Low) == nil
 	}
-	for i, name := range n.Outputs {
+	for i, out := range n.Out {
 		if i < len(n.spreads) && n.spreads[i].least != nil && n.originates() {
-			n.Note("%s: the size of %q depends on values; the time is that of the largest, %v", n.name, name, n.results[i].dims)
+			n.Note("%s: the size of %q depends on values; the time is that of the largest, %v", n.name, out.Name, n.results[i].Dims)
 			break
 		}
 	}
-	for _, name := range n.Inputs {
-		if n.least[name] != nil {
-			return fmt.Errorf("the size of %q depends on values; the host does it", name), false
+	for _, v := range n.In {
+		if v.Least != nil {
+			return fmt.Errorf("the size of %q depends on values; the host does it", v.Name), false
 		}
 	}
 	if n.originates() {
@@ -127,75 +119,65 @@ func (n *nodeReader) host() (why error, constant bool) {
 	return fmt.Errorf("it reads sizes that depend on values; the host does it"), false
 }
 
-// corners calls visit with the node's inputs at their bounds: first with all of them at their
-// largest, then with every combination of least and largest, or, of many inputs, with all of
-// them at their least.
-func (n *nodeReader) corners(visit func()) {
+// corners calls visit with the node reading its inputs at their bounds: first all of them at
+// their largest, then every combination of least and largest, or, of many inputs, all of them
+// at their least.
+func (n *nodeReader) corners(visit func(at *graph.Node)) {
 	const most = 4 // inputs whose combinations are tried
-	dims, held := map[string][]int{}, map[string]*constant{}
-	var spans []string
-	for _, name := range n.Inputs {
-		if n.least[name] != nil {
-			dims[name] = n.dims[name]
-		}
-		if c, ok := n.constants[name]; n.between[name] != nil && !slices.Contains(spans, name) {
-			if spans = append(spans, name); ok {
-				held[name] = c
-			}
+	sized := false
+	var spans []*graph.Value
+	for _, v := range n.In {
+		sized = sized || v.Least != nil
+		if v.Span != nil && !slices.Contains(spans, v) {
+			spans = append(spans, v)
 		}
 	}
-	defer func() {
-		for name, d := range dims {
-			n.dims[name] = d
-		}
-		for _, name := range spans {
-			if delete(n.constants, name); held[name] != nil {
-				n.constants[name] = held[name]
-			}
-		}
-	}()
 	last := 1<<(1+len(spans)) - 1
 	for c := 0; c <= last; c++ {
 		if len(spans) > most {
 			c = last * min(c, 1)
 		}
-		if len(dims) == 0 && c&1 != 0 && c != last {
+		if !sized && c&1 != 0 && c != last {
 			continue
 		}
-		for name, d := range dims {
-			if n.dims[name] = d; c&1 != 0 {
-				n.dims[name] = n.least[name]
+		at := *n.Node
+		at.In = make([]*graph.Value, len(n.In))
+		for i, v := range n.In {
+			w := *v
+			if v.Least != nil && c&1 != 0 {
+				w.Dims = v.Least
 			}
-		}
-		for i, name := range spans {
-			if n.constants[name] = n.between[name].high; c>>(1+i)&1 != 0 {
-				n.constants[name] = n.between[name].low
+			if v.Span != nil {
+				if w.Const = v.Span.High; c>>(1+slices.Index(spans, v))&1 != 0 {
+					w.Const = v.Span.Low
+				}
 			}
+			at.In[i] = &w
 		}
-		visit()
+		visit(&at)
 	}
 }
 
 // bound infers the largest shapes of the node's results, which are n.results then, and what
 // else is known of them, n.spreads.
 func (n *nodeReader) bound() error {
-	var least, most []result
+	var least, most []graph.Result
 	var failed error // of the largest inputs
 	loose := false   // whether nothing is known of the least extents
-	n.corners(func() {
-		switch err := n.infer(); {
+	n.corners(func(at *graph.Node) {
+		switch made, err := ops.Infer(at); {
 		case err != nil && most == nil && failed == nil && !loose:
 			failed = err
 		case err != nil:
 			loose = true
 		case most == nil:
-			most, least = cloned(n.results), cloned(n.results)
+			most, least = cloned(made), cloned(made)
 		default:
-			loose = !widen(least, most, n.results) || loose
+			loose = !widen(least, most, made) || loose
 		}
 	})
 	if most == nil && n.cutsByValues() {
-		if d, err := n.operandDims(0); err == nil {
+		if d, err := n.Dims(0); err == nil {
 			most, failed = n.largestCut(d), nil
 			least = cloned(most)
 		}
@@ -207,12 +189,12 @@ func (n *nodeReader) bound() error {
 	for i := range most {
 		switch axis := n.dynamicAxis(i); {
 		case loose || failed != nil || n.cutsByValues():
-			clear(least[i].dims)
+			clear(least[i].Dims)
 		case axis >= 0:
-			least[i].dims[axis] = 0
+			least[i].Dims[axis] = 0
 		}
-		if !slices.Equal(least[i].dims, most[i].dims) {
-			n.spreads[i].least = least[i].dims
+		if !slices.Equal(least[i].Dims, most[i].Dims) {
+			n.spreads[i].least = least[i].Dims
 		}
 	}
 	n.boundElements()
@@ -220,34 +202,34 @@ func (n *nodeReader) bound() error {
 }
 
 // largestCut are the results of a node that keeps a part of a tensor of dims d.
-func (n *nodeReader) largestCut(d []int) []result {
-	r := n.of(slices.Clone(d))
+func (n *nodeReader) largestCut(d []int) []graph.Result {
+	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {
-		r = append(r, result{slices.Clone(d), onnx.Int64})
+		r = append(r, graph.Result{Dims: slices.Clone(d), Type: graph.Int64})
 	}
 	return r
 }
 
-func cloned(list []result) []result {
+func cloned(list []graph.Result) []graph.Result {
 	out := slices.Clone(list)
 	for i := range out {
-		out[i].dims = slices.Clone(out[i].dims)
+		out[i].Dims = slices.Clone(out[i].Dims)
 	}
 	return out
 }
 
 // widen makes least and most bounds of further results, and reports whether they are: not of
 // results with another number of axes.
-func widen(least, most, more []result) bool {
+func widen(least, most, more []graph.Result) bool {
 	if len(more) != len(most) {
 		return false
 	}
 	for i, r := range more {
-		if len(r.dims) != len(most[i].dims) {
+		if len(r.Dims) != len(most[i].Dims) {
 			return false
 		}
-		for k, d := range r.dims {
-			least[i].dims[k], most[i].dims[k] = min(least[i].dims[k], d), max(most[i].dims[k], d)
+		for k, d := range r.Dims {
+			least[i].Dims[k], most[i].Dims[k] = min(least[i].Dims[k], d), max(most[i].Dims[k], d)
 		}
 	}
 	return true
@@ -261,38 +243,37 @@ const mostBounded = 256
 // values by an operator whose result rises or falls with each of its operands.
 func (n *nodeReader) boundElements() {
 	r := n.results[0]
-	if len(n.results) != 1 || n.spreads[0].least != nil || elements(r.dims) > mostBounded || !n.monotone() {
+	if len(n.results) != 1 || n.spreads[0].least != nil || graph.Elements(r.Dims) > mostBounded || !n.monotone() {
 		return
 	}
-	var s *span
+	var s *graph.Span
 	sound := true
-	results := n.results
-	n.corners(func() {
-		if !sound || n.infer() != nil || !slices.Equal(n.results[0].dims, r.dims) {
+	n.corners(func(at *graph.Node) {
+		made, err := ops.Infer(at)
+		if !sound || err != nil || !slices.Equal(made[0].Dims, r.Dims) {
 			sound = false
 			return
 		}
-		c, err := n.sizedFolder()(n)
+		c, err := ops.Of(at.Op).Host()(at, made)
 		if err != nil || len(c) != 1 {
 			sound = false
 			return
 		}
-		v, err := c[0].values()
+		v, err := c[0].Values()
 		switch {
-		case err != nil || len(v) != elements(r.dims) || slices.ContainsFunc(v, func(x float64) bool { return x != x }):
+		case err != nil || len(v) != graph.Elements(r.Dims) || slices.ContainsFunc(v, func(x float64) bool { return x != x }):
 			sound = false
 		case s == nil:
 			low, high := *c[0], *c[0]
-			low.numbers, high.numbers = slices.Clone(v), slices.Clone(v)
-			low.half, low.tensor, high.half, high.tensor = nil, nil, nil, nil
-			s = &span{&low, &high}
+			low.Numbers, high.Numbers = slices.Clone(v), slices.Clone(v)
+			low.Half, low.Source, high.Half, high.Source = nil, nil, nil, nil
+			s = &graph.Span{Low: &low, High: &high}
 		default:
 			for i, x := range v {
-				s.low.numbers[i], s.high.numbers[i] = min(s.low.numbers[i], x), max(s.high.numbers[i], x)
+				s.Low.Numbers[i], s.High.Numbers[i] = min(s.Low.Numbers[i], x), max(s.High.Numbers[i], x)
 			}
 		}
 	})
-	n.results = results
 	if sound {
 		n.spreads[0].span = s
 	}
@@ -305,17 +286,17 @@ func (n *nodeReader) monotone() bool {
 	case "Shape", "Size":
 		return true
 	}
-	first := 1 // operands that may have bounds; the others are constants
-	switch n.Op {
-	case "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "Gather", "Slice", "Transpose", "Expand", "Tile",
-		"Neg", "Floor", "Ceil", "Round", "Sqrt", "Clip", "ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd":
-	case "Add", "Sub", "Mul", "Div", "Max", "Min", "Concat":
-		first = len(n.Inputs)
+	first := 0 // operands that may have bounds; the others are constants
+	switch op := ops.Of(n.Op); {
+	case op.Has(ops.RisesAll):
+		first = len(n.In)
+	case op.Has(ops.Rises):
+		first = 1
 	default:
 		return false
 	}
-	for i, name := range n.Inputs {
-		if name != "" && n.constants[name] == nil && (i >= first || n.between[name] == nil) {
+	for i, v := range n.In {
+		if v.Given() && v.Const == nil && (i >= first || v.Span == nil) {
 			return false
 		}
 	}
@@ -325,14 +306,14 @@ func (n *nodeReader) monotone() bool {
 // varies notes what is known of the node's results, which the host computes.
 func (n *nodeReader) varies() {
 	for i, s := range n.spreads {
-		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+		if !n.Asked(i) {
 			continue
 		}
 		if s.least != nil {
-			n.least[n.Outputs[i]] = s.least
+			n.Out[i].Least = s.least
 		}
 		if s.span != nil {
-			n.between[n.Outputs[i]] = s.span
+			n.Out[i].Span = s.span
 		}
 	}
 }
@@ -340,18 +321,15 @@ func (n *nodeReader) varies() {
 // atLargest calls read with the node's inputs taken in their largest shapes, as the engine
 // reads them.
 func (n *nodeReader) atLargest(read func() error) error {
-	held := map[string][]int{}
-	for _, name := range n.Inputs {
-		if d := n.least[name]; d != nil {
-			held[name] = d
-			n.filled[name] = true
-			delete(n.least, name)
+	held := map[*graph.Value][]int{}
+	for _, v := range n.In {
+		if v.Least != nil {
+			held[v], v.Least, v.Filled = v.Least, nil, true
 		}
 	}
 	defer func() {
-		for name, d := range held {
-			n.least[name] = d
-			delete(n.filled, name)
+		for v, least := range held {
+			v.Least, v.Filled = least, false
 		}
 	}()
 	return read()
@@ -365,16 +343,16 @@ func (r *graphReader) noteFilled() {
 			continue
 		}
 		for k, name := range l.Inputs {
-			least := r.least[name]
+			least := r.value(name).Least
 			if least == nil || r.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
 				continue
 			}
-			axis, dims := 0, r.dims[name]
+			axis, dims := 0, r.value(name).Dims
 			for axis+1 < len(dims) && least[axis] == dims[axis] {
 				axis++
 			}
 			what := "and are left out of results"
-			if r.mixed[name] {
+			if r.value(name).Mixed {
 				what = "and count as values"
 			}
 			r.Note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)

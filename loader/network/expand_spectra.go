@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // A spectrum is a product with cosines and sines.
@@ -29,7 +32,7 @@ const mostWaves = 1 << 26
 
 // frames are spectra of overlapping parts of a signal: a convolution of one channel.
 func frames(e *expansion) error {
-	d, err := e.operandDims(0)
+	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
@@ -38,25 +41,25 @@ func frames(e *expansion) error {
 	}
 	var window []float64
 	n := 0
-	if e.given(2) {
-		c := e.constant(2)
+	if e.Given(2) {
+		c := e.Const(2)
 		if c == nil {
 			return errors.New("its window is computed, not a constant")
 		}
-		if window, err = c.values(); err != nil {
+		if window, err = c.Values(); err != nil {
 			return err
 		}
 		n = len(window)
 	}
 	size := func(i, missing int) (int, error) {
-		c := e.constant(i)
+		c := e.Const(i)
 		if c == nil {
-			if e.given(i) || missing == 0 {
+			if e.Given(i) || missing == 0 {
 				return 0, errors.New("its step or length is computed, not a constant")
 			}
 			return missing, nil
 		}
-		v, err := c.scalar()
+		v, err := c.Scalar()
 		if err != nil || v < 1 || v > float64(d[1]) {
 			return 0, errors.Join(err, fmt.Errorf("a step or a length of %g of %d", v, d[1]))
 		}
@@ -74,7 +77,7 @@ func frames(e *expansion) error {
 		return fmt.Errorf("a window of %d for parts of %d", len(window), length)
 	}
 	bins := length
-	if e.int("onesided", 1) != 0 {
+	if e.Int("onesided", 1) != 0 {
 		bins = length/2 + 1
 	}
 	if bins*length > mostWaves/2 || length > d[1] {
@@ -97,7 +100,7 @@ func frames(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	count := e.dims[x][2]
+	count := e.value(x).Dims[2]
 	if x, err = e.reshaped("", x, d[0], 2, bins, count); err == nil {
 		_, err = e.turned(e.output(0), x, 0, 3, 2, 1)
 	}
@@ -106,39 +109,39 @@ func frames(e *expansion) error {
 
 // spectrum is the discrete Fourier transform along an axis, of real or complex elements.
 func spectrum(e *expansion) error {
-	d, err := e.operandDims(0)
+	d, err := e.Dims(0)
 	if err != nil {
 		return err
 	}
 	rank := len(d)
-	axis := e.int("axis", 1)
-	if e.opset >= 20 {
+	axis := e.Int("axis", 1)
+	if e.Opset >= 20 {
 		axis = -2
-		if c := e.constant(2); c != nil {
-			v, err := c.scalar()
+		if c := e.Const(2); c != nil {
+			v, err := c.Scalar()
 			if err != nil {
 				return err
 			}
-			axis = int(max(-maxRank, min(maxRank, v)))
-		} else if e.given(2) {
+			axis = int(max(-graph.MaxRank, min(graph.MaxRank, v)))
+		} else if e.Given(2) {
 			return errors.New("its axis is computed, not a constant")
 		}
 	}
-	if axis, err = e.axisOf(rank, axis); err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
+	if axis, err = ops.Axis(rank, axis); err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
 		return errors.Join(err, fmt.Errorf("a spectrum of %v along axis %d", d, axis))
 	}
 	n, parts := d[axis], d[rank-1]
-	if e.given(1) {
-		c := e.constant(1)
+	if e.Given(1) {
+		c := e.Const(1)
 		if c == nil {
 			return errors.New("its length is computed, not a constant")
 		}
-		if v, err := c.scalar(); err != nil || int(v) != n {
+		if v, err := c.Scalar(); err != nil || int(v) != n {
 			return errors.Join(err, fmt.Errorf("a length of %g, other than the %d there are", v, n))
 		}
 	}
-	bins, inverse := n, e.int("inverse", 0) != 0
-	if e.int("onesided", 0) != 0 {
+	bins, inverse := n, e.Int("inverse", 0) != 0
+	if e.Int("onesided", 0) != 0 {
 		bins = n/2 + 1
 	}
 	if n*parts*bins*2 > mostWaves || inverse && bins != n {

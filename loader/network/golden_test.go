@@ -17,6 +17,7 @@ import (
 
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
@@ -202,7 +203,7 @@ func hostText(b *strings.Builder, s *list.Stage) {
 func hostResults(s *list.Stage) (texts []string) {
 	var in []list.Array
 	for _, dims := range s.Inputs {
-		v := make([]float64, elements(dims))
+		v := make([]float64, graph.Elements(dims))
 		for i := range v {
 			v[i] = float64((i*7 + 3) % 5)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"anesim/loader/network/coreml"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
@@ -83,7 +84,7 @@ type milReader struct {
 	dims     map[string][]int64 // as declared
 	elems    map[string]onnx.DataType
 	fixed    map[string]*onnx.Tensor
-	packings map[*onnx.Tensor]*packing
+	packings map[*onnx.Tensor]*graph.Packing
 	bytes    int64 // of weights
 	numbers  int   // of constants without a name
 }
@@ -99,12 +100,12 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*list.Network, error) {
 	f, ok := p.Main()
 	if !ok {
-		return nil, &list.FormatError{Line: int(truth(text)), What: "the program has no function main"}
+		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: "the program has no function main"}
 	}
 	const opset = 20
 	r := &milReader{
 		dir: o.Dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
-		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*packing{},
+		elems: map[string]onnx.DataType{}, fixed: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*graph.Packing{},
 	}
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
@@ -212,7 +213,7 @@ func (r *milReader) constant(name string, v mil.Value) error {
 	}
 	elem, ok := elemTypes[v.Type.Elem]
 	n := v.Type.Elements()
-	if !ok || n < 0 || len(v.Type.Dims) > maxRank {
+	if !ok || n < 0 || len(v.Type.Dims) > graph.MaxRank {
 		return fmt.Errorf("%s of %v", v.Type.Elem, v.Type.Dims)
 	}
 	raw := v.Data

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 )
@@ -84,7 +85,7 @@ func (x *milOperation) number(key string, missing float64) float64 {
 }
 
 func (x *milOperation) int(key string, missing int64) int64 {
-	return onnx.Integer(x.number(key, float64(missing)))
+	return graph.Integer(x.number(key, float64(missing)))
 }
 
 func (x *milOperation) bool(key string) bool { return x.number(key, 0) != 0 }

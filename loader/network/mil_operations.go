@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
@@ -292,10 +293,10 @@ func milPool(x *milOperation) {
 	var a []attribute
 	if x.Type == "avg_pool" {
 		op = "AveragePool"
-		a = append(a, integer("count_include_pad", int64(1-truth(x.bool("exclude_padding_from_average")))))
+		a = append(a, integer("count_include_pad", int64(1-graph.Truth(x.bool("exclude_padding_from_average")))))
 	}
 	a = append(a, x.window(x.rank(x.in("x"))-2)...)
-	x.node(op, []string{x.in("x")}, append(a, integer("ceil_mode", int64(truth(x.bool("ceil_mode")))))...)
+	x.node(op, []string{x.in("x")}, append(a, integer("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
 }
 
 // channels is a constant argument of one value a channel, or as many of a value.

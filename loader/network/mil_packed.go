@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/x448/float16"
-
-	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/weights"
@@ -33,10 +31,10 @@ func (x *milOperation) absent() {
 }
 
 // computed makes the result a constant of numbers that the file has packed.
-func (x *milOperation) computed(v []float64, p *packing) { x.computedAs(0, v, p) }
+func (x *milOperation) computed(v []float64, p *graph.Packing) { x.computedAs(0, v, p) }
 
 // computedAs is computed of one result of several.
-func (x *milOperation) computedAs(i int, v []float64, p *packing) {
+func (x *milOperation) computedAs(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
 		x.err = fmt.Errorf("%d values for %v", len(v), out.Type.Dims)
@@ -52,15 +50,6 @@ func (x *milOperation) computedAs(i int, v []float64, p *packing) {
 	if p != nil {
 		x.packings[t] = p
 	}
-}
-
-// scaled is the packing of bytes with scales: one, or one of each element of an axis.
-func scaled(scale []float64) *packing {
-	p := &packing{form: layer.FormInt8, scale: make([]float16.Float16, len(scale))}
-	for i, s := range scale {
-		p.scale[i] = float16.Fromfloat32(float32(s))
-	}
-	return p
 }
 
 // packed is a constant that stands among the attributes or the inputs.
@@ -127,7 +116,7 @@ func milAffine(x *milOperation) {
 		}
 		q[i] = (q[i] - z) * scale[min(k, len(scale)-1)]
 	}
-	x.computed(q, scaled(scale))
+	x.computed(q, graph.Scaled(scale))
 }
 
 // milLUT looks indices up in a palette: one, or one a group of an axis' elements.
@@ -170,7 +159,7 @@ func milLUT(x *milOperation) {
 		return
 	}
 	if out := x.lookedUp(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
-		x.computed(out, &packing{form: layer.FormPalette})
+		x.computed(out, &graph.Packing{Form: graph.Palette})
 	}
 }
 
@@ -234,21 +223,21 @@ func blockOf(shape, blocks []int64, i int) int {
 // milLUTSparse looks up the indices of the elements that a mask has; the results are the mask
 // and the values, which milSparse puts together.
 func milLUTSparse(x *milOperation) {
-	x.sparsely("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *packing) {
-		return x.lookedUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &packing{form: layer.FormPalette}
+	x.sparsely("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
+		return x.lookedUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
 	})
 }
 
 // milBlockwiseSparse is milBlockwise of the elements that a mask has.
 func milBlockwiseSparse(x *milOperation) {
-	x.sparsely("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *packing) {
+	x.sparsely("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
 		return x.shifted(q, scale, blocks, shape, func(i int) int { return places[i] })
 	})
 }
 
 // sparsely makes the mask and the values of a packed constant of which only the elements in a
 // mask are there.
-func (x *milOperation) sparsely(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *packing)) {
+func (x *milOperation) sparsely(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
 	mask, data, table := x.packed(maskKey), x.packed(dataKey), x.packed(tableKey)
 	shape := x.shapeOfArg(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
@@ -311,7 +300,7 @@ func milSparse(x *milOperation) {
 		out[i] = values[at]
 		at++
 	}
-	p := &packing{form: layer.FormSparse}
+	p := &graph.Packing{Form: graph.Sparse}
 	if of := x.packings[x.fixed[x.in("nonzero_data")]]; of != nil {
 		p = of
 	}
@@ -331,7 +320,7 @@ func milBlockwise(x *milOperation) {
 }
 
 // shifted is (q - offset)*scale of elements of a tensor of a shape, nil with an error.
-func (x *milOperation) shifted(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *packing) {
+func (x *milOperation) shifted(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
 	offset := x.packed("offset")
 	if x.err != nil {
 		return nil, nil
@@ -348,5 +337,5 @@ func (x *milOperation) shifted(q, scale []float64, blocks, shape []int64, place 
 		}
 		q[i] = (q[i] - z) * scale[g]
 	}
-	return q, scaled(scale)
+	return q, graph.Scaled(scale)
 }

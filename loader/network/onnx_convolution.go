@@ -8,7 +8,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
+	"anesim/loader/network/ops"
 )
 
 // A kernel is a convolution's weights, [cout][cin/groups][kh][kw], nil where they stand
@@ -42,12 +44,12 @@ func (k *kernel) spread(dy, dx int) kernel {
 
 // weights are the constant of an input, in rows and columns of taps.
 func (n *nodeReader) weights(i int) (kernel, error) {
-	c := n.constant(i)
+	c := n.Const(i)
 	if c == nil {
 		return kernel{}, errors.New("its weights are computed, not constants")
 	}
-	v, err := c.fp16()
-	d := c.dims
+	v, err := c.Halves()
+	d := c.Dims
 	k := kernel{cout: d[0], cin: d[1], kh: 1, kw: d[len(d)-1], v: v}
 	if len(d) == 4 {
 		k.kh = d[2]
@@ -56,27 +58,19 @@ func (n *nodeReader) weights(i int) (kernel, error) {
 }
 
 // plane is a picture of one or two axes as N, C, H, W, and its window.
-func (n *nodeReader) plane(x operand, w window) (operand, layer.Window, error) {
-	switch len(w.taps) {
+func (n *nodeReader) plane(x operand, w ops.Window) (operand, layer.Window, error) {
+	switch len(w.Taps) {
 	case 1:
 		return x.as(x.dims[0], x.dims[1], 1, x.dims[2]), layer.Window{
-			Kh: 1, Kw: (w.taps[0]-1)*w.dilations[0] + 1, Sy: 1, Sx: w.strides[0], Px: w.before[0], Qx: w.after[0],
+			Kh: 1, Kw: (w.Taps[0]-1)*w.Dilations[0] + 1, Sy: 1, Sx: w.Strides[0], Px: w.Before[0], Qx: w.After[0],
 		}, nil
 	case 2:
 		return x, layer.Window{
-			Kh: (w.taps[0]-1)*w.dilations[0] + 1, Kw: (w.taps[1]-1)*w.dilations[1] + 1, Sy: w.strides[0], Sx: w.strides[1],
-			Py: w.before[0], Px: w.before[1], Qy: w.after[0], Qx: w.after[1],
+			Kh: (w.Taps[0]-1)*w.Dilations[0] + 1, Kw: (w.Taps[1]-1)*w.Dilations[1] + 1, Sy: w.Strides[0], Sx: w.Strides[1],
+			Py: w.Before[0], Px: w.Before[1], Qy: w.After[0], Qx: w.After[1],
 		}, nil
 	}
-	return x, layer.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.taps))
-}
-
-// dilations are those of rows and columns.
-func (w *window) dilation() (dy, dx int) {
-	if len(w.dilations) == 1 {
-		return 1, w.dilations[0]
-	}
-	return w.dilations[0], w.dilations[1]
+	return x, layer.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.Taps))
 }
 
 func (n *nodeReader) conv() error {
@@ -91,15 +85,15 @@ func (n *nodeReader) conv() error {
 	if err != nil {
 		return err
 	}
-	w, err := n.window(x.dims[2:], n.constant(1).dims[2:])
+	w, err := ops.WindowOf(n.Node, x.dims[2:], n.Const(1).Dims[2:])
 	if err != nil {
 		return err
 	}
-	if p, ok := n.padded[n.Inputs[0]]; ok && n.takes(p, w) {
+	if p, ok := n.padded[n.In[0].Name]; ok && n.takes(p, w) {
 		x = p.of
-		for i := range w.before {
-			w.before[i] += p.before[i]
-			w.after[i] += p.after[i]
+		for i := range w.Before {
+			w.Before[i] += p.before[i]
+			w.After[i] += p.after[i]
 		}
 	}
 	x, lw, err := n.plane(x, w)
@@ -110,18 +104,18 @@ func (n *nodeReader) conv() error {
 	if err != nil {
 		return err
 	}
-	k = k.spread(w.dilation())
-	y, err := n.convolved(x, k, lw, n.int("group", 1), bias)
-	return n.finish(y.as(n.results[0].dims...), err)
+	k = k.spread(w.Dilation())
+	y, err := n.convolved(x, k, lw, n.Int("group", 1), bias)
+	return n.finish(y.as(n.results[0].Dims...), err)
 }
 
 // takes reports whether a window can have a padding as its own: less than its taps.
-func (n *nodeReader) takes(p padding, w window) bool {
-	if len(p.before) != len(w.taps) || n.text("auto_pad", "NOTSET") != "NOTSET" {
+func (n *nodeReader) takes(p padding, w ops.Window) bool {
+	if len(p.before) != len(w.Taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
 	}
-	for i, t := range w.taps {
-		if span := (t-1)*w.dilations[i] + 1; max(p.before[i]+w.before[i], p.after[i]+w.after[i]) >= span {
+	for i, t := range w.Taps {
+		if span := (t-1)*w.Dilations[i] + 1; max(p.before[i]+w.Before[i], p.after[i]+w.After[i]) >= span {
 			return false
 		}
 	}
@@ -136,18 +130,18 @@ type biasOf struct {
 
 // bias is the constant of an optional input, one value a channel.
 func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
-	if !n.given(i) {
+	if !n.Given(i) {
 		return b, nil
 	}
-	c := n.constant(i)
+	c := n.Const(i)
 	switch {
 	case c == nil:
 		return b, errors.New("its bias is computed, not a constant")
-	case c.elements() != channels:
-		return b, fmt.Errorf("a bias of shape %v for %d channels", c.dims, channels)
+	case c.Elements() != channels:
+		return b, fmt.Errorf("a bias of shape %v for %d channels", c.Dims, channels)
 	}
 	b.given = true
-	b.v, err = c.fp16()
+	b.v, err = c.Halves()
 	return b, err
 }
 
@@ -236,11 +230,11 @@ func (n *nodeReader) convTranspose() error {
 	if err != nil {
 		return err
 	}
-	w, err := n.transposedWindow(x.dims, n.constant(1).dims)
+	w, err := ops.TransposedWindow(n.Node, x.dims, n.Const(1).Dims)
 	if err != nil {
 		return err
 	}
-	groups := n.int("group", 1)
+	groups := n.Int("group", 1)
 	bias, err := n.bias(2, k.cin*groups)
 	if err != nil {
 		return err
@@ -252,8 +246,8 @@ func (n *nodeReader) convTranspose() error {
 	if err != nil {
 		return err
 	}
-	k = k.spread(w.dilation())
-	out := n.results[0].dims
+	k = k.spread(w.Dilation())
+	out := n.results[0].Dims
 	high, wide := 1, out[len(out)-1]
 	if len(out) == 4 {
 		high = out[2]
@@ -288,7 +282,7 @@ func (n *nodeReader) convTranspose() error {
 		}
 	}
 	if beyond && bias.given {
-		if y, err = n.withConstant(layer.Add, y, n.constant(2).as([]int{k.cin * groups, 1, 1})); err != nil {
+		if y, err = n.withConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return err
 		}
 	}
@@ -343,17 +337,17 @@ func (n *nodeReader) pool() error {
 	if err != nil {
 		return err
 	}
-	if len(n.Outputs) > 1 && n.Outputs[1] != "" {
+	if len(n.Out) > 1 && n.Out[1].Given() {
 		return errors.New("the places of its maxima are asked for; the engine gives values")
 	}
-	w, err := n.window(x.dims[2:], nil)
+	w, err := ops.WindowOf(n.Node, x.dims[2:], nil)
 	if err != nil {
 		return err
 	}
 	average := n.Op == "AveragePool"
-	if len(w.taps) == 3 || slices.Max(w.dilations) > 1 {
+	if len(w.Taps) == 3 || slices.Max(w.Dilations) > 1 {
 		y, err := n.separated(x, w, average)
-		return n.finish(y.as(n.results[0].dims...), err)
+		return n.finish(y.as(n.results[0].Dims...), err)
 	}
 	extents := slices.Clone(x.dims[2:])
 	x, lw, err := n.plane(x, w)
@@ -362,10 +356,10 @@ func (n *nodeReader) pool() error {
 	}
 	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
-		y, err = n.averaged(y, w, extents, elements(w.taps))
+		y, err = n.averaged(y, w, extents, graph.Elements(w.Taps))
 	}
 	if err != nil {
 		return err
 	}
-	return n.done(y.as(n.results[0].dims...))
+	return n.done(y.as(n.results[0].Dims...))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // localNorm divides by a power of the squares of a window of channels: sums over the window
@@ -14,8 +16,8 @@ func (n *nodeReader) localNorm() error {
 	if err != nil {
 		return err
 	}
-	size := n.int("size", 0)
-	alpha, beta, bias := float64(n.float("alpha", 1e-4)), float64(n.float("beta", 0.75)), float64(n.float("bias", 1))
+	size := n.Int("size", 0)
+	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 || len(x.dims) < 3 {
 		return fmt.Errorf("a window of %d channels of %v", size, x.dims)
 	}
@@ -24,7 +26,7 @@ func (n *nodeReader) localNorm() error {
 		return err
 	}
 	before, after := (size-1)/2, size-1-(size-1)/2
-	if y, err = n.along(y, 1, x.dims[1], func(o, i int) float64 { return truth(i >= o-before && i <= o+after) }); err != nil {
+	if y, err = n.along(y, 1, x.dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
 		return err
 	}
 	if y, err = n.scaled(y, alpha/float64(size)); err == nil {
@@ -45,7 +47,7 @@ func (n *nodeReader) meanVariance() error {
 	if err != nil {
 		return err
 	}
-	list, given, err := n.list("axes", -1)
+	list, given, err := n.List("axes", -1)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (n *nodeReader) meanVariance() error {
 	}
 	axes := make([]bool, len(x.dims))
 	for _, a := range list {
-		if a, err = n.axisOf(len(x.dims), a); err != nil {
+		if a, err = ops.Axis(len(x.dims), a); err != nil {
 			return err
 		}
 		axes[a] = true
@@ -86,14 +88,14 @@ func (n *nodeReader) lengthNorm() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.int("axis", -1))
+	axis, err := ops.Axis(len(x.dims), n.Int("axis", -1))
 	if err != nil {
 		return err
 	}
 	axes := slices.Repeat([]bool{false}, len(x.dims))
 	axes[axis] = true
 	var y operand
-	squares := n.int("p", 2) == 2
+	squares := n.Int("p", 2) == 2
 	if squares {
 		y, err = n.binary(layer.Mul, x, x)
 	} else {

@@ -6,8 +6,9 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/ops"
 )
 
 // Truth values are ones and zeros in fp16. A comparison is the sign of a difference, which
@@ -17,12 +18,12 @@ import (
 // of the network's inputs are given as fp16, exact up to 2048, and all others are made by
 // what is here or are views.
 func (n *nodeReader) whole(i int) (operand, error) {
-	d, err := n.operandDims(i)
+	d, err := n.Dims(i)
 	if err != nil {
 		return operand{}, err
 	}
-	name := n.Inputs[i]
-	if t := n.types[name]; n.constants[name] != nil || t == 0 || t.IsFloat() {
+	name := n.In[i].Name
+	if t := n.value(name).Type; n.value(name).Const != nil || t == 0 || t.IsFloat() {
 		return n.in(i)
 	}
 	if _, err := shapeOf(d); err != nil {
@@ -31,28 +32,28 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, ok := n.Shapes[name]; !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.types[name] != onnx.Bool && !n.told[name] && slices.ContainsFunc(n.Net.Inputs, func(in list.Tensor) bool { return in.Name == name }) {
+	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Net.Inputs, func(in list.Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
-		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.types[name])
+		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.value(name).Type)
 	}
 	return operand{name, d}, nil
 }
 
 // finite is an input's constant with infinities, and what fp16 has no number for, at its
 // ends: where it is not chosen it is multiplied by zero.
-func (n *nodeReader) finite(i int) *constant {
-	c := n.constant(i)
+func (n *nodeReader) finite(i int) *graph.Const {
+	c := n.Const(i)
 	if c == nil {
 		return nil
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return c
 	}
 	const largest = 65504
-	out := &constant{dims: c.dims, elem: onnx.Float, numbers: make([]float64, len(v))}
+	out := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
 	for k := range v {
-		out.numbers[k] = max(-largest, min(largest, v[k]))
+		out.Numbers[k] = max(-largest, min(largest, v[k]))
 	}
 	return out
 }
@@ -79,9 +80,9 @@ func (n *nodeReader) negated(x operand) (operand, error) {
 func (n *nodeReader) difference(swapped bool) (operand, error) {
 	var side [2]operand
 	for i := range side {
-		if n.constant(i) == nil {
+		if n.Const(i) == nil {
 			// Two of them may be one value in fp16, which a comparison would take for equal.
-			if t := n.elem(i); t == onnx.Int64 || t == onnx.Int32 || t == onnx.Uint32 || t == onnx.Uint64 {
+			if t := n.Type(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
 				return operand{}, fmt.Errorf("whole numbers of %v, of which fp16 has not all", t)
 			}
 			var err error
@@ -94,17 +95,17 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 	if swapped {
 		a, b = 1, 0
 	}
-	switch ca, cb := n.constant(a), n.constant(b); {
+	switch ca, cb := n.Const(a), n.Const(b); {
 	case ca != nil && cb != nil:
 		return operand{}, errBudget
 	case cb != nil:
-		return n.withConstant(layer.Sub, side[a], n.repeatable(cb))
+		return n.withConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
 	case ca != nil: // a - b as -b + a
 		x, err := n.scaled(side[b], -1)
 		if err != nil {
 			return x, err
 		}
-		return n.withConstant(layer.Add, x, n.repeatable(ca))
+		return n.withConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
 	}
 	return n.binary(layer.Sub, side[a], side[b])
 }
@@ -156,15 +157,15 @@ func logic(op layer.Op) func(*nodeReader) error {
 			return n.finish(x, err)
 		}
 		a, b := 0, 1
-		if n.constant(0) != nil {
+		if n.Const(0) != nil {
 			a, b = 1, 0
 		}
 		x, err := n.whole(a)
 		if err != nil {
 			return err
 		}
-		if c := n.constant(b); c != nil {
-			return n.finish(n.withConstant(op, x, n.repeatable(c)))
+		if c := n.Const(b); c != nil {
+			return n.finish(n.withConstant(op, x, ops.Repeatable(n.Node, c)))
 		}
 		z, err := n.whole(b)
 		if err == nil {
@@ -197,7 +198,7 @@ func (n *nodeReader) selected() error {
 	var sides [2]operand
 	for i, mask := range [...]operand{c, not} {
 		if k := n.finite(1 + i); k != nil {
-			sides[i], err = n.withConstant(layer.Mul, mask, n.repeatable(k))
+			sides[i], err = n.withConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
 		} else if sides[i], err = n.in(1 + i); err == nil {
 			sides[i], err = n.binary(layer.Mul, sides[i], mask)
 		}
@@ -206,7 +207,7 @@ func (n *nodeReader) selected() error {
 		}
 	}
 	x, err := n.binary(layer.Add, sides[0], sides[1])
-	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
+	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
 	return n.finish(x, err)
@@ -215,12 +216,12 @@ func (n *nodeReader) selected() error {
 // cast changes nothing between types with a fraction, all of which are fp16 to the engine,
 // and nothing of truth values. A truth value of a number is whether it is not 0.
 func (n *nodeReader) cast() error {
-	from, to := n.elem(0), n.results[0].elem
+	from, to := n.Type(0), n.results[0].Type
 	whole := from != 0 && !from.IsFloat()
 	switch {
-	case !whole && to != 0 && !to.IsFloat() && to != onnx.Bool:
+	case !whole && to != 0 && !to.IsFloat() && to != graph.Bool:
 		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
-	case to == onnx.Bool && from != onnx.Bool:
+	case to == graph.Bool && from != graph.Bool:
 		x, err := n.whole(0)
 		if err == nil {
 			x, err = n.differs(x)
@@ -228,7 +229,7 @@ func (n *nodeReader) cast() error {
 		return n.finish(x, err)
 	case whole:
 		x, err := n.whole(0)
-		return n.finish(x.as(n.results[0].dims...), err)
+		return n.finish(x.as(n.results[0].Dims...), err)
 	}
 	return n.view()
 }
@@ -239,7 +240,7 @@ func (n *nodeReader) both() error {
 	if err != nil {
 		return errors.New(n.undecided())
 	}
-	if elements(c.dims) != 1 {
+	if graph.Elements(c.dims) != 1 {
 		return errors.New("its condition is more than one value")
 	}
 	layers, nodes := len(n.Net.Layers), len(n.Net.Nodes)
@@ -263,18 +264,18 @@ func (n *nodeReader) undecided() string {
 }
 
 func (n *nodeReader) bothSides(c operand) error {
-	var graphs [2]*onnx.Graph
+	var graphs [2]*graph.Graph
 	for i, side := range [...]string{"then_branch", "else_branch"} {
-		a := n.Attributes[side]
-		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
+		a := n.Attr[side]
+		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
 			return errors.New("it has no such branch")
 		}
 		graphs[i] = a.Graph
 		var own []string
 		for _, x := range a.Graph.Nodes {
-			own = append(own, x.Outputs...)
+			own = append(own, names(x.Out)...)
 		}
-		for name := range a.Graph.Constants {
+		for name := range a.Graph.Consts {
 			own = append(own, name)
 		}
 		for _, name := range own {
@@ -302,19 +303,19 @@ func (n *nodeReader) bothSides(c operand) error {
 		return err
 	}
 	n.results = nil
-	for i := range n.Outputs {
+	for i := range n.Out {
 		var sides [2]operand
 		for k, g := range graphs {
 			name := g.Outputs[i].Name
-			if t := n.types[name]; n.constants[name] != nil || t != 0 && !t.IsFloat() || n.dims[name] == nil {
+			if t := n.value(name).Type; n.value(name).Const != nil || t != 0 && !t.IsFloat() || n.value(name).Dims == nil {
 				return fmt.Errorf("%q is a constant or no fp16", name)
 			}
-			sides[k] = operand{n.TensorOf(name), n.dims[name]}
+			sides[k] = operand{n.TensorOf(name), n.value(name).Dims}
 		}
 		if !slices.Equal(sides[0].dims, sides[1].dims) {
 			return fmt.Errorf("%v on one side, %v on the other", sides[0].dims, sides[1].dims)
 		}
-		n.results = append(n.results, result{sides[0].dims, n.types[graphs[0].Outputs[i].Name]})
+		n.results = append(n.results, graph.Result{Dims: sides[0].dims, Type: n.value(graphs[0].Outputs[i].Name).Type})
 		for k, mask := range [...]operand{{c.name, []int{1}}, {not.name, []int{1}}} {
 			if sides[k], err = n.binary(layer.Mul, sides[k], mask); err != nil {
 				return err

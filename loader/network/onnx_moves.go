@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 func (n *nodeReader) transpose() error {
@@ -14,12 +16,12 @@ func (n *nodeReader) transpose() error {
 	if err != nil {
 		return err
 	}
-	perm, err := n.perm(len(x.dims))
+	perm, err := ops.Permutation(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
 	x, err = n.permuted(x, perm)
-	if n.bypassed[n.Outputs[0]] {
+	if n.Out[0].Bypassed {
 		for i := n.first; i < len(n.Net.Layers); i++ {
 			n.Net.Layers[i].Spare = true
 		}
@@ -29,13 +31,13 @@ func (n *nodeReader) transpose() error {
 
 // concat joins its inputs; empty ones add nothing.
 func (n *nodeReader) concat() error {
-	axis, err := n.axisOf(len(n.results[0].dims), n.int("axis", 1))
+	axis, err := ops.Axis(len(n.results[0].Dims), n.Int("axis", 1))
 	if err != nil {
 		return err
 	}
 	var parts []operand
-	for i, name := range n.Inputs {
-		if d := n.dims[name]; elements(d) == 0 {
+	for i, v := range n.In {
+		if graph.Elements(v.Dims) == 0 {
 			continue
 		}
 		x, err := n.in(i)
@@ -52,20 +54,20 @@ func (n *nodeReader) split() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.int("axis", 0))
+	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
 	if err != nil {
 		return err
 	}
 	begin := 0
 	for i, r := range n.results {
-		part, err := n.sliced(x, axis, begin, r.dims[axis])
+		part, err := n.sliced(x, axis, begin, r.Dims[axis])
 		if err == nil {
 			err = n.result(i, part)
 		}
 		if err != nil {
 			return err
 		}
-		begin += r.dims[axis]
+		begin += r.Dims[axis]
 	}
 	return nil
 }
@@ -75,17 +77,17 @@ func (n *nodeReader) slice() error {
 	if err != nil {
 		return err
 	}
-	runs, err := n.bounds(x.dims)
+	runs, err := ops.Bounds(n.Node, x.dims)
 	if err != nil {
 		return err
 	}
 	for axis, r := range runs {
-		if r.step == 1 {
-			x, err = n.sliced(x, axis, r.begin, r.count)
+		if r.Step == 1 {
+			x, err = n.sliced(x, axis, r.Begin, r.Count)
 		} else {
-			index := make([]int, r.count)
+			index := make([]int, r.Count)
 			for i := range index {
-				index[i] = r.begin + i*r.step
+				index[i] = r.Begin + i*r.Step
 			}
 			x, err = n.picked(x, axis, index)
 		}
@@ -99,9 +101,9 @@ func (n *nodeReader) slice() error {
 // gather picks elements of an axis by constant places. By computed ones it is a table's
 // look-up, which is the host's.
 func (n *nodeReader) gather() error {
-	index := n.constant(1)
+	index := n.Const(1)
 	switch {
-	case index == nil && n.constant(0) != nil:
+	case index == nil && n.Const(0) != nil:
 		return errors.New("rows of a table by computed places (an embedding); the host looks them up")
 	case index == nil:
 		return errors.New("its places are computed, not constants; the host does it")
@@ -110,11 +112,11 @@ func (n *nodeReader) gather() error {
 	if err != nil {
 		return err
 	}
-	axis, err := n.axisOf(len(x.dims), n.int("axis", 0))
+	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
 	if err != nil {
 		return err
 	}
-	places, err := index.ints()
+	places, err := index.Ints()
 	if err != nil {
 		return err
 	}
@@ -128,13 +130,13 @@ func (n *nodeReader) gather() error {
 		}
 	}
 	x, err = n.picked(x, axis, places)
-	return n.finish(x.as(n.results[0].dims...), err)
+	return n.finish(x.as(n.results[0].Dims...), err)
 }
 
 func (n *nodeReader) expand() error {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.expanded(x, n.results[0].dims)
+		x, err = n.expanded(x, n.results[0].Dims)
 	}
 	return n.finish(x, err)
 }
@@ -146,7 +148,7 @@ func (n *nodeReader) tile() error {
 	if err != nil {
 		return err
 	}
-	times, _, err := n.list("repeats", 1)
+	times, _, err := n.List("repeats", 1)
 	if err != nil {
 		return err
 	}
@@ -174,17 +176,17 @@ func (n *nodeReader) pad() error {
 	if err != nil {
 		return err
 	}
-	before, after, err := n.padding(len(x.dims))
+	before, after, err := ops.Padding(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
-	value, mode := float64(n.float("value", 0)), n.text("mode", "constant")
-	if n.given(2) {
-		c := n.constant(2)
+	value, mode := float64(n.Float("value", 0)), n.Text("mode", "constant")
+	if n.Given(2) {
+		c := n.Const(2)
 		if c == nil {
 			return errors.New("its value is computed, not a constant")
 		}
-		if value, err = c.scalar(); err != nil {
+		if value, err = c.Scalar(); err != nil {
 			return err
 		}
 	}
@@ -214,7 +216,7 @@ func (n *nodeReader) pad() error {
 		return err
 	}
 	if spatial {
-		n.padded[n.Outputs[0]] = padding{source, before[2:], after[2:]}
+		n.padded[n.Out[0].Name] = padding{source, before[2:], after[2:]}
 		for i := n.first; i < len(n.Net.Layers); i++ {
 			n.Net.Layers[i].Spare = true
 		}
@@ -239,7 +241,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		for c := range x.dims[1] {
 			filter[c*k+after] = 1
 		}
-		h, _ := (&constant{numbers: filter}).fp16()
+		h, _ := (&graph.Const{Numbers: filter}).Halves()
 		return n.layer(l, layer.Weights{Filter: h}, nil, x)
 	}
 	parts := []operand{}
@@ -253,7 +255,7 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		}
 		d := slices.Clone(x.dims)
 		d[axis] = size
-		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(elements(d), max(0, n.budget))))
+		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(graph.Elements(d), max(0, n.budget))))
 		if err != nil {
 			return x, err
 		}
@@ -318,7 +320,7 @@ func (n *nodeReader) resize() error {
 	if err != nil {
 		return err
 	}
-	scales, out, err := n.scales(x.dims)
+	scales, out, err := ops.Scales(n.Node, x.dims)
 	if err != nil {
 		return err
 	}
@@ -339,11 +341,11 @@ func (n *nodeReader) resize() error {
 
 // interpolation is the weight of each element of an axis in each of the resized one.
 func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) float64, error) {
-	mode, place := n.text("mode", "nearest"), n.text("coordinate_transformation_mode", "half_pixel")
-	if n.Op == "Upsample" || n.opset < 11 {
+	mode, place := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
+	if n.Op == "Upsample" || n.Opset < 11 {
 		place = "asymmetric"
 	}
-	if n.int("antialias", 0) != 0 && scale < 1 {
+	if n.Int("antialias", 0) != 0 && scale < 1 {
 		return nil, errors.New("a reduction with antialiasing")
 	}
 	source := func(o int) float64 {
@@ -378,8 +380,8 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 	inside := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
 	switch mode {
 	case "nearest":
-		pick := n.text("nearest_mode", "round_prefer_floor")
-		if n.Op == "Upsample" || n.opset < 11 {
+		pick := n.Text("nearest_mode", "round_prefer_floor")
+		if n.Op == "Upsample" || n.Opset < 11 {
 			pick = "floor"
 		}
 		return func(o, i int) float64 {
@@ -394,7 +396,7 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 			default:
 				x = math.Ceil(x - 0.5)
 			}
-			return truth(inside(x) == i)
+			return graph.Truth(inside(x) == i)
 		}, nil
 	case "linear", "bilinear":
 		return func(o, i int) float64 {
@@ -410,7 +412,7 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 			return sum
 		}, nil
 	case "cubic":
-		a, outside := float64(n.float("cubic_coeff_a", -0.75)), n.int("exclude_outside", 0) != 0
+		a, outside := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
 		return func(o, i int) float64 { return cubic(source(o), a, in, i, outside) }, nil
 	}
 	return nil, fmt.Errorf("a resize of mode %q", mode)
@@ -449,14 +451,14 @@ func (n *nodeReader) depthToSpace() error {
 	if err != nil {
 		return err
 	}
-	b, d := n.int("blocksize", 1), x.dims
+	b, d := n.Int("blocksize", 1), x.dims
 	c := d[1] / (b * b)
-	if n.text("mode", "DCR") == "CRD" {
+	if n.Text("mode", "DCR") == "CRD" {
 		x, err = n.permuted(x.as(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
 	} else {
 		x, err = n.permuted(x.as(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
 	}
-	return n.finish(x.as(n.results[0].dims...), err)
+	return n.finish(x.as(n.results[0].Dims...), err)
 }
 
 func (n *nodeReader) spaceToDepth() error {
@@ -464,11 +466,11 @@ func (n *nodeReader) spaceToDepth() error {
 	if err != nil {
 		return err
 	}
-	b, d := n.int("blocksize", 1), x.dims
+	b, d := n.Int("blocksize", 1), x.dims
 	perm := []int{0, 3, 5, 1, 2, 4}
-	if n.text("mode", "DCR") == "CRD" {
+	if n.Text("mode", "DCR") == "CRD" {
 		perm = []int{0, 1, 3, 5, 2, 4}
 	}
 	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
-	return n.finish(x.as(n.results[0].dims...), err)
+	return n.finish(x.as(n.results[0].Dims...), err)
 }

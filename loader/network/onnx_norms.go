@@ -7,17 +7,18 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // reduce reduces the axes that the node names, and drops them where it says so.
 func (n *nodeReader) reduce(op layer.Op, x operand) (operand, error) {
-	axes, err := n.reducedAxes(len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return x, err
 	}
 	x, err = n.reduced(op, x, axes)
-	return x.as(n.results[0].dims...), err
+	return x.as(n.results[0].Dims...), err
 }
 
 // reduceProd multiplies slices.
@@ -26,7 +27,7 @@ func (n *nodeReader) reduceProd() error {
 	if err != nil {
 		return err
 	}
-	axes, err := n.reducedAxes(len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (n *nodeReader) reduceProd() error {
 			}
 		}
 	}
-	return n.done(x.as(n.results[0].dims...))
+	return n.done(x.as(n.results[0].Dims...))
 }
 
 func (n *nodeReader) reduceL1() error {
@@ -99,7 +100,7 @@ func (n *nodeReader) reduceLogSum() error {
 		}
 		return n.finish(x, err)
 	}
-	axes, err := n.reducedAxes(len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (n *nodeReader) reduceLogSum() error {
 	if err == nil {
 		y, err = n.binary(layer.Add, y, top)
 	}
-	return n.finish(y.as(n.results[0].dims...), err)
+	return n.finish(y.as(n.results[0].Dims...), err)
 }
 
 func global(op layer.Op) func(*nodeReader) error {
@@ -152,14 +153,14 @@ func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
 		return x, 0, err
 	}
 	dims, missing := x.dims, -1
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		missing = 1
 	}
-	if axis, err = n.axisOf(max(1, len(dims)), n.int("axis", missing)); err != nil {
+	if axis, err = ops.Axis(max(1, len(dims)), n.Int("axis", missing)); err != nil {
 		return x, 0, err
 	}
-	if n.opset < 13 && elements(dims[min(axis+1, len(dims)):]) > 1 {
-		x = x.as(elements(dims[:axis]), elements(dims[axis:]))
+	if n.Opset < 13 && graph.Elements(dims[min(axis+1, len(dims)):]) > 1 {
+		x = x.as(graph.Elements(dims[:axis]), graph.Elements(dims[axis:]))
 		axis = 1
 	}
 	if len(x.dims) == 0 {
@@ -173,7 +174,7 @@ func (n *nodeReader) softmax() error {
 	if err != nil {
 		return err
 	}
-	return n.done(y.as(n.results[0].dims...))
+	return n.done(y.as(n.results[0].Dims...))
 }
 
 // logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
@@ -203,7 +204,7 @@ func (n *nodeReader) logSoftmax() error {
 	if err == nil {
 		d, err = n.binary(layer.Sub, d, sum)
 	}
-	return n.finish(d.as(n.results[0].dims...), err)
+	return n.finish(d.as(n.results[0].Dims...), err)
 }
 
 // normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
@@ -223,7 +224,7 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 		set = layer.AxisH | layer.AxisW
 	default:
 		last := inner[len(inner)-1]
-		s = layer.Shape{N: elements(outer), C: inner[0], H: elements(inner[1:]) / max(1, last), W: last}
+		s = layer.Shape{N: graph.Elements(outer), C: inner[0], H: graph.Elements(inner[1:]) / max(1, last), W: last}
 		set = layer.AxisC | layer.AxisH | layer.AxisW
 	}
 	l := layer.Reduction(layer.LayerNorm, s, set)
@@ -234,25 +235,25 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 
 // affine multiplies and adds the constants of two inputs, which stand along the axes from
 // first on; neutral ones are left out.
-func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *constant) []int) (operand, error) {
+func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Const) []int) (operand, error) {
 	for i, at := range [...]int{scale, bias} {
-		if !n.given(at) {
+		if !n.Given(at) {
 			continue
 		}
 		op, neutral := [...]layer.Op{layer.Mul, layer.Add}[i], [...]float64{1, 0}[i]
-		c := n.constant(at)
+		c := n.Const(at)
 		if c == nil {
 			z, err := n.in(at)
 			if err == nil {
-				x, err = n.binary(op, x, z.as(shape(&constant{dims: z.dims})...))
+				x, err = n.binary(op, x, z.as(shape(&graph.Const{Dims: z.dims})...))
 			}
 			if err != nil {
 				return x, err
 			}
 			continue
 		}
-		if !c.absent() {
-			v, err := c.values()
+		if !c.Absent() {
+			v, err := c.Values()
 			if err != nil {
 				return x, err
 			}
@@ -261,14 +262,14 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *constant) 
 			}
 		}
 		var err error
-		if x, err = n.withConstant(op, x, c.as(shape(c))); err != nil {
+		if x, err = n.withConstant(op, x, c.As(shape(c))); err != nil {
 			return x, err
 		}
 	}
 	return x, nil
 }
 
-func asItIs(c *constant) []int { return c.dims }
+func asItIs(c *graph.Const) []int { return c.Dims }
 
 func (n *nodeReader) layerNorm() error {
 	x, err := n.in(0)
@@ -281,13 +282,13 @@ func (n *nodeReader) layerNorm() error {
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
-		return n.finish(n.centred(x, axes, n.float("epsilon", 1e-5)))
+		return n.finish(n.centred(x, axes, n.Float("epsilon", 1e-5)))
 	}
-	y, err := n.normalised(x, first, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = n.affine(y, 1, 2, asItIs)
 	}
-	if err != nil || len(n.Outputs) < 2 {
+	if err != nil || len(n.Out) < 2 {
 		return n.finish(y, err)
 	}
 	return errors.Join(n.done(y), n.statistics(x, first))
@@ -297,11 +298,11 @@ func (n *nodeReader) layerNorm() error {
 // pieces, a list.
 func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 	axes := make([]bool, rank)
-	if list, given, err := n.list("axes", -1); err != nil {
+	if list, given, err := n.List("axes", -1); err != nil {
 		return nil, err
 	} else if given {
 		for _, a := range list {
-			at, err := n.axisOf(rank, a)
+			at, err := ops.Axis(rank, a)
 			if err != nil {
 				return nil, err
 			}
@@ -309,7 +310,7 @@ func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 		}
 		return axes, nil
 	}
-	first, err := n.axisOf(rank, n.int("axis", -1))
+	first, err := ops.Axis(rank, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
@@ -354,11 +355,11 @@ func (n *nodeReader) statistics(x operand, first int) error {
 	if err == nil {
 		err = n.result(1, mean)
 	}
-	if err != nil || len(n.Outputs) < 3 {
+	if err != nil || len(n.Out) < 3 {
 		return err
 	}
-	if n.Outputs[1] != "" {
-		mean.name = n.Outputs[1]
+	if n.Out[1].Given() {
+		mean.name = n.Out[1].Name
 	}
 	d, err := n.binary(layer.Sub, x, mean)
 	if err == nil {
@@ -371,7 +372,7 @@ func (n *nodeReader) statistics(x operand, first int) error {
 		return err
 	}
 	l := layer.Unary(layer.Rsqrt, d.shape())
-	l.Epsilon = n.float("epsilon", 1e-5)
+	l.Epsilon = n.Float("epsilon", 1e-5)
 	if d, err = n.layer(l, layer.Weights{}, d.dims, d); err != nil {
 		return err
 	}
@@ -396,7 +397,7 @@ func (n *nodeReader) rmsNorm() error {
 		return err
 	}
 	l := layer.Unary(layer.Rsqrt, y.shape())
-	l.Epsilon = n.float("epsilon", 1e-5)
+	l.Epsilon = n.Float("epsilon", 1e-5)
 	if y, err = n.layer(l, layer.Weights{}, y.dims, y); err == nil {
 		y, err = n.binary(layer.Mul, x, y)
 	}
@@ -413,9 +414,9 @@ func (n *nodeReader) instanceNorm() error {
 	}
 	d := x.dims
 	if len(d) > 4 { // all axes behind the channels are one norm
-		x = x.as(d[0], d[1], elements(d[2:len(d)-1]), d[len(d)-1])
+		x = x.as(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
 	}
-	y, err := n.normalised(x, 2, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x, 2, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = n.affine(y, 1, 2, perChannel(y.dims))
 	}
@@ -423,28 +424,28 @@ func (n *nodeReader) instanceNorm() error {
 }
 
 // perChannel is the shape in which a list of values stands along the channels of dims.
-func perChannel(dims []int) func(c *constant) []int {
-	return func(c *constant) []int {
-		return append([]int{c.elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
+func perChannel(dims []int) func(c *graph.Const) []int {
+	return func(c *graph.Const) []int {
+		return append([]int{c.Elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
 	}
 }
 
 // groupNorm normalises groups of channels.
 func (n *nodeReader) groupNorm() error {
 	x, err := n.in(0)
-	groups := n.int("num_groups", 0)
+	groups := n.Int("num_groups", 0)
 	if err != nil || len(x.dims) < 3 || groups < 1 || x.dims[1]%groups != 0 {
 		return errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
 	}
 	d := x.dims
-	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.float("epsilon", 1e-5))
+	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
 	if err != nil {
 		return err
 	}
-	shape := func(c *constant) []int { return perChannel(d)(c) }
-	if c := n.constant(1); c != nil && c.elements() == groups && groups != d[1] {
+	shape := func(c *graph.Const) []int { return perChannel(d)(c) }
+	if c := n.Const(1); c != nil && c.Elements() == groups && groups != d[1] {
 		// Before version 21 a group has one scale.
-		y = y.as(d[0], groups, elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
+		y = y.as(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
 		shape = perChannel(y.dims)
 	} else {
 		y = y.as(d...)
@@ -462,34 +463,34 @@ func (n *nodeReader) batchNorm() error {
 	if len(x.dims) < 2 {
 		return fmt.Errorf("%v has no channels", x.dims)
 	}
-	if n.int("training_mode", 0) != 0 || n.opset < 7 && n.int("is_test", 0) == 0 && len(n.Outputs) > 1 {
+	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
 		return errors.New("batch normalisation in training mode")
 	}
 	var v [4][]float64 // scale, bias, mean, variance
 	channels, absent := x.dims[1], false
 	for i := range v {
-		c := n.constant(1 + i)
-		if c == nil || c.elements() != channels {
+		c := n.Const(1 + i)
+		if c == nil || c.Elements() != channels {
 			return errors.New("its statistics are no constants a channel")
 		}
-		if absent = absent || c.absent(); absent {
+		if absent = absent || c.Absent(); absent {
 			continue
 		}
-		if v[i], err = c.values(); err != nil {
+		if v[i], err = c.Values(); err != nil {
 			return err
 		}
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.dims)-2)...)
-	factor := &constant{dims: dims, elem: onnx.Float, numbers: make([]float64, channels)}
-	addend := &constant{dims: dims, elem: onnx.Float, numbers: make([]float64, channels)}
+	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
+	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	if absent {
 		return n.made1(x, dims)
 	}
-	epsilon := float64(n.float("epsilon", 1e-5))
+	epsilon := float64(n.Float("epsilon", 1e-5))
 	for c := range channels {
 		f := v[0][c] / math.Sqrt(v[3][c]+epsilon)
-		factor.numbers[c] = f
-		addend.numbers[c] = v[1][c] - float64(v[2][c]*f)
+		factor.Numbers[c] = f
+		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)
 	}
 	y, err := n.withConstant(layer.Mul, x, factor)
 	if err == nil {

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // operators find what reads an operator's nodes.
@@ -60,21 +61,6 @@ func operatorTable() map[string]func(n *nodeReader) error {
 	return t
 }
 
-// refusals say why an operator is no layer, where more is to be said than that.
-var refusals = map[string]string{
-	"Atan":              "the engine's tables of it are off by up to 2e-2",
-	"GridSample":        "it looks between pixels at computed places",
-	"NonMaxSuppression": "how many rows its result has depends on values",
-	"ScatterND":         "it writes at places that values say", "ScatterElements": "it writes at places that values say",
-	"Round":   "no table of it rounds halves to the even number",
-	"ArgMax":  "it gives places, not fp16 values; the host does it",
-	"ArgMin":  "it gives places, not fp16 values; the host does it",
-	"TopK":    "it sorts; the host does it",
-	"NonZero": "the shape of its result depends on values; the host does it",
-	"Loop":    "a loop; the host runs it",
-	"Scan":    "a loop; the host runs it",
-}
-
 // finish makes a tensor the node's output, where there was no error.
 func (n *nodeReader) finish(x operand, err error) error {
 	if err != nil {
@@ -86,7 +72,7 @@ func (n *nodeReader) finish(x operand, err error) error {
 func unaryOp(op layer.Op) func(*nodeReader) error {
 	return func(n *nodeReader) error {
 		x, err := n.in(0)
-		if r, known := n.ranges[n.Inputs[0]]; (op == layer.Sqrt || op == layer.Log) && (!known || r[0] < 0) && !n.told["negative"] {
+		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
 			n.told["negative"] = true
 			n.Note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
 		}
@@ -103,23 +89,23 @@ func binary(op layer.Op) func(*nodeReader) error {
 }
 
 func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
-	order := make([]int, len(n.Inputs))
+	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
 	}
-	if n.constant(0) != nil && len(order) > 1 && n.constant(1) == nil && op != layer.Sub {
+	if n.Const(0) != nil && len(order) > 1 && n.Const(1) == nil && op != layer.Sub {
 		order[0], order[1] = 1, 0
 	}
 	x, err := n.in(order[0])
-	if op == layer.Sub && n.constant(0) != nil && err != nil {
+	if op == layer.Sub && n.Const(0) != nil && err != nil {
 		err = nil
 	}
 	if err != nil {
 		return x, err
 	}
 	for _, i := range order[1:] {
-		if c := n.constant(i); c != nil {
-			x, err = n.withConstant(op, x, n.repeatable(c))
+		if c := n.Const(i); c != nil {
+			x, err = n.withConstant(op, x, ops.Repeatable(n.Node, c))
 		} else {
 			var z operand
 			if z, err = n.in(i); err == nil {
@@ -133,23 +119,10 @@ func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
 	return x, nil
 }
 
-// repeatable is a second operand's constant in the shape that repeats to the first, as
-// old versions say it.
-func (n *nodeReader) repeatable(c *constant) *constant {
-	if len(c.dims) == 0 || !n.placesSecond() {
-		return c
-	}
-	first, _ := n.dimsOf(0)
-	if d, err := n.oldBroadcast(first, c.dims); err == nil {
-		return c.as(d)
-	}
-	return c
-}
-
 func (n *nodeReader) mean() error {
 	x, err := n.fromLeft(layer.Add)
 	if err == nil {
-		x, err = n.scaled(x, 1/float64(len(n.Inputs)))
+		x, err = n.scaled(x, 1/float64(len(n.In)))
 	}
 	return n.finish(x, err)
 }
@@ -165,12 +138,12 @@ func (n *nodeReader) negate() error {
 // divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
 // table of reciprocals.
 func (n *nodeReader) divide() error {
-	if c := n.constant(1); c != nil && !c.absent() {
+	if c := n.Const(1); c != nil && !c.Absent() {
 		x, err := n.in(0)
 		if err != nil {
 			return err
 		}
-		v, err := c.values()
+		v, err := c.Values()
 		if err != nil {
 			return err
 		}
@@ -178,25 +151,25 @@ func (n *nodeReader) divide() error {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.finish(n.withConstant(layer.Mul, x, n.repeatable(&constant{dims: c.dims, elem: c.elem, numbers: by})))
+		return n.finish(n.withConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
 	}
 	b, err := n.in(1)
 	if err != nil {
 		return err
 	}
-	if n.constant(0) == nil {
+	if n.Const(0) == nil {
 		x, err := n.in(0)
 		if err != nil {
 			return err
 		}
-		if out, _ := broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
+		if out, _ := graph.Broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
 			return n.finish(n.binary(layer.RealDiv, x, b))
 		}
 	}
 	if b, err = n.unary(layer.Inverse, b); err != nil {
 		return err
 	}
-	if c := n.constant(0); c != nil {
+	if c := n.Const(0); c != nil {
 		return n.finish(n.withConstant(layer.Mul, b, c))
 	}
 	x, err := n.in(0)
@@ -209,26 +182,26 @@ func (n *nodeReader) divide() error {
 // where takes elements of two tensors, by a constant condition as sums of products with ones
 // and zeros.
 func (n *nodeReader) where() error {
-	c := n.constant(0)
+	c := n.Const(0)
 	if c == nil {
 		return n.selected()
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return err
 	}
-	mask := func(of bool) *constant {
-		m := &constant{dims: c.dims, elem: onnx.Float, numbers: make([]float64, len(v))}
+	mask := func(of bool) *graph.Const {
+		m := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
 		for i := range v {
-			m.numbers[i] = truth((v[i] != 0) == of)
+			m.Numbers[i] = graph.Truth((v[i] != 0) == of)
 		}
 		return m
 	}
-	out := n.results[0].dims
+	out := n.results[0].Dims
 	var sides [2]operand
 	for i := range sides {
 		var x operand
-		if k := n.constant(1 + i); k != nil {
+		if k := n.Const(1 + i); k != nil {
 			x, err = n.chosen(k, mask(i == 0), out, i)
 		} else if x, err = n.in(1 + i); err == nil {
 			x, err = n.withConstant(layer.Mul, x, mask(i == 0))
@@ -246,21 +219,21 @@ func (n *nodeReader) where() error {
 }
 
 // chosen is a constant where mask is one, zero elsewhere, in memory.
-func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, error) {
-	dims, err := broadcast(c.dims, mask.dims)
-	if err != nil || c.absent() {
+func (n *nodeReader) chosen(c, mask *graph.Const, out []int, side int) (operand, error) {
+	dims, err := graph.Broadcast(c.Dims, mask.Dims)
+	if err != nil || c.Absent() {
 		return operand{}, errors.Join(err, errors.New("no values to choose from"))
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return operand{}, err
 	}
-	if elements(dims) > elements(out) {
+	if graph.Elements(dims) > graph.Elements(out) {
 		return operand{}, errBudget
 	}
-	chosen := make([]float64, elements(dims))
-	each(dims, repeated(mask.dims, dims), 0, func(k, at int) { chosen[k] = mask.numbers[at] })
-	each(dims, repeated(c.dims, dims), 0, func(k, at int) {
+	chosen := make([]float64, graph.Elements(dims))
+	graph.Each(dims, graph.Repeated(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })
+	graph.Each(dims, graph.Repeated(c.Dims, dims), 0, func(k, at int) {
 		if chosen[k] != 0 {
 			chosen[k] = v[at]
 		}
@@ -270,11 +243,11 @@ func (n *nodeReader) chosen(c, mask *constant, out []int, side int) (operand, er
 
 // dropout passes its input on, as it does in use.
 func (n *nodeReader) dropout() error {
-	if c := n.constant(2); c != nil {
-		if v, err := c.scalar(); err != nil || v != 0 {
+	if c := n.Const(2); c != nil {
+		if v, err := c.Scalar(); err != nil || v != 0 {
 			return errors.New("it is in training mode")
 		}
-	} else if n.given(2) {
+	} else if n.Given(2) {
 		return errors.New("its training mode is computed, not a constant")
 	}
 	return n.view()
@@ -283,12 +256,12 @@ func (n *nodeReader) dropout() error {
 // view gives the same values another shape.
 func (n *nodeReader) view() error {
 	x, err := n.in(0)
-	if err != nil && n.types[n.Inputs[0]] != 0 && n.Shapes[n.Inputs[0]] != (layer.Shape{}) {
+	if err != nil && n.In[0].Type != 0 && n.Shapes[n.In[0].Name] != (layer.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
-		x, err = operand{n.Inputs[0], n.dims[n.Inputs[0]]}, nil
+		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
 	}
 	if err != nil {
 		return err
 	}
-	return n.done(x.as(n.results[0].dims...))
+	return n.done(x.as(n.results[0].Dims...))
 }

@@ -7,20 +7,21 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/ops"
 )
 
 // power raises elements to constant exponents, of which there may be a few.
 func (n *nodeReader) power() error {
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its exponent is computed, not a constant")
 	}
-	if c.absent() {
+	if c.Absent() {
 		return errors.New("its exponent stands in a file that is not there")
 	}
-	v, err := c.values()
+	v, err := c.Values()
 	if err != nil {
 		return err
 	}
@@ -38,9 +39,9 @@ func (n *nodeReader) power() error {
 	case len(distinct) > most:
 		err = fmt.Errorf("%d different exponents, at most %d are worked out one by one", len(distinct), most)
 	default:
-		x, err = n.raisedApart(x, c.dims, v, distinct)
+		x, err = n.raisedApart(x, c.Dims, v, distinct)
 	}
-	if out := n.results[0].dims; err == nil && !slices.Equal(x.dims, out) {
+	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
 	return n.finish(x, err)
@@ -53,10 +54,10 @@ func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (
 	for i, e := range distinct {
 		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
 		for k := range v {
-			has[k] = truth(v[k] == e)
+			has[k] = graph.Truth(v[k] == e)
 			hasNot[k] = 1 - has[k]
 		}
-		mask, rest := &constant{dims: dims, elem: onnx.Float, numbers: has}, &constant{dims: dims, elem: onnx.Float, numbers: hasNot}
+		mask, rest := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
 		y, err := n.withConstant(layer.Mul, x, mask)
 		if err == nil {
 			y, err = n.withConstant(layer.Add, y, rest)
@@ -135,7 +136,7 @@ func (n *nodeReader) thresholdedRelu() error {
 	if err != nil {
 		return err
 	}
-	return n.finish(n.beyond(x, 1, float64(n.float("alpha", 1)), 0))
+	return n.finish(n.beyond(x, 1, float64(n.Float("alpha", 1)), 0))
 }
 
 // shrink is what a value is beyond a band around 0, moved towards it.
@@ -144,7 +145,7 @@ func (n *nodeReader) shrink() error {
 	if err != nil {
 		return err
 	}
-	limit, bias := float64(n.float("lambd", 0.5)), float64(n.float("bias", 0))
+	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
 	above, err := n.beyond(x, 1, limit, -bias)
 	if err != nil {
 		return err
@@ -197,24 +198,24 @@ func (n *nodeReader) cumulated() error {
 	if err != nil {
 		return err
 	}
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its axis is computed, not a constant")
 	}
-	v, err := c.ints()
+	v, err := c.Ints()
 	if err != nil || len(v) != 1 {
 		return errors.Join(err, fmt.Errorf("%d axes", len(v)))
 	}
-	axis, err := n.axisOf(len(x.dims), v[0])
+	axis, err := ops.Axis(len(x.dims), v[0])
 	if err != nil {
 		return err
 	}
-	own, back := n.int("exclusive", 0) == 0, n.int("reverse", 0) != 0
+	own, back := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
 	return n.finish(n.along(x, axis, x.dims[axis], func(o, i int) float64 {
 		if back {
 			o, i = i, o
 		}
-		return truth(i < o || own && i == o)
+		return graph.Truth(i < o || own && i == o)
 	}))
 }
 
@@ -225,12 +226,12 @@ func (n *nodeReader) triangle() error {
 		return err
 	}
 	k, rank := 0, len(x.dims)
-	if n.given(1) {
-		c := n.constant(1)
+	if n.Given(1) {
+		c := n.Const(1)
 		if c == nil {
 			return errors.New("its diagonal is computed, not a constant")
 		}
-		v, err := c.scalar()
+		v, err := c.Scalar()
 		if err != nil {
 			return err
 		}
@@ -243,11 +244,11 @@ func (n *nodeReader) triangle() error {
 	if n.budget -= 2 * numberBytes * rows * columns; n.budget < 0 {
 		return errBudget
 	}
-	upper := n.int("upper", 1) != 0
-	mask := &constant{dims: []int{rows, columns}, elem: onnx.Float, numbers: make([]float64, rows*columns)}
+	upper := n.Int("upper", 1) != 0
+	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}
 	for i := range rows {
 		for j := range columns {
-			mask.numbers[i*columns+j] = truth(upper && j-i >= k || !upper && j-i <= k)
+			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
 	return n.finish(n.withConstant(layer.Mul, x, mask))

@@ -9,6 +9,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 	"anesim/loader/network/weights"
 )
 
@@ -17,22 +19,22 @@ func (n *nodeReader) gemm() error {
 	if err != nil {
 		return err
 	}
-	if n.int("transA", 0) != 0 {
+	if n.Int("transA", 0) != 0 {
 		if x, err = n.permuted(x, []int{1, 0}); err != nil {
 			return err
 		}
 	}
-	alpha, beta := float64(n.float("alpha", 1)), float64(n.float("beta", 1))
-	out := n.results[0].dims
+	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1))
+	out := n.results[0].Dims
 	columns := out[1]
 	var y operand
 	added := false
-	if c := n.constant(1); c != nil {
+	if c := n.Const(1); c != nil {
 		l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
-		if n.int("transB", 0) != 0 {
+		if n.Int("transB", 0) != 0 {
 			l.Op = layer.Linear
 		}
-		h, err := c.fp16()
+		h, err := c.Halves()
 		if err != nil {
 			return err
 		}
@@ -42,8 +44,8 @@ func (n *nodeReader) gemm() error {
 		} else {
 			fits = false
 		}
-		if b := n.constant(2); fits && b != nil && (b.elements() == 1 || b.elements() == columns && b.dims[len(b.dims)-1] == columns) {
-			v, err := b.fp16()
+		if b := n.Const(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
+			v, err := b.Halves()
 			if err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ func (n *nodeReader) gemm() error {
 		}
 	} else {
 		z, err := n.in(1)
-		if err == nil && n.int("transB", 0) != 0 {
+		if err == nil && n.Int("transB", 0) != 0 {
 			z, err = n.permuted(z, []int{1, 0})
 		}
 		if err == nil {
@@ -75,15 +77,15 @@ func (n *nodeReader) gemm() error {
 			return err
 		}
 	}
-	if n.given(2) && !added && beta != 0 {
-		if c := n.constant(2); c != nil {
-			v, err := c.values()
+	if n.Given(2) && !added && beta != 0 {
+		if c := n.Const(2); c != nil {
+			v, err := c.Values()
 			if err != nil {
 				return err
 			}
-			scaled := &constant{dims: c.dims, elem: c.elem, numbers: make([]float64, len(v))}
+			scaled := &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: make([]float64, len(v))}
 			for i := range v {
-				scaled.numbers[i] = v[i] * beta
+				scaled.Numbers[i] = v[i] * beta
 			}
 			return n.finish(n.withConstant(layer.Add, y, scaled))
 		}
@@ -108,7 +110,7 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 }
 
 func (n *nodeReader) matmul() error {
-	out := n.results[0].dims
+	out := n.results[0].Dims
 	x, err := n.in(0)
 	if err != nil {
 		return err
@@ -116,14 +118,14 @@ func (n *nodeReader) matmul() error {
 	if len(x.dims) == 1 {
 		x = x.as(1, x.dims[0])
 	}
-	if c := n.constant(1); c != nil {
-		d := c.dims
+	if c := n.Const(1); c != nil {
+		d := c.Dims
 		if len(d) == 1 {
 			d = []int{d[0], 1}
 		}
-		if elements(d[:len(d)-2]) == 1 {
+		if graph.Elements(d[:len(d)-2]) == 1 {
 			columns := d[len(d)-1]
-			h, err := c.fp16()
+			h, err := c.Halves()
 			if err != nil {
 				return err
 			}
@@ -148,34 +150,34 @@ func (n *nodeReader) linear() error {
 	if err != nil {
 		return err
 	}
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
-	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.dims[0]}
-	b, err := n.bias(2, c.dims[0])
+	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
+	b, err := n.bias(2, c.Dims[0])
 	if err != nil {
 		return err
 	}
 	w := layer.Weights{Bias: b.v}
 	l.Bias = b.given
-	if w.Filter, err = c.fp16(); err != nil {
+	if w.Filter, err = c.Halves(); err != nil {
 		return err
 	}
-	return n.finish(n.layer(l, w, n.results[0].dims, x))
+	return n.finish(n.layer(l, w, n.results[0].Dims, x))
 }
 
 // multiplied is the product of two tensors of matrices. Where the right side is one
 // matrix the left's rows are all of one; else the one of fewer matrices repeats.
 func (n *nodeReader) multiplied(x, z operand) (operand, error) {
 	rows, k, columns := x.dims[len(x.dims)-2], x.dims[len(x.dims)-1], z.dims[len(z.dims)-1]
-	batch, err := broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
+	batch, err := graph.Broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
 	if err != nil {
 		return x, err
 	}
 	out := append(slices.Clone(batch), rows, columns)
-	if elements(z.dims[:len(z.dims)-2]) == 1 {
-		x, z = x.as(elements(batch)*rows, k), z.as(k, columns)
+	if graph.Elements(z.dims[:len(z.dims)-2]) == 1 {
+		x, z = x.as(graph.Elements(batch)*rows, k), z.as(k, columns)
 	} else {
 		if x, err = n.expanded(x, append(slices.Clone(batch), rows, k)); err != nil {
 			return x, err
@@ -198,7 +200,7 @@ func (n *nodeReader) einsumOf(term, right string) error {
 	axes, left, dims := make([]bool, len(term)), "", []int{}
 	for i, l := range term {
 		if strings.IndexRune(term, l) != i {
-			return fmt.Errorf("equation %q takes a diagonal", n.text("equation", ""))
+			return fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
 		}
 		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
 			left += string(l)
@@ -218,7 +220,7 @@ func (n *nodeReader) einsumOf(term, right string) error {
 // einsums are products of two tensors of matrices: letters of both and the result are
 // batch, of both alone summed.
 func (n *nodeReader) einsums() error {
-	terms, right, err := n.einsum()
+	terms, right, err := ops.EinsumTerms(n.Node)
 	if err != nil {
 		return err
 	}
@@ -226,7 +228,7 @@ func (n *nodeReader) einsums() error {
 		return n.einsumOf(terms[0], right)
 	}
 	if len(terms) != 2 {
-		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.text("equation", ""))
+		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
 	}
 	var side [2]operand
 	for i := range side {
@@ -235,7 +237,7 @@ func (n *nodeReader) einsums() error {
 		}
 		for k, l := range terms[i] {
 			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
-				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.text("equation", ""))
+				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
 )
 
 // maxSteps is the most steps that a recurrent layer is unrolled to.
@@ -34,28 +35,28 @@ func (n *nodeReader) unrolled(gates int) error {
 	if err != nil {
 		return err
 	}
-	batchFirst := n.int("layout", 0) != 0
+	batchFirst := n.Int("layout", 0) != 0
 	if batchFirst {
 		if x, err = n.permuted(x, []int{1, 0, 2}); err != nil {
 			return err
 		}
 	}
 	steps := x.dims[0]
-	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.text("direction", "forward")]
+	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.Text("direction", "forward")]
 	switch {
-	case n.Attributes["activations"] != nil && !n.usual(gates), n.Attributes["clip"] != nil, n.int("input_forget", 0) != 0:
+	case n.Attr["activations"] != nil && !n.usual(gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
 		return errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
 	case steps > maxSteps:
 		return fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
-	case directions == 0 || n.constant(1) == nil || n.constant(2) == nil || n.given(3) && n.constant(3) == nil:
+	case directions == 0 || n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
 		return errors.New("its weights are no constants, or its direction is none")
 	}
-	if n.given(4) {
-		c := n.constant(4)
+	if n.Given(4) {
+		c := n.Const(4)
 		if c == nil {
 			return errors.New("its lengths are computed, not constants")
 		}
-		if v, err := c.ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
+		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
 			return errors.New("sequences of different lengths")
 		}
 	}
@@ -65,7 +66,7 @@ func (n *nodeReader) unrolled(gates int) error {
 		if err != nil {
 			return err
 		}
-		back := d == 1 || n.text("direction", "forward") == "reverse"
+		back := d == 1 || n.Text("direction", "forward") == "reverse"
 		y, err := n.steps(q, x, back)
 		if err != nil {
 			return err
@@ -77,7 +78,7 @@ func (n *nodeReader) unrolled(gates int) error {
 		}
 	}
 	for i, parts := range [...][]operand{all, last, cells} {
-		if i >= len(n.Outputs) || n.Outputs[i] == "" || parts == nil {
+		if !n.Asked(i) || parts == nil {
 			continue
 		}
 		y, err := n.joined(min(1, len(parts[0].dims)-3), parts)
@@ -98,24 +99,24 @@ func (n *nodeReader) unrolled(gates int) error {
 // usual reports whether the activations that are named are those without names.
 func (n *nodeReader) usual(gates int) bool {
 	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
-	names := n.Attributes["activations"].Strings
+	names := n.Attr["activations"].Texts
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
 
 // direction are the weights of one direction and the states it begins with.
 func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
-	wd, rd := n.constant(1).dims, n.constant(2).dims
+	wd, rd := n.Const(1).Dims, n.Const(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.dims[2], batch: x.dims[1]}
 	rows := gates * q.hidden
 	if wd[1] != rows || rd[1] != rows || wd[2] != q.in || d >= wd[0] || d >= rd[0] {
 		return nil, fmt.Errorf("weights %v and %v for %d inputs", wd, rd, q.in)
 	}
 	part := func(i, size int) ([]float16.Float16, error) {
-		c := n.constant(i)
+		c := n.Const(i)
 		if c == nil {
 			return nil, nil
 		}
-		h, err := c.fp16()
+		h, err := c.Halves()
 		if err != nil || h == nil {
 			return nil, err
 		}
@@ -132,7 +133,7 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 		q.wb, q.rb = bias[:rows], bias[rows:]
 	}
 	if gates == 4 {
-		if n.given(7) && n.constant(7) == nil {
+		if n.Given(7) && n.Const(7) == nil {
 			return nil, errors.New("its peepholes are computed, not constants")
 		}
 		q.peep, errs[3] = part(7, 3*q.hidden)
@@ -141,7 +142,7 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 		return nil, err
 	}
 	for i, state := range [...]*operand{&q.h, &q.c} {
-		if !n.given(5+i) || i == 1 && gates != 4 {
+		if !n.Given(5+i) || i == 1 && gates != 4 {
 			continue
 		}
 		s, err := n.in(5 + i)
@@ -149,7 +150,7 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 			return nil, err
 		}
 		axis := 0
-		if n.int("layout", 0) != 0 {
+		if n.Int("layout", 0) != 0 {
 			axis = 1
 		}
 		if s, err = n.sliced(s, axis, d, 1); err != nil {
@@ -238,10 +239,10 @@ func (n *nodeReader) biased(x operand, v []float16.Float16) (operand, error) {
 }
 
 // numbersOf is a list of fp16 values as a constant.
-func numbersOf(v []float16.Float16) *constant {
-	c := &constant{dims: []int{len(v)}}
+func numbersOf(v []float16.Float16) *graph.Const {
+	c := &graph.Const{Dims: []int{len(v)}}
 	for _, h := range v {
-		c.numbers = append(c.numbers, float64(h.Float32()))
+		c.Numbers = append(c.Numbers, float64(h.Float32()))
 	}
 	return c
 }
@@ -327,7 +328,7 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 	}
 	h := g[2]
 	switch {
-	case n.int("linear_before_reset", 0) != 0 && q.h.name != "":
+	case n.Int("linear_before_reset", 0) != 0 && q.h.name != "":
 		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
 		if err == nil {
 			p, err = n.binary(layer.Mul, g[1], p)
@@ -338,7 +339,7 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 		if err != nil {
 			return err
 		}
-	case n.int("linear_before_reset", 0) != 0 && q.rb != nil:
+	case n.Int("linear_before_reset", 0) != 0 && q.rb != nil:
 		p, err := n.withConstant(layer.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
 		if err == nil {
 			h, err = n.binary(layer.Add, h, p)

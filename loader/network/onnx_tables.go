@@ -1,32 +1,11 @@
 package network
 
 import (
-	"fmt"
 	"math"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/ops"
 )
-
-// clipBounds are the bounds of a Clip: attributes, or inputs from version 11 on.
-func (n *nodeReader) clipBounds() (low, high float64, err error) {
-	bound := [2]float64{math.Inf(-1), math.Inf(1)}
-	for i, name := range [...]string{"min", "max"} {
-		if a := n.Attributes[name]; a != nil {
-			bound[i] = float64(a.Float)
-		}
-		if !n.given(1 + i) {
-			continue
-		}
-		c := n.constant(1 + i)
-		if c == nil {
-			return 0, 0, fmt.Errorf("its %s is computed, not a constant", name)
-		}
-		if bound[i], err = c.scalar(); err != nil {
-			return 0, 0, err
-		}
-	}
-	return bound[0], bound[1], nil
-}
 
 // clip takes its bounds as constants, or as tensors that a maximum and a minimum read.
 func (n *nodeReader) clip() error {
@@ -34,12 +13,12 @@ func (n *nodeReader) clip() error {
 	if err != nil {
 		return err
 	}
-	if n.given(1) && n.constant(1) == nil || n.given(2) && n.constant(2) == nil {
+	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
 		for i, op := range [...]layer.Op{layer.Max, layer.Min} {
-			if !n.given(1 + i) {
+			if !n.Given(1 + i) {
 				continue
 			}
-			if c := n.constant(1 + i); c != nil {
+			if c := n.Const(1 + i); c != nil {
 				x, err = n.withConstant(op, x, c)
 			} else if z, e := n.in(1 + i); e == nil {
 				x, err = n.binary(op, x, z)
@@ -52,7 +31,7 @@ func (n *nodeReader) clip() error {
 		}
 		return n.done(x)
 	}
-	low, high, err := n.clipBounds()
+	low, high, err := ops.ClipBounds(n.Node)
 	if err == nil {
 		x, err = n.clamped(x, low, high)
 	}
@@ -90,7 +69,7 @@ func (n *nodeReader) leaky(x operand, slope float64) (operand, error) {
 func (n *nodeReader) leakyRelu() error {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.leaky(x, float64(n.float("alpha", 0.01)))
+		x, err = n.leaky(x, float64(n.Float("alpha", 0.01)))
 	}
 	return n.finish(x, err)
 }
@@ -101,16 +80,16 @@ func (n *nodeReader) prelu() error {
 	if err != nil {
 		return err
 	}
-	c := n.constant(1)
-	if c != nil && c.elements() == 1 {
-		v, err := c.scalar()
+	c := n.Const(1)
+	if c != nil && c.Elements() == 1 {
+		v, err := c.Scalar()
 		if err != nil {
 			return err
 		}
 		return n.finish(n.leaky(x, v))
 	}
-	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.absent() && isPerChannel(c.dims, s) {
-		h, err := c.fp16()
+	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.Absent() && isPerChannel(c.Dims, s) {
+		h, err := c.Halves()
 		if err != nil {
 			return err
 		}
@@ -151,10 +130,10 @@ func (n *nodeReader) elu() error {
 	if err != nil {
 		return err
 	}
-	alpha, factor, spread := float64(n.float("alpha", 1)), 1.0, 1.0
+	alpha, factor, spread := float64(n.Float("alpha", 1)), 1.0, 1.0
 	switch n.Op {
 	case "Selu":
-		alpha, factor = float64(n.float("alpha", 1.67326319)), float64(n.float("gamma", 1.05070102))
+		alpha, factor = float64(n.Float("alpha", 1.67326319)), float64(n.Float("gamma", 1.05070102))
 	case "Celu":
 		spread = alpha
 	}
@@ -201,7 +180,7 @@ func (n *nodeReader) hard(x operand, alpha, beta float64) (operand, error) {
 func (n *nodeReader) hardSigmoid() error {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.hard(x, float64(n.float("alpha", 0.2)), float64(n.float("beta", 0.5)))
+		x, err = n.hard(x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 	}
 	return n.finish(x, err)
 }
@@ -212,7 +191,7 @@ func (n *nodeReader) quickGelu() error {
 	if err != nil {
 		return err
 	}
-	y, err := n.scaled(x, float64(n.float("alpha", 1.702)))
+	y, err := n.scaled(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
 		y, err = n.unary(layer.Sigmoid, y)
 	}
@@ -246,7 +225,7 @@ func (n *nodeReader) rsqrt() error {
 	x, err := n.in(0)
 	if err == nil {
 		l := layer.Unary(layer.Rsqrt, x.shape())
-		l.Epsilon = n.float("epsilon", 0)
+		l.Epsilon = n.Float("epsilon", 0)
 		x, err = n.layer(l, layer.Weights{}, x.dims, x)
 	}
 	return n.finish(x, err)
@@ -258,8 +237,8 @@ func (n *nodeReader) scaledLog() error {
 	if err != nil {
 		return err
 	}
-	c := float64(n.float("scale", 1))
-	if x, err = n.shifted(x, float64(n.float("shift", 0))/c); err == nil {
+	c := float64(n.Float("scale", 1))
+	if x, err = n.shifted(x, float64(n.Float("shift", 0))/c); err == nil {
 		x, err = n.unary(layer.Log, x)
 	}
 	if err == nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // Windows of three axes, and pools whose taps stand apart, are more than the engine has. A
@@ -15,25 +17,25 @@ import (
 
 // separated is a pool along one axis after the other, each the largest, or the sum, of as
 // many parts of the tensor as it has taps.
-func (n *nodeReader) separated(x operand, w window, average bool) (operand, error) {
+func (n *nodeReader) separated(x operand, w ops.Window, average bool) (operand, error) {
 	op, outside := layer.Max, -65504.0
 	if average {
 		op, outside = layer.Add, 0
 	}
 	extents := slices.Clone(x.dims[2:])
 	const most = 32 // taps of an axis
-	for i, taps := range w.taps {
+	for i, taps := range w.Taps {
 		if taps > most {
 			return x, fmt.Errorf("%d taps along an axis, at most %d are joined one by one", taps, most)
 		}
 		var err error
-		need := (w.out[i]-1)*w.strides[i] + (taps-1)*w.dilations[i] + 1
-		if x, err = n.surrounded(x, 2+i, w.before[i], max(0, need-w.before[i]-x.dims[2+i]), outside); err != nil {
+		need := (w.Out[i]-1)*w.Strides[i] + (taps-1)*w.Dilations[i] + 1
+		if x, err = n.surrounded(x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.dims[2+i]), outside); err != nil {
 			return x, err
 		}
 		var y operand
 		for t := range taps {
-			part, err := n.picked(x, 2+i, everyOther(w.out[i], w.strides[i], t*w.dilations[i]))
+			part, err := n.picked(x, 2+i, everyOther(w.Out[i], w.Strides[i], t*w.Dilations[i]))
 			if err == nil && t > 0 {
 				part, err = n.binary(op, y, part)
 			}
@@ -53,19 +55,19 @@ func (n *nodeReader) separated(x operand, w window, average bool) (operand, erro
 // averaged turns the sums of windows, each divided by divisor, into averages over the elements
 // that count. Elements beyond the padding, which only the rounding up of the result's extents
 // reaches, never count.
-func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (operand, error) {
-	padded := n.int("count_include_pad", 0) != 0
+func (n *nodeReader) averaged(x operand, w ops.Window, extents []int, divisor int) (operand, error) {
+	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
 		low, high := 0, in
 		if padded {
-			low, high = -w.before[i], in+n.paddingBehind(w, i)
+			low, high = -w.Before[i], in+n.paddingBehind(w, i)
 		}
-		if n.budget -= numberBytes * w.out[i]; n.budget < 0 {
+		if n.budget -= numberBytes * w.Out[i]; n.budget < 0 {
 			return x, errBudget
 		}
-		for o := range w.out[i] {
-			counts[i] = append(counts[i], max(1, tapsWithin(low, high, o*w.strides[i]-w.before[i], w.taps[i], w.dilations[i])))
+		for o := range w.Out[i] {
+			counts[i] = append(counts[i], max(1, tapsWithin(low, high, o*w.Strides[i]-w.Before[i], w.Taps[i], w.Dilations[i])))
 			alike = alike && counts[i][o] == counts[i][0]
 		}
 		all *= counts[i][0]
@@ -73,19 +75,19 @@ func (n *nodeReader) averaged(x operand, w window, extents []int, divisor int) (
 	if alike {
 		return n.scaled(x, float64(divisor)/float64(all))
 	}
-	if n.budget -= 2 * numberBytes * elements(w.out); n.budget < 0 {
+	if n.budget -= 2 * numberBytes * graph.Elements(w.Out); n.budget < 0 {
 		return x, errBudget
 	}
-	factors := make([]float64, elements(w.out))
+	factors := make([]float64, graph.Elements(w.Out))
 	for k := range factors {
 		rest, count := k, 1
-		for i := len(w.out) - 1; i >= 0; i-- {
-			count *= counts[i][rest%w.out[i]]
-			rest /= w.out[i]
+		for i := len(w.Out) - 1; i >= 0; i-- {
+			count *= counts[i][rest%w.Out[i]]
+			rest /= w.Out[i]
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.withConstant(layer.Mul, x, &constant{dims: w.out, numbers: factors})
+	return n.withConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
 }
 
 // tapsWithin returns how many of a window's taps are at places from low to high-1: the first tap
@@ -98,12 +100,12 @@ func tapsWithin(low, high, first, taps, dilation int) int {
 }
 
 // paddingBehind returns the padding that the file asks for behind an axis of a pool.
-func (n *nodeReader) paddingBehind(w window, axis int) int {
-	if n.int("ceil_mode", 0) == 0 {
-		return w.after[axis]
+func (n *nodeReader) paddingBehind(w ops.Window, axis int) int {
+	if n.Int("ceil_mode", 0) == 0 {
+		return w.After[axis]
 	}
-	if given, ok, _ := n.list("pads", -1); ok && len(given) == 2*len(w.taps) {
-		return given[len(w.taps)+axis]
+	if given, ok, _ := n.List("pads", -1); ok && len(given) == 2*len(w.Taps) {
+		return given[len(w.Taps)+axis]
 	}
 	return 0
 }
@@ -128,19 +130,19 @@ func everyOther(count, step, first int) []int {
 // volumetric is a convolution over depth, height and width: of the picture that each tap of
 // depth meets, and their sum.
 func (n *nodeReader) volumetric(x operand) error {
-	c := n.constant(1)
+	c := n.Const(1)
 	if c == nil {
 		return errors.New("its weights are computed, not constants")
 	}
-	w, err := n.window(x.dims[2:], c.dims[2:])
+	w, err := ops.WindowOf(n.Node, x.dims[2:], c.Dims[2:])
 	if err != nil {
 		return err
 	}
-	v, err := c.fp16()
+	v, err := c.Halves()
 	if err != nil {
 		return err
 	}
-	cout, deep := c.dims[0], c.dims[2]
+	cout, deep := c.Dims[0], c.Dims[2]
 	bias, err := n.bias(2, cout)
 	if err != nil {
 		return err
@@ -149,21 +151,21 @@ func (n *nodeReader) volumetric(x operand) error {
 	if x, err = n.permuted(x, []int{0, 2, 1, 3, 4}); err != nil {
 		return err
 	}
-	need := (w.out[0]-1)*w.strides[0] + (deep-1)*w.dilations[0] + 1
-	if x, err = n.surrounded(x, 1, w.before[0], max(0, need-w.before[0]-d[2]), 0); err != nil {
+	need := (w.Out[0]-1)*w.Strides[0] + (deep-1)*w.Dilations[0] + 1
+	if x, err = n.surrounded(x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
 		return err
 	}
 	lw := layer.Window{
-		Kh: (w.taps[1]-1)*w.dilations[1] + 1, Kw: (w.taps[2]-1)*w.dilations[2] + 1, Sy: w.strides[1], Sx: w.strides[2],
-		Py: w.before[1], Px: w.before[2], Qy: w.after[1], Qx: w.after[2],
+		Kh: (w.Taps[1]-1)*w.Dilations[1] + 1, Kw: (w.Taps[2]-1)*w.Dilations[2] + 1, Sy: w.Strides[1], Sx: w.Strides[2],
+		Py: w.Before[1], Px: w.Before[2], Qy: w.After[1], Qx: w.After[2],
 	}
 	var sum operand
 	for t := range deep {
-		part, err := n.picked(x, 1, everyOther(w.out[0], w.strides[0], t*w.dilations[0]))
+		part, err := n.picked(x, 1, everyOther(w.Out[0], w.Strides[0], t*w.Dilations[0]))
 		if err != nil {
 			return err
 		}
-		k := kernel{cout: cout, cin: c.dims[1], kh: w.taps[1], kw: w.taps[2]}
+		k := kernel{cout: cout, cin: c.Dims[1], kh: w.Taps[1], kw: w.Taps[2]}
 		if v != nil {
 			each := k.kh * k.kw
 			k.v = make([]float16.Float16, 0, cout*k.cin*each)
@@ -171,7 +173,7 @@ func (n *nodeReader) volumetric(x operand) error {
 				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
 			}
 		}
-		y, err := n.convolved(part.as(d[0]*w.out[0], d[1], d[3], d[4]), k.spread(w.dilations[1], w.dilations[2]), lw, n.int("group", 1), bias)
+		y, err := n.convolved(part.as(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
 			y, err = n.binary(layer.Add, sum, y)
 		}
@@ -180,6 +182,6 @@ func (n *nodeReader) volumetric(x operand) error {
 		}
 		sum, bias = y, biasOf{}
 	}
-	y, err := n.permuted(sum.as(d[0], w.out[0], cout, w.out[1], w.out[2]), []int{0, 2, 1, 3, 4})
-	return n.finish(y.as(n.results[0].dims...), err)
+	y, err := n.permuted(sum.as(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
+	return n.finish(y.as(n.results[0].Dims...), err)
 }

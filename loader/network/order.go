@@ -1,24 +1,24 @@
 package network
 
-import "anesim/loader/network/onnx"
+import "anesim/loader/network/graph"
 
 // inReadingOrder returns nodes in the order in which a walk from the outputs meets them: all
 // that a node reads comes before it, first what its first input needs. The order does not
 // depend on that of the file, so that files that say the same in another order become the same
 // program. Nodes that no output needs follow in the order of the file.
-func inReadingOrder(nodes []onnx.Node, outputs []onnx.Value) []onnx.Node {
-	maker := map[string]int{}
+func inReadingOrder(nodes []*graph.Node, outputs []*graph.Value) []*graph.Node {
+	maker := map[*graph.Value]int{}
 	for i := range nodes {
-		for _, out := range nodes[i].Outputs {
+		for _, out := range nodes[i].Out {
 			maker[out] = i
 		}
 	}
 	w := walk{nodes: nodes, maker: maker, begun: make([]bool, len(nodes))}
 	for _, out := range outputs {
-		w.from(out.Name)
+		w.from(out)
 	}
 	for i := range nodes {
-		for _, out := range nodes[i].Outputs {
+		for _, out := range nodes[i].Out {
 			w.from(out)
 		}
 	}
@@ -30,26 +30,26 @@ func inReadingOrder(nodes []onnx.Node, outputs []onnx.Value) []onnx.Node {
 
 // A walk visits nodes against the direction of their tensors.
 type walk struct {
-	nodes   []onnx.Node
-	maker   map[string]int
+	nodes   []*graph.Node
+	maker   map[*graph.Value]int
 	begun   []bool
-	ordered []onnx.Node
+	ordered []*graph.Node
 }
 
 // A visit is a node and the tensors that it reads and that were not visited yet.
 type visit struct {
 	node int
-	left []string
+	left []*graph.Value
 }
 
 // from appends the node that makes a tensor behind all that it needs. It keeps its own stack,
 // as networks may be as deep as they have nodes.
-func (w *walk) from(tensor string) {
+func (w *walk) from(tensor *graph.Value) {
 	var stack []visit
-	begin := func(tensor string) {
-		if i, ok := w.maker[tensor]; ok && tensor != "" && !w.begun[i] {
+	begin := func(tensor *graph.Value) {
+		if i, ok := w.maker[tensor]; ok && tensor.Given() && !w.begun[i] {
 			w.begun[i] = true
-			stack = append(stack, visit{i, reads(&w.nodes[i], nil)})
+			stack = append(stack, visit{i, reads(w.nodes[i], nil)})
 		}
 	}
 	begin(tensor)
@@ -68,16 +68,14 @@ func (w *walk) from(tensor string) {
 
 // reads appends the tensors that a node reads to list: its inputs, and those of the nodes in
 // its branches.
-func reads(n *onnx.Node, list []string) []string {
-	list = append(list, n.Inputs...)
+func reads(n *graph.Node, list []*graph.Value) []*graph.Value {
+	list = append(list, n.In...)
 	for _, name := range [...]string{"then_branch", "else_branch", "body"} {
-		if a := n.Attributes[name]; a != nil && a.Graph != nil {
-			for i := range a.Graph.Nodes {
-				list = reads(&a.Graph.Nodes[i], list)
+		if a := n.Attr[name]; a != nil && a.Graph != nil {
+			for _, inner := range a.Graph.Nodes {
+				list = reads(inner, list)
 			}
-			for _, out := range a.Graph.Outputs {
-				list = append(list, out.Name)
-			}
+			list = append(list, a.Graph.Outputs...)
 		}
 	}
 	return list

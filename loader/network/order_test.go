@@ -4,20 +4,31 @@ import (
 	"slices"
 	"testing"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // TestReadingOrder holds that the order of nodes follows from what they read: it is the same
 // for every order in which a file may have them.
 func TestReadingOrder(t *testing.T) {
-	node := func(name string, in ...string) onnx.Node {
-		return onnx.Node{Name: name, Op: "Op", Inputs: in, Outputs: []string{name}}
+	values := map[string]*graph.Value{}
+	value := func(name string) *graph.Value {
+		if values[name] == nil {
+			values[name] = &graph.Value{Name: name}
+		}
+		return values[name]
+	}
+	node := func(name string, in ...string) *graph.Node {
+		n := &graph.Node{Name: name, Op: "Op", Out: []*graph.Value{value(name)}}
+		for _, x := range in {
+			n.In = append(n.In, value(x))
+		}
+		return n
 	}
 	a, b, c, d, e := node("a", "x"), node("b", "x"), node("c", "a", "b"), node("d", "c", "a"), node("e", "b")
 	branch := node("f", "x")
-	branch.Attributes = map[string]*onnx.Attribute{"then_branch": {Graph: &onnx.Graph{Nodes: []onnx.Node{node("inside", "e")}}}}
-	outputs := []onnx.Value{{Name: "d"}, {Name: "f"}}
-	for _, list := range [][]onnx.Node{{a, b, c, d, e, branch}, {b, e, a, branch, c, d}, {b, a, e, c, branch, d}} {
+	branch.Attr = map[string]*graph.Attr{"then_branch": {Graph: &graph.Graph{Nodes: []*graph.Node{node("inside", "e")}}}}
+	outputs := []*graph.Value{value("d"), value("f")}
+	for _, list := range [][]*graph.Node{{a, b, c, d, e, branch}, {b, e, a, branch, c, d}, {b, a, e, c, branch, d}} {
 		var got []string
 		for _, n := range inReadingOrder(list, outputs) {
 			got = append(got, n.Name)
@@ -27,7 +38,7 @@ func TestReadingOrder(t *testing.T) {
 		}
 	}
 	// A circle, which the file's reader lets pass, keeps every node once.
-	circle := inReadingOrder([]onnx.Node{node("p", "q"), node("q", "p")}, outputs)
+	circle := inReadingOrder([]*graph.Node{node("p", "q"), node("q", "p")}, outputs)
 	if len(circle) != 2 || circle[0].Name == circle[1].Name {
 		t.Errorf("a circle of two nodes becomes %v", circle)
 	}

@@ -4,27 +4,36 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/ops"
 )
 
 // A hosted node is one that the host works out.
 type hosted struct {
-	name   string
-	node   *onnx.Node
-	opset  int64
-	inputs []source // of the node's inputs, in order
-	most   []result // its results at their largest
+	name string
+	node *graph.Node    // with its constants in memory, its other inputs at their largest
+	from []origin       // of the node's inputs, in order
+	most []graph.Result // its results at their largest
 }
 
-// A source is where an operand of a stage comes from: a constant, or the layer's input of an
-// index, -1 for none.
-type source struct {
-	index    int
-	constant *constant
-	dims     []int
-	elem     onnx.DataType
-	filled   bool // whether it is read in its largest shape
+// An origin is where an operand of a stage comes from if it is no constant.
+type origin struct {
+	index  int  // among the layer's inputs, -1 for none
+	filled bool // whether it is read in its largest shape
+}
+
+// detached is a copy of a node that keeps nothing of the file's graph, nor its constants.
+func detached(n *graph.Node) *graph.Node {
+	d := *n
+	d.In, d.Out = make([]*graph.Value, len(n.In)), make([]*graph.Value, len(n.Out))
+	for i, v := range n.In {
+		d.In[i] = &graph.Value{Name: v.Name, Dims: v.Dims, Type: v.Type}
+	}
+	for i, v := range n.Out {
+		d.Out[i] = &graph.Value{Name: v.Name}
+	}
+	return &d
 }
 
 // mostStaged is the most elements of a result that a stage works out.
@@ -33,7 +42,7 @@ const mostStaged = 1 << 26
 // stage makes the node one that the host works out, nil where that has no function for it
 // either. why is what keeps it from the engine.
 func (n *nodeReader) stage(l *list.Layer) *list.Stage {
-	if n.results == nil || n.folder() == nil && (n.spreads == nil || n.sizedFolder() == nil) {
+	if n.results == nil || ops.Of(n.Op).Fold == nil && (n.spreads == nil || ops.Of(n.Op).Sized == nil) {
 		return nil
 	}
 	switch n.Op {
@@ -42,76 +51,53 @@ func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s, h := &list.Stage{}, &hosted{name: n.name, node: n.Node, opset: n.opset, most: n.results}
+	s, h := &list.Stage{}, &hosted{name: n.name, node: detached(n.Node), most: n.results}
 	for i, r := range n.results {
-		if e := elements(r.dims); e == 0 || e > mostStaged || r.elem.Width() == 0 {
+		if e := graph.Elements(r.Dims); e == 0 || e > mostStaged || r.Type.Width() == 0 {
 			return nil
 		}
-		if i >= len(n.Outputs) || n.Outputs[i] == "" {
+		if !n.Asked(i) {
 			continue
 		}
-		s.Outputs = append(s.Outputs, list.Tensor{Name: n.Outputs[i], Dims: r.dims, Type: r.elem.String()})
-		count(s, elements(r.dims), r.elem)
+		s.Outputs = append(s.Outputs, list.Tensor{Name: n.Out[i].Name, Dims: r.Dims, Type: r.Type.String()})
+		count(s, graph.Elements(r.Dims), r.Type)
 	}
 	l.Inputs = nil
-	for i, name := range n.Inputs {
-		in := source{index: -1, dims: n.dims[name], elem: n.types[name], filled: n.filled[name]}
-		c := n.constants[name]
+	for i, v := range n.In {
+		in := origin{index: -1, filled: v.Filled}
+		c := v.Const
 		switch {
-		case name == "":
+		case !v.Given():
 		case c != nil:
-			kept, err := c.kept()
+			kept, err := c.Kept()
 			if err != nil {
 				return nil
 			}
-			in.constant = kept
+			h.node.In[i].Const = kept
 		default:
-			if _, ok := n.Shapes[name]; !ok {
+			if _, ok := n.Shapes[v.Name]; !ok {
 				return nil
 			}
 			in.index = len(l.Inputs)
-			l.Inputs = append(l.Inputs, name)
-			s.Inputs = append(s.Inputs, in.dims)
+			l.Inputs = append(l.Inputs, v.Name)
+			s.Inputs = append(s.Inputs, v.Dims)
 		}
-		h.inputs = append(h.inputs, in)
-		if name != "" && !(i == 0 && n.picks()) {
-			count(s, elements(in.dims), in.elem)
+		h.from = append(h.from, in)
+		if v.Given() && !(i == 0 && ops.Of(n.Op).Has(ops.Picks)) {
+			count(s, graph.Elements(v.Dims), v.Type)
 		}
 	}
-	if n.picks() { // as much of its table as it makes
-		count(s, elements(n.results[0].dims), n.results[0].elem)
+	if ops.Of(n.Op).Has(ops.Picks) { // as much of its table as it makes
+		count(s, graph.Elements(n.results[0].Dims), n.results[0].Type)
 	}
 	s.Run = h.Run
 	return s
 }
 
 // count adds a tensor that a stage reads or makes.
-func count(s *list.Stage, elements int, elem onnx.DataType) {
+func count(s *list.Stage, elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
-}
-
-// picks reports whether the operator reads only what it picks of its first input.
-func (n *nodeReader) picks() bool {
-	switch n.Op {
-	case "Gather", "GatherND", "GatherElements":
-		return true
-	}
-	return false
-}
-
-// kept is the constant with its values in memory, once the file is closed: those with a
-// fraction in fp16, as all that reaches the engine is. An absent one stays without.
-func (c *constant) kept() (*constant, error) {
-	switch {
-	case c.tensor == nil, c.absent():
-		return c, nil
-	case c.elem.IsFloat():
-		h, err := c.fp16()
-		return &constant{dims: c.dims, elem: c.elem, half: h}, err
-	}
-	v, err := c.values()
-	return &constant{dims: c.dims, elem: c.elem, numbers: v}, err
 }
 
 // Run is the stage's, see [list.Stage].
@@ -124,81 +110,79 @@ func (s *hosted) Run(in []list.Array) ([]list.Array, error) {
 }
 
 func (s *hosted) run(in []list.Array) ([]list.Array, error) {
-	n, err := s.reader(in, nil)
+	node, err := s.at(in, nil)
 	if err != nil {
 		return nil, err
 	}
-	f := n.sizedFolder()
+	f := ops.Of(node.Op).Host()
 	if f == nil {
 		return nil, errors.New("the host has no function for it")
 	}
-	if err := n.infer(); err != nil {
+	made, err := ops.Infer(node)
+	if err != nil {
 		return nil, err
 	}
-	for i, r := range n.results {
-		if i < len(s.most) && elements(r.dims) > elements(s.most[i].dims) {
-			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.dims, s.most[i].dims)
+	for i, r := range made {
+		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
+			return nil, fmt.Errorf("result %d has shape %v; its largest is %v", i, r.Dims, s.most[i].Dims)
 		}
 	}
-	results, err := f(n)
+	results, err := f(node, made)
 	if err != nil {
 		return nil, err
 	}
 	var out []list.Array
-	for i, name := range s.node.Outputs {
+	for i, v := range s.node.Out {
+		name := v.Name
 		if name == "" || i >= len(s.most) {
 			continue
 		}
 		if i >= len(results) || results[i] == nil {
 			return nil, fmt.Errorf("%q is not worked out", name)
 		}
-		v, err := results[i].values()
+		v, err := results[i].Values()
 		if err != nil {
 			return nil, err
 		}
-		if len(v) != elements(results[i].dims) || len(v) > elements(s.most[i].dims) {
-			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].dims, s.most[i].dims)
+		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].Dims) {
+			return nil, fmt.Errorf("%q has %d elements of shape %v; its largest shape is %v", name, len(v), results[i].Dims, s.most[i].Dims)
 		}
-		out = append(out, list.Array{Dims: results[i].dims, Numbers: v})
+		out = append(out, list.Array{Dims: results[i].Dims, Numbers: v})
 	}
 	return out, nil
 }
 
-// reader returns a reader of the stage's node to which all inputs are constants, or, where shapes
-// are given instead, have these.
-func (s *hosted) reader(in []list.Array, shapes [][]int) (*nodeReader, error) {
-	r := &graphReader{
-		Builder: list.NewBuilder(), opset: s.opset, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: maxFolded,
-	}
-	for i, x := range s.inputs {
-		name := s.node.Inputs[i]
-		c := x.constant
+// at returns the stage's node with all inputs as constants, or, if shapes are given instead, in
+// these.
+func (s *hosted) at(in []list.Array, shapes [][]int) (*graph.Node, error) {
+	n := *s.node
+	n.In = make([]*graph.Value, len(s.node.In))
+	for i, x := range s.from {
+		v := *s.node.In[i]
+		n.In[i] = &v
 		switch {
-		case name == "":
+		case !v.Given(), shapes != nil && v.Const != nil:
 			continue
 		case shapes != nil:
-			if r.types[name], r.dims[name] = x.elem, x.dims; c != nil {
-				r.constants[name] = c
-			} else if r.dims[name] = shapes[x.index]; len(shapes[x.index]) != len(x.dims) {
-				return nil, fmt.Errorf("%q has shape %v; its largest is %v", name, shapes[x.index], x.dims)
+			if len(shapes[x.index]) != len(v.Dims) {
+				return nil, fmt.Errorf("%q has shape %v; its largest is %v", v.Name, shapes[x.index], v.Dims)
 			}
+			v.Shape(shapes[x.index])
 			continue
-		case c != nil && c.absent():
-			return nil, fmt.Errorf("the values of %q stand in a file that was not read", name)
-		case c == nil && (x.index >= len(in) || len(in[x.index].Numbers) != elements(in[x.index].Dims) || len(in[x.index].Numbers) > elements(x.dims)):
-			return nil, fmt.Errorf("%q has no values of shape %v", name, x.dims)
-		case c == nil:
+		case v.Const != nil && v.Const.Absent():
+			return nil, fmt.Errorf("the values of %q stand in a file that was not read", v.Name)
+		case v.Const == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(v.Dims)):
+			return nil, fmt.Errorf("%q has no values of shape %v", v.Name, v.Dims)
+		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {
 				var err error
-				if a, err = a.Filled(x.dims); err != nil {
-					return nil, fmt.Errorf("%q: %w", name, err)
+				if a, err = a.Filled(v.Dims); err != nil {
+					return nil, fmt.Errorf("%q: %w", v.Name, err)
 				}
 			}
-			c = &constant{dims: a.Dims, elem: x.elem, numbers: a.Numbers}
+			v.Set(&graph.Const{Dims: a.Dims, Type: v.Type, Numbers: a.Numbers})
 		}
-		r.constants[name], r.dims[name], r.types[name] = c, c.dims, c.elem
 	}
-	return &nodeReader{graphReader: r, Node: s.node, name: s.name}, nil
+	return &n, nil
 }

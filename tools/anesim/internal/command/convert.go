@@ -91,9 +91,6 @@ func convert(w io.Writer, names []string, out, procedure string) error {
 		if err != nil {
 			return err
 		}
-		if err := outfile.Avoiding(out, names...); err != nil {
-			return err
-		}
 		if err := outfile.Write(out, data); err != nil {
 			return err
 		}

@@ -155,8 +155,9 @@ func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// writeOutputs writes each output port to dir as <port>.npy.
-func writeOutputs(dir string, res *anesim.Result) error {
+// writeOutputs writes each output port to dir as <port>.npy, but none over the other files
+// of the command line.
+func writeOutputs(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, whyNoOutputs(res))
 	}
@@ -168,8 +169,16 @@ func writeOutputs(dir string, res *anesim.Result) error {
 		ports = append(ports, out.Port.Name)
 	}
 	names := fileNames(ports)
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i]+".npy")
+		for _, other := range others {
+			if sameFile(names[i], other) {
+				return usage("--out: output %q would be written to %s, which the command line names for something else", ports[i], names[i])
+			}
+		}
+	}
 	for i, out := range res.Outputs {
-		f, err := outfile.Create(filepath.Join(dir, names[i]+".npy"))
+		f, err := outfile.Create(names[i])
 		if err != nil {
 			return err
 		}

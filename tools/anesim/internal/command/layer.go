@@ -110,15 +110,9 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkProfiles(); err != nil {
-		return err
-	}
 	if f.emit != "" {
 		programs, err := m.Programs(ctx, o)
 		if err != nil {
-			return err
-		}
-		if err := outfile.Avoiding(f.emit, f.inputFiles()...); err != nil {
 			return err
 		}
 		if err := outfile.Write(f.emit, programs[0].Bytes()); err != nil {
@@ -140,4 +134,9 @@ func (f *runFlags) inputFiles() []string {
 		files = append(files, f.init)
 	}
 	return files
+}
+
+// otherFiles are the files that the command reads or writes beside its outputs.
+func (f *runFlags) otherFiles(model string) []string {
+	return append(f.inputFiles(), model, f.html, f.pprof, f.trace, f.record, f.htmlBaseline)
 }

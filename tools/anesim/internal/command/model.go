@@ -134,9 +134,6 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.checkProfiles(file); err != nil {
-		return err
-	}
 	ctx, stop := interruptible()
 	defer stop()
 	bar := newMeter(c.ErrOrStderr())
@@ -201,7 +198,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	if f.out != "" { // the report stands whatever becomes of the values
-		if err := writeResults(f.out, res, doc); err != nil {
+		if err := writeResults(f.out, res, doc, f.otherFiles(file)); err != nil {
 			return err
 		}
 	}
@@ -240,12 +237,12 @@ func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Optio
 
 // writeResults writes the outputs of a network that were computed. The error names those that
 // were not, with the reason.
-func writeResults(dir string, res *anesim.Result, doc *report.Network) error {
+func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
 	missing := missingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(missing, "the network has none"))
 	}
-	if err := writeOutputs(dir, res); err != nil {
+	if err := writeOutputs(dir, res, others); err != nil {
 		return err
 	}
 	if missing != "" {

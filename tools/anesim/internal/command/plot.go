@@ -76,9 +76,6 @@ func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	if err := checkSVG("-o", f.file); err != nil {
 		return err
 	}
-	if err := outfile.Avoiding(f.file, append(f.inputFiles(), files...)...); err != nil {
-		return fmt.Errorf("-o: %w", err)
-	}
 	b, err := f.draw(c, what, files)
 	if err != nil {
 		return err

@@ -68,9 +68,10 @@ wait for, the bytes moved and the energy.`,
   anesim layer conv cin=64 h=56 w=56 cout=64 k=3 pad=1
   anesim model net.onnx --host macos-air
   anesim help run`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          noArgs,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              noArgs,
+		PersistentPreRunE: checkPaths,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if v, err := c.Flags().GetBool("version"); err == nil && v {
 				return printVersion(c.OutOrStdout())

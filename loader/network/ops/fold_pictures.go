@@ -1,33 +1,35 @@
-package network
+package ops
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"anesim/loader/network/graph"
 )
 
 // Functions of pictures at computed places: what finds boxes, and looks between pixels.
 
 // foldSuppression finds boxes that overlap none of a higher score, class by class: as many rows
 // as there are such boxes.
-func foldSuppression(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(2)
+func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	boxes, d, scores, s := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	bound := [3]float64{0, 0, math.Inf(-1)} // boxes a class, overlap, score
 	for i := range bound {
-		if n.given(2 + i) {
-			if bound[i], err = n.constant(2 + i).scalar(); err != nil {
+		if n.Given(2 + i) {
+			if bound[i], err = n.Const(2 + i).Scalar(); err != nil {
 				return nil, err
 			}
 		}
 	}
 	box := func(i int) (y1, x1, y2, x2 float64) {
 		b := boxes[4*i : 4*i+4]
-		if n.int("center_point_box", 0) != 0 {
+		if n.Int("center_point_box", 0) != 0 {
 			return b[1] - b[3]/2, b[0] - b[2]/2, b[1] + b[3]/2, b[0] + b[2]/2
 		}
 		return min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])
@@ -41,7 +43,7 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 		}
 		return 0
 	}
-	most := 3 * n.results[0].dims[0]
+	most := 3 * res[0].Dims[0]
 	out := []float64{}
 	count := d[1]
 	for b := range s[0] {
@@ -67,21 +69,20 @@ func foldSuppression(n *nodeReader) ([]*constant, error) {
 			}
 		}
 	}
-	n.results[0].dims = []int{len(out) / 3, 3}
-	return n.made(out), nil
+	return made([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
 }
 
 // foldGridSample looks up pictures at places between pixels, which a grid has from -1 to 1.
-func foldGridSample(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(2)
+func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, grid, g := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && elements(g) > 0 {
+	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && graph.Elements(g) > 0 {
 		return nil, fmt.Errorf("a grid of %v for %v", g, d)
 	}
-	mode, outside, corners := n.text("mode", "linear"), n.text("padding_mode", "zeros"), n.int("align_corners", 0) != 0
+	mode, outside, corners := n.Text("mode", "linear"), n.Text("padding_mode", "zeros"), n.Int("align_corners", 0) != 0
 	h, w := d[2], d[3]
 	pixel := func(x float64, extent int) float64 {
 		if corners {
@@ -117,7 +118,7 @@ func foldGridSample(n *nodeReader) ([]*constant, error) {
 		}
 		return v[(p*h+y)*w+x]
 	}
-	out := make([]float64, elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(res[0].Dims))
 	places := g[1] * g[2]
 	for b := range d[0] {
 		for i := range places {
@@ -154,7 +155,7 @@ func foldGridSample(n *nodeReader) ([]*constant, error) {
 			}
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // cubicWeight is that of an element at a distance, with the coefficient -0.75.
@@ -171,24 +172,24 @@ func cubicWeight(d float64) float64 {
 }
 
 // foldRoiAlign averages, or takes the largest of, points between pixels in parts of boxes.
-func foldRoiAlign(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(3)
+func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, boxes, r, batch := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	to := n.results[0].dims
+	to := res[0].Dims
 	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] || d[2]*d[3] == 0 && r[0] > 0 {
 		return nil, fmt.Errorf("boxes of %v for %v", r, d)
 	}
 	oh, ow, c := to[2], to[3], d[1]
-	scale, ratio := float64(n.float("spatial_scale", 1)), n.int("sampling_ratio", 0)
-	mode, missing := n.text("mode", "avg"), "half_pixel"
-	if n.opset < 16 {
+	scale, ratio := float64(n.Float("spatial_scale", 1)), n.Int("sampling_ratio", 0)
+	mode, missing := n.Text("mode", "avg"), "half_pixel"
+	if n.Opset < 16 {
 		missing = "output_half_pixel"
 	}
 	half := 0.0
-	if n.text("coordinate_transformation_mode", missing) == "half_pixel" {
+	if n.Text("coordinate_transformation_mode", missing) == "half_pixel" {
 		half = 0.5
 	}
 	h, w := d[2], d[3]
@@ -209,7 +210,7 @@ func foldRoiAlign(n *nodeReader) ([]*constant, error) {
 		at := func(y, x int) float64 { return v[(p*h+y)*w+x] }
 		return [4]float64{(1 - fy) * (1 - fx) * at(y0, x0), (1 - fy) * fx * at(y0, x1), fy * (1 - fx) * at(y1, x0), fy * fx * at(y1, x1)}
 	}
-	out := make([]float64, elements(to))
+	out := make([]float64, graph.Elements(to))
 	for k := range r[0] {
 		b, err := placeIn(batch[k], d[0])
 		if err != nil {
@@ -243,5 +244,5 @@ func foldRoiAlign(n *nodeReader) ([]*constant, error) {
 			}
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }

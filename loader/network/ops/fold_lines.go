@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"cmp"
@@ -7,16 +7,16 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
 // Functions of lines along an axis: what is largest, what is summed up, what is kept.
 
 // line calls visit with every line along an axis: where it begins and its step.
 func line(dims []int, axis int, visit func(k, first, step int)) {
-	step := elements(dims[axis+1:])
+	step := graph.Elements(dims[axis+1:])
 	k := 0
-	for b := range elements(dims[:axis]) {
+	for b := range graph.Elements(dims[:axis]) {
 		for i := range step {
 			visit(k, b*dims[axis]*step+i, step)
 			k++
@@ -24,20 +24,20 @@ func line(dims []int, axis int, visit func(k, first, step int)) {
 	}
 }
 
-func foldArg(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldArg(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, elements(n.results[0].dims))
+	out := make([]float64, graph.Elements(res[0].Dims))
 	if d[axis] == 0 && len(out) > 0 {
 		return nil, fmt.Errorf("none of %v is the largest", d)
 	}
-	last, least := n.int("select_last_index", 0) != 0, n.Op == "ArgMin"
+	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
 	line(d, axis, func(k, first, step int) {
 		best := 0
 		for i := range d[axis] {
@@ -51,26 +51,26 @@ func foldArg(n *nodeReader) ([]*constant, error) {
 		}
 		out[k] = float64(best)
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldTopK(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", -1))
+	axis, err := Axis(len(d), n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
-	to := n.results[0].dims
+	to := res[0].Dims
 	k := to[axis]
 	if k > d[axis] {
 		return nil, fmt.Errorf("the first %d of %d", k, d[axis])
 	}
-	values, places := make([]float64, elements(to)), make([]float64, elements(to))
+	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
 	sign := 1.0
-	if n.int("largest", 1) == 0 {
+	if n.Int("largest", 1) == 0 {
 		sign = -1
 	}
 	var from []int
@@ -85,19 +85,19 @@ func foldTopK(n *nodeReader) ([]*constant, error) {
 			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)
 		}
 	})
-	return []*constant{{dims: to, elem: n.results[0].elem, numbers: values}, {dims: to, elem: onnx.Int64, numbers: places}}, nil
+	return []*graph.Const{{Dims: to, Type: res[0].Type, Numbers: values}, {Dims: to, Type: graph.Int64, Numbers: places}}, nil
 }
 
-func foldCumSum(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	which, _, err := n.operandValues(1)
+	which, _, err := operandValues(n, 1)
 	if err != nil || len(which) != 1 {
 		return nil, errors.Join(err, errors.New("its axis is no single number"))
 	}
-	axis, err := n.axisOf(len(d), int(max(-maxRank, min(maxRank, which[0]))))
+	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +105,11 @@ func foldCumSum(n *nodeReader) ([]*constant, error) {
 	line(d, axis, func(_, first, step int) {
 		sum := 0.0
 		for i := range d[axis] {
-			if n.int("reverse", 0) != 0 {
+			if n.Int("reverse", 0) != 0 {
 				i = d[axis] - 1 - i
 			}
 			at := first + i*step
-			if n.int("exclusive", 0) != 0 {
+			if n.Int("exclusive", 0) != 0 {
 				out[at] = sum
 				sum += v[at]
 			} else {
@@ -118,31 +118,31 @@ func foldCumSum(n *nodeReader) ([]*constant, error) {
 			}
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldHardmax is one at the first of the largest. Before version 13 all axes from one on are
 // one.
-func foldHardmax(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
 	missing := -1
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", missing))
+	axis, err := Axis(len(d), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
-	if n.opset < 13 {
-		d = []int{elements(d[:axis]), elements(d[axis:])}
+	if n.Opset < 13 {
+		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
 	}
 	out := make([]float64, len(v))
 	if len(v) == 0 {
-		return n.made(out), nil
+		return made(res, out), nil
 	}
 	line(d, axis, func(_, first, step int) {
 		best := first
@@ -153,21 +153,21 @@ func foldHardmax(n *nodeReader) ([]*constant, error) {
 		}
 		out[best] = 1
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldReverse(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(2)
+func foldReverse(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
-	time, batch := n.int("time_axis", 0), n.int("batch_axis", 1)
+	time, batch := n.Int("time_axis", 0), n.Int("batch_axis", 1)
 	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
 		return nil, fmt.Errorf("lengths %v of %v along axis %d", lengths, d, time)
 	}
-	out, own := make([]float64, len(v)), strides(d)
-	size := elements(d[2:])
+	out, own := make([]float64, len(v)), graph.Strides(d)
+	size := graph.Elements(d[2:])
 	for b := range d[batch] {
 		for t := range d[time] {
 			from := t
@@ -178,24 +178,24 @@ func foldReverse(n *nodeReader) ([]*constant, error) {
 			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldCompress keeps what a condition is true of.
-func foldCompress(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(2)
+func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, keep := in[0].numbers, in[0].dims, in[1].numbers
 	axis := 0
-	if n.Attributes["axis"] == nil {
+	if n.Attr["axis"] == nil {
 		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
 		return nil, err
 	}
-	to := n.results[0].dims
-	out := make([]float64, elements(to))
+	to := res[0].Dims
+	out := make([]float64, graph.Elements(to))
 	var from []int
 	line(d, axis, func(_, first, _ int) { from = append(from, first) })
 	line(to, axis, func(l, first, step int) {
@@ -207,20 +207,20 @@ func foldCompress(n *nodeReader) ([]*constant, error) {
 			}
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldUnique gives each element of an axis, or of the tensor seen as a list, once: with where
 // it is first, which of them each one is, and how often there is one like it.
-func foldUnique(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
 	axis := 0
-	if n.Attributes["axis"] == nil {
+	if n.Attr["axis"] == nil {
 		d = []int{len(v)}
-	} else if axis, err = n.axisOf(len(d), n.int("axis", 0)); err != nil {
+	} else if axis, err = Axis(len(d), n.Int("axis", 0)); err != nil {
 		return nil, err
 	}
 	parts := make([][]float64, d[axis])
@@ -234,7 +234,7 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 	for i := range kept {
 		kept[i] = i
 	}
-	if n.int("sorted", 1) == 0 {
+	if n.Int("sorted", 1) == 0 {
 		slices.SortFunc(kept, func(a, b int) int { return cmp.Compare(firsts[a], firsts[b]) })
 	}
 	rank := make([]int, len(firsts)) // of a group in that order
@@ -248,7 +248,7 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 	}
 	to := slices.Clone(d)
 	to[axis] = len(kept)
-	out := make([]float64, elements(to))
+	out := make([]float64, graph.Elements(to))
 	line(to, axis, func(l, first, step int) {
 		for k, g := range kept {
 			out[first+k*step] = parts[firsts[g]][l]
@@ -257,9 +257,9 @@ func foldUnique(n *nodeReader) ([]*constant, error) {
 	for k, g := range kept {
 		where[k] = float64(firsts[g])
 	}
-	return []*constant{
-		{dims: to, elem: n.constant(0).elem, numbers: out}, whole([]int{len(where)}, where...),
-		whole([]int{len(which)}, which...), whole([]int{len(counts)}, counts...),
+	return []*graph.Const{
+		{Dims: to, Type: n.Const(0).Type, Numbers: out}, wholes([]int{len(where)}, where...),
+		wholes([]int{len(which)}, which...), wholes([]int{len(counts)}, counts...),
 	}, nil
 }
 
@@ -283,21 +283,21 @@ func distinct(parts [][]float64) (firsts, group []int) {
 
 // foldSoftmax is what each element's exponential is of the sum along an axis, or the logarithm
 // of that. Before version 13 all axes from one on are one.
-func foldSoftmax(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
 	missing := -1
-	if n.opset < 13 {
+	if n.Opset < 13 {
 		missing = 1
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", missing))
+	axis, err := Axis(len(d), n.Int("axis", missing))
 	if err != nil {
 		return nil, err
 	}
-	if n.opset < 13 {
-		d = []int{elements(d[:axis]), elements(d[axis:])}
+	if n.Opset < 13 {
+		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
 	}
 	out := make([]float64, len(v))
@@ -316,5 +316,5 @@ func foldSoftmax(n *nodeReader) ([]*constant, error) {
 			}
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }

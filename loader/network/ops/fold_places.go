@@ -1,4 +1,4 @@
-package network
+package ops
 
 import (
 	"errors"
@@ -7,57 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-)
 
-// placeFolder is a function of values that stand at computed places, are sorted or counted,
-// which the engine has no form for: it is worked out on constants, or by the host.
-func placeFolder(op string) folder {
-	switch op {
-	case "GatherElements":
-		return foldGatherElements
-	case "GatherND":
-		return foldGatherND
-	case "ScatterElements", "Scatter":
-		return foldScatterElements
-	case "ScatterND":
-		return foldScatterND
-	case "ArgMax", "ArgMin":
-		return foldArg
-	case "TopK":
-		return foldTopK
-	case "OneHot":
-		return foldOneHot
-	case "CumSum":
-		return foldCumSum
-	case "Hardmax":
-		return foldHardmax
-	case "ReverseSequence":
-		return foldReverse
-	case "Trilu":
-		return foldTrilu
-	case "EyeLike":
-		return foldEye
-	case "GridSample":
-		return foldGridSample
-	case "NonMaxSuppression":
-		return foldSuppression
-	case "NonZero":
-		return foldNonZero
-	case "Compress":
-		return foldCompress
-	case "Unique":
-		return foldUnique
-	case "QuantizeLinear":
-		return foldQuantize
-	case "IsNaN", "IsInf":
-		return foldIs
-	case "RoiAlign":
-		return foldRoiAlign
-	case "RandomNormalLike", "RandomUniformLike", "RandomNormal", "RandomUniform":
-		return foldRandom
-	}
-	return nil
-}
+	"anesim/loader/network/graph"
+)
 
 // placeIn is an index that may count from the end.
 func placeIn(v float64, extent int) (int, error) {
@@ -71,13 +23,13 @@ func placeIn(v float64, extent int) (int, error) {
 	return i, nil
 }
 
-func (n *nodeReader) operandValues(i int) ([]float64, []int, error) {
-	c := n.constant(i)
+func operandValues(n *graph.Node, i int) ([]float64, []int, error) {
+	c := n.Const(i)
 	if c == nil {
 		return nil, nil, fmt.Errorf("input %d is missing", i)
 	}
-	v, err := c.values()
-	return v, c.dims, err
+	v, err := c.Values()
+	return v, c.Dims, err
 }
 
 // An array is the values of a constant input in their shape.
@@ -87,10 +39,10 @@ type array struct {
 }
 
 // operandsOf are the first k inputs.
-func (n *nodeReader) operandsOf(k int) ([]array, error) {
+func operandsOf(n *graph.Node, k int) ([]array, error) {
 	list := make([]array, k)
 	for i := range list {
-		v, d, err := n.operandValues(i)
+		v, d, err := operandValues(n, i)
 		if err != nil {
 			return nil, err
 		}
@@ -99,13 +51,13 @@ func (n *nodeReader) operandsOf(k int) ([]array, error) {
 	return list, nil
 }
 
-func foldGatherElements(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(2)
+func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
@@ -115,10 +67,10 @@ func foldGatherElements(n *nodeReader) ([]*constant, error) {
 		}
 	}
 	out := make([]float64, len(at))
-	own := strides(d)
+	own := graph.Strides(d)
 	own[axis] = 0
-	step := strides(d)[axis]
-	each(to, own, 0, func(k, base int) {
+	step := graph.Strides(d)[axis]
+	graph.Each(to, own, 0, func(k, base int) {
 		p, bad := placeIn(at[k], d[axis])
 		if bad != nil {
 			err = bad
@@ -126,24 +78,24 @@ func foldGatherElements(n *nodeReader) ([]*constant, error) {
 		}
 		out[k] = v[base+p*step]
 	})
-	return n.made(out), err
+	return made(res, out), err
 }
 
-func foldGatherND(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(2)
+func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	batch := n.int("batch_dims", 0)
+	batch := n.Int("batch_dims", 0)
 	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
 		return nil, fmt.Errorf("places of %v in %v behind %d axes", to, d, batch)
 	}
-	k, own := to[len(to)-1], strides(d)
-	size := elements(d[batch+k:])
+	k, own := to[len(to)-1], graph.Strides(d)
+	size := graph.Elements(d[batch+k:])
 	out := []float64{}
 	rows := len(at) / max(1, k)
-	shared := max(1, rows/max(1, elements(to[:batch])))
+	shared := max(1, rows/max(1, graph.Elements(to[:batch])))
 	for r := range rows {
 		base := 0
 		if batch > 0 {
@@ -158,12 +110,12 @@ func foldGatherND(n *nodeReader) ([]*constant, error) {
 		}
 		out = append(out, v[base:base+size]...)
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-// reduction is what becomes of a value that something is put on.
-func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
-	switch r := n.text("reduction", "none"); r {
+// reductionOf is what becomes of a value that something is put on.
+func reductionOf(n *graph.Node) (func(old, v float64) float64, error) {
+	switch r := n.Text("reduction", "none"); r {
 	case "none":
 		return func(_, v float64) float64 { return v }, nil
 	case "add":
@@ -179,17 +131,17 @@ func (n *nodeReader) reduction() (func(old, v float64) float64, error) {
 	}
 }
 
-func foldScatterElements(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(3)
+func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	put, err := n.reduction()
+	put, err := reductionOf(n)
 	if err == nil && len(to) != len(d) {
 		err = fmt.Errorf("places of %v in %v", to, d)
 	}
@@ -197,10 +149,10 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 		return nil, errors.Join(err, fmt.Errorf("%d values for %d places", len(with), len(at)))
 	}
 	out := slices.Clone(v)
-	own := strides(d)
+	own := graph.Strides(d)
 	step := own[axis]
 	own[axis] = 0
-	each(to, own, 0, func(k, base int) {
+	graph.Each(to, own, 0, func(k, base int) {
 		p, bad := placeIn(at[k], d[axis])
 		if bad == nil && base+p*step >= len(out) {
 			bad = fmt.Errorf("places of %v in %v", to, d)
@@ -211,22 +163,22 @@ func foldScatterElements(n *nodeReader) ([]*constant, error) {
 		}
 		out[base+p*step] = put(out[base+p*step], with[k])
 	})
-	return n.made(out), err
+	return made(res, out), err
 }
 
-func foldScatterND(n *nodeReader) ([]*constant, error) {
-	in, err := n.operandsOf(3)
+func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	in, err := operandsOf(n, 3)
 	if err != nil {
 		return nil, err
 	}
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
-	put, err := n.reduction()
+	put, err := reductionOf(n)
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
 		return nil, errors.Join(err, fmt.Errorf("places of %v in %v", to, d))
 	}
 	k := to[len(to)-1]
-	size := elements(d[k:])
-	out, own := slices.Clone(v), strides(d)
+	size := graph.Elements(d[k:])
+	out, own := slices.Clone(v), graph.Strides(d)
 	if len(with) != len(at)/max(1, k)*size {
 		return nil, fmt.Errorf("%d values for %d places", len(with), len(at)/max(1, k))
 	}
@@ -243,24 +195,24 @@ func foldScatterND(n *nodeReader) ([]*constant, error) {
 			out[base+i] = put(out[base+i], with[r*size+i])
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldOneHot(n *nodeReader) ([]*constant, error) {
-	at, d, err := n.operandValues(0)
+func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	at, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := n.operandValues(2)
+	v, _, err := operandValues(n, 2)
 	if err != nil || len(v) != 2 {
 		return nil, errors.Join(err, errors.New("its values are not two"))
 	}
-	to := n.results[0].dims
-	axis, err := n.axisOf(len(d)+1, n.int("axis", -1))
+	to := res[0].Dims
+	axis, err := Axis(len(d)+1, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Repeat([]float64{v[0]}, elements(to))
+	out := slices.Repeat([]float64{v[0]}, graph.Elements(to))
 	line(to, axis, func(k, first, step int) {
 		p := int(at[k])
 		if p < 0 {
@@ -270,11 +222,11 @@ func foldOneHot(n *nodeReader) ([]*constant, error) {
 			out[first+p*step] = v[1]
 		}
 	})
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldTrilu(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -282,12 +234,12 @@ func foldTrilu(n *nodeReader) ([]*constant, error) {
 		return nil, fmt.Errorf("a triangle of %v", d)
 	}
 	k := 0.0
-	if n.given(1) {
-		if k, err = n.constant(1).scalar(); err != nil {
+	if n.Given(1) {
+		if k, err = n.Const(1).Scalar(); err != nil {
 			return nil, err
 		}
 	}
-	upper := n.int("upper", 1) != 0
+	upper := n.Int("upper", 1) != 0
 	rows, columns := d[len(d)-2], d[len(d)-1]
 	out := slices.Clone(v)
 	for i := range out {
@@ -296,39 +248,39 @@ func foldTrilu(n *nodeReader) ([]*constant, error) {
 			out[i] = 0
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldEye(n *nodeReader) ([]*constant, error) {
-	d := n.results[0].dims
-	out := make([]float64, elements(d))
+func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	d := res[0].Dims
+	out := make([]float64, graph.Elements(d))
 	for r := range d[0] {
-		if c := r + n.int("k", 0); c >= 0 && c < d[1] {
+		if c := r + n.Int("k", 0); c >= 0 && c < d[1] {
 			out[r*d[1]+c] = 1
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
-func foldIs(n *nodeReader) ([]*constant, error) {
-	positive, negative := n.int("detect_positive", 1) != 0, n.int("detect_negative", 1) != 0
-	return n.map1(func(x float64) float64 {
+func foldIs(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	positive, negative := n.Int("detect_positive", 1) != 0, n.Int("detect_negative", 1) != 0
+	return mapped(n, res, func(x float64) float64 {
 		if n.Op == "IsNaN" {
-			return truth(math.IsNaN(x))
+			return graph.Truth(math.IsNaN(x))
 		}
-		return truth(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
+		return graph.Truth(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
 	})
 }
 
 // foldNonZero lists the places of what is not zero, a row for each axis.
-func foldNonZero(n *nodeReader) ([]*constant, error) {
-	v, d, err := n.operandValues(0)
+func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	to := n.results[0].dims
+	to := res[0].Dims
 	most := to[1]
-	out, own, k := make([]float64, elements(to)), strides(d), 0
+	out, own, k := make([]float64, graph.Elements(to)), graph.Strides(d), 0
 	for i, x := range v {
 		if x == 0 {
 			continue
@@ -338,16 +290,16 @@ func foldNonZero(n *nodeReader) ([]*constant, error) {
 		}
 		k++
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }
 
 // foldRandom draws numbers, the same in every run: other ones than another runtime draws.
-func foldRandom(n *nodeReader) ([]*constant, error) {
-	seed := math.Float32bits(n.float("seed", 0))
-	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Outputs[0]))))
-	out := make([]float64, elements(n.results[0].dims))
-	mean, scale := float64(n.float("mean", 0)), float64(n.float("scale", 1))
-	low, high := float64(n.float("low", 0)), float64(n.float("high", 1))
+func foldRandom(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	seed := math.Float32bits(n.Float("seed", 0))
+	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))
+	out := make([]float64, graph.Elements(res[0].Dims))
+	mean, scale := float64(n.Float("mean", 0)), float64(n.Float("scale", 1))
+	low, high := float64(n.Float("low", 0)), float64(n.Float("high", 1))
 	for i := range out {
 		if strings.HasPrefix(n.Op, "RandomNormal") {
 			out[i] = mean + float64(scale*r.NormFloat64())
@@ -355,5 +307,5 @@ func foldRandom(n *nodeReader) ([]*constant, error) {
 			out[i] = low + float64((high-low)*r.Float64())
 		}
 	}
-	return n.made(out), nil
+	return made(res, out), nil
 }

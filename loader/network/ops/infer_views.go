@@ -1,67 +1,67 @@
-package network
+package ops
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/loader/network/graph"
 )
 
-func reshapeShape(n *nodeReader) ([]result, error) {
-	from, err := n.operandDims(0)
+func reshapeShape(n *graph.Node) ([]graph.Result, error) {
+	from, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	list, ok, err := n.list("shape", 1)
+	list, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
 	to, known, free := slices.Clone(list), 1, -1
 	for i, d := range to {
 		switch {
-		case d == 0 && i < len(from) && n.int("allowzero", 0) == 0:
+		case d == 0 && i < len(from) && n.Int("allowzero", 0) == 0:
 			to[i] = from[i]
 		case d == -1 && free < 0:
 			free = i
 			continue
-		case d < 0 || d > maxElements:
+		case d < 0 || d > graph.MaxElements:
 			return nil, fmt.Errorf("shape %v", list)
 		}
-		if known *= to[i]; known > elements(from) && (elements(from) > 0 || known > maxElements) {
+		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
 			return nil, fmt.Errorf("%v as %v", from, list)
 		}
 	}
 	if free >= 0 {
-		to[free] = elements(from) / max(1, known)
+		to[free] = graph.Elements(from) / max(1, known)
 	}
-	if elements(to) != elements(from) {
+	if graph.Elements(to) != graph.Elements(from) {
 		return nil, fmt.Errorf("%v as %v", from, list)
 	}
-	return n.of(to), nil
+	return of(n, to), nil
 }
 
-func flattenShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func flattenShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis := n.int("axis", 1)
+	axis := n.Int("axis", 1)
 	if axis < 0 {
 		axis += len(d)
 	}
 	if axis < 0 || axis > len(d) {
 		return nil, fmt.Errorf("axis %d of %d dimensions", axis, len(d))
 	}
-	return n.of([]int{elements(d[:axis]), elements(d[axis:])}), nil
+	return of(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
-func squeezeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func squeezeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axes, given, err := n.list("axes", 1)
+	axes, given, err := n.List("axes", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -75,15 +75,15 @@ func squeezeShape(n *nodeReader) ([]result, error) {
 			out = append(out, e)
 		}
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func unsqueezeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axes, _, err := n.list("axes", 1)
+	axes, _, err := n.List("axes", 1)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,12 @@ func unsqueezeShape(n *nodeReader) ([]result, error) {
 		}
 		out = slices.Insert(out, a, 1)
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-// perm is the order of axes that a Transpose gives.
-func (n *nodeReader) perm(rank int) ([]int, error) {
-	perm, given, _ := n.list("perm", -1)
+// Permutation is the order of axes that a Transpose gives.
+func Permutation(n *graph.Node, rank int) ([]int, error) {
+	perm, given, _ := n.List("perm", -1)
 	if !given {
 		for i := range rank {
 			perm = append(perm, rank-1-i)
@@ -124,12 +124,12 @@ func (n *nodeReader) perm(rank int) ([]int, error) {
 	return perm, nil
 }
 
-func transposeShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func transposeShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	perm, err := n.perm(len(d))
+	perm, err := Permutation(n, len(d))
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +137,11 @@ func transposeShape(n *nodeReader) ([]result, error) {
 	for i, p := range perm {
 		out[i] = d[p]
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-// axisOf is an axis counted from the front.
-func (n *nodeReader) axisOf(rank, axis int) (int, error) {
+// Axis is an axis counted from the front.
+func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {
 		at += rank
@@ -152,20 +152,20 @@ func (n *nodeReader) axisOf(rank, axis int) (int, error) {
 	return at, nil
 }
 
-func concatOf(n *nodeReader) ([]result, error) {
+func concatOf(n *graph.Node) ([]graph.Result, error) {
 	var out []int
 	missing := 0
-	if n.opset < 4 {
+	if n.Opset < 4 {
 		missing = 1
 	}
 	axis := 0
-	for i := range n.Inputs {
-		d, err := n.operandDims(i)
+	for i := range n.In {
+		d, err := n.Dims(i)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
-			if axis, err = n.axisOf(len(d), n.int("axis", missing)); err != nil {
+			if axis, err = Axis(len(d), n.Int("axis", missing)); err != nil {
 				return nil, err
 			}
 			out = slices.Clone(d)
@@ -179,37 +179,37 @@ func concatOf(n *nodeReader) ([]result, error) {
 				return nil, fmt.Errorf("%v beside %v", out, d)
 			}
 		}
-		if out[axis] += d[axis]; out[axis] > maxElements {
+		if out[axis] += d[axis]; out[axis] > graph.MaxElements {
 			return nil, fmt.Errorf("shape %v", out)
 		}
 	}
-	if len(n.Inputs) == 0 {
+	if len(n.In) == 0 {
 		return nil, errors.New("it has no input")
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func splitShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func splitShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	sizes, given, err := n.list("split", 1)
+	sizes, given, err := n.List("split", 1)
 	if err != nil {
 		return nil, err
 	}
-	if count := len(n.Outputs); !given && count > 0 {
+	if count := len(n.Out); !given && count > 0 {
 		each := (d[axis] + count - 1) / count
 		for left := d[axis]; len(sizes) < count; left -= each {
 			sizes = append(sizes, max(0, min(each, left)))
 		}
 	}
 	sum := 0
-	var out []result
+	var out []graph.Result
 	for _, s := range sizes {
 		if s < 0 || s > d[axis] {
 			return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
@@ -217,23 +217,23 @@ func splitShape(n *nodeReader) ([]result, error) {
 		sum += s
 		part := slices.Clone(d)
 		part[axis] = s
-		out = append(out, result{part, n.elem(0)})
+		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
 	}
-	if len(sizes) != len(n.Outputs) || sum != d[axis] {
+	if len(sizes) != len(n.Out) || sum != d[axis] {
 		return nil, fmt.Errorf("parts of %v for %d elements", sizes, d[axis])
 	}
 	return out, nil
 }
 
-// A run is the elements of an axis that a slice takes.
-type run struct{ begin, count, step int }
+// A Run is the elements of an axis that a slice takes.
+type run struct{ Begin, Count, Step int }
 
-// bounds are what a Slice takes of each axis.
-func (n *nodeReader) bounds(dims []int) ([]run, error) {
-	starts, _, err1 := n.list("starts", 1)
-	ends, _, err2 := n.list("ends", 2)
-	axes, given, err3 := n.list("axes", 3)
-	steps, stepped, err4 := n.list("steps", 4)
+// Bounds are what a Slice takes of each axis.
+func Bounds(n *graph.Node, dims []int) ([]run, error) {
+	starts, _, err1 := n.List("starts", 1)
+	ends, _, err2 := n.List("ends", 2)
+	axes, given, err3 := n.List("axes", 3)
+	steps, stepped, err4 := n.List("steps", 4)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, errors.New("its bounds are computed, not constants")
 	}
@@ -254,7 +254,7 @@ func (n *nodeReader) bounds(dims []int) ([]run, error) {
 		runs[i] = run{0, d, 1}
 	}
 	for i, s := range steps {
-		a, err := n.axisOf(len(dims), axes[i])
+		a, err := Axis(len(dims), axes[i])
 		if err != nil {
 			return nil, err
 		}
@@ -278,8 +278,8 @@ func (n *nodeReader) bounds(dims []int) ([]run, error) {
 		default:
 			return nil, errors.New("a step of 0")
 		}
-		if runs[a].count == 0 {
-			runs[a].begin, runs[a].step = 0, 1
+		if runs[a].Count == 0 {
+			runs[a].Begin, runs[a].Step = 0, 1
 		}
 	}
 	return runs, nil
@@ -293,112 +293,112 @@ func within(bound, n int) int {
 	return max(0, min(n, bound))
 }
 
-func sliceShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func sliceShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := n.bounds(d)
+	runs, err := Bounds(n, d)
 	if err != nil {
 		return nil, err
 	}
 	var out []int
 	for _, r := range runs {
-		out = append(out, r.count)
+		out = append(out, r.Count)
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func gatherShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func gatherShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	index, err := n.operandDims(1)
+	index, err := n.Dims(1)
 	if err != nil {
 		return nil, err
 	}
-	axis, err := n.axisOf(len(d), n.int("axis", 0))
+	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil {
 		return nil, err
 	}
-	return n.of(slices.Concat(d[:axis], index, d[axis+1:])), nil
+	return of(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
 }
 
-func expandShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func expandShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	to, ok, err := n.list("shape", 1)
+	to, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
-	out, err := broadcast(d, to)
+	out, err := graph.Broadcast(d, to)
 	if err != nil {
 		return nil, err
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func tileShape(n *nodeReader) ([]result, error) {
-	d, err := n.operandDims(0)
+func tileShape(n *graph.Node) ([]graph.Result, error) {
+	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	times, ok, err := n.list("repeats", 1)
+	times, ok, err := n.List("repeats", 1)
 	if err != nil || !ok || len(times) != len(d) {
 		return nil, errors.Join(err, errors.New("its repeats are no constants, one an axis"))
 	}
 	out := slices.Clone(d)
 	for i, t := range times {
-		if t < 0 || t > maxElements/max(1, out[i]) {
+		if t < 0 || t > graph.MaxElements/max(1, out[i]) {
 			return nil, fmt.Errorf("repeats %v", times)
 		}
 		out[i] *= t
 	}
-	return n.of(out), nil
+	return of(n, out), nil
 }
 
-func whereShape(n *nodeReader) ([]result, error) {
+func whereShape(n *graph.Node) ([]graph.Result, error) {
 	r, err := broadcastShape(0)(n)
 	if err == nil {
-		r[0].elem = n.elem(1)
+		r[0].Type = n.Type(1)
 	}
 	return r, err
 }
 
-func rangeShape(n *nodeReader) ([]result, error) {
+func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	var v [3]float64
 	for i := range v {
-		c := n.constant(i)
+		c := n.Const(i)
 		if c == nil {
 			return nil, errors.New("its bounds are computed, not constants")
 		}
 		var err error
-		if v[i], err = c.scalar(); err != nil {
+		if v[i], err = c.Scalar(); err != nil {
 			return nil, err
 		}
 	}
 	count := (v[1] - v[0]) / v[2]
-	if !(count < maxElements) {
+	if !(count < graph.MaxElements) {
 		return nil, fmt.Errorf("a range from %g to %g by %g", v[0], v[1], v[2])
 	}
 	whole := int(max(0, count))
 	if float64(whole) < count {
 		whole++
 	}
-	return n.of([]int{whole}), nil
+	return of(n, []int{whole}), nil
 }
 
-func filledShape(n *nodeReader) ([]result, error) {
-	d, ok, err := n.list("", 0)
+func filledShape(n *graph.Node) ([]graph.Result, error) {
+	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errors.New("its shape is computed, not a constant"))
 	}
-	elem := onnx.Float
-	if a := n.Attributes["value"]; a != nil && a.Tensor != nil {
-		elem = a.Tensor.Type
+	elem := graph.Float
+	if a := n.Attr["value"]; a != nil && a.Const != nil {
+		elem = a.Const.Type
 	}
-	return []result{{slices.Clone(d), elem}}, nil
+	return []graph.Result{{Dims: slices.Clone(d), Type: elem}}, nil
 }
