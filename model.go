@@ -20,6 +20,8 @@ import (
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
+	"anesim/loader/network/weights"
 )
 
 // A Kind says what a model is.
@@ -220,7 +222,7 @@ func Identity() *Model {
 //
 //	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
 //
-// [network.Operations] lists the operations with their keys. Its inputs are x and z (x0,
+// [keys.Operations] lists the operations with their keys. Its inputs are x and z (x0,
 // x1, ... of a concat), its output y. Its constants are inputs too, which are
 // pseudo-random unless they are given: "weights" ([cout][cin/groups][kh][kw], [k][n] of
 // matmul, [n][k] of linear), "bias" and "second", a constant operand.
@@ -276,7 +278,7 @@ type lowered struct {
 	memories layer.Memories // that they are for
 	sizes    bool           // programs that are only timed
 	given    bool           // with weights that the options gave
-	programs []network.Program
+	programs []partition.Program
 	reasons  []string     // why a layer is in no program, "" where it is in one
 	entry    *cache.Entry // that they are from or went to, nil without a cache
 }
@@ -325,8 +327,8 @@ func (m *Model) lowerAnew(ctx context.Context, low *lowered, o *Options) (err er
 		return m.lowerLayer(low, o)
 	}
 	meter := o.meter(StageLower, len(m.net.Layers))
-	how := network.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
-	low.programs, low.reasons, err = network.Lower(ctx, m.net, how)
+	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
+	low.programs, low.reasons, err = partition.Lower(ctx, m.net, how)
 	return err
 }
 
@@ -336,9 +338,9 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 	if err := takeWeights(&l, o); err != nil {
 		return err
 	}
-	complete, make := network.Streamed, lower.Lower
+	complete, make := weights.Streamed, lower.Lower
 	if low.sizes {
-		complete, make = network.Sizes, lower.Sized
+		complete, make = weights.Sizes, lower.Sized
 	}
 	w, err := complete(&l, o.Seed)
 	if err != nil {
@@ -350,7 +352,7 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 		return refusal(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
-	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}
+	low.programs = []partition.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}
 	low.reasons = []string{""}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 	"anesim/loader/cache"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/loader/network"
 	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
 )
 
 // An Output is a tensor that went in or came out: a port and its values. One of a network
@@ -104,7 +104,7 @@ type LayerResult struct {
 	Data    []float16.Float16 // its result, where that leaves its program with values
 	Note    string            // why its values were not computed, where they were asked for
 	Caveat  string            // what its values rest on that is not known of real programs
-	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [network.Stage]
+	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [list.Stage]
 }
 
 // Weights names the forms that a convolution's or a product's constant weights have in its
@@ -516,14 +516,14 @@ func (r *Result) Missing() (list []*LayerResult) {
 
 // Coverage is how much of a network is in the totals: nothing of a layer that could not be
 // lowered, of a program that could not be dispatched, and of what a fault cut short.
-func (r *Result) Coverage() network.Coverage {
+func (r *Result) Coverage() partition.Coverage {
 	reasons := make([]string, len(r.Layers))
 	for i := range r.Layers {
 		if l := &r.Layers[i]; !l.Modelled() {
 			reasons[i] = cmp.Or(l.Reason, "it has no report")
 		}
 	}
-	return network.CoverageOf(r.Model.net, reasons)
+	return partition.CoverageOf(r.Model.net, reasons)
 }
 
 // Residency is what the totals of a network rest on between its layers.

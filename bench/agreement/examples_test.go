@@ -12,6 +12,7 @@ import (
 	"anesim"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
 )
 
 // examples are the networks among the command's examples.
@@ -41,7 +42,7 @@ func TestInMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := network.CoverageOf(n, nil); !*large && c.MACs > 2e8 {
+			if c := partition.CoverageOf(n, nil); !*large && c.MACs > 2e8 {
 				t.Skipf("%d multiply-accumulates; -large computes them", c.MACs)
 			}
 			if what := inMemoryDiffers(n); what != "" {

@@ -20,6 +20,7 @@ import (
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
 )
 
 var (
@@ -122,7 +123,7 @@ func writeTable(page string, table []string) error {
 
 // A measured is a network's row of the table.
 type measured struct {
-	coverage  network.Coverage
+	coverage  partition.Coverage
 	engine    [4]Apart // the engine from each yardstick
 	yardstick [4]Apart // each yardstick from the first
 	single    Apart    // onnxruntime from the first
@@ -221,7 +222,7 @@ func measure(file []byte, sizes string, dir string) (*measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c := network.CoverageOf(n, nil); c.MACs > 2e10 && !*large {
+	if c := partition.CoverageOf(n, nil); c.MACs > 2e10 && !*large {
 		return nil, errLarge
 	}
 	row := &measured{}

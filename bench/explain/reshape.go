@@ -1,12 +1,12 @@
 package explain
 
 import (
-	"anesim/loader/network"
 	"errors"
 	"fmt"
 	"slices"
 
 	"anesim"
+	"anesim/loader/network/arrange"
 )
 
 // A Reshape gives a layer its pixels in H rows of W.
@@ -53,7 +53,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		l.Lower = sized(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
-	return anesim.FromNetwork(network.Rearranged(&n)), nil
+	return anesim.FromNetwork(arrange.Rearranged(&n)), nil
 }
 
 // ParseReshape reads "LAYER=HxW" for [ReshapeLayers].

@@ -13,8 +13,8 @@ import (
 	"anesim/hw/tiles"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // formed gives a layer weights that a form holds: values of few kinds, with zeros, or bytes
@@ -88,7 +88,7 @@ func TestFormsGiveTheValuesOfDense(t *testing.T) {
 		l := formLayer(r)
 		w := formed(r, &l, []layer.Form{layer.FormPalette, layer.FormSparse, layer.FormInt8}[i%3])
 		x := &list.Layer{Lower: l, Weights: w}
-		w, err := network.Complete(x, 1)
+		w, err := weights.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

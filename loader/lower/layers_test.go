@@ -13,7 +13,7 @@ import (
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 )
 
@@ -44,7 +44,7 @@ func TestNetworks(t *testing.T) {
 func goldenLayer(t *testing.T, lines []string) (layer.Layer, layer.Weights) {
 	t.Helper()
 	words := strings.Fields(lines[0])
-	op, ok := network.Find(words[0])
+	op, ok := keys.Find(words[0])
 	if !ok {
 		t.Fatalf("no operation %s", words[0])
 	}
@@ -221,17 +221,17 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 }
 
 // goldenNode is a layer of a network.
-func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, keys []string) Node {
+func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, words []string) Node {
 	t.Helper()
-	o, ok := network.Find(op)
+	o, ok := keys.Find(op)
 	if !ok {
 		t.Fatalf("%s: no operation %q", name, op)
 	}
 	form := "dense"
-	if len(keys) > 0 && strings.HasPrefix(keys[len(keys)-1], "weights=") {
-		form, keys = keys[len(keys)-1][len("weights="):], keys[:len(keys)-1]
+	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "weights=") {
+		form, words = words[len(words)-1][len("weights="):], words[:len(words)-1]
 	}
-	values, err := o.ParseKeys(keys)
+	values, err := o.ParseKeys(words)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

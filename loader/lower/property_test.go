@@ -10,8 +10,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/network"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // The counts are small here; .ci/long runs 5,000 layers and 500 chains.
@@ -459,7 +459,7 @@ func TestAnyLayerValues(t *testing.T) {
 	for i := range *layers {
 		l, w, in, f, tolerance := aLayer(r)
 		x := &list.Layer{Lower: l, Weights: w}
-		w, err := network.Complete(x, 1)
+		w, err := weights.Complete(x, 1)
 		if err != nil {
 			t.Fatalf("%d: %+v: %v", i, l, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"anesim/hw/mac"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // run lowers a layer, runs it on the model and returns its output.
@@ -534,7 +534,7 @@ func TestStreams(t *testing.T) {
 			l.Axes = layer.AxisW
 		}
 		x := &list.Layer{Lower: l}
-		w, err := network.Complete(x, 1)
+		w, err := weights.Complete(x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

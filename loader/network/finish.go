@@ -1,24 +1,19 @@
 package network
 
-import "anesim/loader/network/list"
-
-// ReadYAML reads a network from its list of layers. Errors are a *[list.FormatError].
-func ReadYAML(data []byte) (*list.Network, error) {
-	b, err := stringYAML(data)
-	if err != nil {
-		return nil, err
-	}
-	return finish(b), nil
-}
+import (
+	"anesim/loader/network/arrange"
+	"anesim/loader/network/fuse"
+	"anesim/loader/network/list"
+)
 
 // finish fuses the layers of a network whose results are known, and puts tensors into the
 // order that layers read them in.
 func finish(b *list.Builder) *list.Network {
 	n := b.List()
-	fuseLayers(n)
+	fuse.Layers(n)
 	n.Store()
-	rearrange(n)
-	shareColumns(n)
+	arrange.Rearrange(n)
+	arrange.ShareColumns(n)
 	n.Tidy()
 	return n
 }

@@ -18,8 +18,11 @@ import (
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
+	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
+	"anesim/loader/network/regroup"
 )
 
 // TestNetworks holds what networks are read as to testdata/networks: their layers with what is
@@ -33,7 +36,7 @@ import (
 func TestNetworks(t *testing.T) {
 	golden.Test(t, "testdata/networks/*.txt", func(t *testing.T, c *golden.Case) string {
 		lines, lowered := c.Input, false
-		var groups []Regroup
+		var groups []regroup.Group
 		for ; ; lines = lines[1:] {
 			if list, ok := strings.CutPrefix(lines[0], "regrouped "); ok {
 				groups = regroupsOf(t, list)
@@ -58,7 +61,7 @@ func TestNetworks(t *testing.T) {
 			n, err = ReadONNX(graphFile(t, lines), Options{})
 		}
 		if err == nil && groups != nil {
-			n, err = Regrouped(n, groups, true)
+			n, err = regroup.Apply(n, groups, true)
 		}
 		if err != nil {
 			return "refused: " + err.Error()
@@ -219,7 +222,7 @@ func hostResults(s *list.Stage) (texts []string) {
 // programText are a network's programs as they are timed.
 func programText(t *testing.T, n *list.Network) string {
 	t.Helper()
-	programs, reasons, err := Lower(t.Context(), n, Lowering{Seed: 1, SizesOnly: true})
+	programs, reasons, err := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1, SizesOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +253,7 @@ func keysText(t *testing.T, lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
 		words := strings.Fields(line)
-		op, ok := Find(words[0])
+		op, ok := keys.Find(words[0])
 		if !ok {
 			t.Fatalf("no operation %s", words[0])
 		}
@@ -270,10 +273,10 @@ func keysText(t *testing.T, lines []string) string {
 
 // regroupsOf reads which layers are merged or split: 0+1 3/2 are the first two as one and the
 // fourth in two parts.
-func regroupsOf(t *testing.T, text string) (groups []Regroup) {
+func regroupsOf(t *testing.T, text string) (groups []regroup.Group) {
 	t.Helper()
 	for word := range strings.FieldsSeq(text) {
-		var g Regroup
+		var g regroup.Group
 		list, parts, _ := strings.Cut(word, "/")
 		g.Parts, _ = strconv.Atoi(parts)
 		for layer := range strings.SplitSeq(list, "+") {

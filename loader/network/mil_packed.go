@@ -8,6 +8,7 @@ import (
 	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/weights"
 )
 
 // copyOf makes the operation's result a constant with a tensor's elements.
@@ -260,7 +261,9 @@ func (x *milOperation) sparsely(maskKey, dataKey, tableKey string, values func(d
 }
 
 // maxCoefficientsOf bounds what a few packed bytes may become.
-func maxCoefficientsOf(x *milOperation) int { return int(min(MaxCoefficients, 64*x.bytes+1<<20)) }
+func maxCoefficientsOf(x *milOperation) int {
+	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
+}
 
 // milSparse puts values where a mask has bits.
 func milSparse(x *milOperation) {

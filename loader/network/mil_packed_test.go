@@ -12,10 +12,12 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/bundle"
 	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
 )
 
 // packedPackage is a network of a convolution, a product and a linear layer whose weights are
@@ -79,15 +81,15 @@ func TestPackedWeightsKeepTheirForm(t *testing.T) {
 			t.Errorf("%s has weights as %v with %d scales", l.Name, w.Form, len(w.Scale))
 		}
 	}
-	packed, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+	packed, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	for i := range n.Layers {
 		n.Layers[i].Weights.Form = layer.FormFP16
 	}
-	plain, _, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+	plain, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	if len(packed) != 1 || len(plain) != 1 {
 		t.Fatalf("%d and %d programs: %q", len(packed), len(plain), reasons)
 	}
-	coefficients := func(p Program) (n int) {
+	coefficients := func(p partition.Program) (n int) {
 		for i := range p.Segments {
 			if s := &p.Segments[i]; s.Name == "__KERN_0" || strings.Contains(s.Name, "TEXT") {
 				n += len(s.Data)
@@ -105,7 +107,7 @@ func TestKeysTellFormsApart(t *testing.T) {
 	key := func(w layer.Weights) string {
 		n := list.Network{Layers: []list.Layer{{Name: "a", Weights: w}}}
 		var b strings.Builder
-		if err := errors.Join(WriteStructure(&n, &b), WriteWeights(&n, &b)); err != nil {
+		if err := errors.Join(bundle.WriteStructure(&n, &b), bundle.WriteWeights(&n, &b)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

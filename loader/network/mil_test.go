@@ -15,6 +15,7 @@ import (
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/partition"
 )
 
 // small is a network of what packages hold: weights in a file and here, batch
@@ -248,7 +249,7 @@ func TestBandsOfMIL(t *testing.T) {
 			continue
 		}
 		list := text(n)
-		if programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1}); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
+		if programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1}); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
 			t.Errorf("%s: %q", op, list)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"anesim/loader/network/pattern"
 )
 
-// ReadONNX reads a network from an ONNX file. Errors are a *[FormatError] or, where
+// ReadONNX reads a network from an ONNX file. Errors are a *[list.FormatError] or, where
 // dimensions have names and no sizes, a *[DimError]; operators that are no layer of the
 // engine are layers with a Reason.
 func ReadONNX(data []byte, o Options) (*list.Network, error) {

@@ -11,6 +11,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
+	"anesim/loader/network/weights"
 )
 
 func (n *nodeReader) gemm() error {
@@ -105,7 +106,7 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
 	}
-	return scaledValues(v, func(int) float32 { return float32(by) })
+	return weights.Scaled(v, func(int) float32 { return float32(by) })
 }
 
 func (n *nodeReader) matmul() error {

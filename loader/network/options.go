@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
@@ -158,6 +159,15 @@ func Read(name string, data []byte, o Options) (*list.Network, error) {
 		return nil, err
 	}
 	return read(data, o)
+}
+
+// ReadYAML reads a network from its list of layers. Errors are a *[list.FormatError].
+func ReadYAML(data []byte) (*list.Network, error) {
+	b, err := keys.ReadYAML(data)
+	if err != nil {
+		return nil, err
+	}
+	return finish(b), nil
 }
 
 // reader finds what reads files of a name's ending.

@@ -12,6 +12,7 @@ import (
 	. "anesim/loader/network"
 	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/loader/network/partition"
 )
 
 // computed runs a network of one program on an input of numbers that all are different and
@@ -28,7 +29,7 @@ func computed(t *testing.T, n *list.Network, scale float32) (in, out []float16.F
 // results are those of a network of one program on an input.
 func results(t *testing.T, n *list.Network, in []float16.Float16) []float16.Float16 {
 	t.Helper()
-	programs, reasons, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+	programs, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	if len(programs) != 1 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
 		t.Fatalf("%d programs, %q, %s\n%+v", len(programs), reasons, programs[len(programs)-1].Why, n.Layers)
 	}

@@ -1,4 +1,4 @@
-package network
+package keys
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/weights"
 )
 
 // Refused reports whether an error says that the engine does not take a layer, or that the
@@ -75,7 +76,7 @@ func (s *search) lower(values map[string]string) error {
 	if err != nil {
 		return err
 	}
-	w, err := Sizes(l, 1)
+	w, err := weights.Sizes(l, 1)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package network
+package weights
 
 import (
 	"hash/fnv"
@@ -38,9 +38,9 @@ func newRandom(n, scale int, seed uint64, name string) *random {
 	return r
 }
 
-// madeUp returns n pseudo-random values within 1, which differ by seed and name and are the
+// Random returns n pseudo-random values within 1, which differ by seed and name and are the
 // same on every machine.
-func madeUp(n int, seed uint64, name string) []float16.Float16 {
+func Random(n int, seed uint64, name string) []float16.Float16 {
 	return newRandom(n, 0, seed, name).all()
 }
 

@@ -1,4 +1,4 @@
-package network
+package regroup
 
 import (
 	"github.com/x448/float16"

@@ -1,4 +1,4 @@
-package network
+package bundle
 
 import (
 	bin "encoding/binary"

@@ -1,4 +1,4 @@
-package network_test
+package bundle_test
 
 import (
 	"encoding/binary"
@@ -11,7 +11,9 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/network"
+	"anesim/loader/network/bundle"
 	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
 )
 
 const bundled = `
@@ -38,16 +40,16 @@ func bundledNetwork(t testing.TB, text string) *list.Network {
 func TestBundle(t *testing.T) {
 	for _, sizes := range []bool{false, true} {
 		n := bundledNetwork(t, bundled)
-		programs, reasons, err := network.Lower(t.Context(), n, network.Lowering{Seed: 1, SizesOnly: sizes})
+		programs, reasons, err := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1, SizesOnly: sizes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := network.EncodeBundle(n, programs, reasons)
+		data, err := bundle.Encode(n, programs, reasons)
 		if err != nil {
 			t.Fatal(err)
 		}
 		other := bundledNetwork(t, bundled)
-		got, gotReasons, err := network.DecodeBundle(other, data)
+		got, gotReasons, err := bundle.Decode(other, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +82,7 @@ func TestBundle(t *testing.T) {
 				t.Errorf("layer %d: %s", i, diff)
 			}
 		}
-		again, err := network.EncodeBundle(other, got, gotReasons)
+		again, err := bundle.Encode(other, got, gotReasons)
 		if err != nil || string(again) != string(data) {
 			t.Errorf("encoded again it differs: %v", err)
 		}
@@ -92,10 +94,10 @@ func TestStructureAndWeights(t *testing.T) {
 	write := func(text string) (structure, weights string) {
 		var s, w strings.Builder
 		n := bundledNetwork(t, text)
-		if err := network.WriteStructure(n, &s); err != nil {
+		if err := bundle.WriteStructure(n, &s); err != nil {
 			t.Fatal(err)
 		}
-		if err := network.WriteWeights(n, &w); err != nil {
+		if err := bundle.WriteWeights(n, &w); err != nil {
 			t.Fatal(err)
 		}
 		return s.String(), w.String()
@@ -121,25 +123,25 @@ func TestStructureAndWeights(t *testing.T) {
 	}
 	// What lowering notes in layers does not change the key of the next.
 	n := bundledNetwork(t, bundled)
-	network.Lower(t.Context(), n, network.Lowering{Seed: 1})
+	partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	var after strings.Builder
-	if err := network.WriteStructure(n, &after); err != nil || after.String() != s {
+	if err := bundle.WriteStructure(n, &after); err != nil || after.String() != s {
 		t.Error("lowering changes the structure")
 	}
 	n.Layers[0].Weights.Filter = append(n.Layers[0].Weights.Filter, 1, 2)
 	var weights strings.Builder
-	if err := network.WriteWeights(n, &weights); err != nil || weights.String() == w {
+	if err := bundle.WriteWeights(n, &weights); err != nil || weights.String() == w {
 		t.Error("weights do not tell")
 	}
 }
 
 func TestBrokenBundles(t *testing.T) {
 	n := bundledNetwork(t, bundled)
-	programs, reasons, err := network.Lower(t.Context(), n, network.Lowering{Seed: 1})
+	programs, reasons, err := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := network.EncodeBundle(n, programs, reasons)
+	data, err := bundle.Encode(n, programs, reasons)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,15 +161,15 @@ func TestBrokenBundles(t *testing.T) {
 		"a program of no layers": with(`"Runs":[`, `"Runz":[`), "a negative container": with(`"Container":`, `"Container":-`), "a container of nothing": with(`"Container":`, `"Containe":`),
 		"descriptors it does not have": with(`"Tasks":`, `"Tasks":9`), "an L2 of other descriptors": with(`"L2":[`, `"L2":[1,`),
 	} {
-		var e *network.BundleError
-		if _, _, err := network.DecodeBundle(bundledNetwork(t, bundled), b); !errors.As(err, &e) {
+		var e *bundle.Error
+		if _, _, err := bundle.Decode(bundledNetwork(t, bundled), b); !errors.As(err, &e) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	broken := append([]byte(nil), data...)
 	broken[8+size] ^= 0xff
 	var f *loader.FormatError
-	if _, _, err := network.DecodeBundle(n, broken); err == nil || !errors.As(err, &f) && !strings.Contains(err.Error(), "program 0") {
+	if _, _, err := bundle.Decode(n, broken); err == nil || !errors.As(err, &f) && !strings.Contains(err.Error(), "program 0") {
 		t.Errorf("a container that is none: %v", err)
 	}
 }
@@ -178,11 +180,11 @@ const small = "inputs: {x: {c: 4, h: 1, w: 2}}\nlayers:\n  - {name: a, op: relu,
 func FuzzBundle(f *testing.F) {
 	n := bundledNetwork(f, small)
 	for _, sizes := range []bool{false, true} {
-		programs, reasons, err := network.Lower(f.Context(), n, network.Lowering{Seed: 1, SizesOnly: sizes})
+		programs, reasons, err := partition.Lower(f.Context(), n, partition.Lowering{Seed: 1, SizesOnly: sizes})
 		if err != nil {
 			f.Fatal(err)
 		}
-		data, err := network.EncodeBundle(n, programs, reasons)
+		data, err := bundle.Encode(n, programs, reasons)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -190,9 +192,9 @@ func FuzzBundle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		other := bundledNetwork(t, small)
-		programs, reasons, err := network.DecodeBundle(other, data)
+		programs, reasons, err := bundle.Decode(other, data)
 		if err != nil {
-			var e *network.BundleError
+			var e *bundle.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("%v", err)
 			}

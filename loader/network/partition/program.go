@@ -1,4 +1,4 @@
-package network
+package partition
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // A Program is a run of neighbouring layers that the engine does in one dispatch.
@@ -28,7 +30,7 @@ type Program struct {
 	// L2 and Spilled are those of [lower.Joined].
 	L2      []int
 	Spilled []lower.Spill
-	into    []int // layer of the program that does each one's work
+	Into    []int // layer of the program that does each one's work
 }
 
 // A Lowering is how a network is lowered.
@@ -46,7 +48,7 @@ type Lowering struct {
 // Lower makes as few programs of the network as its layers allow: one, or one on each
 // side of a layer that cannot be lowered and of a tensor that memory has to be rearranged
 // for. A port of a program is called like its tensor. Weights that the file does not have
-// are those of [Complete]; layers that are alike share them.
+// are those of [weights.Complete]; layers that are alike share them.
 //
 // The second result says of every layer why it is in no program, "" where it is in one. The
 // error is the context's, once that is done.
@@ -57,7 +59,7 @@ func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []str
 	}
 	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]layer.Shape{}}
 	var reasons []string
-	c.parts, reasons = lowerParts(n, ctx, how, done)
+	c.parts, reasons = lowerParts(ctx, n, how, done)
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -89,7 +91,7 @@ func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []str
 			continue
 		}
 		p.Name, p.Why = cmp.Or(n.Name, "network"), why
-		noteFolded(n, p)
+		NoteFolded(n, p)
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut
 	}
@@ -187,7 +189,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, into: j.Into}, nil
+	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
 }
 
 // input returns the tensor that a program reads from outside. Its shape is s, the one that its
@@ -205,13 +207,13 @@ func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
 	}
 	v, constant := c.n.Constants[name]
 	if constant && v == nil {
-		v = madeUp(s.Elements(), c.how.Seed, "second")
+		v = weights.Random(s.Elements(), c.how.Seed, "second")
 	}
 	return lower.Tensor{Name: name, Shape: s, Values: v}
 }
 
 // lowerParts lowers every layer, layers that are alike once, until the context is done.
-func lowerParts(n *list.Network, ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
+func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
 	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -265,9 +267,9 @@ func lowerParts(n *list.Network, ctx context.Context, how Lowering, done func(la
 
 // lowerPart lowers the layer.
 func lowerPart(x *list.Layer, how Lowering) (*lower.Part, error) {
-	complete := Complete
+	complete := weights.Complete
 	if how.SizesOnly {
-		complete = Sizes
+		complete = weights.Sizes
 	}
 	w, err := complete(x, how.Seed)
 	if err != nil {
@@ -276,4 +278,13 @@ func lowerPart(x *list.Layer, how Lowering) (*lower.Part, error) {
 	l := x.Lower
 	l.Memories = how.Memories
 	return lower.NewPart(l, w)
+}
+
+// NoteFolded tells the layers of a program that do others' work so.
+func NoteFolded(n *list.Network, p *Program) {
+	for i, by := range p.Into {
+		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
+			l.Folded = append(l.Folded, n.Layers[p.First+i].Name)
+		}
+	}
 }

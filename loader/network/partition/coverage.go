@@ -1,16 +1,16 @@
-package network
+package partition
 
 import "anesim/loader/network/list"
 
 // A Coverage says how much of a file's network the engine does. Reasons are those of
-// [Network.Lower].
+// [Lower].
 type Coverage struct {
 	Nodes, Done    int    // operators of the file; layers, of a list of layers
 	MACs, DoneMACs uint64 // as the operators' definitions have them
 	// Bytes are those of operands and results in fp16, each node's own: what a fusion saves
 	// is not taken off.
 	Bytes, DoneBytes uint64
-	Hosted           int    // of Done, those that a [Stage] of the host does
+	Hosted           int    // of Done, those that a [list.Stage] of the host does
 	Unsized          int    // nodes whose shapes are not known: in Nodes, not in MACs and Bytes
 	Lost             []Loss // outputs that are not computed
 }

@@ -1,4 +1,4 @@
-package network
+package weights
 
 import (
 	"math"
@@ -76,10 +76,10 @@ func complete(x *list.Layer, seed uint64, how completion) (layer.Weights, error)
 		w.Filter = src.all()
 	}
 	if w.Bias == nil && need.Bias > 0 {
-		w.Bias = madeUp(need.Bias, seed, "bias")
+		w.Bias = Random(need.Bias, seed, "bias")
 	}
 	if w.Second == nil && need.Second > 0 {
-		w.Second = madeUp(need.Second, seed, "second")
+		w.Second = Random(need.Second, seed, "second")
 	}
 	return w, tabulate(l, &w)
 }
@@ -191,10 +191,10 @@ func FlushedShare(x *list.Layer) float64 {
 	return math.Sqrt(small / all)
 }
 
-// scaledValues returns the values, each times its factor, and nil for absent values. It returns false
+// Scaled returns the values, each times its factor, and nil for absent values. It returns false
 // if a product loses its precision: the engine reads weights below 2^-14 as 0, and fp16 has no
 // number above 65504.
-func scaledValues(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+func Scaled(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
 	if values == nil {
 		return nil, true
 	}

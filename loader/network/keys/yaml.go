@@ -1,4 +1,4 @@
-package network
+package keys
 
 import (
 	"bytes"
@@ -33,8 +33,8 @@ func marks(data []byte) int {
 	return n
 }
 
-// stringYAML strings the layers of a YAML file together. Errors are a *[list.FormatError].
-func stringYAML(data []byte) (*list.Builder, error) {
+// ReadYAML strings the layers of a YAML file together. Errors are a *[list.FormatError].
+func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
 	}

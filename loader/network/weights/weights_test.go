@@ -1,4 +1,4 @@
-package network
+package weights_test
 
 import (
 	"bytes"
@@ -7,7 +7,9 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
 // A filter that is made as it is packed gives the program that the same filter in memory
@@ -35,7 +37,7 @@ func TestStreamed(t *testing.T) {
 		"relu c=8 h=2 w=2",
 	} {
 		words := strings.Fields(text)
-		o, ok := Find(words[0])
+		o, ok := keys.Find(words[0])
 		if !ok {
 			t.Fatal(text)
 		}
@@ -49,11 +51,11 @@ func TestStreamed(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		whole, err := Complete(l, 7)
+		whole, err := weights.Complete(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := Streamed(l, 7)
+		made, err := weights.Streamed(l, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,12 +74,12 @@ func TestStreamed(t *testing.T) {
 	}
 	// One that was given stays.
 	l := &list.Layer{Lower: layer.Product(1, 2, 3, layer.Constant)}
-	w, err := Complete(l, 1)
+	w, err := weights.Complete(l, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Weights.Filter = w.Filter
-	if made, err := Streamed(l, 2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
+	if made, err := weights.Streamed(l, 2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
 		t.Errorf("a filter that is there became a source, %v", err)
 	}
 }

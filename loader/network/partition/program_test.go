@@ -1,4 +1,4 @@
-package network_test
+package partition_test
 
 import (
 	"fmt"
@@ -15,14 +15,16 @@ import (
 	"anesim/hw"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	. "anesim/loader/network"
+	"anesim/loader/network"
 	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
+	"anesim/loader/network/weights"
 )
 
 // example reads an example with some of its numbers replaced.
 func example(t *testing.T, name string, numbers map[string]string) *list.Network {
 	t.Helper()
-	text, err := os.ReadFile("../../tools/anesim/examples/" + name)
+	text, err := os.ReadFile("../../../tools/anesim/examples/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func example(t *testing.T, name string, numbers map[string]string) *list.Network
 		}
 		return b
 	})
-	n, err := ReadYAML(text)
+	n, err := network.ReadYAML(text)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -56,7 +58,7 @@ func alone(t *testing.T, n *list.Network, o anesim.Options) (map[string][]float1
 	var cycles []uint64
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		w, err := Complete(l, o.Seed)
+		w, err := weights.Complete(l, o.Seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,7 @@ func TestLowerExamples(t *testing.T) {
 		}
 		resident(t, n, o, tensors)
 		n.InMemory = true
-		programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
+		programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: o.Seed})
 		var first []int
 		for _, p := range programs {
 			first = append(first, p.First)
@@ -164,7 +166,7 @@ func fused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]f
 	n.InMemory = true
 	defer func() { n.InMemory = false }()
 	tensors := maps.Clone(alone)
-	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
+	programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: o.Seed})
 	for _, p := range programs {
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -190,7 +192,7 @@ func fused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]f
 // resident checks that the layers make the same with tensors in the L2.
 func resident(t *testing.T, n *list.Network, o anesim.Options, tensors map[string][]float16.Float16) {
 	t.Helper()
-	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: o.Seed})
+	programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: o.Seed})
 	for _, p := range programs {
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
@@ -210,7 +212,7 @@ func resident(t *testing.T, n *list.Network, o anesim.Options, tensors map[strin
 
 // A tensor whose rows are laid out anew for its reader, by tasks, ends no program.
 func TestViewsCutNothing(t *testing.T) {
-	n, err := ReadYAML([]byte(`
+	n, err := network.ReadYAML([]byte(`
 inputs: {x: {c: 4, h: 6, w: 10}}
 layers:
 - {name: a, op: relu}
@@ -229,7 +231,7 @@ layers:
 	if want := []string{"a", "b/rows", "b/rows/2", "b", "c"}; !slices.Equal(names, want) {
 		t.Errorf("layers %q, want %q: flat has rows as long", names, want)
 	}
-	if programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1}); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
+	if programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1}); len(programs) != 1 || len(programs[0].Runs) != len(n.Layers) {
 		t.Errorf("%d programs", len(programs))
 	}
 }
@@ -244,11 +246,11 @@ func TestLowerCutsAtPorts(t *testing.T) {
 	for i := 1; i < 40; i++ {
 		text += fmt.Sprintf("- {name: s%d, op: add, from: [s%d, x%d]}\n", i, i-1, i)
 	}
-	n, err := ReadYAML([]byte(text))
+	n, err := network.ReadYAML([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, _, _ := Lower(t.Context(), n, Lowering{Seed: 1})
+	programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	layers := 0
 	for _, p := range programs {
 		layers += len(p.Runs)

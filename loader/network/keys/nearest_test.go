@@ -1,4 +1,4 @@
-package network_test
+package keys_test
 
 import (
 	"maps"
@@ -10,16 +10,17 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	. "anesim/loader/network"
+	"anesim/loader/network/keys"
+	"anesim/loader/network/weights"
 )
 
 // sized lowers a layer of an operation without its weights.
-func sized(o *Operation, values map[string]string) error {
+func sized(o *keys.Operation, values map[string]string) error {
 	l, err := o.Single(values)
 	if err != nil {
 		return err
 	}
-	w, err := Sizes(l, 1)
+	w, err := weights.Sizes(l, 1)
 	if err != nil {
 		return err
 	}
@@ -28,7 +29,7 @@ func sized(o *Operation, values map[string]string) error {
 }
 
 // unlikely are random keys of an operation, sizes of a few powers of ten among them.
-func unlikely(r *rand.Rand, o *Operation) map[string]string {
+func unlikely(r *rand.Rand, o *keys.Operation) map[string]string {
 	values := map[string]string{}
 	for _, k := range o.AllKeys() {
 		size := func(most int) string { return strconv.Itoa(1 + r.IntN(most)) }
@@ -83,11 +84,11 @@ func TestNearestWorks(t *testing.T) {
 		each, most = 3, 100
 	}
 	refused := 0
-	for _, o := range Operations() {
+	for _, o := range keys.Operations() {
 		n := 0
 		for range tries {
 			values := unlikely(r, &o)
-			if err := sized(&o, values); err == nil || !Refused(err) {
+			if err := sized(&o, values); err == nil || !keys.Refused(err) {
 				continue
 			}
 			n++
@@ -131,9 +132,9 @@ func TestRefuseNamesTheBound(t *testing.T) {
 		{"relu", map[string]string{"c": "300000"}, "; with c=65536 it works"},
 		{"transpose", map[string]string{"c": "70000", "w": "70000"}, "; with c=856 w=1096 it works"}, // two sizes
 	} {
-		o, _ := Find(tc.op)
+		o, _ := keys.Find(tc.op)
 		err := sized(o, tc.values)
-		if !Refused(err) {
+		if !keys.Refused(err) {
 			t.Fatalf("%s %v: %v, want a refusal", tc.op, tc.values, err)
 		}
 		refused := o.Refuse(tc.values, layer.Memories{}, err)

@@ -1,4 +1,4 @@
-package network
+package arrange
 
 import (
 	"container/heap"

@@ -1,4 +1,4 @@
-package network
+package regroup
 
 import (
 	"fmt"
@@ -8,10 +8,11 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/arrange"
 	"anesim/loader/network/list"
 )
 
-// A Regroup has the multiply-accumulates of layers in other layers: several merged into one,
+// A Group has the multiply-accumulates of layers in other layers: several merged into one,
 // or one split.
 //
 //	x --+-- a --> y       x -- a+b --> slice --> y          side by side
@@ -21,7 +22,7 @@ import (
 //
 //	x -- a --> y          x --+-- a/1 --> concat --> y      split
 //	                          +-- a/2 --/
-type Regroup struct {
+type Group struct {
 	Layers []int // two or more, in the network's order, or one
 	Parts  int   // that one is split in at most
 }
@@ -76,13 +77,13 @@ func multiplies(l *list.Layer) bool {
 	return false
 }
 
-// Regrouped is the network with layers merged and split. Weights are those of the layers where
-// the file has them and they are asked for. The layers must be such as [Layer.Beside],
+// Apply is the network with layers merged and split. Weights are those of the layers where
+// the file has them and they are asked for. The layers must be such as [Beside],
 // [MergesBehind] and [Splits] report, each in one place of the list.
-func Regrouped(n *list.Network, groups []Regroup, weights bool) (*list.Network, error) {
+func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
-	at := make(map[int]*Regroup, len(groups))
+	at := make(map[int]*Group, len(groups))
 	merged := map[int]bool{}
 	for i := range groups {
 		at[groups[i].Layers[0]] = &groups[i]
@@ -112,7 +113,7 @@ func Regrouped(n *list.Network, groups []Regroup, weights bool) (*list.Network, 
 			c.Layers = append(c.Layers, beside(all, weights)...)
 		}
 	}
-	return Rearranged(&c), nil
+	return arrange.Rearranged(&c), nil
 }
 
 // columnsOut is the number of a layer's output channels, or of a product's columns.

@@ -1,4 +1,4 @@
-package network
+package fuse
 
 import (
 	"slices"
@@ -7,11 +7,12 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
-// fuseLayers gives every layer what follows it and it can do on its way out: a constant factor
+// Layers gives every layer what follows it and it can do on its way out: a constant factor
 // and addend a channel, then a rectifier.
-func fuseLayers(n *list.Network) {
+func Layers(n *list.Network) {
 	readers, maker := map[string]int{}, map[string]int{}
 	for _, out := range n.Outputs {
 		readers[out]++
@@ -124,11 +125,11 @@ func scaleWeights(l *list.Layer, by []float16.Float16) bool {
 		w.Bias, w.Filter = nil, nil
 		return true
 	}
-	bias, ok := scaledValues(w.Bias, func(i int) float32 { return by[i].Float32() })
+	bias, ok := weights.Scaled(w.Bias, func(i int) float32 { return by[i].Float32() })
 	if !ok {
 		return false
 	}
-	filter, ok := scaledValues(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
+	filter, ok := weights.Scaled(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
 	if ok {
 		w.Bias, w.Filter = bias, filter
 	}

@@ -1,4 +1,4 @@
-package network
+package arrange
 
 import (
 	"fmt"
@@ -108,8 +108,8 @@ type rows struct {
 	width  int
 }
 
-// rearrange replaces the transposes of a network.
-func rearrange(n *list.Network) {
+// Rearrange replaces the transposes of a network.
+func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rows]string{},
 		names: map[string]bool{}, chains: map[string][]layer.Layer{},
@@ -166,7 +166,7 @@ func rearrange(n *list.Network) {
 func Rearranged(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
-	rearrange(&c)
+	Rearrange(&c)
 	c.Tidy()
 	return &c
 }
