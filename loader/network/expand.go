@@ -228,7 +228,7 @@ func (e *expansion) without(names ...string) attributes {
 	return a
 }
 
-func ofInts(v ...int) *graph.Attr   { return listed(v) }
+func ofInts(v ...int) *graph.Attr   { return graph.ListOf(v...) }
 func ofInt(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
 func ofFloat(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 

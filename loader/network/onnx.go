@@ -15,6 +15,7 @@ import (
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/ops"
+	"anesim/loader/network/pattern"
 )
 
 // ReadONNX reads a network from an ONNX file. Errors are a *[list.FormatError] or, where
@@ -234,9 +235,9 @@ func (r *graphReader) composed(g *graph.Graph) {
 	for i, node := range g.Nodes {
 		node.Name = nodeName(i, node) // by the place in the file
 	}
-	nodes := inReadingOrder(g.Nodes, g.Outputs)
-	straighten(nodes, g.Outputs)
-	found, inside := fusions(nodes, g.Outputs)
+	nodes := graph.InReadingOrder(g.Nodes, g.Outputs)
+	pattern.Straighten(nodes, g.Outputs)
+	found, inside := pattern.Find(nodes, g.Outputs)
 	for i, node := range nodes {
 		f := found[i]
 		switch {
@@ -244,7 +245,7 @@ func (r *graphReader) composed(g *graph.Graph) {
 		case f == nil:
 			r.node(i, node)
 		case !r.fuse(i, f, nodes):
-			for _, k := range f.inside {
+			for _, k := range f.Inside {
 				r.node(k, nodes[k])
 			}
 			r.node(i, node)
@@ -253,14 +254,14 @@ func (r *graphReader) composed(g *graph.Graph) {
 }
 
 // fuse reads an operator in pieces, and reports whether the engine does it.
-func (r *graphReader) fuse(i int, f *fusion, nodes []*graph.Node) bool {
-	n := &nodeReader{graphReader: r, Node: f.node, name: nodeName(i, f.node), first: len(r.Net.Layers)}
+func (r *graphReader) fuse(i int, f *pattern.Match, nodes []*graph.Node) bool {
+	n := &nodeReader{graphReader: r, Node: f.Node, name: nodeName(i, f.Node), first: len(r.Net.Layers)}
 	if n.dynamic() {
 		return false // the host may have functions for the pieces
 	}
 	if err := n.read(); err != nil || len(r.Net.Layers) == n.first {
 		r.Net.Layers = r.Net.Layers[:n.first]
-		for _, out := range f.node.Out {
+		for _, out := range f.Node.Out {
 			delete(r.Aliases, out.Name)
 			delete(r.Shapes, out.Name)
 			out.Dims, out.Type = nil, 0
@@ -268,7 +269,7 @@ func (r *graphReader) fuse(i int, f *fusion, nodes []*graph.Node) bool {
 		return false
 	}
 	last := &r.Net.Layers[len(r.Net.Layers)-1]
-	for _, k := range f.inside {
+	for _, k := range f.Inside {
 		name := nodeName(k, nodes[k])
 		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: n.first, What: "folded"})
 		last.Folded = append(last.Folded, name)

@@ -98,6 +98,15 @@ type Attr struct {
 	Graph  *Graph
 }
 
+// ListOf is an attribute of whole numbers.
+func ListOf(v ...int) *Attr {
+	a := &Attr{}
+	for _, x := range v {
+		a.Ints = append(a.Ints, int64(x))
+	}
+	return a
+}
+
 // Operator is the operator's name with its domain, if that is not the standard one.
 func (n *Node) Operator() string {
 	if n.Domain == "" || n.Domain == "ai.onnx" {

@@ -1,4 +1,4 @@
-package network
+package pattern
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// straighten makes one transpose of two that follow one another, and none of two that
+// Straighten makes one transpose of two that follow one another, and none of two that
 // undo each other, with elements' operators between them or without. An output of the
 // network is read by whoever runs it: no operator passes a transpose in front of it.
-func straighten(nodes []*graph.Node, outputs []*graph.Value) {
+func Straighten(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
 	for _, out := range outputs {
 		readers[out]++

@@ -1,4 +1,4 @@
-package network
+package pattern
 
 import (
 	"math"
@@ -8,16 +8,16 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A fusion is nodes that together are one operator: what an exporter writes in pieces and
+// A Match is nodes that together are one operator: what an exporter writes in pieces and
 // the engine does with a table or a chain of its own.
-type fusion struct {
-	node   *graph.Node // the operator, in the place of its last piece
-	inside []int       // the other pieces, whose results nothing else reads
+type Match struct {
+	Node   *graph.Node // the operator, in the place of its last piece
+	Inside []int       // the other pieces, whose results nothing else reads
 }
 
-// fusions finds the operators in pieces among nodes, by the index of their last piece. The
+// Find finds the operators in pieces among nodes, by the index of their last piece. The
 // last pieces are tried first, so that a pattern is found before one that is part of it.
-func fusions(nodes []*graph.Node, outputs []*graph.Value) (map[int]*fusion, map[int]bool) {
+func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {
 		for _, out := range nodes[i].Out {
@@ -31,17 +31,17 @@ func fusions(nodes []*graph.Node, outputs []*graph.Value) (map[int]*fusion, map[
 	for _, out := range outputs {
 		m.readers[out]++
 	}
-	found, inside := map[int]*fusion{}, map[int]bool{}
+	found, inside := map[int]*Match{}, map[int]bool{}
 	for i := len(nodes) - 1; i >= 0; i-- {
 		if inside[i] || len(nodes[i].Out) != 1 {
 			continue
 		}
 		f := m.match(i)
-		if f == nil || slices.ContainsFunc(f.inside, func(k int) bool { return inside[k] || found[k] != nil }) {
+		if f == nil || slices.ContainsFunc(f.Inside, func(k int) bool { return inside[k] || found[k] != nil }) {
 			continue
 		}
 		found[i] = f
-		for _, k := range f.inside {
+		for _, k := range f.Inside {
 			inside[k] = true
 		}
 	}
@@ -81,7 +81,7 @@ var patterns = [...]func(m *matcher, out *graph.Value) *graph.Node{
 }
 
 // match is the operator whose last piece is node i, nil where there is none.
-func (m *matcher) match(i int) *fusion {
+func (m *matcher) match(i int) *Match {
 	for _, pattern := range patterns {
 		m.visited = m.visited[:0]
 		node := pattern(m, m.nodes[i].Out[0])
@@ -95,7 +95,7 @@ func (m *matcher) match(i int) *fusion {
 			continue
 		}
 		node.Name, node.Out, node.Opset, node.Off = m.nodes[i].Name, m.nodes[i].Out, m.nodes[i].Opset, m.nodes[i].Off
-		return &fusion{node, inside}
+		return &Match{node, inside}
 	}
 	return nil
 }
@@ -297,12 +297,4 @@ func (m *matcher) axes(n *graph.Node) (axes []int, ok bool) {
 // fused is an operator of one input with attributes.
 func fused(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
 	return &graph.Node{Op: op, In: []*graph.Value{x}, Attr: attributes}
-}
-
-func listed(axes []int) *graph.Attr {
-	a := &graph.Attr{}
-	for _, v := range axes {
-		a.Ints = append(a.Ints, int64(v))
-	}
-	return a
 }

@@ -1,4 +1,4 @@
-package network
+package pattern
 
 import (
 	"math"
@@ -237,7 +237,7 @@ func (m *matcher) norm(out *graph.Value) *graph.Node {
 	if two, ok := m.number(square.In[1]); square.Op == "Pow" && (!ok || two != 2) {
 		return nil
 	}
-	a := map[string]*graph.Attr{"axes": listed(axes), "epsilon": {Float: float32(epsilon)}}
+	a := map[string]*graph.Attr{"axes": graph.ListOf(axes...), "epsilon": {Float: float32(epsilon)}}
 	reached := len(m.visited)
 	if x := m.centred(d, axes); x != nil && (d == e || m.centred(e, axes) == x) {
 		return fused("LayerNormalization", x, a)

@@ -1,13 +1,11 @@
-package network
+package graph
 
-import "anesim/loader/network/graph"
-
-// inReadingOrder returns nodes in the order in which a walk from the outputs meets them: all
+// InReadingOrder returns nodes in the order in which a walk from the outputs meets them: all
 // that a node reads comes before it, first what its first input needs. The order does not
 // depend on that of the file, so that files that say the same in another order become the same
 // program. Nodes that no output needs follow in the order of the file.
-func inReadingOrder(nodes []*graph.Node, outputs []*graph.Value) []*graph.Node {
-	maker := map[*graph.Value]int{}
+func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
+	maker := map[*Value]int{}
 	for i := range nodes {
 		for _, out := range nodes[i].Out {
 			maker[out] = i
@@ -30,23 +28,23 @@ func inReadingOrder(nodes []*graph.Node, outputs []*graph.Value) []*graph.Node {
 
 // A walk visits nodes against the direction of their tensors.
 type walk struct {
-	nodes   []*graph.Node
-	maker   map[*graph.Value]int
+	nodes   []*Node
+	maker   map[*Value]int
 	begun   []bool
-	ordered []*graph.Node
+	ordered []*Node
 }
 
 // A visit is a node and the tensors that it reads and that were not visited yet.
 type visit struct {
 	node int
-	left []*graph.Value
+	left []*Value
 }
 
 // from appends the node that makes a tensor behind all that it needs. It keeps its own stack,
 // as networks may be as deep as they have nodes.
-func (w *walk) from(tensor *graph.Value) {
+func (w *walk) from(tensor *Value) {
 	var stack []visit
-	begin := func(tensor *graph.Value) {
+	begin := func(tensor *Value) {
 		if i, ok := w.maker[tensor]; ok && tensor.Given() && !w.begun[i] {
 			w.begun[i] = true
 			stack = append(stack, visit{i, reads(w.nodes[i], nil)})
@@ -68,7 +66,7 @@ func (w *walk) from(tensor *graph.Value) {
 
 // reads appends the tensors that a node reads to list: its inputs, and those of the nodes in
 // its branches.
-func reads(n *graph.Node, list []*graph.Value) []*graph.Value {
+func reads(n *Node, list []*Value) []*Value {
 	list = append(list, n.In...)
 	for _, name := range [...]string{"then_branch", "else_branch", "body"} {
 		if a := n.Attr[name]; a != nil && a.Graph != nil {
