@@ -29,10 +29,10 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, err := shapeOf(d); err != nil {
 		return operand{}, err
 	}
-	if _, ok := n.Shapes[name]; !ok {
+	if _, ok := n.Shape(name); !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Net.Inputs, func(in list.Tensor) bool { return in.Name == name }) {
+	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
 		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.value(name).Type)
 	}
@@ -243,11 +243,7 @@ func (n *nodeReader) both() error {
 	if graph.Elements(c.dims) != 1 {
 		return errors.New("its condition is more than one value")
 	}
-	layers, nodes := len(n.Net.Layers), len(n.Net.Nodes)
-	why := n.bothSides(c)
-	if why != nil {
-		n.Net.Layers, n.Net.Nodes = n.Net.Layers[:layers], n.Net.Nodes[:nodes]
-		n.first = layers
+	if why := n.bothSides(c); why != nil {
 		return fmt.Errorf("%s; both sides and a choice do not go either: %v", n.undecided(), why)
 	}
 	return nil
@@ -255,7 +251,7 @@ func (n *nodeReader) both() error {
 
 // undecided says why a branch is open, and what may decide it.
 func (n *nodeReader) undecided() string {
-	for _, in := range n.Net.Inputs {
+	for _, in := range n.Inputs() {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
 			return fmt.Sprintf("its condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
 		}
@@ -285,14 +281,13 @@ func (n *nodeReader) bothSides(c operand) error {
 			n.taken[name] = true
 		}
 	}
-	first := len(n.Net.Layers)
 	n.depth++
 	for _, g := range graphs {
 		n.declare(g)
 		n.nodes(g.Nodes)
 	}
 	n.depth--
-	for _, l := range n.Net.Layers[first:] {
+	for _, l := range n.Net.Layers {
 		if l.Reason != "" {
 			return fmt.Errorf("%s: %s", l.Name, l.Reason)
 		}

@@ -256,7 +256,7 @@ func (n *nodeReader) dropout() error {
 // view gives the same values another shape.
 func (n *nodeReader) view() error {
 	x, err := n.in(0)
-	if err != nil && n.In[0].Type != 0 && n.Shapes[n.In[0].Name] != (layer.Shape{}) {
+	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
 		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
 	}
