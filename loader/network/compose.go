@@ -111,9 +111,7 @@ func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operan
 	return operand{l.Output, dims}, nil
 }
 
-// done makes a tensor the node's output.
-func (n *nodeReader) done(x operand) error { return n.result(0, x) }
-
+// result gives a tensor the name of one of the node's outputs.
 func (n *nodeReader) result(i int, x operand) error {
 	out := n.Out[i].Name
 	if out == "" {

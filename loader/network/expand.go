@@ -46,7 +46,7 @@ func expansionOf(op string) func(e *expansion) error {
 	case "EmbedLayerNormalization":
 		return embedNorm
 	case "GroupNorm":
-		return groupNorm
+		return activatedGroupNorm
 	case "Attention":
 		return attention
 	case "MultiHeadAttention":

@@ -115,8 +115,8 @@ func embedNorm(e *expansion) error {
 	return err
 }
 
-// groupNorm is a norm over groups of channels, which stand last, and an activation.
-func groupNorm(e *expansion) error {
+// activatedGroupNorm is a norm over groups of channels, which stand last, and an activation.
+func activatedGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
 	if last {

@@ -496,7 +496,11 @@ func (n *nodeReader) layers() error {
 	if r := ops.Of(n.Op).Range; r != nil {
 		n.Out[0].Range = r
 	}
-	return f(n)
+	x, err := f(n)
+	if err != nil || x.name == "" {
+		return err
+	}
+	return n.result(0, x)
 }
 
 // branch reads the nodes of the side that a constant condition takes, or of both.
