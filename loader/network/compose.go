@@ -58,14 +58,14 @@ func (n *nodeReader) inMemory(c *graph.Const, name string) (operand, error) {
 	if err != nil {
 		return x, err
 	}
-	if _, done := n.Net.Constants[name]; done {
+	if n.HasConstant(name) {
 		return x, nil
 	}
 	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
-	n.Net.Constants[name], n.Shapes[name] = h, s // without values, where they are absent
+	n.Constant(name, h, s) // without values, where they are absent
 	return x, nil
 }
 
@@ -90,7 +90,7 @@ func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operan
 	if err := list.CheckShape(l.Out); err != nil {
 		return operand{}, err
 	}
-	if len(n.Net.Layers) >= list.MaxLayers {
+	if n.Len() >= list.MaxLayers {
 		return operand{}, fmt.Errorf("more than %d layers", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
@@ -111,9 +111,7 @@ func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operan
 	return operand{l.Output, dims}, nil
 }
 
-// done makes a tensor the node's output.
-func (n *nodeReader) done(x operand) error { return n.result(0, x) }
-
+// result gives a tensor the name of one of the node's outputs.
 func (n *nodeReader) result(i int, x operand) error {
 	out := n.Out[i].Name
 	if out == "" {
@@ -135,7 +133,8 @@ func (n *nodeReader) result(i int, x operand) error {
 		if l := &n.Net.Layers[k]; l.Output == x.name {
 			// The tensor is called as the file calls it.
 			l.Output = out
-			n.Shapes[out], n.Aliases[x.name] = s, out
+			n.SetShape(out, s)
+			n.SetTensor(x.name, out)
 			for j := k + 1; j < len(n.Net.Layers); j++ {
 				for q, in := range n.Net.Layers[j].Inputs {
 					if in == x.name {
@@ -146,7 +145,8 @@ func (n *nodeReader) result(i int, x operand) error {
 			return nil
 		}
 	}
-	n.Shapes[out], n.Aliases[out] = s, n.TensorOf(x.name)
+	n.SetShape(out, s)
+	n.SetTensor(out, n.TensorOf(x.name))
 	if len(n.Net.Layers) == n.first {
 		n.what = "view"
 	}
@@ -328,7 +328,7 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (opera
 	}
 	dims, full, err := collapse(out, x.dims, c.Dims)
 	if err != nil {
-		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, len(n.Net.Layers)))
+		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, n.Len()))
 		if err != nil {
 			return x, err
 		}

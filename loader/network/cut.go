@@ -67,7 +67,7 @@ func (n *nodeReader) apart(i, axis, rank int) bool {
 func (n *nodeReader) followsEngine() bool {
 	any := false
 	for _, v := range n.In {
-		if v.Span != nil || v.Least != nil && n.Net.Cuts[v.Name] == nil {
+		if v.Span != nil || v.Least != nil && n.CutOf(v.Name) == nil {
 			return false
 		}
 		any = any || v.Least != nil
@@ -84,7 +84,7 @@ func (n *nodeReader) onEngine() error {
 	}
 	spreads, results := n.spreads, n.results
 	n.spreads, n.results = nil, nil
-	if err := n.atLargest(n.layers); err != nil {
+	if err := n.atLargest(); err != nil {
 		return err
 	}
 	for _, v := range n.In {
@@ -111,13 +111,10 @@ func (n *nodeReader) onEngine() error {
 		if !n.Asked(i) || x.least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
 			continue
 		}
-		if n.Net.Cuts == nil {
-			n.Net.Cuts = map[string]*list.Cut{}
-		}
 		n.Out[i].Least = x.least
-		n.Net.Cuts[n.Out[i].Name] = &list.Cut{Dims: results[i].Dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
+		n.SetCut(n.Out[i].Name, &list.Cut{Dims: results[i].Dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
 			return s.shapeOfResult(i, dims)
-		}}
+		}})
 	}
 	return nil
 }

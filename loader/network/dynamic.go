@@ -100,7 +100,7 @@ func (n *nodeReader) host() (why error, constant bool) {
 		constant = i == 0 && s.span != nil && slices.Equal(s.span.Low.Numbers, s.span.High.Numbers)
 	}
 	if constant && len(n.spreads) == 1 {
-		return nil, n.keep(n.spreads[0].span.Low) == nil
+		return nil, n.become(n.spreads[0].span.Low) == nil
 	}
 	for i, out := range n.Out {
 		if i < len(n.spreads) && n.spreads[i].least != nil && n.originates() {
@@ -318,21 +318,28 @@ func (n *nodeReader) varies() {
 	}
 }
 
-// atLargest calls read with the node's inputs taken in their largest shapes, as the engine
-// reads them.
-func (n *nodeReader) atLargest(read func() error) error {
-	held := map[*graph.Value][]int{}
-	for _, v := range n.In {
-		if v.Least != nil {
-			held[v], v.Least, v.Filled = v.Least, nil, true
+// atLargest reads the node as layers of the engine, to which its inputs have their largest
+// shapes.
+func (n *nodeReader) atLargest() error {
+	m := n.attempt()
+	m.Node = &graph.Node{}
+	*m.Node = *n.Node
+	m.In = slices.Clone(n.In)
+	for i, v := range m.In {
+		if v.Least == nil {
+			continue
 		}
+		seen := m.values.seen(v)
+		seen.Least, seen.Filled = nil, true
+		m.In[i] = seen
 	}
-	defer func() {
-		for v, least := range held {
-			v.Least, v.Filled = least, false
-		}
-	}()
-	return read()
+	err := m.layers()
+	n.macs, n.what = m.macs, m.what
+	if err == nil {
+		n.results = m.results
+		m.keep()
+	}
+	return err
 }
 
 // noteFilled says which layers of the engine read a tensor whose size depends on values.

@@ -46,7 +46,7 @@ func expansionOf(op string) func(e *expansion) error {
 	case "EmbedLayerNormalization":
 		return embedNorm
 	case "GroupNorm":
-		return groupNorm
+		return activatedGroupNorm
 	case "Attention":
 		return attention
 	case "MultiHeadAttention":
@@ -106,17 +106,11 @@ func expansionOf(op string) func(e *expansion) error {
 // inOthers reads the nodes that state this one. What is wrong with them is wrong with it, and
 // leaves nothing behind.
 func (n *nodeReader) inOthers(f func(e *expansion) error) error {
-	e := &expansion{nodeReader: n}
-	err := f(e)
-	if err != nil {
-		n.Net.Layers = n.Net.Layers[:n.first]
-		for _, out := range n.Out {
-			delete(n.Aliases, out.Name)
-			delete(n.Shapes, out.Name)
-			out.Forget()
-		}
+	e := &expansion{nodeReader: n.attempt()}
+	if err := f(e); err != nil {
 		return err
 	}
+	e.keep()
 	n.macs = e.macs
 	if len(n.Net.Layers) == n.first {
 		n.what = "folded"
@@ -150,15 +144,16 @@ func (e *expansion) several(out []string, domain, op string, a attributes, in ..
 		node.In = append(node.In, e.value(name))
 	}
 	for _, name := range out {
-		node.Out = append(node.Out, e.value(name))
+		node.Out = append(node.Out, e.values.made(name))
 	}
-	n := &nodeReader{graphReader: e.graphReader, Node: node, name: fmt.Sprintf("%s/%s%d", e.name, op, e.made), first: len(e.Net.Layers)}
+	n := e.reader(node, fmt.Sprintf("%s/%s%d", e.name, op, e.made))
 	if err := n.read(); err != nil {
 		n.refuse(err)
-		if last := &e.Net.Layers[len(e.Net.Layers)-1]; last.Host == nil {
+		if n.Net.Layers[0].Host == nil {
 			return nil, err
 		}
 	}
+	n.keep()
 	e.macs += n.macs
 	return out, nil
 }
@@ -185,7 +180,7 @@ func (e *expansion) wholes(v ...int) string {
 func (e *expansion) keepAs(c *graph.Const) string {
 	e.made++
 	name := fmt.Sprintf("%s/constant/%d", e.Out[0].Name, e.made)
-	e.value(name).Set(c)
+	e.values.made(name).Set(c)
 	return name
 }
 
@@ -196,7 +191,7 @@ func (e *expansion) float(name string) string {
 	}
 	e.made++
 	out := fmt.Sprintf("%s/float/%d", e.Out[0].Name, e.made)
-	e.same(e.value(out), e.value(name))
+	e.same(e.values.made(out), e.value(name))
 	e.value(out).Type = graph.Float
 	return out
 }
@@ -314,8 +309,7 @@ func (n *nodeReader) scaledOperands() (bool, error) {
 		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] {
 			k = 1 - at
 		}
-		e.value(scaled).Scale = 0
-		defer func() { e.value(scaled).Scale = by }()
+		e.values.seen(e.value(scaled)).Scale = 0
 		larger, err := e.node("", "Mul", nil, e.float(in[k]), e.number(by))
 		if err != nil {
 			return err

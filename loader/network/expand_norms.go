@@ -86,8 +86,7 @@ func embedNorm(e *expansion) error {
 			row[i] = i
 		}
 		places = e.wholes(row...)
-		e.value(places).Const = e.value(places).Const.As([]int{1, ids[1]})
-		e.value(places).Dims = []int{1, ids[1]}
+		e.value(places).Set(e.value(places).Const.As([]int{1, ids[1]}))
 	}
 	if err := add(e.input(3), places); err != nil {
 		return err
@@ -109,16 +108,15 @@ func embedNorm(e *expansion) error {
 	switch out, mask := e.output(1), e.input(7); {
 	case out == "":
 	case mask == "":
-		e.value(out).Const = &graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])}
-		e.value(out).Dims, e.value(out).Type = []int{ids[0]}, graph.Int32
+		e.values.made(out).Set(&graph.Const{Dims: []int{ids[0]}, Type: graph.Int32, Numbers: make([]float64, ids[0])})
 	default:
 		_, err = e.node(out, "ReduceSum", attributes{"keepdims": ofInt(0)}, mask, e.wholes(1))
 	}
 	return err
 }
 
-// groupNorm is a norm over groups of channels, which stand last, and an activation.
-func groupNorm(e *expansion) error {
+// activatedGroupNorm is a norm over groups of channels, which stand last, and an activation.
+func activatedGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
 	if last {

@@ -28,7 +28,7 @@ func (n *nodeReader) fold() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(c)
+		return true, n.become(c)
 	case "Shape", "Size":
 		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
@@ -37,14 +37,14 @@ func (n *nodeReader) fold() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(c...)
+		return true, n.become(c...)
 	}
 	if v, ok := ops.Compared(n.Node); ok {
 		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}
-		return true, n.keep(&graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
+		return true, n.become(&graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
 	}
 	op := ops.Of(n.Op)
 	if op.Fold == nil {
@@ -70,11 +70,11 @@ func (n *nodeReader) fold() (bool, error) {
 	if err != nil || c == nil {
 		return false, err
 	}
-	return true, n.keep(c...)
+	return true, n.become(c...)
 }
 
-// keep makes the node's outputs constants.
-func (n *nodeReader) keep(c ...*graph.Const) error {
+// become makes the node's outputs constants.
+func (n *nodeReader) become(c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {
 			out.Set(c[i])

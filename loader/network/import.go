@@ -6,19 +6,6 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// value is the tensor of a name; one without a name is nobody else's.
-func (r *graphReader) value(name string) *graph.Value {
-	if name == "" {
-		return &graph.Value{}
-	}
-	v := r.known[name]
-	if v == nil {
-		v = &graph.Value{Name: name}
-		r.known[name] = v
-	}
-	return v
-}
-
 // imported is a graph of the file.
 func (r *graphReader) imported(g *onnx.Graph) *graph.Graph {
 	out := &graph.Graph{Consts: make(map[string]*graph.Const, len(g.Constants))}

@@ -51,10 +51,10 @@ func formatError(err error) error {
 // readModel builds a network of a model that was read from a file of size bytes. Some of its
 // constants were packed there.
 func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
-	r := &graphReader{
-		Builder: list.NewBuilder(), known: map[string]*graph.Value{}, packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
+	r := &graphReader{Builder: list.NewBuilder(), values: &scope{}, reading: &reading{
+		packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
 		budget: min(foldedBytes*size+16<<20, maxFolded), padded: map[string]padding{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
-	}
+	}}
 	r.Net.Name = m.Name
 	defer r.close()
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
@@ -80,7 +80,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 			return nil, err
 		}
 	}
-	for _, v := range r.known {
+	for _, v := range r.values.own {
 		if v.Const != nil {
 			r.saturated += v.Const.Beyond
 		}
@@ -97,7 +97,15 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 // the end of N, C, H, W; of more, the first are N together.
 type graphReader struct {
 	*list.Builder
-	known     map[string]*graph.Value // every tensor by its name
+	values *scope
+	*reading
+}
+
+// value is the tensor of a name.
+func (r *graphReader) value(name string) *graph.Value { return r.values.value(name) }
+
+// A reading is what all readers of a file share.
+type reading struct {
 	opset     int64
 	microsoft bool // operators of that domain are known by name
 	padded    map[string]padding
@@ -201,6 +209,7 @@ func shapeOf(dims []int) (layer.Shape, error) {
 type nodeReader struct {
 	*graphReader
 	*graph.Node
+	outer   *graphReader // what the node's layers are added to
 	name    string
 	results []graph.Result // what it makes
 	spreads []spread       // of the results, of a node that the host does for their size
@@ -255,23 +264,22 @@ func (r *graphReader) composed(g *graph.Graph) {
 
 // fuse reads an operator in pieces, and reports whether the engine does it.
 func (r *graphReader) fuse(i int, f *pattern.Match, nodes []*graph.Node) bool {
-	n := &nodeReader{graphReader: r, Node: f.Node, name: nodeName(i, f.Node), first: len(r.Net.Layers)}
-	if n.dynamic() {
+	n := r.reader(f.Node, nodeName(i, f.Node))
+	m := n.attempt()
+	node := *f.Node
+	node.Out = []*graph.Value{m.values.made(node.Out[0].Name)}
+	if m.Node = &node; m.dynamic() {
 		return false // the host may have functions for the pieces
 	}
-	if err := n.read(); err != nil || len(r.Net.Layers) == n.first {
-		r.Net.Layers = r.Net.Layers[:n.first]
-		for _, out := range f.Node.Out {
-			delete(r.Aliases, out.Name)
-			delete(r.Shapes, out.Name)
-			out.Dims, out.Type = nil, 0
-		}
+	if err := m.read(); err != nil || len(m.Net.Layers) == 0 {
 		return false
 	}
-	last := &r.Net.Layers[len(r.Net.Layers)-1]
+	m.keep()
+	n.macs, n.what = m.macs, m.what
+	last := &n.Net.Layers[len(n.Net.Layers)-1]
 	for _, k := range f.Inside {
 		name := nodeName(k, nodes[k])
-		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: n.first, What: "folded"})
+		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: len(r.Net.Layers), What: "folded"})
 		last.Folded = append(last.Folded, name)
 	}
 	r.count(n)
@@ -287,22 +295,48 @@ func nodeName(i int, node *graph.Node) string {
 }
 
 func (r *graphReader) node(i int, node *graph.Node) {
-	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.Net.Layers)}
+	n := r.reader(node, nodeName(i, node))
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
 	if n.Op == "If" && n.what == "branch" {
-		return // its nodes are counted
+		n.Keep() // its nodes are counted
+		return
 	}
 	r.count(n)
 }
 
-// count adds a node that was read to the network's.
+// reader returns what reads a node, with a builder of its own.
+func (r *graphReader) reader(node *graph.Node, name string) *nodeReader {
+	own := &graphReader{Builder: r.Try(), values: r.values, reading: r.reading}
+	return &nodeReader{graphReader: own, Node: node, outer: r, name: name}
+}
+
+// attempt returns what reads the node in a way that may not work out. It leaves nothing behind
+// until it is kept.
+func (n *nodeReader) attempt() *nodeReader {
+	m := *n
+	m.outer, m.first = n.graphReader, 0
+	m.graphReader = &graphReader{Builder: n.Try(), values: &scope{outer: n.values}, reading: n.reading}
+	return &m
+}
+
+// keep adds what the node became to what it is a part of.
+func (n *nodeReader) keep() {
+	n.Keep()
+	if n.values != n.outer.values {
+		n.values.keep()
+	}
+}
+
+// count adds a node that was read to the network's, with its layers.
 func (r *graphReader) count(n *nodeReader) {
-	at := list.Node{Name: n.name, Op: n.Operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.Net.Layers) - n.first, What: n.what}
+	first := len(r.Net.Layers) + n.first
+	n.Keep()
+	at := list.Node{Name: n.name, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.Net.Layers) - first, What: n.what}
 	at.Bytes, at.Unsized = n.bytes()
 	r.Net.Nodes = append(r.Net.Nodes, at)
-	for k := n.first; k < len(r.Net.Layers); k++ {
+	for k := first; k < len(r.Net.Layers); k++ {
 		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
 	}
 }
@@ -337,14 +371,14 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 
 // refuse makes the node one layer that says why it is no other.
 func (n *nodeReader) refuse(why error) {
-	n.Net.Layers = n.Net.Layers[:n.first]
-	n.what = ""
+	n.graphReader = n.outer.reader(n.Node, n.name).graphReader
+	n.what, n.first = "", 0
 	l := list.Layer{Name: n.name, Op: n.Operator(), Output: n.name, Work: uint64(n.macs)}
 	if n.Asked(0) {
 		l.Output = n.Out[0].Name
 	}
 	for _, in := range n.In {
-		if _, ok := n.Shapes[in.Name]; ok {
+		if _, ok := n.Shape(in.Name); ok {
 			l.Inputs = append(l.Inputs, in.Name)
 		}
 	}
@@ -364,7 +398,8 @@ func (n *nodeReader) refuse(why error) {
 		if err != nil || list.CheckShape(s) != nil || !out.Given() {
 			continue
 		}
-		n.Shapes[out.Name], out.Dims = s, d
+		n.SetShape(out.Name, s)
+		out.Dims = d
 		if i < len(n.results) {
 			out.Type = n.results[i].Type
 		}
@@ -377,7 +412,7 @@ func (n *nodeReader) refuse(why error) {
 	}
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
-		if _, ok := n.Shapes[out.Name]; !ok {
+		if _, ok := n.Shape(out.Name); !ok {
 			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.name)
 		}
 		n.Net.Layers[len(n.Net.Layers)-1].Makes(out.Name)
@@ -416,7 +451,6 @@ func (n *nodeReader) read() error {
 		if n.onEngine() == nil {
 			return nil
 		}
-		n.Net.Layers = n.Net.Layers[:n.first]
 	}
 	if why, constant := n.host(); why != nil || constant {
 		return why
@@ -462,7 +496,11 @@ func (n *nodeReader) layers() error {
 	if r := ops.Of(n.Op).Range; r != nil {
 		n.Out[0].Range = r
 	}
-	return f(n)
+	x, err := f(n)
+	if err != nil || x.name == "" {
+		return err
+	}
+	return n.result(0, x)
 }
 
 // branch reads the nodes of the side that a constant condition takes, or of both.
@@ -511,9 +549,9 @@ func (r *graphReader) same(v, of *graph.Value) {
 	if of.Span != nil {
 		v.Span = of.Span
 	}
-	if s, ok := r.Shapes[of.Name]; ok {
-		r.Shapes[v.Name] = s
-		r.Aliases[v.Name] = r.TensorOf(of.Name)
+	if s, ok := r.Shape(of.Name); ok {
+		r.SetShape(v.Name, s)
+		r.SetTensor(v.Name, r.TensorOf(of.Name))
 	} else if of.Const == nil {
 		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
 	}

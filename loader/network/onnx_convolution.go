@@ -73,21 +73,21 @@ func (n *nodeReader) plane(x operand, w ops.Window) (operand, layer.Window, erro
 	return x, layer.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.Taps))
 }
 
-func (n *nodeReader) conv() error {
+func conv(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if len(x.dims) == 5 {
-		return n.volumetric(x)
+		return volumetric(n, x)
 	}
 	k, err := n.weights(1)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	w, err := ops.WindowOf(n.Node, x.dims[2:], n.Const(1).Dims[2:])
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if p, ok := n.padded[n.In[0].Name]; ok && n.takes(p, w) {
 		x = p.of
@@ -98,15 +98,15 @@ func (n *nodeReader) conv() error {
 	}
 	x, lw, err := n.plane(x, w)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	bias, err := n.bias(2, k.cout)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	k = k.spread(w.Dilation())
 	y, err := n.convolved(x, k, lw, n.Int("group", 1), bias)
-	return n.finish(y.as(n.results[0].Dims...), err)
+	return y.as(n.results[0].Dims...), err
 }
 
 // takes reports whether a window can have a padding as its own: less than its taps.
@@ -221,30 +221,30 @@ func (n *nodeReader) blocked(x operand, k kernel, w layer.Window, groups int, b 
 
 // convTranspose is a convolution to as many channels a result as a step has places, and
 // those channels put beside one another.
-func (n *nodeReader) convTranspose() error {
+func convTranspose(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	k, err := n.weights(1) // [cin][cout/groups]
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	w, err := ops.TransposedWindow(n.Node, x.dims, n.Const(1).Dims)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	groups := n.Int("group", 1)
 	bias, err := n.bias(2, k.cin*groups)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if k.v == nil {
-		return errors.New("its weights stand in a file that is not there")
+		return operand{}, errors.New("its weights stand in a file that is not there")
 	}
 	x, lw, err := n.plane(x, w)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	k = k.spread(w.Dilation())
 	out := n.results[0].Dims
@@ -262,31 +262,31 @@ func (n *nodeReader) convTranspose() error {
 	}
 	y, err := n.phases(x, k, lw, groups, inside)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	for i, p := range [...][2]int{{lw.Py, high}, {lw.Px, wide}} {
 		axis := 2 + i
 		if before := -p[0]; before > 0 {
 			if y, err = n.bordered(y, axis, before, 0, 0); err != nil {
-				return err
+				return operand{}, err
 			}
 			p[0] = 0
 		}
 		if short := p[0] + p[1] - y.dims[axis]; short > 0 {
 			if y, err = n.bordered(y, axis, 0, short, 0); err != nil {
-				return err
+				return operand{}, err
 			}
 		}
 		if y, err = n.sliced(y, axis, p[0], p[1]); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	if beyond && bias.given {
 		if y, err = n.withConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	return n.done(y.as(out...))
+	return y.as(out...), nil
 }
 
 // phases is the full result of a transposed convolution, a whole number of steps long:
@@ -332,34 +332,34 @@ func (n *nodeReader) phases(x operand, k kernel, w layer.Window, groups int, b b
 
 // pool is a maximum or an average over a window. An average that leaves the padding out
 // is corrected by a factor a place.
-func (n *nodeReader) pool() error {
+func pool(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if len(n.Out) > 1 && n.Out[1].Given() {
-		return errors.New("the places of its maxima are asked for; the engine gives values")
+		return operand{}, errors.New("the places of its maxima are asked for; the engine gives values")
 	}
 	w, err := ops.WindowOf(n.Node, x.dims[2:], nil)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	average := n.Op == "AveragePool"
 	if len(w.Taps) == 3 || slices.Max(w.Dilations) > 1 {
 		y, err := n.separated(x, w, average)
-		return n.finish(y.as(n.results[0].Dims...), err)
+		return y.as(n.results[0].Dims...), err
 	}
 	extents := slices.Clone(x.dims[2:])
 	x, lw, err := n.plane(x, w)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
 		y, err = n.averaged(y, w, extents, graph.Elements(w.Taps))
 	}
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.done(y.as(n.results[0].Dims...))
+	return y.as(n.results[0].Dims...), nil
 }

@@ -11,23 +11,23 @@ import (
 
 // localNorm divides by a power of the squares of a window of channels: sums over the window
 // are a product with a band of ones.
-func (n *nodeReader) localNorm() error {
+func localNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 || len(x.dims) < 3 {
-		return fmt.Errorf("a window of %d channels of %v", size, x.dims)
+		return operand{}, fmt.Errorf("a window of %d channels of %v", size, x.dims)
 	}
 	y, err := n.binary(layer.Mul, x, x)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	before, after := (size-1)/2, size-1-(size-1)/2
 	if y, err = n.along(y, 1, x.dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
-		return err
+		return operand{}, err
 	}
 	if y, err = n.scaled(y, alpha/float64(size)); err == nil {
 		y, err = n.shifted(y, bias)
@@ -38,18 +38,18 @@ func (n *nodeReader) localNorm() error {
 	if err == nil {
 		y, err = n.binary(layer.Mul, x, y)
 	}
-	return n.finish(y, err)
+	return y, err
 }
 
 // meanVariance normalises over axes.
-func (n *nodeReader) meanVariance() error {
+func meanVariance(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	list, given, err := n.List("axes", -1)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if !given {
 		list = []int{0, 2, 3}
@@ -57,17 +57,17 @@ func (n *nodeReader) meanVariance() error {
 	axes := make([]bool, len(x.dims))
 	for _, a := range list {
 		if a, err = ops.Axis(len(x.dims), a); err != nil {
-			return err
+			return operand{}, err
 		}
 		axes[a] = true
 	}
 	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	d, err := n.binary(layer.Sub, x, mean)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	v, err := n.binary(layer.Mul, d, d)
 	if err == nil {
@@ -79,18 +79,18 @@ func (n *nodeReader) meanVariance() error {
 	if err == nil {
 		d, err = n.binary(layer.Mul, d, v)
 	}
-	return n.finish(d, err)
+	return d, err
 }
 
 // lengthNorm divides by a vector's length: the sum of sizes, or the root of squares.
-func (n *nodeReader) lengthNorm() error {
+func lengthNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axis, err := ops.Axis(len(x.dims), n.Int("axis", -1))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axes := slices.Repeat([]bool{false}, len(x.dims))
 	axes[axis] = true
@@ -112,5 +112,5 @@ func (n *nodeReader) lengthNorm() error {
 	if err == nil {
 		y, err = n.binary(layer.Mul, x, y)
 	}
-	return n.finish(y, err)
+	return y, err
 }

@@ -29,10 +29,10 @@ func (n *nodeReader) whole(i int) (operand, error) {
 	if _, err := shapeOf(d); err != nil {
 		return operand{}, err
 	}
-	if _, ok := n.Shapes[name]; !ok {
+	if _, ok := n.Shape(name); !ok {
 		return operand{}, fmt.Errorf("%q is not computed", name)
 	}
-	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Net.Inputs, func(in list.Tensor) bool { return in.Name == name }) {
+	if n.value(name).Type != graph.Bool && !n.told[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
 		n.told[name] = true
 		n.Note("input %q has elements of %v, which the engine is given as fp16: whole numbers are exact up to 2048", name, n.value(name).Type)
 	}
@@ -112,8 +112,8 @@ func (n *nodeReader) difference(swapped bool) (operand, error) {
 
 // compare is a comparison of the first input with the second: whether their difference,
 // one way or the other, is above 0, or whether it is not.
-func compare(swapped, not bool) func(*nodeReader) error {
-	return func(n *nodeReader) error {
+func compare(swapped, not bool) chooser {
+	return func(n *nodeReader) (operand, error) {
 		x, err := n.difference(swapped)
 		if err == nil {
 			x, err = n.oneWhere(x)
@@ -121,12 +121,12 @@ func compare(swapped, not bool) func(*nodeReader) error {
 		if err == nil && not {
 			x, err = n.negated(x)
 		}
-		return n.finish(x, err)
+		return x, err
 	}
 }
 
 // equal is 1 less the size of the difference's sign.
-func (n *nodeReader) equal() error {
+func equal(n *nodeReader) (operand, error) {
 	x, err := n.difference(false)
 	if err == nil {
 		x, err = n.differs(x)
@@ -134,7 +134,7 @@ func (n *nodeReader) equal() error {
 	if err == nil {
 		x, err = n.negated(x)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // differs is 1 where x is not 0.
@@ -147,14 +147,14 @@ func (n *nodeReader) differs(x operand) (operand, error) {
 }
 
 // logic joins two truth values by an operation on their ones and zeros.
-func logic(op layer.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
+func logic(op layer.Op) chooser {
+	return func(n *nodeReader) (operand, error) {
 		if op == layer.Sub { // exclusive or: they differ
 			x, err := n.difference(false)
 			if err == nil {
 				x, err = n.unary(layer.Abs, x)
 			}
-			return n.finish(x, err)
+			return x, err
 		}
 		a, b := 0, 1
 		if n.Const(0) != nil {
@@ -162,38 +162,38 @@ func logic(op layer.Op) func(*nodeReader) error {
 		}
 		x, err := n.whole(a)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		if c := n.Const(b); c != nil {
-			return n.finish(n.withConstant(op, x, ops.Repeatable(n.Node, c)))
+			return n.withConstant(op, x, ops.Repeatable(n.Node, c))
 		}
 		z, err := n.whole(b)
 		if err == nil {
 			x, err = n.binary(op, x, z)
 		}
-		return n.finish(x, err)
+		return x, err
 	}
 }
 
-func (n *nodeReader) not() error {
+func not(n *nodeReader) (operand, error) {
 	x, err := n.whole(0)
 	if err == nil {
 		x, err = n.negated(x)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // selected takes elements of two tensors by computed truth values: one times them, the other
 // times what they are not. Values that are infinite, or no numbers, where they are not
 // chosen spoil the sum, as zero times them is no number.
-func (n *nodeReader) selected() error {
+func selected(n *nodeReader) (operand, error) {
 	c, err := n.whole(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	not, err := n.negated(c)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	var sides [2]operand
 	for i, mask := range [...]operand{c, not} {
@@ -203,35 +203,35 @@ func (n *nodeReader) selected() error {
 			sides[i], err = n.binary(layer.Mul, sides[i], mask)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	x, err := n.binary(layer.Add, sides[0], sides[1])
 	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // cast changes nothing between types with a fraction, all of which are fp16 to the engine,
 // and nothing of truth values. A truth value of a number is whether it is not 0.
-func (n *nodeReader) cast() error {
+func cast(n *nodeReader) (operand, error) {
 	from, to := n.Type(0), n.results[0].Type
 	whole := from != 0 && !from.IsFloat()
 	switch {
 	case !whole && to != 0 && !to.IsFloat() && to != graph.Bool:
-		return fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
+		return operand{}, fmt.Errorf("elements of %v become %v; the engine computes fp16", from, to)
 	case to == graph.Bool && from != graph.Bool:
 		x, err := n.whole(0)
 		if err == nil {
 			x, err = n.differs(x)
 		}
-		return n.finish(x, err)
+		return x, err
 	case whole:
 		x, err := n.whole(0)
-		return n.finish(x.as(n.results[0].Dims...), err)
+		return x.as(n.results[0].Dims...), err
 	}
-	return n.view()
+	return view(n)
 }
 
 // both reads the nodes of both sides of a computed condition, and selects.
@@ -243,11 +243,7 @@ func (n *nodeReader) both() error {
 	if graph.Elements(c.dims) != 1 {
 		return errors.New("its condition is more than one value")
 	}
-	layers, nodes := len(n.Net.Layers), len(n.Net.Nodes)
-	why := n.bothSides(c)
-	if why != nil {
-		n.Net.Layers, n.Net.Nodes = n.Net.Layers[:layers], n.Net.Nodes[:nodes]
-		n.first = layers
+	if why := n.bothSides(c); why != nil {
 		return fmt.Errorf("%s; both sides and a choice do not go either: %v", n.undecided(), why)
 	}
 	return nil
@@ -255,7 +251,7 @@ func (n *nodeReader) both() error {
 
 // undecided says why a branch is open, and what may decide it.
 func (n *nodeReader) undecided() string {
-	for _, in := range n.Net.Inputs {
+	for _, in := range n.Inputs() {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
 			return fmt.Sprintf("its condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
 		}
@@ -285,14 +281,13 @@ func (n *nodeReader) bothSides(c operand) error {
 			n.taken[name] = true
 		}
 	}
-	first := len(n.Net.Layers)
 	n.depth++
 	for _, g := range graphs {
 		n.declare(g)
 		n.nodes(g.Nodes)
 	}
 	n.depth--
-	for _, l := range n.Net.Layers[first:] {
+	for _, l := range n.Net.Layers {
 		if l.Reason != "" {
 			return fmt.Errorf("%s: %s", l.Name, l.Reason)
 		}

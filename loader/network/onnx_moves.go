@@ -11,14 +11,14 @@ import (
 	"anesim/loader/network/ops"
 )
 
-func (n *nodeReader) transpose() error {
+func transpose(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	perm, err := ops.Permutation(n.Node, len(x.dims))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	x, err = n.permuted(x, perm)
 	if n.Out[0].Bypassed {
@@ -26,14 +26,14 @@ func (n *nodeReader) transpose() error {
 			n.Net.Layers[i].Spare = true
 		}
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // concat joins its inputs; empty ones add nothing.
-func (n *nodeReader) concat() error {
+func concat(n *nodeReader) (operand, error) {
 	axis, err := ops.Axis(len(n.results[0].Dims), n.Int("axis", 1))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	var parts []operand
 	for i, v := range n.In {
@@ -42,21 +42,21 @@ func (n *nodeReader) concat() error {
 		}
 		x, err := n.in(i)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		parts = append(parts, x)
 	}
-	return n.finish(n.joined(axis, parts))
+	return n.joined(axis, parts)
 }
 
-func (n *nodeReader) split() error {
+func split(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	begin := 0
 	for i, r := range n.results {
@@ -65,21 +65,21 @@ func (n *nodeReader) split() error {
 			err = n.result(i, part)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		begin += r.Dims[axis]
 	}
-	return nil
+	return operand{}, nil
 }
 
-func (n *nodeReader) slice() error {
+func slice(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	runs, err := ops.Bounds(n.Node, x.dims)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	for axis, r := range runs {
 		if r.Step == 1 {
@@ -92,33 +92,33 @@ func (n *nodeReader) slice() error {
 			x, err = n.picked(x, axis, index)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	return n.done(x)
+	return x, nil
 }
 
 // gather picks elements of an axis by constant places. By computed ones it is a table's
 // look-up, which is the host's.
-func (n *nodeReader) gather() error {
+func gather(n *nodeReader) (operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
-		return errors.New("rows of a table by computed places (an embedding); the host looks them up")
+		return operand{}, errors.New("rows of a table by computed places (an embedding); the host looks them up")
 	case index == nil:
-		return errors.New("its places are computed, not constants; the host does it")
+		return operand{}, errors.New("its places are computed, not constants; the host does it")
 	}
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	places, err := index.Ints()
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	places = slices.Clone(places)
 	for i := range places {
@@ -126,31 +126,31 @@ func (n *nodeReader) gather() error {
 			places[i] += x.dims[axis]
 		}
 		if places[i] < 0 || places[i] >= x.dims[axis] {
-			return fmt.Errorf("place %d of %d", places[i], x.dims[axis])
+			return operand{}, fmt.Errorf("place %d of %d", places[i], x.dims[axis])
 		}
 	}
 	x, err = n.picked(x, axis, places)
-	return n.finish(x.as(n.results[0].Dims...), err)
+	return x.as(n.results[0].Dims...), err
 }
 
-func (n *nodeReader) expand() error {
+func expand(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.expanded(x, n.results[0].Dims)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // tile repeats axes: a first one of a single element as a broadcast, others as what
 // stands behind itself.
-func (n *nodeReader) tile() error {
+func tile(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	times, _, err := n.List("repeats", 1)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	for axis, t := range times {
 		if t == 1 {
@@ -164,30 +164,30 @@ func (n *nodeReader) tile() error {
 			x, err = n.joined(axis, slices.Repeat([]operand{x}, t))
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	return n.done(x)
+	return x, nil
 }
 
 // pad adds a constant, the edge or a reflection around a tensor.
-func (n *nodeReader) pad() error {
+func pad(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	before, after, err := ops.Padding(n.Node, len(x.dims))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	value, mode := float64(n.Float("value", 0)), n.Text("mode", "constant")
 	if n.Given(2) {
 		c := n.Const(2)
 		if c == nil {
-			return errors.New("its value is computed, not a constant")
+			return operand{}, errors.New("its value is computed, not a constant")
 		}
 		if value, err = c.Scalar(); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	source, spatial := x, mode == "constant" && value == 0 && len(x.dims) > 2
@@ -196,7 +196,7 @@ func (n *nodeReader) pad() error {
 		spatial = spatial && (axis > 1 && min(a, b) >= 0 || a == 0 && b == 0)
 		if b < 0 || a < 0 {
 			if x, err = n.sliced(x, axis, max(0, -b), x.dims[axis]+min(b, 0)+min(a, 0)); err != nil {
-				return err
+				return operand{}, err
 			}
 			b, a = max(0, b), max(0, a)
 		}
@@ -209,11 +209,11 @@ func (n *nodeReader) pad() error {
 			x, err = n.mirrored(x, axis, b, a, mode)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	if err := n.done(x); err != nil {
-		return err
+	if err := n.result(0, x); err != nil {
+		return operand{}, err
 	}
 	if spatial {
 		n.padded[n.Out[0].Name] = padding{source, before[2:], after[2:]}
@@ -221,7 +221,7 @@ func (n *nodeReader) pad() error {
 			n.Net.Layers[i].Spare = true
 		}
 	}
-	return nil
+	return operand{}, nil
 }
 
 // bordered puts a constant before and behind an axis: zeros are what a depthwise
@@ -315,14 +315,14 @@ func (n *nodeReader) mirrored(x operand, axis, before, after int, mode string) (
 const mostPicked = 1024
 
 // resize mixes rows, then columns, by the weights of its interpolation.
-func (n *nodeReader) resize() error {
+func resize(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	scales, out, err := ops.Scales(n.Node, x.dims)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	for axis := len(out) - 1; axis >= 0; axis-- {
 		if scales[axis] == 1 && out[axis] == x.dims[axis] {
@@ -333,10 +333,10 @@ func (n *nodeReader) resize() error {
 			x, err = n.along(x, axis, out[axis], m)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	return n.done(x)
+	return x, nil
 }
 
 // interpolation is the weight of each element of an axis in each of the resized one.
@@ -446,10 +446,10 @@ func cubic(x, a float64, in, i int, outside bool) float64 {
 	return sum
 }
 
-func (n *nodeReader) depthToSpace() error {
+func depthToSpace(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	b, d := n.Int("blocksize", 1), x.dims
 	c := d[1] / (b * b)
@@ -458,13 +458,13 @@ func (n *nodeReader) depthToSpace() error {
 	} else {
 		x, err = n.permuted(x.as(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
 	}
-	return n.finish(x.as(n.results[0].Dims...), err)
+	return x.as(n.results[0].Dims...), err
 }
 
-func (n *nodeReader) spaceToDepth() error {
+func spaceToDepth(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	b, d := n.Int("blocksize", 1), x.dims
 	perm := []int{0, 3, 5, 1, 2, 4}
@@ -472,5 +472,5 @@ func (n *nodeReader) spaceToDepth() error {
 		perm = []int{0, 1, 3, 5, 2, 4}
 	}
 	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
-	return n.finish(x.as(n.results[0].Dims...), err)
+	return x.as(n.results[0].Dims...), err
 }

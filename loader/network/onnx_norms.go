@@ -22,14 +22,14 @@ func (n *nodeReader) reduce(op layer.Op, x operand) (operand, error) {
 }
 
 // reduceProd multiplies slices.
-func (n *nodeReader) reduceProd() error {
+func reduceProd(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	const most = 64
 	for i, over := range axes {
@@ -37,25 +37,25 @@ func (n *nodeReader) reduceProd() error {
 			continue
 		}
 		if x.dims[i] > most {
-			return fmt.Errorf("a product of %d elements, at most %d are multiplied one by one", x.dims[i], most)
+			return operand{}, fmt.Errorf("a product of %d elements, at most %d are multiplied one by one", x.dims[i], most)
 		}
 		whole := x
 		for k := range whole.dims[i] {
 			part, err := n.sliced(whole, i, k, 1)
 			if err != nil {
-				return err
+				return operand{}, err
 			}
 			if k == 0 {
 				x = part
 			} else if x, err = n.binary(layer.Mul, x, part); err != nil {
-				return err
+				return operand{}, err
 			}
 		}
 	}
-	return n.done(x.as(n.results[0].Dims...))
+	return x.as(n.results[0].Dims...), nil
 }
 
-func (n *nodeReader) reduceL1() error {
+func reduceL1(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.unary(layer.Abs, x)
@@ -63,7 +63,7 @@ func (n *nodeReader) reduceL1() error {
 	if err == nil {
 		x, err = n.reduce(layer.ReduceSum, x)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 func (n *nodeReader) sumOfSquares() (operand, error) {
@@ -77,36 +77,36 @@ func (n *nodeReader) sumOfSquares() (operand, error) {
 	return x, err
 }
 
-func (n *nodeReader) reduceSumSquare() error { return n.finish(n.sumOfSquares()) }
+func reduceSumSquare(n *nodeReader) (operand, error) { return n.sumOfSquares() }
 
-func (n *nodeReader) reduceL2() error {
+func reduceL2(n *nodeReader) (operand, error) {
 	x, err := n.sumOfSquares()
 	if err == nil {
 		x, err = n.unary(layer.Sqrt, x)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // reduceLogSum is the logarithm of a sum; of exponentials, less the largest, for
 // ReduceLogSumExp.
-func (n *nodeReader) reduceLogSum() error {
+func reduceLogSum(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if n.Op == "ReduceLogSum" {
 		if x, err = n.reduce(layer.ReduceSum, x); err == nil {
 			x, err = n.unary(layer.Log, x)
 		}
-		return n.finish(x, err)
+		return x, err
 	}
 	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	top, err := n.reduced(layer.ReduceMax, x, axes)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.binary(layer.Sub, x, top)
 	if err == nil {
@@ -121,18 +121,18 @@ func (n *nodeReader) reduceLogSum() error {
 	if err == nil {
 		y, err = n.binary(layer.Add, y, top)
 	}
-	return n.finish(y.as(n.results[0].Dims...), err)
+	return y.as(n.results[0].Dims...), err
 }
 
-func global(op layer.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
+func global(op layer.Op) chooser {
+	return func(n *nodeReader) (operand, error) {
 		x, err := n.in(0)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		axes := slices.Repeat([]bool{true}, len(x.dims))
 		axes[0], axes[1] = false, false
-		return n.finish(n.reduced(op, x, axes))
+		return n.reduced(op, x, axes)
 	}
 }
 
@@ -169,30 +169,30 @@ func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
 	return x, axis, nil
 }
 
-func (n *nodeReader) softmax() error {
+func softmax(n *nodeReader) (operand, error) {
 	y, err := n.probabilities()
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.done(y.as(n.results[0].Dims...))
+	return y.as(n.results[0].Dims...), nil
 }
 
 // logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
 // be that of 0 from -17 on, where fp16 has no probability.
-func (n *nodeReader) logSoftmax() error {
+func logSoftmax(n *nodeReader) (operand, error) {
 	x, axis, err := n.softmaxAxis()
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axes := make([]bool, len(x.dims))
 	axes[axis] = true
 	largest, err := n.reduced(layer.ReduceMax, x, axes)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	d, err := n.binary(layer.Sub, x, largest)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	sum, err := n.unary(layer.Exp, d)
 	if err == nil {
@@ -204,7 +204,7 @@ func (n *nodeReader) logSoftmax() error {
 	if err == nil {
 		d, err = n.binary(layer.Sub, d, sum)
 	}
-	return n.finish(d.as(n.results[0].Dims...), err)
+	return d.as(n.results[0].Dims...), err
 }
 
 // normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
@@ -271,27 +271,27 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Cons
 
 func asItIs(c *graph.Const) []int { return c.Dims }
 
-func (n *nodeReader) layerNorm() error {
+func layerNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axes, err := n.normAxes(len(x.dims))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
-		return n.finish(n.centred(x, axes, n.Float("epsilon", 1e-5)))
+		return n.centred(x, axes, n.Float("epsilon", 1e-5))
 	}
 	y, err := n.normalised(x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = n.affine(y, 1, 2, asItIs)
 	}
 	if err != nil || len(n.Out) < 2 {
-		return n.finish(y, err)
+		return y, err
 	}
-	return errors.Join(n.done(y), n.statistics(x, first))
+	return operand{}, errors.Join(n.result(0, y), n.statistics(x, first))
 }
 
 // normAxes are the axes of a norm: all from one on, or, of a norm that a file has in
@@ -380,21 +380,21 @@ func (n *nodeReader) statistics(x operand, first int) error {
 }
 
 // rmsNorm is x*scale/sqrt(mean of squares + epsilon).
-func (n *nodeReader) rmsNorm() error {
+func rmsNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axes, err := n.normAxes(len(x.dims))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.binary(layer.Mul, x, x)
 	if err == nil {
 		y, err = n.reduced(layer.ReduceMean, y, axes)
 	}
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	l := layer.Unary(layer.Rsqrt, y.shape())
 	l.Epsilon = n.Float("epsilon", 1e-5)
@@ -404,13 +404,13 @@ func (n *nodeReader) rmsNorm() error {
 	if err == nil {
 		y, err = n.affine(y, 1, -1, asItIs)
 	}
-	return n.finish(y, err)
+	return y, err
 }
 
-func (n *nodeReader) instanceNorm() error {
+func instanceNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil || len(x.dims) < 3 {
-		return errors.Join(err, errors.New("no picture"))
+		return operand{}, errors.Join(err, errors.New("no picture"))
 	}
 	d := x.dims
 	if len(d) > 4 { // all axes behind the channels are one norm
@@ -420,7 +420,7 @@ func (n *nodeReader) instanceNorm() error {
 	if err == nil {
 		y, err = n.affine(y, 1, 2, perChannel(y.dims))
 	}
-	return n.finish(y.as(d...), err)
+	return y.as(d...), err
 }
 
 // perChannel is the shape in which a list of values stands along the channels of dims.
@@ -431,16 +431,16 @@ func perChannel(dims []int) func(c *graph.Const) []int {
 }
 
 // groupNorm normalises groups of channels.
-func (n *nodeReader) groupNorm() error {
+func groupNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	groups := n.Int("num_groups", 0)
 	if err != nil || len(x.dims) < 3 || groups < 1 || x.dims[1]%groups != 0 {
-		return errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
+		return operand{}, errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
 	}
 	d := x.dims
 	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	shape := func(c *graph.Const) []int { return perChannel(d)(c) }
 	if c := n.Const(1); c != nil && c.Elements() == groups && groups != d[1] {
@@ -451,40 +451,40 @@ func (n *nodeReader) groupNorm() error {
 		y = y.as(d...)
 	}
 	y, err = n.affine(y, 1, 2, shape)
-	return n.finish(y.as(d...), err)
+	return y.as(d...), err
 }
 
 // batchNorm is a factor and an addend a channel; folding puts them into a convolution.
-func (n *nodeReader) batchNorm() error {
+func batchNorm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if len(x.dims) < 2 {
-		return fmt.Errorf("%v has no channels", x.dims)
+		return operand{}, fmt.Errorf("%v has no channels", x.dims)
 	}
 	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
-		return errors.New("batch normalisation in training mode")
+		return operand{}, errors.New("batch normalisation in training mode")
 	}
 	var v [4][]float64 // scale, bias, mean, variance
 	channels, absent := x.dims[1], false
 	for i := range v {
 		c := n.Const(1 + i)
 		if c == nil || c.Elements() != channels {
-			return errors.New("its statistics are no constants a channel")
+			return operand{}, errors.New("its statistics are no constants a channel")
 		}
 		if absent = absent || c.Absent(); absent {
 			continue
 		}
 		if v[i], err = c.Values(); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.dims)-2)...)
 	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	if absent {
-		return n.made1(x, dims)
+		return made1(n, x, dims)
 	}
 	epsilon := float64(n.Float("epsilon", 1e-5))
 	for c := range channels {
@@ -496,21 +496,21 @@ func (n *nodeReader) batchNorm() error {
 	if err == nil {
 		y, err = n.withConstant(layer.Add, y, addend)
 	}
-	return n.finish(y, err)
+	return y, err
 }
 
 // made1 is a factor and an addend whose values stand in a file that is not there.
-func (n *nodeReader) made1(x operand, dims []int) error {
+func made1(n *nodeReader, x operand, dims []int) (operand, error) {
 	s := x.shape()
 	if len(x.dims) != 4 {
-		return errors.New("its statistics stand in a file that is not there")
+		return operand{}, errors.New("its statistics stand in a file that is not there")
 	}
 	var err error
 	for _, op := range [...]layer.Op{layer.Mul, layer.Add} {
 		l := layer.Layer{Op: op, In: s, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: s.C, H: 1, W: 1}}
 		if x, err = n.layer(l, layer.Weights{}, x.dims, x); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	return n.done(x)
+	return x, nil
 }

@@ -10,67 +10,63 @@ import (
 	"anesim/loader/network/ops"
 )
 
+// A chooser makes layers of a node and returns the result. If there are several it gives them
+// their names itself, and returns none.
+type chooser func(n *nodeReader) (operand, error)
+
 // operators find what reads an operator's nodes.
 var operators = operatorTable()
 
-func operatorTable() map[string]func(n *nodeReader) error {
-	t := map[string]func(n *nodeReader) error{
-		"Conv": (*nodeReader).conv, "ConvTranspose": (*nodeReader).convTranspose, "Gemm": (*nodeReader).gemm, "Linear": (*nodeReader).linear,
-		"MatMul": (*nodeReader).matmul, "Einsum": (*nodeReader).einsums,
-		"MaxPool": (*nodeReader).pool, "AveragePool": (*nodeReader).pool,
+func operatorTable() map[string]chooser {
+	t := map[string]chooser{
+		"Conv": conv, "ConvTranspose": convTranspose, "Gemm": gemm, "Linear": linear,
+		"MatMul": matmul, "Einsum": einsums,
+		"MaxPool": pool, "AveragePool": pool,
 		"GlobalAveragePool": global(layer.ReduceMean), "GlobalMaxPool": global(layer.ReduceMax),
 		"Add": binary(layer.Add), "Sub": binary(layer.Sub), "Mul": binary(layer.Mul), "Max": binary(layer.Max),
-		"Min": binary(layer.Min), "Sum": binary(layer.Add), "Mean": (*nodeReader).mean,
-		"Div": (*nodeReader).divide, "Pow": (*nodeReader).power, "Where": (*nodeReader).where,
-		"Clip": (*nodeReader).clip, "LeakyRelu": (*nodeReader).leakyRelu, "PRelu": (*nodeReader).prelu,
-		"Elu": (*nodeReader).elu, "Selu": (*nodeReader).elu, "Celu": (*nodeReader).elu,
-		"HardSigmoid": (*nodeReader).hardSigmoid, "HardSwish": unaryOp(layer.HardSwish), "ThresholdedRelu": (*nodeReader).thresholdedRelu,
-		"Shrink": (*nodeReader).shrink, "Mish": (*nodeReader).mish, "CumSum": (*nodeReader).cumulated, "Trilu": (*nodeReader).triangle,
-		"LRN": (*nodeReader).localNorm, "MeanVarianceNormalization": (*nodeReader).meanVariance, "LpNormalization": (*nodeReader).lengthNorm, "RNN": recurrent(1),
-		"Neg": (*nodeReader).negate,
+		"Min": binary(layer.Min), "Sum": binary(layer.Add), "Mean": mean,
+		"Div": divide, "Pow": power, "Where": where,
+		"Clip": clip, "LeakyRelu": leakyRelu, "PRelu": prelu,
+		"Elu": elu, "Selu": elu, "Celu": elu,
+		"HardSigmoid": hardSigmoid, "HardSwish": unaryOp(layer.HardSwish), "ThresholdedRelu": thresholdedRelu,
+		"Shrink": shrink, "Mish": mish, "CumSum": cumulated, "Trilu": triangle,
+		"LRN": localNorm, "MeanVarianceNormalization": meanVariance, "LpNormalization": lengthNorm, "RNN": recurrent(1),
+		"Neg": negate,
 		"Erf": unaryOp(layer.Erf), "Softplus": unaryOp(layer.Softplus), "Log": unaryOp(layer.Log), "Floor": unaryOp(layer.Floor), "Ceil": unaryOp(layer.Ceil),
-		"Sign": unaryOp(layer.Sign), "Abs": unaryOp(layer.Abs), "Reciprocal": unaryOp(layer.Inverse), "Softsign": (*nodeReader).softsign, "Sin": unaryOp(layer.Sin), "Cos": unaryOp(layer.Cos),
+		"Sign": unaryOp(layer.Sign), "Abs": unaryOp(layer.Abs), "Reciprocal": unaryOp(layer.Inverse), "Softsign": softsign, "Sin": unaryOp(layer.Sin), "Cos": unaryOp(layer.Cos),
 		"Relu": unaryOp(layer.ReLU), "Sigmoid": unaryOp(layer.Sigmoid), "Tanh": unaryOp(layer.Tanh), "Exp": unaryOp(layer.Exp),
 		"Sqrt": unaryOp(layer.Sqrt), "Gelu": unaryOp(layer.GELU), "FastGelu": unaryOp(layer.GELU), "Swish": unaryOp(layer.SiLU), "SiLU": unaryOp(layer.SiLU),
 		"Greater": compare(false, false), "Less": compare(true, false), "GreaterOrEqual": compare(true, true), "LessOrEqual": compare(false, true),
-		"Equal": (*nodeReader).equal, "Not": (*nodeReader).not, "And": logic(layer.Mul), "Or": logic(layer.Max), "Xor": logic(layer.Sub),
-		"Rsqrt": (*nodeReader).rsqrt, "RoundSmall": (*nodeReader).roundSmall, "QuickGelu": (*nodeReader).quickGelu,
-		"Softmax": (*nodeReader).softmax, "LogSoftmax": (*nodeReader).logSoftmax,
-		"BatchNormalization": (*nodeReader).batchNorm, "InstanceNormalization": (*nodeReader).instanceNorm, "GroupNormalization": (*nodeReader).groupNorm,
-		"LayerNormalization": (*nodeReader).layerNorm, "RMSNormalization": (*nodeReader).rmsNorm, "ScaledLog": (*nodeReader).scaledLog, "SimplifiedLayerNormalization": (*nodeReader).rmsNorm,
-		"Identity": (*nodeReader).view, "Dropout": (*nodeReader).dropout, "Reshape": (*nodeReader).view, "Flatten": (*nodeReader).view,
-		"Squeeze": (*nodeReader).view, "Unsqueeze": (*nodeReader).view, "Cast": (*nodeReader).cast, "CastLike": (*nodeReader).cast,
-		"Transpose": (*nodeReader).transpose, "Concat": (*nodeReader).concat, "Split": (*nodeReader).split, "Slice": (*nodeReader).slice,
-		"Gather": (*nodeReader).gather, "Expand": (*nodeReader).expand, "Tile": (*nodeReader).tile, "Pad": (*nodeReader).pad,
-		"Resize": (*nodeReader).resize, "Upsample": (*nodeReader).resize,
-		"DepthToSpace": (*nodeReader).depthToSpace, "SpaceToDepth": (*nodeReader).spaceToDepth,
+		"Equal": equal, "Not": not, "And": logic(layer.Mul), "Or": logic(layer.Max), "Xor": logic(layer.Sub),
+		"Rsqrt": rsqrt, "RoundSmall": roundSmall, "QuickGelu": quickGelu,
+		"Softmax": softmax, "LogSoftmax": logSoftmax,
+		"BatchNormalization": batchNorm, "InstanceNormalization": instanceNorm, "GroupNormalization": groupNorm,
+		"LayerNormalization": layerNorm, "RMSNormalization": rmsNorm, "ScaledLog": scaledLog, "SimplifiedLayerNormalization": rmsNorm,
+		"Identity": view, "Dropout": dropout, "Reshape": view, "Flatten": view,
+		"Squeeze": view, "Unsqueeze": view, "Cast": cast, "CastLike": cast,
+		"Transpose": transpose, "Concat": concat, "Split": split, "Slice": slice,
+		"Gather": gather, "Expand": expand, "Tile": tile, "Pad": pad,
+		"Resize": resize, "Upsample": resize,
+		"DepthToSpace": depthToSpace, "SpaceToDepth": spaceToDepth,
 		"LSTM": recurrent(4), "GRU": recurrent(3),
-		"ReduceProd": (*nodeReader).reduceProd, "ReduceL1": (*nodeReader).reduceL1,
-		"ReduceL2": (*nodeReader).reduceL2, "ReduceSumSquare": (*nodeReader).reduceSumSquare,
-		"ReduceLogSum": (*nodeReader).reduceLogSum, "ReduceLogSumExp": (*nodeReader).reduceLogSum,
+		"ReduceProd": reduceProd, "ReduceL1": reduceL1,
+		"ReduceL2": reduceL2, "ReduceSumSquare": reduceSumSquare,
+		"ReduceLogSum": reduceLogSum, "ReduceLogSumExp": reduceLogSum,
 	}
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
-		t[name] = func(n *nodeReader) error {
+		t[name] = func(n *nodeReader) (operand, error) {
 			x, err := n.in(0)
-			if err == nil {
-				x, err = n.reduce(op, x)
+			if err != nil {
+				return x, err
 			}
-			return n.finish(x, err)
+			return n.reduce(op, x)
 		}
 	}
 	return t
 }
 
-// finish makes a tensor the node's output, where there was no error.
-func (n *nodeReader) finish(x operand, err error) error {
-	if err != nil {
-		return err
-	}
-	return n.done(x)
-}
-
-func unaryOp(op layer.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error {
+func unaryOp(op layer.Op) chooser {
+	return func(n *nodeReader) (operand, error) {
 		x, err := n.in(0)
 		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
 			n.told["negative"] = true
@@ -79,13 +75,13 @@ func unaryOp(op layer.Op) func(*nodeReader) error {
 		if err == nil {
 			x, err = n.unary(op, x)
 		}
-		return n.finish(x, err)
+		return x, err
 	}
 }
 
 // binary folds inputs from the left.
-func binary(op layer.Op) func(*nodeReader) error {
-	return func(n *nodeReader) error { return n.finish(n.fromLeft(op)) }
+func binary(op layer.Op) chooser {
+	return func(n *nodeReader) (operand, error) { return n.fromLeft(op) }
 }
 
 func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
@@ -119,76 +115,76 @@ func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
 	return x, nil
 }
 
-func (n *nodeReader) mean() error {
+func mean(n *nodeReader) (operand, error) {
 	x, err := n.fromLeft(layer.Add)
 	if err == nil {
 		x, err = n.scaled(x, 1/float64(len(n.In)))
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
-func (n *nodeReader) negate() error {
+func negate(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.scaled(x, -1)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
 // table of reciprocals.
-func (n *nodeReader) divide() error {
+func divide(n *nodeReader) (operand, error) {
 	if c := n.Const(1); c != nil && !c.Absent() {
 		x, err := n.in(0)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		v, err := c.Values()
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		by := make([]float64, len(v))
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.finish(n.withConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by})))
+		return n.withConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
 	}
 	b, err := n.in(1)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if n.Const(0) == nil {
 		x, err := n.in(0)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		if out, _ := graph.Broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
-			return n.finish(n.binary(layer.RealDiv, x, b))
+			return n.binary(layer.RealDiv, x, b)
 		}
 	}
 	if b, err = n.unary(layer.Inverse, b); err != nil {
-		return err
+		return operand{}, err
 	}
 	if c := n.Const(0); c != nil {
-		return n.finish(n.withConstant(layer.Mul, b, c))
+		return n.withConstant(layer.Mul, b, c)
 	}
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.finish(n.binary(layer.Mul, x, b))
+	return n.binary(layer.Mul, x, b)
 }
 
 // where takes elements of two tensors, by a constant condition as sums of products with ones
 // and zeros.
-func (n *nodeReader) where() error {
+func where(n *nodeReader) (operand, error) {
 	c := n.Const(0)
 	if c == nil {
-		return n.selected()
+		return selected(n)
 	}
 	v, err := c.Values()
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	mask := func(of bool) *graph.Const {
 		m := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
@@ -207,7 +203,7 @@ func (n *nodeReader) where() error {
 			x, err = n.withConstant(layer.Mul, x, mask(i == 0))
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		sides[i] = x
 	}
@@ -215,7 +211,7 @@ func (n *nodeReader) where() error {
 	if err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // chosen is a constant where mask is one, zero elsewhere, in memory.
@@ -242,26 +238,26 @@ func (n *nodeReader) chosen(c, mask *graph.Const, out []int, side int) (operand,
 }
 
 // dropout passes its input on, as it does in use.
-func (n *nodeReader) dropout() error {
+func dropout(n *nodeReader) (operand, error) {
 	if c := n.Const(2); c != nil {
 		if v, err := c.Scalar(); err != nil || v != 0 {
-			return errors.New("it is in training mode")
+			return operand{}, errors.New("it is in training mode")
 		}
 	} else if n.Given(2) {
-		return errors.New("its training mode is computed, not a constant")
+		return operand{}, errors.New("its training mode is computed, not a constant")
 	}
-	return n.view()
+	return view(n)
 }
 
 // view gives the same values another shape.
-func (n *nodeReader) view() error {
+func view(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
-	if err != nil && n.In[0].Type != 0 && n.Shapes[n.In[0].Name] != (layer.Shape{}) {
+	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
 		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
 	}
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.done(x.as(n.results[0].Dims...))
+	return x.as(n.results[0].Dims...), nil
 }

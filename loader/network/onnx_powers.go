@@ -13,21 +13,21 @@ import (
 )
 
 // power raises elements to constant exponents, of which there may be a few.
-func (n *nodeReader) power() error {
+func power(n *nodeReader) (operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return errors.New("its exponent is computed, not a constant")
+		return operand{}, errors.New("its exponent is computed, not a constant")
 	}
 	if c.Absent() {
-		return errors.New("its exponent stands in a file that is not there")
+		return operand{}, errors.New("its exponent stands in a file that is not there")
 	}
 	v, err := c.Values()
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	distinct := slices.Clone(v)
 	slices.Sort(distinct)
@@ -44,7 +44,7 @@ func (n *nodeReader) power() error {
 	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
 		x, err = n.expanded(x, out)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // raisedApart raises elements to one exponent after the other. Those that have another are 1
@@ -131,30 +131,30 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 }
 
 // thresholdedRelu is x above a threshold, and 0 elsewhere.
-func (n *nodeReader) thresholdedRelu() error {
+func thresholdedRelu(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.finish(n.beyond(x, 1, float64(n.Float("alpha", 1)), 0))
+	return n.beyond(x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
 // shrink is what a value is beyond a band around 0, moved towards it.
-func (n *nodeReader) shrink() error {
+func shrink(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
 	above, err := n.beyond(x, 1, limit, -bias)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	below, err := n.beyond(x, -1, limit, bias)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.finish(n.binary(layer.Add, above, below))
+	return n.binary(layer.Add, above, below)
 }
 
 // beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
@@ -176,10 +176,10 @@ func (n *nodeReader) beyond(x operand, sign, limit, shift float64) (operand, err
 }
 
 // mish is x times the tangent of its softplus.
-func (n *nodeReader) mish() error {
+func mish(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.unary(layer.Softplus, x)
 	if err == nil {
@@ -188,61 +188,61 @@ func (n *nodeReader) mish() error {
 	if err == nil {
 		y, err = n.binary(layer.Mul, x, y)
 	}
-	return n.finish(y, err)
+	return y, err
 }
 
 // cumulated is the sum of what stands before along an axis: a product with a triangle of
 // ones.
-func (n *nodeReader) cumulated() error {
+func cumulated(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	c := n.Const(1)
 	if c == nil {
-		return errors.New("its axis is computed, not a constant")
+		return operand{}, errors.New("its axis is computed, not a constant")
 	}
 	v, err := c.Ints()
 	if err != nil || len(v) != 1 {
-		return errors.Join(err, fmt.Errorf("%d axes", len(v)))
+		return operand{}, errors.Join(err, fmt.Errorf("%d axes", len(v)))
 	}
 	axis, err := ops.Axis(len(x.dims), v[0])
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	own, back := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
-	return n.finish(n.along(x, axis, x.dims[axis], func(o, i int) float64 {
+	return n.along(x, axis, x.dims[axis], func(o, i int) float64 {
 		if back {
 			o, i = i, o
 		}
 		return graph.Truth(i < o || own && i == o)
-	}))
+	})
 }
 
 // triangle keeps one side of matrices: a product with a triangle of ones.
-func (n *nodeReader) triangle() error {
+func triangle(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	k, rank := 0, len(x.dims)
 	if n.Given(1) {
 		c := n.Const(1)
 		if c == nil {
-			return errors.New("its diagonal is computed, not a constant")
+			return operand{}, errors.New("its diagonal is computed, not a constant")
 		}
 		v, err := c.Scalar()
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		k = int(max(-list.MaxExtent, min(list.MaxExtent, v)))
 	}
 	if rank < 2 {
-		return fmt.Errorf("a triangle of %v", x.dims)
+		return operand{}, fmt.Errorf("a triangle of %v", x.dims)
 	}
 	rows, columns := x.dims[rank-2], x.dims[rank-1]
 	if n.budget -= 2 * numberBytes * rows * columns; n.budget < 0 {
-		return errBudget
+		return operand{}, errBudget
 	}
 	upper := n.Int("upper", 1) != 0
 	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}
@@ -251,5 +251,5 @@ func (n *nodeReader) triangle() error {
 			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
-	return n.finish(n.withConstant(layer.Mul, x, mask))
+	return n.withConstant(layer.Mul, x, mask)
 }

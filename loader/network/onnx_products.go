@@ -14,14 +14,14 @@ import (
 	"anesim/loader/network/weights"
 )
 
-func (n *nodeReader) gemm() error {
+func gemm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if n.Int("transA", 0) != 0 {
 		if x, err = n.permuted(x, []int{1, 0}); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1))
@@ -36,7 +36,7 @@ func (n *nodeReader) gemm() error {
 		}
 		h, err := c.Halves()
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		w, fits := layer.Weights{Filter: h}, true
 		if scaled, ok := times(h, alpha); ok {
@@ -47,7 +47,7 @@ func (n *nodeReader) gemm() error {
 		if b := n.Const(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
 			v, err := b.Halves()
 			if err != nil {
-				return err
+				return operand{}, err
 			}
 			if len(v) == 1 && columns > 1 {
 				v = slices.Repeat(v, columns)
@@ -60,7 +60,7 @@ func (n *nodeReader) gemm() error {
 			y, err = n.scaled(y, alpha)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	} else {
 		z, err := n.in(1)
@@ -74,20 +74,20 @@ func (n *nodeReader) gemm() error {
 			y, err = n.scaled(y, alpha)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	if n.Given(2) && !added && beta != 0 {
 		if c := n.Const(2); c != nil {
 			v, err := c.Values()
 			if err != nil {
-				return err
+				return operand{}, err
 			}
 			scaled := &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: make([]float64, len(v))}
 			for i := range v {
 				scaled.Numbers[i] = v[i] * beta
 			}
-			return n.finish(n.withConstant(layer.Add, y, scaled))
+			return n.withConstant(layer.Add, y, scaled)
 		}
 		z, err := n.in(2)
 		if err == nil {
@@ -96,9 +96,9 @@ func (n *nodeReader) gemm() error {
 		if err == nil {
 			y, err = n.binary(layer.Add, y, z)
 		}
-		return n.finish(y, err)
+		return y, err
 	}
-	return n.done(y)
+	return y, nil
 }
 
 // times returns the values times a factor, and false if they lose their precision, see [product].
@@ -109,11 +109,11 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	return weights.Scaled(v, func(int) float32 { return float32(by) })
 }
 
-func (n *nodeReader) matmul() error {
+func matmul(n *nodeReader) (operand, error) {
 	out := n.results[0].Dims
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if len(x.dims) == 1 {
 		x = x.as(1, x.dims[0])
@@ -127,44 +127,44 @@ func (n *nodeReader) matmul() error {
 			columns := d[len(d)-1]
 			h, err := c.Halves()
 			if err != nil {
-				return err
+				return operand{}, err
 			}
 			l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
-			return n.finish(n.layer(l, layer.Weights{Filter: h}, out, x))
+			return n.layer(l, layer.Weights{Filter: h}, out, x)
 		}
 	}
 	z, err := n.in(1)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if len(z.dims) == 1 {
 		z = z.as(z.dims[0], 1)
 	}
 	y, err := n.multiplied(x, z)
-	return n.finish(y.as(out...), err)
+	return y.as(out...), err
 }
 
 // linear is a product with weights [columns][k], and its bias.
-func (n *nodeReader) linear() error {
+func linear(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	c := n.Const(1)
 	if c == nil {
-		return errors.New("its weights are computed, not constants")
+		return operand{}, errors.New("its weights are computed, not constants")
 	}
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
 	b, err := n.bias(2, c.Dims[0])
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	w := layer.Weights{Bias: b.v}
 	l.Bias = b.given
 	if w.Filter, err = c.Halves(); err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.finish(n.layer(l, w, n.results[0].Dims, x))
+	return n.layer(l, w, n.results[0].Dims, x)
 }
 
 // multiplied is the product of two tensors of matrices. Where the right side is one
@@ -192,15 +192,15 @@ func (n *nodeReader) multiplied(x, z operand) (operand, error) {
 }
 
 // einsumOf sums axes of one tensor and puts those that are left in another order.
-func (n *nodeReader) einsumOf(term, right string) error {
+func einsumOf(n *nodeReader, term, right string) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	axes, left, dims := make([]bool, len(term)), "", []int{}
 	for i, l := range term {
 		if strings.IndexRune(term, l) != i {
-			return fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
+			return operand{}, fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
 		}
 		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
 			left += string(l)
@@ -208,36 +208,36 @@ func (n *nodeReader) einsumOf(term, right string) error {
 		}
 	}
 	if x, err = n.reduced(layer.ReduceSum, x, axes); err != nil {
-		return err
+		return operand{}, err
 	}
 	var perm []int
 	for _, l := range right {
 		perm = append(perm, strings.IndexRune(left, l))
 	}
-	return n.finish(n.permuted(x.as(dims...), perm))
+	return n.permuted(x.as(dims...), perm)
 }
 
 // einsums are products of two tensors of matrices: letters of both and the result are
 // batch, of both alone summed.
-func (n *nodeReader) einsums() error {
+func einsums(n *nodeReader) (operand, error) {
 	terms, right, err := ops.EinsumTerms(n.Node)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if len(terms) == 1 {
-		return n.einsumOf(terms[0], right)
+		return einsumOf(n, terms[0], right)
 	}
 	if len(terms) != 2 {
-		return fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
+		return operand{}, fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
 	}
 	var side [2]operand
 	for i := range side {
 		if side[i], err = n.in(i); err != nil {
-			return err
+			return operand{}, err
 		}
 		for k, l := range terms[i] {
 			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
-				return fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
+				return operand{}, fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
 			}
 		}
 	}
@@ -272,14 +272,14 @@ func (n *nodeReader) einsums() error {
 			perm = append(perm, strings.IndexRune(terms[i], l))
 		}
 		if side[i], err = n.permuted(side[i], perm); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	x := side[0].as(count(batch), count(rows), count(sum))
 	z := side[1].as(count(batch), count(sum), count(columns))
 	y, err := n.multiplied(x, z)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	made := slices.Concat(batch, rows, columns)
 	var dims, perm []int
@@ -289,5 +289,5 @@ func (n *nodeReader) einsums() error {
 	for _, l := range right {
 		perm = append(perm, slices.Index(made, l))
 	}
-	return n.finish(n.permuted(y.as(dims...), perm))
+	return n.permuted(y.as(dims...), perm)
 }

@@ -26,50 +26,50 @@ type recurrence struct {
 
 // recurrent unrolls an LSTM or a GRU: the products of all steps' inputs are one task,
 // those of the state one a step.
-func recurrent(gates int) func(n *nodeReader) error {
-	return func(n *nodeReader) error { return n.unrolled(gates) }
+func recurrent(gates int) chooser {
+	return func(n *nodeReader) (operand, error) { return unrolled(n, gates) }
 }
 
-func (n *nodeReader) unrolled(gates int) error {
+func unrolled(n *nodeReader, gates int) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	batchFirst := n.Int("layout", 0) != 0
 	if batchFirst {
 		if x, err = n.permuted(x, []int{1, 0, 2}); err != nil {
-			return err
+			return operand{}, err
 		}
 	}
 	steps := x.dims[0]
 	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.Text("direction", "forward")]
 	switch {
 	case n.Attr["activations"] != nil && !n.usual(gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
-		return errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
+		return operand{}, errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
 	case steps > maxSteps:
-		return fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
+		return operand{}, fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
 	case directions == 0 || n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
-		return errors.New("its weights are no constants, or its direction is none")
+		return operand{}, errors.New("its weights are no constants, or its direction is none")
 	}
 	if n.Given(4) {
 		c := n.Const(4)
 		if c == nil {
-			return errors.New("its lengths are computed, not constants")
+			return operand{}, errors.New("its lengths are computed, not constants")
 		}
 		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
-			return errors.New("sequences of different lengths")
+			return operand{}, errors.New("sequences of different lengths")
 		}
 	}
 	var all, last, cells []operand
 	for d := range directions {
 		q, err := n.direction(d, gates, x)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		back := d == 1 || n.Text("direction", "forward") == "reverse"
 		y, err := n.steps(q, x, back)
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		all = append(all, y.as(steps, 1, q.batch, q.hidden))
 		last = append(last, q.h.as(1, q.batch, q.hidden))
@@ -90,10 +90,10 @@ func (n *nodeReader) unrolled(gates int) error {
 			err = n.result(i, y)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 	}
-	return nil
+	return operand{}, nil
 }
 
 // usual reports whether the activations that are named are those without names.

@@ -8,10 +8,10 @@ import (
 )
 
 // clip takes its bounds as constants, or as tensors that a maximum and a minimum read.
-func (n *nodeReader) clip() error {
+func clip(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
 		for i, op := range [...]layer.Op{layer.Max, layer.Min} {
@@ -26,16 +26,16 @@ func (n *nodeReader) clip() error {
 				err = e
 			}
 			if err != nil {
-				return err
+				return operand{}, err
 			}
 		}
-		return n.done(x)
+		return x, nil
 	}
 	low, high, err := ops.ClipBounds(n.Node)
 	if err == nil {
 		x, err = n.clamped(x, low, high)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // clamped is a rectifier where it clamps at zero alone, else one table.
@@ -66,42 +66,42 @@ func (n *nodeReader) leaky(x operand, slope float64) (operand, error) {
 	return n.layer(l, layer.Weights{}, x.dims, x)
 }
 
-func (n *nodeReader) leakyRelu() error {
+func leakyRelu(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.leaky(x, float64(n.Float("alpha", 0.01)))
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // prelu is relu(x) + slope*min(x, 0).
-func (n *nodeReader) prelu() error {
+func prelu(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	c := n.Const(1)
 	if c != nil && c.Elements() == 1 {
 		v, err := c.Scalar()
 		if err != nil {
-			return err
+			return operand{}, err
 		}
-		return n.finish(n.leaky(x, v))
+		return n.leaky(x, v)
 	}
 	if s := x.shape(); c != nil && len(x.dims) <= 4 && !c.Absent() && isPerChannel(c.Dims, s) {
 		h, err := c.Halves()
 		if err != nil {
-			return err
+			return operand{}, err
 		}
-		return n.finish(n.layer(layer.Unary(layer.PReLU, s), layer.Weights{Second: h}, x.dims, x))
+		return n.layer(layer.Unary(layer.PReLU, s), layer.Weights{Second: h}, x.dims, x)
 	}
 	positive, err := n.unary(layer.ReLU, x)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	negative, err := n.withNumber(layer.Min, x, 0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if c != nil {
 		negative, err = n.withConstant(layer.Mul, negative, c)
@@ -112,9 +112,9 @@ func (n *nodeReader) prelu() error {
 		}
 	}
 	if err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.finish(n.binary(layer.Add, positive, negative))
+	return n.binary(layer.Add, positive, negative)
 }
 
 // isPerChannel reports whether a constant of shape dims has one value for each channel of s.
@@ -125,10 +125,10 @@ func isPerChannel(dims []int, s layer.Shape) bool {
 
 // elu is factor*(relu(x) + alpha*(exp(min(x/s, 0)) - 1)): the one table of it errs by
 // more than a hundredth.
-func (n *nodeReader) elu() error {
+func elu(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	alpha, factor, spread := float64(n.Float("alpha", 1)), 1.0, 1.0
 	switch n.Op {
@@ -139,28 +139,28 @@ func (n *nodeReader) elu() error {
 	}
 	positive, err := n.unary(layer.ReLU, x)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if positive, err = n.scaled(positive, factor); err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.withNumber(layer.Min, x, 0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	if y, err = n.scaled(y, 1/spread); err != nil {
-		return err
+		return operand{}, err
 	}
 	if y, err = n.unary(layer.Exp, y); err != nil {
-		return err
+		return operand{}, err
 	}
 	if y, err = n.shifted(y, -1); err != nil {
-		return err
+		return operand{}, err
 	}
 	if y, err = n.scaled(y, alpha*factor); err != nil {
-		return err
+		return operand{}, err
 	}
-	return n.finish(n.binary(layer.Add, positive, y))
+	return n.binary(layer.Add, positive, y)
 }
 
 func (n *nodeReader) hard(x operand, alpha, beta float64) (operand, error) {
@@ -177,19 +177,19 @@ func (n *nodeReader) hard(x operand, alpha, beta float64) (operand, error) {
 	return n.clamped(y, 0, 1)
 }
 
-func (n *nodeReader) hardSigmoid() error {
+func hardSigmoid(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.hard(x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // quickGelu is x*sigmoid(alpha*x).
-func (n *nodeReader) quickGelu() error {
+func quickGelu(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.scaled(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
@@ -198,14 +198,14 @@ func (n *nodeReader) quickGelu() error {
 	if err == nil {
 		y, err = n.binary(layer.Mul, x, y)
 	}
-	return n.finish(y, err)
+	return y, err
 }
 
 // softsign is x/(1+|x|), whose one table errs by half a hundredth.
-func (n *nodeReader) softsign() error {
+func softsign(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	y, err := n.unary(layer.Abs, x)
 	if err == nil {
@@ -217,25 +217,25 @@ func (n *nodeReader) softsign() error {
 	if err == nil {
 		y, err = n.binary(layer.Mul, x, y)
 	}
-	return n.finish(y, err)
+	return y, err
 }
 
 // rsqrt is 1/sqrt(x + epsilon), one task.
-func (n *nodeReader) rsqrt() error {
+func rsqrt(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		l := layer.Unary(layer.Rsqrt, x.shape())
 		l.Epsilon = n.Float("epsilon", 0)
 		x, err = n.layer(l, layer.Weights{}, x.dims, x)
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // scaledLog is log(c*x + a) as log(x + a/c) + log(c), which fp16 has room for.
-func (n *nodeReader) scaledLog() error {
+func scaledLog(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	c := float64(n.Float("scale", 1))
 	if x, err = n.shifted(x, float64(n.Float("shift", 0))/c); err == nil {
@@ -244,21 +244,21 @@ func (n *nodeReader) scaledLog() error {
 	if err == nil {
 		x, err = n.shifted(x, math.Log(c))
 	}
-	return n.finish(x, err)
+	return x, err
 }
 
 // roundSmall rounds elements below 512 in magnitude to the nearest whole number, halves to the
 // even one. fp16 has nothing but whole numbers from 1024 to 2048: the sum with 1536 is rounded
 // as any sum is, and taking 1536 off again is exact. Larger elements stay beyond 512.
-func (n *nodeReader) roundSmall() error {
+func roundSmall(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
 	for _, by := range [...]float64{1536, -1536} {
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		if x, err = n.withNumber(layer.Add, x, by); err == nil {
 			n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
 		}
 	}
-	return n.finish(x, err)
+	return x, err
 }

@@ -129,31 +129,31 @@ func everyOther(count, step, first int) []int {
 
 // volumetric is a convolution over depth, height and width: of the picture that each tap of
 // depth meets, and their sum.
-func (n *nodeReader) volumetric(x operand) error {
+func volumetric(n *nodeReader, x operand) (operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return errors.New("its weights are computed, not constants")
+		return operand{}, errors.New("its weights are computed, not constants")
 	}
 	w, err := ops.WindowOf(n.Node, x.dims[2:], c.Dims[2:])
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	v, err := c.Halves()
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	cout, deep := c.Dims[0], c.Dims[2]
 	bias, err := n.bias(2, cout)
 	if err != nil {
-		return err
+		return operand{}, err
 	}
 	d := x.dims
 	if x, err = n.permuted(x, []int{0, 2, 1, 3, 4}); err != nil {
-		return err
+		return operand{}, err
 	}
 	need := (w.Out[0]-1)*w.Strides[0] + (deep-1)*w.Dilations[0] + 1
 	if x, err = n.surrounded(x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
-		return err
+		return operand{}, err
 	}
 	lw := layer.Window{
 		Kh: (w.Taps[1]-1)*w.Dilations[1] + 1, Kw: (w.Taps[2]-1)*w.Dilations[2] + 1, Sy: w.Strides[1], Sx: w.Strides[2],
@@ -163,7 +163,7 @@ func (n *nodeReader) volumetric(x operand) error {
 	for t := range deep {
 		part, err := n.picked(x, 1, everyOther(w.Out[0], w.Strides[0], t*w.Dilations[0]))
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		k := kernel{cout: cout, cin: c.Dims[1], kh: w.Taps[1], kw: w.Taps[2]}
 		if v != nil {
@@ -178,10 +178,10 @@ func (n *nodeReader) volumetric(x operand) error {
 			y, err = n.binary(layer.Add, sum, y)
 		}
 		if err != nil {
-			return err
+			return operand{}, err
 		}
 		sum, bias = y, biasOf{}
 	}
 	y, err := n.permuted(sum.as(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
-	return n.finish(y.as(n.results[0].Dims...), err)
+	return y.as(n.results[0].Dims...), err
 }

@@ -75,7 +75,7 @@ func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 			}
 			h.node.In[i].Const = kept
 		default:
-			if _, ok := n.Shapes[v.Name]; !ok {
+			if _, ok := n.Shape(v.Name); !ok {
 				return nil
 			}
 			in.index = len(l.Inputs)

@@ -98,7 +98,7 @@ func (r *yamlReader) results() {
 			continue
 		}
 		listed[name] = true
-		s := r.Shapes[name]
+		s, _ := r.Shape(name)
 		r.Net.Results = append(r.Net.Results, list.Output{Name: name, Tensor: name, Dims: []int{s.N, s.C, s.H, s.W}})
 	}
 }
@@ -174,7 +174,7 @@ func (r *yamlReader) network(n *yaml.Node) error {
 		}
 	}
 	for _, name := range r.outputs {
-		if _, ok := r.Shapes[name]; !ok {
+		if _, ok := r.Shape(name); !ok {
 			return at(n, "outputs: no layer is called %q", name)
 		}
 	}
@@ -258,13 +258,13 @@ func (r *yamlReader) layer(i int, n *yaml.Node) error {
 	if l.Name == "" {
 		l.Name = l.Op + strconv.Itoa(i)
 	}
-	if _, twice := r.Shapes[l.Name]; twice {
+	if _, twice := r.Shape(l.Name); twice {
 		return at(n, "%q is the name of another layer or input", l.Name)
 	}
 	l.Output = l.Name
 	var in []layer.Shape
 	for _, name := range l.Inputs {
-		s, ok := r.Shapes[name]
+		s, ok := r.Shape(name)
 		if !ok {
 			return at(n, "layer %s: from: no layer or input before it is called %q", l.Name, name)
 		}
