@@ -3,6 +3,7 @@ package anesim
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -76,8 +77,7 @@ func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
 
 // Read reads a model of size bytes. The end of its name says a network: .yaml or .yml a
 // list of layers, .onnx an ONNX graph, .mlmodel and .mil a Core ML model or its program
-// (see package [network]); so does the content of a text with a list of layers, under any
-// name. All else is a compiled program, whose form its content says (see [loader.Read]).
+// (see package [network]); so does the content of such a file under any other name. All else is a compiled program, whose form its content says (see [loader.Read]).
 //
 // Errors are those of the readers: *[network.FormatError], *[network.DimError],
 // *[loader.FormatError], *[loader.UnsupportedError], or that of r.
@@ -104,9 +104,9 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	if info.IsDir() {
 		return nil, errors.New("is a directory")
 	}
-	if ok, err := saysProgram(path, f, info.Size()); err != nil {
+	if extension, err := networkExtension(path, f, info.Size()); err != nil {
 		return nil, err
-	} else if !ok && isNetwork(path) { // values of it may stand in other files
+	} else if extension != "" && isNetwork(path) { // values of it may stand in other files
 		return o.network(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	return o.Read(filepath.Base(path), f, info.Size())
@@ -117,11 +117,11 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	if size == 0 {
 		return nil, errors.New("the file is empty")
 	}
-	program, err := saysProgram(name, r, size)
+	extension, err := networkExtension(name, r, size)
 	if err != nil {
 		return nil, err
 	}
-	if program {
+	if extension == "" {
 		if len(o.Dims) > 0 {
 			return nil, &OptionError{Option: "Dims", What: "a compiled program has no dimensions to give a size"}
 		}
@@ -141,7 +141,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	}
 	return o.network(name, func(n network.Options) (*list.Network, error) {
 		if !isNetwork(name) {
-			return network.Read(name+".yaml", data, n)
+			return network.Read(name+extension, data, n)
 		}
 		return network.Read(name, data, n)
 	})
@@ -161,18 +161,68 @@ func (o *OpenOptions) network(name string, read func(network.Options) (*list.Net
 	return FromNetwork(n), nil
 }
 
-// saysProgram reports whether a file is a compiled program rather than a network.
-func saysProgram(name string, r io.ReaderAt, size int64) (bool, error) {
+// networkExtension returns the extension of a network's file: that of its name, or what its
+// content would have, or "" of a compiled program.
+func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return false, err
+		return "", err
 	}
 	head = head[:n]
-	if bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}) { // a container, whatever its name
-		return true, nil
+	switch {
+	case bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}): // a container, whatever its name
+		return "", nil
+	case isNetwork(name):
+		return strings.ToLower(filepath.Ext(filepath.Clean(name))), nil
+	case listsLayers(head):
+		return ".yaml", nil
+	case bytes.HasPrefix(head, []byte("program(")):
+		return ".mil", nil
 	}
-	return !isNetwork(name) && !listsLayers(head), nil
+	return messageExtension(r, size), nil
+}
+
+// messageExtension returns the extension of a protocol-buffer message that is an ONNX or a
+// Core ML model, "" of anything else. Both begin with a version; then an ONNX model has its
+// graph in field 7, and a Core ML model its kind of model in a field from 200 on. The fields
+// have to end where the file does.
+func messageExtension(r io.ReaderAt, size int64) (extension string) {
+	const (
+		mostFields = 1 << 10
+		onnxGraph  = 7
+		coremlKind = 200
+	)
+	var tag [2 * binary.MaxVarintLen64]byte
+	for at, fields := int64(0), 0; at < size; fields++ {
+		n, _ := r.ReadAt(tag[:min(int64(len(tag)), size-at)], at)
+		field, width := binary.Uvarint(tag[:n])
+		if width <= 0 || fields == mostFields || at == 0 && field != 1<<3 {
+			return ""
+		}
+		value, length := binary.Uvarint(tag[width:n])
+		if length <= 0 {
+			return ""
+		}
+		at += int64(width + length)
+		switch field & 7 {
+		case 0: // a number
+		case 2: // so many bytes
+			if value > uint64(size-at) {
+				return ""
+			}
+			at += int64(value)
+			switch number := field >> 3; {
+			case number == onnxGraph:
+				extension = ".onnx"
+			case number >= coremlKind:
+				extension = ".mlmodel"
+			}
+		default:
+			return ""
+		}
+	}
+	return extension
 }
 
 // isNetwork reports whether a name ends as a network's does.

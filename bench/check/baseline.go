@@ -244,17 +244,17 @@ func registers(text string) map[string]uint32 {
 	return m
 }
 
-// maxBaseline bounds the file of a baseline: a descriptor takes about two kilobytes.
-const maxBaseline = 256 << 20
+// MaxBytes bounds the file of a baseline: a descriptor takes about two kilobytes.
+const MaxBytes = 256 << 20
 
 // Read reads a baseline's file. An error says the byte where it stops being one.
 func Read(r io.Reader) (*Baseline, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxBaseline {
-		return nil, fmt.Errorf("more than %d bytes", maxBaseline)
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("more than %d bytes", MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

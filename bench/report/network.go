@@ -53,13 +53,18 @@ type Cache struct {
 	Hash    string `json:"hash"`
 	Bytes   int    `json:"bytes"`
 	Why     string `json:"why,omitempty"`
+	Unkept  string `json:"unkept,omitempty"`
 }
 
 func cacheDocument(e *cache.Entry) *Cache {
 	if e == nil {
 		return nil
 	}
-	return &Cache{e.Outcome.String(), e.Path, e.Key.String(), e.Hash.String(), e.Bytes, e.Why}
+	d := &Cache{e.Outcome.String(), e.Path, e.Key.String(), e.Hash.String(), e.Bytes, e.Why, ""}
+	if e.Unkept != nil {
+		d.Unkept = e.Unkept.Error()
+	}
+	return d
 }
 
 // A Program is one of a network's programs. First and Last name its layers; Why

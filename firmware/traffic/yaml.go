@@ -21,11 +21,11 @@ import (
 	"anesim/hw/spelling"
 )
 
-// Bounds on a script.
-const (
-	maxText    = 1 << 20
-	maxClients = 1 << 10
-)
+// MaxText bounds the bytes of a script.
+const MaxText = 1 << 20
+
+// maxClients bounds the clients of a script.
+const maxClients = 1 << 10
 
 // ReadScript reads a script:
 //
@@ -39,8 +39,8 @@ const (
 // Keys beside those are chip, seed, in_flight, max_calls and power, and of a client streams.
 // Errors are a *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
-	if len(data) > maxText {
-		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+	if len(data) > MaxText {
+		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("more than %d bytes", MaxText)}
 	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {

@@ -210,6 +210,9 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 		return nil, err
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > check.MaxBytes {
+		return nil, fmt.Errorf("found %d bytes, want at most %d", info.Size(), check.MaxBytes)
+	}
 	b, err := check.Read(file)
 	if err != nil {
 		return nil, err

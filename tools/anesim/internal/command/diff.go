@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,17 +45,9 @@ const maxResult = 1 << 30
 // entry runs a model, or reads a result.
 func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
-		in, err := os.Open(file)
+		b, err := readFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
 			return nil, err
-		}
-		defer in.Close()
-		b, err := io.ReadAll(io.LimitReader(in, maxResult+1))
-		if err == nil && len(b) > maxResult {
-			err = fmt.Errorf("more than %d bytes", maxResult)
-		}
-		if err != nil {
-			return nil, inFile(file, err)
 		}
 		e, err := check.ReadEntry(b)
 		if err != nil {

@@ -103,6 +103,29 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
+// readFile returns the bytes of a file or a pipe, standard input for "-". One of more than most
+// bytes is refused before it is read. Errors name the file.
+func readFile(file string, stdin io.Reader, most int64) (data []byte, err error) {
+	err = open(file, stdin, func(_ string, r io.ReaderAt, size int64) error {
+		data, err = readWhole(r, size, most)
+		return err
+	})
+	return data, err
+}
+
+// readWhole returns the size bytes of r, at most most.
+func readWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
+	if size > most {
+		return nil, fmt.Errorf("found %d bytes, want at most %d", size, most)
+	}
+	data := make([]byte, size)
+	n, err := r.ReadAt(data, 0)
+	if int64(n) < size {
+		return nil, fmt.Errorf("found %d of %d bytes: %w", n, size, err)
+	}
+	return data, nil
+}
+
 // maxRaw bounds the bytes of raw fp16 values: the largest surface a register can stride.
 const maxRaw = 512 << 20
 
@@ -260,11 +283,8 @@ func replaced(s string, by func(r rune) string) string {
 
 // readInit reads a register-init table.
 func readInit(o *anesim.Options, name string) error {
-	r, err := infile.Open(name)
-	if err != nil {
+	return open(name, nil, func(_ string, r io.ReaderAt, size int64) (err error) {
+		o.Init, err = firmware.ReadInit(r, size)
 		return err
-	}
-	defer r.Close()
-	o.Init, err = firmware.ReadInit(r, r.Size())
-	return err
+	})
 }

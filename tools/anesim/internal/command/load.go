@@ -81,7 +81,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	var s_ *traffic.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
-		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+		data, err := readWhole(r, size, traffic.MaxText)
 		if err != nil {
 			return err
 		}

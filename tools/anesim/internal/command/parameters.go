@@ -26,7 +26,7 @@ func withParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 		return m, nil
 	}
 	name := parametersOf(file)
-	data, err := readFile(name)
+	data, err := readFile(name, nil, params.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	} else if err != nil {
