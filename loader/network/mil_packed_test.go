@@ -16,6 +16,7 @@ import (
 	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
+	"anesim/loader/network/onnx"
 	"anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 )
@@ -27,7 +28,7 @@ func packedPackage(t *testing.T) string {
 	r := rand.New(rand.NewPCG(3, 9))
 	var w coremltest.Weights
 	add := func(elem mil.Elem, n int, value func(i int) float64) uint64 {
-		to := elemTypes[elem]
+		to := map[mil.Elem]onnx.DataType{"uint8": onnx.Uint8, "int8": onnx.Int8, "fp16": onnx.Float16}[elem]
 		var data []byte
 		for i := range n {
 			data = to.Append(data, value(i))

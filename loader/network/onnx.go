@@ -89,7 +89,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 		r.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
 	}
 	r.noteFilled()
-	return finish(r.Builder), nil
+	return finish(r.Builder)
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of

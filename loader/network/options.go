@@ -167,7 +167,7 @@ func ReadYAML(data []byte) (*list.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return finish(b), nil
+	return finish(b)
 }
 
 // reader finds what reads files of a name's ending.

@@ -1,4 +1,4 @@
-package network
+package translate
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A milOperation is an operation on its way to nodes. The first error is kept.
-type milOperation struct {
-	*milReader
+// A operation is an operation on its way to nodes. The first error is kept.
+type operation struct {
+	*reader
 	*mil.Operation
 	name  string
 	steps int
@@ -18,7 +18,7 @@ type milOperation struct {
 }
 
 // in is the name of an argument's value; a value without one is given one. "" is none.
-func (x *milOperation) in(key string) string {
+func (x *operation) in(key string) string {
 	list := x.Inputs[key]
 	if len(list) == 0 {
 		return ""
@@ -26,7 +26,7 @@ func (x *milOperation) in(key string) string {
 	return x.named(list[0])
 }
 
-func (x *milOperation) named(a mil.Argument) string {
+func (x *operation) named(a mil.Argument) string {
 	if a.Name != "" {
 		return a.Name
 	}
@@ -39,7 +39,7 @@ func (x *milOperation) named(a mil.Argument) string {
 }
 
 // list is the names of a tuple of values.
-func (x *milOperation) list(key string) []string {
+func (x *operation) list(key string) []string {
 	var names []string
 	for _, a := range x.Inputs[key] {
 		names = append(names, x.named(a))
@@ -47,10 +47,10 @@ func (x *milOperation) list(key string) []string {
 	return names
 }
 
-func (x *milOperation) has(key string) bool { return len(x.Inputs[key]) > 0 }
+func (x *operation) has(key string) bool { return len(x.Inputs[key]) > 0 }
 
 // value is a constant argument's tensor, nil where it is none.
-func (x *milOperation) value(key string) *onnx.Tensor {
+func (x *operation) value(key string) *onnx.Tensor {
 	if t := x.fixed[x.in(key)]; t != nil && !t.External() {
 		return t
 	}
@@ -60,7 +60,7 @@ func (x *milOperation) value(key string) *onnx.Tensor {
 	return nil
 }
 
-func (x *milOperation) ints(key string) []int64 {
+func (x *operation) ints(key string) []int64 {
 	t := x.value(key)
 	if t == nil {
 		return nil
@@ -72,7 +72,7 @@ func (x *milOperation) ints(key string) []int64 {
 	return v
 }
 
-func (x *milOperation) number(key string, missing float64) float64 {
+func (x *operation) number(key string, missing float64) float64 {
 	t := x.value(key)
 	if t == nil || t.Elements() != 1 {
 		return missing
@@ -84,13 +84,13 @@ func (x *milOperation) number(key string, missing float64) float64 {
 	return v[0]
 }
 
-func (x *milOperation) int(key string, missing int64) int64 {
+func (x *operation) int(key string, missing int64) int64 {
 	return graph.Integer(x.number(key, float64(missing)))
 }
 
-func (x *milOperation) bool(key string) bool { return x.number(key, 0) != 0 }
+func (x *operation) bool(key string) bool { return x.number(key, 0) != 0 }
 
-func (x *milOperation) text(key, missing string) string {
+func (x *operation) text(key, missing string) string {
 	list := x.Inputs[key]
 	if len(list) == 0 {
 		return missing
@@ -105,7 +105,7 @@ func (x *milOperation) text(key, missing string) string {
 }
 
 // rank is the number of dimensions of a value.
-func (x *milOperation) rank(name string) int { return len(x.dims[name]) }
+func (x *operation) rank(name string) int { return len(x.dims[name]) }
 
 // An attribute is a node's, by name.
 type attribute struct {
@@ -121,7 +121,7 @@ func decimal(name string, v float64) attribute {
 func textual(name, v string) attribute { return attribute{name, onnx.Attribute{Text: v}} }
 
 // node appends a node that makes the operation's outputs.
-func (x *milOperation) node(op string, inputs []string, attributes ...attribute) {
+func (x *operation) node(op string, inputs []string, attributes ...attribute) {
 	var out []string
 	for _, o := range x.Outputs {
 		out = append(out, o.Name)
@@ -130,14 +130,14 @@ func (x *milOperation) node(op string, inputs []string, attributes ...attribute)
 }
 
 // step appends a node whose output the next ones read.
-func (x *milOperation) step(op string, inputs []string, attributes ...attribute) string {
+func (x *operation) step(op string, inputs []string, attributes ...attribute) string {
 	x.steps++
 	out := fmt.Sprintf("%s/step %d", x.Outputs[0].Name, x.steps)
 	x.append(op, inputs, []string{out}, attributes)
 	return out
 }
 
-func (x *milOperation) append(op string, in, out []string, attributes []attribute) {
+func (x *operation) append(op string, in, out []string, attributes []attribute) {
 	n := onnx.Node{Name: x.name, Op: op, Inputs: in, Outputs: out, Off: x.Off, Attributes: map[string]*onnx.Attribute{}}
 	for _, a := range attributes {
 		v := a.value
@@ -147,7 +147,7 @@ func (x *milOperation) append(op string, in, out []string, attributes []attribut
 }
 
 // unknown appends a node that is no layer, under the operation's own name.
-func (x *milOperation) unknown() {
+func (x *operation) unknown() {
 	why := ""
 	if x.err != nil {
 		why = x.err.Error()
@@ -164,7 +164,7 @@ func (x *milOperation) unknown() {
 }
 
 // array makes numbers a constant.
-func (x *milOperation) array(elem onnx.DataType, dims []int64, v ...float64) string {
+func (x *operation) array(elem onnx.DataType, dims []int64, v ...float64) string {
 	x.numbers++
 	name := fmt.Sprintf("%s/value %d", x.name, x.numbers)
 	var raw []byte
@@ -176,7 +176,7 @@ func (x *milOperation) array(elem onnx.DataType, dims []int64, v ...float64) str
 	return name
 }
 
-func (x *milOperation) wholes(v ...int64) string {
+func (x *operation) wholes(v ...int64) string {
 	f := make([]float64, len(v))
 	for i := range v {
 		f[i] = float64(v[i])
@@ -184,4 +184,4 @@ func (x *milOperation) wholes(v ...int64) string {
 	return x.array(onnx.Int64, []int64{int64(len(v))}, f...)
 }
 
-func (x *milOperation) real(v float64) string { return x.array(onnx.Float, []int64{}, v) }
+func (x *operation) real(v float64) string { return x.array(onnx.Float, []int64{}, v) }

@@ -1,4 +1,4 @@
-package network
+package translate
 
 import (
 	"errors"
@@ -13,84 +13,84 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// milOperations state operations of the intermediate language.
-var milOperations = milTable()
+// operations state operations of the intermediate language.
+var operations = operationTable()
 
-func milTable() map[string]func(x *milOperation) {
-	t := map[string]func(x *milOperation){
-		"conv": milConv, "conv_transpose": milConvTranspose, "linear": milLinear, "matmul": milMatmul, "einsum": milEinsum,
-		"max_pool": milPool, "avg_pool": milPool,
-		"batch_norm": milBatchNorm, "instance_norm": milInstanceNorm, "layer_norm": milLayerNorm, "l2_norm": milL2Norm,
-		"softmax": func(x *milOperation) { x.node("Softmax", []string{x.in("x")}, integer("axis", x.int("axis", -1))) },
-		"relu6":   func(x *milOperation) { x.clip(0, 6) }, "clip": func(x *milOperation) { x.clip(x.number("alpha", 0), x.number("beta", 0)) },
-		"clamped_relu": milClampedRelu, "leaky_relu": milAlpha("LeakyRelu", 0.01), "elu": milAlpha("Elu", 1), "prelu": milPrelu,
-		"thresholded_relu": milAlpha("ThresholdedRelu", 1),
-		"sigmoid_hard": func(x *milOperation) {
+func operationTable() map[string]func(x *operation) {
+	t := map[string]func(x *operation){
+		"conv": conv, "conv_transpose": convTranspose, "linear": linear, "matmul": matmul, "einsum": einsum,
+		"max_pool": pool, "avg_pool": pool,
+		"batch_norm": batchNorm, "instance_norm": instanceNorm, "layer_norm": layerNorm, "l2_norm": l2Norm,
+		"softmax": func(x *operation) { x.node("Softmax", []string{x.in("x")}, integer("axis", x.int("axis", -1))) },
+		"relu6":   func(x *operation) { x.clip(0, 6) }, "clip": func(x *operation) { x.clip(x.number("alpha", 0), x.number("beta", 0)) },
+		"clamped_relu": clampedRelu, "leaky_relu": alpha("LeakyRelu", 0.01), "elu": alpha("Elu", 1), "prelu": prelu,
+		"thresholded_relu": alpha("ThresholdedRelu", 1),
+		"sigmoid_hard": func(x *operation) {
 			x.node("HardSigmoid", []string{x.in("x")}, decimal("alpha", x.number("alpha", 0.2)), decimal("beta", x.number("beta", 0.5)))
 		},
-		"cumsum": milCumsum, "band_part": milBand, "local_response_norm": milLocalNorm, "crop": milCrop, "not_equal": milNotEqual,
-		"gelu": milGelu, "linear_activation": milLinearActivation, "scaled_tanh": milScaledTanh,
-		"square": func(x *milOperation) { x.node("Mul", []string{x.in("x"), x.in("x")}) },
-		"rsqrt": func(x *milOperation) {
+		"cumsum": cumsum, "band_part": band, "local_response_norm": localNorm, "crop": crop, "not_equal": notEqual,
+		"gelu": gelu, "linear_activation": linearActivation, "scaled_tanh": scaledTanh,
+		"square": func(x *operation) { x.node("Mul", []string{x.in("x"), x.in("x")}) },
+		"rsqrt": func(x *operation) {
 			x.node("Rsqrt", []string{x.in("x")}, decimal("epsilon", x.number("epsilon", 1e-12)))
 		},
-		"inverse": func(x *milOperation) {
+		"inverse": func(x *operation) {
 			x.node("Reciprocal", []string{x.step("Add", []string{x.in("x"), x.real(x.number("epsilon", 1e-4))})})
 		},
-		"log": func(x *milOperation) {
+		"log": func(x *operation) {
 			x.node("Log", []string{x.step("Add", []string{x.in("x"), x.real(x.number("epsilon", 1e-45))})})
 		},
-		"exp2": func(x *milOperation) {
+		"exp2": func(x *operation) {
 			x.node("Exp", []string{x.step("Mul", []string{x.in("x"), x.real(0.6931471805599453)})})
 		},
-		"threshold":   func(x *milOperation) { x.node("Max", []string{x.in("x"), x.real(x.number("alpha", 0))}) },
-		"cast":        milCast,
-		"reshape":     func(x *milOperation) { x.node("Reshape", []string{x.in("x"), x.in("shape")}) },
-		"expand_dims": func(x *milOperation) { x.node("Unsqueeze", []string{x.in("x"), x.in("axes")}) },
-		"squeeze": func(x *milOperation) {
+		"threshold":   func(x *operation) { x.node("Max", []string{x.in("x"), x.real(x.number("alpha", 0))}) },
+		"cast":        cast,
+		"reshape":     func(x *operation) { x.node("Reshape", []string{x.in("x"), x.in("shape")}) },
+		"expand_dims": func(x *operation) { x.node("Unsqueeze", []string{x.in("x"), x.in("axes")}) },
+		"squeeze": func(x *operation) {
 			in := []string{x.in("x")}
 			if x.has("axes") {
 				in = append(in, x.in("axes"))
 			}
 			x.node("Squeeze", in)
 		},
-		"flatten2d": func(x *milOperation) { x.node("Flatten", []string{x.in("x")}, integer("axis", x.int("axis", 1))) },
-		"transpose": func(x *milOperation) {
+		"flatten2d": func(x *operation) { x.node("Flatten", []string{x.in("x")}, integer("axis", x.int("axis", 1))) },
+		"transpose": func(x *operation) {
 			x.node("Transpose", []string{x.in("x")}, integers("perm", x.positive(x.ints("perm"), x.rank(x.in("x")))...))
 		},
-		"concat": milConcat, "stack": milStack, "split": milSplit, "slice_by_index": milSlice, "slice_by_size": milSliceBySize,
-		"pad": milPad, "tile": func(x *milOperation) { x.node("Tile", []string{x.in("x"), x.in("reps")}) }, "reverse": milReverse,
-		"depth_to_space": func(x *milOperation) {
+		"concat": concat, "stack": stack, "split": split, "slice_by_index": slice, "slice_by_size": sliceBySize,
+		"pad": pad, "tile": func(x *operation) { x.node("Tile", []string{x.in("x"), x.in("reps")}) }, "reverse": reverse,
+		"depth_to_space": func(x *operation) {
 			x.node("DepthToSpace", []string{x.in("x")}, integer("blocksize", x.int("block_size", 1)))
 		},
-		"space_to_depth": func(x *milOperation) {
+		"space_to_depth": func(x *operation) {
 			x.node("SpaceToDepth", []string{x.in("x")}, integer("blocksize", x.int("block_size", 1)))
 		},
-		"pixel_shuffle": func(x *milOperation) {
+		"pixel_shuffle": func(x *operation) {
 			x.node("DepthToSpace", []string{x.in("x")}, integer("blocksize", x.int("upscale_factor", 1)), textual("mode", "CRD"))
 		},
-		"pixel_unshuffle": func(x *milOperation) {
+		"pixel_unshuffle": func(x *operation) {
 			x.node("SpaceToDepth", []string{x.in("x")}, integer("blocksize", x.int("downscale_factor", 1)), textual("mode", "CRD"))
 		},
-		"upsample_nearest_neighbor": milUpsample("nearest"), "upsample_bilinear": milUpsample("linear"),
-		"resize_nearest_neighbor": milResize("nearest"), "resize_bilinear": milResize("linear"), "resize": milResizeTo,
-		"gather": func(x *milOperation) {
+		"upsample_nearest_neighbor": upsample("nearest"), "upsample_bilinear": upsample("linear"),
+		"resize_nearest_neighbor": resize("nearest"), "resize_bilinear": resize("linear"), "resize": resizeTo,
+		"gather": func(x *operation) {
 			x.node("Gather", []string{x.in("x"), x.in("indices")}, integer("axis", x.int("axis", 0)))
 			if x.int("batch_dims", 0) != 0 {
 				x.err = errors.New("places of a batch (batch_dims)")
 			}
 		},
-		"select": func(x *milOperation) { x.node("Where", []string{x.in("cond"), x.in("a"), x.in("b")}) },
-		"shape":  func(x *milOperation) { x.node("Shape", []string{x.in("x")}) },
-		"fill": func(x *milOperation) {
+		"select": func(x *operation) { x.node("Where", []string{x.in("cond"), x.in("a"), x.in("b")}) },
+		"shape":  func(x *operation) { x.node("Shape", []string{x.in("x")}) },
+		"fill": func(x *operation) {
 			x.node("Expand", []string{x.real(x.number("value", 0)), x.in("shape")})
 		},
-		"range_1d":                     func(x *milOperation) { x.node("Range", []string{x.in("start"), x.in("end"), x.in("step")}) },
-		"scaled_dot_product_attention": milAttention,
-		"constexpr_affine_dequantize":  milAffine, "constexpr_lut_to_dense": milLUT, "constexpr_sparse_to_dense": milSparse,
-		"constexpr_cast": func(x *milOperation) { x.copyOf(x.value("source_val"), x.value("source_val")) }, "constexpr_blockwise_shift_scale": milBlockwise,
-		"constexpr_lut_to_sparse": milLUTSparse, "constexpr_sparse_blockwise_shift_scale": milBlockwiseSparse,
-		"dequantize": func(x *milOperation) {
+		"range_1d":                     func(x *operation) { x.node("Range", []string{x.in("start"), x.in("end"), x.in("step")}) },
+		"scaled_dot_product_attention": attention,
+		"constexpr_affine_dequantize":  affine, "constexpr_lut_to_dense": lookUp, "constexpr_sparse_to_dense": sparse,
+		"constexpr_cast": func(x *operation) { x.copyOf(x.value("source_val"), x.value("source_val")) }, "constexpr_blockwise_shift_scale": blockwise,
+		"constexpr_lut_to_sparse": lUTSparse, "constexpr_sparse_blockwise_shift_scale": blockwiseSparse,
+		"dequantize": func(x *operation) {
 			in := []string{x.in("input"), x.in("scale")}
 			if x.has("zero_point") {
 				in = append(in, x.in("zero_point"))
@@ -104,21 +104,21 @@ func milTable() map[string]func(x *milOperation) {
 		"sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
 		"atanh": "Atanh", "logical_not": "Not", "identity": "Identity",
 	} {
-		t[mil] = func(x *milOperation) { x.node(op, []string{x.in("x")}) }
+		t[mil] = func(x *operation) { x.node(op, []string{x.in("x")}) }
 	}
 	for mil, op := range map[string]string{
 		"add": "Add", "sub": "Sub", "mul": "Mul", "real_div": "Div", "maximum": "Max", "minimum": "Min", "pow": "Pow", "mod": "Mod",
 		"equal": "Equal", "less": "Less", "greater": "Greater", "less_equal": "LessOrEqual", "greater_equal": "GreaterOrEqual",
 		"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
 	} {
-		t[mil] = func(x *milOperation) { x.node(op, []string{x.in("x"), x.in("y")}) }
+		t[mil] = func(x *operation) { x.node(op, []string{x.in("x"), x.in("y")}) }
 	}
 	for mil, op := range map[string]string{
 		"reduce_mean": "ReduceMean", "reduce_sum": "ReduceSum", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin", "reduce_prod": "ReduceProd",
 		"reduce_l1_norm": "ReduceL1", "reduce_l2_norm": "ReduceL2", "reduce_sum_square": "ReduceSumSquare",
 		"reduce_log_sum": "ReduceLogSum", "reduce_log_sum_exp": "ReduceLogSumExp",
 	} {
-		t[mil] = func(x *milOperation) {
+		t[mil] = func(x *operation) {
 			a := []attribute{integer("keepdims", x.int("keep_dims", 0))}
 			if x.has("axes") {
 				a = append(a, integers("axes", x.ints("axes")...))
@@ -130,7 +130,7 @@ func milTable() map[string]func(x *milOperation) {
 }
 
 // positive counts axes from the front.
-func (x *milOperation) positive(axes []int64, rank int) []int64 {
+func (x *operation) positive(axes []int64, rank int) []int64 {
 	out := slices.Clone(axes)
 	for i := range out {
 		if out[i] < 0 {
@@ -140,18 +140,18 @@ func (x *milOperation) positive(axes []int64, rank int) []int64 {
 	return out
 }
 
-func (x *milOperation) clip(low, high float64) {
+func (x *operation) clip(low, high float64) {
 	x.node("Clip", []string{x.in("x"), x.real(low), x.real(high)})
 }
 
-func milAlpha(op string, missing float64) func(x *milOperation) {
-	return func(x *milOperation) {
+func alpha(op string, missing float64) func(x *operation) {
+	return func(x *operation) {
 		x.node(op, []string{x.in("x")}, decimal("alpha", x.number("alpha", missing)))
 	}
 }
 
 // window are the attributes of a convolution or a pool of a number of axes.
-func (x *milOperation) window(axes int) []attribute {
+func (x *operation) window(axes int) []attribute {
 	var a []attribute
 	for from, to := range map[string]string{"strides": "strides", "dilations": "dilations", "kernel_sizes": "kernel_shape"} {
 		if x.has(from) {
@@ -184,7 +184,7 @@ func (x *milOperation) window(axes int) []attribute {
 	return a
 }
 
-func milConv(x *milOperation) {
+func conv(x *operation) {
 	in := []string{x.in("x"), x.in("weight")}
 	if x.has("bias") {
 		in = append(in, x.in("bias"))
@@ -192,7 +192,7 @@ func milConv(x *milOperation) {
 	x.node("Conv", in, x.window(x.rank(in[1])-2)...)
 }
 
-func milConvTranspose(x *milOperation) {
+func convTranspose(x *operation) {
 	in := []string{x.in("x"), x.in("weight")}
 	if x.has("bias") {
 		in = append(in, x.in("bias"))
@@ -233,7 +233,7 @@ func milConvTranspose(x *milOperation) {
 	x.node("ConvTranspose", in, a...)
 }
 
-func milLinear(x *milOperation) {
+func linear(x *operation) {
 	in := []string{x.in("x"), x.in("weight")}
 	if x.has("bias") {
 		in = append(in, x.in("bias"))
@@ -242,7 +242,7 @@ func milLinear(x *milOperation) {
 }
 
 // turned puts a matrix's axes in the other order.
-func (x *milOperation) turned(name string) string {
+func (x *operation) turned(name string) string {
 	perm := make([]int64, x.rank(name))
 	for i := range perm {
 		perm[i] = int64(i)
@@ -253,7 +253,7 @@ func (x *milOperation) turned(name string) string {
 	return x.step("Transpose", []string{name}, integers("perm", perm...))
 }
 
-func milMatmul(x *milOperation) {
+func matmul(x *operation) {
 	a, b := x.in("x"), x.in("y")
 	if x.bool("transpose_x") {
 		a = x.turned(a)
@@ -264,12 +264,12 @@ func milMatmul(x *milOperation) {
 	x.node("MatMul", []string{a, b})
 }
 
-func milEinsum(x *milOperation) {
+func einsum(x *operation) {
 	x.node("Einsum", x.list("values"), textual("equation", x.text("equation", "")))
 }
 
-// milAttention is softmax(q k' / sqrt(d) + mask) v.
-func milAttention(x *milOperation) {
+// attention is softmax(q k' / sqrt(d) + mask) v.
+func attention(x *operation) {
 	q, k, v := x.in("query"), x.in("key"), x.in("value")
 	d := x.dims[q]
 	if len(d) < 2 || d[len(d)-1] < 1 {
@@ -288,7 +288,7 @@ func milAttention(x *milOperation) {
 	x.node("MatMul", []string{x.step("Softmax", []string{s}, integer("axis", -1)), v})
 }
 
-func milPool(x *milOperation) {
+func pool(x *operation) {
 	op := "MaxPool"
 	var a []attribute
 	if x.Type == "avg_pool" {
@@ -300,7 +300,7 @@ func milPool(x *milOperation) {
 }
 
 // channels is a constant argument of one value a channel, or as many of a value.
-func (x *milOperation) channels(key string, missing float64) string {
+func (x *operation) channels(key string, missing float64) string {
 	if x.has(key) {
 		return x.in(key)
 	}
@@ -312,17 +312,17 @@ func (x *milOperation) channels(key string, missing float64) string {
 	return x.array(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{missing}, int(d[1]))...)
 }
 
-func milBatchNorm(x *milOperation) {
+func batchNorm(x *operation) {
 	in := []string{x.in("x"), x.channels("gamma", 1), x.channels("beta", 0), x.in("mean"), x.in("variance")}
 	x.node("BatchNormalization", in, decimal("epsilon", x.number("epsilon", 1e-5)))
 }
 
-func milInstanceNorm(x *milOperation) {
+func instanceNorm(x *operation) {
 	x.node("InstanceNormalization", []string{x.in("x"), x.channels("gamma", 1), x.channels("beta", 0)}, decimal("epsilon", x.number("epsilon", 1e-5)))
 }
 
-// milLayerNorm takes axes at the end as they are, others there by an order of axes.
-func milLayerNorm(x *milOperation) {
+// layerNorm takes axes at the end as they are, others there by an order of axes.
+func layerNorm(x *operation) {
 	in, rank := x.in("x"), x.rank(x.in("x"))
 	var axes []int64
 	if x.has("axes") {
@@ -365,20 +365,20 @@ func milLayerNorm(x *milOperation) {
 	x.node("Transpose", []string{x.step("LayerNormalization", args, at...)}, integers("perm", back...))
 }
 
-// milL2Norm divides by the root of the sum of squares over the last three axes.
-func milL2Norm(x *milOperation) {
+// l2Norm divides by the root of the sum of squares over the last three axes.
+func l2Norm(x *operation) {
 	in := x.in("x")
 	s := x.step("ReduceSumSquare", []string{in}, integers("axes", -3, -2, -1))
 	r := x.step("Rsqrt", []string{s}, decimal("epsilon", x.number("epsilon", 1e-6)))
 	x.node("Mul", []string{in, r})
 }
 
-func milClampedRelu(x *milOperation) {
+func clampedRelu(x *operation) {
 	y := x.step("LeakyRelu", []string{x.in("x")}, decimal("alpha", x.number("alpha", 0)))
 	x.node("Min", []string{y, x.real(x.number("beta", 6))})
 }
 
-func milPrelu(x *milOperation) {
+func prelu(x *operation) {
 	d := x.dims[x.in("alpha")]
 	shape := []int64{-1}
 	for range x.rank(x.in("x")) - 2 {
@@ -390,7 +390,7 @@ func milPrelu(x *milOperation) {
 	x.node("PRelu", []string{x.in("x"), x.step("Reshape", []string{x.in("alpha"), x.wholes(shape...)})})
 }
 
-func milGelu(x *milOperation) {
+func gelu(x *operation) {
 	if x.text("mode", "EXACT") == "SIGMOID_APPROXIMATION" {
 		x.node("QuickGelu", []string{x.in("x")}, decimal("alpha", 1.702))
 		return
@@ -398,12 +398,12 @@ func milGelu(x *milOperation) {
 	x.node("Gelu", []string{x.in("x")})
 }
 
-func milLinearActivation(x *milOperation) {
+func linearActivation(x *operation) {
 	y := x.step("Mul", []string{x.in("x"), x.real(x.number("alpha", 1))})
 	x.node("Add", []string{y, x.real(x.number("beta", 0))})
 }
 
-func milScaledTanh(x *milOperation) {
+func scaledTanh(x *operation) {
 	y := x.step("Tanh", []string{x.step("Mul", []string{x.in("x"), x.real(x.number("beta", 1))})})
 	x.node("Mul", []string{y, x.real(x.number("alpha", 1))})
 }
@@ -414,7 +414,7 @@ var castTypes = map[string]onnx.DataType{
 	"uint8": onnx.Uint8, "int16": onnx.Int16, "uint16": onnx.Uint16, "bool": onnx.Bool,
 }
 
-func milCast(x *milOperation) {
+func cast(x *operation) {
 	to, ok := castTypes[x.text("dtype", "")]
 	if !ok {
 		x.err = fmt.Errorf("a cast to %q", x.text("dtype", ""))

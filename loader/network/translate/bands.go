@@ -1,9 +1,9 @@
-package network
+package translate
 
 import "fmt"
 
-// milCumsum sums what stands before along an axis.
-func milCumsum(x *milOperation) {
+// cumsum sums what stands before along an axis.
+func cumsum(x *operation) {
 	truth := func(key string) int64 {
 		if x.bool(key) {
 			return 1
@@ -13,9 +13,9 @@ func milCumsum(x *milOperation) {
 	x.node("CumSum", []string{x.in("x"), x.wholes(x.int("axis", 0))}, integer("exclusive", truth("exclusive")), integer("reverse", truth("reverse")))
 }
 
-// milBand keeps a band of diagonals: so many below the main one and above it, all where the
+// band keeps a band of diagonals: so many below the main one and above it, all where the
 // number is negative.
-func milBand(x *milOperation) {
+func band(x *operation) {
 	in := x.in("x")
 	lower, upper := x.int("lower", -1), x.int("upper", -1)
 	if lower >= 0 {
@@ -27,14 +27,14 @@ func milBand(x *milOperation) {
 	x.node("Identity", []string{in})
 }
 
-// milLocalNorm divides by a power of the squares of a window of channels.
-func milLocalNorm(x *milOperation) {
+// localNorm divides by a power of the squares of a window of channels.
+func localNorm(x *operation) {
 	x.node("LRN", []string{x.in("x")}, integer("size", x.int("size", 1)), decimal("alpha", x.number("alpha", 1e-4)),
 		decimal("beta", x.number("beta", 0.75)), decimal("bias", x.number("k", 1)))
 }
 
-// milCrop takes rows and columns off the edges of pictures.
-func milCrop(x *milOperation) {
+// crop takes rows and columns off the edges of pictures.
+func crop(x *operation) {
 	in := x.in("x")
 	rows, columns := x.ints("crop_height"), x.ints("crop_width")
 	d := x.dims[in]
@@ -46,6 +46,6 @@ func milCrop(x *milOperation) {
 	x.node("Slice", []string{in, x.wholes(rows[0], columns[0]), x.wholes(h-rows[1], w-columns[1]), x.wholes(-2, -1)})
 }
 
-func milNotEqual(x *milOperation) {
+func notEqual(x *operation) {
 	x.node("Not", []string{x.step("Equal", []string{x.in("x"), x.in("y")})})
 }

@@ -1,4 +1,4 @@
-package network
+package translate
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // copyOf makes the operation's result a constant with a tensor's elements.
-func (x *milOperation) copyOf(like, of *onnx.Tensor) {
+func (x *operation) copyOf(like, of *onnx.Tensor) {
 	if of == nil || like == nil {
 		x.absent()
 		return
@@ -21,7 +21,7 @@ func (x *milOperation) copyOf(like, of *onnx.Tensor) {
 }
 
 // absent makes the result a constant whose values are not there.
-func (x *milOperation) absent() {
+func (x *operation) absent() {
 	x.err = nil
 	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}
 	x.files["absent"] = nil
@@ -31,10 +31,10 @@ func (x *milOperation) absent() {
 }
 
 // computed makes the result a constant of numbers that the file has packed.
-func (x *milOperation) computed(v []float64, p *graph.Packing) { x.computedAs(0, v, p) }
+func (x *operation) computed(v []float64, p *graph.Packing) { x.computedAs(0, v, p) }
 
 // computedAs is computed of one result of several.
-func (x *milOperation) computedAs(i int, v []float64, p *graph.Packing) {
+func (x *operation) computedAs(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
 		x.err = fmt.Errorf("%d values for %v", len(v), out.Type.Dims)
@@ -53,7 +53,7 @@ func (x *milOperation) computedAs(i int, v []float64, p *graph.Packing) {
 }
 
 // packed is a constant that stands among the attributes or the inputs.
-func (x *milOperation) packed(key string) []float64 {
+func (x *operation) packed(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
 		x.numbers++
@@ -78,15 +78,15 @@ func (x *milOperation) packed(key string) []float64 {
 }
 
 // shapeOfArg is the shape of a constant argument.
-func (x *milOperation) shapeOfArg(key string) []int64 {
+func (x *operation) shapeOfArg(key string) []int64 {
 	if v, ok := x.Attributes[key]; ok {
 		return v.Type.Dims
 	}
 	return x.dims[x.in(key)]
 }
 
-// milAffine is (q - zero point)*scale along an axis.
-func milAffine(x *milOperation) {
+// affine is (q - zero point)*scale along an axis.
+func affine(x *operation) {
 	q, scale, zero, axis := x.packed("quantized_data"), x.packed("scale"), x.packed("zero_point"), x.packed("axis")
 	d := x.shapeOfArg("quantized_data")
 	if q == nil || scale == nil {
@@ -119,8 +119,8 @@ func milAffine(x *milOperation) {
 	x.computed(q, graph.Scaled(scale))
 }
 
-// milLUT looks indices up in a palette: one, or one a group of an axis' elements.
-func milLUT(x *milOperation) {
+// lookUp looks indices up in a palette: one, or one a group of an axis' elements.
+func lookUp(x *operation) {
 	index, lut := x.packed("indices"), x.packed("lut")
 	if index == nil || lut == nil {
 		x.absent()
@@ -166,7 +166,7 @@ func milLUT(x *milOperation) {
 // lookedUp is the values that indices stand for, nil with an error. Element i of the indices
 // is one of a tensor of a shape; a table of groups has as many palettes along each axis, its
 // own shape being groups an axis, entries, 1.
-func (x *milOperation) lookedUp(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
+func (x *operation) lookedUp(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
 	groups, entries := slices.Repeat([]int64{1}, len(shape)), len(lut)
 	if k := len(lutShape) - 2; k == len(shape) {
 		if lutShape[k+1] != 1 {
@@ -220,16 +220,16 @@ func blockOf(shape, blocks []int64, i int) int {
 	return block
 }
 
-// milLUTSparse looks up the indices of the elements that a mask has; the results are the mask
-// and the values, which milSparse puts together.
-func milLUTSparse(x *milOperation) {
+// lUTSparse looks up the indices of the elements that a mask has; the results are the mask
+// and the values, which sparse puts together.
+func lUTSparse(x *operation) {
 	x.sparsely("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
 		return x.lookedUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
 	})
 }
 
-// milBlockwiseSparse is milBlockwise of the elements that a mask has.
-func milBlockwiseSparse(x *milOperation) {
+// blockwiseSparse is blockwise of the elements that a mask has.
+func blockwiseSparse(x *operation) {
 	x.sparsely("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
 		return x.shifted(q, scale, blocks, shape, func(i int) int { return places[i] })
 	})
@@ -237,7 +237,7 @@ func milBlockwiseSparse(x *milOperation) {
 
 // sparsely makes the mask and the values of a packed constant of which only the elements in a
 // mask are there.
-func (x *milOperation) sparsely(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
+func (x *operation) sparsely(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
 	mask, data, table := x.packed(maskKey), x.packed(dataKey), x.packed(tableKey)
 	shape := x.shapeOfArg(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
@@ -261,12 +261,12 @@ func (x *milOperation) sparsely(maskKey, dataKey, tableKey string, values func(d
 }
 
 // maxCoefficientsOf bounds what a few packed bytes may become.
-func maxCoefficientsOf(x *milOperation) int {
+func maxCoefficientsOf(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }
 
-// milSparse puts values where a mask has bits.
-func milSparse(x *milOperation) {
+// sparse puts values where a mask has bits.
+func sparse(x *operation) {
 	values, mask := x.packed("nonzero_data"), x.packed("mask")
 	if values == nil || mask == nil {
 		x.absent()
@@ -307,8 +307,8 @@ func milSparse(x *milOperation) {
 	x.computed(out, p)
 }
 
-// milBlockwise is (data - offset)*scale, blocks of an axis sharing a scale.
-func milBlockwise(x *milOperation) {
+// blockwise is (data - offset)*scale, blocks of an axis sharing a scale.
+func blockwise(x *operation) {
 	q, scale := x.packed("data"), x.packed("scale")
 	if q == nil || scale == nil {
 		x.absent()
@@ -320,7 +320,7 @@ func milBlockwise(x *milOperation) {
 }
 
 // shifted is (q - offset)*scale of elements of a tensor of a shape, nil with an error.
-func (x *milOperation) shifted(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
+func (x *operation) shifted(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
 	offset := x.packed("offset")
 	if x.err != nil {
 		return nil, nil

@@ -1,4 +1,4 @@
-package network
+package translate
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-func milConcat(x *milOperation) {
+func concat(x *operation) {
 	values := x.list("values")
 	axis := x.int("axis", 0)
 	if !x.bool("interleave") || len(values) < 2 {
@@ -18,7 +18,7 @@ func milConcat(x *milOperation) {
 	x.err = errors.New("channels of several tensors by turns (interleave)")
 }
 
-func milStack(x *milOperation) {
+func stack(x *operation) {
 	var parts []string
 	axis := x.int("axis", 0)
 	for _, v := range x.list("values") {
@@ -30,7 +30,7 @@ func milStack(x *milOperation) {
 	x.node("Concat", parts, integer("axis", axis))
 }
 
-func milSplit(x *milOperation) {
+func split(x *operation) {
 	in := []string{x.in("x")}
 	if x.has("split_sizes") {
 		in = append(in, x.in("split_sizes"))
@@ -39,7 +39,7 @@ func milSplit(x *milOperation) {
 }
 
 // bools are a list of truth values, as many as dimensions.
-func (x *milOperation) bools(key string, n int) []bool {
+func (x *operation) bools(key string, n int) []bool {
 	out := make([]bool, n)
 	for i, v := range x.ints(key) {
 		if i < n {
@@ -49,7 +49,7 @@ func (x *milOperation) bools(key string, n int) []bool {
 	return out
 }
 
-func milSlice(x *milOperation) {
+func slice(x *operation) {
 	in := x.in("x")
 	rank := x.rank(in)
 	begin, end, stride := slices.Clone(x.ints("begin")), slices.Clone(x.ints("end")), slices.Clone(x.ints("stride"))
@@ -92,7 +92,7 @@ func milSlice(x *milOperation) {
 	x.node("Squeeze", []string{x.step("Slice", args), x.wholes(dropped...)})
 }
 
-func milSliceBySize(x *milOperation) {
+func sliceBySize(x *operation) {
 	in := x.in("x")
 	begin, size := x.ints("begin"), x.ints("size")
 	if len(begin) != x.rank(in) || len(size) != len(begin) {
@@ -108,8 +108,8 @@ func milSliceBySize(x *milOperation) {
 	x.node("Slice", []string{in, x.wholes(begin...), x.wholes(end...)})
 }
 
-// milPad pads the last axes.
-func milPad(x *milOperation) {
+// pad pads the last axes.
+func pad(x *operation) {
 	p, rank := x.ints("pad"), x.rank(x.in("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
 		x.err = fmt.Errorf("pads %v of %d dimensions", p, rank)
@@ -124,7 +124,7 @@ func milPad(x *milOperation) {
 	x.node("Pad", []string{x.in("x"), x.wholes(pads...), x.real(x.number("constant_val", 0))}, textual("mode", mode))
 }
 
-func milReverse(x *milOperation) {
+func reverse(x *operation) {
 	axes := x.ints("axes")
 	if !x.has("axes") {
 		for i := range x.rank(x.in("x")) {
@@ -137,7 +137,7 @@ func milReverse(x *milOperation) {
 }
 
 // rows are scales of the last two axes.
-func (x *milOperation) rows(h, w float64) string {
+func (x *operation) rows(h, w float64) string {
 	rank := x.rank(x.in("x"))
 	if rank < 2 {
 		x.err = errors.New("no picture")
@@ -148,8 +148,8 @@ func (x *milOperation) rows(h, w float64) string {
 	return x.array(onnx.Float, []int64{int64(rank)}, s...)
 }
 
-func milUpsample(mode string) func(x *milOperation) {
-	return func(x *milOperation) {
+func upsample(mode string) func(x *operation) {
+	return func(x *operation) {
 		place := "half_pixel"
 		if mode == "linear" && x.number("align_corners", 1) != 0 {
 			place = "align_corners"
@@ -166,7 +166,7 @@ var places = map[string]string{
 	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "align_corners", "UNALIGN_CORNERS": "half_pixel",
 }
 
-func (x *milOperation) sized(mode, place string, h, w int64) {
+func (x *operation) sized(mode, place string, h, w int64) {
 	rank, d := x.rank(x.in("x")), x.dims[x.in("x")]
 	if rank < 2 {
 		x.err = errors.New("no picture")
@@ -178,8 +178,8 @@ func (x *milOperation) sized(mode, place string, h, w int64) {
 		textual("mode", mode), textual("coordinate_transformation_mode", place), textual("nearest_mode", "floor"))
 }
 
-func milResize(mode string) func(x *milOperation) {
-	return func(x *milOperation) {
+func resize(mode string) func(x *operation) {
+	return func(x *operation) {
 		place := "asymmetric"
 		if mode == "linear" {
 			place = places[x.text("sampling_mode", "DEFAULT")]
@@ -188,7 +188,7 @@ func milResize(mode string) func(x *milOperation) {
 	}
 }
 
-func milResizeTo(x *milOperation) {
+func resizeTo(x *operation) {
 	shape, d := x.ints("shape"), x.dims[x.in("x")]
 	if len(shape) < 2 || len(d) < 2 {
 		x.err = errors.New("a shape of fewer than two axes")
