@@ -74,7 +74,9 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 	if name := r.twice(g.Nodes); name != "" {
 		return nil, &list.FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
 	}
-	r.composed(g)
+	if err := r.composed(g); err != nil {
+		return nil, err
+	}
 	for _, out := range m.Outputs {
 		if err := r.output(out); err != nil {
 			return nil, err
@@ -239,14 +241,21 @@ func (r *graphReader) twice(list []*graph.Node) string {
 }
 
 // composed reads nodes, those that together are one operator as that. Where the engine
-// does not do it the pieces are read one by one.
-func (r *graphReader) composed(g *graph.Graph) {
+// does not do it the pieces are read one by one. An error is a fault of a pass.
+func (r *graphReader) composed(g *graph.Graph) error {
 	for i, node := range g.Nodes {
 		node.Name = nodeName(i, node) // by the place in the file
 	}
 	nodes := graph.InReadingOrder(g.Nodes, g.Outputs)
+	whole := graph.Check(nodes) == nil // else reading them says what they miss
 	pattern.Straighten(nodes, g.Outputs)
+	if err := graph.Check(nodes); whole && err != nil {
+		return fmt.Errorf("joining transposes: %w", err)
+	}
 	found, inside := pattern.Find(nodes, g.Outputs)
+	if err := graph.Check(pattern.Taken(nodes, found, inside)); whole && err != nil {
+		return fmt.Errorf("finding patterns: %w", err)
+	}
 	for i, node := range nodes {
 		f := found[i]
 		switch {
@@ -260,6 +269,7 @@ func (r *graphReader) composed(g *graph.Graph) {
 			r.node(i, node)
 		}
 	}
+	return nil
 }
 
 // fuse reads an operator in pieces, and reports whether the engine does it.
@@ -525,8 +535,11 @@ func (n *nodeReader) branch() error {
 	}
 	n.declare(a.Graph)
 	n.depth++
-	n.composed(a.Graph)
+	err = n.composed(a.Graph)
 	n.depth--
+	if err != nil {
+		return err
+	}
 	for i, out := range n.Out {
 		n.same(out, a.Graph.Outputs[i])
 	}
