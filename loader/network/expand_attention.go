@@ -31,24 +31,10 @@ const unseen = -65504 // the least that fp16 has
 
 // attend reads attention, whose result has heads still apart.
 func (e *expansion) attend(a attended) (string, error) {
-	var err error
 	fresh := e.value(a.k).Dims // without what came before
-	if a.pastK != "" && e.value(a.pastK).Dims != nil && graph.Elements(e.value(a.pastK).Dims) > 0 {
-		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err != nil {
-			return "", err
-		}
-		if a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v); err != nil {
-			return "", err
-		}
-	} else {
-		for _, x := range [...]struct{ out, of string }{{a.presentK, a.k}, {a.presentV, a.v}} {
-			if x.out == "" {
-				continue
-			}
-			if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
-				return "", err
-			}
-		}
+	err := withPast(e, &a)
+	if err != nil {
+		return "", err
 	}
 	q, k := e.value(a.q).Dims, e.value(a.k).Dims
 	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
@@ -73,19 +59,10 @@ func (e *expansion) attend(a attended) (string, error) {
 		s, err = e.node("", "Add", nil, s, a.mask)
 	}
 	if err == nil && a.causal {
-		rows, columns := q[2], k[2]
-		if e.budget -= 2 * numberBytes * rows * columns; e.budget < 0 {
-			return "", errBudget
+		var mask string
+		if mask, err = causalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
+			s, err = e.node("", "Add", nil, s, mask)
 		}
-		// Query i sees all that came before, and the new keys up to its own place.
-		past := columns - fresh[2]
-		v := make([]float64, rows*columns)
-		for i := range v {
-			if i%columns > i/columns+past {
-				v[i] = unseen
-			}
-		}
-		s, err = e.node("", "Add", nil, s, e.floats([]int{1, 1, rows, columns}, v))
 	}
 	if err == nil {
 		s, err = e.node("", "Softmax", attributes{"axis": ofInt(3)}, s)
@@ -94,6 +71,39 @@ func (e *expansion) attend(a attended) (string, error) {
 		return "", err
 	}
 	return e.node("", "MatMul", nil, s, a.v)
+}
+
+// withPast puts the keys and values that came before ahead of the new ones.
+func withPast(e *expansion, a *attended) (err error) {
+	if a.pastK != "" && e.value(a.pastK).Dims != nil && graph.Elements(e.value(a.pastK).Dims) > 0 {
+		if a.k, err = e.node(a.presentK, "Concat", attributes{"axis": ofInt(2)}, a.pastK, a.k); err == nil {
+			a.v, err = e.node(a.presentV, "Concat", attributes{"axis": ofInt(2)}, a.pastV, a.v)
+		}
+		return err
+	}
+	for _, x := range [...]struct{ out, of string }{{a.presentK, a.k}, {a.presentV, a.v}} {
+		if x.out == "" {
+			continue
+		}
+		if _, err := e.node(x.out, "Identity", nil, x.of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
+func causalMask(e *expansion, rows, columns, past int) (string, error) {
+	if e.budget -= 2 * numberBytes * rows * columns; e.budget < 0 {
+		return "", errBudget
+	}
+	v := make([]float64, rows*columns)
+	for i := range v {
+		if i%columns > i/columns+past {
+			v[i] = unseen
+		}
+	}
+	return e.floats([]int{1, 1, rows, columns}, v), nil
 }
 
 // repeatHeads gives each head of keys or values as many copies, next to each other.
@@ -469,33 +479,15 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 	if part < 2 || part%2 != 0 || part > d[3] {
 		return "", fmt.Errorf("pairs of %d elements of %v", part, d)
 	}
+	var err error
+	if places != "" {
+		if places, err = placesOfRow(e, places, d[2]); err != nil {
+			return "", err
+		}
+	}
 	var table [2]string
 	for i, name := range [...]string{cos, sin} {
-		t := e.value(name).Dims
-		if places != "" {
-			p := e.value(places).Dims
-			if graph.Elements(p) == 1 && d[2] > 1 { // the first of a row
-				row := make([]int, d[2])
-				for k := range row {
-					row[k] = k
-				}
-				sum, err := e.node("", "Add", nil, places, e.wholes(row...))
-				if err != nil {
-					return "", err
-				}
-				places = sum
-			}
-			var err error
-			if name, err = e.node("", "Gather", nil, name, places); err != nil {
-				return "", err
-			}
-			t = e.value(name).Dims
-		}
-		if graph.Elements(t)%(d[2]*part/2) != 0 {
-			return "", fmt.Errorf("angles of shape %v for %v", t, d)
-		}
-		var err error
-		if table[i], err = e.reshaped("", name, graph.Elements(t)/(d[2]*part/2), 1, d[2], part/2); err != nil {
+		if table[i], err = angles(e, name, places, d, part); err != nil {
 			return "", err
 		}
 	}
@@ -507,53 +499,21 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 		}
 		x, rest = parts[0], parts[1]
 	}
-	last := 1 // pairs are halves, else [...][2]
-	shape := []int{d[0], d[1], d[2], 2, part / 2}
-	if neighbours {
-		last, shape = 2, []int{d[0], d[1], d[2], part / 2, 2}
-	}
-	var pair [2]string
-	for i := range pair {
-		var err error
-		if last == 1 {
-			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
-		} else {
-			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	turn := func(a, b, op string) (string, error) {
-		l, err := e.node("", "Mul", nil, a, table[0])
-		if err != nil {
-			return "", err
-		}
-		r, err := e.node("", "Mul", nil, b, table[1])
-		if err != nil {
-			return "", err
-		}
-		return e.node("", op, nil, l, r)
-	}
-	first, err := turn(pair[0], pair[1], "Sub")
+	pair, err := pairs(e, x, part, neighbours)
 	if err != nil {
 		return "", err
 	}
-	second, err := turn(pair[1], pair[0], "Add")
+	first, err := weighted(e, pair[0], pair[1], table, "Sub")
+	if err != nil {
+		return "", err
+	}
+	second, err := weighted(e, pair[1], pair[0], table, "Add")
 	if err != nil {
 		return "", err
 	}
 	parts := []string{first, second}
-	if last == 2 {
-		for i := range parts {
-			if parts[i], err = e.reshaped("", parts[i], append(shape[:4:4], 1)...); err != nil {
-				return "", err
-			}
-		}
-		y, err := e.node("", "Concat", attributes{"axis": ofInt(4)}, parts...)
-		if err == nil {
-			y, err = e.reshaped("", y, d[0], d[1], d[2], part)
-		}
+	if neighbours {
+		y, err := interleaved(e, parts, d[0], d[1], d[2], part/2)
 		if err != nil {
 			return "", err
 		}
@@ -566,4 +526,76 @@ func (e *expansion) turnedBy(out, x, cos, sin, places string, neighbours bool, p
 		return e.node(out, "Identity", nil, parts[0])
 	}
 	return e.node(out, "Concat", attributes{"axis": ofInt(3)}, parts...)
+}
+
+// placesOfRow are the places of a row's elements, where only the first is given.
+func placesOfRow(e *expansion, places string, length int) (string, error) {
+	if graph.Elements(e.value(places).Dims) != 1 || length <= 1 {
+		return places, nil
+	}
+	row := make([]int, length)
+	for k := range row {
+		row[k] = k
+	}
+	return e.node("", "Add", nil, places, e.wholes(row...))
+}
+
+// angles are a table's rows, at places where there are any, one angle for each pair of part
+// elements of a tensor of dims.
+func angles(e *expansion, table, places string, dims []int, part int) (string, error) {
+	length, each := dims[2], part/2
+	if places != "" {
+		var err error
+		if table, err = e.node("", "Gather", nil, table, places); err != nil {
+			return "", err
+		}
+	}
+	t := e.value(table).Dims
+	if graph.Elements(t)%(length*part/2) != 0 {
+		return "", fmt.Errorf("angles of shape %v for %v", t, dims)
+	}
+	return e.reshaped("", table, graph.Elements(t)/(length*part/2), 1, length, each)
+}
+
+// pairs are the first and the second of each pair of the last axis.
+func pairs(e *expansion, x string, part int, neighbours bool) (pair [2]string, err error) {
+	for i := range pair {
+		if neighbours {
+			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i), e.wholes(part), e.wholes(3), e.wholes(2))
+		} else {
+			pair[i], err = e.node("", "Slice", nil, x, e.wholes(i*part/2), e.wholes((i+1)*part/2), e.wholes(3))
+		}
+		if err != nil {
+			return pair, err
+		}
+	}
+	return pair, nil
+}
+
+// weighted is the sum or the difference of a and b, each times a table.
+func weighted(e *expansion, a, b string, table [2]string, op string) (string, error) {
+	l, err := e.node("", "Mul", nil, a, table[0])
+	if err != nil {
+		return "", err
+	}
+	r, err := e.node("", "Mul", nil, b, table[1])
+	if err != nil {
+		return "", err
+	}
+	return e.node("", op, nil, l, r)
+}
+
+// interleaved are the elements of the last axis of two tensors by turns.
+func interleaved(e *expansion, parts []string, batch, heads, length, each int) (string, error) {
+	for i := range parts {
+		var err error
+		if parts[i], err = e.reshaped("", parts[i], batch, heads, length, each, 1); err != nil {
+			return "", err
+		}
+	}
+	y, err := e.node("", "Concat", attributes{"axis": ofInt(4)}, parts...)
+	if err != nil {
+		return "", err
+	}
+	return e.reshaped("", y, batch, heads, length, 2*each)
 }

@@ -129,23 +129,9 @@ func matMulBits(e *expansion) error {
 		each := 8 / bits
 		return float64(int(v[at/each]) >> (at % each * bits) & (1<<bits - 1))
 	}
-	zero := func(o, b int) float64 { return float64(int(1) << (bits - 1)) }
-	if z := e.Const(3); z != nil {
-		v, err := z.Values()
-		if err != nil {
-			return err
-		}
-		each := (blocks*bits + 7) / 8
-		switch {
-		case z.Type.IsFloat() && len(v) >= columns*blocks:
-			zero = func(o, b int) float64 { return v[o*blocks+b] }
-		case !z.Type.IsFloat() && len(v) >= columns*each:
-			zero = func(o, b int) float64 { return field(v[o*each:], b) }
-		default:
-			return fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)
-		}
-	} else if e.Given(3) {
-		return fmt.Errorf("zero points that are computed")
+	zero, err := zeroPoints(e, bits, columns, blocks, field)
+	if err != nil {
+		return err
 	}
 	out := make([]float64, k*columns)
 	for o := range columns {
@@ -161,4 +147,27 @@ func matMulBits(e *expansion) error {
 	}
 	_, err = e.node(e.output(0), "MatMul", nil, e.input(0), e.floats([]int{k, columns}, out))
 	return err
+}
+
+// zeroPoints is the zero of each column's blocks, the middle of the values where none are given.
+func zeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
+	z := e.Const(3)
+	switch {
+	case z == nil && e.Given(3):
+		return nil, fmt.Errorf("zero points that are computed")
+	case z == nil:
+		return func(o, b int) float64 { return float64(int(1) << (bits - 1)) }, nil
+	}
+	v, err := z.Values()
+	if err != nil {
+		return nil, err
+	}
+	each := (blocks*bits + 7) / 8
+	switch {
+	case z.Type.IsFloat() && len(v) >= columns*blocks:
+		return func(o, b int) float64 { return v[o*blocks+b] }, nil
+	case !z.Type.IsFloat() && len(v) >= columns*each:
+		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
+	}
+	return nil, fmt.Errorf("%d zero points of %d columns in %d blocks", len(v), columns, blocks)
 }

@@ -264,22 +264,8 @@ func convTranspose(n *nodeReader) (operand, error) {
 	if err != nil {
 		return operand{}, err
 	}
-	for i, p := range [...][2]int{{lw.Py, high}, {lw.Px, wide}} {
-		axis := 2 + i
-		if before := -p[0]; before > 0 {
-			if y, err = n.bordered(y, axis, before, 0, 0); err != nil {
-				return operand{}, err
-			}
-			p[0] = 0
-		}
-		if short := p[0] + p[1] - y.dims[axis]; short > 0 {
-			if y, err = n.bordered(y, axis, 0, short, 0); err != nil {
-				return operand{}, err
-			}
-		}
-		if y, err = n.sliced(y, axis, p[0], p[1]); err != nil {
-			return operand{}, err
-		}
+	if y, err = cropped(n, y, [2][2]int{{lw.Py, high}, {lw.Px, wide}}); err != nil {
+		return operand{}, err
 	}
 	if beyond && bias.given {
 		if y, err = n.withConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
@@ -287,6 +273,30 @@ func convTranspose(n *nodeReader) (operand, error) {
 		}
 	}
 	return y.as(out...), nil
+}
+
+// cropped is a part of a picture, from a row and a column on and so many; zeros stand where it
+// is beyond the picture.
+func cropped(n *nodeReader, y operand, parts [2][2]int) (operand, error) {
+	var err error
+	for i, p := range parts {
+		axis := 2 + i
+		if before := -p[0]; before > 0 {
+			if y, err = n.bordered(y, axis, before, 0, 0); err != nil {
+				return y, err
+			}
+			p[0] = 0
+		}
+		if short := p[0] + p[1] - y.dims[axis]; short > 0 {
+			if y, err = n.bordered(y, axis, 0, short, 0); err != nil {
+				return y, err
+			}
+		}
+		if y, err = n.sliced(y, axis, p[0], p[1]); err != nil {
+			return y, err
+		}
+	}
+	return y, nil
 }
 
 // phases is the full result of a transposed convolution, a whole number of steps long:

@@ -348,9 +348,50 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 	if n.Int("antialias", 0) != 0 && scale < 1 {
 		return nil, errors.New("a reduction with antialiasing")
 	}
-	source := func(o int) float64 {
+	source, err := resizedPlaces(place, in, out, scale)
+	if err != nil {
+		return nil, err
+	}
+	inside := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
+	switch mode {
+	case "nearest":
+		pick := n.Text("nearest_mode", "round_prefer_floor")
+		if n.Op == "Upsample" || n.Opset < 11 {
+			pick = "floor"
+		}
+		return func(o, i int) float64 {
+			return graph.Truth(inside(nearest(source(o), pick)) == i)
+		}, nil
+	case "linear", "bilinear":
+		return func(o, i int) float64 {
+			x := source(o)
+			low := math.Floor(x)
+			frac, sum := x-low, 0.0
+			if inside(low) == i {
+				sum += 1 - frac
+			}
+			if inside(low+1) == i {
+				sum += frac
+			}
+			return sum
+		}, nil
+	case "cubic":
+		a, outside := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
+		return func(o, i int) float64 { return cubic(source(o), a, in, i, outside) }, nil
+	}
+	return nil, fmt.Errorf("a resize of mode %q", mode)
+}
+
+// resizedPlaces is where on an axis each element of the resized one stands.
+func resizedPlaces(mode string, in, out int, scale float64) (func(o int) float64, error) {
+	switch mode {
+	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
+	default:
+		return nil, fmt.Errorf("coordinates of mode %q", mode)
+	}
+	return func(o int) float64 {
 		x := float64(o)
-		switch place {
+		switch mode {
 		case "half_pixel":
 			return (x+0.5)/scale - 0.5
 		case "pytorch_half_pixel":
@@ -371,51 +412,20 @@ func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) f
 			return float64(in)/2*(1-adjust) + (x+0.5)/scale - 0.5
 		}
 		return x / scale
-	}
-	switch place {
-	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
-	default:
-		return nil, fmt.Errorf("coordinates of mode %q", place)
-	}
-	inside := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
+	}, nil
+}
+
+// nearest is the whole number that a place is taken for.
+func nearest(x float64, mode string) float64 {
 	switch mode {
-	case "nearest":
-		pick := n.Text("nearest_mode", "round_prefer_floor")
-		if n.Op == "Upsample" || n.Opset < 11 {
-			pick = "floor"
-		}
-		return func(o, i int) float64 {
-			x := source(o)
-			switch pick {
-			case "floor":
-				x = math.Floor(x)
-			case "ceil":
-				x = math.Ceil(x)
-			case "round_prefer_ceil":
-				x = math.Floor(x + 0.5)
-			default:
-				x = math.Ceil(x - 0.5)
-			}
-			return graph.Truth(inside(x) == i)
-		}, nil
-	case "linear", "bilinear":
-		return func(o, i int) float64 {
-			x := source(o)
-			low := math.Floor(x)
-			frac, sum := x-low, 0.0
-			if inside(low) == i {
-				sum += 1 - frac
-			}
-			if inside(low+1) == i {
-				sum += frac
-			}
-			return sum
-		}, nil
-	case "cubic":
-		a, outside := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
-		return func(o, i int) float64 { return cubic(source(o), a, in, i, outside) }, nil
+	case "floor":
+		return math.Floor(x)
+	case "ceil":
+		return math.Ceil(x)
+	case "round_prefer_ceil":
+		return math.Floor(x + 0.5)
 	}
-	return nil, fmt.Errorf("a resize of mode %q", mode)
+	return math.Ceil(x - 0.5)
 }
 
 // cubic is the weight of element i in the cubic interpolation at x.

@@ -14,94 +14,108 @@ import (
 	"anesim/loader/network/weights"
 )
 
+// gemm is alpha times a product, and beta times an addend.
 func gemm(n *nodeReader) (operand, error) {
 	x, err := n.in(0)
+	if err == nil && n.Int("transA", 0) != 0 {
+		x, err = n.permuted(x, []int{1, 0})
+	}
 	if err != nil {
 		return operand{}, err
 	}
-	if n.Int("transA", 0) != 0 {
-		if x, err = n.permuted(x, []int{1, 0}); err != nil {
-			return operand{}, err
-		}
-	}
 	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1))
-	out := n.results[0].Dims
-	columns := out[1]
 	var y operand
 	added := false
 	if c := n.Const(1); c != nil {
-		l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
-		if n.Int("transB", 0) != 0 {
-			l.Op = layer.Linear
-		}
-		h, err := c.Halves()
-		if err != nil {
-			return operand{}, err
-		}
-		w, fits := layer.Weights{Filter: h}, true
-		if scaled, ok := times(h, alpha); ok {
-			w.Filter = scaled
-		} else {
-			fits = false
-		}
-		if b := n.Const(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
-			v, err := b.Halves()
-			if err != nil {
-				return operand{}, err
-			}
-			if len(v) == 1 && columns > 1 {
-				v = slices.Repeat(v, columns)
-			}
-			if v, ok := times(v, beta); ok {
-				l.Bias, w.Bias, added = true, v, true
-			}
-		}
-		if y, err = n.layer(l, w, out, x); err == nil && !fits {
-			y, err = n.scaled(y, alpha)
-		}
-		if err != nil {
-			return operand{}, err
-		}
+		y, added, err = gemmByConstant(n, x, c, alpha, beta)
 	} else {
-		z, err := n.in(1)
-		if err == nil && n.Int("transB", 0) != 0 {
-			z, err = n.permuted(z, []int{1, 0})
-		}
-		if err == nil {
-			y, err = n.multiplied(x, z)
-		}
-		if err == nil {
-			y, err = n.scaled(y, alpha)
-		}
-		if err != nil {
-			return operand{}, err
-		}
+		y, err = gemmByTensor(n, x, alpha)
+	}
+	if err != nil {
+		return operand{}, err
 	}
 	if n.Given(2) && !added && beta != 0 {
-		if c := n.Const(2); c != nil {
-			v, err := c.Values()
-			if err != nil {
-				return operand{}, err
-			}
-			scaled := &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: make([]float64, len(v))}
-			for i := range v {
-				scaled.Numbers[i] = v[i] * beta
-			}
-			return n.withConstant(layer.Add, y, scaled)
-		}
-		z, err := n.in(2)
-		if err == nil {
-			z, err = n.scaled(z, beta)
-		}
-		if err == nil {
-			y, err = n.binary(layer.Add, y, z)
-		}
-		return y, err
+		return gemmAddend(n, y, beta)
 	}
 	return y, nil
 }
 
-// times returns the values times a factor, and false if they lose their precision, see [product].
+// gemmByConstant is alpha*x times a constant. An addend that is a bias is added, too, which
+// added reports; the factors go into the weights and the bias where fp16 has the products.
+func gemmByConstant(n *nodeReader, x operand, c *graph.Const, alpha, beta float64) (y operand, added bool, err error) {
+	out := n.results[0].Dims
+	columns := out[1]
+	l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
+	if n.Int("transB", 0) != 0 {
+		l.Op = layer.Linear
+	}
+	h, err := c.Halves()
+	if err != nil {
+		return x, false, err
+	}
+	w := layer.Weights{Filter: h}
+	scaled, fits := times(h, alpha)
+	if fits {
+		w.Filter = scaled
+	}
+	if b := n.Const(2); fits && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
+		v, err := b.Halves()
+		if err != nil {
+			return x, false, err
+		}
+		if len(v) == 1 && columns > 1 {
+			v = slices.Repeat(v, columns)
+		}
+		if v, ok := times(v, beta); ok {
+			l.Bias, w.Bias, added = true, v, true
+		}
+	}
+	if y, err = n.layer(l, w, out, x); err == nil && !fits {
+		y, err = n.scaled(y, alpha)
+	}
+	return y, added, err
+}
+
+// gemmByTensor is alpha*x times a computed tensor.
+func gemmByTensor(n *nodeReader, x operand, alpha float64) (operand, error) {
+	z, err := n.in(1)
+	if err == nil && n.Int("transB", 0) != 0 {
+		z, err = n.permuted(z, []int{1, 0})
+	}
+	if err != nil {
+		return x, err
+	}
+	y, err := n.multiplied(x, z)
+	if err != nil {
+		return x, err
+	}
+	return n.scaled(y, alpha)
+}
+
+// gemmAddend is y and beta times the addend.
+func gemmAddend(n *nodeReader, y operand, beta float64) (operand, error) {
+	if c := n.Const(2); c != nil {
+		v, err := c.Values()
+		if err != nil {
+			return y, err
+		}
+		scaled := &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: make([]float64, len(v))}
+		for i := range v {
+			scaled.Numbers[i] = v[i] * beta
+		}
+		return n.withConstant(layer.Add, y, scaled)
+	}
+	z, err := n.in(2)
+	if err == nil {
+		z, err = n.scaled(z, beta)
+	}
+	if err != nil {
+		return y, err
+	}
+	return n.binary(layer.Add, y, z)
+}
+
+// times returns the values times a factor, and false if they lose their precision, see [weights.Scaled].
 func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	if by == 1 {
 		return v, true
@@ -231,6 +245,7 @@ func einsums(n *nodeReader) (operand, error) {
 		return operand{}, fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
 	}
 	var side [2]operand
+	sizes := map[rune]int{}
 	for i := range side {
 		if side[i], err = n.in(i); err != nil {
 			return operand{}, err
@@ -239,26 +254,10 @@ func einsums(n *nodeReader) (operand, error) {
 			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
 				return operand{}, fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
 			}
-		}
-	}
-	sizes := map[rune]int{}
-	var batch, sum, rows, columns []rune
-	for i, t := range terms {
-		for k, l := range t {
 			sizes[l] = side[i].dims[k]
-			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(right, l)
-			switch {
-			case both && kept && i == 0:
-				batch = append(batch, l)
-			case both && !kept && i == 0:
-				sum = append(sum, l)
-			case !both && i == 0:
-				rows = append(rows, l)
-			case !both:
-				columns = append(columns, l)
-			}
 		}
 	}
+	batch, sum, rows, columns := einsumAxes(terms, right)
 	count := func(letters []rune) int {
 		e := 1
 		for _, l := range letters {
@@ -290,4 +289,25 @@ func einsums(n *nodeReader) (operand, error) {
 		perm = append(perm, slices.Index(made, l))
 	}
 	return n.permuted(y.as(dims...), perm)
+}
+
+// einsumAxes are the axes of a product of two tensors: of both and the result, of both alone,
+// of the first and of the second.
+func einsumAxes(terms []string, right string) (batch, sum, rows, columns []rune) {
+	for i, t := range terms {
+		for _, l := range t {
+			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(right, l)
+			switch {
+			case both && kept && i == 0:
+				batch = append(batch, l)
+			case both && !kept && i == 0:
+				sum = append(sum, l)
+			case !both && i == 0:
+				rows = append(rows, l)
+			case !both:
+				columns = append(columns, l)
+			}
+		}
+	}
+	return batch, sum, rows, columns
 }

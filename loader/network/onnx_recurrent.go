@@ -43,22 +43,8 @@ func unrolled(n *nodeReader, gates int) (operand, error) {
 	}
 	steps := x.dims[0]
 	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.Text("direction", "forward")]
-	switch {
-	case n.Attr["activations"] != nil && !n.usual(gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
-		return operand{}, errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
-	case steps > maxSteps:
-		return operand{}, fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
-	case directions == 0 || n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
-		return operand{}, errors.New("its weights are no constants, or its direction is none")
-	}
-	if n.Given(4) {
-		c := n.Const(4)
-		if c == nil {
-			return operand{}, errors.New("its lengths are computed, not constants")
-		}
-		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
-			return operand{}, errors.New("sequences of different lengths")
-		}
+	if err := unrollable(n, gates, steps, directions); err != nil {
+		return operand{}, err
 	}
 	var all, last, cells []operand
 	for d := range directions {
@@ -94,6 +80,28 @@ func unrolled(n *nodeReader, gates int) (operand, error) {
 		}
 	}
 	return operand{}, nil
+}
+
+// unrollable refuses recurrent layers that cannot be unrolled.
+func unrollable(n *nodeReader, gates, steps, directions int) error {
+	switch {
+	case n.Attr["activations"] != nil && !n.usual(gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
+		return errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
+	case steps > maxSteps:
+		return fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
+	case directions == 0 || n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
+		return errors.New("its weights are no constants, or its direction is none")
+	}
+	if n.Given(4) {
+		c := n.Const(4)
+		if c == nil {
+			return errors.New("its lengths are computed, not constants")
+		}
+		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
+			return errors.New("sequences of different lengths")
+		}
+	}
+	return nil
 }
 
 // usual reports whether the activations that are named are those without names.
@@ -326,37 +334,9 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 			return err
 		}
 	}
-	h := g[2]
-	switch {
-	case n.Int("linear_before_reset", 0) != 0 && q.h.name != "":
-		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
-		if err == nil {
-			p, err = n.binary(layer.Mul, g[1], p)
-		}
-		if err == nil {
-			h, err = n.binary(layer.Add, h, p)
-		}
-		if err != nil {
-			return err
-		}
-	case n.Int("linear_before_reset", 0) != 0 && q.rb != nil:
-		p, err := n.withConstant(layer.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
-		if err == nil {
-			h, err = n.binary(layer.Add, h, p)
-		}
-		if err != nil {
-			return err
-		}
-	default:
-		reset := q.h
-		if reset.name != "" {
-			if reset, err = n.binary(layer.Mul, g[1], q.h); err != nil {
-				return err
-			}
-		}
-		if h, err = n.withState(q, h, reset, 2); err != nil {
-			return err
-		}
+	h, err := gruCandidate(n, q, g)
+	if err != nil {
+		return err
 	}
 	if h, err = n.unary(layer.Tanh, h); err != nil {
 		return err
@@ -377,4 +357,36 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 		q.h, err = n.binary(layer.Add, h, kept)
 	}
 	return err
+}
+
+// gruCandidate is h' ahead of its activation: the reset gate is on the state, or on the product
+// with it where that comes first.
+func gruCandidate(n *nodeReader, q *recurrence, g []operand) (operand, error) {
+	h := g[2]
+	before := n.Int("linear_before_reset", 0) != 0
+	switch {
+	case before && q.h.name != "":
+		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
+		if err == nil {
+			p, err = n.binary(layer.Mul, g[1], p)
+		}
+		if err != nil {
+			return h, err
+		}
+		return n.binary(layer.Add, h, p)
+	case before && q.rb != nil:
+		p, err := n.withConstant(layer.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
+		if err != nil {
+			return h, err
+		}
+		return n.binary(layer.Add, h, p)
+	}
+	reset := q.h
+	if reset.name != "" {
+		var err error
+		if reset, err = n.binary(layer.Mul, g[1], q.h); err != nil {
+			return h, err
+		}
+	}
+	return n.withState(q, h, reset, 2)
 }
