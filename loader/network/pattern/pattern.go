@@ -48,6 +48,20 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 	return found, inside
 }
 
+// Taken are the nodes with each match in the place of its last piece.
+func Taken(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
+	var list []*graph.Node
+	for i, n := range nodes {
+		if f := found[i]; f != nil {
+			n = f.Node
+		}
+		if !inside[i] {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
 // branches counts what the branches of a node read of the tensors around them.
 func (m *matcher) branches(node *graph.Node) {
 	for _, a := range node.Attr {
@@ -91,7 +105,7 @@ func (m *matcher) match(i int) *Match {
 		inside := slices.Clone(m.visited)
 		slices.Sort(inside)
 		inside = slices.DeleteFunc(slices.Compact(inside), func(k int) bool { return k == i })
-		if len(inside) == 0 || !m.enclosed(i, inside) {
+		if len(inside) == 0 || !m.enclosed(i, inside) || m.readsItself(node, inside) {
 			continue
 		}
 		node.Name, node.Out, node.Opset, node.Off = m.nodes[i].Name, m.nodes[i].Out, m.nodes[i].Opset, m.nodes[i].Off
@@ -116,6 +130,15 @@ func (m *matcher) enclosed(last int, inside []int) bool {
 		}
 	}
 	return true
+}
+
+// readsItself reports whether the operator reads a piece of it: in Sigmoid(s)*s, of which s is
+// a sigmoid too, both are.
+func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
+	return slices.ContainsFunc(node.In, func(v *graph.Value) bool {
+		i, ok := m.maker[v]
+		return ok && slices.Contains(inside, i)
+	})
 }
 
 // made is the node of an operator that makes a tensor, nil where another does.

@@ -59,6 +59,8 @@ func TestFind(t *testing.T) {
 		{"s = Sigmoid x; y = Mul s x", "1: Swish x for 0"},
 		{"b = Mul x 1.7; s = Sigmoid b; y = Mul x s", "2: QuickGelu x for 0 1"},
 		{"s = Sigmoid x; y = Mul s x; z = Neg s", ""},
+		// What it is the Swish of would be one of its pieces.
+		{"s = Sigmoid x; t = Sigmoid s; y = Mul t s", ""},
 		{"e = Exp x; a = Add e 1; y = Log a", "2: Softplus x for 0 1"},
 		{"e = Exp x; a = Add e 2; y = Log a", ""},
 	} {
