@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
@@ -72,7 +73,7 @@ func (n *nodeReader) followsEngine() bool {
 		}
 		any = any || v.Least != nil
 	}
-	return any && operators[n.Op] != nil && n.rowByRow()
+	return any && choose.Takes(n.Op) && n.rowByRow()
 }
 
 // onEngine reads a node with inputs whose size depends on values as layers of the engine, which
@@ -82,8 +83,8 @@ func (n *nodeReader) onEngine() error {
 	if apart {
 		apart = n.bound() == nil
 	}
-	spreads, results := n.spreads, n.results
-	n.spreads, n.results = nil, nil
+	spreads, results := n.spreads, n.Results
+	n.spreads, n.Results = nil, nil
 	if err := n.atLargest(); err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (n *nodeReader) onEngine() error {
 	if !apart {
 		return nil
 	}
-	s := &hosted{name: n.name, node: detached(n.Node)}
+	s := &hosted{name: n.Label, node: detached(n.Node)}
 	var names []string
 	var largest [][]int
 	for i, v := range n.In {

@@ -34,7 +34,7 @@ func (n *nodeReader) dynamicAxis(i int) int {
 		if n.Attr["axis"] == nil {
 			return 0
 		}
-		if axis, err := ops.Axis(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
+		if axis, err := ops.Axis(len(n.Results[i].Dims), n.Int("axis", 0)); err == nil {
 			return axis
 		}
 	case "Unique":
@@ -44,7 +44,7 @@ func (n *nodeReader) dynamicAxis(i int) int {
 		if i > 0 || n.Attr["axis"] == nil {
 			return 0
 		}
-		if axis, err := ops.Axis(len(n.results[i].Dims), n.Int("axis", 0)); err == nil {
+		if axis, err := ops.Axis(len(n.Results[i].Dims), n.Int("axis", 0)); err == nil {
 			return axis
 		}
 	}
@@ -93,7 +93,7 @@ func (n *nodeReader) host() (why error, constant bool) {
 		return err, false
 	}
 	for i, s := range n.spreads {
-		if e := graph.Elements(n.results[i].Dims); e == 0 || e > mostStaged {
+		if e := graph.Elements(n.Results[i].Dims); e == 0 || e > mostStaged {
 			n.spreads = nil
 			return nil, false
 		}
@@ -104,7 +104,7 @@ func (n *nodeReader) host() (why error, constant bool) {
 	}
 	for i, out := range n.Out {
 		if i < len(n.spreads) && n.spreads[i].least != nil && n.originates() {
-			n.Note("%s: the size of %q depends on values; the time is that of the largest, %v", n.name, out.Name, n.results[i].Dims)
+			n.Note("%s: the size of %q depends on values; the time is that of the largest, %v", n.Label, out.Name, n.Results[i].Dims)
 			break
 		}
 	}
@@ -185,7 +185,7 @@ func (n *nodeReader) bound() error {
 	if most == nil {
 		return failed
 	}
-	n.results, n.spreads = most, make([]spread, len(most))
+	n.Results, n.spreads = most, make([]spread, len(most))
 	for i := range most {
 		switch axis := n.dynamicAxis(i); {
 		case loose || failed != nil || n.cutsByValues():
@@ -242,8 +242,8 @@ const mostBounded = 256
 // boundElements gives the result's elements bounds if they are made of sizes that depend on
 // values by an operator whose result rises or falls with each of its operands.
 func (n *nodeReader) boundElements() {
-	r := n.results[0]
-	if len(n.results) != 1 || n.spreads[0].least != nil || graph.Elements(r.Dims) > mostBounded || !n.monotone() {
+	r := n.Results[0]
+	if len(n.Results) != 1 || n.spreads[0].least != nil || graph.Elements(r.Dims) > mostBounded || !n.monotone() {
 		return
 	}
 	var s *graph.Span
@@ -334,9 +334,9 @@ func (n *nodeReader) atLargest() error {
 		m.In[i] = seen
 	}
 	err := m.layers()
-	n.macs, n.what = m.macs, m.what
+	n.macs, n.What = m.macs, m.What
 	if err == nil {
-		n.results = m.results
+		n.Results = m.Results
 		m.keep()
 	}
 	return err
@@ -344,14 +344,14 @@ func (n *nodeReader) atLargest() error {
 
 // noteFilled says which layers of the engine read a tensor whose size depends on values.
 func (r *graphReader) noteFilled() {
-	for i := range r.Net.Layers {
-		l := &r.Net.Layers[i]
+	for i := range r.list.Net.Layers {
+		l := &r.list.Net.Layers[i]
 		if l.Reason != "" {
 			continue
 		}
 		for k, name := range l.Inputs {
 			least := r.value(name).Least
-			if least == nil || r.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
+			if least == nil || r.list.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
 				continue
 			}
 			axis, dims := 0, r.value(name).Dims
@@ -362,7 +362,7 @@ func (r *graphReader) noteFilled() {
 			if r.value(name).Mixed {
 				what = "and count as values"
 			}
-			r.Note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
+			r.list.Note("layer %s: the engine reads %q with as many rows as there may be, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)
 		}
 	}
 }

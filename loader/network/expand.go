@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"anesim/loader/network/graph"
-	"anesim/loader/network/ops"
 )
 
 // An expansion states a node in others: an operator that a runtime has fused, or that works
@@ -112,8 +111,8 @@ func (n *nodeReader) inOthers(f func(e *expansion) error) error {
 	}
 	e.keep()
 	n.macs = e.macs
-	if len(n.Net.Layers) == n.first {
-		n.what = "folded"
+	if len(n.Net.Layers) == n.First {
+		n.What = "folded"
 	}
 	return nil
 }
@@ -146,7 +145,7 @@ func (e *expansion) several(out []string, domain, op string, a attributes, in ..
 	for _, name := range out {
 		node.Out = append(node.Out, e.values.made(name))
 	}
-	n := e.reader(node, fmt.Sprintf("%s/%s%d", e.name, op, e.made))
+	n := e.reader(node, fmt.Sprintf("%s/%s%d", e.Label, op, e.made))
 	if err := n.read(); err != nil {
 		n.refuse(err)
 		if n.Net.Layers[0].Host == nil {
@@ -279,12 +278,6 @@ func (e *expansion) scaleOf(head int) float64 {
 // difference of some.
 func (n *nodeReader) expands() bool {
 	return n.Op != "FastGelu" || n.Given(1)
-}
-
-// narrow reports whether the engine moves the elements of a type as they are: whole numbers
-// of eight bits, which fp16 has exactly. Arithmetic on them wraps, which the engine's does not.
-func (n *nodeReader) narrow(t graph.Type) bool {
-	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
 // scaledOperands reads a node of an operand that is a power of two smaller than it should

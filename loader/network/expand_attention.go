@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 )
 
@@ -94,8 +95,8 @@ func withPast(e *expansion, a *attended) (err error) {
 
 // causalMask is a mask by which a query sees all past keys, and the new ones up to its own place.
 func causalMask(e *expansion, rows, columns, past int) (string, error) {
-	if e.budget -= 2 * numberBytes * rows * columns; e.budget < 0 {
-		return "", errBudget
+	if e.Budget -= 2 * choose.NumberBytes * rows * columns; e.Budget < 0 {
+		return "", choose.ErrBudget
 	}
 	v := make([]float64, rows*columns)
 	for i := range v {
@@ -385,7 +386,7 @@ func groupQuery(e *expansion) error {
 	if past > 0 {
 		a.pastK, a.pastV = e.input(3), e.input(4)
 	}
-	e.Note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.name)
+	e.Note("%s: places count from the length of what came before; the lengths that it is given are not looked at", e.Label)
 	y, err := e.attend(a)
 	if err != nil {
 		return err

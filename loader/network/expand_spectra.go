@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -50,8 +51,8 @@ func frames(e *expansion) error {
 	if bins*length > mostWaves/2 || length > d[1] {
 		return fmt.Errorf("parts of %d of %d", length, d[1])
 	}
-	if e.budget -= 2 * numberBytes * bins * length; e.budget < 0 {
-		return errBudget
+	if e.Budget -= 2 * choose.NumberBytes * bins * length; e.Budget < 0 {
+		return choose.ErrBudget
 	}
 	v := make([]float64, 2*bins*length)
 	for i := range v {
@@ -137,8 +138,8 @@ func spectrum(e *expansion) error {
 	if n*parts*bins*2 > mostWaves || inverse && bins != n {
 		return fmt.Errorf("a spectrum of %d", n)
 	}
-	if e.budget -= numberBytes * n * parts * bins * 2; e.budget < 0 {
-		return errBudget
+	if e.Budget -= choose.NumberBytes * n * parts * bins * 2; e.Budget < 0 {
+		return choose.ErrBudget
 	}
 	v := spectrumWaves(n, parts, bins, inverse)
 	// The axis goes next to the last.

@@ -23,7 +23,7 @@ var passes = [...]struct {
 // finish does the passes on what was strung together. It checks the list after each of them,
 // since a tensor that is read before it is made would only show as wrong values.
 func finish(b *list.Builder) (*list.Network, error) {
-	n := b.List()
+	n := b.Network()
 	if err := n.Check(); err != nil {
 		return nil, fmt.Errorf("reading layers: %w", err)
 	}

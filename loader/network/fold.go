@@ -3,6 +3,7 @@ package network
 import (
 	"slices"
 
+	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
 )
@@ -13,7 +14,7 @@ func (n *nodeReader) infer() error {
 	if err != nil {
 		return err
 	}
-	if n.results = r; len(r) > 0 && r[0].MACs > 0 {
+	if n.Results = r; len(r) > 0 && r[0].MACs > 0 {
 		n.macs = r[0].MACs
 	}
 	return nil
@@ -61,12 +62,12 @@ func (n *nodeReader) fold() (bool, error) {
 	if err := n.infer(); err != nil {
 		return false, err
 	}
-	for _, out := range n.results {
-		if n.budget -= ops.FoldBytes(n.Node) * graph.Elements(out.Dims); n.budget < 0 {
-			return false, errBudget
+	for _, out := range n.Results {
+		if n.Budget -= ops.FoldBytes(n.Node) * graph.Elements(out.Dims); n.Budget < 0 {
+			return false, choose.ErrBudget
 		}
 	}
-	c, err := op.Fold(n.Node, n.results)
+	c, err := op.Fold(n.Node, n.Results)
 	if err != nil || c == nil {
 		return false, err
 	}
@@ -80,6 +81,6 @@ func (n *nodeReader) become(c ...*graph.Const) error {
 			out.Set(c[i])
 		}
 	}
-	n.what = "constant"
+	n.What = "constant"
 	return nil
 }

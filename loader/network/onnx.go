@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/choose"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
-	"anesim/loader/network/ops"
 	"anesim/loader/network/pattern"
 )
 
@@ -51,11 +51,11 @@ func formatError(err error) error {
 // readModel builds a network of a model that was read from a file of size bytes. Some of its
 // constants were packed there.
 func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
-	r := &graphReader{Builder: list.NewBuilder(), values: &scope{}, reading: &reading{
-		packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
-		budget: min(foldedBytes*size+16<<20, maxFolded), padded: map[string]padding{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
+	r := &graphReader{list: list.NewBuilder(), values: &scope{}, reading: &reading{
+		Shared: choose.NewShared(min(foldedBytes*size+16<<20, maxFolded)), packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
+		files: map[string]*os.File{}, taken: map[string]bool{},
 	}}
-	r.Net.Name = m.Name
+	r.list.Net.Name = m.Name
 	defer r.close()
 	if err := r.attach(&m.Graph, o.Dir); err != nil {
 		return nil, err
@@ -84,21 +84,21 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 	}
 	for _, v := range r.values.own {
 		if v.Const != nil {
-			r.saturated += v.Const.Beyond
+			r.Saturated += v.Const.Beyond
 		}
 	}
-	if r.saturated > 0 {
-		r.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
+	if r.Saturated > 0 {
+		r.list.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.Saturated)
 	}
 	r.noteFilled()
-	return finish(r.Builder)
+	return finish(r.list)
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of
 // another format states its own in them. A tensor of fewer than four dimensions stands at
 // the end of N, C, H, W; of more, the first are N together.
 type graphReader struct {
-	*list.Builder
+	list   *list.Builder
 	values *scope
 	*reading
 }
@@ -108,22 +108,13 @@ func (r *graphReader) value(name string) *graph.Value { return r.values.value(na
 
 // A reading is what all readers of a file share.
 type reading struct {
+	*choose.Shared
 	opset     int64
-	microsoft bool // operators of that domain are known by name
-	padded    map[string]padding
-	budget    int                 // elements that constants may still be folded to
+	microsoft bool                // operators of that domain are known by name
 	depth     int                 // of branches
 	files     map[string]*os.File // that values stand in, by path
 	packings  map[*onnx.Tensor]*graph.Packing
-	told      map[string]bool // inputs that a note is about
-	saturated int             // elements of constants beyond fp16
 	taken     map[string]bool // names of inputs and of results of nodes
-}
-
-// A padding is zeros around a tensor, which what reads them may add itself.
-type padding struct {
-	of            operand
-	before, after []int
 }
 
 // declare adds the graph's own constants.
@@ -153,15 +144,15 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 			continue
 		}
 		d := r.value(in.Name).Dims
-		s, err := shapeOf(d)
+		s, err := choose.ShapeOf(d)
 		if err == nil {
 			err = list.CheckShape(s)
 		}
 		if err != nil {
 			return &list.FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
 		}
-		r.Input(in.Name, s)
-		last := &r.Net.Inputs[len(r.Net.Inputs)-1]
+		r.list.Input(in.Name, s)
+		last := &r.list.Net.Inputs[len(r.list.Net.Inputs)-1]
 		last.Dims, last.Type = d, in.Type.String()
 	}
 	return nil
@@ -171,9 +162,9 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 func (r *graphReader) output(v onnx.Value) error {
 	x := r.value(v.Name)
 	if x.Scale > 1 {
-		r.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
+		r.list.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
 	}
-	out := list.Output{Name: v.Name, Tensor: r.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
+	out := list.Output{Name: v.Name, Tensor: r.list.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
 	if x.Type != 0 {
 		out.Type = x.Type.String()
 	}
@@ -182,7 +173,7 @@ func (r *graphReader) output(v onnx.Value) error {
 		if err != nil {
 			return &list.FormatError{What: err.Error(), Err: err}
 		}
-		r.Net.Constants[v.Name] = h
+		r.list.Net.Constants[v.Name] = h
 		out.Tensor, out.Dims = v.Name, c.Dims
 		if !c.Type.IsFloat() && !c.Absent() {
 			if out.Numbers, err = c.Values(); err != nil {
@@ -190,34 +181,17 @@ func (r *graphReader) output(v onnx.Value) error {
 			}
 		}
 	}
-	r.Net.Results = append(r.Net.Results, out)
+	r.list.Net.Results = append(r.list.Net.Results, out)
 	return nil
-}
-
-// shapeOf is the engine's shape of a tensor.
-func shapeOf(dims []int) (layer.Shape, error) {
-	e := [4]int{1, 1, 1, 1}
-	if err := graph.Countable(dims); err != nil {
-		return layer.Shape{}, err
-	}
-	if extra := len(dims) - len(e); extra > 0 {
-		dims = append([]int{graph.Elements(dims[:extra+1])}, dims[extra+1:]...)
-	}
-	copy(e[len(e)-len(dims):], dims)
-	return layer.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }
 
 // A nodeReader is a node on its way to layers.
 type nodeReader struct {
 	*graphReader
-	*graph.Node
+	*choose.Chooser
 	outer   *graphReader // what the node's layers are added to
-	name    string
-	results []graph.Result // what it makes
-	spreads []spread       // of the results, of a node that the host does for their size
-	first   int            // its first layer
+	spreads []spread     // of the results, of a node that the host does for their size
 	macs    int
-	what    string // what became of it, where that is no layer
 }
 
 func (r *graphReader) nodes(list []*graph.Node) {
@@ -285,11 +259,11 @@ func (r *graphReader) fuse(i int, f *pattern.Match, nodes []*graph.Node) bool {
 		return false
 	}
 	m.keep()
-	n.macs, n.what = m.macs, m.what
+	n.macs, n.What = m.macs, m.What
 	last := &n.Net.Layers[len(n.Net.Layers)-1]
 	for _, k := range f.Inside {
 		name := nodeName(k, nodes[k])
-		r.Net.Nodes = append(r.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: len(r.Net.Layers), What: "folded"})
+		r.list.Net.Nodes = append(r.list.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: len(r.list.Net.Layers), What: "folded"})
 		last.Folded = append(last.Folded, name)
 	}
 	r.count(n)
@@ -309,7 +283,7 @@ func (r *graphReader) node(i int, node *graph.Node) {
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
-	if n.Op == "If" && n.what == "branch" {
+	if n.Op == "If" && n.What == "branch" {
 		n.Keep() // its nodes are counted
 		return
 	}
@@ -317,17 +291,19 @@ func (r *graphReader) node(i int, node *graph.Node) {
 }
 
 // reader returns what reads a node, with a builder of its own.
-func (r *graphReader) reader(node *graph.Node, name string) *nodeReader {
-	own := &graphReader{Builder: r.Try(), values: r.values, reading: r.reading}
-	return &nodeReader{graphReader: own, Node: node, outer: r, name: name}
+func (r *graphReader) reader(node *graph.Node, label string) *nodeReader {
+	own := &graphReader{list: r.list.Try(), values: r.values, reading: r.reading}
+	c := &choose.Chooser{Node: node, Builder: own.list, Shared: r.Shared, Label: label}
+	return &nodeReader{graphReader: own, Chooser: c, outer: r}
 }
 
 // attempt returns what reads the node in a way that may not work out. It leaves nothing behind
 // until it is kept.
 func (n *nodeReader) attempt() *nodeReader {
-	m := *n
-	m.outer, m.first = n.graphReader, 0
-	m.graphReader = &graphReader{Builder: n.Try(), values: &scope{outer: n.values}, reading: n.reading}
+	m, c := *n, *n.Chooser
+	m.outer, m.Chooser = n.graphReader, &c
+	m.graphReader = &graphReader{list: n.list.Try(), values: &scope{outer: n.values}, reading: n.reading}
+	c.Builder, c.First = m.list, 0
 	return &m
 }
 
@@ -341,25 +317,25 @@ func (n *nodeReader) keep() {
 
 // count adds a node that was read to the network's, with its layers.
 func (r *graphReader) count(n *nodeReader) {
-	first := len(r.Net.Layers) + n.first
+	first := len(r.list.Net.Layers) + n.First
 	n.Keep()
-	at := list.Node{Name: n.name, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.Net.Layers) - first, What: n.what}
+	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.list.Net.Layers) - first, What: n.What}
 	at.Bytes, at.Unsized = n.bytes()
-	r.Net.Nodes = append(r.Net.Nodes, at)
-	for k := first; k < len(r.Net.Layers); k++ {
-		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
+	r.list.Net.Nodes = append(r.list.Net.Nodes, at)
+	for k := first; k < len(r.list.Net.Layers); k++ {
+		r.list.Net.Layers[k].Node = len(r.list.Net.Nodes) - 1
 	}
 }
 
 // bytes are those of the operands and results in fp16, and whether a result has no known
 // shape. Gather reads what it picks, not its whole table.
 func (n *nodeReader) bytes() (sum uint64, unsized bool) {
-	if n.what != "" {
+	if n.What != "" {
 		return 0, false
 	}
 	count := func(v *graph.Value) bool {
 		if v.Dims != nil && (v.Type == 0 || v.Type.IsFloat()) {
-			sum += uint64(max(0, graph.Elements(v.Dims))) * halfBytes
+			sum += uint64(max(0, graph.Elements(v.Dims))) * choose.HalfBytes
 		}
 		return v.Dims != nil
 	}
@@ -381,9 +357,10 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 
 // refuse makes the node one layer that says why it is no other.
 func (n *nodeReader) refuse(why error) {
-	n.graphReader = n.outer.reader(n.Node, n.name).graphReader
-	n.what, n.first = "", 0
-	l := list.Layer{Name: n.name, Op: n.Operator(), Output: n.name, Work: uint64(n.macs)}
+	fresh := n.outer.reader(n.Node, n.Label)
+	fresh.Results = n.Results
+	n.graphReader, n.Chooser = fresh.graphReader, fresh.Chooser
+	l := list.Layer{Name: n.Label, Op: n.Operator(), Output: n.Label, Work: uint64(n.macs)}
 	if n.Asked(0) {
 		l.Output = n.Out[0].Name
 	}
@@ -392,26 +369,26 @@ func (n *nodeReader) refuse(why error) {
 			l.Inputs = append(l.Inputs, in.Name)
 		}
 	}
-	if n.results == nil {
+	if n.Results == nil {
 		_ = n.infer() // a shape is better than none; why says what is wrong
 	}
 	var shape *layer.Shape
 	for i, out := range n.Out {
-		if i >= len(n.results) && !stated(out) {
+		if i >= len(n.Results) && !stated(out) {
 			continue
 		}
 		d := out.Dims
-		if i < len(n.results) {
-			d = n.results[i].Dims
+		if i < len(n.Results) {
+			d = n.Results[i].Dims
 		}
-		s, err := shapeOf(d)
+		s, err := choose.ShapeOf(d)
 		if err != nil || list.CheckShape(s) != nil || !out.Given() {
 			continue
 		}
 		n.SetShape(out.Name, s)
 		out.Dims = d
-		if i < len(n.results) {
-			out.Type = n.results[i].Type
+		if i < len(n.Results) {
+			out.Type = n.Results[i].Type
 		}
 		if i == 0 {
 			shape = &s
@@ -423,7 +400,7 @@ func (n *nodeReader) refuse(why error) {
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
 		if _, ok := n.Shape(out.Name); !ok {
-			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.name)
+			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.Label)
 		}
 		n.Net.Layers[len(n.Net.Layers)-1].Makes(out.Name)
 	}
@@ -434,7 +411,7 @@ func stated(v *graph.Value) bool {
 	if v.Stated == nil {
 		return false
 	}
-	if s, err := shapeOf(v.Stated.Dims); err != nil || list.CheckShape(s) != nil {
+	if s, err := choose.ShapeOf(v.Stated.Dims); err != nil || list.CheckShape(s) != nil {
 		return false
 	}
 	v.Dims, v.Type = v.Stated.Dims, v.Stated.Type
@@ -450,7 +427,7 @@ func (n *nodeReader) read() error {
 	}
 	if done, err := n.fold(); done {
 		return nil
-	} else if err != nil && !errors.Is(err, errBudget) {
+	} else if err != nil && !errors.Is(err, choose.ErrBudget) {
 		return err
 	}
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
@@ -485,32 +462,10 @@ func (n *nodeReader) layers() error {
 	if err := n.infer(); err != nil {
 		return cmp.Or(whole, err)
 	}
-	if whole != nil && operators[n.Op] == nil {
+	if whole != nil && !choose.Takes(n.Op) {
 		return whole
 	}
-	for _, r := range n.results {
-		if graph.Elements(r.Dims) == 0 {
-			return fmt.Errorf("a result of shape %v has no elements", r.Dims)
-		}
-	}
-	f, ok := operators[n.Op]
-	if !ok {
-		if why := ops.Of(n.Op).Refuse; why != "" {
-			return errors.New(why)
-		}
-		return errors.New("no layer of the engine does this operator")
-	}
-	if len(n.In) == 0 {
-		return errors.New("it has no input")
-	}
-	if r := ops.Of(n.Op).Range; r != nil {
-		n.Out[0].Range = r
-	}
-	x, err := f(n)
-	if err != nil || x.name == "" {
-		return err
-	}
-	return n.result(0, x)
+	return n.Choose()
 }
 
 // branch reads the nodes of the side that a constant condition takes, or of both.
@@ -543,7 +498,7 @@ func (n *nodeReader) branch() error {
 	for i, out := range n.Out {
 		n.same(out, a.Graph.Outputs[i])
 	}
-	n.what = "branch"
+	n.What = "branch"
 	return nil
 }
 
@@ -562,9 +517,9 @@ func (r *graphReader) same(v, of *graph.Value) {
 	if of.Span != nil {
 		v.Span = of.Span
 	}
-	if s, ok := r.Shape(of.Name); ok {
-		r.SetShape(v.Name, s)
-		r.SetTensor(v.Name, r.TensorOf(of.Name))
+	if s, ok := r.list.Shape(of.Name); ok {
+		r.list.SetShape(v.Name, s)
+		r.list.SetTensor(v.Name, r.list.TensorOf(of.Name))
 	} else if of.Const == nil {
 		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
 	}

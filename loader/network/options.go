@@ -272,7 +272,7 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 	}
 	slices.SortFunc(external, func(a, b *onnx.Tensor) int { return cmp.Compare(a.Off, b.Off) })
 	if dir == "" {
-		r.Note("%d constants stand in other files, which were not read", len(external))
+		r.list.Note("%d constants stand in other files, which were not read", len(external))
 		return nil
 	}
 	root, err := os.OpenRoot(dir)
@@ -295,7 +295,7 @@ func (r *graphReader) attach(g *onnx.Graph, dir string) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		r.Note("%q, where values stand, is not there", name)
+		r.list.Note("%q, where values stand, is not there", name)
 	}
 	return nil
 }

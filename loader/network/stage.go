@@ -42,7 +42,7 @@ const mostStaged = 1 << 26
 // stage makes the node one that the host works out, nil where that has no function for it
 // either. why is what keeps it from the engine.
 func (n *nodeReader) stage(l *list.Layer) *list.Stage {
-	if n.results == nil || ops.Of(n.Op).Fold == nil && (n.spreads == nil || ops.Of(n.Op).Sized == nil) {
+	if n.Results == nil || ops.Of(n.Op).Fold == nil && (n.spreads == nil || ops.Of(n.Op).Sized == nil) {
 		return nil
 	}
 	switch n.Op {
@@ -51,8 +51,8 @@ func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 	case "Tan": // what stands between it and the engine is rounded, which its poles make large
 		return nil
 	}
-	s, h := &list.Stage{}, &hosted{name: n.name, node: detached(n.Node), most: n.results}
-	for i, r := range n.results {
+	s, h := &list.Stage{}, &hosted{name: n.Label, node: detached(n.Node), most: n.Results}
+	for i, r := range n.Results {
 		if e := graph.Elements(r.Dims); e == 0 || e > mostStaged || r.Type.Width() == 0 {
 			return nil
 		}
@@ -88,7 +88,7 @@ func (n *nodeReader) stage(l *list.Layer) *list.Stage {
 		}
 	}
 	if ops.Of(n.Op).Has(ops.Picks) { // as much of its table as it makes
-		count(s, graph.Elements(n.results[0].Dims), n.results[0].Type)
+		count(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
 	}
 	s.Run = h.Run
 	return s

@@ -179,8 +179,8 @@ func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 	return nil
 }
 
-// List is the network that was strung together, with its results where the file names some.
-func (b *Builder) List() *Network {
+// Network is the list that was strung together, with its results where the file names some.
+func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.sweep()
 	b.stages()

@@ -44,7 +44,7 @@ func TestListOrdersStages(t *testing.T) {
 	b.Add(hosted("between", "b"))
 	b.Add(relu("c", "between"))
 	b.Net.Results = []list.Output{{Name: "c", Tensor: "c"}}
-	n := b.List()
+	n := b.Network()
 	if want := []string{"table", "a", "b", "between", "c", "chosen"}; !slices.Equal(names(n), want) {
 		t.Errorf("%q, want %q", names(n), want)
 	}

@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -11,18 +11,18 @@ import (
 	"anesim/loader/network/ops"
 )
 
-func transpose(n *nodeReader) (operand, error) {
+func transpose(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	perm, err := ops.Permutation(n.Node, len(x.dims))
+	perm, err := ops.Permutation(n.Node, len(x.Dims))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	x, err = n.permuted(x, perm)
 	if n.Out[0].Bypassed {
-		for i := n.first; i < len(n.Net.Layers); i++ {
+		for i := n.First; i < len(n.Net.Layers); i++ {
 			n.Net.Layers[i].Spare = true
 		}
 	}
@@ -30,56 +30,56 @@ func transpose(n *nodeReader) (operand, error) {
 }
 
 // concat joins its inputs; empty ones add nothing.
-func concat(n *nodeReader) (operand, error) {
-	axis, err := ops.Axis(len(n.results[0].Dims), n.Int("axis", 1))
+func concat(n *Chooser) (Operand, error) {
+	axis, err := ops.Axis(len(n.Results[0].Dims), n.Int("axis", 1))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	var parts []operand
+	var parts []Operand
 	for i, v := range n.In {
 		if graph.Elements(v.Dims) == 0 {
 			continue
 		}
 		x, err := n.in(i)
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		parts = append(parts, x)
 	}
 	return n.joined(axis, parts)
 }
 
-func split(n *nodeReader) (operand, error) {
+func split(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
+	axis, err := ops.Axis(len(x.Dims), n.Int("axis", 0))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	begin := 0
-	for i, r := range n.results {
+	for i, r := range n.Results {
 		part, err := n.sliced(x, axis, begin, r.Dims[axis])
 		if err == nil {
-			err = n.result(i, part)
+			err = n.Result(i, part)
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		begin += r.Dims[axis]
 	}
-	return operand{}, nil
+	return Operand{}, nil
 }
 
-func slice(n *nodeReader) (operand, error) {
+func slice(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	runs, err := ops.Bounds(n.Node, x.dims)
+	runs, err := ops.Bounds(n.Node, x.Dims)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	for axis, r := range runs {
 		if r.Step == 1 {
@@ -92,7 +92,7 @@ func slice(n *nodeReader) (operand, error) {
 			x, err = n.picked(x, axis, index)
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
 	return x, nil
@@ -100,103 +100,103 @@ func slice(n *nodeReader) (operand, error) {
 
 // gather picks elements of an axis by constant places. By computed ones it is a table's
 // look-up, which is the host's.
-func gather(n *nodeReader) (operand, error) {
+func gather(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
-		return operand{}, errors.New("rows of a table by computed places (an embedding); the host looks them up")
+		return Operand{}, errors.New("rows of a table by computed places (an embedding); the host looks them up")
 	case index == nil:
-		return operand{}, errors.New("its places are computed, not constants; the host does it")
+		return Operand{}, errors.New("its places are computed, not constants; the host does it")
 	}
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	axis, err := ops.Axis(len(x.dims), n.Int("axis", 0))
+	axis, err := ops.Axis(len(x.Dims), n.Int("axis", 0))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	places, err := index.Ints()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	places = slices.Clone(places)
 	for i := range places {
 		if places[i] < 0 {
-			places[i] += x.dims[axis]
+			places[i] += x.Dims[axis]
 		}
-		if places[i] < 0 || places[i] >= x.dims[axis] {
-			return operand{}, fmt.Errorf("place %d of %d", places[i], x.dims[axis])
+		if places[i] < 0 || places[i] >= x.Dims[axis] {
+			return Operand{}, fmt.Errorf("place %d of %d", places[i], x.Dims[axis])
 		}
 	}
 	x, err = n.picked(x, axis, places)
-	return x.as(n.results[0].Dims...), err
+	return x.As(n.Results[0].Dims...), err
 }
 
-func expand(n *nodeReader) (operand, error) {
+func expand(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.expanded(x, n.results[0].Dims)
+		x, err = n.expanded(x, n.Results[0].Dims)
 	}
 	return x, err
 }
 
 // tile repeats axes: a first one of a single element as a broadcast, others as what
 // stands behind itself.
-func tile(n *nodeReader) (operand, error) {
+func tile(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	times, _, err := n.List("repeats", 1)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	for axis, t := range times {
 		if t == 1 {
 			continue
 		}
-		if x.dims[axis] == 1 {
-			d := slices.Clone(x.dims)
+		if x.Dims[axis] == 1 {
+			d := slices.Clone(x.Dims)
 			d[axis] = t
 			x, err = n.expanded(x, d)
 		} else {
-			x, err = n.joined(axis, slices.Repeat([]operand{x}, t))
+			x, err = n.joined(axis, slices.Repeat([]Operand{x}, t))
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
 	return x, nil
 }
 
 // pad adds a constant, the edge or a reflection around a tensor.
-func pad(n *nodeReader) (operand, error) {
+func pad(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	before, after, err := ops.Padding(n.Node, len(x.dims))
+	before, after, err := ops.Padding(n.Node, len(x.Dims))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	value, mode := float64(n.Float("value", 0)), n.Text("mode", "constant")
 	if n.Given(2) {
 		c := n.Const(2)
 		if c == nil {
-			return operand{}, errors.New("its value is computed, not a constant")
+			return Operand{}, errors.New("its value is computed, not a constant")
 		}
 		if value, err = c.Scalar(); err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	source, spatial := x, mode == "constant" && value == 0 && len(x.dims) > 2
-	for axis := range x.dims {
+	source, spatial := x, mode == "constant" && value == 0 && len(x.Dims) > 2
+	for axis := range x.Dims {
 		b, a := before[axis], after[axis]
 		spatial = spatial && (axis > 1 && min(a, b) >= 0 || a == 0 && b == 0)
 		if b < 0 || a < 0 {
-			if x, err = n.sliced(x, axis, max(0, -b), x.dims[axis]+min(b, 0)+min(a, 0)); err != nil {
-				return operand{}, err
+			if x, err = n.sliced(x, axis, max(0, -b), x.Dims[axis]+min(b, 0)+min(a, 0)); err != nil {
+				return Operand{}, err
 			}
 			b, a = max(0, b), max(0, a)
 		}
@@ -209,25 +209,25 @@ func pad(n *nodeReader) (operand, error) {
 			x, err = n.mirrored(x, axis, b, a, mode)
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	if err := n.result(0, x); err != nil {
-		return operand{}, err
+	if err := n.Result(0, x); err != nil {
+		return Operand{}, err
 	}
 	if spatial {
 		n.padded[n.Out[0].Name] = padding{source, before[2:], after[2:]}
-		for i := n.first; i < len(n.Net.Layers); i++ {
+		for i := n.First; i < len(n.Net.Layers); i++ {
 			n.Net.Layers[i].Spare = true
 		}
 	}
-	return operand{}, nil
+	return Operand{}, nil
 }
 
 // bordered puts a constant before and behind an axis: zeros are what a depthwise
 // convolution by a single one adds around a picture, others stand in memory.
-func (n *nodeReader) bordered(x operand, axis, before, after int, value float64) (operand, error) {
-	rank := len(x.dims)
+func (n *Chooser) bordered(x Operand, axis, before, after int, value float64) (Operand, error) {
+	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
 		w := layer.Valid(1, 1)
 		if axis == 2 {
@@ -237,14 +237,14 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		}
 		// The tap that is one stands where the padding of both sides is as long as asked.
 		l := layer.Depthwise(x.shape(), w)
-		filter := make([]float64, x.dims[1]*k)
-		for c := range x.dims[1] {
+		filter := make([]float64, x.Dims[1]*k)
+		for c := range x.Dims[1] {
 			filter[c*k+after] = 1
 		}
 		h, _ := (&graph.Const{Numbers: filter}).Halves()
 		return n.layer(l, layer.Weights{Filter: h}, nil, x)
 	}
-	parts := []operand{}
+	parts := []Operand{}
 	for i, size := range [...]int{before, 0, after} {
 		if i == 1 {
 			parts = append(parts, x)
@@ -253,9 +253,9 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 		if size == 0 {
 			continue
 		}
-		d := slices.Clone(x.dims)
+		d := slices.Clone(x.Dims)
 		d[axis] = size
-		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(graph.Elements(d), max(0, n.budget))))
+		border, err := n.numbers(fmt.Sprintf("border %g of %v", value, d), d, slices.Repeat([]float64{value}, min(graph.Elements(d), max(0, n.Budget))))
 		if err != nil {
 			return x, err
 		}
@@ -265,8 +265,8 @@ func (n *nodeReader) bordered(x operand, axis, before, after int, value float64)
 }
 
 // mirrored repeats the edge, or what is inside of it.
-func (n *nodeReader) mirrored(x operand, axis, before, after int, mode string) (operand, error) {
-	d := x.dims[axis]
+func (n *Chooser) mirrored(x Operand, axis, before, after int, mode string) (Operand, error) {
+	d := x.Dims[axis]
 	var index []int
 	for i := -before; i < d+after; i++ {
 		k := i
@@ -294,7 +294,7 @@ func (n *nodeReader) mirrored(x operand, axis, before, after int, mode string) (
 		return n.picked(x, axis, index)
 	}
 	// Only the borders are picked: the places of a long axis would be a matrix of its square.
-	var parts []operand
+	var parts []Operand
 	for _, border := range [...][]int{index[:before], nil, index[before+d:]} {
 		part := x
 		if border != nil {
@@ -315,32 +315,32 @@ func (n *nodeReader) mirrored(x operand, axis, before, after int, mode string) (
 const mostPicked = 1024
 
 // resize mixes rows, then columns, by the weights of its interpolation.
-func resize(n *nodeReader) (operand, error) {
+func resize(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	scales, out, err := ops.Scales(n.Node, x.dims)
+	scales, out, err := ops.Scales(n.Node, x.Dims)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	for axis := len(out) - 1; axis >= 0; axis-- {
-		if scales[axis] == 1 && out[axis] == x.dims[axis] {
+		if scales[axis] == 1 && out[axis] == x.Dims[axis] {
 			continue
 		}
-		m, err := n.interpolation(x.dims[axis], out[axis], scales[axis])
+		m, err := n.interpolation(x.Dims[axis], out[axis], scales[axis])
 		if err == nil {
 			x, err = n.along(x, axis, out[axis], m)
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
 	return x, nil
 }
 
 // interpolation is the weight of each element of an axis in each of the resized one.
-func (n *nodeReader) interpolation(in, out int, scale float64) (func(o, i int) float64, error) {
+func (n *Chooser) interpolation(in, out int, scale float64) (func(o, i int) float64, error) {
 	mode, place := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
 	if n.Op == "Upsample" || n.Opset < 11 {
 		place = "asymmetric"
@@ -456,31 +456,31 @@ func cubic(x, a float64, in, i int, outside bool) float64 {
 	return sum
 }
 
-func depthToSpace(n *nodeReader) (operand, error) {
+func depthToSpace(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	b, d := n.Int("blocksize", 1), x.dims
+	b, d := n.Int("blocksize", 1), x.Dims
 	c := d[1] / (b * b)
 	if n.Text("mode", "DCR") == "CRD" {
-		x, err = n.permuted(x.as(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+		x, err = n.permuted(x.As(d[0], c, b, b, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
 	} else {
-		x, err = n.permuted(x.as(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
+		x, err = n.permuted(x.As(d[0], b, b, c, d[2], d[3]), []int{0, 3, 4, 1, 5, 2})
 	}
-	return x.as(n.results[0].Dims...), err
+	return x.As(n.Results[0].Dims...), err
 }
 
-func spaceToDepth(n *nodeReader) (operand, error) {
+func spaceToDepth(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	b, d := n.Int("blocksize", 1), x.dims
+	b, d := n.Int("blocksize", 1), x.Dims
 	perm := []int{0, 3, 5, 1, 2, 4}
 	if n.Text("mode", "DCR") == "CRD" {
 		perm = []int{0, 1, 3, 5, 2, 4}
 	}
-	x, err = n.permuted(x.as(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
-	return x.as(n.results[0].Dims...), err
+	x, err = n.permuted(x.As(d[0], d[1], d[2]/b, b, d[3]/b, b), perm)
+	return x.As(n.Results[0].Dims...), err
 }

@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -10,15 +10,45 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A chooser makes layers of a node and returns the result. If there are several it gives them
+// A rule makes layers of a node and returns the result. If there are several it gives them
 // their names itself, and returns none.
-type chooser func(n *nodeReader) (operand, error)
+type rule func(n *Chooser) (Operand, error)
 
 // operators find what reads an operator's nodes.
 var operators = operatorTable()
 
-func operatorTable() map[string]chooser {
-	t := map[string]chooser{
+// Takes reports whether layers are made of an operator.
+func Takes(op string) bool { return operators[op] != nil }
+
+// Choose makes layers of the node.
+func (n *Chooser) Choose() error {
+	for _, r := range n.Results {
+		if graph.Elements(r.Dims) == 0 {
+			return fmt.Errorf("a result of shape %v has no elements", r.Dims)
+		}
+	}
+	f, ok := operators[n.Op]
+	if !ok {
+		if why := ops.Of(n.Op).Refuse; why != "" {
+			return errors.New(why)
+		}
+		return errors.New("no layer of the engine does this operator")
+	}
+	if len(n.In) == 0 {
+		return errors.New("it has no input")
+	}
+	if r := ops.Of(n.Op).Range; r != nil {
+		n.Out[0].Range = r
+	}
+	x, err := f(n)
+	if err != nil || x.Name == "" {
+		return err
+	}
+	return n.Result(0, x)
+}
+
+func operatorTable() map[string]rule {
+	t := map[string]rule{
 		"Conv": conv, "ConvTranspose": convTranspose, "Gemm": gemm, "Linear": linear,
 		"MatMul": matmul, "Einsum": einsums,
 		"MaxPool": pool, "AveragePool": pool,
@@ -54,7 +84,7 @@ func operatorTable() map[string]chooser {
 		"ReduceLogSum": reduceLogSum, "ReduceLogSumExp": reduceLogSum,
 	}
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
-		t[name] = func(n *nodeReader) (operand, error) {
+		t[name] = func(n *Chooser) (Operand, error) {
 			x, err := n.in(0)
 			if err != nil {
 				return x, err
@@ -65,12 +95,12 @@ func operatorTable() map[string]chooser {
 	return t
 }
 
-func unaryOp(op layer.Op) chooser {
-	return func(n *nodeReader) (operand, error) {
+func unaryOp(op layer.Op) rule {
+	return func(n *Chooser) (Operand, error) {
 		x, err := n.in(0)
 		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.told["negative"] {
 			n.told["negative"] = true
-			n.Note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.name)
+			n.Note("%s and other roots and logarithms: of negative numbers the engine gives 0, where ONNX has NaN", n.Label)
 		}
 		if err == nil {
 			x, err = n.unary(op, x)
@@ -80,11 +110,11 @@ func unaryOp(op layer.Op) chooser {
 }
 
 // binary folds inputs from the left.
-func binary(op layer.Op) chooser {
-	return func(n *nodeReader) (operand, error) { return n.fromLeft(op) }
+func binary(op layer.Op) rule {
+	return func(n *Chooser) (Operand, error) { return n.fromLeft(op) }
 }
 
-func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
+func (n *Chooser) fromLeft(op layer.Op) (Operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
@@ -103,9 +133,9 @@ func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
 		if c := n.Const(i); c != nil {
 			x, err = n.withConstant(op, x, ops.Repeatable(n.Node, c))
 		} else {
-			var z operand
+			var z Operand
 			if z, err = n.in(i); err == nil {
-				x, err = n.binary(op, x, z)
+				x, err = n.Binary(op, x, z)
 			}
 		}
 		if err != nil {
@@ -115,7 +145,7 @@ func (n *nodeReader) fromLeft(op layer.Op) (operand, error) {
 	return x, nil
 }
 
-func mean(n *nodeReader) (operand, error) {
+func mean(n *Chooser) (Operand, error) {
 	x, err := n.fromLeft(layer.Add)
 	if err == nil {
 		x, err = n.scaled(x, 1/float64(len(n.In)))
@@ -123,7 +153,7 @@ func mean(n *nodeReader) (operand, error) {
 	return x, err
 }
 
-func negate(n *nodeReader) (operand, error) {
+func negate(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.scaled(x, -1)
@@ -133,15 +163,15 @@ func negate(n *nodeReader) (operand, error) {
 
 // divide multiplies by what one over a constant is, or by a root's reciprocal, or by a
 // table of reciprocals.
-func divide(n *nodeReader) (operand, error) {
+func divide(n *Chooser) (Operand, error) {
 	if c := n.Const(1); c != nil && !c.Absent() {
 		x, err := n.in(0)
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		v, err := c.Values()
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		by := make([]float64, len(v))
 		for i := range v {
@@ -151,40 +181,40 @@ func divide(n *nodeReader) (operand, error) {
 	}
 	b, err := n.in(1)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if n.Const(0) == nil {
 		x, err := n.in(0)
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
-		if out, _ := graph.Broadcast(x.dims, b.dims); slices.Equal(out, x.dims) {
-			return n.binary(layer.RealDiv, x, b)
+		if out, _ := graph.Broadcast(x.Dims, b.Dims); slices.Equal(out, x.Dims) {
+			return n.Binary(layer.RealDiv, x, b)
 		}
 	}
 	if b, err = n.unary(layer.Inverse, b); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if c := n.Const(0); c != nil {
 		return n.withConstant(layer.Mul, b, c)
 	}
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	return n.binary(layer.Mul, x, b)
+	return n.Binary(layer.Mul, x, b)
 }
 
 // where takes elements of two tensors, by a constant condition as sums of products with ones
 // and zeros.
-func where(n *nodeReader) (operand, error) {
+func where(n *Chooser) (Operand, error) {
 	c := n.Const(0)
 	if c == nil {
 		return selected(n)
 	}
 	v, err := c.Values()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	mask := func(of bool) *graph.Const {
 		m := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
@@ -193,39 +223,39 @@ func where(n *nodeReader) (operand, error) {
 		}
 		return m
 	}
-	out := n.results[0].Dims
-	var sides [2]operand
+	out := n.Results[0].Dims
+	var sides [2]Operand
 	for i := range sides {
-		var x operand
+		var x Operand
 		if k := n.Const(1 + i); k != nil {
 			x, err = n.chosen(k, mask(i == 0), out, i)
 		} else if x, err = n.in(1 + i); err == nil {
 			x, err = n.withConstant(layer.Mul, x, mask(i == 0))
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		sides[i] = x
 	}
-	x, err := n.binary(layer.Add, sides[0], sides[1])
-	if err == nil && !slices.Equal(x.dims, out) {
+	x, err := n.Binary(layer.Add, sides[0], sides[1])
+	if err == nil && !slices.Equal(x.Dims, out) {
 		x, err = n.expanded(x, out)
 	}
 	return x, err
 }
 
 // chosen is a constant where mask is one, zero elsewhere, in memory.
-func (n *nodeReader) chosen(c, mask *graph.Const, out []int, side int) (operand, error) {
+func (n *Chooser) chosen(c, mask *graph.Const, out []int, side int) (Operand, error) {
 	dims, err := graph.Broadcast(c.Dims, mask.Dims)
 	if err != nil || c.Absent() {
-		return operand{}, errors.Join(err, errors.New("no values to choose from"))
+		return Operand{}, errors.Join(err, errors.New("no values to choose from"))
 	}
 	v, err := c.Values()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if graph.Elements(dims) > graph.Elements(out) {
-		return operand{}, errBudget
+		return Operand{}, ErrBudget
 	}
 	chosen := make([]float64, graph.Elements(dims))
 	graph.Each(dims, graph.Repeated(mask.Dims, dims), 0, func(k, at int) { chosen[k] = mask.Numbers[at] })
@@ -234,30 +264,30 @@ func (n *nodeReader) chosen(c, mask *graph.Const, out []int, side int) (operand,
 			chosen[k] = v[at]
 		}
 	})
-	return n.numbers(fmt.Sprintf("%s side %d", n.name, side), dims, chosen)
+	return n.numbers(fmt.Sprintf("%s side %d", n.Label, side), dims, chosen)
 }
 
 // dropout passes its input on, as it does in use.
-func dropout(n *nodeReader) (operand, error) {
+func dropout(n *Chooser) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		if v, err := c.Scalar(); err != nil || v != 0 {
-			return operand{}, errors.New("it is in training mode")
+			return Operand{}, errors.New("it is in training mode")
 		}
 	} else if n.Given(2) {
-		return operand{}, errors.New("its training mode is computed, not a constant")
+		return Operand{}, errors.New("its training mode is computed, not a constant")
 	}
 	return view(n)
 }
 
 // view gives the same values another shape.
-func view(n *nodeReader) (operand, error) {
+func view(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
 		// Elements that are no fp16 may be passed on all the same.
-		x, err = operand{n.In[0].Name, n.In[0].Dims}, nil
+		x, err = Operand{n.In[0].Name, n.In[0].Dims}, nil
 	}
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	return x.as(n.results[0].Dims...), nil
+	return x.As(n.Results[0].Dims...), nil
 }

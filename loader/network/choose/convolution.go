@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func (k *kernel) spread(dy, dx int) kernel {
 }
 
 // weights are the constant of an input, in rows and columns of taps.
-func (n *nodeReader) weights(i int) (kernel, error) {
+func (n *Chooser) weights(i int) (kernel, error) {
 	c := n.Const(i)
 	if c == nil {
 		return kernel{}, errors.New("its weights are computed, not constants")
@@ -58,10 +58,10 @@ func (n *nodeReader) weights(i int) (kernel, error) {
 }
 
 // plane is a picture of one or two axes as N, C, H, W, and its window.
-func (n *nodeReader) plane(x operand, w ops.Window) (operand, layer.Window, error) {
+func (n *Chooser) plane(x Operand, w ops.Window) (Operand, layer.Window, error) {
 	switch len(w.Taps) {
 	case 1:
-		return x.as(x.dims[0], x.dims[1], 1, x.dims[2]), layer.Window{
+		return x.As(x.Dims[0], x.Dims[1], 1, x.Dims[2]), layer.Window{
 			Kh: 1, Kw: (w.Taps[0]-1)*w.Dilations[0] + 1, Sy: 1, Sx: w.Strides[0], Px: w.Before[0], Qx: w.After[0],
 		}, nil
 	case 2:
@@ -73,21 +73,21 @@ func (n *nodeReader) plane(x operand, w ops.Window) (operand, layer.Window, erro
 	return x, layer.Window{}, fmt.Errorf("a window of %d dimensions; the engine has two", len(w.Taps))
 }
 
-func conv(n *nodeReader) (operand, error) {
+func conv(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	if len(x.dims) == 5 {
+	if len(x.Dims) == 5 {
 		return volumetric(n, x)
 	}
 	k, err := n.weights(1)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	w, err := ops.WindowOf(n.Node, x.dims[2:], n.Const(1).Dims[2:])
+	w, err := ops.WindowOf(n.Node, x.Dims[2:], n.Const(1).Dims[2:])
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if p, ok := n.padded[n.In[0].Name]; ok && n.takes(p, w) {
 		x = p.of
@@ -98,19 +98,19 @@ func conv(n *nodeReader) (operand, error) {
 	}
 	x, lw, err := n.plane(x, w)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	bias, err := n.bias(2, k.cout)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	k = k.spread(w.Dilation())
 	y, err := n.convolved(x, k, lw, n.Int("group", 1), bias)
-	return y.as(n.results[0].Dims...), err
+	return y.As(n.Results[0].Dims...), err
 }
 
 // takes reports whether a window can have a padding as its own: less than its taps.
-func (n *nodeReader) takes(p padding, w ops.Window) bool {
+func (n *Chooser) takes(p padding, w ops.Window) bool {
 	if len(p.before) != len(w.Taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
 	}
@@ -129,7 +129,7 @@ type biasOf struct {
 }
 
 // bias is the constant of an optional input, one value a channel.
-func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
+func (n *Chooser) bias(i, channels int) (b biasOf, err error) {
 	if !n.Given(i) {
 		return b, nil
 	}
@@ -148,7 +148,7 @@ func (n *nodeReader) bias(i, channels int) (b biasOf, err error) {
 // convolved convolves N, C, H, W. A window beyond the engine's is another's: padding
 // that fills it is a task of its own, and steps that are too long take blocks of the
 // picture as channels.
-func (n *nodeReader) convolved(x operand, k kernel, w layer.Window, groups int, b biasOf) (operand, error) {
+func (n *Chooser) convolved(x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
 		if x, err = n.bordered(x, 2, w.Py, w.Qy, 0); err == nil {
@@ -169,18 +169,18 @@ func (n *nodeReader) convolved(x operand, k kernel, w layer.Window, groups int, 
 
 // blocked is a convolution of long steps: blocks of the picture as large as a step become
 // channels, and the window goes over them by ones.
-func (n *nodeReader) blocked(x operand, k kernel, w layer.Window, groups int, b biasOf) (operand, error) {
+func (n *Chooser) blocked(x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
 	if groups != 1 {
 		return x, fmt.Errorf("steps of %dx%d in groups; the engine takes at most %d", w.Sy, w.Sx, layer.MaxStride)
 	}
-	d := x.dims
+	d := x.Dims
 	outY, outX := (d[2]+w.Py+w.Qy-w.Kh)/w.Sy+1, (d[3]+w.Px+w.Qx-w.Kw)/w.Sx+1
 	ky, kx := (w.Kh+w.Sy-1)/w.Sy, (w.Kw+w.Sx-1)/w.Sx
 	// The extents that the window's blocks cover.
 	high, wide := (outY+ky-1)*w.Sy, (outX+kx-1)*w.Sx
-	fit := func(x operand, axis, before, extent int) (operand, error) {
-		x, err := n.bordered(x, axis, before, max(0, extent-before-x.dims[axis]), 0)
-		if err == nil && x.dims[axis] > extent {
+	fit := func(x Operand, axis, before, extent int) (Operand, error) {
+		x, err := n.bordered(x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
+		if err == nil && x.Dims[axis] > extent {
 			x, err = n.sliced(x, axis, 0, extent)
 		}
 		return x, err
@@ -196,7 +196,7 @@ func (n *nodeReader) blocked(x operand, k kernel, w layer.Window, groups int, b 
 		return x, err
 	}
 	by, bx := high/w.Sy, wide/w.Sx
-	if x, err = n.permuted(x.as(d[0], d[1], by, w.Sy, bx, w.Sx), []int{0, 1, 3, 5, 2, 4}); err != nil {
+	if x, err = n.permuted(x.As(d[0], d[1], by, w.Sy, bx, w.Sx), []int{0, 1, 3, 5, 2, 4}); err != nil {
 		return x, err
 	}
 	block := w.Sy * w.Sx
@@ -221,33 +221,33 @@ func (n *nodeReader) blocked(x operand, k kernel, w layer.Window, groups int, b 
 
 // convTranspose is a convolution to as many channels a result as a step has places, and
 // those channels put beside one another.
-func convTranspose(n *nodeReader) (operand, error) {
+func convTranspose(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	k, err := n.weights(1) // [cin][cout/groups]
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	w, err := ops.TransposedWindow(n.Node, x.dims, n.Const(1).Dims)
+	w, err := ops.TransposedWindow(n.Node, x.Dims, n.Const(1).Dims)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	groups := n.Int("group", 1)
 	bias, err := n.bias(2, k.cin*groups)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if k.v == nil {
-		return operand{}, errors.New("its weights stand in a file that is not there")
+		return Operand{}, errors.New("its weights stand in a file that is not there")
 	}
 	x, lw, err := n.plane(x, w)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	k = k.spread(w.Dilation())
-	out := n.results[0].Dims
+	out := n.Results[0].Dims
 	high, wide := 1, out[len(out)-1]
 	if len(out) == 4 {
 		high = out[2]
@@ -255,29 +255,29 @@ func convTranspose(n *nodeReader) (operand, error) {
 	// Places that no element reaches have the bias and nothing else: zeros put around the
 	// result would lack it, so that it is added behind them.
 	full := func(in, taps, step int) int { return (in + (taps+step-1)/step - 1) * step }
-	beyond := lw.Py < 0 || lw.Px < 0 || lw.Py+high > full(x.dims[2], k.kh, lw.Sy) || lw.Px+wide > full(x.dims[3], k.kw, lw.Sx)
+	beyond := lw.Py < 0 || lw.Px < 0 || lw.Py+high > full(x.Dims[2], k.kh, lw.Sy) || lw.Px+wide > full(x.Dims[3], k.kw, lw.Sx)
 	inside := bias
 	if beyond {
 		inside = biasOf{}
 	}
 	y, err := n.phases(x, k, lw, groups, inside)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if y, err = cropped(n, y, [2][2]int{{lw.Py, high}, {lw.Px, wide}}); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if beyond && bias.given {
 		if y, err = n.withConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	return y.as(out...), nil
+	return y.As(out...), nil
 }
 
 // cropped is a part of a picture, from a row and a column on and so many; zeros stand where it
 // is beyond the picture.
-func cropped(n *nodeReader, y operand, parts [2][2]int) (operand, error) {
+func cropped(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	var err error
 	for i, p := range parts {
 		axis := 2 + i
@@ -287,7 +287,7 @@ func cropped(n *nodeReader, y operand, parts [2][2]int) (operand, error) {
 			}
 			p[0] = 0
 		}
-		if short := p[0] + p[1] - y.dims[axis]; short > 0 {
+		if short := p[0] + p[1] - y.Dims[axis]; short > 0 {
 			if y, err = n.bordered(y, axis, 0, short, 0); err != nil {
 				return y, err
 			}
@@ -302,10 +302,10 @@ func cropped(n *nodeReader, y operand, parts [2][2]int) (operand, error) {
 // phases is the full result of a transposed convolution, a whole number of steps long:
 // place p of a step sees taps p, p+s, p+2s, ... of the kernel, the first of them over the
 // latest element.
-func (n *nodeReader) phases(x operand, k kernel, w layer.Window, groups int, b biasOf) (operand, error) {
+func (n *Chooser) phases(x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
 	sy, sx := w.Sy, w.Sx
 	ky, kx := (k.kh+sy-1)/sy, (k.kw+sx-1)/sx
-	each, cin := k.cin, x.dims[1]/groups // of a group
+	each, cin := k.cin, x.Dims[1]/groups // of a group
 	cout := groups * each
 	places := sy * sx
 	m := kernel{cout * places, cin, ky, kx, make([]float16.Float16, cout*places*cin*ky*kx)}
@@ -335,41 +335,41 @@ func (n *nodeReader) phases(x operand, k kernel, w layer.Window, groups int, b b
 	if err != nil || places == 1 {
 		return y, err
 	}
-	d := y.dims
-	y, err = n.permuted(y.as(d[0], cout, sy, sx, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
-	return y.as(d[0], cout, d[2]*sy, d[3]*sx), err
+	d := y.Dims
+	y, err = n.permuted(y.As(d[0], cout, sy, sx, d[2], d[3]), []int{0, 1, 4, 2, 5, 3})
+	return y.As(d[0], cout, d[2]*sy, d[3]*sx), err
 }
 
 // pool is a maximum or an average over a window. An average that leaves the padding out
 // is corrected by a factor a place.
-func pool(n *nodeReader) (operand, error) {
+func pool(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if len(n.Out) > 1 && n.Out[1].Given() {
-		return operand{}, errors.New("the places of its maxima are asked for; the engine gives values")
+		return Operand{}, errors.New("the places of its maxima are asked for; the engine gives values")
 	}
-	w, err := ops.WindowOf(n.Node, x.dims[2:], nil)
+	w, err := ops.WindowOf(n.Node, x.Dims[2:], nil)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	average := n.Op == "AveragePool"
 	if len(w.Taps) == 3 || slices.Max(w.Dilations) > 1 {
 		y, err := n.separated(x, w, average)
-		return y.as(n.results[0].Dims...), err
+		return y.As(n.Results[0].Dims...), err
 	}
-	extents := slices.Clone(x.dims[2:])
+	extents := slices.Clone(x.Dims[2:])
 	x, lw, err := n.plane(x, w)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
 		y, err = n.averaged(y, w, extents, graph.Elements(w.Taps))
 	}
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	return y.as(n.results[0].Dims...), nil
+	return y.As(n.Results[0].Dims...), nil
 }

@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -13,21 +13,21 @@ import (
 )
 
 // power raises elements to constant exponents, of which there may be a few.
-func power(n *nodeReader) (operand, error) {
+func power(n *Chooser) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return operand{}, errors.New("its exponent is computed, not a constant")
+		return Operand{}, errors.New("its exponent is computed, not a constant")
 	}
 	if c.Absent() {
-		return operand{}, errors.New("its exponent stands in a file that is not there")
+		return Operand{}, errors.New("its exponent stands in a file that is not there")
 	}
 	v, err := c.Values()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	distinct := slices.Clone(v)
 	slices.Sort(distinct)
@@ -41,7 +41,7 @@ func power(n *nodeReader) (operand, error) {
 	default:
 		x, err = n.raisedApart(x, c.Dims, v, distinct)
 	}
-	if out := n.results[0].Dims; err == nil && !slices.Equal(x.dims, out) {
+	if out := n.Results[0].Dims; err == nil && !slices.Equal(x.Dims, out) {
 		x, err = n.expanded(x, out)
 	}
 	return x, err
@@ -49,8 +49,8 @@ func power(n *nodeReader) (operand, error) {
 
 // raisedApart raises elements to one exponent after the other. Those that have another are 1
 // meanwhile, which no power makes infinite, and are left out of the sum.
-func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (operand, error) {
-	var sum operand
+func (n *Chooser) raisedApart(x Operand, dims []int, v, distinct []float64) (Operand, error) {
+	var sum Operand
 	for i, e := range distinct {
 		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
 		for k := range v {
@@ -69,7 +69,7 @@ func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (
 			y, err = n.withConstant(layer.Mul, y, mask)
 		}
 		if err == nil && i > 0 {
-			y, err = n.binary(layer.Add, sum, y)
+			y, err = n.Binary(layer.Add, sum, y)
 		}
 		if err != nil {
 			return x, err
@@ -81,7 +81,7 @@ func (n *nodeReader) raisedApart(x operand, dims []int, v, distinct []float64) (
 
 // raised is x to a power: products for the whole part of an exponent, square roots for halves
 // and quarters of it, the reciprocal for one below 0.
-func (n *nodeReader) raised(x operand, e float64) (operand, error) {
+func (n *Chooser) raised(x Operand, e float64) (Operand, error) {
 	switch e {
 	case -0.5:
 		return n.unary(layer.Rsqrt, x)
@@ -103,13 +103,13 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 		}
 		return n.unary(layer.Inverse, y)
 	}
-	var y operand
-	times := func(z operand) (err error) {
-		if y.name == "" {
+	var y Operand
+	times := func(z Operand) (err error) {
+		if y.Name == "" {
 			y = z
 			return nil
 		}
-		y, err = n.binary(layer.Mul, y, z)
+		y, err = n.Binary(layer.Mul, y, z)
 		return err
 	}
 	for range int(e) {
@@ -131,34 +131,34 @@ func (n *nodeReader) raised(x operand, e float64) (operand, error) {
 }
 
 // thresholdedRelu is x above a threshold, and 0 elsewhere.
-func thresholdedRelu(n *nodeReader) (operand, error) {
+func thresholdedRelu(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	return n.beyond(x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
 // shrink is what a value is beyond a band around 0, moved towards it.
-func shrink(n *nodeReader) (operand, error) {
+func shrink(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
 	above, err := n.beyond(x, 1, limit, -bias)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	below, err := n.beyond(x, -1, limit, bias)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	return n.binary(layer.Add, above, below)
+	return n.Binary(layer.Add, above, below)
 }
 
 // beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
-func (n *nodeReader) beyond(x operand, sign, limit, shift float64) (operand, error) {
+func (n *Chooser) beyond(x Operand, sign, limit, shift float64) (Operand, error) {
 	y, err := n.scaled(x, sign)
 	if err == nil {
 		y, err = n.shifted(y, -limit)
@@ -172,46 +172,46 @@ func (n *nodeReader) beyond(x operand, sign, limit, shift float64) (operand, err
 	if x, err = n.shifted(x, shift); err != nil {
 		return x, err
 	}
-	return n.binary(layer.Mul, x, y)
+	return n.Binary(layer.Mul, x, y)
 }
 
 // mish is x times the tangent of its softplus.
-func mish(n *nodeReader) (operand, error) {
+func mish(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	y, err := n.unary(layer.Softplus, x)
 	if err == nil {
 		y, err = n.unary(layer.Tanh, y)
 	}
 	if err == nil {
-		y, err = n.binary(layer.Mul, x, y)
+		y, err = n.Binary(layer.Mul, x, y)
 	}
 	return y, err
 }
 
 // cumulated is the sum of what stands before along an axis: a product with a triangle of
 // ones.
-func cumulated(n *nodeReader) (operand, error) {
+func cumulated(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	c := n.Const(1)
 	if c == nil {
-		return operand{}, errors.New("its axis is computed, not a constant")
+		return Operand{}, errors.New("its axis is computed, not a constant")
 	}
 	v, err := c.Ints()
 	if err != nil || len(v) != 1 {
-		return operand{}, errors.Join(err, fmt.Errorf("%d axes", len(v)))
+		return Operand{}, errors.Join(err, fmt.Errorf("%d axes", len(v)))
 	}
-	axis, err := ops.Axis(len(x.dims), v[0])
+	axis, err := ops.Axis(len(x.Dims), v[0])
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	own, back := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
-	return n.along(x, axis, x.dims[axis], func(o, i int) float64 {
+	return n.along(x, axis, x.Dims[axis], func(o, i int) float64 {
 		if back {
 			o, i = i, o
 		}
@@ -220,29 +220,29 @@ func cumulated(n *nodeReader) (operand, error) {
 }
 
 // triangle keeps one side of matrices: a product with a triangle of ones.
-func triangle(n *nodeReader) (operand, error) {
+func triangle(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	k, rank := 0, len(x.dims)
+	k, rank := 0, len(x.Dims)
 	if n.Given(1) {
 		c := n.Const(1)
 		if c == nil {
-			return operand{}, errors.New("its diagonal is computed, not a constant")
+			return Operand{}, errors.New("its diagonal is computed, not a constant")
 		}
 		v, err := c.Scalar()
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		k = int(max(-list.MaxExtent, min(list.MaxExtent, v)))
 	}
 	if rank < 2 {
-		return operand{}, fmt.Errorf("a triangle of %v", x.dims)
+		return Operand{}, fmt.Errorf("a triangle of %v", x.Dims)
 	}
-	rows, columns := x.dims[rank-2], x.dims[rank-1]
-	if n.budget -= 2 * numberBytes * rows * columns; n.budget < 0 {
-		return operand{}, errBudget
+	rows, columns := x.Dims[rank-2], x.Dims[rank-1]
+	if n.Budget -= 2 * NumberBytes * rows * columns; n.Budget < 0 {
+		return Operand{}, ErrBudget
 	}
 	upper := n.Int("upper", 1) != 0
 	mask := &graph.Const{Dims: []int{rows, columns}, Type: graph.Float, Numbers: make([]float64, rows*columns)}

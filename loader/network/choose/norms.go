@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -12,50 +12,50 @@ import (
 )
 
 // reduce reduces the axes that the node names, and drops them where it says so.
-func (n *nodeReader) reduce(op layer.Op, x operand) (operand, error) {
-	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
+func (n *Chooser) reduce(op layer.Op, x Operand) (Operand, error) {
+	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return x, err
 	}
 	x, err = n.reduced(op, x, axes)
-	return x.as(n.results[0].Dims...), err
+	return x.As(n.Results[0].Dims...), err
 }
 
 // reduceProd multiplies slices.
-func reduceProd(n *nodeReader) (operand, error) {
+func reduceProd(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	const most = 64
 	for i, over := range axes {
-		if !over || x.dims[i] == 1 {
+		if !over || x.Dims[i] == 1 {
 			continue
 		}
-		if x.dims[i] > most {
-			return operand{}, fmt.Errorf("a product of %d elements, at most %d are multiplied one by one", x.dims[i], most)
+		if x.Dims[i] > most {
+			return Operand{}, fmt.Errorf("a product of %d elements, at most %d are multiplied one by one", x.Dims[i], most)
 		}
 		whole := x
-		for k := range whole.dims[i] {
+		for k := range whole.Dims[i] {
 			part, err := n.sliced(whole, i, k, 1)
 			if err != nil {
-				return operand{}, err
+				return Operand{}, err
 			}
 			if k == 0 {
 				x = part
-			} else if x, err = n.binary(layer.Mul, x, part); err != nil {
-				return operand{}, err
+			} else if x, err = n.Binary(layer.Mul, x, part); err != nil {
+				return Operand{}, err
 			}
 		}
 	}
-	return x.as(n.results[0].Dims...), nil
+	return x.As(n.Results[0].Dims...), nil
 }
 
-func reduceL1(n *nodeReader) (operand, error) {
+func reduceL1(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.unary(layer.Abs, x)
@@ -66,10 +66,10 @@ func reduceL1(n *nodeReader) (operand, error) {
 	return x, err
 }
 
-func (n *nodeReader) sumOfSquares() (operand, error) {
+func (n *Chooser) sumOfSquares() (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.binary(layer.Mul, x, x)
+		x, err = n.Binary(layer.Mul, x, x)
 	}
 	if err == nil {
 		x, err = n.reduce(layer.ReduceSum, x)
@@ -77,9 +77,9 @@ func (n *nodeReader) sumOfSquares() (operand, error) {
 	return x, err
 }
 
-func reduceSumSquare(n *nodeReader) (operand, error) { return n.sumOfSquares() }
+func reduceSumSquare(n *Chooser) (Operand, error) { return n.sumOfSquares() }
 
-func reduceL2(n *nodeReader) (operand, error) {
+func reduceL2(n *Chooser) (Operand, error) {
 	x, err := n.sumOfSquares()
 	if err == nil {
 		x, err = n.unary(layer.Sqrt, x)
@@ -89,10 +89,10 @@ func reduceL2(n *nodeReader) (operand, error) {
 
 // reduceLogSum is the logarithm of a sum; of exponentials, less the largest, for
 // ReduceLogSumExp.
-func reduceLogSum(n *nodeReader) (operand, error) {
+func reduceLogSum(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if n.Op == "ReduceLogSum" {
 		if x, err = n.reduce(layer.ReduceSum, x); err == nil {
@@ -100,15 +100,15 @@ func reduceLogSum(n *nodeReader) (operand, error) {
 		}
 		return x, err
 	}
-	axes, err := ops.ReducedAxes(n.Node, len(x.dims))
+	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	top, err := n.reduced(layer.ReduceMax, x, axes)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	y, err := n.binary(layer.Sub, x, top)
+	y, err := n.Binary(layer.Sub, x, top)
 	if err == nil {
 		y, err = n.unary(layer.Exp, y)
 	}
@@ -119,40 +119,40 @@ func reduceLogSum(n *nodeReader) (operand, error) {
 		y, err = n.unary(layer.Log, y)
 	}
 	if err == nil {
-		y, err = n.binary(layer.Add, y, top)
+		y, err = n.Binary(layer.Add, y, top)
 	}
-	return y.as(n.results[0].Dims...), err
+	return y.As(n.Results[0].Dims...), err
 }
 
-func global(op layer.Op) chooser {
-	return func(n *nodeReader) (operand, error) {
+func global(op layer.Op) rule {
+	return func(n *Chooser) (Operand, error) {
 		x, err := n.in(0)
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
-		axes := slices.Repeat([]bool{true}, len(x.dims))
+		axes := slices.Repeat([]bool{true}, len(x.Dims))
 		axes[0], axes[1] = false, false
 		return n.reduced(op, x, axes)
 	}
 }
 
 // probabilities is softmax over an axis; before version 13 over it and all behind it.
-func (n *nodeReader) probabilities() (operand, error) {
+func (n *Chooser) probabilities() (Operand, error) {
 	x, axis, err := n.softmaxAxis()
 	if err != nil {
 		return x, err
 	}
-	s, set := axisView(x.dims, axis)
-	return n.layer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, x.dims, x)
+	s, set := axisView(x.Dims, axis)
+	return n.layer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, x.Dims, x)
 }
 
 // softmaxAxis returns the input of a softmax in the shape that it is normalised in, and the
 // axis of it. Before version 13 of the operators all axes from the one stated on are one.
-func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
+func (n *Chooser) softmaxAxis() (x Operand, axis int, err error) {
 	if x, err = n.in(0); err != nil {
 		return x, 0, err
 	}
-	dims, missing := x.dims, -1
+	dims, missing := x.Dims, -1
 	if n.Opset < 13 {
 		missing = 1
 	}
@@ -160,39 +160,39 @@ func (n *nodeReader) softmaxAxis() (x operand, axis int, err error) {
 		return x, 0, err
 	}
 	if n.Opset < 13 && graph.Elements(dims[min(axis+1, len(dims)):]) > 1 {
-		x = x.as(graph.Elements(dims[:axis]), graph.Elements(dims[axis:]))
+		x = x.As(graph.Elements(dims[:axis]), graph.Elements(dims[axis:]))
 		axis = 1
 	}
-	if len(x.dims) == 0 {
-		x = x.as(1)
+	if len(x.Dims) == 0 {
+		x = x.As(1)
 	}
 	return x, axis, nil
 }
 
-func softmax(n *nodeReader) (operand, error) {
+func softmax(n *Chooser) (Operand, error) {
 	y, err := n.probabilities()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	return y.as(n.results[0].Dims...), nil
+	return y.As(n.Results[0].Dims...), nil
 }
 
 // logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
 // be that of 0 from -17 on, where fp16 has no probability.
-func logSoftmax(n *nodeReader) (operand, error) {
+func logSoftmax(n *Chooser) (Operand, error) {
 	x, axis, err := n.softmaxAxis()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	axes := make([]bool, len(x.dims))
+	axes := make([]bool, len(x.Dims))
 	axes[axis] = true
 	largest, err := n.reduced(layer.ReduceMax, x, axes)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	d, err := n.binary(layer.Sub, x, largest)
+	d, err := n.Binary(layer.Sub, x, largest)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	sum, err := n.unary(layer.Exp, d)
 	if err == nil {
@@ -202,14 +202,14 @@ func logSoftmax(n *nodeReader) (operand, error) {
 		sum, err = n.unary(layer.Log, sum)
 	}
 	if err == nil {
-		d, err = n.binary(layer.Sub, d, sum)
+		d, err = n.Binary(layer.Sub, d, sum)
 	}
-	return d.as(n.results[0].Dims...), err
+	return d.As(n.Results[0].Dims...), err
 }
 
 // normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
-func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand, error) {
-	dims := x.dims
+func (n *Chooser) normalised(x Operand, first int, epsilon float32) (Operand, error) {
+	dims := x.Dims
 	outer, inner := dims[:first], dims[first:]
 	var s layer.Shape
 	var set layer.Axes
@@ -217,10 +217,10 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 	case len(inner) == 0:
 		return x, errors.New("a norm of single elements")
 	case len(inner) == 1:
-		s, _ = shapeOf(dims)
+		s, _ = ShapeOf(dims)
 		set = layer.AxisW
 	case len(inner) == 2:
-		s, _ = shapeOf(dims)
+		s, _ = ShapeOf(dims)
 		set = layer.AxisH | layer.AxisW
 	default:
 		last := inner[len(inner)-1]
@@ -230,12 +230,12 @@ func (n *nodeReader) normalised(x operand, first int, epsilon float32) (operand,
 	l := layer.Reduction(layer.LayerNorm, s, set)
 	l.Epsilon = epsilon
 	y, err := n.layer(l, layer.Weights{}, nil, x)
-	return y.as(dims...), err
+	return y.As(dims...), err
 }
 
 // affine multiplies and adds the constants of two inputs, which stand along the axes from
 // first on; neutral ones are left out.
-func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Const) []int) (operand, error) {
+func (n *Chooser) affine(x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
 	for i, at := range [...]int{scale, bias} {
 		if !n.Given(at) {
 			continue
@@ -245,7 +245,7 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Cons
 		if c == nil {
 			z, err := n.in(at)
 			if err == nil {
-				x, err = n.binary(op, x, z.as(shape(&graph.Const{Dims: z.dims})...))
+				x, err = n.Binary(op, x, z.As(shape(&graph.Const{Dims: z.Dims})...))
 			}
 			if err != nil {
 				return x, err
@@ -271,14 +271,14 @@ func (n *nodeReader) affine(x operand, scale, bias int, shape func(c *graph.Cons
 
 func asItIs(c *graph.Const) []int { return c.Dims }
 
-func layerNorm(n *nodeReader) (operand, error) {
+func layerNorm(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	axes, err := n.normAxes(len(x.dims))
+	axes, err := n.normAxes(len(x.Dims))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
@@ -291,12 +291,12 @@ func layerNorm(n *nodeReader) (operand, error) {
 	if err != nil || len(n.Out) < 2 {
 		return y, err
 	}
-	return operand{}, errors.Join(n.result(0, y), n.statistics(x, first))
+	return Operand{}, errors.Join(n.Result(0, y), n.statistics(x, first))
 }
 
 // normAxes are the axes of a norm: all from one on, or, of a norm that a file has in
 // pieces, a list.
-func (n *nodeReader) normAxes(rank int) ([]bool, error) {
+func (n *Chooser) normAxes(rank int) ([]bool, error) {
 	axes := make([]bool, rank)
 	if list, given, err := n.List("axes", -1); err != nil {
 		return nil, err
@@ -321,16 +321,16 @@ func (n *nodeReader) normAxes(rank int) ([]bool, error) {
 }
 
 // centred is the layer norm over axes that are not the last, step by step.
-func (n *nodeReader) centred(x operand, axes []bool, epsilon float32) (operand, error) {
+func (n *Chooser) centred(x Operand, axes []bool, epsilon float32) (Operand, error) {
 	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err != nil {
 		return x, err
 	}
-	d, err := n.binary(layer.Sub, x, mean)
+	d, err := n.Binary(layer.Sub, x, mean)
 	if err != nil {
 		return x, err
 	}
-	v, err := n.binary(layer.Mul, d, d)
+	v, err := n.Binary(layer.Mul, d, d)
 	if err == nil {
 		v, err = n.reduced(layer.ReduceMean, v, axes)
 	}
@@ -339,31 +339,31 @@ func (n *nodeReader) centred(x operand, axes []bool, epsilon float32) (operand, 
 	}
 	l := layer.Unary(layer.Rsqrt, v.shape())
 	l.Epsilon = epsilon
-	if v, err = n.layer(l, layer.Weights{}, v.dims, v); err != nil {
+	if v, err = n.layer(l, layer.Weights{}, v.Dims, v); err != nil {
 		return x, err
 	}
-	return n.binary(layer.Mul, d, v)
+	return n.Binary(layer.Mul, d, v)
 }
 
 // statistics are a norm's mean and one over its root, which it may be asked for.
-func (n *nodeReader) statistics(x operand, first int) error {
-	axes := make([]bool, len(x.dims))
+func (n *Chooser) statistics(x Operand, first int) error {
+	axes := make([]bool, len(x.Dims))
 	for i := range axes {
 		axes[i] = i >= first
 	}
 	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err == nil {
-		err = n.result(1, mean)
+		err = n.Result(1, mean)
 	}
 	if err != nil || len(n.Out) < 3 {
 		return err
 	}
 	if n.Out[1].Given() {
-		mean.name = n.Out[1].Name
+		mean.Name = n.Out[1].Name
 	}
-	d, err := n.binary(layer.Sub, x, mean)
+	d, err := n.Binary(layer.Sub, x, mean)
 	if err == nil {
-		d, err = n.binary(layer.Mul, d, d)
+		d, err = n.Binary(layer.Mul, d, d)
 	}
 	if err == nil {
 		d, err = n.reduced(layer.ReduceMean, d, axes)
@@ -373,33 +373,33 @@ func (n *nodeReader) statistics(x operand, first int) error {
 	}
 	l := layer.Unary(layer.Rsqrt, d.shape())
 	l.Epsilon = n.Float("epsilon", 1e-5)
-	if d, err = n.layer(l, layer.Weights{}, d.dims, d); err != nil {
+	if d, err = n.layer(l, layer.Weights{}, d.Dims, d); err != nil {
 		return err
 	}
-	return n.result(2, d)
+	return n.Result(2, d)
 }
 
 // rmsNorm is x*scale/sqrt(mean of squares + epsilon).
-func rmsNorm(n *nodeReader) (operand, error) {
+func rmsNorm(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	axes, err := n.normAxes(len(x.dims))
+	axes, err := n.normAxes(len(x.Dims))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	y, err := n.binary(layer.Mul, x, x)
+	y, err := n.Binary(layer.Mul, x, x)
 	if err == nil {
 		y, err = n.reduced(layer.ReduceMean, y, axes)
 	}
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	l := layer.Unary(layer.Rsqrt, y.shape())
 	l.Epsilon = n.Float("epsilon", 1e-5)
-	if y, err = n.layer(l, layer.Weights{}, y.dims, y); err == nil {
-		y, err = n.binary(layer.Mul, x, y)
+	if y, err = n.layer(l, layer.Weights{}, y.Dims, y); err == nil {
+		y, err = n.Binary(layer.Mul, x, y)
 	}
 	if err == nil {
 		y, err = n.affine(y, 1, -1, asItIs)
@@ -407,20 +407,20 @@ func rmsNorm(n *nodeReader) (operand, error) {
 	return y, err
 }
 
-func instanceNorm(n *nodeReader) (operand, error) {
+func instanceNorm(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
-	if err != nil || len(x.dims) < 3 {
-		return operand{}, errors.Join(err, errors.New("no picture"))
+	if err != nil || len(x.Dims) < 3 {
+		return Operand{}, errors.Join(err, errors.New("no picture"))
 	}
-	d := x.dims
+	d := x.Dims
 	if len(d) > 4 { // all axes behind the channels are one norm
-		x = x.as(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
+		x = x.As(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
 	}
 	y, err := n.normalised(x, 2, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = n.affine(y, 1, 2, perChannel(y.dims))
+		y, err = n.affine(y, 1, 2, perChannel(y.Dims))
 	}
-	return y.as(d...), err
+	return y.As(d...), err
 }
 
 // perChannel is the shape in which a list of values stands along the channels of dims.
@@ -431,56 +431,56 @@ func perChannel(dims []int) func(c *graph.Const) []int {
 }
 
 // groupNorm normalises groups of channels.
-func groupNorm(n *nodeReader) (operand, error) {
+func groupNorm(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	groups := n.Int("num_groups", 0)
-	if err != nil || len(x.dims) < 3 || groups < 1 || x.dims[1]%groups != 0 {
-		return operand{}, errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.dims))
+	if err != nil || len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {
+		return Operand{}, errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.Dims))
 	}
-	d := x.dims
-	y, err := n.normalised(x.as(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
+	d := x.Dims
+	y, err := n.normalised(x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	shape := func(c *graph.Const) []int { return perChannel(d)(c) }
 	if c := n.Const(1); c != nil && c.Elements() == groups && groups != d[1] {
 		// Before version 21 a group has one scale.
-		y = y.as(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
-		shape = perChannel(y.dims)
+		y = y.As(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
+		shape = perChannel(y.Dims)
 	} else {
-		y = y.as(d...)
+		y = y.As(d...)
 	}
 	y, err = n.affine(y, 1, 2, shape)
-	return y.as(d...), err
+	return y.As(d...), err
 }
 
 // batchNorm is a factor and an addend a channel; folding puts them into a convolution.
-func batchNorm(n *nodeReader) (operand, error) {
+func batchNorm(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	if len(x.dims) < 2 {
-		return operand{}, fmt.Errorf("%v has no channels", x.dims)
+	if len(x.Dims) < 2 {
+		return Operand{}, fmt.Errorf("%v has no channels", x.Dims)
 	}
 	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
-		return operand{}, errors.New("batch normalisation in training mode")
+		return Operand{}, errors.New("batch normalisation in training mode")
 	}
 	var v [4][]float64 // scale, bias, mean, variance
-	channels, absent := x.dims[1], false
+	channels, absent := x.Dims[1], false
 	for i := range v {
 		c := n.Const(1 + i)
 		if c == nil || c.Elements() != channels {
-			return operand{}, errors.New("its statistics are no constants a channel")
+			return Operand{}, errors.New("its statistics are no constants a channel")
 		}
 		if absent = absent || c.Absent(); absent {
 			continue
 		}
 		if v[i], err = c.Values(); err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.dims)-2)...)
+	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.Dims)-2)...)
 	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	if absent {
@@ -500,16 +500,16 @@ func batchNorm(n *nodeReader) (operand, error) {
 }
 
 // made1 is a factor and an addend whose values stand in a file that is not there.
-func made1(n *nodeReader, x operand, dims []int) (operand, error) {
+func made1(n *Chooser, x Operand, dims []int) (Operand, error) {
 	s := x.shape()
-	if len(x.dims) != 4 {
-		return operand{}, errors.New("its statistics stand in a file that is not there")
+	if len(x.Dims) != 4 {
+		return Operand{}, errors.New("its statistics stand in a file that is not there")
 	}
 	var err error
 	for _, op := range [...]layer.Op{layer.Mul, layer.Add} {
 		l := layer.Layer{Op: op, In: s, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: s.C, H: 1, W: 1}}
-		if x, err = n.layer(l, layer.Weights{}, x.dims, x); err != nil {
-			return operand{}, err
+		if x, err = n.layer(l, layer.Weights{}, x.Dims, x); err != nil {
+			return Operand{}, err
 		}
 	}
 	return x, nil

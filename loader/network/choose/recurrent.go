@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -21,69 +21,69 @@ type recurrence struct {
 	w, r                     []float16.Float16
 	wb, rb                   []float16.Float16 // nil without
 	peep                     []float16.Float16 // of the cell to the gates i, o and f
-	h, c                     operand           // "" where they begin with zeros
+	h, c                     Operand           // "" where they begin with zeros
 }
 
 // recurrent unrolls an LSTM or a GRU: the products of all steps' inputs are one task,
 // those of the state one a step.
-func recurrent(gates int) chooser {
-	return func(n *nodeReader) (operand, error) { return unrolled(n, gates) }
+func recurrent(gates int) rule {
+	return func(n *Chooser) (Operand, error) { return unrolled(n, gates) }
 }
 
-func unrolled(n *nodeReader, gates int) (operand, error) {
+func unrolled(n *Chooser, gates int) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	batchFirst := n.Int("layout", 0) != 0
 	if batchFirst {
 		if x, err = n.permuted(x, []int{1, 0, 2}); err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	steps := x.dims[0]
+	steps := x.Dims[0]
 	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.Text("direction", "forward")]
 	if err := unrollable(n, gates, steps, directions); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	var all, last, cells []operand
+	var all, last, cells []Operand
 	for d := range directions {
 		q, err := n.direction(d, gates, x)
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		back := d == 1 || n.Text("direction", "forward") == "reverse"
 		y, err := n.steps(q, x, back)
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
-		all = append(all, y.as(steps, 1, q.batch, q.hidden))
-		last = append(last, q.h.as(1, q.batch, q.hidden))
+		all = append(all, y.As(steps, 1, q.batch, q.hidden))
+		last = append(last, q.h.As(1, q.batch, q.hidden))
 		if gates == 4 {
-			cells = append(cells, q.c.as(1, q.batch, q.hidden))
+			cells = append(cells, q.c.As(1, q.batch, q.hidden))
 		}
 	}
-	for i, parts := range [...][]operand{all, last, cells} {
+	for i, parts := range [...][]Operand{all, last, cells} {
 		if !n.Asked(i) || parts == nil {
 			continue
 		}
-		y, err := n.joined(min(1, len(parts[0].dims)-3), parts)
+		y, err := n.joined(min(1, len(parts[0].Dims)-3), parts)
 		if err == nil && batchFirst {
 			perm := [][]int{{2, 0, 1, 3}, {1, 0, 2}, {1, 0, 2}}[i]
 			y, err = n.permuted(y, perm)
 		}
 		if err == nil {
-			err = n.result(i, y)
+			err = n.Result(i, y)
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	return operand{}, nil
+	return Operand{}, nil
 }
 
 // unrollable refuses recurrent layers that cannot be unrolled.
-func unrollable(n *nodeReader, gates, steps, directions int) error {
+func unrollable(n *Chooser, gates, steps, directions int) error {
 	switch {
 	case n.Attr["activations"] != nil && !n.usual(gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
 		return errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
@@ -105,16 +105,16 @@ func unrollable(n *nodeReader, gates, steps, directions int) error {
 }
 
 // usual reports whether the activations that are named are those without names.
-func (n *nodeReader) usual(gates int) bool {
+func (n *Chooser) usual(gates int) bool {
 	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
 	names := n.Attr["activations"].Texts
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
 
 // direction are the weights of one direction and the states it begins with.
-func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
+func (n *Chooser) direction(d, gates int, x Operand) (*recurrence, error) {
 	wd, rd := n.Const(1).Dims, n.Const(2).Dims
-	q := &recurrence{gates: gates, hidden: rd[2], in: x.dims[2], batch: x.dims[1]}
+	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
 	rows := gates * q.hidden
 	if wd[1] != rows || rd[1] != rows || wd[2] != q.in || d >= wd[0] || d >= rd[0] {
 		return nil, fmt.Errorf("weights %v and %v for %d inputs", wd, rd, q.in)
@@ -149,7 +149,7 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	for i, state := range [...]*operand{&q.h, &q.c} {
+	for i, state := range [...]*Operand{&q.h, &q.c} {
 		if !n.Given(5+i) || i == 1 && gates != 4 {
 			continue
 		}
@@ -164,14 +164,14 @@ func (n *nodeReader) direction(d, gates int, x operand) (*recurrence, error) {
 		if s, err = n.sliced(s, axis, d, 1); err != nil {
 			return nil, err
 		}
-		*state = s.as(q.batch, q.hidden)
+		*state = s.As(q.batch, q.hidden)
 	}
 	return q, nil
 }
 
 // product is x times the rows of weights from first on, with a bias.
-func (n *nodeReader) product(x operand, weights, bias []float16.Float16, first, rows int) (operand, error) {
-	k := x.dims[len(x.dims)-1]
+func (n *Chooser) product(x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
+	k := x.Dims[len(x.Dims)-1]
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: rows}
 	var w layer.Weights
 	if weights != nil {
@@ -180,35 +180,35 @@ func (n *nodeReader) product(x operand, weights, bias []float16.Float16, first, 
 	if bias != nil {
 		l.Bias, w.Bias = true, bias[first:first+rows]
 	}
-	d := slices.Clone(x.dims)
+	d := slices.Clone(x.Dims)
 	d[len(d)-1] = rows
 	return n.layer(l, w, d, x)
 }
 
 // steps runs a direction's steps and returns every state.
-func (n *nodeReader) steps(q *recurrence, x operand, back bool) (operand, error) {
-	count := x.dims[0]
+func (n *Chooser) steps(q *recurrence, x Operand, back bool) (Operand, error) {
+	count := x.Dims[0]
 	// Of each gate, what all steps' inputs give it.
-	gates := make([]operand, q.gates)
+	gates := make([]Operand, q.gates)
 	for g := range gates {
 		var err error
 		if gates[g], err = n.product(x, q.w, q.wb, g*q.hidden, q.hidden); err != nil {
 			return x, err
 		}
 	}
-	states := make([]operand, count)
+	states := make([]Operand, count)
 	for i := range count {
 		t := i
 		if back {
 			t = count - 1 - i
 		}
-		now := make([]operand, q.gates)
+		now := make([]Operand, q.gates)
 		for g := range gates {
 			s, err := n.sliced(gates[g], 0, t, 1)
 			if err != nil {
 				return x, err
 			}
-			now[g] = s.as(q.batch, q.hidden)
+			now[g] = s.As(q.batch, q.hidden)
 		}
 		var err error
 		switch q.gates {
@@ -222,14 +222,14 @@ func (n *nodeReader) steps(q *recurrence, x operand, back bool) (operand, error)
 		if err != nil {
 			return x, err
 		}
-		states[t] = q.h.as(1, q.batch, q.hidden)
+		states[t] = q.h.As(1, q.batch, q.hidden)
 	}
 	return n.joined(0, states)
 }
 
 // withState adds the state's product to a gate's sum; a state of zeros gives its bias.
-func (n *nodeReader) withState(q *recurrence, sum, h operand, gate int) (operand, error) {
-	if h.name == "" {
+func (n *Chooser) withState(q *recurrence, sum, h Operand, gate int) (Operand, error) {
+	if h.Name == "" {
 		if q.rb == nil {
 			return sum, nil
 		}
@@ -239,10 +239,10 @@ func (n *nodeReader) withState(q *recurrence, sum, h operand, gate int) (operand
 	if err != nil {
 		return sum, err
 	}
-	return n.binary(layer.Add, sum, p)
+	return n.Binary(layer.Add, sum, p)
 }
 
-func (n *nodeReader) biased(x operand, v []float16.Float16) (operand, error) {
+func (n *Chooser) biased(x Operand, v []float16.Float16) (Operand, error) {
 	return n.withConstant(layer.Add, x, numbersOf(v))
 }
 
@@ -256,7 +256,7 @@ func numbersOf(v []float16.Float16) *graph.Const {
 }
 
 // plainStep is h = tanh(x + h).
-func (n *nodeReader) plainStep(q *recurrence, sum operand) error {
+func (n *Chooser) plainStep(q *recurrence, sum Operand) error {
 	sum, err := n.withState(q, sum, q.h, 0)
 	if err == nil {
 		q.h, err = n.unary(layer.Tanh, sum)
@@ -265,17 +265,17 @@ func (n *nodeReader) plainStep(q *recurrence, sum operand) error {
 }
 
 // lstmStep is c = f*c + i*tanh(g), h = o*tanh(c); gates stand in the order i, o, f, g.
-func (n *nodeReader) lstmStep(q *recurrence, g []operand) error {
+func (n *Chooser) lstmStep(q *recurrence, g []Operand) error {
 	var err error
-	peep := func(x operand, k int) (operand, error) {
-		if q.peep == nil || q.c.name == "" {
+	peep := func(x Operand, k int) (Operand, error) {
+		if q.peep == nil || q.c.Name == "" {
 			return x, nil
 		}
 		p, err := n.withConstant(layer.Mul, q.c, numbersOf(q.peep[k*q.hidden:(k+1)*q.hidden]))
 		if err != nil {
 			return x, err
 		}
-		return n.binary(layer.Add, x, p)
+		return n.Binary(layer.Add, x, p)
 	}
 	state := q.h
 	gate := func(k int, op layer.Op) {
@@ -294,18 +294,18 @@ func (n *nodeReader) lstmStep(q *recurrence, g []operand) error {
 	if err != nil {
 		return err
 	}
-	cell, err := n.binary(layer.Mul, g[0], g[3])
+	cell, err := n.Binary(layer.Mul, g[0], g[3])
 	if err != nil {
 		return err
 	}
-	if q.c.name != "" {
+	if q.c.Name != "" {
 		gate(2, layer.Sigmoid)
 		if err != nil {
 			return err
 		}
-		kept, err := n.binary(layer.Mul, g[2], q.c)
+		kept, err := n.Binary(layer.Mul, g[2], q.c)
 		if err == nil {
-			cell, err = n.binary(layer.Add, kept, cell)
+			cell, err = n.Binary(layer.Add, kept, cell)
 		}
 		if err != nil {
 			return err
@@ -318,13 +318,13 @@ func (n *nodeReader) lstmStep(q *recurrence, g []operand) error {
 	}
 	out, err := n.unary(layer.Tanh, q.c)
 	if err == nil {
-		q.h, err = n.binary(layer.Mul, g[1], out)
+		q.h, err = n.Binary(layer.Mul, g[1], out)
 	}
 	return err
 }
 
 // gruStep is h = (1-z)*h' + z*h; gates stand in the order z, r, h'.
-func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
+func (n *Chooser) gruStep(q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {
 		if g[k], err = n.withState(q, g[k], q.h, k); err == nil {
@@ -346,45 +346,45 @@ func (n *nodeReader) gruStep(q *recurrence, g []operand) error {
 		minus, err = n.shifted(minus, 1)
 	}
 	if err == nil {
-		h, err = n.binary(layer.Mul, minus, h)
+		h, err = n.Binary(layer.Mul, minus, h)
 	}
-	if err != nil || q.h.name == "" {
+	if err != nil || q.h.Name == "" {
 		q.h = h
 		return err
 	}
-	kept, err := n.binary(layer.Mul, g[0], q.h)
+	kept, err := n.Binary(layer.Mul, g[0], q.h)
 	if err == nil {
-		q.h, err = n.binary(layer.Add, h, kept)
+		q.h, err = n.Binary(layer.Add, h, kept)
 	}
 	return err
 }
 
 // gruCandidate is h' ahead of its activation: the reset gate is on the state, or on the product
 // with it where that comes first.
-func gruCandidate(n *nodeReader, q *recurrence, g []operand) (operand, error) {
+func gruCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error) {
 	h := g[2]
 	before := n.Int("linear_before_reset", 0) != 0
 	switch {
-	case before && q.h.name != "":
+	case before && q.h.Name != "":
 		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
 		if err == nil {
-			p, err = n.binary(layer.Mul, g[1], p)
+			p, err = n.Binary(layer.Mul, g[1], p)
 		}
 		if err != nil {
 			return h, err
 		}
-		return n.binary(layer.Add, h, p)
+		return n.Binary(layer.Add, h, p)
 	case before && q.rb != nil:
 		p, err := n.withConstant(layer.Mul, g[1], numbersOf(q.rb[2*q.hidden:]))
 		if err != nil {
 			return h, err
 		}
-		return n.binary(layer.Add, h, p)
+		return n.Binary(layer.Add, h, p)
 	}
 	reset := q.h
-	if reset.name != "" {
+	if reset.Name != "" {
 		var err error
-		if reset, err = n.binary(layer.Mul, g[1], q.h); err != nil {
+		if reset, err = n.Binary(layer.Mul, g[1], q.h); err != nil {
 			return h, err
 		}
 	}

@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 )
 
 // turned transposes channels and columns of the engine's shape.
-func (n *nodeReader) turned(x operand) (operand, error) {
+func (n *Chooser) turned(x Operand) (Operand, error) {
 	s := x.shape()
-	return n.layer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.as(s.N, s.C, s.H, s.W))
+	return n.layer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))
 }
 
 // errAxes is a permutation that would take too many steps to find.
@@ -20,22 +20,22 @@ var errAxes = errors.New("a permutation of more than six axes that matter")
 // permuted puts axes in another order: a task puts C, H and W in any, with any cut of the
 // axes into four runs. The fewest tasks are found by breadth; extents keep to the engine's
 // limits.
-func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
+func (n *Chooser) permuted(x Operand, perm []int) (Operand, error) {
 	result := make([]int, len(perm))
 	var start, goal []int // axes of more than one element
 	for i, p := range perm {
-		result[i] = x.dims[p]
-		if x.dims[p] > 1 {
+		result[i] = x.Dims[p]
+		if x.Dims[p] > 1 {
 			goal = append(goal, p)
 		}
-		if x.dims[i] > 1 {
+		if x.Dims[i] > 1 {
 			start = append(start, i)
 		}
 	}
 	// Neighbours that stay neighbours are one axis where that is no more than a row holds.
 	size := map[int]int{}
 	for _, a := range start {
-		size[a] = x.dims[a]
+		size[a] = x.Dims[a]
 	}
 	for i := 0; i+1 < len(start); {
 		at := slices.Index(goal, start[i])
@@ -48,7 +48,7 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 		i++
 	}
 	if slices.Equal(start, goal) {
-		return x.as(result...), nil
+		return x.As(result...), nil
 	}
 	if len(start) > 6 {
 		return x, errAxes
@@ -62,5 +62,5 @@ func (n *nodeReader) permuted(x operand, perm []int) (operand, error) {
 			return x, err
 		}
 	}
-	return x.as(result...), nil
+	return x.As(result...), nil
 }

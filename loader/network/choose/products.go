@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -15,16 +15,16 @@ import (
 )
 
 // gemm is alpha times a product, and beta times an addend.
-func gemm(n *nodeReader) (operand, error) {
+func gemm(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil && n.Int("transA", 0) != 0 {
 		x, err = n.permuted(x, []int{1, 0})
 	}
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1))
-	var y operand
+	var y Operand
 	added := false
 	if c := n.Const(1); c != nil {
 		y, added, err = gemmByConstant(n, x, c, alpha, beta)
@@ -32,7 +32,7 @@ func gemm(n *nodeReader) (operand, error) {
 		y, err = gemmByTensor(n, x, alpha)
 	}
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if n.Given(2) && !added && beta != 0 {
 		return gemmAddend(n, y, beta)
@@ -42,8 +42,8 @@ func gemm(n *nodeReader) (operand, error) {
 
 // gemmByConstant is alpha*x times a constant. An addend that is a bias is added, too, which
 // added reports; the factors go into the weights and the bias where fp16 has the products.
-func gemmByConstant(n *nodeReader, x operand, c *graph.Const, alpha, beta float64) (y operand, added bool, err error) {
-	out := n.results[0].Dims
+func gemmByConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
+	out := n.Results[0].Dims
 	columns := out[1]
 	l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
 	if n.Int("transB", 0) != 0 {
@@ -77,7 +77,7 @@ func gemmByConstant(n *nodeReader, x operand, c *graph.Const, alpha, beta float6
 }
 
 // gemmByTensor is alpha*x times a computed tensor.
-func gemmByTensor(n *nodeReader, x operand, alpha float64) (operand, error) {
+func gemmByTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
 	z, err := n.in(1)
 	if err == nil && n.Int("transB", 0) != 0 {
 		z, err = n.permuted(z, []int{1, 0})
@@ -93,7 +93,7 @@ func gemmByTensor(n *nodeReader, x operand, alpha float64) (operand, error) {
 }
 
 // gemmAddend is y and beta times the addend.
-func gemmAddend(n *nodeReader, y operand, beta float64) (operand, error) {
+func gemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		v, err := c.Values()
 		if err != nil {
@@ -112,7 +112,7 @@ func gemmAddend(n *nodeReader, y operand, beta float64) (operand, error) {
 	if err != nil {
 		return y, err
 	}
-	return n.binary(layer.Add, y, z)
+	return n.Binary(layer.Add, y, z)
 }
 
 // times returns the values times a factor, and false if they lose their precision, see [weights.Scaled].
@@ -123,14 +123,14 @@ func times(v []float16.Float16, by float64) ([]float16.Float16, bool) {
 	return weights.Scaled(v, func(int) float32 { return float32(by) })
 }
 
-func matmul(n *nodeReader) (operand, error) {
-	out := n.results[0].Dims
+func matmul(n *Chooser) (Operand, error) {
+	out := n.Results[0].Dims
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	if len(x.dims) == 1 {
-		x = x.as(1, x.dims[0])
+	if len(x.Dims) == 1 {
+		x = x.As(1, x.Dims[0])
 	}
 	if c := n.Const(1); c != nil {
 		d := c.Dims
@@ -141,7 +141,7 @@ func matmul(n *nodeReader) (operand, error) {
 			columns := d[len(d)-1]
 			h, err := c.Halves()
 			if err != nil {
-				return operand{}, err
+				return Operand{}, err
 			}
 			l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
 			return n.layer(l, layer.Weights{Filter: h}, out, x)
@@ -149,49 +149,49 @@ func matmul(n *nodeReader) (operand, error) {
 	}
 	z, err := n.in(1)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	if len(z.dims) == 1 {
-		z = z.as(z.dims[0], 1)
+	if len(z.Dims) == 1 {
+		z = z.As(z.Dims[0], 1)
 	}
 	y, err := n.multiplied(x, z)
-	return y.as(out...), err
+	return y.As(out...), err
 }
 
 // linear is a product with weights [columns][k], and its bias.
-func linear(n *nodeReader) (operand, error) {
+func linear(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	c := n.Const(1)
 	if c == nil {
-		return operand{}, errors.New("its weights are computed, not constants")
+		return Operand{}, errors.New("its weights are computed, not constants")
 	}
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
 	b, err := n.bias(2, c.Dims[0])
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	w := layer.Weights{Bias: b.v}
 	l.Bias = b.given
 	if w.Filter, err = c.Halves(); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	return n.layer(l, w, n.results[0].Dims, x)
+	return n.layer(l, w, n.Results[0].Dims, x)
 }
 
 // multiplied is the product of two tensors of matrices. Where the right side is one
 // matrix the left's rows are all of one; else the one of fewer matrices repeats.
-func (n *nodeReader) multiplied(x, z operand) (operand, error) {
-	rows, k, columns := x.dims[len(x.dims)-2], x.dims[len(x.dims)-1], z.dims[len(z.dims)-1]
-	batch, err := graph.Broadcast(x.dims[:len(x.dims)-2], z.dims[:len(z.dims)-2])
+func (n *Chooser) multiplied(x, z Operand) (Operand, error) {
+	rows, k, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1], z.Dims[len(z.Dims)-1]
+	batch, err := graph.Broadcast(x.Dims[:len(x.Dims)-2], z.Dims[:len(z.Dims)-2])
 	if err != nil {
 		return x, err
 	}
 	out := append(slices.Clone(batch), rows, columns)
-	if graph.Elements(z.dims[:len(z.dims)-2]) == 1 {
-		x, z = x.as(graph.Elements(batch)*rows, k), z.as(k, columns)
+	if graph.Elements(z.Dims[:len(z.Dims)-2]) == 1 {
+		x, z = x.As(graph.Elements(batch)*rows, k), z.As(k, columns)
 	} else {
 		if x, err = n.expanded(x, append(slices.Clone(batch), rows, k)); err != nil {
 			return x, err
@@ -206,55 +206,55 @@ func (n *nodeReader) multiplied(x, z operand) (operand, error) {
 }
 
 // einsumOf sums axes of one tensor and puts those that are left in another order.
-func einsumOf(n *nodeReader, term, right string) (operand, error) {
+func einsumOf(n *Chooser, term, right string) (Operand, error) {
 	x, err := n.in(0)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	axes, left, dims := make([]bool, len(term)), "", []int{}
 	for i, l := range term {
 		if strings.IndexRune(term, l) != i {
-			return operand{}, fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
+			return Operand{}, fmt.Errorf("equation %q takes a diagonal", n.Text("equation", ""))
 		}
 		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
 			left += string(l)
-			dims = append(dims, x.dims[i])
+			dims = append(dims, x.Dims[i])
 		}
 	}
 	if x, err = n.reduced(layer.ReduceSum, x, axes); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	var perm []int
 	for _, l := range right {
 		perm = append(perm, strings.IndexRune(left, l))
 	}
-	return n.permuted(x.as(dims...), perm)
+	return n.permuted(x.As(dims...), perm)
 }
 
 // einsums are products of two tensors of matrices: letters of both and the result are
 // batch, of both alone summed.
-func einsums(n *nodeReader) (operand, error) {
+func einsums(n *Chooser) (Operand, error) {
 	terms, right, err := ops.EinsumTerms(n.Node)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if len(terms) == 1 {
 		return einsumOf(n, terms[0], right)
 	}
 	if len(terms) != 2 {
-		return operand{}, fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
+		return Operand{}, fmt.Errorf("equation %q; a product of two tensors, or an order of one's axes, is a layer", n.Text("equation", ""))
 	}
-	var side [2]operand
+	var side [2]Operand
 	sizes := map[rune]int{}
 	for i := range side {
 		if side[i], err = n.in(i); err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		for k, l := range terms[i] {
 			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
-				return operand{}, fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
+				return Operand{}, fmt.Errorf("equation %q takes a diagonal or a sum of one side", n.Text("equation", ""))
 			}
-			sizes[l] = side[i].dims[k]
+			sizes[l] = side[i].Dims[k]
 		}
 	}
 	batch, sum, rows, columns := einsumAxes(terms, right)
@@ -271,14 +271,14 @@ func einsums(n *nodeReader) (operand, error) {
 			perm = append(perm, strings.IndexRune(terms[i], l))
 		}
 		if side[i], err = n.permuted(side[i], perm); err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 	}
-	x := side[0].as(count(batch), count(rows), count(sum))
-	z := side[1].as(count(batch), count(sum), count(columns))
+	x := side[0].As(count(batch), count(rows), count(sum))
+	z := side[1].As(count(batch), count(sum), count(columns))
 	y, err := n.multiplied(x, z)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	made := slices.Concat(batch, rows, columns)
 	var dims, perm []int
@@ -288,7 +288,7 @@ func einsums(n *nodeReader) (operand, error) {
 	for _, l := range right {
 		perm = append(perm, slices.Index(made, l))
 	}
-	return n.permuted(y.as(dims...), perm)
+	return n.permuted(y.As(dims...), perm)
 }
 
 // einsumAxes are the axes of a product of two tensors: of both and the result, of both alone,

@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -11,47 +11,48 @@ import (
 	"anesim/loader/lower"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
+	"anesim/loader/network/ops"
 )
 
-// An operand is a tensor seen in a shape.
-type operand struct {
-	name string
-	dims []int
+// An Operand is a tensor seen in a shape.
+type Operand struct {
+	Name string
+	Dims []int
 }
 
-// as is the operand in another shape of as many elements: the same memory where rows are
+// As is the operand in another shape of as many elements: the same memory where rows are
 // as wide, else what a program begins with.
-func (x operand) as(dims ...int) operand { return operand{x.name, dims} }
+func (x Operand) As(dims ...int) Operand { return Operand{x.Name, dims} }
 
 // shape is the engine's shape of the operand; its dimensions were checked.
-func (x operand) shape() layer.Shape {
-	s, _ := shapeOf(x.dims)
+func (x Operand) shape() layer.Shape {
+	s, _ := ShapeOf(x.Dims)
 	return s
 }
 
 // in is an input as a tensor; a constant stands in memory.
-func (n *nodeReader) in(i int) (operand, error) {
+func (n *Chooser) in(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	name := n.In[i].Name
-	if t := n.value(name).Type; t != 0 && !t.IsFloat() && !n.narrow(t) {
-		return operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
+	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.narrow(t) {
+		return Operand{}, fmt.Errorf("%q has elements of %v; the engine computes fp16", name, t)
 	}
-	if c := n.value(name).Const; c != nil {
+	if c := n.In[i].Const; c != nil {
 		return n.inMemory(c, name)
 	}
-	if _, err := shapeOf(d); err != nil {
-		return operand{}, err
+	if _, err := ShapeOf(d); err != nil {
+		return Operand{}, err
 	}
-	return operand{name, d}, nil
+	return Operand{name, d}, nil
 }
 
 // inMemory makes a constant a tensor.
-func (n *nodeReader) inMemory(c *graph.Const, name string) (operand, error) {
-	x := operand{name, c.Dims}
-	s, err := shapeOf(c.Dims)
+func (n *Chooser) inMemory(c *graph.Const, name string) (Operand, error) {
+	x := Operand{name, c.Dims}
+	s, err := ShapeOf(c.Dims)
 	if err == nil {
 		err = list.CheckShape(s)
 	}
@@ -70,74 +71,74 @@ func (n *nodeReader) inMemory(c *graph.Const, name string) (operand, error) {
 }
 
 // values makes numbers a tensor in memory; the same numbers are one tensor.
-func (n *nodeReader) numbers(name string, dims []int, v []float64) (operand, error) {
-	if n.budget -= 2 * numberBytes * len(v); n.budget < 0 {
-		return operand{}, errBudget
+func (n *Chooser) numbers(name string, dims []int, v []float64) (Operand, error) {
+	if n.Budget -= 2 * NumberBytes * len(v); n.Budget < 0 {
+		return Operand{}, ErrBudget
 	}
 	return n.inMemory(&graph.Const{Dims: dims, Numbers: v}, name)
 }
 
 // layer appends a layer and returns its result in the given dimensions, nil for those of
 // the engine's shape.
-func (n *nodeReader) layer(x layer.Layer, w layer.Weights, dims []int, inputs ...operand) (operand, error) {
+func (n *Chooser) layer(x layer.Layer, w layer.Weights, dims []int, inputs ...Operand) (Operand, error) {
 	return n.append(list.Layer{Lower: x, Weights: w}, dims, inputs...)
 }
 
-func (n *nodeReader) append(l list.Layer, dims []int, inputs ...operand) (operand, error) {
+func (n *Chooser) append(l list.Layer, dims []int, inputs ...Operand) (Operand, error) {
 	if err := l.Infer(); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if err := list.CheckShape(l.Out); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	if n.Len() >= list.MaxLayers {
-		return operand{}, fmt.Errorf("more than %d layers", list.MaxLayers)
+		return Operand{}, fmt.Errorf("more than %d layers", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
 		packWeights(&l.Weights, c.Packing)
 	}
-	l.Name, l.Op = n.name, n.Operator()
-	if k := len(n.Net.Layers) - n.first; k > 0 {
-		l.Name = fmt.Sprintf("%s/%d", n.name, k+1)
+	l.Name, l.Op = n.Label, n.Operator()
+	if k := len(n.Net.Layers) - n.First; k > 0 {
+		l.Name = fmt.Sprintf("%s/%d", n.Label, k+1)
 	}
-	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.Net.Layers)-n.first)
+	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.Net.Layers)-n.First)
 	for _, in := range inputs {
-		l.Inputs = append(l.Inputs, in.name)
+		l.Inputs = append(l.Inputs, in.Name)
 	}
 	if dims == nil {
 		dims = []int{l.Out.N, l.Out.C, l.Out.H, l.Out.W}
 	}
 	n.Add(l)
-	return operand{l.Output, dims}, nil
+	return Operand{l.Output, dims}, nil
 }
 
-// result gives a tensor the name of one of the node's outputs.
-func (n *nodeReader) result(i int, x operand) error {
+// Result gives a tensor the name of one of the node's outputs.
+func (n *Chooser) Result(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
 		return nil
 	}
-	dims := n.results[i].Dims
-	if graph.Elements(dims) != graph.Elements(x.dims) {
-		return fmt.Errorf("%v elements made for %v", x.dims, dims)
+	dims := n.Results[i].Dims
+	if graph.Elements(dims) != graph.Elements(x.Dims) {
+		return fmt.Errorf("%v elements made for %v", x.Dims, dims)
 	}
-	s, err := shapeOf(dims)
+	s, err := ShapeOf(dims)
 	if err == nil {
 		err = list.CheckShape(s)
 	}
 	if err != nil {
 		return err
 	}
-	n.value(out).Dims, n.value(out).Type = dims, n.results[i].Type
-	for k := len(n.Net.Layers) - 1; k >= n.first; k-- {
-		if l := &n.Net.Layers[k]; l.Output == x.name {
+	n.Out[i].Dims, n.Out[i].Type = dims, n.Results[i].Type
+	for k := len(n.Net.Layers) - 1; k >= n.First; k-- {
+		if l := &n.Net.Layers[k]; l.Output == x.Name {
 			// The tensor is called as the file calls it.
 			l.Output = out
 			n.SetShape(out, s)
-			n.SetTensor(x.name, out)
+			n.SetTensor(x.Name, out)
 			for j := k + 1; j < len(n.Net.Layers); j++ {
 				for q, in := range n.Net.Layers[j].Inputs {
-					if in == x.name {
+					if in == x.Name {
 						n.Net.Layers[j].Inputs[q] = out
 					}
 				}
@@ -146,20 +147,20 @@ func (n *nodeReader) result(i int, x operand) error {
 		}
 	}
 	n.SetShape(out, s)
-	n.SetTensor(out, n.TensorOf(x.name))
-	if len(n.Net.Layers) == n.first {
-		n.what = "view"
+	n.SetTensor(out, n.TensorOf(x.Name))
+	if len(n.Net.Layers) == n.First {
+		n.What = "view"
 	}
 	return nil
 }
 
 // unary applies an operation to each element.
-func (n *nodeReader) unary(op layer.Op, x operand) (operand, error) {
-	return n.layer(layer.Unary(op, x.shape()), layer.Weights{}, x.dims, x)
+func (n *Chooser) unary(op layer.Op, x Operand) (Operand, error) {
+	return n.layer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
 }
 
 // scaled is x*by.
-func (n *nodeReader) scaled(x operand, by float64) (operand, error) {
+func (n *Chooser) scaled(x Operand, by float64) (Operand, error) {
 	if by == 1 {
 		return x, nil
 	}
@@ -167,7 +168,7 @@ func (n *nodeReader) scaled(x operand, by float64) (operand, error) {
 }
 
 // shifted is x+by.
-func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
+func (n *Chooser) shifted(x Operand, by float64) (Operand, error) {
 	if by == 0 {
 		return x, nil
 	}
@@ -176,15 +177,15 @@ func (n *nodeReader) shifted(x operand, by float64) (operand, error) {
 
 // withNumber joins each element with a number: a sum or a product takes it from its
 // descriptor, a maximum or a minimum from a table.
-func (n *nodeReader) withNumber(op layer.Op, x operand, v float64) (operand, error) {
+func (n *Chooser) withNumber(op layer.Op, x Operand, v float64) (Operand, error) {
 	l := layer.Layer{Op: op, In: x.shape(), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
 	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
 	h, err := c.Halves()
 	if err != nil {
 		return x, err
 	}
-	n.saturated += c.Beyond
-	return n.layer(l, layer.Weights{Second: h}, x.dims, x)
+	n.Saturated += c.Beyond
+	return n.layer(l, layer.Weights{Second: h}, x.Dims, x)
 }
 
 // collapse is tensors that repeat to out with at most four axes: neighbours that repeat
@@ -218,19 +219,19 @@ func collapse(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// binary is an elementwise operation on two tensors, either of which may repeat.
-func (n *nodeReader) binary(op layer.Op, a, b operand) (operand, error) {
-	out, err := graph.Broadcast(a.dims, b.dims)
+// Binary is an elementwise operation on two tensors, either of which may repeat.
+func (n *Chooser) Binary(op layer.Op, a, b Operand) (Operand, error) {
+	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {
 		return a, err
 	}
-	dims, full, err := collapse(out, a.dims, b.dims)
+	dims, full, err := collapse(out, a.Dims, b.Dims)
 	if err != nil {
 		return n.regrouped(op, a, b, out)
 	}
-	x, z := a.as(full[0]...), b.as(full[1]...)
-	if !slices.Equal(x.dims, dims) {
-		if slices.Equal(z.dims, dims) {
+	x, z := a.As(full[0]...), b.As(full[1]...)
+	if !slices.Equal(x.Dims, dims) {
+		if slices.Equal(z.Dims, dims) {
 			if op == layer.Sub { // a - b as -b + a
 				if z, err = n.scaled(z, -1); err != nil {
 					return a, err
@@ -242,7 +243,7 @@ func (n *nodeReader) binary(op layer.Op, a, b operand) (operand, error) {
 			return a, err
 		}
 	}
-	if x.name == z.name && slices.Equal(x.dims, z.dims) && op != layer.Sub && op != layer.RealDiv {
+	if x.Name == z.Name && slices.Equal(x.Dims, z.Dims) && op != layer.Sub && op != layer.RealDiv {
 		l := layer.Layer{Op: op, In: x.shape(), Second: layer.Itself, SecondShape: x.shape()}
 		return n.layer(l, layer.Weights{}, out, x)
 	}
@@ -252,10 +253,10 @@ func (n *nodeReader) binary(op layer.Op, a, b operand) (operand, error) {
 // regrouped is binary for tensors that repeat along more axes in turn than the engine has:
 // axes along which the same operand repeats are brought together for the operation, and the
 // axes of its result back into their order.
-func (n *nodeReader) regrouped(op layer.Op, a, b operand, out []int) (operand, error) {
+func (n *Chooser) regrouped(op layer.Op, a, b Operand, out []int) (Operand, error) {
 	rank := len(out)
-	align := func(x operand) operand {
-		return x.as(append(slices.Repeat([]int{1}, rank-len(x.dims)), x.dims...)...)
+	align := func(x Operand) Operand {
+		return x.As(append(slices.Repeat([]int{1}, rank-len(x.Dims)), x.Dims...)...)
 	}
 	a, b = align(a), align(b)
 	perm := make([]int, rank)
@@ -264,10 +265,10 @@ func (n *nodeReader) regrouped(op layer.Op, a, b operand, out []int) (operand, e
 	}
 	repeats := func(axis int) int {
 		class := 0
-		if a.dims[axis] < out[axis] {
+		if a.Dims[axis] < out[axis] {
 			class++
 		}
-		if b.dims[axis] < out[axis] {
+		if b.Dims[axis] < out[axis] {
 			class += 2
 		}
 		return class
@@ -285,7 +286,7 @@ func (n *nodeReader) regrouped(op layer.Op, a, b operand, out []int) (operand, e
 	if err != nil {
 		return a, err
 	}
-	y, err := n.binary(op, x, z)
+	y, err := n.Binary(op, x, z)
 	if err != nil {
 		return a, err
 	}
@@ -293,11 +294,11 @@ func (n *nodeReader) regrouped(op layer.Op, a, b operand, out []int) (operand, e
 }
 
 // expanded repeats a tensor to dims: it is added to zeros.
-func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
-	if slices.Equal(x.dims, dims) {
+func (n *Chooser) expanded(x Operand, dims []int) (Operand, error) {
+	if slices.Equal(x.Dims, dims) {
 		return x, nil
 	}
-	out, full, err := collapse(dims, x.dims)
+	out, full, err := collapse(dims, x.Dims)
 	if err != nil {
 		return x, err
 	}
@@ -305,13 +306,13 @@ func (n *nodeReader) expanded(x operand, dims []int) (operand, error) {
 	if err != nil {
 		return x, err
 	}
-	x = x.as(full[0]...)
+	x = x.As(full[0]...)
 	return n.layer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
 // withConstant is an elementwise operation on a tensor and a constant.
-func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (operand, error) {
-	out, err := graph.Broadcast(x.dims, c.Dims)
+func (n *Chooser) withConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
+	out, err := graph.Broadcast(x.Dims, c.Dims)
 	if err != nil {
 		return x, err
 	}
@@ -324,18 +325,18 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (opera
 			op, v = layer.Add, -v
 		}
 		y, err := n.withNumber(op, x, v)
-		return y.as(out...), err
+		return y.As(out...), err
 	}
-	dims, full, err := collapse(out, x.dims, c.Dims)
+	dims, full, err := collapse(out, x.Dims, c.Dims)
 	if err != nil {
 		z, err := n.inMemory(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, n.Len()))
 		if err != nil {
 			return x, err
 		}
-		return n.binary(op, x, z)
+		return n.Binary(op, x, z)
 	}
-	x = x.as(full[0]...)
-	if !slices.Equal(x.dims, dims) {
+	x = x.As(full[0]...)
+	if !slices.Equal(x.Dims, dims) {
 		if x, err = n.expanded(x, dims); err != nil {
 			return x, err
 		}
@@ -344,7 +345,7 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (opera
 	if err != nil {
 		return x, err
 	}
-	cs, _ := shapeOf(full[1])
+	cs, _ := ShapeOf(full[1])
 	l := list.Layer{
 		Lower:   layer.Layer{Op: op, In: x.shape(), Second: layer.Constant, SecondShape: cs},
 		Weights: layer.Weights{Second: h},
@@ -360,11 +361,11 @@ func (n *nodeReader) withConstant(op layer.Op, x operand, c *graph.Const) (opera
 // axisView sees a tensor as N, C, H, W with one of its axes as an axis of the engine.
 func axisView(dims []int, axis int) (layer.Shape, layer.Axes) {
 	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
-		s, _ := shapeOf(dims)
+		s, _ := ShapeOf(dims)
 		return s, [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[natural]
 	}
 	if axis == len(dims)-1 {
-		s, _ := shapeOf(dims)
+		s, _ := ShapeOf(dims)
 		return s, layer.AxisW
 	}
 	last := dims[len(dims)-1]
@@ -372,8 +373,8 @@ func axisView(dims []int, axis int) (layer.Shape, layer.Axes) {
 }
 
 // reduced reduces axes, which stay with an extent of 1.
-func (n *nodeReader) reduced(op layer.Op, x operand, axes []bool) (operand, error) {
-	d := slices.Clone(x.dims)
+func (n *Chooser) reduced(op layer.Op, x Operand, axes []bool) (Operand, error) {
+	d := slices.Clone(x.Dims)
 	var set layer.Axes
 	natural := len(d) <= 4
 	for i, e := range d {
@@ -413,17 +414,17 @@ func (n *nodeReader) reduced(op layer.Op, x operand, axes []bool) (operand, erro
 
 // reducedInParts reduces channels, or rows where the channels are reduced too, a part at a
 // time where the whole is more than the engine takes.
-func (n *nodeReader) reducedInParts(op layer.Op, x operand, set layer.Axes, d []int) (operand, error) {
+func (n *Chooser) reducedInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
 	l := layer.Reduction(op, x.shape(), set)
 	var limit *layer.LimitError
 	_, err := lower.NewPart(l, layer.Weights{})
-	c := len(x.dims) - 3
-	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.dims[c] < 2 {
+	c := len(x.Dims) - 3
+	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.Dims[c] < 2 {
 		return n.layer(l, layer.Weights{}, d, x)
 	}
-	half := x.dims[c] / 2
-	var parts []operand
-	for _, r := range [...][2]int{{0, half}, {half, x.dims[c] - half}} {
+	half := x.Dims[c] / 2
+	var parts []Operand
+	for _, r := range [...][2]int{{0, half}, {half, x.Dims[c] - half}} {
 		part, err := n.sliced(x, c, r[0], r[1])
 		if err != nil {
 			return x, err
@@ -440,12 +441,12 @@ func (n *nodeReader) reducedInParts(op layer.Op, x operand, set layer.Axes, d []
 
 // along multiplies every run of an axis by a matrix of out rows: whatever picks, repeats
 // or mixes elements of one axis by constant weights.
-func (n *nodeReader) along(x operand, axis, out int, weight func(o, i int) float64) (operand, error) {
-	in := x.dims[axis]
-	if n.budget -= halfBytes * out * in; n.budget < 0 {
-		return x, errBudget
+func (n *Chooser) along(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
+	in := x.Dims[axis]
+	if n.Budget -= HalfBytes * out * in; n.Budget < 0 {
+		return x, ErrBudget
 	}
-	result := slices.Clone(x.dims)
+	result := slices.Clone(x.Dims)
 	result[axis] = out
 	filter := make([]float16.Float16, out*in)
 	for o := range out {
@@ -453,18 +454,18 @@ func (n *nodeReader) along(x operand, axis, out int, weight func(o, i int) float
 			filter[o*in+i] = float16.Fromfloat32(float32(weight(o, i)))
 		}
 	}
-	if axis == len(x.dims)-1 {
+	if axis == len(x.Dims)-1 {
 		l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: out}
 		return n.layer(l, layer.Weights{Filter: filter}, result, x)
 	}
-	last := x.dims[len(x.dims)-1]
-	s := layer.Shape{N: graph.Elements(x.dims[:axis]), C: in, H: graph.Elements(x.dims[axis+1:]) / max(1, last), W: last}
+	last := x.Dims[len(x.Dims)-1]
+	s := layer.Shape{N: graph.Elements(x.Dims[:axis]), C: in, H: graph.Elements(x.Dims[axis+1:]) / max(1, last), W: last}
 	return n.layer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: filter}, result, x)
 }
 
 // picked gathers elements of an axis: as slices behind one another where they are few
 // runs, else by a matrix of ones and zeros.
-func (n *nodeReader) picked(x operand, axis int, index []int) (operand, error) {
+func (n *Chooser) picked(x Operand, axis int, index []int) (Operand, error) {
 	const few = 3
 	var runs [][2]int
 	for _, i := range index {
@@ -477,7 +478,7 @@ func (n *nodeReader) picked(x operand, axis int, index []int) (operand, error) {
 	if len(runs) > few {
 		return n.along(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
 	}
-	var parts []operand
+	var parts []Operand
 	for _, r := range runs {
 		p, err := n.sliced(x, axis, r[0], r[1])
 		if err != nil {
@@ -489,13 +490,13 @@ func (n *nodeReader) picked(x operand, axis int, index []int) (operand, error) {
 }
 
 // sliced is a run of an axis.
-func (n *nodeReader) sliced(x operand, axis, begin, size int) (operand, error) {
-	if begin == 0 && size == x.dims[axis] {
+func (n *Chooser) sliced(x Operand, axis, begin, size int) (Operand, error) {
+	if begin == 0 && size == x.Dims[axis] {
 		return x, nil
 	}
-	d := slices.Clone(x.dims)
+	d := slices.Clone(x.Dims)
 	d[axis] = size
-	in, set := axisView(x.dims, axis)
+	in, set := axisView(x.Dims, axis)
 	out, _ := axisView(d, axis)
 	l := layer.Layer{Op: layer.Slice, In: in, Size: out}
 	switch set {
@@ -511,13 +512,13 @@ func (n *nodeReader) sliced(x operand, axis, begin, size int) (operand, error) {
 
 // joined puts tensors one behind the other along an axis. Columns are made channels
 // first, and columns again.
-func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
+func (n *Chooser) joined(axis int, parts []Operand) (Operand, error) {
 	const most = 16 // inputs of one layer
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
 	if len(parts) > most {
-		var groups []operand
+		var groups []Operand
 		for first := 0; first < len(parts); first += most {
 			g, err := n.joined(axis, parts[first:min(first+most, len(parts))])
 			if err != nil {
@@ -527,13 +528,13 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 		}
 		return n.joined(axis, groups)
 	}
-	d := slices.Clone(parts[0].dims)
+	d := slices.Clone(parts[0].Dims)
 	d[axis] = 0
 	for _, p := range parts {
-		d[axis] += p.dims[axis]
+		d[axis] += p.Dims[axis]
 	}
 	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
-		turned := make([]operand, len(parts))
+		turned := make([]Operand, len(parts))
 		for i, p := range parts {
 			var err error
 			if turned[i], err = n.turned(p); err != nil {
@@ -551,7 +552,7 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 			return y, err
 		}
 		y, err = n.turned(y)
-		return y.as(d...), err
+		return y.As(d...), err
 	}
 	s, set := axisView(d, axis)
 	if set != layer.AxisC {
@@ -563,7 +564,26 @@ func (n *nodeReader) joined(axis int, parts []operand) (operand, error) {
 	}
 	l := layer.Layer{Op: layer.Concat, In: s}
 	for _, p := range parts {
-		l.Parts = append(l.Parts, p.dims[axis])
+		l.Parts = append(l.Parts, p.Dims[axis])
 	}
 	return n.layer(l, layer.Weights{}, d, parts...)
+}
+
+// narrow reports whether the engine moves the elements of a type as they are: whole numbers
+// of eight bits, which fp16 has exactly. Arithmetic on them wraps, which the engine's does not.
+func (n *Chooser) narrow(t graph.Type) bool {
+	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
+}
+
+// ShapeOf is the engine's shape of a tensor.
+func ShapeOf(dims []int) (layer.Shape, error) {
+	e := [4]int{1, 1, 1, 1}
+	if err := graph.Countable(dims); err != nil {
+		return layer.Shape{}, err
+	}
+	if extra := len(dims) - len(e); extra > 0 {
+		dims = append([]int{graph.Elements(dims[:extra+1])}, dims[extra+1:]...)
+	}
+	copy(e[len(e)-len(dims):], dims)
+	return layer.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }

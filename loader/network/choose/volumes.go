@@ -1,4 +1,4 @@
-package network
+package choose
 
 import (
 	"errors"
@@ -17,12 +17,12 @@ import (
 
 // separated is a pool along one axis after the other, each the largest, or the sum, of as
 // many parts of the tensor as it has taps.
-func (n *nodeReader) separated(x operand, w ops.Window, average bool) (operand, error) {
+func (n *Chooser) separated(x Operand, w ops.Window, average bool) (Operand, error) {
 	op, outside := layer.Max, -65504.0
 	if average {
 		op, outside = layer.Add, 0
 	}
-	extents := slices.Clone(x.dims[2:])
+	extents := slices.Clone(x.Dims[2:])
 	const most = 32 // taps of an axis
 	for i, taps := range w.Taps {
 		if taps > most {
@@ -30,14 +30,14 @@ func (n *nodeReader) separated(x operand, w ops.Window, average bool) (operand, 
 		}
 		var err error
 		need := (w.Out[i]-1)*w.Strides[i] + (taps-1)*w.Dilations[i] + 1
-		if x, err = n.surrounded(x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.dims[2+i]), outside); err != nil {
+		if x, err = n.surrounded(x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), outside); err != nil {
 			return x, err
 		}
-		var y operand
+		var y Operand
 		for t := range taps {
 			part, err := n.picked(x, 2+i, everyOther(w.Out[i], w.Strides[i], t*w.Dilations[i]))
 			if err == nil && t > 0 {
-				part, err = n.binary(op, y, part)
+				part, err = n.Binary(op, y, part)
 			}
 			if err != nil {
 				return x, err
@@ -55,7 +55,7 @@ func (n *nodeReader) separated(x operand, w ops.Window, average bool) (operand, 
 // averaged turns the sums of windows, each divided by divisor, into averages over the elements
 // that count. Elements beyond the padding, which only the rounding up of the result's extents
 // reaches, never count.
-func (n *nodeReader) averaged(x operand, w ops.Window, extents []int, divisor int) (operand, error) {
+func (n *Chooser) averaged(x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
 	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
@@ -63,8 +63,8 @@ func (n *nodeReader) averaged(x operand, w ops.Window, extents []int, divisor in
 		if padded {
 			low, high = -w.Before[i], in+n.paddingBehind(w, i)
 		}
-		if n.budget -= numberBytes * w.Out[i]; n.budget < 0 {
-			return x, errBudget
+		if n.Budget -= NumberBytes * w.Out[i]; n.Budget < 0 {
+			return x, ErrBudget
 		}
 		for o := range w.Out[i] {
 			counts[i] = append(counts[i], max(1, tapsWithin(low, high, o*w.Strides[i]-w.Before[i], w.Taps[i], w.Dilations[i])))
@@ -75,8 +75,8 @@ func (n *nodeReader) averaged(x operand, w ops.Window, extents []int, divisor in
 	if alike {
 		return n.scaled(x, float64(divisor)/float64(all))
 	}
-	if n.budget -= 2 * numberBytes * graph.Elements(w.Out); n.budget < 0 {
-		return x, errBudget
+	if n.Budget -= 2 * NumberBytes * graph.Elements(w.Out); n.Budget < 0 {
+		return x, ErrBudget
 	}
 	factors := make([]float64, graph.Elements(w.Out))
 	for k := range factors {
@@ -100,7 +100,7 @@ func tapsWithin(low, high, first, taps, dilation int) int {
 }
 
 // paddingBehind returns the padding that the file asks for behind an axis of a pool.
-func (n *nodeReader) paddingBehind(w ops.Window, axis int) int {
+func (n *Chooser) paddingBehind(w ops.Window, axis int) int {
 	if n.Int("ceil_mode", 0) == 0 {
 		return w.After[axis]
 	}
@@ -111,7 +111,7 @@ func (n *nodeReader) paddingBehind(w ops.Window, axis int) int {
 }
 
 // surrounded has a number before and behind an axis.
-func (n *nodeReader) surrounded(x operand, axis, before, after int, value float64) (operand, error) {
+func (n *Chooser) surrounded(x Operand, axis, before, after int, value float64) (Operand, error) {
 	if before == 0 && after == 0 {
 		return x, nil
 	}
@@ -129,41 +129,41 @@ func everyOther(count, step, first int) []int {
 
 // volumetric is a convolution over depth, height and width: of the picture that each tap of
 // depth meets, and their sum.
-func volumetric(n *nodeReader, x operand) (operand, error) {
+func volumetric(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return operand{}, errors.New("its weights are computed, not constants")
+		return Operand{}, errors.New("its weights are computed, not constants")
 	}
-	w, err := ops.WindowOf(n.Node, x.dims[2:], c.Dims[2:])
+	w, err := ops.WindowOf(n.Node, x.Dims[2:], c.Dims[2:])
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	v, err := c.Halves()
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	cout, deep := c.Dims[0], c.Dims[2]
 	bias, err := n.bias(2, cout)
 	if err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
-	d := x.dims
+	d := x.Dims
 	if x, err = n.permuted(x, []int{0, 2, 1, 3, 4}); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	need := (w.Out[0]-1)*w.Strides[0] + (deep-1)*w.Dilations[0] + 1
 	if x, err = n.surrounded(x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
-		return operand{}, err
+		return Operand{}, err
 	}
 	lw := layer.Window{
 		Kh: (w.Taps[1]-1)*w.Dilations[1] + 1, Kw: (w.Taps[2]-1)*w.Dilations[2] + 1, Sy: w.Strides[1], Sx: w.Strides[2],
 		Py: w.Before[1], Px: w.Before[2], Qy: w.After[1], Qx: w.After[2],
 	}
-	var sum operand
+	var sum Operand
 	for t := range deep {
 		part, err := n.picked(x, 1, everyOther(w.Out[0], w.Strides[0], t*w.Dilations[0]))
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		k := kernel{cout: cout, cin: c.Dims[1], kh: w.Taps[1], kw: w.Taps[2]}
 		if v != nil {
@@ -173,15 +173,15 @@ func volumetric(n *nodeReader, x operand) (operand, error) {
 				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
 			}
 		}
-		y, err := n.convolved(part.as(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
+		y, err := n.convolved(part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
-			y, err = n.binary(layer.Add, sum, y)
+			y, err = n.Binary(layer.Add, sum, y)
 		}
 		if err != nil {
-			return operand{}, err
+			return Operand{}, err
 		}
 		sum, bias = y, biasOf{}
 	}
-	y, err := n.permuted(sum.as(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
-	return y.as(n.results[0].Dims...), err
+	y, err := n.permuted(sum.As(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})
+	return y.As(n.Results[0].Dims...), err
 }
