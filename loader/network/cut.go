@@ -26,43 +26,6 @@ func (s *hosted) shapeOfResult(index int, dims [][]int) ([]int, error) {
 	return made[index].Dims, nil
 }
 
-// rowByRow reports whether no element of the node's results depends on elements elsewhere along
-// the axes that vary, so that zeros beyond the actual rows spoil none.
-func (n *nodeReader) rowByRow() bool {
-	for i, v := range n.In {
-		least, dims := v.Least, v.Dims
-		for axis := range least {
-			if least[axis] != dims[axis] && !n.apart(i, axis, len(dims)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// apart reports whether the node treats elements along an axis of input i apart.
-func (n *nodeReader) apart(i, axis, rank int) bool {
-	if ops.Of(n.Op).Has(ops.Elementwise) {
-		return true
-	}
-	switch n.Op {
-	case "MatMul":
-		return rank > 1 && (i == 0 && axis < rank-1 || i == 1 && axis != rank-2)
-	case "Gemm":
-		return i == 0 && axis == 0 && n.Int("transA", 0) == 0
-	case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
-		"InstanceNormalization", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth":
-		return i == 0 && axis == 0
-	case "LayerNormalization":
-		first, err := ops.Axis(rank, n.Int("axis", -1))
-		return err == nil && i == 0 && axis < first
-	case "Softmax":
-		along, err := ops.Axis(rank, n.Int("axis", -1))
-		return err == nil && n.Opset >= 13 && axis != along
-	}
-	return false
-}
-
 // followsEngine reports whether all that varies among the node's inputs is from the engine, which
 // then goes on with it.
 func (n *nodeReader) followsEngine() bool {
@@ -73,13 +36,13 @@ func (n *nodeReader) followsEngine() bool {
 		}
 		any = any || v.Least != nil
 	}
-	return any && choose.Takes(n.Op) && n.rowByRow()
+	return any && choose.Takes(n.Op) && ops.RowByRow(n.Node)
 }
 
 // onEngine reads a node with inputs whose size depends on values as layers of the engine, which
 // have the largest shapes. Where no result mixes rows it is known how many of them are actual.
 func (n *nodeReader) onEngine() error {
-	apart := n.rowByRow()
+	apart := ops.RowByRow(n.Node)
 	if apart {
 		apart = n.bound() == nil
 	}
@@ -109,10 +72,10 @@ func (n *nodeReader) onEngine() error {
 		s.from = append(s.from, in)
 	}
 	for i, x := range spreads {
-		if !n.Asked(i) || x.least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
+		if !n.Asked(i) || x.Least == nil || !slices.Equal(n.Out[i].Dims, results[i].Dims) {
 			continue
 		}
-		n.Out[i].Least = x.least
+		n.Out[i].Least = x.Least
 		n.SetCut(n.Out[i].Name, &list.Cut{Dims: results[i].Dims, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
 			return s.shapeOfResult(i, dims)
 		}})

@@ -15,6 +15,7 @@ import (
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/ops"
 	"anesim/loader/network/pattern"
 )
 
@@ -190,7 +191,7 @@ type nodeReader struct {
 	*graphReader
 	*choose.Chooser
 	outer   *graphReader // what the node's layers are added to
-	spreads []spread     // of the results, of a node that the host does for their size
+	spreads []ops.Spread // of the results, of a node that the host does for their size
 	macs    int
 }
 
@@ -252,7 +253,7 @@ func (r *graphReader) fuse(i int, f *pattern.Match, nodes []*graph.Node) bool {
 	m := n.attempt()
 	node := *f.Node
 	node.Out = []*graph.Value{m.values.made(node.Out[0].Name)}
-	if m.Node = &node; m.dynamic() {
+	if m.Node = &node; ops.Dynamic(m.Node) {
 		return false // the host may have functions for the pieces
 	}
 	if err := m.read(); err != nil || len(m.Net.Layers) == 0 {

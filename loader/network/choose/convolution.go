@@ -42,8 +42,8 @@ func (k *kernel) spread(dy, dx int) kernel {
 	return s
 }
 
-// weights are the constant of an input, in rows and columns of taps.
-func (n *Chooser) weights(i int) (kernel, error) {
+// kernelOf is the constant of an input, in rows and columns of taps.
+func kernelOf(n *Chooser, i int) (kernel, error) {
 	c := n.Const(i)
 	if c == nil {
 		return kernel{}, errors.New("its weights are computed, not constants")
@@ -58,7 +58,7 @@ func (n *Chooser) weights(i int) (kernel, error) {
 }
 
 // plane is a picture of one or two axes as N, C, H, W, and its window.
-func (n *Chooser) plane(x Operand, w ops.Window) (Operand, layer.Window, error) {
+func plane(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, error) {
 	switch len(w.Taps) {
 	case 1:
 		return x.As(x.Dims[0], x.Dims[1], 1, x.Dims[2]), layer.Window{
@@ -81,7 +81,7 @@ func conv(n *Chooser) (Operand, error) {
 	if len(x.Dims) == 5 {
 		return volumetric(n, x)
 	}
-	k, err := n.weights(1)
+	k, err := kernelOf(n, 1)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -89,28 +89,28 @@ func conv(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if p, ok := n.padded[n.In[0].Name]; ok && n.takes(p, w) {
+	if p, ok := n.padded[n.In[0].Name]; ok && takes(n, p, w) {
 		x = p.of
 		for i := range w.Before {
 			w.Before[i] += p.before[i]
 			w.After[i] += p.after[i]
 		}
 	}
-	x, lw, err := n.plane(x, w)
+	x, lw, err := plane(n, x, w)
 	if err != nil {
 		return Operand{}, err
 	}
-	bias, err := n.bias(2, k.cout)
+	bias, err := bias(n, 2, k.cout)
 	if err != nil {
 		return Operand{}, err
 	}
 	k = k.spread(w.Dilation())
-	y, err := n.convolved(x, k, lw, n.Int("group", 1), bias)
+	y, err := convolved(n, x, k, lw, n.Int("group", 1), bias)
 	return y.As(n.Results[0].Dims...), err
 }
 
 // takes reports whether a window can have a padding as its own: less than its taps.
-func (n *Chooser) takes(p padding, w ops.Window) bool {
+func takes(n *Chooser, p padding, w ops.Window) bool {
 	if len(p.before) != len(w.Taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
 	}
@@ -129,7 +129,7 @@ type biasOf struct {
 }
 
 // bias is the constant of an optional input, one value a channel.
-func (n *Chooser) bias(i, channels int) (b biasOf, err error) {
+func bias(n *Chooser, i, channels int) (b biasOf, err error) {
 	if !n.Given(i) {
 		return b, nil
 	}
@@ -148,11 +148,11 @@ func (n *Chooser) bias(i, channels int) (b biasOf, err error) {
 // convolved convolves N, C, H, W. A window beyond the engine's is another's: padding
 // that fills it is a task of its own, and steps that are too long take blocks of the
 // picture as channels.
-func (n *Chooser) convolved(x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
+func convolved(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
-		if x, err = n.bordered(x, 2, w.Py, w.Qy, 0); err == nil {
-			x, err = n.bordered(x, 3, w.Px, w.Qx, 0)
+		if x, err = bordered(n, x, 2, w.Py, w.Qy, 0); err == nil {
+			x, err = bordered(n, x, 3, w.Px, w.Qx, 0)
 		}
 		if err != nil {
 			return x, err
@@ -160,7 +160,7 @@ func (n *Chooser) convolved(x Operand, k kernel, w layer.Window, groups int, b b
 		w.Py, w.Qy, w.Px, w.Qx = 0, 0, 0, 0
 	}
 	if w.Sx > layer.MaxStride || w.Sy > layer.MaxStride || w.Sx > 1 && w.Kw > layer.MaxKernel || w.Sy > 1 && w.Kh > layer.MaxKernel {
-		return n.blocked(x, k, w, groups, b)
+		return blocked(n, x, k, w, groups, b)
 	}
 	l := layer.Conv(x.shape(), k.cout, w)
 	l.Groups, l.Bias = groups, b.given
@@ -169,7 +169,7 @@ func (n *Chooser) convolved(x Operand, k kernel, w layer.Window, groups int, b b
 
 // blocked is a convolution of long steps: blocks of the picture as large as a step become
 // channels, and the window goes over them by ones.
-func (n *Chooser) blocked(x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
+func blocked(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
 	if groups != 1 {
 		return x, fmt.Errorf("steps of %dx%d in groups; the engine takes at most %d", w.Sy, w.Sx, layer.MaxStride)
 	}
@@ -179,7 +179,7 @@ func (n *Chooser) blocked(x Operand, k kernel, w layer.Window, groups int, b bia
 	// The extents that the window's blocks cover.
 	high, wide := (outY+ky-1)*w.Sy, (outX+kx-1)*w.Sx
 	fit := func(x Operand, axis, before, extent int) (Operand, error) {
-		x, err := n.bordered(x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
+		x, err := bordered(n, x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
 		if err == nil && x.Dims[axis] > extent {
 			x, err = n.sliced(x, axis, 0, extent)
 		}
@@ -226,7 +226,7 @@ func convTranspose(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	k, err := n.weights(1) // [cin][cout/groups]
+	k, err := kernelOf(n, 1) // [cin][cout/groups]
 	if err != nil {
 		return Operand{}, err
 	}
@@ -235,14 +235,14 @@ func convTranspose(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	groups := n.Int("group", 1)
-	bias, err := n.bias(2, k.cin*groups)
+	bias, err := bias(n, 2, k.cin*groups)
 	if err != nil {
 		return Operand{}, err
 	}
 	if k.v == nil {
 		return Operand{}, errors.New("its weights stand in a file that is not there")
 	}
-	x, lw, err := n.plane(x, w)
+	x, lw, err := plane(n, x, w)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -260,7 +260,7 @@ func convTranspose(n *Chooser) (Operand, error) {
 	if beyond {
 		inside = biasOf{}
 	}
-	y, err := n.phases(x, k, lw, groups, inside)
+	y, err := phases(n, x, k, lw, groups, inside)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -282,13 +282,13 @@ func cropped(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	for i, p := range parts {
 		axis := 2 + i
 		if before := -p[0]; before > 0 {
-			if y, err = n.bordered(y, axis, before, 0, 0); err != nil {
+			if y, err = bordered(n, y, axis, before, 0, 0); err != nil {
 				return y, err
 			}
 			p[0] = 0
 		}
 		if short := p[0] + p[1] - y.Dims[axis]; short > 0 {
-			if y, err = n.bordered(y, axis, 0, short, 0); err != nil {
+			if y, err = bordered(n, y, axis, 0, short, 0); err != nil {
 				return y, err
 			}
 		}
@@ -302,7 +302,7 @@ func cropped(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 // phases is the full result of a transposed convolution, a whole number of steps long:
 // place p of a step sees taps p, p+s, p+2s, ... of the kernel, the first of them over the
 // latest element.
-func (n *Chooser) phases(x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
+func phases(n *Chooser, x Operand, k kernel, w layer.Window, groups int, b biasOf) (Operand, error) {
 	sy, sx := w.Sy, w.Sx
 	ky, kx := (k.kh+sy-1)/sy, (k.kw+sx-1)/sx
 	each, cin := k.cin, x.Dims[1]/groups // of a group
@@ -331,7 +331,7 @@ func (n *Chooser) phases(x Operand, k kernel, w layer.Window, groups int, b bias
 			}
 		}
 	}
-	y, err := n.convolved(x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, wide)
+	y, err := convolved(n, x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, wide)
 	if err != nil || places == 1 {
 		return y, err
 	}
@@ -356,17 +356,17 @@ func pool(n *Chooser) (Operand, error) {
 	}
 	average := n.Op == "AveragePool"
 	if len(w.Taps) == 3 || slices.Max(w.Dilations) > 1 {
-		y, err := n.separated(x, w, average)
+		y, err := separated(n, x, w, average)
 		return y.As(n.Results[0].Dims...), err
 	}
 	extents := slices.Clone(x.Dims[2:])
-	x, lw, err := n.plane(x, w)
+	x, lw, err := plane(n, x, w)
 	if err != nil {
 		return Operand{}, err
 	}
 	y, err := n.append(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
-		y, err = n.averaged(y, w, extents, graph.Elements(w.Taps))
+		y, err = averaged(n, y, w, extents, graph.Elements(w.Taps))
 	}
 	if err != nil {
 		return Operand{}, err

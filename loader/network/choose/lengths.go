@@ -33,7 +33,7 @@ func localNorm(n *Chooser) (Operand, error) {
 		y, err = n.shifted(y, bias)
 	}
 	if err == nil {
-		y, err = n.raised(y, -beta)
+		y, err = raised(n, y, -beta)
 	}
 	if err == nil {
 		y, err = n.Binary(layer.Mul, x, y)

@@ -40,7 +40,7 @@ func (n *Chooser) Whole(i int) (Operand, error) {
 
 // finite is an input's constant with infinities, and what fp16 has no number for, at its
 // ends: where it is not chosen it is multiplied by zero.
-func (n *Chooser) finite(i int) *graph.Const {
+func finite(n *Chooser, i int) *graph.Const {
 	c := n.Const(i)
 	if c == nil {
 		return nil
@@ -58,7 +58,7 @@ func (n *Chooser) finite(i int) *graph.Const {
 }
 
 // oneWhere is 1 where x is above 0, else 0.
-func (n *Chooser) oneWhere(x Operand) (Operand, error) {
+func oneWhere(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.unary(layer.Sign, x)
 	if err != nil {
 		return x, err
@@ -76,7 +76,7 @@ func (n *Chooser) Negated(x Operand) (Operand, error) {
 }
 
 // difference is the first input less the second, or the other way round.
-func (n *Chooser) difference(swapped bool) (Operand, error) {
+func difference(n *Chooser, swapped bool) (Operand, error) {
 	var side [2]Operand
 	for i := range side {
 		if n.Const(i) == nil {
@@ -113,9 +113,9 @@ func (n *Chooser) difference(swapped bool) (Operand, error) {
 // one way or the other, is above 0, or whether it is not.
 func compare(swapped, not bool) rule {
 	return func(n *Chooser) (Operand, error) {
-		x, err := n.difference(swapped)
+		x, err := difference(n, swapped)
 		if err == nil {
-			x, err = n.oneWhere(x)
+			x, err = oneWhere(n, x)
 		}
 		if err == nil && not {
 			x, err = n.Negated(x)
@@ -126,9 +126,9 @@ func compare(swapped, not bool) rule {
 
 // equal is 1 less the size of the difference's sign.
 func equal(n *Chooser) (Operand, error) {
-	x, err := n.difference(false)
+	x, err := difference(n, false)
 	if err == nil {
-		x, err = n.differs(x)
+		x, err = differs(n, x)
 	}
 	if err == nil {
 		x, err = n.Negated(x)
@@ -137,7 +137,7 @@ func equal(n *Chooser) (Operand, error) {
 }
 
 // differs is 1 where x is not 0.
-func (n *Chooser) differs(x Operand) (Operand, error) {
+func differs(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.unary(layer.Sign, x)
 	if err != nil {
 		return x, err
@@ -149,7 +149,7 @@ func (n *Chooser) differs(x Operand) (Operand, error) {
 func logic(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) {
 		if op == layer.Sub { // exclusive or: they differ
-			x, err := n.difference(false)
+			x, err := difference(n, false)
 			if err == nil {
 				x, err = n.unary(layer.Abs, x)
 			}
@@ -196,7 +196,7 @@ func selected(n *Chooser) (Operand, error) {
 	}
 	var sides [2]Operand
 	for i, mask := range [...]Operand{c, not} {
-		if k := n.finite(1 + i); k != nil {
+		if k := finite(n, 1+i); k != nil {
 			sides[i], err = n.withConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
 		} else if sides[i], err = n.in(1 + i); err == nil {
 			sides[i], err = n.Binary(layer.Mul, sides[i], mask)
@@ -223,7 +223,7 @@ func cast(n *Chooser) (Operand, error) {
 	case to == graph.Bool && from != graph.Bool:
 		x, err := n.Whole(0)
 		if err == nil {
-			x, err = n.differs(x)
+			x, err = differs(n, x)
 		}
 		return x, err
 	case whole:

@@ -204,9 +204,9 @@ func pad(n *Chooser) (Operand, error) {
 			continue
 		}
 		if mode == "constant" {
-			x, err = n.bordered(x, axis, b, a, value)
+			x, err = bordered(n, x, axis, b, a, value)
 		} else {
-			x, err = n.mirrored(x, axis, b, a, mode)
+			x, err = mirrored(n, x, axis, b, a, mode)
 		}
 		if err != nil {
 			return Operand{}, err
@@ -226,7 +226,7 @@ func pad(n *Chooser) (Operand, error) {
 
 // bordered puts a constant before and behind an axis: zeros are what a depthwise
 // convolution by a single one adds around a picture, others stand in memory.
-func (n *Chooser) bordered(x Operand, axis, before, after int, value float64) (Operand, error) {
+func bordered(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
 		w := layer.Valid(1, 1)
@@ -265,7 +265,7 @@ func (n *Chooser) bordered(x Operand, axis, before, after int, value float64) (O
 }
 
 // mirrored repeats the edge, or what is inside of it.
-func (n *Chooser) mirrored(x Operand, axis, before, after int, mode string) (Operand, error) {
+func mirrored(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
 	var index []int
 	for i := -before; i < d+after; i++ {
@@ -328,7 +328,7 @@ func resize(n *Chooser) (Operand, error) {
 		if scales[axis] == 1 && out[axis] == x.Dims[axis] {
 			continue
 		}
-		m, err := n.interpolation(x.Dims[axis], out[axis], scales[axis])
+		m, err := interpolation(n, x.Dims[axis], out[axis], scales[axis])
 		if err == nil {
 			x, err = n.along(x, axis, out[axis], m)
 		}
@@ -340,7 +340,7 @@ func resize(n *Chooser) (Operand, error) {
 }
 
 // interpolation is the weight of each element of an axis in each of the resized one.
-func (n *Chooser) interpolation(in, out int, scale float64) (func(o, i int) float64, error) {
+func interpolation(n *Chooser, in, out int, scale float64) (func(o, i int) float64, error) {
 	mode, place := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
 	if n.Op == "Upsample" || n.Opset < 11 {
 		place = "asymmetric"

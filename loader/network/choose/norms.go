@@ -12,7 +12,7 @@ import (
 )
 
 // reduce reduces the axes that the node names, and drops them where it says so.
-func (n *Chooser) reduce(op layer.Op, x Operand) (Operand, error) {
+func reduce(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return x, err
@@ -61,26 +61,26 @@ func reduceL1(n *Chooser) (Operand, error) {
 		x, err = n.unary(layer.Abs, x)
 	}
 	if err == nil {
-		x, err = n.reduce(layer.ReduceSum, x)
+		x, err = reduce(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
 
-func (n *Chooser) sumOfSquares() (Operand, error) {
+func sumOfSquares(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
 		x, err = n.Binary(layer.Mul, x, x)
 	}
 	if err == nil {
-		x, err = n.reduce(layer.ReduceSum, x)
+		x, err = reduce(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
 
-func reduceSumSquare(n *Chooser) (Operand, error) { return n.sumOfSquares() }
+func reduceSumSquare(n *Chooser) (Operand, error) { return sumOfSquares(n) }
 
 func reduceL2(n *Chooser) (Operand, error) {
-	x, err := n.sumOfSquares()
+	x, err := sumOfSquares(n)
 	if err == nil {
 		x, err = n.unary(layer.Sqrt, x)
 	}
@@ -95,7 +95,7 @@ func reduceLogSum(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	if n.Op == "ReduceLogSum" {
-		if x, err = n.reduce(layer.ReduceSum, x); err == nil {
+		if x, err = reduce(n, layer.ReduceSum, x); err == nil {
 			x, err = n.unary(layer.Log, x)
 		}
 		return x, err
@@ -137,8 +137,8 @@ func global(op layer.Op) rule {
 }
 
 // probabilities is softmax over an axis; before version 13 over it and all behind it.
-func (n *Chooser) probabilities() (Operand, error) {
-	x, axis, err := n.softmaxAxis()
+func probabilities(n *Chooser) (Operand, error) {
+	x, axis, err := softmaxAxis(n)
 	if err != nil {
 		return x, err
 	}
@@ -148,7 +148,7 @@ func (n *Chooser) probabilities() (Operand, error) {
 
 // softmaxAxis returns the input of a softmax in the shape that it is normalised in, and the
 // axis of it. Before version 13 of the operators all axes from the one stated on are one.
-func (n *Chooser) softmaxAxis() (x Operand, axis int, err error) {
+func softmaxAxis(n *Chooser) (x Operand, axis int, err error) {
 	if x, err = n.in(0); err != nil {
 		return x, 0, err
 	}
@@ -170,7 +170,7 @@ func (n *Chooser) softmaxAxis() (x Operand, axis int, err error) {
 }
 
 func softmax(n *Chooser) (Operand, error) {
-	y, err := n.probabilities()
+	y, err := probabilities(n)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -180,7 +180,7 @@ func softmax(n *Chooser) (Operand, error) {
 // logSoftmax is x - max - log(sum(exp(x - max))). The logarithm of softmax's own result would
 // be that of 0 from -17 on, where fp16 has no probability.
 func logSoftmax(n *Chooser) (Operand, error) {
-	x, axis, err := n.softmaxAxis()
+	x, axis, err := softmaxAxis(n)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -208,7 +208,7 @@ func logSoftmax(n *Chooser) (Operand, error) {
 }
 
 // normalised is (x - mean)/sqrt(variance + epsilon) over all axes from first on.
-func (n *Chooser) normalised(x Operand, first int, epsilon float32) (Operand, error) {
+func normalised(n *Chooser, x Operand, first int, epsilon float32) (Operand, error) {
 	dims := x.Dims
 	outer, inner := dims[:first], dims[first:]
 	var s layer.Shape
@@ -235,7 +235,7 @@ func (n *Chooser) normalised(x Operand, first int, epsilon float32) (Operand, er
 
 // affine multiplies and adds the constants of two inputs, which stand along the axes from
 // first on; neutral ones are left out.
-func (n *Chooser) affine(x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
+func affine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
 	for i, at := range [...]int{scale, bias} {
 		if !n.Given(at) {
 			continue
@@ -276,27 +276,27 @@ func layerNorm(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	axes, err := n.normAxes(len(x.Dims))
+	axes, err := normAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
-		return n.centred(x, axes, n.Float("epsilon", 1e-5))
+		return centred(n, x, axes, n.Float("epsilon", 1e-5))
 	}
-	y, err := n.normalised(x, first, n.Float("epsilon", 1e-5))
+	y, err := normalised(n, x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = n.affine(y, 1, 2, asItIs)
+		y, err = affine(n, y, 1, 2, asItIs)
 	}
 	if err != nil || len(n.Out) < 2 {
 		return y, err
 	}
-	return Operand{}, errors.Join(n.Result(0, y), n.statistics(x, first))
+	return Operand{}, errors.Join(n.Result(0, y), statistics(n, x, first))
 }
 
 // normAxes are the axes of a norm: all from one on, or, of a norm that a file has in
 // pieces, a list.
-func (n *Chooser) normAxes(rank int) ([]bool, error) {
+func normAxes(n *Chooser, rank int) ([]bool, error) {
 	axes := make([]bool, rank)
 	if list, given, err := n.List("axes", -1); err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (n *Chooser) normAxes(rank int) ([]bool, error) {
 }
 
 // centred is the layer norm over axes that are not the last, step by step.
-func (n *Chooser) centred(x Operand, axes []bool, epsilon float32) (Operand, error) {
+func centred(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
 	mean, err := n.reduced(layer.ReduceMean, x, axes)
 	if err != nil {
 		return x, err
@@ -346,7 +346,7 @@ func (n *Chooser) centred(x Operand, axes []bool, epsilon float32) (Operand, err
 }
 
 // statistics are a norm's mean and one over its root, which it may be asked for.
-func (n *Chooser) statistics(x Operand, first int) error {
+func statistics(n *Chooser, x Operand, first int) error {
 	axes := make([]bool, len(x.Dims))
 	for i := range axes {
 		axes[i] = i >= first
@@ -385,7 +385,7 @@ func rmsNorm(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	axes, err := n.normAxes(len(x.Dims))
+	axes, err := normAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
 	}
@@ -402,7 +402,7 @@ func rmsNorm(n *Chooser) (Operand, error) {
 		y, err = n.Binary(layer.Mul, x, y)
 	}
 	if err == nil {
-		y, err = n.affine(y, 1, -1, asItIs)
+		y, err = affine(n, y, 1, -1, asItIs)
 	}
 	return y, err
 }
@@ -416,9 +416,9 @@ func instanceNorm(n *Chooser) (Operand, error) {
 	if len(d) > 4 { // all axes behind the channels are one norm
 		x = x.As(d[0], d[1], graph.Elements(d[2:len(d)-1]), d[len(d)-1])
 	}
-	y, err := n.normalised(x, 2, n.Float("epsilon", 1e-5))
+	y, err := normalised(n, x, 2, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = n.affine(y, 1, 2, perChannel(y.Dims))
+		y, err = affine(n, y, 1, 2, perChannel(y.Dims))
 	}
 	return y.As(d...), err
 }
@@ -438,7 +438,7 @@ func groupNorm(n *Chooser) (Operand, error) {
 		return Operand{}, errors.Join(err, fmt.Errorf("%d groups of %v", groups, x.Dims))
 	}
 	d := x.Dims
-	y, err := n.normalised(x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
+	y, err := normalised(n, x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
 	if err != nil {
 		return Operand{}, err
 	}
@@ -450,7 +450,7 @@ func groupNorm(n *Chooser) (Operand, error) {
 	} else {
 		y = y.As(d...)
 	}
-	y, err = n.affine(y, 1, 2, shape)
+	y, err = affine(n, y, 1, 2, shape)
 	return y.As(d...), err
 }
 

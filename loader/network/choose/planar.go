@@ -89,7 +89,7 @@ func operatorTable() map[string]rule {
 			if err != nil {
 				return x, err
 			}
-			return n.reduce(op, x)
+			return reduce(n, op, x)
 		}
 	}
 	return t
@@ -111,10 +111,10 @@ func unaryOp(op layer.Op) rule {
 
 // binary folds inputs from the left.
 func binary(op layer.Op) rule {
-	return func(n *Chooser) (Operand, error) { return n.fromLeft(op) }
+	return func(n *Chooser) (Operand, error) { return fromLeft(n, op) }
 }
 
-func (n *Chooser) fromLeft(op layer.Op) (Operand, error) {
+func fromLeft(n *Chooser, op layer.Op) (Operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
@@ -146,7 +146,7 @@ func (n *Chooser) fromLeft(op layer.Op) (Operand, error) {
 }
 
 func mean(n *Chooser) (Operand, error) {
-	x, err := n.fromLeft(layer.Add)
+	x, err := fromLeft(n, layer.Add)
 	if err == nil {
 		x, err = n.scaled(x, 1/float64(len(n.In)))
 	}
@@ -228,7 +228,7 @@ func where(n *Chooser) (Operand, error) {
 	for i := range sides {
 		var x Operand
 		if k := n.Const(1 + i); k != nil {
-			x, err = n.chosen(k, mask(i == 0), out, i)
+			x, err = chosen(n, k, mask(i == 0), out, i)
 		} else if x, err = n.in(1 + i); err == nil {
 			x, err = n.withConstant(layer.Mul, x, mask(i == 0))
 		}
@@ -245,7 +245,7 @@ func where(n *Chooser) (Operand, error) {
 }
 
 // chosen is a constant where mask is one, zero elsewhere, in memory.
-func (n *Chooser) chosen(c, mask *graph.Const, out []int, side int) (Operand, error) {
+func chosen(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, error) {
 	dims, err := graph.Broadcast(c.Dims, mask.Dims)
 	if err != nil || c.Absent() {
 		return Operand{}, errors.Join(err, errors.New("no values to choose from"))

@@ -35,11 +35,11 @@ func power(n *Chooser) (Operand, error) {
 	const most = 8
 	switch {
 	case len(distinct) == 1:
-		x, err = n.raised(x, v[0])
+		x, err = raised(n, x, v[0])
 	case len(distinct) > most:
 		err = fmt.Errorf("%d different exponents, at most %d are worked out one by one", len(distinct), most)
 	default:
-		x, err = n.raisedApart(x, c.Dims, v, distinct)
+		x, err = raisedApart(n, x, c.Dims, v, distinct)
 	}
 	if out := n.Results[0].Dims; err == nil && !slices.Equal(x.Dims, out) {
 		x, err = n.expanded(x, out)
@@ -49,7 +49,7 @@ func power(n *Chooser) (Operand, error) {
 
 // raisedApart raises elements to one exponent after the other. Those that have another are 1
 // meanwhile, which no power makes infinite, and are left out of the sum.
-func (n *Chooser) raisedApart(x Operand, dims []int, v, distinct []float64) (Operand, error) {
+func raisedApart(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
 	var sum Operand
 	for i, e := range distinct {
 		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
@@ -63,7 +63,7 @@ func (n *Chooser) raisedApart(x Operand, dims []int, v, distinct []float64) (Ope
 			y, err = n.withConstant(layer.Add, y, rest)
 		}
 		if err == nil {
-			y, err = n.raised(y, e)
+			y, err = raised(n, y, e)
 		}
 		if err == nil {
 			y, err = n.withConstant(layer.Mul, y, mask)
@@ -81,7 +81,7 @@ func (n *Chooser) raisedApart(x Operand, dims []int, v, distinct []float64) (Ope
 
 // raised is x to a power: products for the whole part of an exponent, square roots for halves
 // and quarters of it, the reciprocal for one below 0.
-func (n *Chooser) raised(x Operand, e float64) (Operand, error) {
+func raised(n *Chooser, x Operand, e float64) (Operand, error) {
 	switch e {
 	case -0.5:
 		return n.unary(layer.Rsqrt, x)
@@ -97,7 +97,7 @@ func (n *Chooser) raised(x Operand, e float64) (Operand, error) {
 		return x, fmt.Errorf("an exponent of %g; products and roots give quarters from -%d to %[2]d", e, most)
 	}
 	if e < 0 {
-		y, err := n.raised(x, -e)
+		y, err := raised(n, x, -e)
 		if err != nil {
 			return x, err
 		}
@@ -136,7 +136,7 @@ func thresholdedRelu(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	return n.beyond(x, 1, float64(n.Float("alpha", 1)), 0)
+	return beyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
 // shrink is what a value is beyond a band around 0, moved towards it.
@@ -146,11 +146,11 @@ func shrink(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
-	above, err := n.beyond(x, 1, limit, -bias)
+	above, err := beyond(n, x, 1, limit, -bias)
 	if err != nil {
 		return Operand{}, err
 	}
-	below, err := n.beyond(x, -1, limit, bias)
+	below, err := beyond(n, x, -1, limit, bias)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -158,13 +158,13 @@ func shrink(n *Chooser) (Operand, error) {
 }
 
 // beyond is x + shift where sign times x is above a limit, and 0 elsewhere.
-func (n *Chooser) beyond(x Operand, sign, limit, shift float64) (Operand, error) {
+func beyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
 	y, err := n.scaled(x, sign)
 	if err == nil {
 		y, err = n.shifted(y, -limit)
 	}
 	if err == nil {
-		y, err = n.oneWhere(y)
+		y, err = oneWhere(n, y)
 	}
 	if err != nil {
 		return x, err

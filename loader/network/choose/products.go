@@ -85,7 +85,7 @@ func gemmByTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
 	if err != nil {
 		return x, err
 	}
-	y, err := n.multiplied(x, z)
+	y, err := multiplied(n, x, z)
 	if err != nil {
 		return x, err
 	}
@@ -154,7 +154,7 @@ func matmul(n *Chooser) (Operand, error) {
 	if len(z.Dims) == 1 {
 		z = z.As(z.Dims[0], 1)
 	}
-	y, err := n.multiplied(x, z)
+	y, err := multiplied(n, x, z)
 	return y.As(out...), err
 }
 
@@ -169,7 +169,7 @@ func linear(n *Chooser) (Operand, error) {
 		return Operand{}, errors.New("its weights are computed, not constants")
 	}
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
-	b, err := n.bias(2, c.Dims[0])
+	b, err := bias(n, 2, c.Dims[0])
 	if err != nil {
 		return Operand{}, err
 	}
@@ -183,7 +183,7 @@ func linear(n *Chooser) (Operand, error) {
 
 // multiplied is the product of two tensors of matrices. Where the right side is one
 // matrix the left's rows are all of one; else the one of fewer matrices repeats.
-func (n *Chooser) multiplied(x, z Operand) (Operand, error) {
+func multiplied(n *Chooser, x, z Operand) (Operand, error) {
 	rows, k, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1], z.Dims[len(z.Dims)-1]
 	batch, err := graph.Broadcast(x.Dims[:len(x.Dims)-2], z.Dims[:len(z.Dims)-2])
 	if err != nil {
@@ -276,7 +276,7 @@ func einsums(n *Chooser) (Operand, error) {
 	}
 	x := side[0].As(count(batch), count(rows), count(sum))
 	z := side[1].As(count(batch), count(sum), count(columns))
-	y, err := n.multiplied(x, z)
+	y, err := multiplied(n, x, z)
 	if err != nil {
 		return Operand{}, err
 	}

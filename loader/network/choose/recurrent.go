@@ -48,12 +48,12 @@ func unrolled(n *Chooser, gates int) (Operand, error) {
 	}
 	var all, last, cells []Operand
 	for d := range directions {
-		q, err := n.direction(d, gates, x)
+		q, err := direction(n, d, gates, x)
 		if err != nil {
 			return Operand{}, err
 		}
 		back := d == 1 || n.Text("direction", "forward") == "reverse"
-		y, err := n.steps(q, x, back)
+		y, err := walk(n, q, x, back)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -85,7 +85,7 @@ func unrolled(n *Chooser, gates int) (Operand, error) {
 // unrollable refuses recurrent layers that cannot be unrolled.
 func unrollable(n *Chooser, gates, steps, directions int) error {
 	switch {
-	case n.Attr["activations"] != nil && !n.usual(gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
+	case n.Attr["activations"] != nil && !usual(n, gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
 		return errors.New("a recurrent layer of other activations, a clip or coupled gates; unroll it into matrix products")
 	case steps > maxSteps:
 		return fmt.Errorf("%d steps; at most %d are unrolled", steps, maxSteps)
@@ -105,14 +105,14 @@ func unrollable(n *Chooser, gates, steps, directions int) error {
 }
 
 // usual reports whether the activations that are named are those without names.
-func (n *Chooser) usual(gates int) bool {
+func usual(n *Chooser, gates int) bool {
 	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
 	names := n.Attr["activations"].Texts
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
 
 // direction are the weights of one direction and the states it begins with.
-func (n *Chooser) direction(d, gates int, x Operand) (*recurrence, error) {
+func direction(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	wd, rd := n.Const(1).Dims, n.Const(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
 	rows := gates * q.hidden
@@ -170,7 +170,7 @@ func (n *Chooser) direction(d, gates int, x Operand) (*recurrence, error) {
 }
 
 // product is x times the rows of weights from first on, with a bias.
-func (n *Chooser) product(x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
+func product(n *Chooser, x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
 	k := x.Dims[len(x.Dims)-1]
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: rows}
 	var w layer.Weights
@@ -185,14 +185,14 @@ func (n *Chooser) product(x Operand, weights, bias []float16.Float16, first, row
 	return n.layer(l, w, d, x)
 }
 
-// steps runs a direction's steps and returns every state.
-func (n *Chooser) steps(q *recurrence, x Operand, back bool) (Operand, error) {
+// walk runs a direction's steps and returns every state.
+func walk(n *Chooser, q *recurrence, x Operand, back bool) (Operand, error) {
 	count := x.Dims[0]
 	// Of each gate, what all steps' inputs give it.
 	gates := make([]Operand, q.gates)
 	for g := range gates {
 		var err error
-		if gates[g], err = n.product(x, q.w, q.wb, g*q.hidden, q.hidden); err != nil {
+		if gates[g], err = product(n, x, q.w, q.wb, g*q.hidden, q.hidden); err != nil {
 			return x, err
 		}
 	}
@@ -213,11 +213,11 @@ func (n *Chooser) steps(q *recurrence, x Operand, back bool) (Operand, error) {
 		var err error
 		switch q.gates {
 		case 4:
-			err = n.lstmStep(q, now)
+			err = lstmStep(n, q, now)
 		case 3:
-			err = n.gruStep(q, now)
+			err = gruStep(n, q, now)
 		default:
-			err = n.plainStep(q, now[0])
+			err = plainStep(n, q, now[0])
 		}
 		if err != nil {
 			return x, err
@@ -228,21 +228,21 @@ func (n *Chooser) steps(q *recurrence, x Operand, back bool) (Operand, error) {
 }
 
 // withState adds the state's product to a gate's sum; a state of zeros gives its bias.
-func (n *Chooser) withState(q *recurrence, sum, h Operand, gate int) (Operand, error) {
+func withState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, error) {
 	if h.Name == "" {
 		if q.rb == nil {
 			return sum, nil
 		}
-		return n.biased(sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
+		return biased(n, sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
 	}
-	p, err := n.product(h, q.r, q.rb, gate*q.hidden, q.hidden)
+	p, err := product(n, h, q.r, q.rb, gate*q.hidden, q.hidden)
 	if err != nil {
 		return sum, err
 	}
 	return n.Binary(layer.Add, sum, p)
 }
 
-func (n *Chooser) biased(x Operand, v []float16.Float16) (Operand, error) {
+func biased(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
 	return n.withConstant(layer.Add, x, numbersOf(v))
 }
 
@@ -256,8 +256,8 @@ func numbersOf(v []float16.Float16) *graph.Const {
 }
 
 // plainStep is h = tanh(x + h).
-func (n *Chooser) plainStep(q *recurrence, sum Operand) error {
-	sum, err := n.withState(q, sum, q.h, 0)
+func plainStep(n *Chooser, q *recurrence, sum Operand) error {
+	sum, err := withState(n, q, sum, q.h, 0)
 	if err == nil {
 		q.h, err = n.unary(layer.Tanh, sum)
 	}
@@ -265,7 +265,7 @@ func (n *Chooser) plainStep(q *recurrence, sum Operand) error {
 }
 
 // lstmStep is c = f*c + i*tanh(g), h = o*tanh(c); gates stand in the order i, o, f, g.
-func (n *Chooser) lstmStep(q *recurrence, g []Operand) error {
+func lstmStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	peep := func(x Operand, k int) (Operand, error) {
 		if q.peep == nil || q.c.Name == "" {
@@ -282,7 +282,7 @@ func (n *Chooser) lstmStep(q *recurrence, g []Operand) error {
 		if err != nil {
 			return
 		}
-		if g[k], err = n.withState(q, g[k], state, k); err == nil && k < 3 {
+		if g[k], err = withState(n, q, g[k], state, k); err == nil && k < 3 {
 			g[k], err = peep(g[k], k)
 		}
 		if err == nil {
@@ -324,10 +324,10 @@ func (n *Chooser) lstmStep(q *recurrence, g []Operand) error {
 }
 
 // gruStep is h = (1-z)*h' + z*h; gates stand in the order z, r, h'.
-func (n *Chooser) gruStep(q *recurrence, g []Operand) error {
+func gruStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {
-		if g[k], err = n.withState(q, g[k], q.h, k); err == nil {
+		if g[k], err = withState(n, q, g[k], q.h, k); err == nil {
 			g[k], err = n.unary(layer.Sigmoid, g[k])
 		}
 		if err != nil {
@@ -366,7 +366,7 @@ func gruCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error) {
 	before := n.Int("linear_before_reset", 0) != 0
 	switch {
 	case before && q.h.Name != "":
-		p, err := n.product(q.h, q.r, q.rb, 2*q.hidden, q.hidden)
+		p, err := product(n, q.h, q.r, q.rb, 2*q.hidden, q.hidden)
 		if err == nil {
 			p, err = n.Binary(layer.Mul, g[1], p)
 		}
@@ -388,5 +388,5 @@ func gruCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error) {
 			return h, err
 		}
 	}
-	return n.withState(q, h, reset, 2)
+	return withState(n, q, h, reset, 2)
 }

@@ -33,13 +33,13 @@ func clip(n *Chooser) (Operand, error) {
 	}
 	low, high, err := ops.ClipBounds(n.Node)
 	if err == nil {
-		x, err = n.clamped(x, low, high)
+		x, err = clamped(n, x, low, high)
 	}
 	return x, err
 }
 
 // clamped is a rectifier where it clamps at zero alone, else one table.
-func (n *Chooser) clamped(x Operand, low, high float64) (Operand, error) {
+func clamped(n *Chooser, x Operand, low, high float64) (Operand, error) {
 	const largest = 65504 // bounds beyond fp16 bound nothing
 	above, below := high >= largest, low <= -largest
 	switch {
@@ -60,7 +60,7 @@ func (n *Chooser) clamped(x Operand, low, high float64) (Operand, error) {
 }
 
 // leaky is x above zero and slope*x below.
-func (n *Chooser) leaky(x Operand, slope float64) (Operand, error) {
+func leaky(n *Chooser, x Operand, slope float64) (Operand, error) {
 	l := layer.Unary(layer.LeakyReLU, x.shape())
 	l.Alpha = float32(slope)
 	return n.layer(l, layer.Weights{}, x.Dims, x)
@@ -69,7 +69,7 @@ func (n *Chooser) leaky(x Operand, slope float64) (Operand, error) {
 func leakyRelu(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.leaky(x, float64(n.Float("alpha", 0.01)))
+		x, err = leaky(n, x, float64(n.Float("alpha", 0.01)))
 	}
 	return x, err
 }
@@ -86,7 +86,7 @@ func prelu(n *Chooser) (Operand, error) {
 		if err != nil {
 			return Operand{}, err
 		}
-		return n.leaky(x, v)
+		return leaky(n, x, v)
 	}
 	if s := x.shape(); c != nil && len(x.Dims) <= 4 && !c.Absent() && isPerChannel(c.Dims, s) {
 		h, err := c.Halves()
@@ -163,7 +163,7 @@ func elu(n *Chooser) (Operand, error) {
 	return n.Binary(layer.Add, positive, y)
 }
 
-func (n *Chooser) hard(x Operand, alpha, beta float64) (Operand, error) {
+func hard(n *Chooser, x Operand, alpha, beta float64) (Operand, error) {
 	if float32(alpha) == 1./6 && beta == 0.5 {
 		return n.unary(layer.HardSigmoid, x)
 	}
@@ -174,13 +174,13 @@ func (n *Chooser) hard(x Operand, alpha, beta float64) (Operand, error) {
 	if y, err = n.shifted(y, beta); err != nil {
 		return x, err
 	}
-	return n.clamped(y, 0, 1)
+	return clamped(n, y, 0, 1)
 }
 
 func hardSigmoid(n *Chooser) (Operand, error) {
 	x, err := n.in(0)
 	if err == nil {
-		x, err = n.hard(x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
+		x, err = hard(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 	}
 	return x, err
 }

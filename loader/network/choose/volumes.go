@@ -17,7 +17,7 @@ import (
 
 // separated is a pool along one axis after the other, each the largest, or the sum, of as
 // many parts of the tensor as it has taps.
-func (n *Chooser) separated(x Operand, w ops.Window, average bool) (Operand, error) {
+func separated(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
 	op, outside := layer.Max, -65504.0
 	if average {
 		op, outside = layer.Add, 0
@@ -30,7 +30,7 @@ func (n *Chooser) separated(x Operand, w ops.Window, average bool) (Operand, err
 		}
 		var err error
 		need := (w.Out[i]-1)*w.Strides[i] + (taps-1)*w.Dilations[i] + 1
-		if x, err = n.surrounded(x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), outside); err != nil {
+		if x, err = surrounded(n, x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), outside); err != nil {
 			return x, err
 		}
 		var y Operand
@@ -49,19 +49,19 @@ func (n *Chooser) separated(x Operand, w ops.Window, average bool) (Operand, err
 	if !average {
 		return x, nil
 	}
-	return n.averaged(x, w, extents, 1)
+	return averaged(n, x, w, extents, 1)
 }
 
 // averaged turns the sums of windows, each divided by divisor, into averages over the elements
 // that count. Elements beyond the padding, which only the rounding up of the result's extents
 // reaches, never count.
-func (n *Chooser) averaged(x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
+func averaged(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
 	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
 		low, high := 0, in
 		if padded {
-			low, high = -w.Before[i], in+n.paddingBehind(w, i)
+			low, high = -w.Before[i], in+paddingBehind(n, w, i)
 		}
 		if n.Budget -= NumberBytes * w.Out[i]; n.Budget < 0 {
 			return x, ErrBudget
@@ -100,7 +100,7 @@ func tapsWithin(low, high, first, taps, dilation int) int {
 }
 
 // paddingBehind returns the padding that the file asks for behind an axis of a pool.
-func (n *Chooser) paddingBehind(w ops.Window, axis int) int {
+func paddingBehind(n *Chooser, w ops.Window, axis int) int {
 	if n.Int("ceil_mode", 0) == 0 {
 		return w.After[axis]
 	}
@@ -111,11 +111,11 @@ func (n *Chooser) paddingBehind(w ops.Window, axis int) int {
 }
 
 // surrounded has a number before and behind an axis.
-func (n *Chooser) surrounded(x Operand, axis, before, after int, value float64) (Operand, error) {
+func surrounded(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	if before == 0 && after == 0 {
 		return x, nil
 	}
-	return n.bordered(x, axis, before, after, value)
+	return bordered(n, x, axis, before, after, value)
 }
 
 // everyOther are count places from one on, each so many behind the other.
@@ -143,7 +143,7 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	cout, deep := c.Dims[0], c.Dims[2]
-	bias, err := n.bias(2, cout)
+	bias, err := bias(n, 2, cout)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -152,7 +152,7 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	need := (w.Out[0]-1)*w.Strides[0] + (deep-1)*w.Dilations[0] + 1
-	if x, err = n.surrounded(x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
+	if x, err = surrounded(n, x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
 		return Operand{}, err
 	}
 	lw := layer.Window{
@@ -173,7 +173,7 @@ func volumetric(n *Chooser, x Operand) (Operand, error) {
 				k.v = append(k.v, v[(p*deep+t)*each:][:each]...)
 			}
 		}
-		y, err := n.convolved(part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
+		y, err := convolved(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k.spread(w.Dilations[1], w.Dilations[2]), lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
 			y, err = n.Binary(layer.Add, sum, y)
 		}
