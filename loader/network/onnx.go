@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,12 +53,20 @@ func formatError(err error) error {
 func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
 	r := &graphReader{list: list.NewBuilder(), values: &scope{}, reading: &reading{
 		Shared: choose.NewShared(min(foldedBytes*size+16<<20, maxFolded)), packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
-		files: map[string]*os.File{}, taken: map[string]bool{},
+		taken: map[string]bool{},
 	}}
 	r.list.Net.Name = m.Name
-	defer r.close()
-	if err := r.attach(&m.Graph, o.Dir); err != nil {
+	files, notes, err := m.Attach(o.Dir)
+	var format *onnx.FormatError
+	switch {
+	case errors.As(err, &format):
+		return nil, formatError(err)
+	case err != nil:
 		return nil, err
+	}
+	defer files.Close()
+	for _, note := range notes {
+		r.list.Note("%s", note)
 	}
 	g := r.imported(&m.Graph)
 	r.declare(g)
@@ -111,9 +118,8 @@ func (r *graphReader) value(name string) *graph.Value { return r.values.value(na
 type reading struct {
 	*choose.Shared
 	opset     int64
-	microsoft bool                // operators of that domain are known by name
-	depth     int                 // of branches
-	files     map[string]*os.File // that values stand in, by path
+	microsoft bool // operators of that domain are known by name
+	depth     int  // of branches
 	packings  map[*onnx.Tensor]*graph.Packing
 	taken     map[string]bool // names of inputs and of results of nodes
 }
