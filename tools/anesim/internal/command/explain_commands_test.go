@@ -4,18 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 )
 
 // Every command that explain prints for a layer runs, whatever the operation is.
 func TestCommandsOfExplainedLayersRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	keys := map[string]string{
+	needed := map[string]string{
 		"conv": "cin=4 cout=4", "deconv": "cin=4 cout=4", "matmul": "m=4 k=8 n=4", "linear": "m=4 k=8 n=4", "pool": "h=4 w=4", "concat": "parts=2+3", "tile": "reps=1x2x1x1", "slice": "c=4 size=2",
 	}
 	layers := []string{"relu c=4 release=2023", "conv cin=4 h=4 w=4 cout=4 k=3 pad=same act=gelu", "pad c=4 h=4 w=4 pad=1,2,3,0 fill=edge"}
-	for _, name := range network.Names() {
-		layers = append(layers, strings.TrimSpace(name+" "+keys[name]))
+	for _, name := range keys.Names() {
+		layers = append(layers, strings.TrimSpace(name+" "+needed[name]))
 	}
 	for _, words := range layers {
 		out, errs, code := invoke("explain", "--layer", words)
