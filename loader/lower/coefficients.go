@@ -5,6 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/lanes"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
@@ -57,7 +58,7 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case v.Ox() > 1 || v.Oy() > 1:
 		return refuse("the order of the taps of several outputs a step is not known")
 	}
-	l := &Layout{Groups: g.GroupCount(), Channels: int(c.Cout.Cout()), Bias: n.MACCfg.BiasMode(), width: 1 << v.OCGSize()}
+	l := &Layout{Groups: g.GroupCount(), Channels: int(c.Cout.Cout()), Bias: n.MACCfg.BiasMode()}
 	if c.GroupConvCfg.UnicastEn() {
 		if c.GroupConvCfg.UnicastCin() != 1 {
 			return refuse("channels by themselves of %d inputs each", c.GroupConvCfg.UnicastCin())
@@ -66,10 +67,7 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	} else {
 		l.Taps = taps * int(c.Cin.Cin())
 	}
-	pixels := int(c.OutDim.Wout()) * int(c.OutDim.Hout())
-	for c.Cfg.Transpose() && pixels > patchPixels && l.width > 1 && l.width*l.Taps > planeHalves {
-		l.width /= 2
-	}
+	l.width = lanes.Most(g, l.Taps)
 	if l.Channels < 1 || l.Taps < 1 || uint64(l.Groups)*uint64(l.Channels)*uint64(l.Taps) > maxCoefficients {
 		return refuse("%d groups of %d channels of %d taps", l.Groups, l.Channels, l.Taps)
 	}

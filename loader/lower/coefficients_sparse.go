@@ -5,6 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/lanes"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
@@ -59,17 +60,17 @@ func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 		return nil, refuse("%d lanes are on, want %d", len(l.lanes), engines)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
-	var lanes [engines]sparseLane
+	var read [engines]sparseLane
 	for i, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
 			return nil, refuse("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))
 		}
-		lanes[i] = sparseLane{b: constants[s.base : s.base+s.size]}
+		read[i] = sparseLane{b: constants[s.base : s.base+s.size]}
 	}
 	for first := 0; first < l.Channels; {
-		g := min(l.width, (l.Channels-first)/engines)
-		for i := range lanes {
-			if !lanes[i].plane(l, v, first, g) {
+		g, _ := lanes.Planes(l.Channels-first, l.width)
+		for i := range read {
+			if !read[i].plane(l, v, first, g) {
 				return nil, refuse("lane %d does not hold zero-skipping planes of %d channels", i, g)
 			}
 			first += g

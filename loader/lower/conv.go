@@ -175,7 +175,7 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		if !resident {
 			at, result, rows = p.tiled(t, src, out, w)
 		}
-		p.attach(t, s, t.planeWidth(), p.convKernel)
+		p.attach(t, s, t.planeWidth(w.Kh*w.Kw*src.Channels), p.convKernel)
 		if loaded != nil && shared {
 			t.reads(loaded, at)
 		} else {

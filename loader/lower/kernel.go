@@ -6,6 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/lanes"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
@@ -205,15 +206,13 @@ func (p *plan) tap(place int) int {
 	return y/d*p.taps[1] + x/d
 }
 
-// pack lays the filter out in planes of up to width channels, dealt to the lanes in turn:
+// pack lays the filter out in planes of up to width channels, dealt to the lanes in turn (see
+// package lanes):
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
 //
-// w is width, or what the channels that are left give each of the sixteen lanes: 224
-// channels make planes of 14, 768 planes of 32 and then 16 where width is 32. The last
-// fifteen or fewer take a lane each. Groups follow each other, each padded to 64 bytes.
-// (Every section hash on record, the 14 among them.)
+// Groups follow each other, each padded to 64 bytes.
 func (f *filter) pack(width int) *kernel {
 	if f.sizes && f.form == layer.FormFP16 {
 		return f.size(width)
@@ -221,7 +220,7 @@ func (f *filter) pack(width int) *kernel {
 	var planes []plane
 	for g := range f.groups {
 		for first := 0; first < f.channels; {
-			w, n := f.planes(first, width)
+			w, n := lanes.Planes(f.channels-first, width)
 			for i := range n {
 				planes = append(planes, plane{i % engines, g, first, w})
 				first += w
@@ -231,22 +230,12 @@ func (f *filter) pack(width int) *kernel {
 	return f.fill(planes)
 }
 
-// planes is the width and the number of the next planes of a group, from a channel on.
-func (f *filter) planes(first, width int) (w, n int) {
-	rest := f.channels - first
-	if rest < engines {
-		return 1, rest
-	}
-	w = min(width, rest/engines)
-	return w, rest / (engines * w) * engines
-}
-
 // size is the lanes of pack without their bytes.
 func (f *filter) size(width int) *kernel {
 	rows := f.taps + biasRows(f.bias != nil)
 	var group [engines]int // bytes of a group in each lane
 	for first := 0; first < f.channels; {
-		w, n := f.planes(first, width)
+		w, n := lanes.Planes(f.channels-first, width)
 		for i := range min(n, engines) {
 			group[i] += (n + engines - 1 - i) / engines * rows * w * layer.ElementBytes
 		}
@@ -436,8 +425,9 @@ func (p *plan) attach(t *task, s share, width int, pack func(s share, width int)
 	a.coding.set(t)
 }
 
-// planeWidth is the most channels side by side in a plane of the task's coefficients.
-func (t *task) planeWidth() int { return 1 << t.g.Common.ConvCfg.OCGSize() }
+// planeWidth is the most channels side by side in a plane of the task's coefficients, of so
+// many weights a channel.
+func (t *task) planeWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
 // kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
 // buffer of 64 bytes.

@@ -105,7 +105,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 		default:
 			t.source1(src, at, false)
 		}
-		p.attach(t, s, productWidth(t, m, k), p.productKernel)
+		p.attach(t, s, t.planeWidth(k), p.productKernel)
 		to := dst
 		to.base += s.first * layer.ElementBytes
 		t.writes(to, bytes)
@@ -127,15 +127,6 @@ func (p *plan) productTask(m, k int, s share) *task {
 	t.outputGroups(s.channels, false)
 	p.post(t)
 	return t
-}
-
-// productWidth is the most channels in a plane of a product's coefficients.
-func productWidth(t *task, m, k int) int {
-	width := t.planeWidth()
-	for m > patchPixels && width > 1 && width*k > planeHalves {
-		width /= 2
-	}
-	return width
 }
 
 // blockRows reports whether a product of so many rows works on blocks of eight pixels
@@ -223,7 +214,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 		} else {
 			t.reads(kept, kept.at)
 		}
-		p.attach(t, s, productWidth(t, m, k), p.productKernel)
+		p.attach(t, s, t.planeWidth(k), p.productKernel)
 		at := dst
 		at.base += s.first * layer.ElementBytes
 		t.writes(at, after.row)
@@ -252,9 +243,6 @@ func transposing(in regs.Shape) *task {
 	}
 	return t
 }
-
-// planeHalves is the most a plane of a product of more than 128 rows holds.
-const planeHalves = 32768
 
 // productKernel packs the columns of a share.
 func (p *plan) productKernel(s share, width int) *kernel {

@@ -147,13 +147,8 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 	if c.try {
 		return
 	}
-	width := t.planeWidth()
-	k := c.value(g.inputs[0]).width
-	for t.g.Common.Cfg.Transpose() && g.rows > patchPixels && width > 1 && width*k > planeHalves {
-		width /= 2
-	}
 	p := plan{layer: &g.layer, weights: &g.weights}
-	kernel := p.productKernel(s, width)
+	kernel := p.productKernel(s, t.planeWidth(c.value(g.inputs[0]).width))
 	if g.bias != nil {
 		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
 	}

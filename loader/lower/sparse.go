@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"anesim/hw/lanes"
 	"anesim/loader/layer"
 )
 
@@ -55,7 +56,7 @@ func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
 		perLane[i] = make([]byte, 0, dense+dense/8)
 	}
 	for first := 0; first < f.channels; {
-		g, n := f.planes(first, width)
+		g, n := lanes.Planes(f.channels-first, width)
 		for i := range n {
 			b := &perLane[i%engines]
 			*b, body = f.sparsePlane(*b, body[:0], first, g, taps, phases)
@@ -122,7 +123,7 @@ func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
 	k := &kernel{coding: zeroSkipping}
 	var perLane [engines]int
 	for first := 0; first < f.channels; {
-		g, n := f.planes(first, width)
+		g, n := lanes.Planes(f.channels-first, width)
 		for i := range n {
 			b := &perLane[i%engines]
 			*b += layer.ElementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
