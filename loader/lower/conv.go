@@ -24,7 +24,7 @@ func (p *plan) convolution() error {
 		return err
 	}
 	to := p.behind(y, out)
-	shares, err := p.shares()
+	shares, err := p.weighed().shares()
 	if err != nil {
 		return err
 	}
@@ -54,96 +54,16 @@ func (m memory) element(n int) memory {
 	return m
 }
 
-// A share is what one task computes: a run of output channels of each of a run of groups.
-// The channels of a depthwise convolution are one group.
-type share struct{ group, groups, first, channels int }
-
-// shares splits a convolution so that a lane's coefficients fit an engine. Above one
-// patch an engine holds 64 KiB, and takes whole passes of channels; the remainder goes
-// first, then the last channels down (5/5). Under one patch there is no limit. Groups are
-// split before their channels (assumed).
-func (p *plan) shares() ([]share, error) {
-	l := p.layer
-	out := l.Out()
-	groups := p.convSource().Groups
-	channels := l.Cout / groups
-	all := []share{{0, groups, 0, channels}}
-	if out.H*out.W <= patchPixels {
-		return all, nil
-	}
-	bytes := p.channelBytes(channels)
-	group := roundUp((channels+engines-1)/engines*bytes, 64)
-	if each := l.LaneBytes() / group; groups > 1 && each > 0 {
-		var s []share
-		for first := 0; first < groups; first += each {
-			s = append(s, share{first, min(each, groups-first), 0, channels})
-		}
-		return s, nil
-	}
-	parts, err := splitChannels(channels, bytes, l.LaneBytes())
-	if err != nil {
-		return nil, err
-	}
-	var s []share
-	for g := range groups {
-		for _, part := range parts {
-			s = append(s, share{g, 1, part.first, part.channels})
-		}
-	}
-	return s, nil
-}
-
-// wholePasses is how many channels an engine takes of those that it has room for: passes of
-// sixteen, or fewer than that in twos (11/11 tasks of convolutions: 14, 12 and 6 where there
-// is room for 14, 13 and 7; 2/2 of a product with a table: 48 where there is room for 63). That
-// the sixteens hold of convolutions too is inferred.
-func wholePasses(room int) int {
-	switch {
-	case room > engineChannels:
-		return room / engineChannels * engineChannels
-	case room > 1:
-		return room &^ 1
-	}
-	return room
-}
-
-// engineChannels is the most channels that an engine makes in a pass over its source.
-const engineChannels = 16
-
-// splitChannels shares the channels of one group, each of so many bytes of a lane.
-func splitChannels(channels, bytes, lane int) ([]share, error) {
-	each := wholePasses(lane / bytes)
-	if each == 0 {
-		return nil, layer.Within("bytes of one channel's coefficients", bytes, lane,
-			"split the input channels until those of one output channel are at most %d, and add the parts")
-	}
-	var s []share
-	for end := channels; end > 0; {
-		n := min(end, each*engines)
-		if r := end % (each * engines); len(s) == 0 && r > 0 {
-			n = r
-		}
-		end -= n
-		s = append(s, share{0, 1, end, n})
-	}
-	return s, nil
-}
-
-func biasRows(bias bool) int {
-	if bias {
-		return 1
-	}
-	return 0
-}
-
 // convSource is the part of the source a task works on at a time: a group.
 func (p *plan) convSource() regs.Shape {
 	l := p.layer
-	groups := max(1, l.Groups)
-	if l.Depthwise() {
-		groups = 1
-	}
+	groups := p.weighed().groups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
+}
+
+// weighed is the convolution as its coefficients are packed.
+func (p *plan) weighed() *convolution {
+	return &convolution{layer: p.layer, weights: p.weights, rows: p.taps[0], columns: p.taps[1]}
 }
 
 // convolve appends the tasks of one element of the batch.
@@ -175,7 +95,13 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		if !resident {
 			at, result, rows = p.tiled(t, src, out, w)
 		}
-		p.attach(t, s, t.planeWidth(w.Kh*w.Kw*src.Channels), p.convKernel)
+		p.attach(t, s, t.planeWidth(w.Kh*w.Kw*src.Channels), func(s share, width int) *kernel {
+			c := p.weighed()
+			if p.rides() {
+				c.table = p.weights.Table
+			}
+			return c.kernel(s, width, p.constants.room)
+		})
 		if loaded != nil && shared {
 			t.reads(loaded, at)
 		} else {
@@ -251,15 +177,7 @@ func (p *plan) rides() bool {
 	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.weights.Table) != tableBytes || paired(l) {
 		return false
 	}
-	shares, err := p.shares()
-	if err != nil || len(shares) != 1 {
-		return false
-	}
-	if out := l.Out(); out.H*out.W <= patchPixels {
-		return true
-	}
-	s := shares[0]
-	return tableBytes+s.groups*roundUp((s.channels+engines-1)/engines*p.channelBytes(s.channels), 64) <= l.LaneBytes()
+	return p.weighed().holdsTable()
 }
 
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most

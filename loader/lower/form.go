@@ -6,7 +6,6 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
 
@@ -33,22 +32,6 @@ func codings(f layer.Form) [2][]coding {
 		return [2][]coding{{int8s}, {palette4, palette8, masked}}
 	}
 	return [2][]coding{}
-}
-
-// set says a coding to the engine.
-func (c coding) set(t *task) {
-	n := &t.g.NE
-	switch c {
-	case zeroSkipping, masked:
-		t.g.KernelDMASrc.Reserved00 |= sparseWord
-		n.KernelCfg = n.KernelCfg.WithSparse(true)
-	case palette4:
-		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(4)
-	case palette8:
-		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(8)
-	case int8s:
-		n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
-	}
 }
 
 // coded is the planes in the smallest coding of the filter's form that holds their values in

@@ -7,7 +7,6 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/lanes"
-	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
 
@@ -55,80 +54,6 @@ type filter struct {
 	strided bool
 }
 
-// convKernel packs the coefficients of a share of a convolution. The taps of an input
-// channel stand in the order of their stride phase.
-func (p *plan) convKernel(s share, width int) *kernel {
-	l, w := p.layer, p.weights
-	win := &l.Window
-	taps, real := win.Kh*win.Kw, p.taps[0]*p.taps[1]
-	channels := 1
-	if !l.Depthwise() {
-		channels = l.In.C / max(1, l.Groups)
-	}
-	perGroup, each := l.Cout/p.convSource().Groups, taps
-	if !l.Depthwise() {
-		each *= l.In.C / max(1, l.Groups)
-	}
-	phases := win.Phases()
-	order := slices.Concat(phases...)
-	direct := taps == real
-	for i, place := range order {
-		order[i] = p.tap(place)
-		direct = direct && order[i] == i
-	}
-	f := filter{
-		groups: s.groups, channels: s.channels, taps: each, sizes: w.SizesOnly, uniform: len(w.Filter) == 0,
-		weight: func(g, n, k int) float16.Float16 {
-			tap := order[k%taps]
-			if tap < 0 {
-				return 0
-			}
-			if w.SizesOnly && len(w.Filter) == 0 {
-				return halfOne // any value but zero
-			}
-			return w.Weight(((s.group+g)*perGroup+s.first+n)*channels*real + k/taps*real + tap)
-		},
-	}
-	var row []float16.Float16
-	f.channel = func(buf []float16.Float16, g, n int) []float16.Float16 {
-		first, n := ((s.group+g)*perGroup+s.first+n)*channels*real, channels*real
-		if direct {
-			return w.Run(buf, first, n)
-		}
-		row = slices.Grow(row[:0], n)[:n]
-		from := w.Run(row, first, n)
-		if from == nil {
-			return nil
-		}
-		buf = buf[:each]
-		for c := range channels {
-			for i, tap := range order {
-				v := float16.Float16(0)
-				if tap >= 0 {
-					v = from[c*real+tap]
-				}
-				buf[c*taps+i] = v
-			}
-		}
-		return buf
-	}
-	if l.Bias {
-		f.bias = func(g, n int) float16.Float16 { return layer.ValueAt(w.Bias, (s.group+g)*perGroup+s.first+n) }
-	}
-	f.strided, f.apart = win.Sy > 1 || win.Sx > 1, l.Depthwise()
-	f.takes(w, func(g, n int) int { return (s.group+g)*perGroup + s.first + n })
-	if !p.skipsZeros(s.channels) && !p.rides() {
-		f.room = p.constants.room
-	}
-	k := f.pack(width)
-	if p.skipsZeros(s.channels) && f.sparseFits(width, taps, phases) {
-		if skipping := f.packSparse(width, taps, phases); k.coding == dense || w.Form == layer.FormSparse || skipping.size() < k.size() {
-			k = skipping
-		}
-	}
-	return p.withTable(k)
-}
-
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
 func (f *filter) takes(w *layer.Weights, channel func(g, n int) int) {
@@ -139,71 +64,6 @@ func (f *filter) takes(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Scale) > 0 {
 		f.scale = func(g, n int) (float16.Float16, bool) { return w.ChannelScale(channel(g, n)) }
 	}
-}
-
-// skipsZeros reports whether a share's coefficients have the zero-skipping form: those of
-// one group, and of channels by themselves.
-func (p *plan) skipsZeros(channels int) bool {
-	l := p.layer
-	form := l.Depthwise() || max(1, l.Groups) == 1 && channels%engines == 0
-	return !p.weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
-}
-
-// channelBytes is what an output channel of a share takes of a lane.
-func (p *plan) channelBytes(channels int) int {
-	l := p.layer
-	rows := l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	if !l.Depthwise() {
-		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + biasRows(l.Bias)
-	}
-	bytes := rows * layer.ElementBytes
-	switch {
-	case !p.skipsZeros(channels):
-	case l.Depthwise():
-		bytes += 2
-		for _, phase := range l.Window.Phases() {
-			bytes += maskBytes(len(phase), l.Window.Kh*l.Window.Kw)
-		}
-		bytes = roundUp(bytes, 64)
-	default:
-		bytes += (rows + 7) / 8 // a bit a weight (4/4)
-	}
-	return bytes
-}
-
-// withTable puts the table that rides on a convolution ahead of the weights of every lane.
-// Programs show its 128 bytes in every lane of such a task (5/5); that it stands ahead is
-// assumed, as in the device.
-func (p *plan) withTable(k *kernel) *kernel {
-	if !p.rides() {
-		return k
-	}
-	whole := &kernel{coding: k.coding}
-	if k.data == nil { // sizes alone
-		at := 0
-		for _, l := range k.lanes {
-			n := roundUp(tableBytes+l.size, 64)
-			whole.lanes = append(whole.lanes, lane{at, n})
-			at += n
-		}
-		return whole
-	}
-	for _, l := range k.lanes {
-		whole.lane(append(slices.Clone(p.weights.Table), k.data[l.base:l.base+l.size]...))
-	}
-	return whole
-}
-
-// tap is the weight at a place of the window, -1 between the taps of a dilated one and
-// beyond those of one widened by its padding.
-func (p *plan) tap(place int) int {
-	l := p.layer
-	y, x := place/l.Window.Kw, place%l.Window.Kw
-	d := max(1, l.Dilation)
-	if y%d != 0 || x%d != 0 || y/d >= p.taps[0] || x/d >= p.taps[1] {
-		return -1
-	}
-	return y/d*p.taps[1] + x/d
 }
 
 // pack lays the filter out in planes of up to width channels, dealt to the lanes in turn (see
@@ -392,82 +252,4 @@ func pad64(b []byte) []byte {
 func (k *kernel) lane(b []byte) {
 	k.lanes = append(k.lanes, lane{len(k.data), roundUp(len(b), 64)})
 	k.data = append(k.data, pad64(b)...)
-}
-
-// A packing is what makes two tasks' coefficients the same: the share and the width of
-// its planes.
-type packing struct {
-	share share
-	width int
-}
-
-// An attached kernel stands in the constant section.
-type attached struct {
-	base   int
-	lanes  []lane
-	coding coding
-}
-
-// attach gives a task its coefficients: those of an earlier task with the same share in
-// planes of the same width, or the ones that pack makes, at the end of the constants.
-func (p *plan) attach(t *task, s share, width int, pack func(s share, width int) *kernel) {
-	key := packing{s, width}
-	a, ok := p.packed[key]
-	if !ok {
-		k := pack(s, width)
-		a = attached{p.constants.addKernel(k), k.lanes, k.coding}
-		if p.packed == nil {
-			p.packed = map[packing]attached{}
-		}
-		p.packed[key] = a
-	}
-	t.kernel(a.base, a.lanes)
-	a.coding.set(t)
-}
-
-// planeWidth is the most channels side by side in a plane of the task's coefficients, of so
-// many weights a channel.
-func (t *task) planeWidth(taps int) int { return lanes.Most(&t.g, taps) }
-
-// kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
-// buffer of 64 bytes.
-func (t *task) kernel(base int, lanes []lane) {
-	d := &t.g.KernelDMASrc
-	d.Reserved00 = kernelWord
-	for i := range d.CoeffBfrSize {
-		t.dma(&d.CoeffBfrSize[i], 64)
-	}
-	for i, l := range lanes {
-		d.CoeffDMAConfig[i] = d.CoeffDMAConfig[i].WithEn(true)
-		t.dma(&d.CoeffBaseAddr[i], base+l.base)
-		t.dma(&d.CoeffBfrSize[i], l.size)
-	}
-	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
-}
-
-// tableLanes is how many engines look their results up: one for each channel of the
-// result, sixteen at most (44/44).
-func (t *task) tableLanes() int { return min(engines, int(t.g.Common.Cout.Cout())) }
-
-// lookup gives the engines an activation table, base bytes into the constants. All of
-// them read the same 128 bytes.
-func (t *task) lookup(base int, table []byte) {
-	lanes := make([]lane, t.tableLanes())
-	for i := range lanes {
-		lanes[i].size = tableBytes
-	}
-	t.kernel(base, lanes)
-	t.table = table
-	t.activate(regs.ActivationTable)
-}
-
-const tableBytes = 128
-
-// tableSection is what a table of so many lanes has for constants: room for one each, and
-// the table ahead of zeros (all section hashes and sizes on record: 128 bytes for one
-// channel, 640 - 128 for four, 1536 for twelve, 2048 from sixteen on).
-func tableSection(table []byte, lanes int) []byte {
-	section := make([]byte, tableBytes*lanes)
-	copy(section, table)
-	return section
 }

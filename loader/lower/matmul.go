@@ -246,28 +246,7 @@ func transposing(in regs.Shape) *task {
 
 // productKernel packs the columns of a share.
 func (p *plan) productKernel(s share, width int) *kernel {
-	l, w := p.layer, p.weights
-	k, n := l.In.W, l.Columns
-	f := filter{
-		groups: 1, channels: s.channels, taps: k, sizes: w.SizesOnly,
-		weight: func(_, c, i int) float16.Float16 {
-			if l.Op == layer.Linear {
-				return w.Weight((s.first+c)*k + i)
-			}
-			return w.Weight(i*n + s.first + c)
-		},
-	}
-	if l.Op == layer.Linear {
-		f.channel = func(buf []float16.Float16, _, c int) []float16.Float16 { return w.Run(buf, (s.first+c)*k, k) }
-	} else {
-		f.tap = func(buf []float16.Float16, i int) []float16.Float16 { return w.Run(buf, i*n+s.first, s.channels) }
-	}
-	if l.Bias {
-		f.bias = func(_, c int) float16.Float16 { return layer.ValueAt(w.Bias, s.first+c) }
-	}
-	f.takes(w, func(_, c int) int { return s.first + c })
-	f.room = p.constants.room
-	return f.pack(width)
+	return productKernel(p.layer, p.weights, s, width, p.constants.room)
 }
 
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed

@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"github.com/x448/float16"
-
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
@@ -54,7 +52,9 @@ func (p *plan) pairs(x, y memory) {
 	t.engines(l.In.C)
 	t.patch(steps, true, w)
 	p.post(t)
-	p.attach(t, share{0, 1, 0, l.Cout}, pairedPixels, p.pairKernel)
+	p.attach(t, share{0, 1, 0, l.Cout}, pairedPixels, func(_ share, width int) *kernel {
+		return pairKernel(l, p.weights, width)
+	})
 	t.source1(x, source, false)
 	kept := t.leaves(result, result.row)
 	p.add(t)
@@ -66,31 +66,4 @@ func (p *plan) pairs(x, y memory) {
 	move.waitsForPairs = true
 	move.writes(y, source.base+source.row)
 	p.add(move)
-}
-
-// pairKernel packs both pixels of a step side by side over the columns either needs; the
-// columns stand by their place modulo the step's stride.
-func (p *plan) pairKernel(_ share, width int) *kernel {
-	l, w := p.layer, p.weights
-	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pairedPixels - 1, Sy: 1, Sx: pairedPixels}
-	var order []int
-	for _, phase := range columns.Phases() {
-		order = append(order, phase...)
-	}
-	f := filter{
-		groups: 1, channels: l.Cout * pairedPixels, taps: columns.Kw, sizes: w.SizesOnly,
-		weight: func(_, n, k int) float16.Float16 {
-			x := order[k] - n%pairedPixels
-			if x < 0 || x >= l.Window.Kw {
-				return 0
-			}
-			return w.Weight(n/pairedPixels*l.Window.Kw + x)
-		},
-	}
-	if l.Bias {
-		f.bias = func(_, n int) float16.Float16 { return layer.ValueAt(w.Bias, n/pairedPixels) }
-	}
-	f.strided = true // by the pixels of a step
-	f.takes(w, func(_, n int) int { return n / pairedPixels })
-	return f.packEach(width)
 }

@@ -1,6 +1,8 @@
 package lower
 
-import "anesim/loader/layer"
+import (
+	"anesim/loader/layer"
+)
 
 // No program shows a pooling window, a stride above 3 or a transposed convolution. What
 // stands here makes the same values of what programs show: views by DMA strides, planar

@@ -147,8 +147,7 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 	if c.try {
 		return
 	}
-	p := plan{layer: &g.layer, weights: &g.weights}
-	kernel := p.productKernel(s, t.planeWidth(c.value(g.inputs[0]).width))
+	kernel := productKernel(&g.layer, &g.weights, s, t.planeWidth(c.value(g.inputs[0]).width), nil)
 	if g.bias != nil {
 		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
 	}
@@ -168,7 +167,7 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
 		c.constants.addKernel(kernel)
 	}
 	t.kernel(base, lanes)
-	kernel.coding.set(t)
+	t.coded(kernel.coding)
 	c.post(t, g)
 }
 
