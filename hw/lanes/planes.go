@@ -15,19 +15,20 @@ func Planes(left, most int) (width, n int) {
 	return width, left / (Count * width) * Count
 }
 
-// In a matrix product over more than productPixels pixels a plane has at most planeHalves
-// values, the 64 KiB of kernel memory (inferred by the layout's reference).
-const (
-	productPixels = 128
-	planeHalves   = 1 << 15
-)
+// PatchPixels is how many pixels the engines work on at a time. Over more of them an engine
+// keeps its coefficients.
+const PatchPixels = 128
+
+// planeHalves is the most values that a plane of a matrix product has over more than a patch:
+// the 64 KiB of kernel memory (inferred by the layout's reference).
+const planeHalves = 1 << 15
 
 // Most is the most channels side by side in a plane of a task whose channels have so many
 // weights each: 2^OCGSize, or less in a matrix product, which has its result transposed.
 func Most(g *regs.Groups, taps int) int {
 	c := &g.Common
 	most := 1 << c.ConvCfg.OCGSize()
-	if c.Cfg.Transpose() && c.OutDim.Wout() > productPixels {
+	if c.Cfg.Transpose() && c.OutDim.Wout() > PatchPixels {
 		for most > 1 && most*taps > planeHalves {
 			most /= 2
 		}

@@ -51,3 +51,5 @@ func SamePad(k, stride, in int) (before, after int) {
 	total := max(0, (out-1)*stride+k-in)
 	return total / 2, total - total/2
 }
+
+func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

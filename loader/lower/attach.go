@@ -3,30 +3,31 @@ package lower
 import (
 	"anesim/hw/lanes"
 	"anesim/hw/regs"
+	"anesim/loader/lower/coeff"
 )
 
 // A packing is what makes two tasks' coefficients the same: the share and the width of
 // its planes.
 type packing struct {
-	share share
+	share coeff.Share
 	width int
 }
 
 // An attached kernel stands in the constant section.
 type attached struct {
 	base   int
-	lanes  []lane
-	coding coding
+	lanes  []coeff.Lane
+	coding coeff.Coding
 }
 
 // attach gives a task its coefficients: those of an earlier task with the same share in
 // planes of the same width, or the ones that pack makes, at the end of the constants.
-func (p *plan) attach(t *task, s share, width int, pack func(s share, width int) *kernel) {
+func (p *plan) attach(t *task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
 	key := packing{s, width}
 	a, ok := p.packed[key]
 	if !ok {
 		k := pack(s, width)
-		a = attached{p.constants.addKernel(k), k.lanes, k.coding}
+		a = attached{p.constants.AddKernel(k), k.Lanes, k.Coding}
 		if p.packed == nil {
 			p.packed = map[packing]attached{}
 		}
@@ -42,7 +43,7 @@ func (t *task) planeWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
 // kernel turns lanes on, base bytes into the constants. Lanes that are off keep a
 // buffer of 64 bytes.
-func (t *task) kernel(base int, lanes []lane) {
+func (t *task) kernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
 	for i := range d.CoeffBfrSize {
@@ -50,8 +51,8 @@ func (t *task) kernel(base int, lanes []lane) {
 	}
 	for i, l := range lanes {
 		d.CoeffDMAConfig[i] = d.CoeffDMAConfig[i].WithEn(true)
-		t.dma(&d.CoeffBaseAddr[i], base+l.base)
-		t.dma(&d.CoeffBfrSize[i], l.size)
+		t.dma(&d.CoeffBaseAddr[i], base+l.Base)
+		t.dma(&d.CoeffBfrSize[i], l.Size)
 	}
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
@@ -63,9 +64,9 @@ func (t *task) tableLanes() int { return min(engines, int(t.g.Common.Cout.Cout()
 // lookup gives the engines an activation table, base bytes into the constants. All of
 // them read the same 128 bytes.
 func (t *task) lookup(base int, table []byte) {
-	lanes := make([]lane, t.tableLanes())
+	lanes := make([]coeff.Lane, t.tableLanes())
 	for i := range lanes {
-		lanes[i].size = tableBytes
+		lanes[i].Size = coeff.TableBytes
 	}
 	t.kernel(base, lanes)
 	t.table = table
@@ -73,17 +74,17 @@ func (t *task) lookup(base int, table []byte) {
 }
 
 // coded says how the planes of the coefficients are written.
-func (t *task) coded(c coding) {
+func (t *task) coded(c coeff.Coding) {
 	n := &t.g.NE
 	switch c {
-	case zeroSkipping, masked:
+	case coeff.ZeroSkipping, coeff.Masked:
 		t.g.KernelDMASrc.Reserved00 |= sparseWord
 		n.KernelCfg = n.KernelCfg.WithSparse(true)
-	case palette4:
+	case coeff.Palette4:
 		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(4)
-	case palette8:
+	case coeff.Palette8:
 		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(8)
-	case int8s:
+	case coeff.Int8s:
 		n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
 	}
 }

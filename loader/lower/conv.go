@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // convolution lowers a convolution: one descriptor while its coefficients fit the
@@ -24,7 +25,7 @@ func (p *plan) convolution() error {
 		return err
 	}
 	to := p.behind(y, out)
-	shares, err := p.weighed().shares()
+	shares, err := p.weighed().Shares()
 	if err != nil {
 		return err
 	}
@@ -57,17 +58,17 @@ func (m memory) element(n int) memory {
 // convSource is the part of the source a task works on at a time: a group.
 func (p *plan) convSource() regs.Shape {
 	l := p.layer
-	groups := p.weighed().groups()
+	groups := p.weighed().TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
 // weighed is the convolution as its coefficients are packed.
-func (p *plan) weighed() *convolution {
-	return &convolution{layer: p.layer, weights: p.weights, rows: p.taps[0], columns: p.taps[1]}
+func (p *plan) weighed() *coeff.Convolution {
+	return &coeff.Convolution{Layer: p.layer, Weights: p.weights, Rows: p.taps[0], Columns: p.taps[1]}
 }
 
 // convolve appends the tasks of one element of the batch.
-func (p *plan) convolve(shares []share, x, y memory) {
+func (p *plan) convolve(shares []coeff.Share, x, y memory) {
 	l := p.layer
 	whole, out := p.convSource(), l.Out()
 	w := &l.Window
@@ -81,11 +82,11 @@ func (p *plan) convolve(shares []share, x, y memory) {
 	var loaded *tile
 	for _, s := range shares {
 		src, from, at := whole, x, at
-		src.Groups = s.groups
-		from.base += s.group * x.group
-		if l.Depthwise() && s.channels < src.Channels {
-			src.Channels = s.channels
-			from.base += s.first * x.plane
+		src.Groups = s.Groups
+		from.base += s.Group * x.group
+		if l.Depthwise() && s.Channels < src.Channels {
+			src.Channels = s.Channels
+			from.base += s.First * x.plane
 		}
 		t := p.convTask(src, p.convResult(s))
 		if src != whole && resident {
@@ -95,12 +96,12 @@ func (p *plan) convolve(shares []share, x, y memory) {
 		if !resident {
 			at, result, rows = p.tiled(t, src, out, w)
 		}
-		p.attach(t, s, t.planeWidth(w.Kh*w.Kw*src.Channels), func(s share, width int) *kernel {
+		p.attach(t, s, t.planeWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			c := p.weighed()
 			if p.rides() {
-				c.table = p.weights.Table
+				c.Table = p.weights.Table
 			}
-			return c.kernel(s, width, p.constants.room)
+			return c.Kernel(s, width, p.constants.Room)
 		})
 		if loaded != nil && shared {
 			t.reads(loaded, at)
@@ -109,12 +110,12 @@ func (p *plan) convolve(shares []share, x, y memory) {
 			loaded.bytes = at.row * rows
 		}
 		to := y
-		to.base += s.group*y.group + s.first*y.plane
+		to.base += s.Group*y.group + s.First*y.plane
 		if result.row > 0 {
 			p.stages(t, to, result)
 			continue
 		}
-		t.writes(to, roundUp(at.row*rows, 16))
+		t.writes(to, layer.RoundUp(at.row*rows, 16))
 		p.add(t)
 	}
 }
@@ -133,9 +134,9 @@ func (p *plan) tiled(t *task, src regs.Shape, out layer.Shape, w *layer.Window) 
 }
 
 // convResult is what the task of a share computes.
-func (p *plan) convResult(s share) regs.Shape {
+func (p *plan) convResult(s coeff.Share) regs.Shape {
 	out := p.layer.Out()
-	return regs.Shape{Groups: s.groups, Channels: s.channels, Height: out.H, Width: out.W}
+	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
 // convTask is a multiply-accumulate task of the layer, without its operands.
@@ -174,10 +175,10 @@ func (p *plan) post(t *task) {
 // table that takes them as they are, and room for it in every lane.
 func (p *plan) rides() bool {
 	l := p.layer
-	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.weights.Table) != tableBytes || paired(l) {
+	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.weights.Table) != coeff.TableBytes || paired(l) {
 		return false
 	}
-	return p.weighed().holdsTable()
+	return p.weighed().HoldsTable()
 }
 
 // outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
@@ -303,7 +304,7 @@ func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == layer.Convolution && !p.layer.Depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := p.l2() - unit*out.C*roundUp(out.W*layer.ElementBytes, unitBytes)
+	room := p.l2() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, unitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -318,7 +319,7 @@ func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 	if whole := at.depth*src.Height <= p.l2(); whole && w.Kh == 1 {
 		tile = patch
 	} else if whole && w.Sy == 1 {
-		half := roundUp((out.H+1)/2, patch)
+		half := layer.RoundUp((out.H+1)/2, patch)
 		runs := func(rows int) int { return (rows*out.W + 255) / 256 }
 		if !fixed || tile < half || runs(tile)+runs(out.H-tile) > runs(half)+runs(out.H-half) {
 			tile = half
@@ -326,7 +327,7 @@ func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 	}
 	tile = min(max(tile, 1), out.H)
 	// The first tile starts with the padding, which takes no memory.
-	return min(src.Height, roundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
+	return min(src.Height, layer.RoundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
 }
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.

@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // elementwise lowers an operation on two operands to one task of the planar engine, and
@@ -66,7 +67,7 @@ func (p *plan) elementwise() error {
 // secondBase is where the second tile stands behind a first of n bytes: at a multiple of
 // 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
 func secondBase(n int) int {
-	n = roundUp(n, 64)
+	n = layer.RoundUp(n, 64)
 	if n%0x400 == 0 {
 		n += 64
 	}
@@ -162,11 +163,11 @@ func (p *plan) channelOperand(in regs.Shape, x memory) error {
 	s := layer.Shape{N: 1, C: p.layer.In.C, H: 1, W: 1}
 	y := p.output("y", p.layer.Out())
 	z := surface(regs.BARWeights, s)
-	p.constants.pad(64)
-	z.base = p.constants.bytes
-	tensor := p.constants.zeros(z.depth)
+	p.constants.Pad(64)
+	z.base = p.constants.Bytes
+	tensor := p.constants.Zeros(z.depth)
 	for c := range s.C {
-		putHalf(tensor[c*z.plane:], uint16(layer.ValueAt(p.weights.Second, c)))
+		coeff.PutHalf(tensor[c*z.plane:], uint16(layer.ValueAt(p.weights.Second, c)))
 	}
 	return p.repeat(in, s, x, y, z)
 }
@@ -230,7 +231,7 @@ func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z memory) error {
 		return err
 	}
 	kept := prep.leaves(at, bytes)
-	prep.source1(z, prep.sourceTile().moved(roundUp(bytes, 64)), false)
+	prep.source1(z, prep.sourceTile().moved(layer.RoundUp(bytes, 64)), false)
 	t := p.planarOp(regs.FormTwoSources, in)
 	if p.layer.Op == layer.RealDiv {
 		if err := p.tabulate(prep, p.weights.Table); err != nil {
@@ -270,10 +271,10 @@ func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, secon
 func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
-	row := roundUp(l.In.C*layer.ElementBytes, 64)
-	p.constants.pad(64)
-	base := p.constants.bytes
-	table := p.constants.zeros(2 * row)
+	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
+	p.constants.Pad(64)
+	base := p.constants.Bytes
+	table := p.constants.Zeros(2 * row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(halfOne)
 		v := uint16(layer.ValueAt(p.weights.Second, 0))
@@ -299,8 +300,8 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 		case layer.Average:
 			bias, scale = v, halfHalf
 		}
-		putHalf(table[2*c:], bias)
-		putHalf(table[row+2*c:], scale)
+		coeff.PutHalf(table[2*c:], bias)
+		coeff.PutHalf(table[row+2*c:], scale)
 	}
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
 	prep := passTask(rows)
@@ -316,5 +317,3 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	t.g.Common.PlanarOperands = t.g.Common.PlanarOperands.WithSrc2Transpose(true)
 	return p.besideTile(t, in, x, y, kept, at, 2*at.row)
 }
-
-func putHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }

@@ -9,6 +9,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // The examples are small programs of our own over the paths the reference containers
@@ -111,19 +112,19 @@ func waitForAll(r regs.L2Route) regs.L2Route {
 
 func convExample() (*loader.Builder, error) {
 	const cin, cout = 5, 3
-	f := filter{
-		groups: 1, channels: cout, taps: cin,
-		weight: func(_, n, k int) float16.Float16 { return float16.Fromfloat32(float32(n) + float32(k)/2 - 1) },
-		bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
+	f := coeff.Filter{
+		Groups: 1, Channels: cout, Taps: cin,
+		Weight: func(_, n, k int) float16.Float16 { return float16.Fromfloat32(float32(n) + float32(k)/2 - 1) },
+		Bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
 	}
-	k := f.pack(1)
+	k := f.Pack(1)
 	t := engineTask(regs.MultiplyAccumulate, oneRow(cin, 1), oneRow(cout, 1))
 	t.engines(cout)
 	t.patch(oneRow(cout, 1), false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
-	t.kernel(0, k.lanes)
+	t.kernel(0, k.Lanes)
 	t.source1(rowSurface(bar5, cin, 1), packed(oneRow(cin, 1)), false)
 	t.writes(rowSurface(bar4, cout, 1), channelBytes*cin)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
@@ -134,7 +135,7 @@ func convExample() (*loader.Builder, error) {
 	chain, err := chain{t}.finish2020()
 	return &loader.Builder{
 		Chain:     chain,
-		Constants: k.data,
+		Constants: k.Data,
 		Ports:     []loader.Port{rowPort("x", loader.Input, bar5, cin, 1), rowPort("y", loader.Output, bar4, cout, 1)},
 	}, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // What a group of rows does.
@@ -263,7 +264,7 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 			return true
 		}
 	default:
-		if plainTable(l.Op) && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == tableBytes {
+		if plainTable(l.Op) && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == coeff.TableBytes {
 			g.table = w.Table
 			return true
 		}
@@ -371,7 +372,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 	c := &rowChain{l2: groups[0].layer.L2Bytes(), try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
-		constants: section{sizes: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
+		constants: coeff.Section{SizesOnly: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
 	made := map[string]bool{}
 	for i := range groups {
 		made[groups[i].output] = true

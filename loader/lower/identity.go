@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // The worked identity layer of the format document: 64 channels in, 64 out, and a
@@ -91,13 +92,13 @@ func identityLayer() (*loader.Builder, error) {
 
 // identityProduct multiplies a row of n values by the n x n identity matrix.
 func identityProduct(n int) (chain, []byte) {
-	f := filter{groups: 1, channels: n, taps: n, weight: func(_, c, k int) float16.Float16 {
+	f := coeff.Filter{Groups: 1, Channels: n, Taps: n, Weight: func(_, c, k int) float16.Float16 {
 		if c != k {
 			return 0
 		}
 		return halfOne
 	}}
-	k := f.pack(16)
+	k := f.Pack(16)
 	in, out := oneRow(1, n), oneRow(n, 1)
 	values := memory{row: n * layer.ElementBytes, plane: n * layer.ElementBytes, depth: n * layer.ElementBytes, group: n * layer.ElementBytes}
 	x, y := values, values
@@ -118,9 +119,9 @@ func identityProduct(n int) (chain, []byte) {
 	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	t.outputGroups(n, false)
 	t.readsScratch(kept, staged)
-	t.kernel(0, k.lanes)
+	t.kernel(0, k.Lanes)
 	t.writes(y, tile.row)
 	// No scratch segment is listed: neither names its buffer.
 	prep.h.Bases, t.h.Bases = prep.h.Bases.WithWBE(false), t.h.Bases.WithRBE0(false)
-	return chain{prep, t}, k.data
+	return chain{prep, t}, k.Data
 }

@@ -411,7 +411,7 @@ func (p *plan) normaliseChannels(in, out view) error {
 	if s.Height > 1 {
 		at = at.skewed(1, planarFetch)
 	}
-	one := roundUp(statBytes, unitBytes)
+	one := layer.RoundUp(statBytes, unitBytes)
 	two := one + max(at.row*s.Height, turnedBytes)
 	source := at.moved(two + turnedBytes)
 	if err := p.checkStatistics(source.base + at.row*s.Height); err != nil {

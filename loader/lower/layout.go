@@ -22,7 +22,7 @@ func packed(s regs.Shape) layout { return packedColumns(s, s.Width) }
 
 // packedColumns is packed with so many columns of a channel side by side.
 func packedColumns(s regs.Shape, columns int) layout {
-	channel := roundUp(columns*layer.ElementBytes, unitBytes)
+	channel := layer.RoundUp(columns*layer.ElementBytes, unitBytes)
 	row := channel * s.Channels
 	return layout{channel: channel, row: row, depth: row, group: row}
 }
@@ -192,7 +192,7 @@ func planarPatch(form regs.PlanarForm, width, height int) (w, h uint32) {
 // of the batch behind the other. A group is a part of the channels when groups divide
 // them, else an element of the batch.
 func surface(bar uint32, s layer.Shape) memory {
-	row := max(64, roundUp(s.W*layer.ElementBytes, 64))
+	row := max(64, layer.RoundUp(s.W*layer.ElementBytes, 64))
 	plane := row * s.H
 	depth := plane * s.C
 	return memory{bar: bar, row: row, plane: plane, depth: depth, group: depth}
@@ -200,12 +200,10 @@ func surface(bar uint32, s layer.Shape) memory {
 
 // matrix is a rows x columns matrix in memory as the engine reads it: a channel a row.
 func matrix(bar uint32, rows, columns int) memory {
-	plane := max(64, roundUp(columns*layer.ElementBytes, 64))
+	plane := max(64, layer.RoundUp(columns*layer.ElementBytes, 64))
 	depth := plane * rows
 	return memory{bar: bar, row: depth, plane: plane, depth: depth, group: depth}
 }
-
-func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // overlaps reports whether two tiles share memory in the L2.
 func (t *tile) overlaps(u *tile) bool {

@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // matmul lowers the product of a rows x k input and a constant matrix: the input's rows
@@ -25,7 +26,7 @@ func (p *plan) matmul() error {
 	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
 	x := p.port("x", loader.Input, bar5, l.In, surface(bar5, l.In))
 	to := p.behind(y, l.Out())
-	if blockRows(rows) && p.constants.bytes == 0 && !l.Tabulated() {
+	if blockRows(rows) && p.constants.Bytes == 0 && !l.Tabulated() {
 		if done := p.blockProduct(rows, x, y); done {
 			return nil
 		}
@@ -38,7 +39,7 @@ func (p *plan) matmul() error {
 			src.base, dst.base = x.base+first*x.row, to.base+first*to.row
 			staged := matrix(barScratch, k, m)
 			staged.row, staged.base = staged.plane, columns
-			p.scratch = max(p.scratch, roundUp(columns+staged.depth, scratchPage))
+			p.scratch = max(p.scratch, layer.RoundUp(columns+staged.depth, scratchPage))
 			p.turnColumns(m, k, src, staged)
 			if err := p.columnProduct(m, k, n, staged, dst); err != nil {
 				return err
@@ -84,10 +85,10 @@ func (p *plan) turnColumns(m, k int, src, dst memory) {
 // counts of a public table; that the former goes through memory is inferred.)
 func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 	l := p.layer
-	shares := []share{{0, 1, 0, n}}
+	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
+		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
 			return err
 		}
 	}
@@ -107,7 +108,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 		}
 		p.attach(t, s, t.planeWidth(k), p.productKernel)
 		to := dst
-		to.base += s.first * layer.ElementBytes
+		to.base += s.First * layer.ElementBytes
 		t.writes(to, bytes)
 		p.add(t)
 	}
@@ -116,15 +117,15 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 
 // productTask is the multiply-accumulate of a share of a product's columns by m pixels of k
 // channels, whose result is transposed.
-func (p *plan) productTask(m, k int, s share) *task {
+func (p *plan) productTask(m, k int, s coeff.Share) *task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
-	out.Channels = s.channels
+	out.Channels = s.Channels
 	t := engineTask(regs.MultiplyAccumulate, in, out)
 	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
-	t.engines(s.channels)
+	t.engines(s.Channels)
 	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.outputGroups(s.channels, false)
+	t.outputGroups(s.Channels, false)
 	p.post(t)
 	return t
 }
@@ -152,7 +153,7 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 	groups := []rowGroup{g}
 	c := &rowChain{
 		l2: l.L2Bytes(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
-		constants: section{sizes: w.SizesOnly},
+		constants: coeff.Section{SizesOnly: w.SizesOnly},
 	}
 	c.values = map[string]*rowValue{"x": {name: "x", rows: rows, width: l.In.W, mem: &x}}
 	if !c.emit(&c.groups[0], true) || !c.finish() {
@@ -200,10 +201,10 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	kept := prep.leavesScratch(after, after.row, staged)
 	p.add(prep)
 
-	shares := []share{{0, 1, 0, n}}
+	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > patchPixels {
 		var err error
-		if shares, err = splitChannels(n, (k+biasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
+		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
 			return err
 		}
 	}
@@ -216,7 +217,7 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 		}
 		p.attach(t, s, t.planeWidth(k), p.productKernel)
 		at := dst
-		at.base += s.first * layer.ElementBytes
+		at.base += s.First * layer.ElementBytes
 		t.writes(at, after.row)
 		p.add(t)
 	}
@@ -245,8 +246,8 @@ func transposing(in regs.Shape) *task {
 }
 
 // productKernel packs the columns of a share.
-func (p *plan) productKernel(s share, width int) *kernel {
-	return productKernel(p.layer, p.weights, s, width, p.constants.room)
+func (p *plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
+	return coeff.Product(p.layer, p.weights, s, width, p.constants.Room)
 }
 
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed

@@ -245,7 +245,7 @@ func (p *plan) tile() error {
 		}
 	}
 	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
-		return l.Unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, roundUp(l.In.W, 32))
+		return l.Unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, layer.RoundUp(l.In.W, 32))
 	}
 	if err := layer.Within("copies", reps.N*reps.C*reps.H*reps.W, maxTasks, "repeat at most %d times"); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // A Network is layers that make one program: one chain of descriptors, one dispatch.
@@ -89,7 +90,7 @@ const (
 // program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
-	j.constants.sizes = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.plan.constants.sizes })
+	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.plan.constants.SizesOnly })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
@@ -106,8 +107,8 @@ func (n *Network) Join() (*Joined, error) {
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
 		Chain:         c.finish(),
-		Constants:     j.constants.data,
-		ConstantBytes: uint64(j.constants.bytes),
+		Constants:     j.constants.Data,
+		ConstantBytes: uint64(j.constants.Bytes),
 		Ports:         j.builder,
 		Scratch:       uint64(j.scratch),
 	}, runs, into, j.occupied, j.spilled}, nil
@@ -123,7 +124,7 @@ type joiner struct {
 
 	builder   []loader.Port
 	scratch   int // bytes of the scratch buffer
-	constants section
+	constants coeff.Section
 	parts     map[*Part]int // where the constants of each stand
 
 	occupied []int // of the L2, a descriptor
@@ -357,15 +358,15 @@ func (t *Tensor) bytes() []byte {
 	m := surface(0, t.Shape)
 	b := make([]byte, m.depth*t.Shape.N)
 	for i, v := range t.Values {
-		putHalf(b[i/t.Shape.W*m.row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
+		coeff.PutHalf(b[i/t.Shape.W*m.row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
 	}
 	return b
 }
 
 // constant appends to the constant section and returns where.
 func (j *joiner) constant(b []byte) int {
-	j.constants.pad(64)
-	return j.constants.add(b)
+	j.constants.Pad(64)
+	return j.constants.Add(b)
 }
 
 // place gives every step its memory and returns the tasks, and those of each node.
@@ -375,16 +376,16 @@ func (j *joiner) place() (chain, []Run, []int) {
 	for i := range into {
 		into[i] = i
 	}
-	total := j.constants.bytes
+	total := j.constants.Bytes
 	seen := map[*Part]bool{}
 	for i := range j.steps {
 		if p := j.steps[i].part; !seen[p] {
 			seen[p] = true
-			total += roundUp(p.plan.constants.bytes, 64)
+			total += layer.RoundUp(p.plan.constants.Bytes, 64)
 		}
 	}
-	if total > 0 && !j.constants.sizes {
-		j.constants.data = append(make([]byte, 0, roundUp(total, 64)+64), j.constants.data...)
+	if total > 0 && !j.constants.SizesOnly {
+		j.constants.Data = append(make([]byte, 0, layer.RoundUp(total, 64)+64), j.constants.Data...)
 	}
 	var kept map[access]*resident
 	var shift []int
@@ -439,7 +440,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 	steps, tensors := make([]extent, len(j.steps)), make([]extent, len(j.steps))
 	var list []*extent
 	add := func(e *extent, bytes, first, last int) {
-		*e = extent{bytes: roundUp(bytes, scratchPage), first: first, last: last}
+		*e = extent{bytes: layer.RoundUp(bytes, scratchPage), first: first, last: last}
 		list = append(list, e)
 	}
 	for i := range j.steps {
@@ -472,10 +473,10 @@ func (j *joiner) spots(s *step, own int) *spots {
 	var at spots
 	at[regs.BARScratch] = spot{regs.BARScratch, own}
 	base, ok := j.parts[s.part]
-	if !ok && p.constants.bytes > 0 {
-		j.constants.pad(64)
-		base = j.constants.bytes
-		j.constants.copy(&p.constants, 0, p.constants.bytes)
+	if !ok && p.constants.Bytes > 0 {
+		j.constants.Pad(64)
+		base = j.constants.Bytes
+		j.constants.Copy(&p.constants, 0, p.constants.Bytes)
 		j.parts[s.part] = base
 	}
 	at[regs.BARWeights] = spot{regs.BARWeights, base}

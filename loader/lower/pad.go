@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // pad puts rows and columns around a tensor: rows by copies and broadcasts to where they
@@ -52,9 +53,9 @@ func (p *plan) padRows(s layer.Shape, before, after int, x, y memory) error {
 	if p.layer.Fill == layer.FillValue {
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
 		value := surface(regs.BARWeights, one)
-		p.constants.pad(64)
-		value.base = p.constants.bytes
-		putHalf(p.constants.zeros(value.depth), half(p.layer.Value))
+		p.constants.Pad(64)
+		value.base = p.constants.Bytes
+		coeff.PutHalf(p.constants.Zeros(value.depth), half(p.layer.Value))
 		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
 			if f.rows > 0 {
 				to := y

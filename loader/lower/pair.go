@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // pair folds a rectifier or a table into the layer before it, which applies it on its way
@@ -66,7 +67,7 @@ func plainTable(o layer.Op) bool {
 // tabled is the part with a table behind its multiply-accumulates, nil where its result
 // is not theirs. Every lane has the table ahead of its weights.
 func (q *Part) tabled(table []byte) *Part {
-	if len(table) != tableBytes {
+	if len(table) != coeff.TableBytes {
 		return nil
 	}
 	products := 0
@@ -91,7 +92,7 @@ func (q *Part) tabled(table []byte) *Part {
 		at[i].bar = uint32(i)
 	}
 	p := *q.plan
-	p.tasks, p.constants = q.place(&at), section{sizes: q.plan.constants.sizes}
+	p.tasks, p.constants = q.place(&at), coeff.Section{SizesOnly: q.plan.constants.SizesOnly}
 	moved := map[uint32]int{} // blocks of coefficients by their place without the table
 	for _, t := range p.tasks {
 		if t.g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
@@ -101,21 +102,21 @@ func (q *Part) tabled(table []byte) *Part {
 		first := d.CoeffBaseAddr[0].Bytes()
 		base, ok := moved[first]
 		if !ok {
-			base = p.constants.bytes
+			base = p.constants.Bytes
 			moved[first] = base
 		}
-		var lanes []lane
+		var lanes []coeff.Lane
 		size := 0
 		for i, c := range d.CoeffDMAConfig {
 			if !c.En() {
 				continue
 			}
 			from, n := int(d.CoeffBaseAddr[i].Bytes()), int(d.CoeffBfrSize[i].Bytes())
-			lanes = append(lanes, lane{size, tableBytes + n})
-			size += tableBytes + n
+			lanes = append(lanes, coeff.Lane{Base: size, Size: coeff.TableBytes + n})
+			size += coeff.TableBytes + n
 			if !ok {
-				p.constants.add(table)
-				p.constants.copy(&q.plan.constants, from, n)
+				p.constants.Add(table)
+				p.constants.Copy(&q.plan.constants, from, n)
 			}
 		}
 		form := d.Reserved00

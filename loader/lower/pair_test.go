@@ -51,7 +51,7 @@ func TestTableOfConvolution(t *testing.T) {
 		if folded.plan.tasks[0].g.KernelDMASrc != whole.plan.tasks[0].g.KernelDMASrc {
 			t.Errorf("%+v: the lanes stand elsewhere", l)
 		}
-		if !bytes.Equal(folded.plan.constants.data, whole.plan.constants.data) {
+		if !bytes.Equal(folded.plan.constants.Data, whole.plan.constants.Data) {
 			t.Errorf("%+v: other constants", l)
 		}
 	}
@@ -72,12 +72,12 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		if !g.NE.KernelCfg.Sparse() {
 			t.Errorf("%d channels: dense", channels)
 		}
-		if got, want := len(p.constants.data), 64*channels; got != want {
+		if got, want := len(p.constants.Data), 64*channels; got != want {
 			t.Errorf("%d channels take %d bytes, want %d", channels, got, want)
 			continue
 		}
-		for at := 0; at < len(p.constants.data); at += 64 {
-			if n := binary.LittleEndian.Uint16(p.constants.data[at:]); n != 26 {
+		for at := 0; at < len(p.constants.Data); at += 64 {
+			if n := binary.LittleEndian.Uint16(p.constants.Data[at:]); n != 26 {
 				t.Errorf("%d channels: a body of %d bytes at %#x, want 26", channels, n, at)
 			}
 		}

@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // pairedPixels is how many outputs a step of a depthwise convolution over one row makes.
@@ -25,7 +26,7 @@ func paired(l *layer.Layer) bool {
 func pairTiles(l *layer.Layer) (source, result layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
 	source = packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
-	columns := roundUp((patchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
+	columns := layer.RoundUp((patchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
 	if columns < source.channel {
 		source.channel = columns
 		source.row = columns * l.In.C
@@ -52,8 +53,8 @@ func (p *plan) pairs(x, y memory) {
 	t.engines(l.In.C)
 	t.patch(steps, true, w)
 	p.post(t)
-	p.attach(t, share{0, 1, 0, l.Cout}, pairedPixels, func(_ share, width int) *kernel {
-		return pairKernel(l, p.weights, width)
+	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
+		return coeff.Pairs(l, p.weights, width)
 	})
 	t.source1(x, source, false)
 	kept := t.leaves(result, result.row)

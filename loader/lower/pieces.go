@@ -17,7 +17,7 @@ type ports map[string]memory
 func (p *plan) intermediate(s layer.Shape) memory {
 	m := surface(barScratch, s)
 	m.base = p.held
-	p.held += roundUp(m.depth*s.N, scratchPage)
+	p.held += layer.RoundUp(m.depth*s.N, scratchPage)
 	p.scratch = max(p.scratch, p.held)
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // A Lowered is a layer as a program's parts.
@@ -37,7 +38,7 @@ func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	b := p.builder()
 	return &Lowered{
 		Text: regs.EncodeChain(b.Chain), FirstWords: b.Chain[0].Words, Tasks: len(b.Chain),
-		Constants: p.constants.data, Builder: b,
+		Constants: p.constants.Data, Builder: b,
 	}, nil
 }
 
@@ -61,7 +62,7 @@ func newPlan(l *layer.Layer, w *layer.Weights) (*plan, error) {
 	if err := w.Validate(l); err != nil {
 		return nil, err
 	}
-	p := &plan{layer: l, weights: w, constants: section{sizes: w.SizesOnly}}
+	p := &plan{layer: l, weights: w, constants: coeff.Section{SizesOnly: w.SizesOnly}}
 	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
 		// Weights that are made as they are packed are packed where they stay.
 		layer, sizes := *l, *w // lowering may widen the layer's window
@@ -70,7 +71,7 @@ func newPlan(l *layer.Layer, w *layer.Weights) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.constants.data = make([]byte, 0, sized.constants.bytes)
+		p.constants.Data = make([]byte, 0, sized.constants.Bytes)
 	}
 	if err := p.lower(); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ type plan struct {
 	layer     *layer.Layer
 	weights   *layer.Weights
 	tasks     chain
-	constants section
+	constants coeff.Section
 	packed    map[packing]attached // coefficients in the constants
 	placed    map[string]int       // tables in the constants
 	ports     []loader.Port
@@ -177,10 +178,10 @@ func (p *plan) builder() *loader.Builder {
 	return &loader.Builder{
 		Procedure:     "net",
 		Chain:         chain,
-		Constants:     p.constants.data,
-		ConstantBytes: uint64(p.constants.bytes),
+		Constants:     p.constants.Data,
+		ConstantBytes: uint64(p.constants.Bytes),
 		Ports:         p.ports,
-		Scratch:       uint64(roundUp(p.scratch, scratchPage)),
+		Scratch:       uint64(layer.RoundUp(p.scratch, scratchPage)),
 	}
 }
 

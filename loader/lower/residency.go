@@ -164,7 +164,7 @@ func (j *joiner) fits(r *resident) bool {
 	if s.N == 1 && j.maps(r) {
 		return true
 	}
-	row := roundUp(s.W*layer.ElementBytes, 16)
+	row := layer.RoundUp(s.W*layer.ElementBytes, 16)
 	r.at = layout{channel: row * s.H, row: row, depth: row * s.H * s.C, group: row * s.H * s.C}
 	r.flat = true
 	return j.maps(r)
@@ -176,7 +176,7 @@ func (r *resident) bytes() int {
 	if r.flat {
 		n *= r.shape.N
 	}
-	return roundUp(n, 64)
+	return layer.RoundUp(n, 64)
 }
 
 // l2 and maxTile are the bytes of the L2 and those of the largest tensor in it.
@@ -303,7 +303,7 @@ func (r *resident) view(t *task, which operand) (layout, bool) {
 // are such as the L2 takes.
 func (at layout) of(planes, rows, width int) (layout, bool) {
 	if planes <= 1 {
-		at.channel = cmp.Or(at.channel, roundUp(width*layer.ElementBytes, 16))
+		at.channel = cmp.Or(at.channel, layer.RoundUp(width*layer.ElementBytes, 16))
 	}
 	if at.row == 0 && rows <= 1 {
 		at.row = at.channel * max(1, planes)
@@ -352,7 +352,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 	if hi == 0 || alone {
 		lo = 0
 	}
-	return lo &^ 63, min(j.l2(), roundUp(hi, 64))
+	return lo &^ 63, min(j.l2(), layer.RoundUp(hi, 64))
 }
 
 // tileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
@@ -386,7 +386,7 @@ func span(s regs.Shape, channel, row, group int, transposed bool) int {
 	if transposed {
 		outer, inner = inner, outer
 	}
-	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + roundUp(inner*layer.ElementBytes, 16)
+	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + layer.RoundUp(inner*layer.ElementBytes, 16)
 }
 
 // reside chooses the tensors that stay in the L2 and places them, and the tiles of every

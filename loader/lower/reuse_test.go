@@ -9,6 +9,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // decoded is a text's tasks as far as their registers tell.
@@ -125,7 +126,7 @@ func moving(to *run, from ...run) *task {
 // multiplying is moving with the coefficients in the scratch buffer.
 func multiplying(base int, to *run, from run) *task {
 	t := moving(to, from)
-	t.kernel(0, []lane{{base * 64, 64}})
+	t.kernel(0, []coeff.Lane{{Base: base * 64, Size: 64}})
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
 	return t
 }
@@ -328,7 +329,7 @@ func TestScratchOfTexts(t *testing.T) {
 						delete(live, p)
 					}
 				}
-				p := &extent{bytes: roundUp(int(m.result.to-m.result.from), scratchPage), first: i, last: i}
+				p := &extent{bytes: layer.RoundUp(int(m.result.to-m.result.from), scratchPage), first: i, last: i}
 				live[p] = m.result
 				list, bases = append(list, p), append(bases, int(m.result.from))
 			}

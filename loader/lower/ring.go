@@ -137,7 +137,7 @@ func (c chain) spread() int {
 	allocateScratch(extents)
 	scratch := 0
 	for _, p := range kept {
-		scratch = max(scratch, roundUp(p.base+p.bytes, scratchPage))
+		scratch = max(scratch, layer.RoundUp(p.base+p.bytes, scratchPage))
 		c.pass(p)
 	}
 	return scratch

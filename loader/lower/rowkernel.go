@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
@@ -45,7 +46,7 @@ func kernelRows(rows int) int {
 // sides have m rows.
 func (c *rowChain) toKernel(t *task, v *rowValue, m int) {
 	each := kernelRows(m)
-	plane := roundUp(each*v.width*layer.ElementBytes, 64)
+	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
 	dst := memory{bar: barScratch, row: plane, plane: plane}
 	dst.depth = plane * (v.rows / each)
 	dst.group = dst.depth
@@ -121,9 +122,9 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 				t.engines(rows)
 				t.patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 				t.outputGroups(rows, false)
-				lanes := make([]lane, max(1, rows/left.each))
+				lanes := make([]coeff.Lane, max(1, rows/left.each))
 				for i := range lanes {
-					lanes[i] = lane{left.base + ((head*m+first)/left.each+i)*left.plane, left.plane}
+					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
 				}
 				t.kernel(0, lanes)
 				t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
@@ -152,7 +153,7 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 					e, h.at.base = h.extent, 0
 					v.columns = h
 				default:
-					ch := roundUp(n*layer.ElementBytes, 16)
+					ch := layer.RoundUp(n*layer.ElementBytes, 16)
 					at := layout{base: (head*m + first) * ch, channel: ch, row: m * ch, depth: m * ch}
 					h := c.hold(t, at, g.heads*m*ch, e)
 					e, h.at.base, h.pitch = h.extent, 0, ch

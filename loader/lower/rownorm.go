@@ -8,7 +8,7 @@ import (
 // statistics holds one or two rows of a value each row, below everything for the whole
 // chain (2/2: layer norm with a projection, attention).
 func (c *rowChain) statistics(rows, n int) *extent {
-	e := c.extent(n * roundUp(rows*layer.ElementBytes, 64))
+	e := c.extent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.first, e.last = 0, maxTasks
 	return e
 }
@@ -73,7 +73,7 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 		first := at
 		first.base = part.First * layer.ElementBytes
 		if first.base%16 != 0 {
-			first.base = roundUp(first.base, 16)
+			first.base = layer.RoundUp(first.base, 16)
 		}
 		means = c.hold(mean, first, unit, stats)
 		c.add(mean)

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // product appends a product with constants: columns to columns, or transposed to rows.
@@ -17,7 +18,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		in.Height, in.Width = m/blockWidth, blockWidth
 	}
 	columns := !out && c.wantsColumns(g.output, g.block)
-	shares := []share{{0, 1, 0, n}}
+	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > patchPixels {
 		var ok bool
 		if shares, ok = g.shares(n, k); !ok {
@@ -33,26 +34,26 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 			at = at.skewed(1, blockFetch(in.Height))
 		}
 	case g.block:
-		pitch := roundUp(n*layer.ElementBytes, 16)
+		pitch := layer.RoundUp(n*layer.ElementBytes, 16)
 		at = layout{channel: pitch, row: blockWidth * pitch, depth: m * pitch}
 	case !out:
 		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).row
 		if c.blocks() {
-			pitch = roundUp(n*layer.ElementBytes, 16)
+			pitch = layer.RoundUp(n*layer.ElementBytes, 16)
 		}
 		at = layout{channel: pitch, row: m * pitch, depth: m * pitch}
 	}
 	for i, s := range shares {
 		to := in
-		to.Channels = s.channels
+		to.Channels = s.Channels
 		t := engineTask(regs.MultiplyAccumulate, in, to)
 		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(!columns)
-		t.engines(s.channels)
+		t.engines(s.Channels)
 		t.patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 		if g.block {
 			t.blockPatch(in.Height)
 		}
-		t.outputGroups(s.channels, false)
+		t.outputGroups(s.Channels, false)
 		from := cols.at
 		c.from(t, cols, from)
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].describesResult && c.tasks[len(c.tasks)-1].result == cols.tile {
@@ -62,14 +63,14 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		switch {
 		case out && !g.block:
 			dst := matrix(c.output.bar, m, n)
-			dst.base = s.first * layer.ElementBytes
+			dst.base = s.First * layer.ElementBytes
 			c.write(t, dst)
 		default:
 			part := at
 			if columns {
-				part.base = s.first * at.channel
+				part.base = s.First * at.channel
 			} else {
-				part.base = s.first * layer.ElementBytes
+				part.base = s.First * layer.ElementBytes
 			}
 			bytes := at.row * in.Height
 			if !columns {
@@ -116,16 +117,16 @@ func (c *rowChain) describe(t *task, x *rowValue, block bool) {
 // shares splits a product's columns so that a lane, its table included, fits an engine
 // (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
 // channels down; without one they ascend (1/1).
-func (g *rowGroup) shares(n, k int) ([]share, bool) {
-	each := wholePasses((g.layer.LaneBytes() - len(g.table)) / ((k + biasRows(g.bias != nil)) * layer.ElementBytes))
+func (g *rowGroup) shares(n, k int) ([]coeff.Share, bool) {
+	each := coeff.WholePasses((g.layer.LaneBytes() - len(g.table)) / ((k + coeff.BiasRows(g.bias != nil)) * layer.ElementBytes))
 	if each == 0 {
 		return nil, false
 	}
 	each *= engines
-	var s []share
+	var s []coeff.Share
 	if n%each == 0 {
 		for first := 0; first < n; first += each {
-			s = append(s, share{0, 1, first, each})
+			s = append(s, coeff.Share{Group: 0, Groups: 1, First: first, Channels: each})
 		}
 		return s, true
 	}
@@ -135,7 +136,7 @@ func (g *rowGroup) shares(n, k int) ([]share, bool) {
 			size = r
 		}
 		end -= size
-		s = append(s, share{0, 1, end, size})
+		s = append(s, coeff.Share{Group: 0, Groups: 1, First: end, Channels: size})
 	}
 	return s, true
 }
@@ -143,31 +144,31 @@ func (g *rowGroup) shares(n, k int) ([]share, bool) {
 // coefficients gives a product its lanes: the table, where it has one, ahead of the
 // weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
 // table stands first is inferred from tables by themselves).
-func (c *rowChain) coefficients(t *task, g *rowGroup, s share) {
+func (c *rowChain) coefficients(t *task, g *rowGroup, s coeff.Share) {
 	if c.try {
 		return
 	}
-	kernel := productKernel(&g.layer, &g.weights, s, t.planeWidth(c.value(g.inputs[0]).width), nil)
+	kernel := coeff.Product(&g.layer, &g.weights, s, t.planeWidth(c.value(g.inputs[0]).width), nil)
 	if g.bias != nil {
 		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
 	}
-	lanes := kernel.lanes
-	c.constants.pad(64)
-	base := c.constants.bytes
+	lanes := kernel.Lanes
+	c.constants.Pad(64)
+	base := c.constants.Bytes
 	if g.table != nil {
 		lanes = nil
-		all := section{data: kernel.data}
-		for _, l := range kernel.lanes {
-			lanes = append(lanes, lane{c.constants.bytes - base, tableBytes + l.size})
-			c.constants.add(slices.Clone(g.table))
-			c.constants.copy(&all, l.base, l.size)
+		all := coeff.Section{Data: kernel.Data}
+		for _, l := range kernel.Lanes {
+			lanes = append(lanes, coeff.Lane{Base: c.constants.Bytes - base, Size: coeff.TableBytes + l.Size})
+			c.constants.Add(slices.Clone(g.table))
+			c.constants.Copy(&all, l.Base, l.Size)
 		}
 		t.table = g.table
 	} else {
-		c.constants.addKernel(kernel)
+		c.constants.AddKernel(kernel)
 	}
 	t.kernel(base, lanes)
-	t.coded(kernel.coding)
+	t.coded(kernel.Coding)
 	c.post(t, g)
 }
 

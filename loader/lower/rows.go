@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // A rowChain lowers neighbouring layers over rows of features, as transformers have them,
@@ -27,7 +28,7 @@ type rowChain struct {
 	tasks     chain
 	extents   []*extent
 	fixes     []fix
-	constants section
+	constants coeff.Section
 	tables    map[string]int // tables by themselves, by their bytes
 	kernels   scratch        // coefficients that tasks make, by group
 	step      int            // the group in the making
@@ -97,7 +98,7 @@ func (c *rowChain) now() int { return len(c.tasks) }
 func (c *rowChain) add(t *task) { c.tasks = append(c.tasks, t) }
 
 func (c *rowChain) extent(bytes int) *extent {
-	e := &extent{bytes: roundUp(bytes, 16), first: c.now(), last: c.now()}
+	e := &extent{bytes: layer.RoundUp(bytes, 16), first: c.now(), last: c.now()}
 	c.extents = append(c.extents, e)
 	return e
 }
@@ -190,8 +191,8 @@ func (c *rowChain) finish() bool {
 
 // constant appends to the constant section.
 func (c *rowChain) constant(b []byte) int {
-	c.constants.pad(64)
-	return c.constants.add(b)
+	c.constants.Pad(64)
+	return c.constants.Add(b)
 }
 
 // table gives a task that is all table its table: once a program, in a section of 128
@@ -200,7 +201,7 @@ func (c *rowChain) table(t *task, table []byte) {
 	if c.try {
 		return
 	}
-	section := tableSection(table, t.tableLanes())
+	section := coeff.TableSection(table, t.tableLanes())
 	at, ok := c.tables[string(section)]
 	if !ok {
 		at = c.constant(section)

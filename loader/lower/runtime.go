@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // runtimeMatmul lowers the product of two inputs. Up to sixteen rows on the left are the
@@ -48,7 +49,7 @@ func (p *plan) runtimeMatmul() error {
 			}
 			part := matrix(lhs.bar, rows, k)
 			part.base = lhs.base + b*lhs.plane + first*lhs.row
-			var lanes []lane
+			var lanes []coeff.Lane
 			var writer *task // of the coefficients
 			if direct {
 				lanes = rowLanes(part, rows, k)
@@ -92,7 +93,7 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 	groups := []rowGroup{g}
 	c := &rowChain{
 		l2: l.L2Bytes(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
-		constants: section{sizes: p.weights.SizesOnly},
+		constants: coeff.Section{SizesOnly: p.weights.SizesOnly},
 	}
 	right := l.In.W
 	if l.TransposeY {
@@ -112,10 +113,10 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 
 // rowLanes are the rows of the left side as coefficients: one row for each engine is in the
 // order the engines read them as it stands in memory (1/1).
-func rowLanes(m memory, rows, k int) []lane {
-	lanes := make([]lane, rows)
+func rowLanes(m memory, rows, k int) []coeff.Lane {
+	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
-		lanes[i] = lane{m.base + i*m.plane, k * layer.ElementBytes}
+		lanes[i] = coeff.Lane{Base: m.base + i*m.plane, Size: k * layer.ElementBytes}
 	}
 	return lanes
 }
@@ -145,10 +146,10 @@ const (
 
 // interleave copies rows of the left side into the scratch buffer, the rows of an engine
 // side by side, and returns where each engine finds its own, and the task that does it.
-func (p *plan) interleave(src memory, rows, k int) ([]lane, *task) {
+func (p *plan) interleave(src memory, rows, k int) ([]coeff.Lane, *task) {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/engines)
-	dst := memory{bar: barScratch, plane: roundUp(each*k*layer.ElementBytes, 64)}
+	dst := memory{bar: barScratch, plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
 	dst.row = dst.plane
 	dst.depth = dst.plane * (rows / each)
 	dst.group = dst.depth
@@ -162,15 +163,15 @@ func (p *plan) interleave(src memory, rows, k int) ([]lane, *task) {
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
 	p.add(t)
-	lanes := make([]lane, rows/each)
+	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
-		lanes[i] = lane{dst.base + i*dst.plane, dst.plane}
+		lanes[i] = coeff.Lane{Base: dst.base + i*dst.plane, Size: dst.plane}
 	}
 	return lanes, t
 }
 
 // multiply is the convolution whose coefficients stand in the scratch buffer.
-func (p *plan) multiply(src, dst memory, lanes []lane, bar uint32, rows, k, n int) *task {
+func (p *plan) multiply(src, dst memory, lanes []coeff.Lane, bar uint32, rows, k, n int) *task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows

@@ -1,6 +1,9 @@
 package lower
 
-import "slices"
+import (
+	"anesim/loader/layer"
+	"slices"
+)
 
 // A scratch buffer is where the rows that are coefficients stand from the step that
 // interleaves them to the last that needs them, while the steps are lowered. Blocks take the
@@ -20,7 +23,7 @@ const scratchPage = 0x4000
 // not go back.
 func (s *scratch) take(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
-	n = roundUp(n, scratchPage)
+	n = layer.RoundUp(n, scratchPage)
 	at, i := 0, 0
 	for ; i < len(s.live) && s.live[i].base < at+n; i++ {
 		at = s.live[i].end

@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
@@ -17,8 +18,8 @@ import (
 // (183/183 rows of a public table have so many descriptors.)
 func (p *plan) softmax() error {
 	l := p.layer
-	if len(p.weights.Table) != tableBytes || len(p.weights.Reciprocal) != tableBytes {
-		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", tableBytes)
+	if len(p.weights.Table) != coeff.TableBytes || len(p.weights.Reciprocal) != coeff.TableBytes {
+		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
 		return p.softmaxAxes()

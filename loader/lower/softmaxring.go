@@ -29,7 +29,7 @@ func (p *plan) softmaxRing(in, out view) bool {
 	for s.Channels%side != 0 {
 		side /= 2
 	}
-	between := memory{bar: barScratch, base: p.held, row: roundUp(s.Width*side*layer.ElementBytes, 64)}
+	between := memory{bar: barScratch, base: p.held, row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
 	between.plane = between.row * s.Height
 	between.depth = between.plane * (s.Channels / side)
 	between.group = between.depth

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"anesim/hw/lanes"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 )
@@ -39,8 +40,8 @@ type tile struct {
 // What a task has at most.
 const (
 	maxField    = 1<<15 - 1 // height and width
-	patchPixels = 128
-	engines     = 16
+	patchPixels = lanes.PatchPixels
+	engines     = lanes.Count
 )
 
 // Words whose bits are not all named (bytes).

@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 )
 
 // logE is log2(e) in fp16: the exponential's table is of 2^x.
@@ -112,8 +113,8 @@ func activation(op layer.Op, in regs.Shape, epsilon float32) *task {
 
 // tabulate gives a task a table.
 func (p *plan) tabulate(t *task, table []byte) error {
-	if len(table) != tableBytes {
-		return p.layer.Wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), tableBytes)
+	if len(table) != coeff.TableBytes {
+		return p.layer.Wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), coeff.TableBytes)
 	}
 	t.lookup(p.placeTable(table, t.tableLanes()), table)
 	return nil
@@ -122,12 +123,12 @@ func (p *plan) tabulate(t *task, table []byte) error {
 // placeTable is where a table stands in the constants, once however many tasks of so many
 // lanes take it.
 func (p *plan) placeTable(table []byte, lanes int) int {
-	section := tableSection(table, lanes)
+	section := coeff.TableSection(table, lanes)
 	if base, ok := p.placed[string(section)]; ok {
 		return base
 	}
-	p.constants.pad(64)
-	base := p.constants.add(section)
+	p.constants.Pad(64)
+	base := p.constants.Add(section)
 	if p.placed == nil {
 		p.placed = map[string]int{}
 	}
@@ -237,7 +238,7 @@ func (p *plan) twoTasks(first func(regs.Shape) (*task, error), second func(regs.
 		}
 		at := t.resultTile(in.s)
 		bytes := at.row * in.s.Height
-		t.source1(in.m, t.sourceTile().moved(roundUp(bytes, 64)), false)
+		t.source1(in.m, t.sourceTile().moved(layer.RoundUp(bytes, 64)), false)
 		kept := t.leaves(at, bytes)
 		p.add(t)
 		u := second(in.s, t)

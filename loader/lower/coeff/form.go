@@ -1,4 +1,4 @@
-package lower
+package coeff
 
 import (
 	"encoding/binary"
@@ -6,51 +6,52 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/lanes"
 	"anesim/loader/layer"
 )
 
-// A coding is how the planes of a kernel are written.
-type coding uint8
+// A Coding is how the planes of a kernel are written.
+type Coding uint8
 
 const (
-	dense coding = iota
-	zeroSkipping
-	masked
-	palette4
-	palette8
-	int8s
+	dense Coding = iota
+	ZeroSkipping
+	Masked
+	Palette4
+	Palette8
+	Int8s
 )
 
 // codings are those of the engine, the ones that a form asks for first.
-func codings(f layer.Form) [2][]coding {
+func codings(f layer.Form) [2][]Coding {
 	switch f {
 	case layer.FormPalette:
-		return [2][]coding{{palette4, palette8}, {int8s, masked}}
+		return [2][]Coding{{Palette4, Palette8}, {Int8s, Masked}}
 	case layer.FormSparse:
-		return [2][]coding{{masked}, {palette4, palette8, int8s}}
+		return [2][]Coding{{Masked}, {Palette4, Palette8, Int8s}}
 	case layer.FormInt8:
-		return [2][]coding{{int8s}, {palette4, palette8, masked}}
+		return [2][]Coding{{Int8s}, {Palette4, Palette8, Masked}}
 	}
-	return [2][]coding{}
+	return [2][]Coding{}
 }
 
 // coded is the planes in the smallest coding of the filter's form that holds their values in
 // no more bytes a lane than the dense one and fewer in all, else in the smallest of the other
 // codings; nil where there is none.
-func (f *filter) coded(planes []plane, than *kernel) *kernel {
+func (f *Filter) coded(planes []plane, than *Kernel) *Kernel {
 	for _, list := range codings(f.form) {
-		var best *kernel
+		var best *Kernel
 		for _, c := range list {
-			if c == masked && f.strided {
+			if c == Masked && f.strided {
 				continue // with a stride the bit means the zero-skipping coding
 			}
-			if k := f.code(planes, c); k != nil && k.within(than) && (best == nil || k.size() < best.size()) {
+			if k := f.code(planes, c); k != nil && k.within(than) && (best == nil || k.Size() < best.Size()) {
 				best = k
 			}
 		}
 		if best != nil {
-			if f.sizes {
-				best.data = nil
+			if f.Sizes {
+				best.Data = nil
 			}
 			return best
 		}
@@ -59,12 +60,12 @@ func (f *filter) coded(planes []plane, than *kernel) *kernel {
 }
 
 // within reports whether no lane is larger than that of another kernel, and all are smaller.
-func (k *kernel) within(than *kernel) bool {
-	if len(k.lanes) != len(than.lanes) || k.size() >= than.size() {
+func (k *Kernel) within(than *Kernel) bool {
+	if len(k.Lanes) != len(than.Lanes) || k.Size() >= than.Size() {
 		return false
 	}
-	for i := range k.lanes {
-		if k.lanes[i].size > than.lanes[i].size {
+	for i := range k.Lanes {
+		if k.Lanes[i].Size > than.Lanes[i].Size {
 			return false
 		}
 	}
@@ -73,10 +74,10 @@ func (k *kernel) within(than *kernel) bool {
 
 // code writes planes in a coding, nil where that does not hold their values. Groups start at
 // multiples of 64 bytes.
-func (f *filter) code(planes []plane, c coding) *kernel {
-	var perLane [engines][]byte
-	var books *[engines]codebook
-	if c == palette4 || c == palette8 {
+func (f *Filter) code(planes []plane, c Coding) *Kernel {
+	var perLane [lanes.Count][]byte
+	var books *[lanes.Count]codebook
+	if c == Palette4 || c == Palette8 {
 		if books = f.codebooks(planes, c.entries()); books == nil {
 			return nil
 		}
@@ -94,7 +95,7 @@ func (f *filter) code(planes []plane, c coding) *kernel {
 			}
 		}
 		b := perLane[p.lane]
-		if c == int8s {
+		if c == Int8s {
 			for n := range p.width {
 				s, ok := f.scaleOf(p.group, p.first+n)
 				if !ok {
@@ -104,17 +105,17 @@ func (f *filter) code(planes []plane, c coding) *kernel {
 			}
 		}
 		for n := range p.width {
-			if f.bias != nil {
-				b = appendHalf(b, f.bias(p.group, p.first+n))
+			if f.Bias != nil {
+				b = appendHalf(b, f.Bias(p.group, p.first+n))
 			}
 		}
 		w = f.values(w[:0], p)
 		switch c {
-		case palette4, palette8:
+		case Palette4, Palette8:
 			b = books[p.lane].indices(b, w, c)
-		case masked:
+		case Masked:
 			b = appendMasked(b, w)
-		case int8s:
+		case Int8s:
 			var ok bool
 			if b, ok = f.appendInt8(b, w, p); !ok {
 				return nil
@@ -122,7 +123,7 @@ func (f *filter) code(planes []plane, c coding) *kernel {
 		}
 		perLane[p.lane] = b
 	}
-	k := &kernel{coding: c}
+	k := &Kernel{Coding: c}
 	for _, b := range perLane {
 		if len(b) > 0 {
 			k.lane(b)
@@ -132,18 +133,18 @@ func (f *filter) code(planes []plane, c coding) *kernel {
 }
 
 // values appends the weights of a plane in its order.
-func (f *filter) values(dst []float16.Float16, p plane) []float16.Float16 {
-	for k := range f.taps {
+func (f *Filter) values(dst []float16.Float16, p plane) []float16.Float16 {
+	for k := range f.Taps {
 		for n := range p.width {
-			dst = append(dst, f.weight(p.group, p.first+n, k))
+			dst = append(dst, f.Weight(p.group, p.first+n, k))
 		}
 	}
 	return dst
 }
 
 // entries is how many values the codebook of a palette has.
-func (c coding) entries() int {
-	if c == palette4 {
+func (c Coding) entries() int {
+	if c == Palette4 {
 		return 1 << 4
 	}
 	return 1 << 8
@@ -156,8 +157,8 @@ type codebook struct {
 }
 
 // codebooks are those of the lanes, nil where one needs more entries than there are.
-func (f *filter) codebooks(planes []plane, entries int) *[engines]codebook {
-	books := new([engines]codebook)
+func (f *Filter) codebooks(planes []plane, entries int) *[lanes.Count]codebook {
+	books := new([lanes.Count]codebook)
 	for _, p := range planes {
 		b := &books[p.lane]
 		if b.at == nil {
@@ -165,8 +166,8 @@ func (f *filter) codebooks(planes []plane, entries int) *[engines]codebook {
 		}
 		last, known := float16.Float16(0), false
 		for n := range p.width {
-			for k := range f.taps {
-				h := f.weight(p.group, p.first+n, k)
+			for k := range f.Taps {
+				h := f.Weight(p.group, p.first+n, k)
 				if known && h == last {
 					continue
 				}
@@ -197,10 +198,10 @@ func (b *codebook) append(dst []byte, entries int) []byte {
 }
 
 // indices appends where weights stand in the codebook, the first of two in the low bits.
-func (b *codebook) indices(dst []byte, w []float16.Float16, c coding) []byte {
+func (b *codebook) indices(dst []byte, w []float16.Float16, c Coding) []byte {
 	for i, h := range w {
 		n := b.at[h]
-		if c == palette4 && i%2 == 1 {
+		if c == Palette4 && i%2 == 1 {
 			dst[len(dst)-1] |= n << 4
 			continue
 		}
@@ -223,7 +224,7 @@ func appendMasked(dst []byte, w []float16.Float16) []byte {
 }
 
 // scaleOf is the scale of a channel, false without one that is finite.
-func (f *filter) scaleOf(g, n int) (float16.Float16, bool) {
+func (f *Filter) scaleOf(g, n int) (float16.Float16, bool) {
 	if f.scale == nil {
 		return 0, false
 	}
@@ -233,7 +234,7 @@ func (f *filter) scaleOf(g, n int) (float16.Float16, bool) {
 
 // appendInt8 appends signed bytes that times their channels' scales are the weights of a
 // plane, bit for bit; false where some are not.
-func (f *filter) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
+func (f *Filter) appendInt8(dst []byte, w []float16.Float16, p plane) ([]byte, bool) {
 	scales := make([]float32, p.width)
 	for n := range scales {
 		s, _ := f.scaleOf(p.group, p.first+n)

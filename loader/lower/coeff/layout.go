@@ -1,4 +1,4 @@
-package lower
+package coeff
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type Layout struct {
 	Taps             int // of a channel: input channels times window
 	Bias             bool
 
-	filter filter
+	filter Filter
 	width  int
 	lanes  []laneSpan // in the constants
 	sparse bool       // zero-skipping, of a 1x1 window
@@ -77,21 +77,21 @@ func LayoutOf(h *regs.Header, g *regs.Groups) (*Layout, error) {
 			l.lanes = append(l.lanes, laneSpan{uint64(k.CoeffBaseAddr[i].Bytes()), uint64(k.CoeffBfrSize[i].Bytes())})
 		}
 	}
-	l.filter = filter{groups: l.Groups, channels: l.Channels, taps: l.Taps}
-	l.filter.weight = func(_, _, _ int) float16.Float16 { return 0 }
+	l.filter = Filter{Groups: l.Groups, Channels: l.Channels, Taps: l.Taps}
+	l.filter.Weight = func(_, _, _ int) float16.Float16 { return 0 }
 	if l.Bias {
-		l.filter.bias = func(_, _ int) float16.Float16 { return 0 }
+		l.filter.Bias = func(_, _ int) float16.Float16 { return 0 }
 	}
 	if l.sparse = n.KernelCfg.Sparse(); l.sparse {
 		return l, nil // how long a lane is depends on its values
 	}
-	k := l.filter.pack(l.width)
-	if len(k.lanes) != len(l.lanes) {
-		return refuse("%d lanes are on, %d channels of %d taps take %d", len(l.lanes), l.Channels, l.Taps, len(k.lanes))
+	k := l.filter.Pack(l.width)
+	if len(k.Lanes) != len(l.lanes) {
+		return refuse("%d lanes are on, %d channels of %d taps take %d", len(l.lanes), l.Channels, l.Taps, len(k.Lanes))
 	}
-	for i := range k.lanes {
-		if uint64(k.lanes[i].size) != l.lanes[i].size {
-			return refuse("lane %d has %d bytes, its channels take %d", i, l.lanes[i].size, k.lanes[i].size)
+	for i := range k.Lanes {
+		if uint64(k.Lanes[i].Size) != l.lanes[i].size {
+			return refuse("lane %d has %d bytes, its channels take %d", i, l.lanes[i].size, k.Lanes[i].Size)
 		}
 	}
 	return l, nil
@@ -143,30 +143,30 @@ func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 }
 
 // with packs a filter of the layout; nil is zeros.
-func (l *Layout) with(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *kernel {
+func (l *Layout) with(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
 	f := l.filter
 	if weight != nil {
-		f.weight = weight
+		f.Weight = weight
 	}
 	if bias != nil {
-		f.bias = bias
+		f.Bias = bias
 	}
-	return f.pack(l.width)
+	return f.Pack(l.width)
 }
 
 // merge writes the bytes that mask has set.
-func (l *Layout) merge(constants []byte, values, mask *kernel) error {
+func (l *Layout) merge(constants []byte, values, mask *Kernel) error {
 	for _, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
 			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))}
 		}
 	}
 	for i, s := range l.lanes {
-		from := values.lanes[i].base
+		from := values.Lanes[i].Base
 		dst := constants[s.base : s.base+s.size]
 		for j := range dst {
-			m := mask.data[from+j]
-			dst[j] = dst[j]&^m | values.data[from+j]&m
+			m := mask.Data[from+j]
+			dst[j] = dst[j]&^m | values.Data[from+j]&m
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package lower
+package coeff
 
 import (
 	"encoding/binary"
@@ -33,32 +33,32 @@ import (
 // sparseFits reports whether the body of every plane has a length that two bytes hold,
 // zeros or not (assumed: what the compiler does with a longer one is not known; here it
 // stays dense).
-func (f *filter) sparseFits(width, taps int, phases [][]int) bool {
-	g := min(width, max(1, f.channels/engines))
+func (f *Filter) sparseFits(width, taps int, phases [][]int) bool {
+	g := min(width, max(1, f.Channels/lanes.Count))
 	channel := 0
 	for _, phase := range phases {
 		entries := len(phase) * g
 		channel += 2*entries + (entries+7)/8 + 1
 	}
-	return f.taps/taps*channel <= math.MaxUint16
+	return f.Taps/taps*channel <= math.MaxUint16
 }
 
 // packSparse is pack in the zero-skipping form; the filter has one group.
-func (f *filter) packSparse(width, taps int, phases [][]int) *kernel {
-	if f.sizes {
+func (f *Filter) packSparse(width, taps int, phases [][]int) *Kernel {
+	if f.Sizes {
 		return f.sizeSparse(width, taps, phases)
 	}
-	k := &kernel{coding: zeroSkipping}
-	perLane := make([][]byte, engines)
+	k := &Kernel{Coding: ZeroSkipping}
+	perLane := make([][]byte, lanes.Count)
 	var body []byte
 	for i := range perLane {
-		dense := f.channels / engines * (f.taps + 1) * layer.ElementBytes
+		dense := f.Channels / lanes.Count * (f.Taps + 1) * layer.ElementBytes
 		perLane[i] = make([]byte, 0, dense+dense/8)
 	}
-	for first := 0; first < f.channels; {
-		g, n := lanes.Planes(f.channels-first, width)
+	for first := 0; first < f.Channels; {
+		g, n := lanes.Planes(f.Channels-first, width)
 		for i := range n {
-			b := &perLane[i%engines]
+			b := &perLane[i%lanes.Count]
 			*b, body = f.sparsePlane(*b, body[:0], first, g, taps, phases)
 			if f.apart {
 				*b = pad64(*b)
@@ -86,13 +86,13 @@ func maskBytes(entries, taps int) int {
 
 // sparsePlane appends the plane of g channels. body is room for its body, which it
 // returns for the next plane.
-func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
-	if f.bias != nil {
+func (f *Filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
+	if f.Bias != nil {
 		for n := range g {
-			dst = appendHalf(dst, f.bias(0, first+n))
+			dst = appendHalf(dst, f.Bias(0, first+n))
 		}
 	}
-	for c := range f.taps / taps {
+	for c := range f.Taps / taps {
 		at := c * taps
 		for _, phase := range phases {
 			entries := len(phase) * g
@@ -105,7 +105,7 @@ func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]in
 					mask = len(body)
 					body = append(body, 0)
 				}
-				if h := f.weight(0, first+i%g, at+i/g); h != 0 {
+				if h := f.Weight(0, first+i%g, at+i/g); h != 0 {
 					body[mask] |= 1 << (i % 8)
 					body = appendHalf(body, h)
 				}
@@ -119,24 +119,24 @@ func (f *filter) sparsePlane(dst, body []byte, first, g, taps int, phases [][]in
 }
 
 // sizeSparse is the lanes of packSparse without their bytes.
-func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
-	k := &kernel{coding: zeroSkipping}
-	var perLane [engines]int
-	for first := 0; first < f.channels; {
-		g, n := lanes.Planes(f.channels-first, width)
+func (f *Filter) sizeSparse(width, taps int, phases [][]int) *Kernel {
+	k := &Kernel{Coding: ZeroSkipping}
+	var perLane [lanes.Count]int
+	for first := 0; first < f.Channels; {
+		g, n := lanes.Planes(f.Channels-first, width)
 		for i := range n {
-			b := &perLane[i%engines]
-			*b += layer.ElementBytes*(biasRows(f.bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
+			b := &perLane[i%lanes.Count]
+			*b += layer.ElementBytes*(BiasRows(f.Bias != nil)*g+1) + f.sparseBody(first, g, taps, phases) + max(0, g/2-2)
 			if f.apart {
-				*b = roundUp(*b, 64)
+				*b = layer.RoundUp(*b, 64)
 			}
 			first += g
 		}
 	}
 	base := 0
 	for _, n := range perLane {
-		if n = roundUp(n, 64); n > 0 {
-			k.lanes = append(k.lanes, lane{base, n})
+		if n = layer.RoundUp(n, 64); n > 0 {
+			k.Lanes = append(k.Lanes, Lane{base, n})
 			base += n
 		}
 	}
@@ -144,11 +144,11 @@ func (f *filter) sizeSparse(width, taps int, phases [][]int) *kernel {
 }
 
 // sparseBody is the length of a plane's body.
-func (f *filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
-	channels := f.taps / taps
+func (f *Filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
+	channels := f.Taps / taps
 	if f.uniform {
 		channels = 1
-		defer func() { n *= f.taps / taps }()
+		defer func() { n *= f.Taps / taps }()
 	}
 	for c := range channels {
 		at := c * taps
@@ -156,7 +156,7 @@ func (f *filter) sparseBody(first, g, taps int, phases [][]int) (n int) {
 			entries := len(phase) * g
 			n += maskBytes(entries, taps)
 			for i := range entries {
-				if f.weight(0, first+i%g, at+i/g) != 0 {
+				if f.Weight(0, first+i%g, at+i/g) != 0 {
 					n += layer.ElementBytes
 				}
 			}

@@ -1,4 +1,4 @@
-package lower
+package coeff
 
 import (
 	"encoding/binary"
@@ -18,7 +18,7 @@ import (
 func sparsePointwise(g *regs.Groups) bool {
 	v := g.Common.ConvCfg
 	return g.NE.KernelCfg.Sparse() && v.Kh() == 1 && v.Kw() == 1 && v.Sx() == 2 && v.Sy() == 2 &&
-		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%engines == 0
+		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%lanes.Count == 0
 }
 
 // setSparse replaces weights, or biases, or both; nil keeps those that are there.
@@ -34,19 +34,19 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 		biases = old.biases
 	}
 	f := l.filter
-	f.weight = func(_, n, k int) float16.Float16 { return weights[n*l.Taps+k] }
+	f.Weight = func(_, n, k int) float16.Float16 { return weights[n*l.Taps+k] }
 	if l.Bias {
-		f.bias = func(_, n int) float16.Float16 { return biases[n] }
+		f.Bias = func(_, n int) float16.Float16 { return biases[n] }
 	}
 	k := f.packSparse(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
-		if n := uint64(k.lanes[i].size); n > s.size {
+		if n := uint64(k.Lanes[i].Size); n > s.size {
 			return refuse("lane %d has %d bytes and takes %d with these weights: more of them are not zero", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
 		lane := constants[s.base : s.base+s.size]
-		clear(lane[copy(lane, k.data[k.lanes[i].base:][:k.lanes[i].size]):])
+		clear(lane[copy(lane, k.Data[k.Lanes[i].Base:][:k.Lanes[i].Size]):])
 	}
 	return nil
 }
@@ -56,11 +56,11 @@ type sparseValues struct{ weights, biases []float16.Float16 }
 
 // readSparse reads the planes of every lane.
 func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
-	if len(l.lanes) != engines {
-		return nil, refuse("%d lanes are on, want %d", len(l.lanes), engines)
+	if len(l.lanes) != lanes.Count {
+		return nil, refuse("%d lanes are on, want %d", len(l.lanes), lanes.Count)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
-	var read [engines]sparseLane
+	var read [lanes.Count]sparseLane
 	for i, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
 			return nil, refuse("lane of %#x bytes at %#x leaves the %#x bytes of constants", s.size, s.base, len(constants))

@@ -1,4 +1,4 @@
-package lower
+package coeff
 
 import (
 	"encoding/binary"
@@ -10,32 +10,34 @@ import (
 	"anesim/loader/layer"
 )
 
-// A kernel is the coefficients of one task as its lanes hold them, from the task's start
+func PutHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }
+
+// A Kernel is the coefficients of one task as its lanes hold them, from the task's start
 // in the constant section; sizes are multiples of 64.
-type kernel struct {
-	data   []byte // nil of a program that is only timed
-	lanes  []lane
-	coding coding
+type Kernel struct {
+	Data   []byte // nil of a program that is only timed
+	Lanes  []Lane
+	Coding Coding
 }
 
-// size is the bytes of all lanes, which stand one behind the other.
-func (k *kernel) size() int {
-	if len(k.lanes) == 0 {
+// Size is the bytes of all lanes, which stand one behind the other.
+func (k *Kernel) Size() int {
+	if len(k.Lanes) == 0 {
 		return 0
 	}
-	last := k.lanes[len(k.lanes)-1]
-	return last.base + last.size
+	last := k.Lanes[len(k.Lanes)-1]
+	return last.Base + last.Size
 }
 
-type lane struct{ base, size int }
+type Lane struct{ Base, Size int }
 
-// A filter gives the coefficients of a task's output channels: tap k of channel n of
+// A Filter gives the coefficients of a task's output channels: tap k of channel n of
 // group g, and its bias.
-type filter struct {
-	groups, channels, taps int
-	weight                 func(g, n, k int) float16.Float16
-	bias                   func(g, n int) float16.Float16 // nil without
-	sizes                  bool                           // lanes without their bytes
+type Filter struct {
+	Groups, Channels, Taps int
+	Weight                 func(g, n, k int) float16.Float16
+	Bias                   func(g, n int) float16.Float16 // nil without
+	Sizes                  bool                           // lanes without their bytes
 	uniform                bool                           // the same taps are zero in every channel
 	apart                  bool                           // zero-skipping planes begin at multiples of 64 bytes
 	room                   func(n int) []byte             // where coefficients go, if they are kept as they are; nil for anywhere
@@ -56,7 +58,7 @@ type filter struct {
 
 // takes gives the filter the form of a layer's weights; channel is the layer's output channel
 // that a channel of the filter makes. Weights that are not there have none.
-func (f *filter) takes(w *layer.Weights, channel func(g, n int) int) {
+func (f *Filter) takes(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
 	}
@@ -66,23 +68,23 @@ func (f *filter) takes(w *layer.Weights, channel func(g, n int) int) {
 	}
 }
 
-// pack lays the filter out in planes of up to width channels, dealt to the lanes in turn (see
+// Pack lays the filter out in planes of up to width channels, dealt to the lanes in turn (see
 // package lanes):
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
 //
 // Groups follow each other, each padded to 64 bytes.
-func (f *filter) pack(width int) *kernel {
-	if f.sizes && f.form == layer.FormFP16 {
-		return f.size(width)
+func (f *Filter) Pack(width int) *Kernel {
+	if f.Sizes && f.form == layer.FormFP16 {
+		return f.sizeOf(width)
 	}
 	var planes []plane
-	for g := range f.groups {
-		for first := 0; first < f.channels; {
-			w, n := lanes.Planes(f.channels-first, width)
+	for g := range f.Groups {
+		for first := 0; first < f.Channels; {
+			w, n := lanes.Planes(f.Channels-first, width)
 			for i := range n {
-				planes = append(planes, plane{i % engines, g, first, w})
+				planes = append(planes, plane{i % lanes.Count, g, first, w})
 				first += w
 			}
 		}
@@ -91,21 +93,21 @@ func (f *filter) pack(width int) *kernel {
 }
 
 // size is the lanes of pack without their bytes.
-func (f *filter) size(width int) *kernel {
-	rows := f.taps + biasRows(f.bias != nil)
-	var group [engines]int // bytes of a group in each lane
-	for first := 0; first < f.channels; {
-		w, n := lanes.Planes(f.channels-first, width)
-		for i := range min(n, engines) {
-			group[i] += (n + engines - 1 - i) / engines * rows * w * layer.ElementBytes
+func (f *Filter) sizeOf(width int) *Kernel {
+	rows := f.Taps + BiasRows(f.Bias != nil)
+	var group [lanes.Count]int // bytes of a group in each lane
+	for first := 0; first < f.Channels; {
+		w, n := lanes.Planes(f.Channels-first, width)
+		for i := range min(n, lanes.Count) {
+			group[i] += (n + lanes.Count - 1 - i) / lanes.Count * rows * w * layer.ElementBytes
 		}
 		first += n * w
 	}
-	k := &kernel{lanes: make([]lane, 0, engines)}
+	k := &Kernel{Lanes: make([]Lane, 0, lanes.Count)}
 	total := 0
 	for _, n := range group {
-		if n = f.groups * roundUp(n, 64); n > 0 {
-			k.lanes = append(k.lanes, lane{total, n})
+		if n = f.Groups * layer.RoundUp(n, 64); n > 0 {
+			k.Lanes = append(k.Lanes, Lane{total, n})
 			total += n
 		}
 	}
@@ -113,10 +115,10 @@ func (f *filter) size(width int) *kernel {
 }
 
 // packEach is pack in planes of w each, however many channels there are.
-func (f *filter) packEach(w int) *kernel {
+func (f *Filter) packEach(w int) *Kernel {
 	var planes []plane
-	for i := 0; i*w < f.channels; i++ {
-		planes = append(planes, plane{i % engines, 0, i * w, w})
+	for i := 0; i*w < f.Channels; i++ {
+		planes = append(planes, plane{i % lanes.Count, 0, i * w, w})
 	}
 	return f.fill(planes)
 }
@@ -125,26 +127,26 @@ func (f *filter) packEach(w int) *kernel {
 type plane struct{ lane, group, first, width int }
 
 // fill writes planes into their lanes; groups start at multiples of 64 bytes.
-func (f *filter) fill(planes []plane) *kernel {
-	rows := f.taps + biasRows(f.bias != nil)
-	var size [engines]int
+func (f *Filter) fill(planes []plane) *Kernel {
+	rows := f.Taps + BiasRows(f.Bias != nil)
+	var size [lanes.Count]int
 	group := 0
 	offsets := make([]int, len(planes))
 	for i, p := range planes {
 		if p.group != group {
 			group = p.group
 			for l := range size {
-				size[l] = roundUp(size[l], 64)
+				size[l] = layer.RoundUp(size[l], 64)
 			}
 		}
 		offsets[i] = size[p.lane]
 		size[p.lane] += rows * p.width * layer.ElementBytes
 	}
-	k := new(kernel)
+	k := new(Kernel)
 	total := 0
 	for _, n := range size {
-		if n = roundUp(n, 64); n > 0 {
-			k.lanes = append(k.lanes, lane{total, n})
+		if n = layer.RoundUp(n, 64); n > 0 {
+			k.Lanes = append(k.Lanes, Lane{total, n})
 			total += n
 		}
 	}
@@ -153,14 +155,14 @@ func (f *filter) fill(planes []plane) *kernel {
 			return c
 		}
 	}
-	if f.sizes {
+	if f.Sizes {
 		return k
 	}
 	if f.room == nil {
 		f.room = func(n int) []byte { return make([]byte, n) }
 	}
-	k.data = f.room(total)
-	at := func(i int) []byte { return k.data[k.lanes[planes[i].lane].base+offsets[i]:] }
+	k.Data = f.room(total)
+	at := func(i int) []byte { return k.Data[k.Lanes[planes[i].lane].Base+offsets[i]:] }
 	if f.tap != nil {
 		f.byTaps(planes, at)
 		return k
@@ -173,24 +175,24 @@ func (f *filter) fill(planes []plane) *kernel {
 }
 
 // biases writes the biases of a plane and returns what is behind them.
-func (f *filter) biases(dst []byte, p plane) []byte {
-	if f.bias == nil {
+func (f *Filter) biases(dst []byte, p plane) []byte {
+	if f.Bias == nil {
 		return dst
 	}
 	for n := range p.width {
-		putHalf(dst[layer.ElementBytes*n:], uint16(f.bias(p.group, p.first+n)))
+		PutHalf(dst[layer.ElementBytes*n:], uint16(f.Bias(p.group, p.first+n)))
 	}
 	return dst[layer.ElementBytes*p.width:]
 }
 
 // byTaps writes the planes of a filter that has its taps one after the other.
-func (f *filter) byTaps(planes []plane, at func(plane int) []byte) {
+func (f *Filter) byTaps(planes []plane, at func(plane int) []byte) {
 	rows := make([][]byte, len(planes))
 	for i, p := range planes {
 		rows[i] = f.biases(at(i), p)
 	}
-	buf := make([]float16.Float16, f.channels)
-	for k := range f.taps {
+	buf := make([]float16.Float16, f.Channels)
+	for k := range f.Taps {
 		values := f.tap(buf, k)
 		if values == nil {
 			return
@@ -198,7 +200,7 @@ func (f *filter) byTaps(planes []plane, at func(plane int) []byte) {
 		for i, p := range planes {
 			dst := rows[i][layer.ElementBytes*p.width*k:]
 			for n, v := range values[p.first : p.first+p.width] {
-				putHalf(dst[layer.ElementBytes*n:], uint16(v))
+				PutHalf(dst[layer.ElementBytes*n:], uint16(v))
 			}
 		}
 	}
@@ -206,32 +208,32 @@ func (f *filter) byTaps(planes []plane, at func(plane int) []byte) {
 
 // plane writes the channels of a plane side by side, the bias ahead. It returns buf, which
 // it makes room in.
-func (f *filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
+func (f *Filter) plane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
 	dst = f.biases(dst, p)
 	if f.channel == nil {
 		for n := range p.width {
-			for k := range f.taps {
-				putHalf(dst[layer.ElementBytes*(k*p.width+n):], uint16(f.weight(p.group, p.first+n, k)))
+			for k := range f.Taps {
+				PutHalf(dst[layer.ElementBytes*(k*p.width+n):], uint16(f.Weight(p.group, p.first+n, k)))
 			}
 		}
 		return buf
 	}
-	buf = slices.Grow(buf[:0], p.width*f.taps)[:p.width*f.taps]
+	buf = slices.Grow(buf[:0], p.width*f.Taps)[:p.width*f.Taps]
 	rows := make([][]float16.Float16, p.width)
 	for n := range rows {
-		if rows[n] = f.channel(buf[n*f.taps:][:f.taps], p.group, p.first+n); rows[n] == nil {
+		if rows[n] = f.channel(buf[n*f.Taps:][:f.Taps], p.group, p.first+n); rows[n] == nil {
 			return buf
 		}
 	}
 	// A few dozen taps at a time: what a line of the caches has of each channel is all used
 	// while it is there.
 	const block = 32
-	for from := 0; from < f.taps; from += block {
-		to := min(from+block, f.taps)
+	for from := 0; from < f.Taps; from += block {
+		to := min(from+block, f.Taps)
 		for n, row := range rows {
 			at := layer.ElementBytes * (from*p.width + n)
 			for _, v := range row[from:to] {
-				putHalf(dst[at:], uint16(v))
+				PutHalf(dst[at:], uint16(v))
 				at += layer.ElementBytes * p.width
 			}
 		}
@@ -249,7 +251,7 @@ func pad64(b []byte) []byte {
 }
 
 // lane appends a lane.
-func (k *kernel) lane(b []byte) {
-	k.lanes = append(k.lanes, lane{len(k.data), roundUp(len(b), 64)})
-	k.data = append(k.data, pad64(b)...)
+func (k *Kernel) lane(b []byte) {
+	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
+	k.Data = append(k.Data, pad64(b)...)
 }
