@@ -14,6 +14,9 @@ const (
 	debugMantissa = 0xffd800
 )
 
+// maxTasks is the most tasks of a program: a task's number has 16 bits.
+const maxTasks = 1 << 16
+
 // A chain is the tasks of a program in order.
 type chain []*task
 

@@ -112,7 +112,8 @@ func (p *plan) convolve(shares []coeff.Share, x, y memory) {
 		to := y
 		to.base += s.Group*y.group + s.First*y.plane
 		if result.row > 0 {
-			p.stages(t, to, result)
+			t.stages(to, result)
+			p.add(t)
 			continue
 		}
 		t.writes(to, layer.RoundUp(at.row*rows, 16))

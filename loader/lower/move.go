@@ -136,12 +136,13 @@ func (p *plan) transposed(in, out view) {
 	at := t.sourceTile()
 	t.source1(in.m, at, false)
 	result := transposedTile(s).moved(at.row * s.Height)
-	p.stages(t, out.m, result)
+	t.stages(out.m, result)
+	p.add(t)
 }
 
 // stages writes a result to memory by way of a tile that has a layout of its own (tasks
 // that move data only: slice, transpose, tile, 4/4).
-func (p *plan) stages(t *task, m memory, at layout) {
+func (t *task) stages(m memory, at layout) {
 	t.writes(m, at.base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
@@ -149,7 +150,6 @@ func (p *plan) stages(t *task, m memory, at layout) {
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	t.staged = true
 	t.result.bytes = at.row * t.g.OutShape().Height
-	p.add(t)
 }
 
 // slice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
@@ -191,7 +191,8 @@ func (p *plan) sliced(in, out view) error {
 		return p.copyTask(in, out)
 	}
 	t.source1(in.m, at, false)
-	p.stages(t, out.m, result.moved(at.row*s.Height))
+	t.stages(out.m, result.moved(at.row*s.Height))
+	p.add(t)
 	return nil
 }
 
@@ -295,6 +296,7 @@ func (p *plan) repeatedTile(in, out view) error {
 	}
 	kept := t.source1(in.m, at, true)
 	kept.bytes = bytes
-	p.stages(t, out.m, result.moved(bytes))
+	t.stages(out.m, result.moved(bytes))
+	p.add(t)
 	return nil
 }

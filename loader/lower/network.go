@@ -74,7 +74,6 @@ func (e *NodeError) Error() string { return fmt.Sprintf("layer %d: %s", e.Node, 
 // Limits of a program.
 const (
 	maxNetworkPorts = len(regs.BARs{}) - bar4
-	maxTasks        = 1 << 16 // a task's number has 16 bits
 )
 
 // Join strings the nodes together:

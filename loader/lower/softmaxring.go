@@ -84,7 +84,8 @@ func (p *plan) softmaxRing(in, out view) bool {
 	c := &mul.g.TileDMASrc
 	c.Src2Fmt = c.Src2Fmt.WithInterleave(uint32(side))
 	mul.g.L2.SourceCfg = mul.g.L2.SourceCfg.WithDMAFmt(1).WithDMAIntl(uint32(side))
-	p.stages(mul, out.m, source.moved(stats.row+source.row*s.Height))
+	mul.stages(out.m, source.moved(stats.row+source.row*s.Height))
+	p.add(mul)
 	return true
 }
 
