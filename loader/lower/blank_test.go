@@ -10,12 +10,13 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
+	"anesim/loader/lower/task"
 )
 
 // What golden files leave out of a descriptor is what a task that computes nothing has.
 func TestBlankDescriptor(t *testing.T) {
-	task := newTask()
-	chain := loader.Sequence(loader.NewDescriptor(task.h, &task.g))
+	task := task.New()
+	chain := loader.Sequence(loader.NewDescriptor(task.H, &task.G))
 	text := regs.EncodeChain(chain)
 	p, err := (&loader.Options{FirstWords: chain[0].Words}).Read("blank", bytes.NewReader(text), int64(len(text)))
 	if err != nil {

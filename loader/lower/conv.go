@@ -1,11 +1,10 @@
 package lower
 
 import (
-	"math/bits"
-
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // convolution lowers a convolution: one descriptor while its coefficients fit the
@@ -31,9 +30,9 @@ func (p *plan) convolution() error {
 	}
 	for n := range in.N {
 		if paired(l) {
-			p.pairs(x.element(n), to.element(n))
+			p.pairs(x.Element(n), to.Element(n))
 		} else {
-			p.convolve(shares, x.element(n), to.element(n))
+			p.convolve(shares, x.Element(n), to.Element(n))
 		}
 	}
 	return p.finishActivation(out, to, y)
@@ -49,12 +48,6 @@ func (p *plan) widen() {
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
 }
 
-// element is one element of the batch.
-func (m memory) element(n int) memory {
-	m.base += n * m.depth
-	return m
-}
-
 // convSource is the part of the source a task works on at a time: a group.
 func (p *plan) convSource() regs.Shape {
 	l := p.layer
@@ -68,35 +61,35 @@ func (p *plan) weighed() *coeff.Convolution {
 }
 
 // convolve appends the tasks of one element of the batch.
-func (p *plan) convolve(shares []coeff.Share, x, y memory) {
+func (p *plan) convolve(shares []coeff.Share, x, y task.Memory) {
 	l := p.layer
 	whole, out := p.convSource(), l.Out()
 	w := &l.Window
 	first := p.convTask(whole, p.convResult(shares[0]))
-	at := first.sourceTile()
-	resident := at.row*whole.Height <= p.maxTile()
+	at := first.SourceTile()
+	resident := at.Row*whole.Height <= p.maxTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
 	// from it.
 	shared := resident && whole.Groups == 1 && !l.Depthwise() && len(shares) > 1
-	x.group, y.group = x.depth/whole.Groups, y.depth/whole.Groups
-	var loaded *tile
+	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
+	var loaded *task.Tile
 	for _, s := range shares {
 		src, from, at := whole, x, at
 		src.Groups = s.Groups
-		from.base += s.Group * x.group
+		from.Base += s.Group * x.Group
 		if l.Depthwise() && s.Channels < src.Channels {
 			src.Channels = s.Channels
-			from.base += s.First * x.plane
+			from.Base += s.First * x.Plane
 		}
 		t := p.convTask(src, p.convResult(s))
 		if src != whole && resident {
-			at = t.sourceTile()
+			at = t.SourceTile()
 		}
-		rows, result := whole.Height, layout{}
+		rows, result := whole.Height, task.Layout{}
 		if !resident {
 			at, result, rows = p.tiled(t, src, out, w)
 		}
-		p.attach(t, s, t.planeWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
+		p.attach(t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			c := p.weighed()
 			if p.rides() {
 				c.Table = p.weights.Table
@@ -104,33 +97,33 @@ func (p *plan) convolve(shares []coeff.Share, x, y memory) {
 			return c.Kernel(s, width, p.constants.Room)
 		})
 		if loaded != nil && shared {
-			t.reads(loaded, at)
+			t.Reads(loaded, at)
 		} else {
-			loaded = t.source1(from, at, shared)
-			loaded.bytes = at.row * rows
+			loaded = t.Source1(from, at, shared)
+			loaded.Bytes = at.Row * rows
 		}
 		to := y
-		to.base += s.Group*y.group + s.First*y.plane
-		if result.row > 0 {
-			t.stages(to, result)
+		to.Base += s.Group*y.Group + s.First*y.Plane
+		if result.Row > 0 {
+			t.Stages(to, result)
 			p.add(t)
 			continue
 		}
-		t.writes(to, layer.RoundUp(at.row*rows, 16))
+		t.Writes(to, layer.RoundUp(at.Row*rows, 16))
 		p.add(t)
 	}
 }
 
 // tiled is where the source of a task stands that does not fit the L2 whole, and so many
 // of its rows; result is where the result does, zero of one that streams out.
-func (p *plan) tiled(t *task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result layout, rows int) {
-	if at, result, ok := t.takesColumns(w, p.l2()); ok {
+func (p *plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result task.Layout, rows int) {
+	if at, result, ok := t.TakesColumns(w, p.l2()); ok {
 		return at, result, src.Height
 	}
-	at = t.sourceTile()
-	c := &t.g.Common
+	at = t.SourceTile()
+	c := &t.G.Common
 	rows, tile := p.tileHeight(src, out, w, &at, c.Cfg.ShMin() > 0 && c.Cfg.ShMin() == c.Cfg.ShMax())
-	t.tileRows(tile)
+	t.TileRows(tile)
 	return at, result, min(rows, src.Height)
 }
 
@@ -141,34 +134,34 @@ func (p *plan) convResult(s coeff.Share) regs.Shape {
 }
 
 // convTask is a multiply-accumulate task of the layer, without its operands.
-func (p *plan) convTask(src, dst regs.Shape) *task {
+func (p *plan) convTask(src, dst regs.Shape) *task.Task {
 	l := p.layer
 	w := &l.Window
-	t := engineTask(regs.MultiplyAccumulate, src, dst)
-	c := &t.g.Common
+	t := task.EngineTask(regs.MultiplyAccumulate, src, dst)
+	c := &t.G.Common
 	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
 		WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
 	if l.Depthwise() {
-		t.unicast()
+		t.Unicast()
 	}
-	t.engines(dst.Channels)
-	t.patch(dst, l.Depthwise(), w)
-	t.outputGroups(dst.Channels, l.Depthwise())
+	t.Engines(dst.Channels)
+	t.Patch(dst, l.Depthwise(), w)
+	t.OutputGroups(dst.Channels, l.Depthwise())
 	p.post(t)
 	return t
 }
 
 // post turns on what follows the accumulator: the bias stream, and ReLU.
-func (p *plan) post(t *task) {
+func (p *plan) post(t *task.Task) {
 	if p.layer.Bias {
-		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+		t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
 	}
 	if p.layer.Activation == layer.ReLU {
-		t.activate(regs.ReLU)
+		t.Activate(regs.ReLU)
 	}
 	if p.rides() {
-		t.table = p.weights.Table
-		t.activate(regs.ActivationTable)
+		t.Table = p.weights.Table
+		t.Activate(regs.ActivationTable)
 	}
 }
 
@@ -182,112 +175,6 @@ func (p *plan) rides() bool {
 	return p.weighed().HoldsTable()
 }
 
-// outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
-// 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
-// the coefficients' layout only).
-func (t *task) outputGroups(channels int, unicast bool) {
-	c := &t.g.Common
-	if unicast || channels <= engines {
-		return
-	}
-	most := uint32(4)
-	if c.Cfg.SmallSourceMode() && !c.Cfg.Transpose() {
-		most = 5
-	}
-	n := min(most, log2Ceil((channels+engines-1)/engines))
-	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
-}
-
-// patch sets the shape of a patch: 128 pixels, 1<<ShMax of them high, between ShMin and
-// ShMax as the engines see fit unless the two are the same. w is nil of a task that
-// passes its source through.
-func (t *task) patch(out regs.Shape, unicast bool, w *layer.Window) {
-	if w == nil {
-		t.passPatch(out)
-		return
-	}
-	t.densePatch(out, unicast, w)
-}
-
-// densePatch is the patch of a multiply-accumulate: the small source mode up to 8
-// columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
-// fixes it, unless every channel is convolved by itself.
-func (t *task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
-	c := &t.g.Common
-	if out.Width <= 8 {
-		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
-		return
-	}
-	top := uint32(0)
-	if out.Height > 1 {
-		top = 7 - min(7, log2Ceil(out.Width))
-	}
-	c.Cfg = c.Cfg.WithShMax(top)
-	if !unicast && t.longReduction(out.Width, out.Channels, w) {
-		c.Cfg = c.Cfg.WithShMin(top).WithShPref(top)
-	}
-}
-
-// longReduction reports whether a reduction is long enough to fix the patch of a result of
-// so many columns and channels (81/84; any threshold from 289 to 512 fits up to 32
-// columns, above them one between 576 and 2304). Few channels at a stride, or of more than
-// 32 columns, leave it open (6/6).
-func (t *task) longReduction(columns, channels int, w *layer.Window) bool {
-	long := 512
-	if columns > 32 {
-		long = 1024
-	}
-	few := channels <= 64 && (max(w.Sy, w.Sx) > 1 || columns > 32)
-	return !few && int(t.g.Common.Cin.Cin())*w.Kh*w.Kw >= long
-}
-
-// passPatch is the patch of a task that passes its source through: 7 - log2 of the
-// columns, but no higher than the source (44/52), and fixed where that is 4 at up to 8
-// columns (6/6). Columns that are no whole patches of 128 take the highest (2/2, both
-// copies without a table), a single row none.
-func (t *task) passPatch(out regs.Shape) {
-	c := &t.g.Common
-	if out.Height == 1 {
-		return
-	}
-	top := min(7-min(7, log2Ceil(out.Width)), 4, uint32(bits.Len(uint(out.Height))-1))
-	c.Cfg = c.Cfg.WithShMax(top)
-	if top == 4 && out.Width <= 8 {
-		c.Cfg = c.Cfg.WithShMin(4).WithShPref(4)
-	}
-}
-
-// keptPatch is the patch of a pass-through or maximum whose source a planar task reads
-// after it: a row higher than passPatch where the source is lower than the patch, and
-// fixed (6/6).
-func (t *task) keptPatch(s regs.Shape) {
-	if s.Height > 1 {
-		t.fixPatch(min(7-min(7, log2Ceil(s.Width)), 4, uint32(bits.Len(uint(s.Height)))))
-	}
-}
-
-// passedFixed is log2 of the rows of a patch that a planar task hands over tile by tile
-// (14/15).
-func passedFixed(s regs.Shape) uint32 {
-	if s.Height > 1 {
-		return 4
-	}
-	return 7 - min(7, log2Ceil(s.Width))
-}
-
-// fixPatch leaves a task on the MAC engines one patch.
-func (t *task) fixPatch(sh uint32) {
-	c := &t.g.Common
-	c.Cfg = c.Cfg.WithShMax(sh).WithShMin(sh).WithShPref(sh)
-}
-
-// tilePatch makes a planar task's patch that of the next task, which takes its tiles one
-// by one (15/15).
-func (t *task) tilePatch(sh uint32) {
-	c := &t.g.Common
-	c.PlanarPatch = c.PlanarPatch.WithLog2W(max(4, 7-sh)).WithLog2H(sh)
-}
-
 // tileHeight is how many source rows stand in the L2 at a time and how many output rows
 // they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
 // patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
@@ -296,16 +183,16 @@ func (t *task) tilePatch(sh uint32) {
 // several, without a stride, it comes in two halves, but as high as fits where the patch is
 // fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
 // smaller ones which do not fit beside the result are such is inferred).
-func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *layout, fixed bool) (rows, tile int) {
-	if at.row*src.Height <= p.maxTile() {
+func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *task.Layout, fixed bool) (rows, tile int) {
+	if at.Row*src.Height <= p.maxTile() {
 		return src.Height, out.H
 	}
-	patch := 1 << min(4, 7-min(7, log2Ceil(out.W)))
+	patch := 1 << min(4, 7-min(7, task.Log2Ceil(out.W)))
 	unit := 16
 	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == layer.Convolution && !p.layer.Depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
-	room := p.l2() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, unitBytes)
+	room := p.l2() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, task.UnitBytes)
 	most := func(row int) int {
 		n := (room/row - (w.Kh - 1)) / w.Sy
 		if n > patch {
@@ -313,11 +200,11 @@ func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 		}
 		return n
 	}
-	if tile = most(at.row); tile < most(at.depth) {
-		at.row = at.depth
-		tile = most(at.row)
+	if tile = most(at.Row); tile < most(at.Depth) {
+		at.Row = at.Depth
+		tile = most(at.Row)
 	}
-	if whole := at.depth*src.Height <= p.l2(); whole && w.Kh == 1 {
+	if whole := at.Depth*src.Height <= p.l2(); whole && w.Kh == 1 {
 		tile = patch
 	} else if whole && w.Sy == 1 {
 		half := layer.RoundUp((out.H+1)/2, patch)
@@ -333,6 +220,6 @@ func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
 func (p *plan) checkTile(src regs.Shape, kh int) error {
-	return layer.Within("bytes of one window's rows in the L2", packed(src).row*kh, p.maxTile(),
+	return layer.Within("bytes of one window's rows in the L2", task.Packed(src).Row*kh, p.maxTile(),
 		"split the width or the input channels until it is at most %d")
 }

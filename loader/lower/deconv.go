@@ -4,6 +4,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // deconvolution is a transposed convolution as one convolution of stride 1 for each phase
@@ -13,13 +14,13 @@ import (
 func (p *plan) deconvolution() error {
 	l, w := p.layer, p.layer.Window
 	out := l.Out()
-	if err := layer.Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), maxTasks, "use strides with a product of at most %d"); err != nil {
+	if err := layer.Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
 	}
 	x, y := p.input("x", l.In), p.output("y", out)
 	single := w.Sx == 1
 	turned := layer.Shape{N: out.N, C: out.C, H: out.W, W: out.H}
-	var columns memory
+	var columns task.Memory
 	if !single {
 		columns = p.intermediate(turned)
 	}
@@ -41,8 +42,8 @@ func (p *plan) deconvolution() error {
 			continue
 		}
 		phase := columns
-		phase.base += px * columns.row
-		phase.row *= w.Sx
+		phase.Base += px * columns.Row
+		phase.Row *= w.Sx
 		if err := p.turnRows(part, to, phase); err != nil {
 			return err
 		}
@@ -54,17 +55,17 @@ func (p *plan) deconvolution() error {
 }
 
 // phase convolves for the rows and columns of one phase. part has the columns alone.
-func (p *plan) phase(py, px int, part layer.Shape, x, to memory) error {
+func (p *plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
 	l, w := p.layer, p.layer.Window
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
-	to.base += py * to.row
-	to.row *= w.Sy
+	to.Base += py * to.Row
+	to.Row *= w.Sy
 	ys, firstY := turnedTaps(py+w.Py, w.Kh, w.Sy)
 	xs, firstX := turnedTaps(px+w.Px, w.Kw, w.Sx)
 	// The window's first row stands firstY rows from the result's, above if negative.
 	window := layer.Window{Kh: len(ys), Kw: len(xs), Sy: 1, Sx: 1}
 	from, in := x, l.In
-	window.Py, from.base, in.H = beginAt(firstY, from.base, x.row, in.H)
+	window.Py, from.Base, in.H = beginAt(firstY, from.Base, x.Row, in.H)
 	if window.Px = -firstX; firstX > 0 {
 		// Taps before the first column are zeros in front of the window.
 		xs = append(make([]int, firstX), xs...)

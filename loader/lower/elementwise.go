@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // elementwise lowers an operation on two operands to one task of the planar engine, and
@@ -40,26 +41,26 @@ func (p *plan) elementwise() error {
 	z := x
 	if l.Second == layer.Runtime {
 		// The second input stands behind the result.
-		z = surface(bar6, l.In)
+		z = task.Surface(task.Bar6, l.In)
 	}
 	y := p.output("y", l.Out())
 	if l.Second == layer.Runtime {
-		z = p.port("z", loader.Input, bar6, l.In, z)
+		z = p.port("z", loader.Input, task.Bar6, l.In, z)
 	}
 	t := p.planarOp(regs.FormTwoSources, in)
-	at := t.planarTile()
+	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
 		return err
 	}
-	t.tileRows(rows)
-	t.source1(x, at, false)
-	second := secondBase(at.row * rows)
+	t.TileRows(rows)
+	t.Source1(x, at, false)
+	second := secondBase(at.Row * rows)
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
-		second = at.row * rows
+		second = at.Row * rows
 	}
-	t.source2(z, at.moved(second))
-	t.writes(y, second+at.row*rows)
+	t.Source2(z, at.Moved(second))
+	t.Writes(y, second+at.Row*rows)
 	p.add(t)
 	return nil
 }
@@ -74,24 +75,20 @@ func secondBase(n int) int {
 	return n
 }
 
-func (t *task) tileRows(rows int) {
-	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
-}
-
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error) {
+func (p *plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (int, error) {
 	if beyondL2(p.layer, s) {
-		rows := t.streamed(s)
-		*at = t.planarColumns()
+		rows := t.Streamed(s)
+		*at = t.PlanarColumns()
 		return rows, nil
 	}
-	if n*at.row*s.Height <= p.maxTile() {
+	if n*at.Row*s.Height <= p.maxTile() {
 		return s.Height, nil
 	}
-	rows := p.maxTile() / (n * at.row)
+	rows := p.maxTile() / (n * at.Row)
 	if rows == 0 {
-		return 0, layer.Within("bytes of a row in the L2", n*at.row, p.maxTile(),
+		return 0, layer.Within("bytes of a row in the L2", n*at.Row, p.maxTile(),
 			"split the width or the channels until it is at most %d")
 	}
 	return rows, nil
@@ -100,9 +97,9 @@ func (p *plan) planarRows(t *task, s regs.Shape, at *layout, n int) (int, error)
 const halfHalf = 0x3800 // 0.5
 
 // planarOp is a planar task of the layer's operation.
-func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task {
-	t := planarTask(form, in, in)
-	cfg := t.g.PE.Cfg.WithSecSrc(2)
+func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task.Task {
+	t := task.PlanarTask(form, in, in)
+	cfg := t.G.PE.Cfg.WithSecSrc(2)
 	switch p.layer.Op {
 	case layer.Sub:
 		cfg = cfg.WithSecSrc(3) // an addition with the second sign turned
@@ -114,75 +111,75 @@ func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task {
 		cfg = cfg.WithOpMode(regs.PlanarMin)
 	case layer.Average:
 		// The scale applies to the sum, as to softmax's differences.
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(halfHalf)
 	}
-	t.g.PE.Cfg = cfg.WithReluEn(p.layer.Activation == layer.ReLU)
+	t.G.PE.Cfg = cfg.WithReluEn(p.layer.Activation == layer.ReLU)
 	if p.layer.SecondReLU {
-		t.g.L2.Cfg = t.g.L2.Cfg.WithInputReLU2(true)
+		t.G.L2.Cfg = t.G.L2.Cfg.WithInputReLU2(true)
 	}
 	return t
 }
 
 // scalar adds or multiplies by one constant: the planar engine's own bias and scale.
-func (p *plan) scalar(in regs.Shape, x memory) error {
+func (p *plan) scalar(in regs.Shape, x task.Memory) error {
 	y := p.output("y", p.layer.Out())
-	t := planarTask(regs.FormConstant, in, in)
+	t := task.PlanarTask(regs.FormConstant, in, in)
 	v := uint16(layer.ValueAt(p.weights.Second, 0))
 	switch p.layer.Op {
 	case layer.Add:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(v)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(v)
 	case layer.Sub:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(v ^ 0x8000)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(v ^ 0x8000)
 	case layer.Mul:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(v)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(v)
 	case layer.Average:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(halfHalf).
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(halfHalf).
 			WithBias(v)
 	}
-	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
 	return p.alone(t, in, x, y)
 }
 
 // alone appends a planar task of one source and the result.
-func (p *plan) alone(t *task, in regs.Shape, x, y memory) error {
-	at := t.planarTile()
+func (p *plan) alone(t *task.Task, in regs.Shape, x, y task.Memory) error {
+	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 1)
 	if err != nil {
 		return err
 	}
-	t.tileRows(rows)
-	t.source1(x, at, false)
-	t.writes(y, at.row*rows)
+	t.TileRows(rows)
+	t.Source1(x, at, false)
+	t.Writes(y, at.Row*rows)
 	p.add(t)
 	return nil
 }
 
 // channelOperand joins every channel with a constant of its own in an operation that the
 // bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
-func (p *plan) channelOperand(in regs.Shape, x memory) error {
+func (p *plan) channelOperand(in regs.Shape, x task.Memory) error {
 	s := layer.Shape{N: 1, C: p.layer.In.C, H: 1, W: 1}
 	y := p.output("y", p.layer.Out())
-	z := surface(regs.BARWeights, s)
+	z := task.Surface(regs.BARWeights, s)
 	p.constants.Pad(64)
-	z.base = p.constants.Bytes
-	tensor := p.constants.Zeros(z.depth)
+	z.Base = p.constants.Bytes
+	tensor := p.constants.Zeros(z.Depth)
 	for c := range s.C {
-		coeff.PutHalf(tensor[c*z.plane:], uint16(layer.ValueAt(p.weights.Second, c)))
+		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(p.weights.Second, c)))
 	}
 	return p.repeat(in, s, x, y, z)
 }
 
 // quotient multiplies by the reciprocal of the second input, which a table makes in the
 // L2 (1/1).
-func (p *plan) quotient(in regs.Shape, x memory) error {
+func (p *plan) quotient(in regs.Shape, x task.Memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
 	z, z2 := x, l.In
 	if l.Second == layer.Runtime {
 		z2 = l.SecondShape
-		z = p.port("z", loader.Input, bar6, z2, surface(bar6, z2))
+		z = p.port("z", loader.Input, task.Bar6, z2, task.Surface(task.Bar6, z2))
 	}
-	if p.checkTile(viewOf(z, z2).s, z2.H) != nil {
+	if p.checkTile(task.ViewOf(z, z2).S, z2.H) != nil {
 		// The L2 does not hold it: the reciprocal goes through the scratch buffer (assumed).
 		reciprocal := p.intermediate(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
@@ -193,9 +190,9 @@ func (p *plan) quotient(in regs.Shape, x memory) error {
 		)
 	}
 	if z2.N == l.In.N {
-		return p.eachElement(view{s: in, m: x}, view{s: in, m: y}, func(a, b view) error {
-			n := (a.m.base - x.base) / max(1, x.depth)
-			return p.repeat(a.s, z2, a.m, b.m, z.element(n))
+		return p.eachElement(task.View{S: in, M: x}, task.View{S: in, M: y}, func(a, b task.View) error {
+			n := (a.M.Base - x.Base) / max(1, x.Depth)
+			return p.repeat(a.S, z2, a.M, b.M, z.Element(n))
 		})
 	}
 	return p.repeat(in, z2, x, y, z)
@@ -203,17 +200,17 @@ func (p *plan) quotient(in regs.Shape, x memory) error {
 
 // repeated brings the second input, repeated along some axes, into the L2 first. Where
 // both have a batch, each element goes by itself.
-func (p *plan) repeated(in regs.Shape, x memory) error {
+func (p *plan) repeated(in regs.Shape, x task.Memory) error {
 	l := p.layer
 	s := l.SecondShape
 	y := p.output("y", l.Out())
-	z := p.port("z", loader.Input, bar6, s, surface(bar6, s))
+	z := p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
 	if s.N == 1 {
 		return p.repeat(in, s, x, y, z)
 	}
 	in.Groups = 1
 	for n := range l.In.N {
-		if err := p.repeat(in, s, x.element(n), y.element(n), z.element(n)); err != nil {
+		if err := p.repeat(in, s, x.Element(n), y.Element(n), z.Element(n)); err != nil {
 			return err
 		}
 	}
@@ -222,53 +219,53 @@ func (p *plan) repeated(in regs.Shape, x memory) error {
 
 // repeat brings z, of shape s, into the L2, and works on it and x. The second operand of
 // a division is brought through the table of 1/x.
-func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z memory) error {
+func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
-	prep := passTask(small)
-	at := prep.resultTile(small)
-	bytes := at.row * s.H
+	prep := task.PassTask(small)
+	at := prep.ResultTile(small)
+	bytes := at.Row * s.H
 	if err := p.checkTile(small, s.H); err != nil {
 		return err
 	}
-	kept := prep.leaves(at, bytes)
-	prep.source1(z, prep.sourceTile().moved(layer.RoundUp(bytes, 64)), false)
+	kept := prep.Leaves(at, bytes)
+	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
 	t := p.planarOp(regs.FormTwoSources, in)
 	if p.layer.Op == layer.RealDiv {
 		if err := p.tabulate(prep, p.weights.Table); err != nil {
 			return err
 		}
-		t.g.PE.Cfg = t.g.PE.Cfg.WithOpMode(regs.PlanarMul)
+		t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarMul)
 	}
 	p.add(prep)
 
-	c := &t.g.Common
+	c := &t.G.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastW(s.W < in.Width).WithSrc2BroadcastH(s.H < in.Height).
 		WithSrc2BroadcastC(s.C < in.Channels)
 	return p.besideTile(t, in, x, y, kept, at, bytes)
 }
 
 // besideTile reads x into the L2 behind a kept second operand and writes y.
-func (p *plan) besideTile(t *task, in regs.Shape, x, y memory, kept *tile, second layout, used int) error {
-	at := t.planarTile()
-	if used+at.row*in.Height > p.maxTile() {
-		rows := (p.maxTile() - used) / at.row
+func (p *plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
+	at := t.PlanarTile()
+	if used+at.Row*in.Height > p.maxTile() {
+		rows := (p.maxTile() - used) / at.Row
 		if rows < 1 {
-			return layer.Within("bytes of a row in the L2", used+at.row, p.maxTile(),
+			return layer.Within("bytes of a row in the L2", used+at.Row, p.maxTile(),
 				"split the width or the channels until it is at most %d")
 		}
-		t.tileRows(rows)
+		t.TileRows(rows)
 	}
-	rows := int(t.g.Common.TileCfg.TileHeight())
-	t.source1(x, at.moved(used), false)
-	t.joins(kept, second)
-	t.writes(y, used+at.row*rows)
+	rows := int(t.G.Common.TileCfg.TileHeight())
+	t.Source1(x, at.Moved(used), false)
+	t.Joins(kept, second)
+	t.Writes(y, used+at.Row*rows)
 	p.add(t)
 	return nil
 }
 
 // channelConstants joins every channel with its own constant: a row of addends and a row
 // of factors in the constants, loaded as a picture of two rows first.
-func (p *plan) channelConstants(in regs.Shape, x memory) error {
+func (p *plan) channelConstants(in regs.Shape, x task.Memory) error {
 	l := p.layer
 	y := p.output("y", l.Out())
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
@@ -276,7 +273,7 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 	base := p.constants.Bytes
 	table := p.constants.Zeros(2 * row)
 	for c := range l.In.C {
-		bias, scale := uint16(0), uint16(halfOne)
+		bias, scale := uint16(0), uint16(task.HalfOne)
 		v := uint16(layer.ValueAt(p.weights.Second, 0))
 		if l.Second == layer.Constant {
 			v = uint16(layer.ValueAt(p.weights.Second, c))
@@ -296,7 +293,7 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 				bias = uint16(b)
 			}
 		case layer.RealDiv:
-			scale = half(1 / float16.Frombits(v).Float32())
+			scale = task.Half(1 / float16.Frombits(v).Float32())
 		case layer.Average:
 			bias, scale = v, halfHalf
 		}
@@ -304,16 +301,16 @@ func (p *plan) channelConstants(in regs.Shape, x memory) error {
 		coeff.PutHalf(table[row+2*c:], scale)
 	}
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
-	prep := passTask(rows)
-	at := prep.resultTile(rows)
-	kept := prep.leaves(at, 2*at.row)
-	from := surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
-	from.base = base
-	prep.source1(from, prep.sourceTile().moved(2*at.row), false)
+	prep := task.PassTask(rows)
+	at := prep.ResultTile(rows)
+	kept := prep.Leaves(at, 2*at.Row)
+	from := task.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
+	from.Base = base
+	prep.Source1(from, prep.SourceTile().Moved(2*at.Row), false)
 	p.add(prep)
 
-	t := planarTask(regs.FormBiasScale, in, in)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2).WithReluEn(l.Activation == layer.ReLU)
-	t.g.Common.PlanarOperands = t.g.Common.PlanarOperands.WithSrc2Transpose(true)
-	return p.besideTile(t, in, x, y, kept, at, 2*at.row)
+	t := task.PlanarTask(regs.FormBiasScale, in, in)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(2).WithReluEn(l.Activation == layer.ReLU)
+	t.G.Common.PlanarOperands = t.G.Common.PlanarOperands.WithSrc2Transpose(true)
+	return p.besideTile(t, in, x, y, kept, at, 2*at.Row)
 }

@@ -8,6 +8,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // What a group of rows does.
@@ -379,7 +380,7 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 	}
 	out := &folded{output: groups[len(groups)-1].output, none: map[int]int{}}
 	c.plan()
-	bar := uint32(bar5)
+	bar := uint32(task.Bar5)
 	var inputs []loader.Port
 	for i := range groups {
 		g := &groups[i]
@@ -388,20 +389,20 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 			if made[in] || slices.Contains(out.inputs, in) {
 				continue
 			}
-			if bar >= uint32(len(spots{})) {
+			if bar >= uint32(len(task.Spots{})) {
 				return nil, false
 			}
 			s := f.shapes[in]
-			m := surface(bar, s)
+			m := task.Surface(bar, s)
 			rows := s.N * s.C * s.H
 			c.values[in] = &rowValue{name: in, rows: rows, width: s.W, mem: &m}
-			inputs = append(inputs, m.port(in, loader.Input, s))
+			inputs = append(inputs, m.Port(in, loader.Input, s))
 			out.inputs = append(out.inputs, in)
 			bar++
 		}
 	}
 	shape := f.shapes[out.output]
-	c.output = surface(bar4, shape)
+	c.output = task.Surface(task.Bar4, shape)
 	for i := range groups {
 		c.step = i
 		first := c.now()
@@ -418,10 +419,10 @@ func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
 		return nil, false
 	}
 	out.part = &Part{
-		plan:    &plan{tasks: c.tasks, constants: c.constants, scratch: max(c.described, c.kernels.size)},
+		plan:    &plan{tasks: c.tasks, constants: c.constants, scratch: max(c.described, c.kernels.Size)},
 		inputs:  inputs,
 		out:     shape,
-		surface: bar4,
+		surface: task.Bar4,
 	}
 	return out, true
 }

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // layerNorm lowers (x - mean) / sqrt(variance + epsilon). What is normalised together is
@@ -27,8 +28,8 @@ func (p *plan) layerNorm() error {
 		return p.normaliseTurned([3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	in, out := viewOf(x, l.In), viewOf(y, l.In)
-	var each func(in, out view) error
+	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
+	var each func(in, out task.View) error
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
 		each = p.normalise
@@ -39,7 +40,7 @@ func (p *plan) layerNorm() error {
 		case l.In.C == 1 && l.In.H > maxStatistics:
 			each = p.normaliseParts
 		case l.In.C == 1 || l.In.H == 1:
-			each = func(in, out view) error { return p.normalise(in.rows(), out.rows()) }
+			each = func(in, out task.View) error { return p.normalise(in.Rows(), out.Rows()) }
 		default:
 			each = p.normaliseRows
 		}
@@ -50,7 +51,7 @@ func (p *plan) layerNorm() error {
 			each = p.normaliseChannels
 		}
 	}
-	return p.eachElement(in, out, func(in, out view) error { return p.eachPart(in, out, each) })
+	return p.eachElement(in, out, func(in, out task.View) error { return p.eachPart(in, out, each) })
 }
 
 // normaliseTurned orders the axes so that those that are normalised together become ones
@@ -88,40 +89,34 @@ const maxStatistics = 192
 
 // statistics is where means and deviations stand: two rows of a value a channel, side by
 // side where there are several.
-func statistics(channels int) layout {
-	return packed(regs.Shape{Channels: 1, Width: channels}).skewed(1, planarFetch)
-}
-
-// aside marks that a task's neighbours on both sides run on the planar engine too.
-func (t *task) aside(previous, next bool) *task {
-	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
-	return t
+func statistics(channels int) task.Layout {
+	return task.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, task.PlanarFetch)
 }
 
 // meanTask adds up what is normalised together.
-func (p *plan) meanTask(s regs.Shape) *task { return p.reductionTask(s) }
+func (p *plan) meanTask(s regs.Shape) *task.Task { return p.reductionTask(s) }
 
 // spreadTask is 1/sqrt of the mean squared difference of its two sources.
-func (p *plan) spreadTask(s regs.Shape) *task {
-	t := planarTask(regs.FormTwoReduced, s, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2)
+func (p *plan) spreadTask(s regs.Shape) *task.Task {
+	t := task.PlanarTask(regs.FormTwoReduced, s, s)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2)
 	p.inverseRoot(t)
 	return t
 }
 
 // squareTask is 1/sqrt of the mean square of its source.
-func (p *plan) squareTask(s regs.Shape) *task {
-	t := planarTask(regs.FormReduction, s, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithOpMode(regs.PlanarSumSquare)
+func (p *plan) squareTask(s regs.Shape) *task.Task {
+	t := task.PlanarTask(regs.FormReduction, s, s)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare)
 	p.inverseRoot(t)
 	return t
 }
 
-func (p *plan) inverseRoot(t *task) {
-	pe := &t.g.PE
+func (p *plan) inverseRoot(t *task.Task) {
+	pe := &t.G.PE
 	pe.Cfg = pe.Cfg.WithRsqrt(true)
-	pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(together(p.layer)))
-	pe.PreScale = pe.PreScale.WithPreScale(half(p.layer.Epsilon))
+	pe.FinalScale = pe.FinalScale.WithFinalScale(task.Reciprocal(together(p.layer)))
+	pe.PreScale = pe.PreScale.WithPreScale(task.Half(p.layer.Epsilon))
 }
 
 // together is how many values are normalised together.
@@ -136,9 +131,9 @@ func together(l *layer.Layer) int {
 }
 
 // affineTask subtracts the first row of its second source and multiplies by the second.
-func affineTask(s regs.Shape) *task {
-	t := planarTask(regs.FormBiasScale, s, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(3)
+func affineTask(s regs.Shape) *task.Task {
+	t := task.PlanarTask(regs.FormBiasScale, s, s)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(3)
 	return t
 }
 
@@ -149,314 +144,307 @@ func (p *plan) checkStatistics(bytes int) error {
 
 // normalise appends the three tasks of a tile whose channels are normalised each by
 // itself. Several channels' statistics stand in a row, transposed.
-func (p *plan) normalise(in, out view) error {
-	s := in.s
+func (p *plan) normalise(in, out task.View) error {
+	s := in.S
 	many := s.Channels > 1
 	stats := statistics(s.Channels)
-	base := 2 * stats.row
-	mean := p.meanTask(s).aside(false, true)
-	at := mean.keptTile().moved(base)
-	end := base + at.row*s.Height
+	base := 2 * stats.Row
+	mean := p.meanTask(s).Aside(false, true)
+	at := mean.KeptTile().Moved(base)
+	end := base + at.Row*s.Height
 	if err := p.checkStatistics(end); err != nil {
 		return err
 	}
-	operands := func(t *task) *regs.PlanarOperands { return &t.g.Common.PlanarOperands }
+	operands := func(t *task.Task) *regs.PlanarOperands { return &t.G.Common.PlanarOperands }
 	*operands(mean) = operands(mean).WithResultTranspose(many)
-	tile := mean.source1(in.m, at, true)
-	means := mean.leaves(stats, stats.row)
+	tile := mean.Source1(in.M, at, true)
+	means := mean.Leaves(stats, stats.Row)
 	p.add(mean)
 
-	spread := p.spreadTask(s).aside(true, true)
+	spread := p.spreadTask(s).Aside(true, true)
 	o := operands(spread)
 	*o = o.WithSrc1BroadcastW(s.Width > 1).WithSrc1BroadcastH(s.Height > 1).WithSrc1Transpose(many).WithResultTranspose(many)
-	spread.reads(means, stats)
-	spread.joins(tile, at)
-	spreads := spread.leaves(stats.moved(stats.row), stats.row)
+	spread.Reads(means, stats)
+	spread.Joins(tile, at)
+	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
 	p.add(spread)
 
-	affine := affineTask(s).aside(true, false)
+	affine := affineTask(s).Aside(true, false)
 	*operands(affine) = operands(affine).WithSrc2Transpose(many).WithSrc2BroadcastC(p.layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW)
-	affine.reads(tile, at)
-	affine.joins(spreads, stats)
-	affine.writes(out.m, end)
+	affine.Reads(tile, at)
+	affine.Joins(spreads, stats)
+	affine.Writes(out.M, end)
 	p.add(affine)
 	return nil
 }
 
 // normaliseWhole normalises the whole tensor. Its statistics take channels as rows and
 // rows as depth; the third task reads the tensor again as it is.
-func (p *plan) normaliseWhole(in, out view) error {
-	if in.s.Channels == 1 {
+func (p *plan) normaliseWhole(in, out task.View) error {
+	if in.S.Channels == 1 {
 		return p.normalise(in, out)
 	}
-	turned, depth := in, in.s.Height
-	turned.m.row, turned.m.plane, turned.m.depth = in.m.plane, in.m.depth, in.m.row
-	turned.s.Height, turned.s.Channels = in.s.Channels, 1
-	s := turned.s
+	turned, depth := in, in.S.Height
+	turned.M.Row, turned.M.Plane, turned.M.Depth = in.M.Plane, in.M.Depth, in.M.Row
+	turned.S.Height, turned.S.Channels = in.S.Channels, 1
+	s := turned.S
 	stats := statistics(1)
-	mean := p.meanTask(s).aside(false, true)
-	mean.deep(depth)
-	at := mean.keptTile().moved(2 * stats.row)
-	affine := affineTask(in.s).aside(true, false)
-	again := affine.planarTile().moved(at.base)
-	end := again.base + again.row*in.s.Height
-	if err := p.checkStatistics(max(end, at.base+at.row*s.Height)); err != nil {
+	mean := p.meanTask(s).Aside(false, true)
+	mean.Deep(depth)
+	at := mean.KeptTile().Moved(2 * stats.Row)
+	affine := affineTask(in.S).Aside(true, false)
+	again := affine.PlanarTile().Moved(at.Base)
+	end := again.Base + again.Row*in.S.Height
+	if err := p.checkStatistics(max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
 	}
 	if s.Width == 1 {
-		mean.patchHigh()
+		mean.PatchHigh()
 	}
-	tile := mean.source1(turned.m, at, true)
-	means := mean.leaves(stats, stats.row)
+	tile := mean.Source1(turned.M, at, true)
+	means := mean.Leaves(stats, stats.Row)
 	p.add(mean)
 
-	spread := p.spreadTask(s).aside(true, true)
-	spread.deep(depth)
-	c := &spread.g.Common
+	spread := p.spreadTask(s).Aside(true, true)
+	spread.Deep(depth)
+	c := &spread.G.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(s.Width > 1).WithSrc1BroadcastH(s.Height > 1).WithSrc1BroadcastD(depth > 1)
-	spread.reads(means, stats)
-	spread.joins(tile, at)
-	spreads := spread.leaves(stats.moved(stats.row), stats.row)
+	spread.Reads(means, stats)
+	spread.Joins(tile, at)
+	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
 	p.add(spread)
 
-	c = &affine.g.Common
+	c = &affine.G.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
-	affine.source1(in.m, again, false)
-	affine.joins(spreads, stats)
-	affine.writes(out.m, end)
+	affine.Source1(in.M, again, false)
+	affine.Joins(spreads, stats)
+	affine.Writes(out.M, end)
 	p.add(affine)
 	return nil
-}
-
-// patchHigh takes rows a planar patch at a time.
-func (t *task) patchHigh() {
-	if rows := 1 << t.g.Common.PlanarPatch.Log2H(); rows < int(t.g.Common.TileCfg.TileHeight()) {
-		t.tileRows(rows)
-	}
 }
 
 // normaliseParts normalises every row of one channel where there are many: rows stand as
 // channels, their statistics in parts, the remainder first into its place behind the
 // rest. Each task reads its rows anew.
-func (p *plan) normaliseParts(in, out view) error {
-	v, w := in.rows(), out.rows()
-	rows := v.s.Channels
-	stats := layout{channel: unitBytes, row: rows * unitBytes, depth: rows * unitBytes}
-	base := 2 * stats.row
-	var parts []view
+func (p *plan) normaliseParts(in, out task.View) error {
+	v, w := in.Rows(), out.Rows()
+	rows := v.S.Channels
+	stats := task.Layout{Channel: task.UnitBytes, Row: rows * task.UnitBytes, Depth: rows * task.UnitBytes}
+	base := 2 * stats.Row
+	var parts []task.View
 	for first := 0; first < rows; first += maxStatistics {
 		part := v
-		part.m.base += first * v.m.plane
-		part.s.Channels = min(maxStatistics, rows-first)
+		part.M.Base += first * v.M.Plane
+		part.S.Channels = min(maxStatistics, rows-first)
 		parts = append(parts, part)
 	}
-	affine := affineTask(v.s).aside(true, false)
-	all := affine.planarTile().moved(base)
-	if err := p.checkStatistics(all.base + all.row); err != nil {
+	affine := affineTask(v.S).Aside(true, false)
+	all := affine.PlanarTile().Moved(base)
+	if err := p.checkStatistics(all.Base + all.Row); err != nil {
 		return err
 	}
-	means := make([]*tile, len(parts))
-	offset := func(i int) int { return i * maxStatistics * unitBytes }
+	means := make([]*task.Tile, len(parts))
+	offset := func(i int) int { return i * maxStatistics * task.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
-		t := p.meanTask(parts[i].s).aside(i < len(parts)-1, true)
-		at := t.planarTile().moved(base)
-		t.source1(parts[i].m, at, false)
-		means[i] = t.leaves(stats.moved(offset(i)), parts[i].s.Channels*unitBytes)
+		t := p.meanTask(parts[i].S).Aside(i < len(parts)-1, true)
+		at := t.PlanarTile().Moved(base)
+		t.Source1(parts[i].M, at, false)
+		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*task.UnitBytes)
 		p.add(t)
 	}
-	var last *tile
+	var last *task.Tile
 	for i := range parts {
-		t := p.spreadTask(parts[i].s).aside(true, true)
-		at := t.planarTile().moved(base)
-		c := &t.g.Common
+		t := p.spreadTask(parts[i].S).Aside(true, true)
+		at := t.PlanarTile().Moved(base)
+		c := &t.G.Common
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(true)
-		t.reads(means[i], stats.moved(offset(i)))
-		t.source2(parts[i].m, at)
-		t.inL2()
-		t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
-		last = t.leaves(stats.moved(stats.row+offset(i)), parts[i].s.Channels*unitBytes)
+		t.Reads(means[i], stats.Moved(offset(i)))
+		t.Source2(parts[i].M, at)
+		t.InL2()
+		t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
+		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*task.UnitBytes)
 		p.add(t)
 	}
-	affine.source1(v.m, all, false)
-	affine.joins(last, stats)
-	affine.writes(w.m, all.base+all.row)
+	affine.Source1(v.M, all, false)
+	affine.Joins(last, stats)
+	affine.Writes(w.M, all.Base+all.Row)
 	p.add(affine)
 	return nil
 }
 
 // normalisePixel normalises the channels of one pixel: as a row of columns between two
 // planar tasks that transpose channel and x.
-func (p *plan) normalisePixel(in, out view) error {
-	s := in.s
+func (p *plan) normalisePixel(in, out task.View) error {
+	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statistics(1)
-	at := packed(row).moved(2 * stats.row)
-	end := at.base + at.row
-	turn := planarTask(regs.FormConstant, s, s).aside(false, true)
-	from := turn.planarTile().moved(end)
-	if err := p.checkStatistics(end + from.row); err != nil {
+	at := task.Packed(row).Moved(2 * stats.Row)
+	end := at.Base + at.Row
+	turn := task.PlanarTask(regs.FormConstant, s, s).Aside(false, true)
+	from := turn.PlanarTile().Moved(end)
+	if err := p.checkStatistics(end + from.Row); err != nil {
 		return err
 	}
-	turn.g.Common.PlanarOperands = turn.g.Common.PlanarOperands.WithResultTranspose(true)
-	turn.source1(in.m, from, false)
-	kept := turn.leaves(at, at.row)
+	turn.G.Common.PlanarOperands = turn.G.Common.PlanarOperands.WithResultTranspose(true)
+	turn.Source1(in.M, from, false)
+	kept := turn.Leaves(at, at.Row)
 	p.add(turn)
 
-	mean := p.meanTask(row).aside(true, true)
-	mean.reads(kept, at)
-	means := mean.leaves(stats, stats.row)
+	mean := p.meanTask(row).Aside(true, true)
+	mean.Reads(kept, at)
+	means := mean.Leaves(stats, stats.Row)
 	p.add(mean)
 
-	spread := p.spreadTask(row).aside(true, true)
-	spread.g.Common.PlanarOperands = spread.g.Common.PlanarOperands.WithSrc1BroadcastW(true)
-	spread.reads(means, stats)
-	spread.joins(kept, at)
-	spreads := spread.leaves(stats.moved(stats.row), stats.row)
+	spread := p.spreadTask(row).Aside(true, true)
+	spread.G.Common.PlanarOperands = spread.G.Common.PlanarOperands.WithSrc1BroadcastW(true)
+	spread.Reads(means, stats)
+	spread.Joins(kept, at)
+	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
 	p.add(spread)
 
-	affine := affineTask(row).aside(true, true)
-	affine.g.Common.PlanarOperands = affine.g.Common.PlanarOperands.WithSrc2Transpose(true)
-	affine.reads(kept, at)
-	affine.joins(spreads, stats)
-	normal := affine.leaves(at, at.row)
+	affine := affineTask(row).Aside(true, true)
+	affine.G.Common.PlanarOperands = affine.G.Common.PlanarOperands.WithSrc2Transpose(true)
+	affine.Reads(kept, at)
+	affine.Joins(spreads, stats)
+	normal := affine.Leaves(at, at.Row)
 	p.add(affine)
 
-	back := planarTask(regs.FormConstant, s, s).aside(true, false)
-	back.g.Common.PlanarOperands = back.g.Common.PlanarOperands.WithSrc1Transpose(true)
-	back.reads(normal, at)
-	back.writes(out.m, end)
+	back := task.PlanarTask(regs.FormConstant, s, s).Aside(true, false)
+	back.G.Common.PlanarOperands = back.G.Common.PlanarOperands.WithSrc1Transpose(true)
+	back.Reads(normal, at)
+	back.Writes(out.M, end)
 	p.add(back)
 	return nil
 }
 
 // differenceTask subtracts its second source, productTask multiplies by it.
-func differenceTask(s regs.Shape) *task {
-	t := planarTask(regs.FormTwoSources, s, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(3)
+func differenceTask(s regs.Shape) *task.Task {
+	t := task.PlanarTask(regs.FormTwoSources, s, s)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(3)
 	return t
 }
 
-func productTask(s regs.Shape) *task {
-	t := planarTask(regs.FormTwoSources, s, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
+func productTask(s regs.Shape) *task.Task {
+	t := task.PlanarTask(regs.FormTwoSources, s, s)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
 	return t
 }
 
 // normaliseRows normalises every row of several channels: rows are groups of their
 // channels.
-func (p *plan) normaliseRows(in, out view) error {
-	s := in.s
+func (p *plan) normaliseRows(in, out task.View) error {
+	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
-	copied := passTask(s)
-	at := packed(s).skewed(1, planarFetch)
-	bytes := at.row * s.Height
-	each := s.Channels * unitBytes
-	stats := layout{channel: unitBytes, row: s.Height * each, depth: each, group: each}
-	from := copied.sourceTile().moved(2 * bytes)
-	if err := p.checkStatistics(2*bytes + max(from.row*s.Height, 2*stats.row)); err != nil {
+	copied := task.PassTask(s)
+	at := task.Packed(s).Skewed(1, task.PlanarFetch)
+	bytes := at.Row * s.Height
+	each := s.Channels * task.UnitBytes
+	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	from := copied.SourceTile().Moved(2 * bytes)
+	if err := p.checkStatistics(2*bytes + max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
 	}
-	copied.source1(in.m, from, false)
-	x := copied.leaves(at.moved(bytes), bytes)
+	copied.Source1(in.M, from, false)
+	x := copied.Leaves(at.Moved(bytes), bytes)
 	p.add(copied)
 
-	asRows := func(base int) layout {
-		return layout{base: base, channel: at.channel, row: at.depth, depth: at.depth, group: at.row}
+	asRows := func(base int) task.Layout {
+		return task.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
 	}
-	reduce := func(t *task, from *tile, base, to int) *tile {
-		t.reads(from, asRows(base))
-		t.l2(&t.g.L2.Src1GroupStride, at.row)
-		reduced := t.leaves(stats.moved(to), stats.row)
-		t.l2(&t.g.L2.ResultGroupStride, stats.group)
+	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
+		t.Reads(from, asRows(base))
+		t.SetL2(&t.G.L2.Src1GroupStride, at.Row)
+		reduced := t.Leaves(stats.Moved(to), stats.Row)
+		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
 		p.add(t)
 		return reduced
 	}
 	// A row's values are read row by row.
-	flat := layout{channel: unitBytes, row: each, depth: each}
-	means := reduce(p.meanTask(rows).aside(false, true), x, bytes, 2*bytes)
+	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	means := reduce(p.meanTask(rows).Aside(false, true), x, bytes, 2*bytes)
 
-	sub := differenceTask(s).aside(true, true)
-	sub.g.Common.PlanarOperands = sub.g.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
-	sub.reads(x, x.at)
-	sub.joins(means, flat.moved(2*bytes))
-	differences := sub.leaves(at, bytes)
+	sub := differenceTask(s).Aside(true, true)
+	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	sub.Reads(x, x.At)
+	sub.Joins(means, flat.Moved(2*bytes))
+	differences := sub.Leaves(at, bytes)
 	p.add(sub)
 
-	spreads := reduce(p.squareTask(rows).aside(true, true), differences, 0, bytes)
+	spreads := reduce(p.squareTask(rows).Aside(true, true), differences, 0, bytes)
 
-	mul := productTask(s).aside(true, false)
-	mul.g.Common.PlanarOperands = mul.g.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
-	mul.reads(differences, at)
-	mul.joins(spreads, flat.moved(bytes))
-	mul.writes(out.m, bytes+stats.row)
+	mul := productTask(s).Aside(true, false)
+	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	mul.Reads(differences, at)
+	mul.Joins(spreads, flat.Moved(bytes))
+	mul.Writes(out.M, bytes+stats.Row)
 	p.add(mul)
 	return nil
 }
 
 // normaliseChannels normalises every pixel's channels: a transpose makes them columns
 // for the mean, another one for the variance.
-func (p *plan) normaliseChannels(in, out view) error {
-	s := in.s
+func (p *plan) normaliseChannels(in, out task.View) error {
+	s := in.S
 	transposed := transposedTile(s)
-	turnedBytes := transposed.row * s.Height
-	stats := packed(regs.Shape{Channels: 1, Width: s.Width})
-	statBytes := stats.channel * s.Height
-	stats.row, stats.group = statBytes, stats.channel
+	turnedBytes := transposed.Row * s.Height
+	stats := task.Packed(regs.Shape{Channels: 1, Width: s.Width})
+	statBytes := stats.Channel * s.Height
+	stats.Row, stats.Group = statBytes, stats.Channel
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
-	first := transposing(s)
-	first.keptPatch(s)
+	first := task.Transposing(s)
+	first.KeptPatch(s)
 	// Two tiles' places: what is transposed and the differences stand in the first, what
 	// is transposed again in the second.
-	at := packed(s)
+	at := task.Packed(s)
 	if s.Height > 1 {
-		at = at.skewed(1, planarFetch)
+		at = at.Skewed(1, task.PlanarFetch)
 	}
-	one := layer.RoundUp(statBytes, unitBytes)
-	two := one + max(at.row*s.Height, turnedBytes)
-	source := at.moved(two + turnedBytes)
-	if err := p.checkStatistics(source.base + at.row*s.Height); err != nil {
+	one := layer.RoundUp(statBytes, task.UnitBytes)
+	two := one + max(at.Row*s.Height, turnedBytes)
+	source := at.Moved(two + turnedBytes)
+	if err := p.checkStatistics(source.Base + at.Row*s.Height); err != nil {
 		return err
 	}
-	x := first.source1(in.m, source, true)
-	turned := first.leaves(transposed.moved(one), turnedBytes)
+	x := first.Source1(in.M, source, true)
+	turned := first.Leaves(transposed.Moved(one), turnedBytes)
 	p.add(first)
 
-	reduce := func(t *task, from *tile) *tile {
-		t.g.Common.PlanarOperands = t.g.Common.PlanarOperands.WithResultTranspose(true)
-		rows := from.at
-		rows.row, rows.group = rows.depth, from.at.row
-		t.reads(from, rows)
-		t.l2(&t.g.L2.Src1GroupStride, rows.group)
-		reduced := t.leaves(stats, statBytes)
-		t.l2(&t.g.L2.ResultGroupStride, stats.group)
+	reduce := func(t *task.Task, from *task.Tile) *task.Tile {
+		t.G.Common.PlanarOperands = t.G.Common.PlanarOperands.WithResultTranspose(true)
+		rows := from.At
+		rows.Row, rows.Group = rows.Depth, from.At.Row
+		t.Reads(from, rows)
+		t.SetL2(&t.G.L2.Src1GroupStride, rows.Group)
+		reduced := t.Leaves(stats, statBytes)
+		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
 		p.add(t)
 		return reduced
 	}
-	flat := layout{channel: stats.channel, row: stats.channel, depth: stats.channel}
-	means := reduce(p.meanTask(rows).aside(false, true), turned)
+	flat := task.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
+	means := reduce(p.meanTask(rows).Aside(false, true), turned)
 
-	sub := differenceTask(s).aside(true, true)
-	sub.tilePatch(passedFixed(s))
-	sub.g.Common.PlanarOperands = sub.g.Common.PlanarOperands.WithSrc2BroadcastC(true)
-	sub.reads(x, source)
-	sub.joins(means, flat)
-	differences := sub.leaves(at.moved(one), at.row*s.Height)
+	sub := differenceTask(s).Aside(true, true)
+	sub.TilePatch(task.PassedFixed(s))
+	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastC(true)
+	sub.Reads(x, source)
+	sub.Joins(means, flat)
+	differences := sub.Leaves(at.Moved(one), at.Row*s.Height)
 	p.add(sub)
 
-	second := transposing(s)
-	second.fixPatch(passedFixed(s))
-	second.aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
-	second.reads(differences, at.moved(one))
-	again := second.leaves(transposed.moved(two), turnedBytes)
+	second := task.Transposing(s)
+	second.FixPatch(task.PassedFixed(s))
+	second.Aside(false, true) // the bits of the planar tasks on both sides count this one (1/1)
+	second.Reads(differences, at.Moved(one))
+	again := second.Leaves(transposed.Moved(two), turnedBytes)
 	p.add(second)
 
-	spreads := reduce(p.squareTask(rows).aside(true, true), again)
+	spreads := reduce(p.squareTask(rows).Aside(true, true), again)
 
-	mul := productTask(s).aside(true, false)
-	mul.g.Common.PlanarOperands = mul.g.Common.PlanarOperands.WithSrc2BroadcastC(true)
-	mul.reads(differences, at.moved(one))
-	mul.joins(spreads, flat)
-	mul.writes(out.m, two)
+	mul := productTask(s).Aside(true, false)
+	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc2BroadcastC(true)
+	mul.Reads(differences, at.Moved(one))
+	mul.Joins(spreads, flat)
+	mul.Writes(out.M, two)
 	p.add(mul)
 	return nil
 }

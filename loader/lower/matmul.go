@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // matmul lowers the product of a rows x k input and a constant matrix: the input's rows
@@ -23,23 +24,23 @@ func (p *plan) matmul() error {
 	l := p.layer
 	rows, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
 	// The result stands below the input.
-	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
-	x := p.port("x", loader.Input, bar5, l.In, surface(bar5, l.In))
+	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
+	x := p.port("x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
 	to := p.behind(y, l.Out())
 	if blockRows(rows) && p.constants.Bytes == 0 && !l.Tabulated() {
 		if done := p.blockProduct(rows, x, y); done {
 			return nil
 		}
 	}
-	if part := min(rows, p.columnRows()); rows > patchPixels && productTiles(min(rows, layer.MaxExtent), k) > p.maxTile() && k*sliceColumns*layer.ElementBytes <= p.maxTile() {
+	if part := min(rows, p.columnRows()); rows > task.PatchPixels && productTiles(min(rows, layer.MaxExtent), k) > p.maxTile() && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
 		columns := p.held
 		for first := 0; first < rows; first += part {
 			m := min(part, rows-first)
-			src, dst := matrix(x.bar, m, k), matrix(to.bar, m, n)
-			src.base, dst.base = x.base+first*x.row, to.base+first*to.row
-			staged := matrix(barScratch, k, m)
-			staged.row, staged.base = staged.plane, columns
-			p.scratch = max(p.scratch, layer.RoundUp(columns+staged.depth, scratchPage))
+			src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
+			src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
+			staged := task.Matrix(task.BarScratch, k, m)
+			staged.Row, staged.Base = staged.Plane, columns
+			p.scratch = max(p.scratch, layer.RoundUp(columns+staged.Depth, task.ScratchPage))
 			p.turnColumns(m, k, src, staged)
 			if err := p.columnProduct(m, k, n, staged, dst); err != nil {
 				return err
@@ -57,8 +58,8 @@ func (p *plan) matmul() error {
 	}
 	for first := 0; first < rows; first += part {
 		m := min(part, rows-first)
-		src, dst := matrix(x.bar, m, k), matrix(to.bar, m, n)
-		src.base, dst.base = x.base+first*x.row, to.base+first*to.row
+		src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
+		src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
 		if err := p.product(m, k, n, src, dst); err != nil {
 			return err
 		}
@@ -68,14 +69,14 @@ func (p *plan) matmul() error {
 
 // columnRows is the most rows that a task turns to columns on their way to memory: their
 // slices of 128 pixels fit the L2.
-func (p *plan) columnRows() int { return p.maxTile() / (sliceColumns * layer.ElementBytes) }
+func (p *plan) columnRows() int { return p.maxTile() / (task.SliceColumns * layer.ElementBytes) }
 
 // turnColumns writes m rows of k as k rows of m to memory.
-func (p *plan) turnColumns(m, k int, src, dst memory) {
-	t := transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
+func (p *plan) turnColumns(m, k int, src, dst task.Memory) {
+	t := task.Transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
 	at := transposeSource(m, k)
-	t.source1(src, at, false)
-	t.writes(dst, at.row)
+	t.Source1(src, at, false)
+	t.Writes(dst, at.Row)
 	p.add(t)
 }
 
@@ -83,33 +84,33 @@ func (p *plan) turnColumns(m, k int, src, dst memory) {
 // the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
-func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
+func (p *plan) columnProduct(m, k, n int, src, dst task.Memory) error {
 	l := p.layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
-	if m > patchPixels {
+	if m > task.PatchPixels {
 		var err error
 		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
 			return err
 		}
 	}
-	src.row = src.depth // a row is all channels
-	var kept *tile
+	src.Row = src.Depth // a row is all channels
+	var kept *task.Tile
 	for _, s := range shares {
 		t := p.productTask(m, k, s)
-		at := t.sourceTile()
-		bytes := at.row
+		at := t.SourceTile()
+		bytes := at.Row
 		switch {
 		case kept != nil:
-			t.reads(kept, kept.at)
-		case len(shares) > 1 && m <= sliceColumns:
-			kept = t.source1(src, at, true)
+			t.Reads(kept, kept.At)
+		case len(shares) > 1 && m <= task.SliceColumns:
+			kept = t.Source1(src, at, true)
 		default:
-			t.source1(src, at, false)
+			t.Source1(src, at, false)
 		}
-		p.attach(t, s, t.planeWidth(k), p.productKernel)
+		p.attach(t, s, t.PlaneWidth(k), p.productKernel)
 		to := dst
-		to.base += s.First * layer.ElementBytes
-		t.writes(to, bytes)
+		to.Base += s.First * layer.ElementBytes
+		t.Writes(to, bytes)
 		p.add(t)
 	}
 	return nil
@@ -117,15 +118,15 @@ func (p *plan) columnProduct(m, k, n int, src, dst memory) error {
 
 // productTask is the multiply-accumulate of a share of a product's columns by m pixels of k
 // channels, whose result is transposed.
-func (p *plan) productTask(m, k int, s coeff.Share) *task {
+func (p *plan) productTask(m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
 	out.Channels = s.Channels
-	t := engineTask(regs.MultiplyAccumulate, in, out)
-	t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(true)
-	t.engines(s.Channels)
-	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.outputGroups(s.Channels, false)
+	t := task.EngineTask(regs.MultiplyAccumulate, in, out)
+	t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(true)
+	t.Engines(s.Channels)
+	t.Patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.OutputGroups(s.Channels, false)
 	p.post(t)
 	return t
 }
@@ -138,7 +139,7 @@ func blockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWid
 // blockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
 // product, and a copy of the rows of blocks to memory. It reports false where that does not
 // fit the L2.
-func (p *plan) blockProduct(rows int, x, y memory) bool {
+func (p *plan) blockProduct(rows int, x, y task.Memory) bool {
 	l, w := p.layer, *p.weights
 	g := rowGroup{
 		kind: rowProduct, layer: *l, weights: w, inputs: []string{"x"}, output: "y",
@@ -166,43 +167,43 @@ func (p *plan) blockProduct(rows int, x, y memory) bool {
 
 // productTiles is the bytes of the two tiles of a transpose.
 func productTiles(m, k int) int {
-	return transposed(m, k).row + m*transposeSource(m, k).channel
+	return transposed(m, k).Row + m*transposeSource(m, k).Channel
 }
 
 // transposed is the layout of a tile with k channels of m pixels that a transpose writes:
 // 16 bytes more a channel where it would fill a power of two of banks (5/5).
-func transposed(m, k int) layout {
-	l := packed(regs.Shape{Channels: k, Width: m})
+func transposed(m, k int) task.Layout {
+	l := task.Packed(regs.Shape{Channels: k, Width: m})
 	if w := m * layer.ElementBytes; w == 128 || w == 256 {
-		l.channel += 16
-		l.row = l.channel * k
-		l.depth, l.group = l.row, l.row
+		l.Channel += 16
+		l.Row = l.Channel * k
+		l.Depth, l.Group = l.Row, l.Row
 	}
 	return l
 }
 
 // transposeSource is the layout of the tile a transpose reads: pieces of at most 128
 // pixels (7/7).
-func transposeSource(m, k int) layout {
-	return packed(regs.Shape{Channels: m, Width: min(k, 128)})
+func transposeSource(m, k int) task.Layout {
+	return task.Packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
 // product appends the tasks of m rows.
-func (p *plan) product(m, k, n int, src, dst memory) error {
+func (p *plan) product(m, k, n int, src, dst task.Memory) error {
 	l := p.layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
-	staged := matrix(barScratch, k, m)
-	staged.row, staged.base = staged.plane, p.held
-	p.scratch = max(p.scratch, p.held+staged.depth)
+	staged := task.Matrix(task.BarScratch, k, m)
+	staged.Row, staged.Base = staged.Plane, p.held
+	p.scratch = max(p.scratch, p.held+staged.Depth)
 
-	prep := transposing(before)
-	prep.source1(src, transposeSource(m, k).moved(after.row), false)
-	kept := prep.leavesScratch(after, after.row, staged)
+	prep := task.Transposing(before)
+	prep.Source1(src, transposeSource(m, k).Moved(after.Row), false)
+	kept := prep.LeavesScratch(after, after.Row, staged)
 	p.add(prep)
 
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
-	if m > patchPixels {
+	if m > task.PatchPixels {
 		var err error
 		if shares, err = coeff.SplitChannels(n, (k+coeff.BiasRows(l.Bias))*layer.ElementBytes, l.LaneBytes()); err != nil {
 			return err
@@ -211,38 +212,17 @@ func (p *plan) product(m, k, n int, src, dst memory) error {
 	for i, s := range shares {
 		t := p.productTask(m, k, s)
 		if i == 0 {
-			t.readsScratch(kept, staged)
+			t.ReadsScratch(kept, staged)
 		} else {
-			t.reads(kept, kept.at)
+			t.Reads(kept, kept.At)
 		}
-		p.attach(t, s, t.planeWidth(k), p.productKernel)
+		p.attach(t, s, t.PlaneWidth(k), p.productKernel)
 		at := dst
-		at.base += s.First * layer.ElementBytes
-		t.writes(at, after.row)
+		at.Base += s.First * layer.ElementBytes
+		t.Writes(at, after.Row)
 		p.add(t)
 	}
 	return nil
-}
-
-// transposing is a pass-through that makes pixels channels and channels pixels.
-func transposing(in regs.Shape) *task {
-	t := engineTask(regs.PassThrough, in, in)
-	t.unicast()
-	// The channels it writes, 8 at least: as many as a unit of the L2 holds (22/22).
-	t.engines(max(in.Width, unitBytes/layer.ElementBytes))
-	c := &t.g.Common
-	c.Cfg = c.Cfg.WithTranspose(true)
-	t.patch(in, true, nil)
-	if in.Height == 1 && in.Channels <= unitBytes/layer.ElementBytes {
-		// Few enough pixels of a source by DMA for the 16 bytes of a channel: a patch 8
-		// high is preferred (7/7), and of several channels the lowest is as high as the
-		// columns leave room for (2/2).
-		c.Cfg = c.Cfg.WithShMax(3).WithShPref(3)
-		if in.Channels > 1 {
-			c.Cfg = c.Cfg.WithShMin(min(3, 7-min(7, log2Ceil(in.Width))))
-		}
-	}
-	return t
 }
 
 // productKernel packs the columns of a share.
@@ -253,7 +233,7 @@ func (p *plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed
 // as they stand: the engines do, but for the few rows that the compiler has in blocks.
 func TakesColumns(m, k int) bool {
-	return !blockRows(m) && k*sliceColumns*layer.ElementBytes <= layer.MaxTile
+	return !blockRows(m) && k*task.SliceColumns*layer.ElementBytes <= layer.MaxTile
 }
 
 // turnedProduct turns the sides of a product that are given the other way round, then
@@ -266,20 +246,20 @@ func (p *plan) turnedProduct() error {
 	if p.layer.TransposeX {
 		left = turn(left)
 	}
-	y := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
+	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
 	to := ports{"y": y}
-	bar := uint32(bar5)
+	bar := uint32(task.Bar5)
 	if l.Second == layer.Runtime && l.Op == layer.MatMul {
 		right := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.W, W: l.Columns}
 		given := right
 		if p.layer.TransposeY {
 			given = turn(right)
 		}
-		to["z"] = p.port("z", loader.Input, bar, given, surface(bar, given))
-		bar = bar6
+		to["z"] = p.port("z", loader.Input, bar, given, task.Surface(bar, given))
+		bar = task.Bar6
 		if p.layer.TransposeY {
 			if !p.layer.TransposeX && !direct(&l) {
-				to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+				to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
 				if p.pairedRows(to["x"], to["z"], y) {
 					return nil
 				}
@@ -294,14 +274,14 @@ func (p *plan) turnedProduct() error {
 		return l.Unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	if _, given := to["x"]; !given {
-		to["x"] = p.port("x", loader.Input, bar, left, surface(bar, left))
+		to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*sliceColumns*layer.ElementBytes <= p.maxTile() {
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
-		src, out := matrix(bar, k, m), p.behind(y, l.Out())
-		src.bar, src.base = to["x"].bar, to["x"].base
-		dst := matrix(out.bar, m, l.Columns)
-		dst.base = out.base
+		src, out := task.Matrix(bar, k, m), p.behind(y, l.Out())
+		src.Bar, src.Base = to["x"].Bar, to["x"].Base
+		dst := task.Matrix(out.Bar, m, l.Columns)
+		dst.Base = out.Base
 		if err := p.columnProduct(m, k, l.Columns, src, dst); err != nil {
 			return err
 		}
@@ -320,14 +300,14 @@ func (p *plan) turnedProduct() error {
 // turnSide turns the matrices of a side: one that the L2 does not hold together with its
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
-func (p *plan) turnSide(s layer.Shape, x, y memory) error {
-	if movedBytes(viewOf(x, s).swapped().s, s.C) <= p.l2()-unitBytes || s.H > p.columnRows() || s.W < sliceColumns {
+func (p *plan) turnSide(s layer.Shape, x, y task.Memory) error {
+	if movedBytes(task.ViewOf(x, s).Swapped().S, s.C) <= p.l2()-task.UnitBytes || s.H > p.columnRows() || s.W < task.SliceColumns {
 		return p.turnRows(s, x, y)
 	}
 	for b := range s.N * s.C {
-		src, dst := matrix(x.bar, s.H, s.W), matrix(y.bar, s.W, s.H)
-		src.base, dst.base = x.base+b*x.plane, y.base+b*y.plane
-		dst.row = dst.plane
+		src, dst := task.Matrix(x.Bar, s.H, s.W), task.Matrix(y.Bar, s.W, s.H)
+		src.Base, dst.Base = x.Base+b*x.Plane, y.Base+b*y.Plane
+		dst.Row = dst.Plane
 		p.turnColumns(s.H, s.W, src, dst)
 	}
 	return nil

@@ -6,49 +6,38 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
-// passTask passes a source through the engines unchanged.
-func passTask(s regs.Shape) *task {
-	t := engineTask(regs.PassThrough, s, s)
-	t.unicast()
-	t.engines(s.Channels)
-	t.patch(s, true, nil)
-	return t
-}
-
 // copyTask passes a surface through the engines unchanged.
-func (p *plan) copyTask(in, out view) error {
-	if err := p.checkTile(in.s, 1); err != nil {
+func (p *plan) copyTask(in, out task.View) error {
+	if err := p.checkTile(in.S, 1); err != nil {
 		return err
 	}
-	s := in.s
-	t := passTask(s)
-	at := t.sourceTile()
-	rows, tile := p.tileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, pointwise, &at, false)
-	t.tileRows(tile)
-	t.source1(in.m, at, false)
-	t.writes(out.m, at.row*rows)
+	s := in.S
+	t := task.PassTask(s)
+	at := t.SourceTile()
+	rows, tile := p.tileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
+	t.TileRows(tile)
+	t.Source1(in.M, at, false)
+	t.Writes(out.M, at.Row*rows)
 	p.add(t)
 	return nil
 }
 
-// pointwise is the window of one tap.
-var pointwise = &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}
-
 // concat copies the inputs behind one another along the channels, a task each (2/2).
 func (p *plan) concat() error {
 	l := p.layer
-	y := surface(bar5, l.In)
-	inputs := make([]memory, len(l.Parts))
+	y := task.Surface(task.Bar5, l.In)
+	inputs := make([]task.Memory, len(l.Parts))
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		bar := uint32(bar4)
+		bar := uint32(task.Bar4)
 		if i > 0 {
-			bar = bar5 + uint32(i)
+			bar = task.Bar5 + uint32(i)
 		}
-		inputs[i] = p.port(fmt.Sprintf("x%d", i), loader.Input, bar, s, surface(bar, s))
+		inputs[i] = p.port(fmt.Sprintf("x%d", i), loader.Input, bar, s, task.Surface(bar, s))
 		if i == 0 {
 			y = p.output("y", l.In)
 		}
@@ -57,8 +46,8 @@ func (p *plan) concat() error {
 	for i, c := range l.Parts {
 		s := l.In
 		s.C = c
-		in, out := viewOf(inputs[i], s), viewOf(y, s)
-		out.m.base += first * y.plane
+		in, out := task.ViewOf(inputs[i], s), task.ViewOf(y, s)
+		out.M.Base += first * y.Plane
 		if err := p.copyTask(in, out); err != nil {
 			return err
 		}
@@ -81,42 +70,42 @@ func (p *plan) transpose() error {
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	order := l.Permutation()
 	// Strides of the result by the axis of the input that stands there.
-	to := map[layer.Axes]int{order[0]: y.plane, order[1]: y.row}
-	in := viewOf(x, l.In)
+	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
+	in := task.ViewOf(x, l.In)
 	if order[2] == layer.AxisH {
-		in = in.swapped()
+		in = in.Swapped()
 	}
-	out := memory{bar: y.bar, base: y.base, depth: y.depth, group: y.group}
+	out := task.Memory{Bar: y.Bar, Base: y.Base, Depth: y.Depth, Group: y.Group}
 	if order[2] == layer.AxisW {
 		if order[0] == layer.AxisH {
-			in = in.swapped()
+			in = in.Swapped()
 		}
-		out.plane, out.row = y.plane, y.row
-		return p.eachElement(in, view{s: in.s, m: out}, p.copyTask)
+		out.Plane, out.Row = y.Plane, y.Row
+		return p.eachElement(in, task.View{S: in.S, M: out}, p.copyTask)
 	}
 	// The transpose writes its columns as channels.
 	rows := layer.AxisH
 	if order[2] == layer.AxisH {
 		rows = layer.AxisC
 	}
-	out.plane, out.row = to[layer.AxisW], to[rows]
-	if in.s.Height == 1 {
-		in.m.row, out.row = in.m.depth, out.depth
+	out.Plane, out.Row = to[layer.AxisW], to[rows]
+	if in.S.Height == 1 {
+		in.M.Row, out.Row = in.M.Depth, out.Depth
 	}
-	return p.eachElement(in, view{s: in.s, m: out}, func(in, out view) error {
-		most := in.s.Height
+	return p.eachElement(in, task.View{S: in.S, M: out}, func(in, out task.View) error {
+		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if movedBytes(in.s, most) <= p.l2()-unitBytes {
+			if movedBytes(in.S, most) <= p.l2()-task.UnitBytes {
 				break
 			}
 		}
-		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.s, most), p.l2()-unitBytes,
+		if err := layer.Within("bytes of a row and its transpose in the L2", movedBytes(in.S, most), p.l2()-task.UnitBytes,
 			"split the channels or the width until they are at most %d"); err != nil {
 			return err
 		}
-		rows := in.s.Height
+		rows := in.S.Height
 		for first := 0; first < rows; first += most {
-			p.transposed(in.run(first, min(most, rows-first)), out.run(first, min(most, rows-first)))
+			p.transposed(in.Run(first, min(most, rows-first)), out.Run(first, min(most, rows-first)))
 		}
 		return nil
 	})
@@ -125,31 +114,19 @@ func (p *plan) transpose() error {
 // movedBytes is what so many rows of a shape and their transpose take in the L2.
 func movedBytes(s regs.Shape, rows int) int {
 	s.Height = rows
-	from := transposing(s).sourceTile()
-	return rows * (from.row + transposedTile(s).row)
+	from := task.Transposing(s).SourceTile()
+	return rows * (from.Row + transposedTile(s).Row)
 }
 
 // transposed transposes channel and x on the way to memory, by way of a tile in the L2.
-func (p *plan) transposed(in, out view) {
-	s := in.s
-	t := transposing(s)
-	at := t.sourceTile()
-	t.source1(in.m, at, false)
-	result := transposedTile(s).moved(at.row * s.Height)
-	t.stages(out.m, result)
+func (p *plan) transposed(in, out task.View) {
+	s := in.S
+	t := task.Transposing(s)
+	at := t.SourceTile()
+	t.Source1(in.M, at, false)
+	result := transposedTile(s).Moved(at.Row * s.Height)
+	t.Stages(out.M, result)
 	p.add(t)
-}
-
-// stages writes a result to memory by way of a tile that has a layout of its own (tasks
-// that move data only: slice, transpose, tile, 4/4).
-func (t *task) stages(m memory, at layout) {
-	t.writes(m, at.base)
-	l := &t.g.L2
-	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(0)
-	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
-	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
-	t.staged = true
-	t.result.bytes = at.row * t.g.OutShape().Height
 }
 
 // slice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
@@ -158,71 +135,62 @@ func (t *task) stages(m memory, at layout) {
 func (p *plan) slice() error {
 	l := p.layer
 	x, y := p.input("x", l.In), p.output("y", l.Size)
-	in, out := viewOf(x, l.Size), viewOf(y, l.Size)
-	in.m.base += l.Begin.N*x.depth + l.Begin.C*x.plane + l.Begin.H*x.row
+	in, out := task.ViewOf(x, l.Size), task.ViewOf(y, l.Size)
+	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
-		in.m.base += skip
-		if in.s.Width > sliceColumns {
+		in.M.Base += skip
+		if in.S.Width > task.SliceColumns {
 			return p.eachElement(in, out, p.sliced)
 		}
 		return p.copyTask(in, out)
 	}
-	in.m.base += l.Begin.W * layer.ElementBytes &^ 63
+	in.M.Base += l.Begin.W * layer.ElementBytes &^ 63
 	column := l.Begin.W % 32
-	in.s.Width += column
-	return p.eachElement(in, out, func(in, out view) error {
-		return p.eachPart(in, out, func(in, out view) error { return p.shifted(in, out, column) })
+	in.S.Width += column
+	return p.eachElement(in, out, func(in, out task.View) error {
+		return p.eachPart(in, out, func(in, out task.View) error { return p.shifted(in, out, column) })
 	})
 }
 
 // sliced copies rows of more than 128 columns, in slices both in the source's tile and the
 // result's. The result's rows stand as far apart as two slices' patches with their halos
 // (1/1).
-func (p *plan) sliced(in, out view) error {
-	s := in.s
-	t := passTask(s)
-	t.wholeSlices(s)
-	at := t.sourceTile()
-	result := packedColumns(s, engineColumns(s.Width))
+func (p *plan) sliced(in, out task.View) error {
+	s := in.S
+	t := task.PassTask(s)
+	t.WholeSlices(s)
+	at := t.SourceTile()
+	result := task.PackedColumns(s, task.EngineColumns(s.Width))
 	if s.Height > 1 {
-		result = result.skewed(1, fetch{2, 10})
+		result = result.Skewed(1, task.Fetch{Rows: 2, Apart: 10})
 	}
-	if (at.row+result.row)*s.Height > p.l2()-unitBytes {
+	if (at.Row+result.Row)*s.Height > p.l2()-task.UnitBytes {
 		return p.copyTask(in, out)
 	}
-	t.source1(in.m, at, false)
-	t.stages(out.m, result.moved(at.row*s.Height))
+	t.Source1(in.M, at, false)
+	t.Stages(out.M, result.Moved(at.Row*s.Height))
 	p.add(t)
 	return nil
 }
 
-// wholeSlices lets a copy of rows that are no whole slices of 128 columns take the highest
-// patch (2/2).
-func (t *task) wholeSlices(s regs.Shape) {
-	if s.Width > sliceColumns && s.Width%sliceColumns != 0 && s.Height > 1 {
-		c := &t.g.Common
-		c.Cfg = c.Cfg.WithShMax(min(4, log2Ceil(s.Height)))
-	}
-}
-
 // shifted copies all but the first columns.
-func (p *plan) shifted(in, out view, columns int) error {
-	s := in.s
-	turned := packed(regs.Shape{Channels: s.Width, Width: s.Channels})
-	prep := transposing(s)
-	from := prep.sourceTile()
-	bytes := turned.row * s.Height
-	if err := layer.Within("bytes of tiles in the L2", bytes+from.row*s.Height, p.maxTile(),
+func (p *plan) shifted(in, out task.View, columns int) error {
+	s := in.S
+	turned := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
+	prep := task.Transposing(s)
+	from := prep.SourceTile()
+	bytes := turned.Row * s.Height
+	if err := layer.Within("bytes of tiles in the L2", bytes+from.Row*s.Height, p.maxTile(),
 		"begin at a multiple of 32 columns, or split the tensor until they are at most %d"); err != nil {
 		return err
 	}
-	prep.source1(in.m, from.moved(bytes), false)
-	kept := prep.leaves(turned, bytes)
+	prep.Source1(in.M, from.Moved(bytes), false)
+	kept := prep.Leaves(turned, bytes)
 	p.add(prep)
 
-	back := transposing(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
-	back.reads(kept, turned.moved(columns*turned.channel))
-	back.writes(out.m, bytes)
+	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
+	back.Reads(kept, turned.Moved(columns*turned.Channel))
+	back.Writes(out.M, bytes)
 	p.add(back)
 	return nil
 }
@@ -248,7 +216,7 @@ func (p *plan) tile() error {
 	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
 		return l.Unsupported("a row of %d columns repeats at no multiple of 32; pad it to %d", l.In.W, layer.RoundUp(l.In.W, 32))
 	}
-	if err := layer.Within("copies", reps.N*reps.C*reps.H*reps.W, maxTasks, "repeat at most %d times"); err != nil {
+	if err := layer.Within("copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
 		return err
 	}
 	for n := range reps.N {
@@ -256,8 +224,8 @@ func (p *plan) tile() error {
 			for h := range reps.H {
 				for w := range reps.W {
 					to := y
-					to.base += n*l.In.N*y.depth + c*l.In.C*y.plane + h*l.In.H*y.row + w*l.In.W*layer.ElementBytes
-					if err := p.eachElement(viewOf(x, l.In), viewOf(to, once), p.repeatedTile); err != nil {
+					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
+					if err := p.eachElement(task.ViewOf(x, l.In), task.ViewOf(to, once), p.repeatedTile); err != nil {
 						return err
 					}
 				}
@@ -268,35 +236,35 @@ func (p *plan) tile() error {
 }
 
 // repeatedTile broadcasts a tensor, and applies ReLU.
-func (p *plan) repeatedTile(in, out view) error {
-	s := out.s
-	t := planarTask(regs.FormConstant, s, s)
-	c := &t.g.Common
+func (p *plan) repeatedTile(in, out task.View) error {
+	s := out.S
+	t := task.PlanarTask(regs.FormConstant, s, s)
+	c := &t.G.Common
 	// A patch of 512 pixels, rows before columns (1/1).
-	h := min(log2Ceil(s.Height), 4)
-	c.PlanarPatch = c.PlanarPatch.WithLog2H(h).WithLog2W(min(max(log2Ceil(s.Width), 4), 9-h))
-	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(in.s.Channels < s.Channels).
-		WithSrc1BroadcastH(in.s.Height < s.Height).WithSrc1BroadcastW(in.s.Width < s.Width)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
-	at := packed(in.s)
-	if in.s.Height > 1 {
-		at = at.skewed(1, planarFetch)
+	h := min(task.Log2Ceil(s.Height), 4)
+	c.PlanarPatch = c.PlanarPatch.WithLog2H(h).WithLog2W(min(max(task.Log2Ceil(s.Width), 4), 9-h))
+	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(in.S.Channels < s.Channels).
+		WithSrc1BroadcastH(in.S.Height < s.Height).WithSrc1BroadcastW(in.S.Width < s.Width)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
+	at := task.Packed(in.S)
+	if in.S.Height > 1 {
+		at = at.Skewed(1, task.PlanarFetch)
 	}
-	result := packedColumns(s, min(s.Width, 1<<c.PlanarPatch.Log2W()))
+	result := task.PackedColumns(s, min(s.Width, 1<<c.PlanarPatch.Log2W()))
 	if s.Height > 1 {
-		result = result.skewed(1, planarFetch)
+		result = result.Skewed(1, task.PlanarFetch)
 	}
-	bytes := at.row * in.s.Height
-	if in.s.Height == 1 && s.Height > 1 {
-		at.row = at.channel // the one row is read for all (1/1)
+	bytes := at.Row * in.S.Height
+	if in.S.Height == 1 && s.Height > 1 {
+		at.Row = at.Channel // the one row is read for all (1/1)
 	}
-	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.row*s.Height, p.l2()-unitBytes,
+	if err := layer.Within("bytes of a tile and its copies in the L2", bytes+result.Row*s.Height, p.l2()-task.UnitBytes,
 		"repeat along fewer axes at a time until they are at most %d"); err != nil {
 		return err
 	}
-	kept := t.source1(in.m, at, true)
-	kept.bytes = bytes
-	t.stages(out.m, result.moved(bytes))
+	kept := t.Source1(in.M, at, true)
+	kept.Bytes = bytes
+	t.Stages(out.M, result.Moved(bytes))
 	p.add(t)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // A Network is layers that make one program: one chain of descriptors, one dispatch.
@@ -73,7 +74,7 @@ func (e *NodeError) Error() string { return fmt.Sprintf("layer %d: %s", e.Node, 
 
 // Limits of a program.
 const (
-	maxNetworkPorts = len(regs.BARs{}) - bar4
+	maxNetworkPorts = len(regs.BARs{}) - task.Bar4
 )
 
 // Join strings the nodes together:
@@ -97,15 +98,15 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	c, runs, into := j.place()
-	if err := layer.Within("descriptors of a network", len(c), maxTasks, "split it into networks of at most %d"); err != nil {
+	if err := layer.Within("descriptors of a network", len(c), task.MaxTasks, "split it into networks of at most %d"); err != nil {
 		return nil, err
 	}
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
-		Chain:         c.finish(),
+		Chain:         c.Finish(),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
 		Ports:         j.builder,
@@ -146,7 +147,7 @@ type inMemory struct {
 	last  int // step that reads it last, or makes it
 	port  bool
 	input bool // of the network, not a constant
-	at    spot
+	at    task.Spot
 }
 
 // A turn is a tensor with channels and row transposed.
@@ -295,14 +296,14 @@ func (j *joiner) view(node, tensor int, want layer.Shape) (int, error) {
 
 // ports gives inputs and outputs their buffers, and constants their place.
 func (j *joiner) ports() error {
-	bar := bar4
+	bar := task.Bar4
 	give := func(at int, d loader.Direction) {
 		t := &j.tensors[at]
 		t.port = true
-		t.at = spot{uint32(bar), 0}
+		t.at = task.Spot{Bar: uint32(bar), Base: 0}
 		if bar < len(regs.BARs{}) {
-			m := surface(t.at.bar, t.shape)
-			j.builder = append(j.builder, m.port(t.name, d, t.shape))
+			m := task.Surface(t.at.Bar, t.shape)
+			j.builder = append(j.builder, m.Port(t.name, d, t.shape))
 		}
 		bar++
 	}
@@ -322,20 +323,20 @@ func (j *joiner) ports() error {
 		if in := &j.net.Inputs[i]; in.Values == nil {
 			give(i, loader.Input)
 		} else if j.read(i) {
-			j.tensors[i].at = spot{regs.BARWeights, j.constant(in.bytes())}
+			j.tensors[i].at = task.Spot{Bar: regs.BARWeights, Base: j.constant(in.bytes())}
 		}
 	}
 	if !first {
 		outputs()
 	}
-	return layer.Within("inputs and outputs of a network", bar-bar4, maxNetworkPorts,
+	return layer.Within("inputs and outputs of a network", bar-task.Bar4, maxNetworkPorts,
 		"split it into networks of at most %d")
 }
 
 // products reports whether a matrix product is among the steps.
 func (j *joiner) products() bool {
 	for i := range j.steps {
-		if p := j.steps[i].part; p.surface == bar4 {
+		if p := j.steps[i].part; p.surface == task.Bar4 {
 			return true
 		}
 	}
@@ -354,10 +355,10 @@ func (j *joiner) read(tensor int) bool {
 
 // bytes is the tensor as it stands in memory.
 func (t *Tensor) bytes() []byte {
-	m := surface(0, t.Shape)
-	b := make([]byte, m.depth*t.Shape.N)
+	m := task.Surface(0, t.Shape)
+	b := make([]byte, m.Depth*t.Shape.N)
 	for i, v := range t.Values {
-		coeff.PutHalf(b[i/t.Shape.W*m.row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
+		coeff.PutHalf(b[i/t.Shape.W*m.Row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
 	}
 	return b
 }
@@ -369,8 +370,8 @@ func (j *joiner) constant(b []byte) int {
 }
 
 // place gives every step its memory and returns the tasks, and those of each node.
-func (j *joiner) place() (chain, []Run, []int) {
-	var c chain
+func (j *joiner) place() (task.Chain, []Run, []int) {
+	var c task.Chain
 	runs, into := make([]Run, len(j.net.Nodes)), make([]int, len(j.net.Nodes))
 	for i := range into {
 		into[i] = i
@@ -436,10 +437,10 @@ func (j *joiner) place() (chain, []Run, []int) {
 // spill gives the tensors between steps that are not resident their places in the scratch
 // buffer, beside what the steps have there while they run. It returns where that is.
 func (j *joiner) spill(resident []bool) (own []int) {
-	steps, tensors := make([]extent, len(j.steps)), make([]extent, len(j.steps))
-	var list []*extent
-	add := func(e *extent, bytes, first, last int) {
-		*e = extent{bytes: layer.RoundUp(bytes, scratchPage), first: first, last: last}
+	steps, tensors := make([]task.Extent, len(j.steps)), make([]task.Extent, len(j.steps))
+	var list []*task.Extent
+	add := func(e *task.Extent, bytes, first, last int) {
+		*e = task.Extent{Bytes: layer.RoundUp(bytes, task.ScratchPage), First: first, Last: last}
 		list = append(list, e)
 	}
 	for i := range j.steps {
@@ -448,18 +449,18 @@ func (j *joiner) spill(resident []bool) (own []int) {
 			add(&steps[i], n, i, i)
 		}
 		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
-			add(&tensors[i], surface(regs.BARScratch, out.shape).depth*out.shape.N, i, out.last)
+			add(&tensors[i], task.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
 		}
 	}
-	allocateScratch(list)
+	task.AllocateScratch(list)
 	for _, e := range list {
-		j.scratch = max(j.scratch, e.base+e.bytes)
+		j.scratch = max(j.scratch, e.Base+e.Bytes)
 	}
 	own = make([]int, len(j.steps))
 	for i := range j.steps {
-		own[i] = steps[i].base
-		if tensors[i].bytes > 0 {
-			j.tensors[j.steps[i].output].at = spot{regs.BARScratch, tensors[i].base}
+		own[i] = steps[i].Base
+		if tensors[i].Bytes > 0 {
+			j.tensors[j.steps[i].output].at = task.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
 		}
 	}
 	return own
@@ -467,10 +468,10 @@ func (j *joiner) spill(resident []bool) (own []int) {
 
 // spots are the places of a step's buffers; own is where what it has in the scratch buffer
 // begins.
-func (j *joiner) spots(s *step, own int) *spots {
+func (j *joiner) spots(s *step, own int) *task.Spots {
 	p := s.part.plan
-	var at spots
-	at[regs.BARScratch] = spot{regs.BARScratch, own}
+	var at task.Spots
+	at[regs.BARScratch] = task.Spot{Bar: regs.BARScratch, Base: own}
 	base, ok := j.parts[s.part]
 	if !ok && p.constants.Bytes > 0 {
 		j.constants.Pad(64)
@@ -478,7 +479,7 @@ func (j *joiner) spots(s *step, own int) *spots {
 		j.constants.Copy(&p.constants, 0, p.constants.Bytes)
 		j.parts[s.part] = base
 	}
-	at[regs.BARWeights] = spot{regs.BARWeights, base}
+	at[regs.BARWeights] = task.Spot{Bar: regs.BARWeights, Base: base}
 	at[s.part.surface] = j.tensors[s.output].at
 	for k, in := range s.inputs {
 		at[s.part.inputs[k].BAR] = j.tensors[in].at

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"anesim/loader/lower/task"
 )
 
 // filled is the bytes of the L2 that each step has something in: the tensors that stay
@@ -11,12 +13,12 @@ import (
 func (j *joiner) filled(kept map[access]*resident, shift []int) []int {
 	type span struct{ from, to int }
 	at := make([][]span, len(j.steps))
-	seen := map[*extent]bool{}
+	seen := map[*task.Extent]bool{}
 	for _, r := range kept {
 		if e := r.extent; !seen[e] {
 			seen[e] = true
-			for i := e.first; i <= min(e.last, len(at)-1); i++ {
-				at[i] = append(at[i], span{e.base, e.base + e.bytes})
+			for i := e.First; i <= min(e.Last, len(at)-1); i++ {
+				at[i] = append(at[i], span{e.Base, e.Base + e.Bytes})
 			}
 		}
 	}
@@ -45,7 +47,7 @@ func (j *joiner) spills(resident []bool) {
 		if t.port || resident[i] || t.name == "" {
 			continue
 		}
-		s := Spill{t.name, surface(0, t.shape).depth * t.shape.N, ""}
+		s := Spill{t.name, task.Surface(0, t.shape).Depth * t.shape.N, ""}
 		switch {
 		case could[i]:
 			s.Why = "it does not fit beside what is live with it, and others are dearer to spill"

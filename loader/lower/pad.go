@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // pad puts rows and columns around a tensor: rows by copies and broadcasts to where they
@@ -40,26 +41,26 @@ func (p *plan) pad() error {
 
 // padRows copies a tensor to y, which has so many rows more before and after it, and fills
 // those.
-func (p *plan) padRows(s layer.Shape, before, after int, x, y memory) error {
+func (p *plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error {
 	move := func(rows, from, to int) piece {
 		part := s
 		part.H = rows
 		a, b := x, y
-		a.base += from * x.row
-		b.base += to * y.row
+		a.Base += from * x.Row
+		b.Base += to * y.Row
 		return piece{layer.Layer{Op: layer.Slice, In: part, Size: part}, &layer.Weights{}, ports{"x": a, "y": b}}
 	}
 	list := []piece{move(s.H, 0, before)}
 	if p.layer.Fill == layer.FillValue {
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
-		value := surface(regs.BARWeights, one)
+		value := task.Surface(regs.BARWeights, one)
 		p.constants.Pad(64)
-		value.base = p.constants.Bytes
-		coeff.PutHalf(p.constants.Zeros(value.depth), half(p.layer.Value))
+		value.Base = p.constants.Bytes
+		coeff.PutHalf(p.constants.Zeros(value.Depth), task.Half(p.layer.Value))
 		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
 			if f.rows > 0 {
 				to := y
-				to.base += f.to * y.row
+				to.Base += f.to * y.Row
 				fill := layer.Layer{Op: layer.Tile, In: one, Reps: layer.Shape{N: s.N, C: s.C, H: f.rows, W: s.W}}
 				list = append(list, piece{fill, &layer.Weights{}, ports{"x": value, "y": to}})
 			}

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // pair folds a rectifier or a table into the layer before it, which applies it on its way
@@ -72,13 +73,13 @@ func (q *Part) tabled(table []byte) *Part {
 	}
 	products := 0
 	for _, t := range q.plan.tasks {
-		m := t.g.NE.MACCfg
+		m := t.G.NE.MACCfg
 		switch {
-		case t.planar() || t.kernelFrom != nil || t.h.KernelBases.KBE0() && t.h.KernelBases.KBase0() != regs.BARWeights:
+		case t.Planar() || t.KernelFrom != nil || t.H.KernelBases.KBE0() && t.H.KernelBases.KBase0() != regs.BARWeights:
 			return nil
-		case m.OpMode() == regs.PassThrough && !t.g.DestinationOn():
+		case m.OpMode() == regs.PassThrough && !t.G.DestinationOn():
 		case m.OpMode() != regs.MultiplyAccumulate || m.NonlinearMode() != regs.NoActivation ||
-			!t.g.DestinationOn() || t.h.Bases.WBase() != q.surface:
+			!t.G.DestinationOn() || t.H.Bases.WBase() != q.surface:
 			return nil
 		default:
 			products++
@@ -87,18 +88,18 @@ func (q *Part) tabled(table []byte) *Part {
 	if products == 0 {
 		return nil
 	}
-	at := spots{}
+	at := task.Spots{}
 	for i := range at {
-		at[i].bar = uint32(i)
+		at[i].Bar = uint32(i)
 	}
 	p := *q.plan
 	p.tasks, p.constants = q.place(&at), coeff.Section{SizesOnly: q.plan.constants.SizesOnly}
 	moved := map[uint32]int{} // blocks of coefficients by their place without the table
 	for _, t := range p.tasks {
-		if t.g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
+		if t.G.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
 			continue
 		}
-		d := &t.g.KernelDMASrc
+		d := &t.G.KernelDMASrc
 		first := d.CoeffBaseAddr[0].Bytes()
 		base, ok := moved[first]
 		if !ok {
@@ -120,12 +121,12 @@ func (q *Part) tabled(table []byte) *Part {
 			}
 		}
 		form := d.Reserved00
-		t.kernel(base, lanes)
+		t.Kernel(base, lanes)
 		d.Reserved00 = form
-		t.activate(regs.ActivationTable)
-		t.table = table
+		t.Activate(regs.ActivationTable)
+		t.Table = table
 	}
-	if p.tasks.err() != nil {
+	if p.tasks.Err() != nil {
 		return nil
 	}
 	return &Part{layer: q.layer, weights: q.weights, plan: &p, inputs: q.inputs, out: q.out, surface: q.surface}

@@ -10,6 +10,7 @@ import (
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // numberedHalves are n values that are not zero, most of them different.
@@ -48,7 +49,7 @@ func TestTableOfConvolution(t *testing.T) {
 			t.Errorf("%+v: %d tasks folded, %d whole, want one", l, got, want)
 			continue
 		}
-		if folded.plan.tasks[0].g.KernelDMASrc != whole.plan.tasks[0].g.KernelDMASrc {
+		if folded.plan.tasks[0].G.KernelDMASrc != whole.plan.tasks[0].G.KernelDMASrc {
 			t.Errorf("%+v: the lanes stand elsewhere", l)
 		}
 		if !bytes.Equal(folded.plan.constants.Data, whole.plan.constants.Data) {
@@ -68,7 +69,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &p.tasks[0].g
+		g := &p.tasks[0].G
 		if !g.NE.KernelCfg.Sparse() {
 			t.Errorf("%d channels: dense", channels)
 		}
@@ -85,7 +86,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		for _, d := range g.KernelDMASrc.CoeffDMAConfig {
 			lanes += count(d.En())
 		}
-		if want := min(engines, channels); lanes != want {
+		if want := min(task.Engines, channels); lanes != want {
 			t.Errorf("%d channels: %d lanes, want %d", channels, lanes, want)
 		}
 		sizes := w
@@ -94,7 +95,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.tasks[0].g.KernelDMASrc != g.KernelDMASrc {
+		if q.tasks[0].G.KernelDMASrc != g.KernelDMASrc {
 			t.Errorf("%d channels: other lanes where only sizes are made", channels)
 		}
 		if op := g.NE.MACCfg.OpMode(); op != regs.MultiplyAccumulate {

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // pairedPixels is how many outputs a step of a depthwise convolution over one row makes.
@@ -18,27 +19,27 @@ func paired(l *layer.Layer) bool {
 		return false
 	}
 	source, result := pairTiles(l)
-	return source.row+result.row <= layer.LargestTile(l.L2Bytes())
+	return source.Row+result.Row <= layer.LargestTile(l.L2Bytes())
 }
 
 // pairTiles are the tiles of such a convolution: the source in pieces of the columns that
 // a patch of steps needs, in units of 64 bytes, and the result.
-func pairTiles(l *layer.Layer) (source, result layout) {
+func pairTiles(l *layer.Layer) (source, result task.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
-	source = packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
-	columns := layer.RoundUp((patchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
-	if columns < source.channel {
-		source.channel = columns
-		source.row = columns * l.In.C
-		source.depth, source.group = source.row, source.row
+	source = task.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
+	columns := layer.RoundUp((task.PatchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
+	if columns < source.Channel {
+		source.Channel = columns
+		source.Row = columns * l.In.C
+		source.Depth, source.Group = source.Row, source.Row
 	}
-	result = packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
-	return source.moved(result.row), result
+	result = task.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
+	return source.Moved(result.Row), result
 }
 
 // pairs appends the convolution, whose steps of two pixels may write one too many, and
 // the planar copy that leaves it out.
-func (p *plan) pairs(x, y memory) {
+func (p *plan) pairs(x, y task.Memory) {
 	l := p.layer
 	w, out := &l.Window, l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
@@ -46,25 +47,25 @@ func (p *plan) pairs(x, y memory) {
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
 	source, result := pairTiles(l)
 
-	t := engineTask(regs.MultiplyAccumulate, in, steps)
-	c := &t.g.Common
+	t := task.EngineTask(regs.MultiplyAccumulate, in, steps)
+	c := &t.G.Common
 	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithPx(uint32(w.Px)).WithSx(pairedPixels).WithOx(pairedPixels)
-	t.unicast()
-	t.engines(l.In.C)
-	t.patch(steps, true, w)
+	t.Unicast()
+	t.Engines(l.In.C)
+	t.Patch(steps, true, w)
 	p.post(t)
 	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
 		return coeff.Pairs(l, p.weights, width)
 	})
-	t.source1(x, source, false)
-	kept := t.leaves(result, result.row)
+	t.Source1(x, source, false)
+	kept := t.Leaves(result, result.Row)
 	p.add(t)
 
 	row := in
 	row.Width = out.W
-	move := planarTask(regs.FormConstant, row, row)
-	move.reads(kept, result)
-	move.waitsForPairs = true
-	move.writes(y, source.base+source.row)
+	move := task.PlanarTask(regs.FormConstant, row, row)
+	move.Reads(kept, result)
+	move.WaitsForPairs = true
+	move.Writes(y, source.Base+source.Row)
 	p.add(move)
 }

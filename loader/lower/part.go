@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // A Part is a layer's tasks, constants and surfaces before a network gives them places.
@@ -60,75 +60,34 @@ func shapeOf(p *loader.Port) layer.Shape {
 // Out is the shape of the layer's result.
 func (q *Part) Out() layer.Shape { return q.out }
 
-// A spot is a place in a buffer.
-type spot struct {
-	bar  uint32
-	base int
-}
-
-// spots are where a part's buffers stand in a program, by index.
-type spots [len(regs.BARs{})]spot
-
 // place returns copies of the part's tasks that work on buffers at new places.
-func (q *Part) place(at *spots) chain {
-	tiles := map[*tile]*tile{}
-	moved := make(chain, len(q.plan.tasks))
-	owners := make(map[*task]*task, len(moved))
+func (q *Part) place(at *task.Spots) task.Chain {
+	tiles := map[*task.Tile]*task.Tile{}
+	moved := make(task.Chain, len(q.plan.tasks))
+	owners := make(map[*task.Task]*task.Task, len(moved))
 	for i, t := range q.plan.tasks {
 		c := *t
 		moved[i] = &c
 		owners[t] = moved[i]
 	}
 	for _, t := range moved {
-		for _, operand := range [...]**tile{&t.first, &t.second, &t.result} {
+		for _, operand := range [...]**task.Tile{&t.First, &t.Second, &t.Result} {
 			if *operand == nil {
 				continue
 			}
 			c, ok := tiles[*operand]
 			if !ok {
 				own := **operand
-				own.owner = owners[own.owner]
+				own.Owner = owners[own.Owner]
 				c = &own
 				tiles[*operand] = c
 			}
 			*operand = c
 		}
-		if t.kernelFrom != nil {
-			t.kernelFrom = owners[t.kernelFrom]
+		if t.KernelFrom != nil {
+			t.KernelFrom = owners[t.KernelFrom]
 		}
-		t.rebase(at)
+		t.Rebase(at)
 	}
 	return moved
-}
-
-// rebase moves everything the task names in memory. A surface that is described and
-// stays in the L2 moves with its buffer.
-func (t *task) rebase(at *spots) {
-	b := t.h.Bases
-	move := func(w *regs.DMAWord, bar uint32) uint32 {
-		t.dma(w, int(w.Bytes())+at[bar].base)
-		return at[bar].bar
-	}
-	if b.RBE0() {
-		b = b.WithRBase0(move(&t.g.TileDMASrc.Src1Base, b.RBase0()))
-	}
-	if b.RBE1() {
-		b = b.WithRBase1(move(&t.g.TileDMASrc.Src2Base, b.RBase1()))
-	}
-	if b.WBE() {
-		b = b.WithWBase(move(&t.g.TileDMADst.DstBase, b.WBase()))
-	}
-	t.h.Bases = b
-	k := t.h.KernelBases
-	if !k.KBE0() {
-		return
-	}
-	d := &t.g.KernelDMASrc
-	bar := k.KBase0()
-	for i, c := range d.CoeffDMAConfig {
-		if c.En() {
-			move(&d.CoeffBaseAddr[i], bar)
-		}
-	}
-	t.h.KernelBases = k.WithKBase0(at[bar].bar)
 }

@@ -1,6 +1,9 @@
 package lower
 
-import "anesim/loader/layer"
+import (
+	"anesim/loader/layer"
+	"anesim/loader/lower/task"
+)
 
 // A piece is a layer that a larger one is made of: its values and where its ports stand.
 type piece struct {
@@ -10,14 +13,14 @@ type piece struct {
 }
 
 // ports are the surfaces of a piece by the names that Lower gives them.
-type ports map[string]memory
+type ports map[string]task.Memory
 
 // intermediate is room in the scratch buffer for a tensor between pieces. They stand one
 // behind the other; what they need for themselves lies above.
-func (p *plan) intermediate(s layer.Shape) memory {
-	m := surface(barScratch, s)
-	m.base = p.held
-	p.held += layer.RoundUp(m.depth*s.N, scratchPage)
+func (p *plan) intermediate(s layer.Shape) task.Memory {
+	m := task.Surface(task.BarScratch, s)
+	m.Base = p.held
+	p.held += layer.RoundUp(m.Depth*s.N, task.ScratchPage)
 	p.scratch = max(p.scratch, p.held)
 	return m
 }

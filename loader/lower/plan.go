@@ -1,12 +1,11 @@
 package lower
 
 import (
-	"github.com/x448/float16"
-
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // A Lowered is a layer as a program's parts.
@@ -76,17 +75,17 @@ func newPlan(l *layer.Layer, w *layer.Weights) (*plan, error) {
 	if err := p.lower(); err != nil {
 		return nil, err
 	}
-	if err := layer.Within("descriptors of a layer", len(p.tasks), maxTasks, "split it into layers of at most %d"); err != nil {
+	if err := layer.Within("descriptors of a layer", len(p.tasks), task.MaxTasks, "split it into layers of at most %d"); err != nil {
 		return nil, err
 	}
-	return p, p.tasks.err()
+	return p, p.tasks.Err()
 }
 
 // A plan is a program in the making.
 type plan struct {
 	layer     *layer.Layer
 	weights   *layer.Weights
-	tasks     chain
+	tasks     task.Chain
 	constants coeff.Section
 	packed    map[packing]attached // coefficients in the constants
 	placed    map[string]int       // tables in the constants
@@ -101,8 +100,8 @@ type plan struct {
 }
 
 // add appends a task. Those beyond what can be numbered only count (newPlan).
-func (p *plan) add(t *task) {
-	if len(p.tasks) <= maxTasks {
+func (p *plan) add(t *task.Task) {
+	if len(p.tasks) <= task.MaxTasks {
 		p.tasks = append(p.tasks, t)
 	}
 }
@@ -153,22 +152,13 @@ func (p *plan) lower() error {
 	return p.layer.Unsupported("not lowered")
 }
 
-// Buffer indices (bytes): surfaces stand behind the scratch in the order of their
-// indices, which differs by operation.
-const (
-	barScratch = regs.BARScratch
-	bar4       = 4
-	bar5       = 5
-	bar6       = 6
-)
-
 // port gives a tensor a window behind a buffer.
-func (p *plan) port(name string, d loader.Direction, bar uint32, s layer.Shape, m memory) memory {
+func (p *plan) port(name string, d loader.Direction, bar uint32, s layer.Shape, m task.Memory) task.Memory {
 	if at, ok := p.bound[name]; ok {
 		return at
 	}
-	m.bar = bar
-	p.ports = append(p.ports, m.port(name, d, s))
+	m.Bar = bar
+	p.ports = append(p.ports, m.Port(name, d, s))
 	return m
 }
 
@@ -181,7 +171,7 @@ func (p *plan) builder() *loader.Builder {
 		Constants:     p.constants.Data,
 		ConstantBytes: uint64(p.constants.Bytes),
 		Ports:         p.ports,
-		Scratch:       uint64(layer.RoundUp(p.scratch, scratchPage)),
+		Scratch:       uint64(layer.RoundUp(p.scratch, task.ScratchPage)),
 	}
 }
 
@@ -190,11 +180,11 @@ func (p *plan) finish() []*regs.Descriptor {
 	if p.layer.Release == layer.Release2023 {
 		spread := passes(p.layer) && len(p.tasks) > 1
 		if spread {
-			p.scratch = p.tasks.spread()
+			p.scratch = p.tasks.Spread()
 		}
-		return p.tasks.finish2023(spread)
+		return p.tasks.Finish2023(spread)
 	}
-	return p.tasks.finish()
+	return p.tasks.Finish()
 }
 
 // l2 and maxTile are the bytes of the L2 and those of the largest source tile in it.
@@ -202,32 +192,20 @@ func (p *plan) l2() int { return p.layer.L2Bytes() }
 
 func (p *plan) maxTile() int { return layer.LargestTile(p.l2()) }
 
-// port is the surface as a program's port.
-func (m memory) port(name string, d loader.Direction, s layer.Shape) loader.Port {
-	return loader.Port{
-		Name: name, Direction: d, BAR: int(m.bar), Shape: [4]int{s.N, s.C, s.H, s.W},
-		Strides: [4]uint64{uint64(m.depth), uint64(m.plane), uint64(m.row), layer.ElementBytes},
-		Bytes:   uint64(m.depth) * uint64(s.N),
-	}
-}
-
 // input is buffer 4, output buffer 5: the order of everything but matrix products, and of
 // what OutputFirst turns.
-func (p *plan) input(name string, s layer.Shape) memory {
-	bar := uint32(bar4)
+func (p *plan) input(name string, s layer.Shape) task.Memory {
+	bar := uint32(task.Bar4)
 	if p.layer.OutputFirst || p.layer.Release == layer.Release2023 {
-		bar = bar5
+		bar = task.Bar5
 	}
-	return p.port(name, loader.Input, bar, s, surface(bar, s))
+	return p.port(name, loader.Input, bar, s, task.Surface(bar, s))
 }
 
-func (p *plan) output(name string, s layer.Shape) memory {
-	bar := uint32(bar5)
+func (p *plan) output(name string, s layer.Shape) task.Memory {
+	bar := uint32(task.Bar5)
 	if p.layer.OutputFirst || p.layer.Release == layer.Release2023 {
-		bar = bar4
+		bar = task.Bar4
 	}
-	return p.port(name, loader.Output, bar, s, surface(bar, s))
+	return p.port(name, loader.Output, bar, s, task.Surface(bar, s))
 }
-
-// half rounds to fp16 bits.
-func half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // No program shows a pooling window, a stride above 3 or a transposed convolution. What
@@ -43,7 +44,7 @@ func (p *plan) pool() error {
 }
 
 // turnRows makes rows columns and columns rows.
-func (p *plan) turnRows(s layer.Shape, x, y memory) error {
+func (p *plan) turnRows(s layer.Shape, x, y task.Memory) error {
 	l := layer.Unary(layer.Transpose, s)
 	l.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
 	return p.pieces(piece{l, &layer.Weights{}, ports{"x": x, "y": y}})
@@ -61,7 +62,7 @@ func (p *plan) windowRows() axisTaps {
 
 // rowMaxima makes each of n rows the largest of those that the taps of its window meet. A
 // window's first row is copied, the others join it.
-func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y memory) error {
+func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y task.Memory) error {
 	begin, end := 0, 0 // rows that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {
@@ -71,9 +72,9 @@ func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y memory) error {
 		s := in
 		s.H = last - first
 		from, to := x, y
-		from.base += (first*stride + tap*w.dilation - before) * x.row
-		from.row *= stride
-		to.base += first * y.row
+		from.Base += (first*stride + tap*w.dilation - before) * x.Row
+		from.Row *= stride
+		to.Base += first * y.Row
 		if join {
 			return p.pieces(piece{layer.Binary(layer.Max, s, s), &layer.Weights{}, ports{"x": to, "z": from, "y": to}})
 		}
@@ -145,11 +146,11 @@ func (p *plan) longStride() error {
 	if err := p.pieces(piece{l, p.weights, ports{"x": x, "y": dense}}); err != nil {
 		return err
 	}
-	dense.row *= every
+	dense.Row *= every
 	if err := p.turnRows(rows, dense, transposed); err != nil {
 		return err
 	}
-	transposed.row *= columns
+	transposed.Row *= columns
 	turned.H = out.W
 	return p.turnRows(turned, transposed, y)
 }

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // elementProduct is the operation of the MAC engines that multiplies channels in pairs
@@ -28,52 +29,52 @@ func (p *plan) pow() error {
 	s := l.In
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	x, y := p.input("x", s), p.output("y", s)
-	z := p.port("z", loader.Input, bar6, s, surface(bar6, s))
+	z := p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
 	one := in
 	one.Groups = 1
 	pairs := one
 	pairs.Channels *= 2
-	t := passTask(one)
-	at := t.sourceTile()
-	both := packed(pairs)
+	t := task.PassTask(one)
+	at := t.SourceTile()
+	both := task.Packed(pairs)
 	if s.H > 1 || s.W == 1 {
-		both = both.skewed(1, planarFetch)
+		both = both.Skewed(1, task.PlanarFetch)
 	}
-	bytes := both.row * s.H
-	if bytes+at.row*s.H > p.maxTile() {
+	bytes := both.Row * s.H
+	if bytes+at.Row*s.H > p.maxTile() {
 		return p.largePow(x, z, y)
 	}
 	// Every second channel.
 	half := both
-	half.channel *= 2
+	half.Channel *= 2
 	for n := range s.N {
-		exponent := passTask(one)
-		exponent.source1(z.element(n), at.moved(bytes), false)
-		even := exponent.leaves(half, bytes)
+		exponent := task.PassTask(one)
+		exponent.Source1(z.Element(n), at.Moved(bytes), false)
+		even := exponent.Leaves(half, bytes)
 		p.add(exponent)
 
-		logarithm := passTask(one)
-		logarithm.source1(x.element(n), at.moved(bytes), false)
+		logarithm := task.PassTask(one)
+		logarithm.Source1(x.Element(n), at.Moved(bytes), false)
 		if err := p.tabulate(logarithm, w.Table); err != nil {
 			return err
 		}
-		odd := logarithm.leaves(half.moved(both.channel), bytes-both.channel)
+		odd := logarithm.Leaves(half.Moved(both.Channel), bytes-both.Channel)
 		p.add(logarithm)
 
-		t := engineTask(elementProduct, pairs, one)
-		t.unicast()
-		c := &t.g.Common
+		t := task.EngineTask(elementProduct, pairs, one)
+		t.Unicast()
+		c := &t.G.Common
 		c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(2).WithElemMultMode(true)
 		c.DPE = c.DPE.WithCategory(2)
-		t.engines(s.C)
-		t.patch(one, true, nil)
+		t.Engines(s.C)
+		t.Patch(one, true, nil)
 		c.Cfg = c.Cfg.WithShPref(min(1, c.Cfg.ShMax())).WithShMin(min(1, c.Cfg.ShMax())) // 1/1
 		if err := p.tabulate(t, w.Tables[0]); err != nil {
 			return err
 		}
-		t.reads(odd, both)
-		t.second = even
-		t.writes(y.element(n), bytes)
+		t.Reads(odd, both)
+		t.Second = even
+		t.Writes(y.Element(n), bytes)
 		p.add(t)
 	}
 	return nil
@@ -81,7 +82,7 @@ func (p *plan) pow() error {
 
 // largePow is pow of tensors that the L2 does not hold: logarithm, product and power one
 // after the other, through the scratch buffer (assumed).
-func (p *plan) largePow(x, z, y memory) error {
+func (p *plan) largePow(x, z, y task.Memory) error {
 	s := p.layer.In
 	logarithm, product := p.intermediate(s), p.intermediate(s)
 	return p.pieces(
@@ -92,6 +93,6 @@ func (p *plan) largePow(x, z, y memory) error {
 }
 
 // lookedUp passes a tensor through a table.
-func (p *plan) lookedUp(table []byte, s layer.Shape, from, to memory) piece {
+func (p *plan) lookedUp(table []byte, s layer.Shape, from, to task.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

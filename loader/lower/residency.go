@@ -6,6 +6,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // A tensor between layers stays in the L2 when every task that writes or reads it can
@@ -21,19 +22,10 @@ import (
 // buffer. The rule is read from chains of matrix products and elementwise operations;
 // that convolutions follow it is inferred, no program shows two of them.
 
-// An operand is one of the three a task has in memory.
-type operand int
-
-const (
-	operand1 operand = iota
-	operand2
-	operandResult
-)
-
 // An access is a task of a step that reads or writes a tensor in memory.
 type access struct {
 	step, task int
-	which      operand
+	which      task.Operand
 }
 
 // A resident is a tensor that may stay in the L2.
@@ -41,36 +33,12 @@ type resident struct {
 	tensor   int
 	accesses []access
 	shape    layer.Shape
-	at       layout
+	at       task.Layout
 	flat     bool // planes one behind the other, as in memory; else rows
-	extent   *extent
-	tile     *tile
+	extent   *task.Extent
+	tile     *task.Tile
 	// kept is the access that loads an input of the network which later ones read.
 	kept *access
-}
-
-// memoryOf is where an operand stands in memory, and its extents in the order of its
-// strides: group, channel (or column of a transposed result), row.
-func (t *task) memoryOf(which operand) (m memory, groups, planes, rows int, plain bool) {
-	g := &t.g
-	d, s := &g.TileDMASrc, g.InShape()
-	plain = g.Common.InDepth.Din() == 1 && g.Common.OutDepth.Dout() == 1
-	switch which {
-	case operand1:
-		m = memory{t.h.Bases.RBase0(), int(d.Src1Base.Bytes()), int(d.Src1RowStride.Bytes()), int(d.Src1PlaneStride.Bytes()), 0, int(d.Src1GroupStride.Bytes())}
-		plain = plain && d.Src1Fmt.Interleave() == 1
-	case operand2:
-		m = memory{t.h.Bases.RBase1(), int(d.Src2Base.Bytes()), int(d.Src2RowStride.Bytes()), int(d.Src2PlaneStride.Bytes()), 0, int(d.Src2GroupStride.Bytes())}
-	case operandResult:
-		o := &g.TileDMADst
-		s = g.OutShape()
-		m = memory{t.h.Bases.WBase(), int(o.DstBase.Bytes()), int(o.DstRowStride.Bytes()), int(o.DstPlaneStride.Bytes()), 0, int(o.DstGroupStride.Bytes())}
-		plain = plain && o.DstFmt.Interleave() == 1
-		if g.ResultTransposed() {
-			return m, s.Groups, s.Width, s.Height, plain
-		}
-	}
-	return m, s.Groups, s.Channels, s.Height, plain
 }
 
 // candidates are the tensors that every task addresses by plain strides. A tensor that a task
@@ -85,9 +53,9 @@ func (j *joiner) candidates() []*resident {
 	for i := range j.steps {
 		s := &j.steps[i]
 		for k, t := range s.part.plan.tasks {
-			note := func(bar uint32, which operand) {
+			note := func(bar uint32, which task.Operand) {
 				at := -1
-				if which == operandResult {
+				if which == task.OperandResult {
 					if bar == s.part.surface {
 						at = s.output
 					}
@@ -105,16 +73,16 @@ func (j *joiner) candidates() []*resident {
 					list[at].accesses = append(list[at].accesses, access{i, k, which})
 				}
 			}
-			if t.g.Source1On() {
-				note(t.h.Bases.RBase0(), operand1)
+			if t.G.Source1On() {
+				note(t.H.Bases.RBase0(), task.Operand1)
 			}
-			if t.g.Source2On() {
-				note(t.h.Bases.RBase1(), operand2)
+			if t.G.Source2On() {
+				note(t.H.Bases.RBase1(), task.Operand2)
 			}
-			if t.g.DestinationOn() {
-				note(t.h.Bases.WBase(), operandResult)
+			if t.G.DestinationOn() {
+				note(t.H.Bases.WBase(), task.OperandResult)
 			}
-			if k := t.h.KernelBases; k.KBE0() {
+			if k := t.H.KernelBases; k.KBE0() {
 				for n := range s.inputs {
 					if uint32(s.part.inputs[n].BAR) == k.KBase0() {
 						list[s.inputs[n]] = nil
@@ -139,40 +107,40 @@ func (j *joiner) candidates() []*resident {
 // keeps reports whether an input's first reader can leave it in the L2 for others: it
 // takes the whole of it at a time, in no slices of columns. (0x171: 22/22 later reads.)
 func (j *joiner) keeps(r *resident) bool {
-	if len(r.accesses) < 2 || r.accesses[0].which != operand1 {
+	if len(r.accesses) < 2 || r.accesses[0].which != task.Operand1 {
 		return false
 	}
 	a := &r.accesses[0]
 	t := j.steps[a.step].part.plan.tasks[a.task]
-	s := t.g.InShape()
-	c := &t.g.Common
+	s := t.G.InShape()
+	c := &t.G.Common
 	r.kept = a
-	return s.Elements() == r.shape.Elements() && t.g.L2.SourceCfg.Type() == 2 && c.TileCfg.TileHeight() == c.OutDim.Hout() &&
-		int(t.g.L2.Src1ChannelStride.Bytes()) >= s.Width*layer.ElementBytes && !t.g.Source2On() && r.accesses[1].step != a.step
+	return s.Elements() == r.shape.Elements() && t.G.L2.SourceCfg.Type() == 2 && c.TileCfg.TileHeight() == c.OutDim.Hout() &&
+		int(t.G.L2.Src1ChannelStride.Bytes()) >= s.Width*layer.ElementBytes && !t.G.Source2On() && r.accesses[1].step != a.step
 }
 
 // fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
 // another shape, plane by plane.
 func (j *joiner) fits(r *resident) bool {
 	s := r.shape
-	at := packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
+	at := task.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
 	if s.H > 1 {
-		at = at.skewed(1, planarFetch)
+		at = at.Skewed(1, task.PlanarFetch)
 	}
-	at.group = at.row * s.H
+	at.Group = at.Row * s.H
 	r.at, r.flat = at, false
 	if s.N == 1 && j.maps(r) {
 		return true
 	}
 	row := layer.RoundUp(s.W*layer.ElementBytes, 16)
-	r.at = layout{channel: row * s.H, row: row, depth: row * s.H * s.C, group: row * s.H * s.C}
+	r.at = task.Layout{Channel: row * s.H, Row: row, Depth: row * s.H * s.C, Group: row * s.H * s.C}
 	r.flat = true
 	return j.maps(r)
 }
 
 // bytes is what the tensor takes.
 func (r *resident) bytes() int {
-	n := r.at.group
+	n := r.at.Group
 	if r.flat {
 		n *= r.shape.N
 	}
@@ -193,7 +161,7 @@ func (j *joiner) maps(r *resident) bool {
 		if _, ok := r.view(t, a.which); !ok {
 			return false
 		}
-		if a.which != operandResult && !j.followers(a, func(*task, *layout) bool { return true }) {
+		if a.which != task.OperandResult && !j.followers(a, func(*task.Task, *task.Layout) bool { return true }) {
 			return false
 		}
 	}
@@ -203,26 +171,26 @@ func (j *joiner) maps(r *resident) bool {
 // followers visits the later tasks of a step that read the tile which the access loads
 // and keeps, with where they read it relative to the tile; it reports false where one reads
 // it in another form.
-func (j *joiner) followers(a access, visit func(t *task, at *layout) bool) bool {
+func (j *joiner) followers(a access, visit func(t *task.Task, at *task.Layout) bool) bool {
 	tasks := j.steps[a.step].part.plan.tasks
 	owner := tasks[a.task]
-	if a.which != operand1 || owner.first == nil || owner.first.owner != owner {
+	if a.which != task.Operand1 || owner.First == nil || owner.First.Owner != owner {
 		return true
 	}
-	own := owner.first.at
-	in := owner.g.InShape()
+	own := owner.First.At
+	in := owner.G.InShape()
 	for _, t := range tasks[a.task+1:] {
-		l := &t.g.L2
-		for which, tl := range [...]*tile{t.first, t.second} {
-			if tl != owner.first {
+		l := &t.G.L2
+		for which, tl := range [...]*task.Tile{t.First, t.Second} {
+			if tl != owner.First {
 				continue
 			}
-			at := layout{base: int(l.Src1Base.Bytes()), channel: int(l.Src1ChannelStride.Bytes()), row: int(l.Src1RowStride.Bytes())}
+			at := task.Layout{Base: int(l.Src1Base.Bytes()), Channel: int(l.Src1ChannelStride.Bytes()), Row: int(l.Src1RowStride.Bytes())}
 			if which == 1 {
-				at = layout{base: int(l.Src2Base.Bytes()), channel: int(l.Src2ChannelStride.Bytes()), row: int(l.Src2RowStride.Bytes())}
+				at = task.Layout{Base: int(l.Src2Base.Bytes()), Channel: int(l.Src2ChannelStride.Bytes()), Row: int(l.Src2RowStride.Bytes())}
 			}
-			if at.base != own.base || in.Channels > 1 && at.channel != own.channel || in.Height > 1 && at.row != own.row ||
-				t.g.InShape() != in || t.g.Common.InDepth != owner.g.Common.InDepth {
+			if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
+				t.G.InShape() != in || t.G.Common.InDepth != owner.G.Common.InDepth {
 				return false
 			}
 			if !visit(t, &at) {
@@ -236,84 +204,67 @@ func (j *joiner) followers(a access, visit func(t *task, at *layout) bool) bool 
 // view is where an operand of a task finds the tensor in the L2: the offsets and strides
 // that it has in memory, translated. It fails where those cross planes in a way that the
 // layout does not.
-func (r *resident) view(t *task, which operand) (layout, bool) {
-	m, groups, planes, rows, plain := t.memoryOf(which)
-	s := surface(0, r.shape)
-	width := t.g.InShape().Width
-	if which == operandResult {
-		if width = t.g.OutShape().Width; t.g.ResultTransposed() {
-			width = t.g.OutShape().Channels
+func (r *resident) view(t *task.Task, which task.Operand) (task.Layout, bool) {
+	m, groups, planes, rows, plain := t.MemoryOf(which)
+	s := task.Surface(0, r.shape)
+	width := t.G.InShape().Width
+	if which == task.OperandResult {
+		if width = t.G.OutShape().Width; t.G.ResultTransposed() {
+			width = t.G.OutShape().Channels
 		}
 	}
-	column := m.base % s.row
+	column := m.Base % s.Row
 	if !plain || column%16 != 0 {
-		return layout{}, false
+		return task.Layout{}, false
 	}
-	if r.flat && r.at.row == s.row {
+	if r.flat && r.at.Row == s.Row {
 		// Rows without gaps stand there as in memory, and so do rows of another length.
-		at := layout{base: m.base, channel: m.plane, row: m.row, group: m.group}
-		return at.of(planes, rows, width)
+		at := task.Layout{Base: m.Base, Channel: m.Plane, Row: m.Row, Group: m.Group}
+		return at.Of(planes, rows, width)
 	}
 	inside := column + width*layer.ElementBytes // of a row
-	if inside > s.row {
-		return layout{}, false
+	if inside > s.Row {
+		return task.Layout{}, false
 	}
-	at := layout{base: column}
+	at := task.Layout{Base: column}
 	ok := true
 	// stride translates n strides of bytes from the operand's first element on.
 	stride := func(bytes, n int) int {
 		switch {
 		case n <= 1 || bytes == 0:
 			return 0
-		case bytes%16 == 0 && inside+(n-1)*bytes <= s.row: // pieces of a row
+		case bytes%16 == 0 && inside+(n-1)*bytes <= s.Row: // pieces of a row
 			inside += (n - 1) * bytes
 			return bytes
-		case bytes%s.row != 0:
+		case bytes%s.Row != 0:
 			ok = false
 			return 0
 		case r.flat:
-			return bytes / s.row * r.at.row
-		case bytes%s.plane == 0:
-			return bytes / s.plane * r.at.channel
-		case (m.base%s.plane+(n-1)*bytes)/s.plane == 0:
-			return bytes / s.row * r.at.row
+			return bytes / s.Row * r.at.Row
+		case bytes%s.Plane == 0:
+			return bytes / s.Plane * r.at.Channel
+		case (m.Base%s.Plane+(n-1)*bytes)/s.Plane == 0:
+			return bytes / s.Row * r.at.Row
 		}
 		ok = false
 		return 0
 	}
-	at.channel, at.row, at.group = stride(m.plane, planes), stride(m.row, rows), stride(m.group, groups)
+	at.Channel, at.Row, at.Group = stride(m.Plane, planes), stride(m.Row, rows), stride(m.Group, groups)
 	if r.flat {
-		at.base += m.base / s.row * r.at.row
+		at.Base += m.Base / s.Row * r.at.Row
 	} else {
-		at.base += m.base/s.plane*r.at.channel + m.base%s.plane/s.row*r.at.row
+		at.Base += m.Base/s.Plane*r.at.Channel + m.Base%s.Plane/s.Row*r.at.Row
 		// Rows and planes may both be runs of rows: together they have to stay inside.
-		if m.plane < s.plane && planes > 1 && rows > 1 && m.row < s.plane &&
-			(m.base%s.plane+(planes-1)*m.plane+(rows-1)*m.row) >= s.plane {
+		if m.Plane < s.Plane && planes > 1 && rows > 1 && m.Row < s.Plane &&
+			(m.Base%s.Plane+(planes-1)*m.Plane+(rows-1)*m.Row) >= s.Plane {
 			ok = false
 		}
 	}
-	if at.channel == 0 && planes <= 1 {
-		at.channel = r.at.channel
+	if at.Channel == 0 && planes <= 1 {
+		at.Channel = r.at.Channel
 	}
-	at, within := at.of(planes, rows, width)
+	at, within := at.Of(planes, rows, width)
 	return at, ok && within
-}
-
-// of gives strides of axes that are one long what a packed tile has, and reports whether all
-// are such as the L2 takes.
-func (at layout) of(planes, rows, width int) (layout, bool) {
-	if planes <= 1 {
-		at.channel = cmp.Or(at.channel, layer.RoundUp(width*layer.ElementBytes, 16))
-	}
-	if at.row == 0 && rows <= 1 {
-		at.row = at.channel * max(1, planes)
-	}
-	at.depth = at.channel * max(1, planes)
-	ok := true
-	for _, n := range [...]int{at.channel, at.row, at.group} {
-		ok = ok && n < layer.MaxL2 && n%16 == 0
-	}
-	return at, ok
 }
 
 // stepTiles are the bytes of the L2 from lo to hi that the tasks of a step use for what
@@ -324,69 +275,35 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 	cover := func(base, bytes int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
 	}
-	gone := map[*tile]bool{}
+	gone := map[*task.Tile]bool{}
 	for k, t := range j.steps[step].part.plan.tasks {
-		l := &t.g.L2
-		for which := range operandResult + 1 {
+		l := &t.G.L2
+		for which := range task.OperandResult + 1 {
 			alone = alone && kept[access{step, k, which}] == nil
 		}
-		if kept[access{step, k, operand1}] != nil {
-			if t.first != nil && t.first.owner == t {
-				gone[t.first] = true
+		if kept[access{step, k, task.Operand1}] != nil {
+			if t.First != nil && t.First.Owner == t {
+				gone[t.First] = true
 			}
-		} else if t.first == nil || !gone[t.first] {
-			cover(int(l.Src1Base.Bytes()), t.tileBytes(int(l.Src1ChannelStride.Bytes()), int(l.Src1RowStride.Bytes()), int(l.Src1GroupStride.Bytes())))
+		} else if t.First == nil || !gone[t.First] {
+			cover(int(l.Src1Base.Bytes()), t.TileBytes(int(l.Src1ChannelStride.Bytes()), int(l.Src1RowStride.Bytes()), int(l.Src1GroupStride.Bytes())))
 		}
-		if (t.second != nil && !gone[t.second]) || t.g.Source2On() && kept[access{step, k, operand2}] == nil {
-			cover(int(l.Src2Base.Bytes()), t.tileBytes(int(l.Src2ChannelStride.Bytes()), int(l.Src2RowStride.Bytes()), int(l.Src2GroupStride.Bytes())))
+		if (t.Second != nil && !gone[t.Second]) || t.G.Source2On() && kept[access{step, k, task.Operand2}] == nil {
+			cover(int(l.Src2Base.Bytes()), t.TileBytes(int(l.Src2ChannelStride.Bytes()), int(l.Src2RowStride.Bytes()), int(l.Src2GroupStride.Bytes())))
 		}
 		switch {
-		case kept[access{step, k, operandResult}] != nil:
-		case t.g.DestinationOn() && l.ResultChannelStride == 0:
-			cover(int(l.ResultBase.Bytes()), min(j.l2()-j.maxTile(), packed(t.g.OutShape()).row*t.g.OutShape().Height))
+		case kept[access{step, k, task.OperandResult}] != nil:
+		case t.G.DestinationOn() && l.ResultChannelStride == 0:
+			cover(int(l.ResultBase.Bytes()), min(j.l2()-j.maxTile(), task.Packed(t.G.OutShape()).Row*t.G.OutShape().Height))
 		default:
-			o := t.g.OutShape()
-			cover(int(l.ResultBase.Bytes()), span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.g.ResultTransposed()))
+			o := t.G.OutShape()
+			cover(int(l.ResultBase.Bytes()), task.Span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.G.ResultTransposed()))
 		}
 	}
 	if hi == 0 || alone {
 		lo = 0
 	}
 	return lo &^ 63, min(j.l2(), layer.RoundUp(hi, 64))
-}
-
-// tileBytes is what a source takes in the L2: all of its rows, or as many as a tile of
-// the result needs.
-func (t *task) tileBytes(channel, row, group int) int {
-	c := &t.g.Common
-	s := t.g.InShape()
-	if tile := int(c.TileCfg.TileHeight()); tile < int(c.OutDim.Hout()) {
-		s.Height = min(s.Height, (tile-1)*max(1, int(c.ConvCfg.Sy()))+int(c.ConvCfg.Kh()))
-		s.Groups = 1
-	}
-	if t.inMemory() && group <= row {
-		s.Groups = 1
-	}
-	return span(s, channel, row, group, false) + row - min(row, channel*s.Channels)
-}
-
-// source is the tile of one of the sources, nil for the result.
-func (t *task) source(which operand) *tile {
-	switch which {
-	case operand1:
-		return t.first
-	case operand2:
-		return t.second
-	}
-	return nil
-}
-
-func span(s regs.Shape, channel, row, group int, transposed bool) int {
-	outer, inner := s.Channels, s.Width
-	if transposed {
-		outer, inner = inner, outer
-	}
-	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + layer.RoundUp(inner*layer.ElementBytes, 16)
 }
 
 // reside chooses the tensors that stay in the L2 and places them, and the tiles of every
@@ -400,37 +317,37 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 	for {
 		kept = map[access]*resident{}
 		chosen = slices.DeleteFunc(chosen, func(r *resident) bool { return !live[r.tensor] })
-		var list []*extent
+		var list []*task.Extent
 		for _, r := range chosen {
 			t := &j.tensors[r.tensor]
-			r.extent = &extent{bytes: r.bytes(), first: r.accesses[0].step, last: t.last, streams: r.kept != nil}
+			r.extent = &task.Extent{Bytes: r.bytes(), First: r.accesses[0].step, Last: t.last, Streams: r.kept != nil}
 			list = append(list, r.extent)
 			for _, a := range r.accesses {
 				kept[a] = r
 			}
 		}
 		list = j.inPlace(chosen, kept, list)
-		arenas := make([]*extent, len(j.steps))
+		arenas := make([]*task.Extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
 			lo, hi := j.stepTiles(i, kept)
-			arenas[i], lows[i] = &extent{bytes: hi - lo, first: i, last: i, streams: true}, lo
+			arenas[i], lows[i] = &task.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
 			list = append(list, arenas[i])
 		}
-		bad := allocate(list, j.l2())
+		bad := task.Allocate(list, j.l2())
 		if bad == nil {
 			shift = make([]int, len(j.steps))
 			for i, a := range arenas {
-				shift[i] = a.base - lows[i]
+				shift[i] = a.Base - lows[i]
 			}
 			return kept, shift
 		}
 		// What lives longest for the bytes it saves gives way, at the step that is full.
 		var out *resident
 		for _, r := range chosen {
-			if r.extent.meets(bad) && (out == nil || cmp.Or(
-				cmp.Compare(r.extent.last-r.extent.first, out.extent.last-out.extent.first),
-				cmp.Compare(r.extent.bytes, out.extent.bytes)) > 0) {
+			if r.extent.Meets(bad) && (out == nil || cmp.Or(
+				cmp.Compare(r.extent.Last-r.extent.First, out.extent.Last-out.extent.First),
+				cmp.Compare(r.extent.Bytes, out.extent.Bytes)) > 0) {
 				out = r
 			}
 		}
@@ -444,41 +361,28 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 // inPlace gives a result the place of a source that nothing reads afterwards, where the
 // step is one task that takes each element once: softmax works so. (That additions do
 // between convolutions is inferred.)
-func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*extent) []*extent {
+func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*task.Extent) []*task.Extent {
 	for _, r := range chosen {
 		a := r.accesses[0]
 		plan := j.steps[a.step].part.plan.tasks
-		if a.which != operandResult || len(plan) != 1 || !plan[0].elementwise() {
+		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].Elementwise() {
 			continue
 		}
-		for _, which := range [...]operand{operand1, operand2} {
+		for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {
 			in := kept[access{a.step, 0, which}]
-			if in == nil || in.extent == r.extent || in.extent.last != a.step || in.at != r.at || in.kept != nil && in.kept.step == a.step {
+			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.at != r.at || in.kept != nil && in.kept.step == a.step {
 				continue
 			}
 			from, ok := in.view(plan[0], which)
-			to, _ := r.view(plan[0], operandResult)
+			to, _ := r.view(plan[0], task.OperandResult)
 			if !ok || from != to {
 				continue
 			}
-			list = slices.DeleteFunc(list, func(e *extent) bool { return e == r.extent })
-			in.extent.last = r.extent.last
+			list = slices.DeleteFunc(list, func(e *task.Extent) bool { return e == r.extent })
+			in.extent.Last = r.extent.Last
 			r.extent = in.extent
 			break
 		}
 	}
 	return list
-}
-
-// elementwise reports whether every element of the result comes from the ones at its
-// place.
-func (t *task) elementwise() bool {
-	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
-		return false
-	}
-	if t.planar() {
-		f := t.g.Common.Cfg.PlanarForm()
-		return f == regs.FormTwoSources || f == regs.FormConstant
-	}
-	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }

@@ -10,37 +10,20 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // decoded is a text's tasks as far as their registers tell.
-func decoded(t *testing.T, text []byte, first int) chain {
+func decoded(t *testing.T, text []byte, first int) task.Chain {
 	t.Helper()
-	var c chain
+	var c task.Chain
 	for s, err := range regs.States(text, first) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c = append(c, &task{h: s.Header, g: s.Groups})
+		c = append(c, &task.Task{H: s.Header, G: s.Groups})
 	}
 	return c
-}
-
-// forget takes away what reuse writes.
-func (t *task) forget() {
-	d := &t.g.TileDMASrc
-	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
-		if s.DepMode() != 0 {
-			*s = (*s&^hintMask | hintOnce).WithDepMode(sourceStays)
-		}
-	}
-	d.Src1DMAConfig &^= fromPrevious
-	t.g.TileDMADst.DstDMAConfig &^= scratchHint | overMask
-}
-
-// configs are a task's DMA configurations.
-func (t *task) configs() [3]uint32 {
-	d := &t.g.TileDMASrc
-	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.g.TileDMADst.DstDMAConfig)}
 }
 
 // The DMA configurations of every real text are what reuse makes of its addresses.
@@ -49,24 +32,24 @@ func TestReuse(t *testing.T) {
 	for _, e := range examples(t) {
 		want, got := decoded(t, e.text, e.first), decoded(t, e.text, e.first)
 		for _, x := range got {
-			x.forget()
+			x.Forget()
 		}
-		got.reuse()
+		got.Reuse()
 		for i, w := range want {
 			tasks++
-			if got, want := got[i].configs(), w.configs(); got != want {
+			if got, want := got[i].Configs(), w.Configs(); got != want {
 				t.Errorf("%s: task %d: %#x, the compiler's %#x", e.name, i, got, want)
 			}
-			for k, config := range w.configs() {
-				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
-				switch scratch := bars[k] == barScratch; {
-				case k == 2 && w.g.DestinationOn():
-					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&overMask != 0)]++
+			for k, config := range w.Configs() {
+				bars := [...]uint32{w.H.Bases.RBase0(), w.H.Bases.RBase1(), w.H.Bases.WBase()}
+				switch scratch := bars[k] == task.BarScratch; {
+				case k == 2 && w.G.DestinationOn():
+					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&task.OverMask != 0)]++
 				case k < 2 && config>>16&3 != 0:
-					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&hintMask, config>>16&3 == sourceEnds)]++
+					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&task.HintMask, config>>16&3 == task.SourceEnds)]++
 				}
 			}
-			count["from the task before"] += int(w.g.TileDMASrc.Src1DMAConfig >> 18 & 1)
+			count["from the task before"] += int(w.G.TileDMASrc.Src1DMAConfig >> 18 & 1)
 		}
 	}
 	want := map[string]int{
@@ -91,9 +74,9 @@ func TestReuse(t *testing.T) {
 }
 
 // lines is a surface of rows of one line of 64 bytes.
-func lines(bar uint32, base, rows int) (memory, regs.Shape) {
+func lines(bar uint32, base, rows int) (task.Memory, regs.Shape) {
 	const row = 64
-	return memory{bar, base * row, row, rows * row, rows * row, rows * row},
+	return task.Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
 		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / layer.ElementBytes}
 }
 
@@ -105,29 +88,29 @@ type run struct {
 
 // moving is a task on the MAC engines, or with two sources on the planar engine, that reads and
 // writes runs of as many lines.
-func moving(to *run, from ...run) *task {
+func moving(to *run, from ...run) *task.Task {
 	m, s := lines(from[0].bar, from[0].base, from[0].rows)
-	t := engineTask(regs.PassThrough, s, s)
+	t := task.EngineTask(regs.PassThrough, s, s)
 	if len(from) > 1 {
-		t = planarTask(regs.FormTwoSources, s, s)
+		t = task.PlanarTask(regs.FormTwoSources, s, s)
 	}
-	t.source1(m, packed(s), false)
+	t.Source1(m, task.Packed(s), false)
 	if len(from) > 1 {
 		m, _ := lines(from[1].bar, from[1].base, from[1].rows)
-		t.source2(m, packed(s))
+		t.Source2(m, task.Packed(s))
 	}
 	if to != nil {
 		m, _ := lines(to.bar, to.base, to.rows)
-		t.writes(m, 0)
+		t.Writes(m, 0)
 	}
 	return t
 }
 
 // multiplying is moving with the coefficients in the scratch buffer.
-func multiplying(base int, to *run, from run) *task {
+func multiplying(base int, to *run, from run) *task.Task {
 	t := moving(to, from)
-	t.kernel(0, []coeff.Lane{{Base: base * 64, Size: 64}})
-	t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
+	t.Kernel(0, []coeff.Lane{{Base: base * 64, Size: 64}})
+	t.H.KernelBases = t.H.KernelBases.WithKBase0(task.BarScratch)
 	return t
 }
 
@@ -136,48 +119,48 @@ func multiplying(base int, to *run, from run) *task {
 func TestReuseOfOwnChains(t *testing.T) {
 	const rows = 8
 	at := func(bar uint32, n int) run { return run{bar, n * rows, rows} }
-	x, z, y := at(bar5, 0), at(bar6, 0), at(bar4, 0)
-	a, b := at(barScratch, 0), at(barScratch, 1)
-	half := run{barScratch, 0, rows / 2}
-	far := chain{moving(&a, x), moving(nil, a)}
+	x, z, y := at(task.Bar5, 0), at(task.Bar6, 0), at(task.Bar4, 0)
+	a, b := at(task.BarScratch, 0), at(task.BarScratch, 1)
+	half := run{task.BarScratch, 0, rows / 2}
+	far := task.Chain{moving(&a, x), moving(nil, a)}
 	for range 20 {
 		far = append(far, moving(nil, z))
 	}
 	far = append(far, moving(&a, x))
 	for _, test := range []struct {
 		name string
-		c    chain
+		c    task.Chain
 		want map[int][3]uint32
 	}{
-		{"two steps and the input again", chain{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
+		{"two steps and the input again", task.Chain{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x53901, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x8880, 0x40403c1},
 			3: {0x53901, 0x13900, 0x40000c1},
 		}},
-		{"both sources are one in scratch", chain{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
+		{"both sources are one in scratch", task.Chain{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
 			0: {0x33881, 0x33880, 0x40003c1},
 			1: {0x73881, 0x33b00, 0x40000c1},
 		}},
-		{"a source of a task further back", chain{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
+		{"a source of a task further back", task.Chain{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x33881, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x13900, 0x40000c1},
 		}},
-		{"half of it is read again", chain{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
+		{"half of it is read again", task.Chain{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0x40003c1},
 			2: {0x13901, 0x8880, 0x40000c1},
 		}},
-		{"written over, then read: another tensor", chain{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
+		{"written over, then read: another tensor", task.Chain{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
 			1: {0x53901, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 			3: {0x53901, 0x8880, 0x40000c1},
 		}},
-		{"half written over: the rest is read again", chain{moving(&a, x), moving(nil, a), moving(&half, run{bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
+		{"half written over: the rest is read again", task.Chain{moving(&a, x), moving(nil, a), moving(&half, run{task.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 		}},
-		{"coefficients", chain{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
+		{"coefficients", task.Chain{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x3bb81, 0x8880, 0xc0},
 			3: {0x33b01, 0x8880, 0x44803c1},
@@ -186,9 +169,9 @@ func TestReuseOfOwnChains(t *testing.T) {
 			len(far) - 1: {0x33b01, 0x8880, 0x7c403c1},
 		}},
 	} {
-		test.c.reuse()
+		test.c.Reuse()
 		for i, want := range test.want {
-			if got := test.c[i].configs(); got != want {
+			if got := test.c[i].Configs(); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
 			}
 		}
@@ -199,14 +182,14 @@ func TestReuseOfOwnChains(t *testing.T) {
 func TestReuseByLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 5))
 	for n := range 400 {
-		var c chain
+		var c task.Chain
 		var to []*run
 		var from [][]run
 		kernels := []int{}
 		for range 2 + r.IntN(24) {
 			rows := 1 + r.IntN(6)
 			place := func() run {
-				return run{[...]uint32{barScratch, barScratch, bar5}[r.IntN(3)], r.IntN(12), rows}
+				return run{[...]uint32{task.BarScratch, task.BarScratch, task.Bar5}[r.IntN(3)], r.IntN(12), rows}
 			}
 			source := []run{place()}
 			if r.IntN(3) == 0 {
@@ -214,7 +197,7 @@ func TestReuseByLines(t *testing.T) {
 			}
 			var result *run
 			if r.IntN(4) > 0 {
-				at := run{barScratch, r.IntN(12), rows}
+				at := run{task.BarScratch, r.IntN(12), rows}
 				result = &at
 			}
 			kernel := -1
@@ -226,9 +209,9 @@ func TestReuseByLines(t *testing.T) {
 			}
 			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
 		}
-		c.reuse()
+		c.Reuse()
 		for i := range c {
-			if got, want := c[i].configs(), byLines(i, to, from, kernels); got != want {
+			if got, want := c[i].Configs(), byLines(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(c), got, want)
 			}
 		}
@@ -243,7 +226,7 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 		for _, r := range from[k] {
 			tile = tile || in(r, bar, line)
 		}
-		return tile, bar == barScratch && kernels[k] == line
+		return tile, bar == task.BarScratch && kernels[k] == line
 	}
 	meets := func(a, b run) bool { return a.bar == b.bar && a.base < b.base+b.rows && b.base < a.base+a.rows }
 	want := [3]uint32{0x8880, 0x8880, 0xc0}
@@ -263,9 +246,9 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 		switch twice := len(from[i]) > 1 && meets(from[i][0], from[i][1]); {
 		case again:
 			want[s] = 0x3bb80
-		case r.bar == barScratch && twice:
+		case r.bar == task.BarScratch && twice:
 			want[s] = [...]uint32{0x33880, 0x33b00}[s]
-		case r.bar == barScratch:
+		case r.bar == task.BarScratch:
 			want[s] = 0x13900
 		case before:
 			want[s] = 0x33b00
@@ -284,12 +267,12 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 	last, kernelDMA := -1, false
 	for line := to[i].base; line < to[i].base+to[i].rows; line++ {
 		for k := i - 1; k >= 0; k-- {
-			tile, kernel := reads(k, barScratch, line)
+			tile, kernel := reads(k, task.BarScratch, line)
 			if (tile || kernel) && k >= last {
 				kernelDMA = kernel || k == last && kernelDMA
 				last = k
 			}
-			if tile || kernel || to[k] != nil && in(*to[k], barScratch, line) {
+			if tile || kernel || to[k] != nil && in(*to[k], task.BarScratch, line) {
 				break
 			}
 		}
@@ -308,30 +291,30 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 func TestScratchOfTexts(t *testing.T) {
 	texts, tensors := 0, 0
 	for _, e := range examples(t) {
-		var list []*extent
+		var list []*task.Extent
 		var bases []int
-		live := map[*extent]stretch{}
+		live := map[*task.Extent]task.Stretch{}
 		for i, x := range decoded(t, e.text, e.first) {
-			m := x.move()
+			m := x.Move()
 			for p, s := range live {
-				for k := range m.source {
-					if m.on[k] && m.source[k].meets(s) {
-						p.last = i
+				for k := range m.Source {
+					if m.On[k] && m.Source[k].Meets(s) {
+						p.Last = i
 					}
 				}
-				if m.kernel.meets(s) {
-					p.last = i
+				if m.Kernel.Meets(s) {
+					p.Last = i
 				}
 			}
-			if m.writes && m.result.bar == barScratch {
+			if m.Writes && m.Result.Bar == task.BarScratch {
 				for p, s := range live {
-					if s.meets(m.result) {
+					if s.Meets(m.Result) {
 						delete(live, p)
 					}
 				}
-				p := &extent{bytes: layer.RoundUp(int(m.result.to-m.result.from), scratchPage), first: i, last: i}
-				live[p] = m.result
-				list, bases = append(list, p), append(bases, int(m.result.from))
+				p := &task.Extent{Bytes: layer.RoundUp(int(m.Result.To-m.Result.From), task.ScratchPage), First: i, Last: i}
+				live[p] = m.Result
+				list, bases = append(list, p), append(bases, int(m.Result.From))
 			}
 		}
 		if len(list) == 0 {
@@ -339,10 +322,10 @@ func TestScratchOfTexts(t *testing.T) {
 		}
 		texts++
 		tensors += len(list)
-		allocateScratch(list)
+		task.AllocateScratch(list)
 		for n, p := range list {
-			if p.base != bases[n] {
-				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.first, p.last, p.base, bases[n])
+			if p.Base != bases[n] {
+				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.First, p.Last, p.Base, bases[n])
 			}
 		}
 	}
@@ -362,17 +345,17 @@ func kernelWriters(t *testing.T, name string, text []byte, first int) (count int
 		}
 		named = append(named, d.Extra)
 	}
-	var moves []move
+	var moves []task.Move
 	for i, x := range decoded(t, text, first) {
-		m := x.move()
+		m := x.Move()
 		moves = append(moves, m)
-		if m.kernel == (stretch{}) {
+		if m.Kernel == (task.Stretch{}) {
 			continue
 		}
 		count++
 		writer := -1
 		for k := range i {
-			if moves[k].writes && moves[k].result.meets(m.kernel) {
+			if moves[k].Writes && moves[k].Result.Meets(m.Kernel) {
 				writer = k
 			}
 		}

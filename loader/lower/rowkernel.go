@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
@@ -13,8 +14,8 @@ func (c *rowChain) interleave(v *rowValue, m int) *interleaved {
 		return v.kernel
 	}
 	s := v.channelShape()
-	t := planarTask(regs.FormConstant, s, s)
-	at := packed(s)
+	t := task.PlanarTask(regs.FormConstant, s, s)
+	at := task.Packed(s)
 	if v.nat != nil {
 		c.from(t, v.nat, v.nat.channelsAt())
 	} else {
@@ -36,7 +37,7 @@ func (c *rowChain) again(v *rowValue) bool {
 // kernelRows is how many rows of a left side an engine takes side by side.
 func kernelRows(rows int) int {
 	each := 1
-	for 2*each <= min(maxInterleave, rows/engines) {
+	for 2*each <= min(maxInterleave, rows/task.Engines) {
 		each *= 2
 	}
 	return each
@@ -44,12 +45,12 @@ func kernelRows(rows int) int {
 
 // toKernel makes a planar task write its rows as the coefficients of products whose left
 // sides have m rows.
-func (c *rowChain) toKernel(t *task, v *rowValue, m int) {
+func (c *rowChain) toKernel(t *task.Task, v *rowValue, m int) {
 	each := kernelRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
-	dst := memory{bar: barScratch, row: plane, plane: plane}
-	dst.depth = plane * (v.rows / each)
-	dst.group = dst.depth
+	dst := task.Memory{Bar: task.BarScratch, Row: plane, Plane: plane}
+	dst.Depth = plane * (v.rows / each)
+	dst.Group = dst.Depth
 	// A product's result keeps its place until the product of what is made from it
 	// (3/3, by the size of the scratch buffer); others give it up.
 	until := c.step
@@ -66,12 +67,12 @@ func (c *rowChain) toKernel(t *task, v *rowValue, m int) {
 			}
 		}
 	}
-	dst.base = c.kernels.take(dst.depth, c.step, until)
+	dst.Base = c.kernels.Take(dst.Depth, c.step, until)
 	c.write(t, dst)
-	d := &t.g.TileDMADst
+	d := &t.G.TileDMADst
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
-	v.kernel = &interleaved{m, dst.base, each, plane, t}
+	t.G.L2.ResultCfg = t.G.L2.ResultCfg.WithDMAIntl(uint32(each))
+	v.kernel = &interleaved{m, dst.Base, each, plane, t}
 }
 
 // product2 appends a product of two tensors: the left one's rows are coefficients, in
@@ -79,7 +80,7 @@ func (c *rowChain) toKernel(t *task, v *rowValue, m int) {
 func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
 	m, k, n := g.rows, x.width, g.width
-	if n := kernelRows(m) * engines; m > engines && m%n != 0 {
+	if n := kernelRows(m) * task.Engines; m > task.Engines && m%n != 0 {
 		return false // the parts of the left side would differ in how their rows interleave
 	}
 	rows, width := k, n // of a matrix on the right, as it is held
@@ -91,24 +92,24 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 	}
 	left := c.interleave(x, m)
 	columns := !out && c.wantsColumns(g.output, false) && g.heads == 1
-	var e *extent
+	var e *task.Extent
 	for head := range g.heads {
 		var src *held
-		var from layout
+		var from task.Layout
 		if g.turned {
 			src = c.columnsOf(z, g.heads, head, false)
 			from = src.at
 		} else if z.nat != nil {
 			src = z.nat
 			from = src.channelsAt()
-			from.base += head * k * src.pitch
+			from.Base += head * k * src.pitch
 		}
 		pixels := n
 		if columns {
-			pixels = min(n, patchPixels) // a transposed result is at most 128 pixels wide (2/2, by count)
+			pixels = min(n, task.PatchPixels) // a transposed result is at most 128 pixels wide (2/2, by count)
 		}
-		each := max(1, left.each) * engines
-		if m < engines {
+		each := max(1, left.each) * task.Engines
+		if m < task.Engines {
 			each = m
 		}
 		for first := 0; first < m; first += each {
@@ -117,46 +118,46 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 				in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: min(pixels, n-p)}
 				to := in
 				to.Channels = rows
-				t := engineTask(regs.MultiplyAccumulate, in, to)
-				t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(columns)
-				t.engines(rows)
-				t.patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-				t.outputGroups(rows, false)
+				t := task.EngineTask(regs.MultiplyAccumulate, in, to)
+				t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(columns)
+				t.Engines(rows)
+				t.Patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+				t.OutputGroups(rows, false)
 				lanes := make([]coeff.Lane, max(1, rows/left.each))
 				for i := range lanes {
 					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
 				}
-				t.kernel(0, lanes)
-				t.h.KernelBases = t.h.KernelBases.WithKBase0(barScratch)
-				t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
-				t.kernelFrom = left.writer
+				t.Kernel(0, lanes)
+				t.H.KernelBases = t.H.KernelBases.WithKBase0(task.BarScratch)
+				t.G.NE.KernelCfg = t.G.NE.KernelCfg.WithKernelFromScratch(true)
+				t.KernelFrom = left.writer
 				c.post(t, g)
 				if src != nil {
 					at := from
-					at.base += p * layer.ElementBytes
+					at.Base += p * layer.ElementBytes
 					c.from(t, src, at)
 				} else {
-					s := matrix(z.mem.bar, k, n)
-					s.base = z.mem.base + head*k*z.mem.row + p*layer.ElementBytes
-					c.load(t, s, packed(in), false)
+					s := task.Matrix(z.mem.Bar, k, n)
+					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
+					c.load(t, s, task.Packed(in), false)
 				}
 				switch {
 				case out:
-					dst := matrix(c.output.bar, rows, n)
-					dst.base = (head*m+first)*c.output.row + p*layer.ElementBytes
+					dst := task.Matrix(c.output.Bar, rows, n)
+					dst.Base = (head*m+first)*c.output.Row + p*layer.ElementBytes
 					c.write(t, dst)
 				case columns:
-					at := packed(regs.Shape{Channels: n, Width: m})
+					at := task.Packed(regs.Shape{Channels: n, Width: m})
 					full := at
-					at.base = p*at.channel + first*layer.ElementBytes
-					h := c.hold(t, at, full.row, e)
-					e, h.at.base = h.extent, 0
+					at.Base = p*at.Channel + first*layer.ElementBytes
+					h := c.hold(t, at, full.Row, e)
+					e, h.at.Base = h.extent, 0
 					v.columns = h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
-					at := layout{base: (head*m + first) * ch, channel: ch, row: m * ch, depth: m * ch}
+					at := task.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
 					h := c.hold(t, at, g.heads*m*ch, e)
-					e, h.at.base, h.pitch = h.extent, 0, ch
+					e, h.at.Base, h.pitch = h.extent, 0, ch
 					v.nat = h
 				}
 				c.add(t)

@@ -3,13 +3,14 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // statistics holds one or two rows of a value each row, below everything for the whole
 // chain (2/2: layer norm with a projection, attention).
-func (c *rowChain) statistics(rows, n int) *extent {
+func (c *rowChain) statistics(rows, n int) *task.Extent {
 	e := c.extent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
-	e.first, e.last = 0, maxTasks
+	e.First, e.Last = 0, task.MaxTasks
 	return e
 }
 
@@ -34,8 +35,8 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 	x := c.value(g.inputs[0])
 	rows := v.rows
 	stats := c.statistics(rows, 2)
-	unit := stats.bytes / 2
-	at := layout{channel: unit, row: unit, depth: unit}
+	unit := stats.Bytes / 2
+	at := task.Layout{Channel: unit, Row: unit, Depth: unit}
 	var means, spreads *held
 	var tile *held
 	if x.nat != nil {
@@ -43,68 +44,68 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 	}
 	for _, part := range normParts(rows) {
 		s := regs.Shape{Groups: 1, Channels: part.Tasks, Height: 1, Width: v.width}
-		mean := planarTask(regs.FormReduction, s, s)
-		mean.reducePatch(v.width)
-		mean.g.PE.FinalScale = mean.g.PE.FinalScale.WithFinalScale(reciprocal(v.width))
-		o := &mean.g.Common.PlanarOperands
+		mean := task.PlanarTask(regs.FormReduction, s, s)
+		mean.ReducePatch(v.width)
+		mean.G.PE.FinalScale = mean.G.PE.FinalScale.WithFinalScale(task.Reciprocal(v.width))
+		o := &mean.G.Common.PlanarOperands
 		*o = o.WithResultTranspose(true)
-		mean.g.NE.KernelCfg = mean.g.NE.KernelCfg.WithNextPlanar(true)
-		src := packed(v.channelShape())
+		mean.G.NE.KernelCfg = mean.G.NE.KernelCfg.WithNextPlanar(true)
+		src := task.Packed(v.channelShape())
 		if x.nat != nil {
 			src = x.nat.channelsAt()
 		}
-		src.base += part.First * src.channel
+		src.Base += part.First * src.Channel
 		whole := src
 		if x.nat != nil {
 			c.from(mean, x.nat, src)
 		} else {
 			m := x.channelsOf()
-			m.base += part.First * m.plane
+			m.Base += part.First * m.Plane
 			if tile == nil {
 				tile = c.load(mean, m, src, true)
-				tile.extent.bytes = packed(v.channelShape()).row
+				tile.extent.Bytes = task.Packed(v.channelShape()).Row
 			} else {
-				tl := mean.source1(m, src, true)
-				tl.bytes = part.Tasks * src.channel
-				c.fixes = append(c.fixes, fix{mean, &mean.g.L2.Src1Base, tile.extent, tl})
-				tile.extent.last = max(tile.extent.last, c.now())
+				tl := mean.Source1(m, src, true)
+				tl.Bytes = part.Tasks * src.Channel
+				c.fixes = append(c.fixes, fix{mean, &mean.G.L2.Src1Base, tile.extent, tl})
+				tile.extent.Last = max(tile.extent.Last, c.now())
 			}
 		}
 		first := at
-		first.base = part.First * layer.ElementBytes
-		if first.base%16 != 0 {
-			first.base = layer.RoundUp(first.base, 16)
+		first.Base = part.First * layer.ElementBytes
+		if first.Base%16 != 0 {
+			first.Base = layer.RoundUp(first.Base, 16)
 		}
 		means = c.hold(mean, first, unit, stats)
 		c.add(mean)
 
-		spread := planarTask(regs.FormTwoReduced, s, s)
-		spread.reducePatch(v.width)
-		spread.g.PE.Cfg = spread.g.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2).WithRsqrt(true)
-		spread.g.PE.FinalScale = spread.g.PE.FinalScale.WithFinalScale(reciprocal(v.width))
-		spread.g.PE.PreScale = spread.g.PE.PreScale.WithPreScale(half(g.layer.Epsilon))
-		o = &spread.g.Common.PlanarOperands
+		spread := task.PlanarTask(regs.FormTwoReduced, s, s)
+		spread.ReducePatch(v.width)
+		spread.G.PE.Cfg = spread.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2).WithRsqrt(true)
+		spread.G.PE.FinalScale = spread.G.PE.FinalScale.WithFinalScale(task.Reciprocal(v.width))
+		spread.G.PE.PreScale = spread.G.PE.PreScale.WithPreScale(task.Half(g.layer.Epsilon))
+		o = &spread.G.Common.PlanarOperands
 		*o = o.WithSrc1BroadcastW(true).WithSrc1Transpose(true).WithResultTranspose(true)
-		spread.g.NE.KernelCfg = spread.g.NE.KernelCfg.WithNextPlanar(true).WithPreviousPlanar(true)
+		spread.G.NE.KernelCfg = spread.G.NE.KernelCfg.WithNextPlanar(true).WithPreviousPlanar(true)
 		c.from(spread, means, first)
 		c.with(spread, tile, whole)
 		second := first
-		second.base += unit
+		second.Base += unit
 		spreads = c.hold(spread, second, unit, stats)
 		c.add(spread)
 	}
 	if x.nat == nil && c.again(x) {
-		tile.at, tile.pitch = packed(v.channelShape()), packed(v.channelShape()).channel
+		tile.at, tile.pitch = task.Packed(v.channelShape()), task.Packed(v.channelShape()).Channel
 		x.nat = tile
 	}
 	s := v.channelShape()
-	normal := planarTask(regs.FormBiasScale, s, s)
-	normal.g.PE.Cfg = normal.g.PE.Cfg.WithSecSrc(3)
-	normal.g.NE.KernelCfg = normal.g.NE.KernelCfg.WithPreviousPlanar(true)
-	o := &normal.g.Common.PlanarOperands
+	normal := task.PlanarTask(regs.FormBiasScale, s, s)
+	normal.G.PE.Cfg = normal.G.PE.Cfg.WithSecSrc(3)
+	normal.G.NE.KernelCfg = normal.G.NE.KernelCfg.WithPreviousPlanar(true)
+	o := &normal.G.Common.PlanarOperands
 	*o = o.WithSrc2Transpose(true)
-	normal.reducePatch(v.width)
-	whole := packed(s)
+	normal.ReducePatch(v.width)
+	whole := task.Packed(s)
 	if x.nat != nil {
 		whole = x.nat.channelsAt()
 	}
@@ -112,22 +113,15 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 	c.with(normal, spreads, at)
 	if out {
 		m := c.output
-		m.plane = m.row
-		m.row = m.plane * rows
-		m.depth, m.group = m.row, m.row
+		m.Plane = m.Row
+		m.Row = m.Plane * rows
+		m.Depth, m.Group = m.Row, m.Row
 		c.write(normal, m)
 	} else {
-		v.nat = c.hold(normal, packed(s), packed(s).row, nil)
-		v.nat.pitch = packed(s).channel
+		v.nat = c.hold(normal, task.Packed(s), task.Packed(s).Row, nil)
+		v.nat.pitch = task.Packed(s).Channel
 	}
 	c.add(normal)
-}
-
-// reducePatch widens a planar task's patch to 512 where rows are that wide.
-func (t *task) reducePatch(width int) {
-	if width > 256 {
-		t.g.Common.PlanarPatch = t.g.Common.PlanarPatch.WithLog2W(9).WithLog2H(0)
-	}
 }
 
 // softmax appends a softmax of rows. Scores of a product are channels of one row, other
@@ -141,27 +135,27 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 		parts = normParts(rows)
 	}
 	unit := 16
-	single := layout{channel: unit, row: rows * unit, depth: rows * unit}
+	single := task.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
 	stats := c.extent(rows * unit)
-	stats.first, stats.last = 0, maxTasks
+	stats.First, stats.Last = 0, task.MaxTasks
 	var top *held
 	reduce := func(src *held, pitch int, sum bool) *held {
 		var h *held
 		for _, part := range parts {
 			s := regs.Shape{Groups: 1, Channels: part.Tasks, Height: 1, Width: v.width}
-			t := planarTask(regs.FormReduction, s, s)
-			t.reducePatch(v.width)
+			t := task.PlanarTask(regs.FormReduction, s, s)
+			t.ReducePatch(v.width)
 			if sum {
-				t.g.PE.Cfg = t.g.PE.Cfg.WithReciprocal(true)
+				t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true)
 			} else {
-				t.g.PE.Cfg = t.g.PE.Cfg.WithMaximum(true)
-				t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
+				t.G.PE.Cfg = t.G.PE.Cfg.WithMaximum(true)
+				t.G.L2.Cfg = t.G.L2.Cfg.WithPaddingMode(task.MaximumPadding)
 			}
 			at := src.channelsAt()
-			at.base += part.First * pitch
+			at.Base += part.First * pitch
 			c.from(t, src, at)
 			to := single
-			to.base = part.First * unit
+			to.Base = part.First * unit
 			h = c.hold(t, to, rows*unit, stats)
 			c.add(t)
 		}
@@ -172,59 +166,59 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	top.at = single
 
 	s := v.channelShape()
-	sub := planarTask(regs.FormTwoSources, s, s)
-	sub.g.PE.Cfg = sub.g.PE.Cfg.WithSecSrc(3)
-	sub.g.PE.BiasScale = sub.g.PE.BiasScale.WithScale(logE)
-	o := &sub.g.Common.PlanarOperands
+	sub := task.PlanarTask(regs.FormTwoSources, s, s)
+	sub.G.PE.Cfg = sub.G.PE.Cfg.WithSecSrc(3)
+	sub.G.PE.BiasScale = sub.G.PE.BiasScale.WithScale(logE)
+	o := &sub.G.Common.PlanarOperands
 	*o = o.WithSrc2BroadcastW(true)
 	c.from(sub, whole, whole.channelsAt())
 	c.with(sub, top, single)
-	exps := packed(s)
-	differences := c.hold(sub, exps, exps.row, nil)
-	differences.pitch = exps.channel
+	exps := task.Packed(s)
+	differences := c.hold(sub, exps, exps.Row, nil)
+	differences.pitch = exps.Channel
 	c.add(sub)
 
 	shape := s
 	if !scores {
 		shape = v.rowsShape()
 	}
-	exp := engineTask(regs.PassThrough, shape, shape)
-	exp.unicast()
-	exp.engines(shape.Channels)
-	exp.patch(shape, true, nil)
+	exp := task.EngineTask(regs.PassThrough, shape, shape)
+	exp.Unicast()
+	exp.Engines(shape.Channels)
+	exp.Patch(shape, true, nil)
 	powers := &held{}
 	if scores {
 		c.from(exp, differences, exps)
-		powers = c.hold(exp, exps, exps.row, nil)
+		powers = c.hold(exp, exps, exps.Row, nil)
 	} else {
-		view := layout{channel: exps.row, row: exps.channel, depth: exps.row}
+		view := task.Layout{Channel: exps.Row, Row: exps.Channel, Depth: exps.Row}
 		c.from(exp, differences, view)
-		powers = c.hold(exp, view, exps.row, nil)
+		powers = c.hold(exp, view, exps.Row, nil)
 	}
-	powers.pitch = exps.channel
+	powers.pitch = exps.Channel
 	c.table(exp, g.weights.Table)
 	c.add(exp)
 	powers.at = exps
 
 	sums := reduce(powers, powers.pitch, true)
-	mul := planarTask(regs.FormTwoSources, s, s)
-	mul.g.PE.Cfg = mul.g.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
-	o = &mul.g.Common.PlanarOperands
+	mul := task.PlanarTask(regs.FormTwoSources, s, s)
+	mul.G.PE.Cfg = mul.G.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
+	o = &mul.G.Common.PlanarOperands
 	*o = o.WithSrc1BroadcastW(true)
 	c.from(mul, sums, single)
 	c.with(mul, powers, exps)
 	switch {
 	case out:
 		m := c.output
-		m.plane = m.row
-		m.row = m.plane * rows
-		m.depth, m.group = m.row, m.row
+		m.Plane = m.Row
+		m.Row = m.Plane * rows
+		m.Depth, m.Group = m.Row, m.Row
 		c.write(mul, m)
 	case c.onlyLeft(g.output):
 		c.toKernel(mul, v, c.uses[g.output][0].group.rows)
 	default:
-		v.nat = c.hold(mul, exps, exps.row, nil)
-		v.nat.pitch = exps.channel
+		v.nat = c.hold(mul, exps, exps.Row, nil)
+		v.nat.pitch = exps.Channel
 	}
 	c.add(mul)
 }

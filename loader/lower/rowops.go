@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // emit appends the tasks of a group; out says that its result leaves the chain.
@@ -29,11 +30,11 @@ func (c *rowChain) emit(g *rowGroup, out bool) bool {
 }
 
 // result streams a planar task's rows out, or holds them.
-func (c *rowChain) result(t *task, v *rowValue, out bool) {
+func (c *rowChain) result(t *task.Task, v *rowValue, out bool) {
 	if out {
 		m := c.output
-		m.plane = m.row * v.rows
-		m.depth, m.group = m.plane, m.plane
+		m.Plane = m.Row * v.rows
+		m.Depth, m.Group = m.Plane, m.Plane
 		c.write(t, m)
 		return
 	}
@@ -54,14 +55,14 @@ func (c *rowChain) wantsColumns(name string, block bool) bool {
 
 // source gives a task its first operand over the given view; what is in memory and read
 // again stays.
-func (c *rowChain) source(t *task, v *rowValue, channels bool) {
+func (c *rowChain) source(t *task.Task, v *rowValue, channels bool) {
 	switch {
 	case v.nat != nil && channels:
 		c.from(t, v.nat, v.nat.channelsAt())
 	case v.nat != nil:
 		c.from(t, v.nat, v.nat.rowsAt(v))
 	case channels:
-		h := c.load(t, v.channelsOf(), packed(v.channelShape()), c.again(v))
+		h := c.load(t, v.channelsOf(), task.Packed(v.channelShape()), c.again(v))
 		if c.again(v) {
 			v.nat = h
 		}
@@ -79,7 +80,7 @@ func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 	s := v.rowsShape()
 	p := plan{layer: &g.layer}
 	t := p.planarOp(regs.FormTwoSources, s)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithReluEn(g.activation == layer.ReLU)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(g.activation == layer.ReLU)
 	if x.nat != nil {
 		c.from(t, x.nat, x.nat.rowsAt(x))
 	} else {
@@ -90,7 +91,7 @@ func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 	} else {
 		c.load2(t, z.surfaceOf(), planarRows(s))
 	}
-	t.inL2()
+	t.InL2()
 	c.result(t, v, out)
 	c.add(t)
 }
@@ -114,15 +115,15 @@ func (c *rowChain) siblings(g *rowGroup) bool {
 // scalarOp appends an operation with one constant.
 func (c *rowChain) scalarOp(g *rowGroup, v *rowValue, out bool) {
 	s := v.rowsShape()
-	t := planarTask(regs.FormConstant, s, s)
+	t := task.PlanarTask(regs.FormConstant, s, s)
 	k := uint16(layer.ValueAt(g.weights.Second, 0))
 	switch g.layer.Op {
 	case layer.Mul:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(k)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(k)
 	case layer.Sub:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(k ^ 0x8000)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(k ^ 0x8000)
 	default:
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithBias(k)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(k)
 	}
 	c.source(t, c.value(g.inputs[0]), false)
 	c.result(t, v, out)

@@ -6,6 +6,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // product appends a product with constants: columns to columns, or transposed to rows.
@@ -19,71 +20,71 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	}
 	columns := !out && c.wantsColumns(g.output, g.block)
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
-	if m > patchPixels {
+	if m > task.PatchPixels {
 		var ok bool
 		if shares, ok = g.shares(n, k); !ok {
 			return false
 		}
 	}
-	var at layout
-	var e *extent
+	var at task.Layout
+	var e *task.Extent
 	switch {
 	case columns:
-		at = packed(regs.Shape{Channels: n, Width: in.Width})
+		at = task.Packed(regs.Shape{Channels: n, Width: in.Width})
 		if g.block && in.Height > 1 {
-			at = at.skewed(1, blockFetch(in.Height))
+			at = at.Skewed(1, task.BlockFetch(in.Height))
 		}
 	case g.block:
 		pitch := layer.RoundUp(n*layer.ElementBytes, 16)
-		at = layout{channel: pitch, row: blockWidth * pitch, depth: m * pitch}
+		at = task.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: m * pitch}
 	case !out:
-		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).row
+		pitch := planarRows(regs.Shape{Channels: 1, Height: m, Width: n}).Row
 		if c.blocks() {
 			pitch = layer.RoundUp(n*layer.ElementBytes, 16)
 		}
-		at = layout{channel: pitch, row: m * pitch, depth: m * pitch}
+		at = task.Layout{Channel: pitch, Row: m * pitch, Depth: m * pitch}
 	}
 	for i, s := range shares {
 		to := in
 		to.Channels = s.Channels
-		t := engineTask(regs.MultiplyAccumulate, in, to)
-		t.g.Common.Cfg = t.g.Common.Cfg.WithTranspose(!columns)
-		t.engines(s.Channels)
-		t.patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+		t := task.EngineTask(regs.MultiplyAccumulate, in, to)
+		t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(!columns)
+		t.Engines(s.Channels)
+		t.Patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 		if g.block {
-			t.blockPatch(in.Height)
+			t.BlockPatch(in.Height)
 		}
-		t.outputGroups(s.Channels, false)
+		t.OutputGroups(s.Channels, false)
 		from := cols.at
 		c.from(t, cols, from)
-		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].describesResult && c.tasks[len(c.tasks)-1].result == cols.tile {
+		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
 			c.describe(t, x, g.block)
 		}
 		c.coefficients(t, g, s)
 		switch {
 		case out && !g.block:
-			dst := matrix(c.output.bar, m, n)
-			dst.base = s.First * layer.ElementBytes
+			dst := task.Matrix(c.output.Bar, m, n)
+			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
 		default:
 			part := at
 			if columns {
-				part.base = s.First * at.channel
+				part.Base = s.First * at.Channel
 			} else {
-				part.base = s.First * layer.ElementBytes
+				part.Base = s.First * layer.ElementBytes
 			}
-			bytes := at.row * in.Height
+			bytes := at.Row * in.Height
 			if !columns {
-				bytes = at.depth
+				bytes = at.Depth
 			}
 			h := c.hold(t, part, bytes, e)
 			e = h.extent
-			h.at.base = 0
+			h.at.Base = 0
 			if columns {
 				h.block = g.block
 				v.columns = h
 			} else {
-				h.pitch = at.channel
+				h.pitch = at.Channel
 				v.nat = h
 			}
 		}
@@ -93,25 +94,25 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	if out && g.block {
 		// Rows of blocks are written back by a pass-through of their own.
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
-		t := engineTask(regs.PassThrough, s, s)
-		t.unicast()
-		t.engines(s.Channels)
-		t.patch(s, true, nil)
+		t := task.EngineTask(regs.PassThrough, s, s)
+		t.Unicast()
+		t.Engines(s.Channels)
+		t.Patch(s, true, nil)
 		c.from(t, v.nat, v.nat.channelsAt())
-		c.write(t, matrix(c.output.bar, m, n))
+		c.write(t, task.Matrix(c.output.Bar, m, n))
 		c.add(t)
 	}
 	return true
 }
 
 // describe makes a task name the surface that the preparation before it described.
-func (c *rowChain) describe(t *task, x *rowValue, block bool) {
+func (c *rowChain) describe(t *task.Task, x *rowValue, block bool) {
 	staged := c.staged(x, block)
-	t.describe1(staged)
-	t.describesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
-	t.h.Bases = t.h.Bases.WithRBase0(staged.bar).WithRBE0(true)
-	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
+	t.Describe1(staged)
+	t.DescribesSource = true
+	t.G.TileDMASrc.Src1DMAConfig |= task.FromPrevious
+	t.H.Bases = t.H.Bases.WithRBase0(staged.Bar).WithRBE0(true)
+	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
 }
 
 // shares splits a product's columns so that a lane, its table included, fits an engine
@@ -122,7 +123,7 @@ func (g *rowGroup) shares(n, k int) ([]coeff.Share, bool) {
 	if each == 0 {
 		return nil, false
 	}
-	each *= engines
+	each *= task.Engines
 	var s []coeff.Share
 	if n%each == 0 {
 		for first := 0; first < n; first += each {
@@ -144,13 +145,13 @@ func (g *rowGroup) shares(n, k int) ([]coeff.Share, bool) {
 // coefficients gives a product its lanes: the table, where it has one, ahead of the
 // weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
 // table stands first is inferred from tables by themselves).
-func (c *rowChain) coefficients(t *task, g *rowGroup, s coeff.Share) {
+func (c *rowChain) coefficients(t *task.Task, g *rowGroup, s coeff.Share) {
 	if c.try {
 		return
 	}
-	kernel := coeff.Product(&g.layer, &g.weights, s, t.planeWidth(c.value(g.inputs[0]).width), nil)
+	kernel := coeff.Product(&g.layer, &g.weights, s, t.PlaneWidth(c.value(g.inputs[0]).width), nil)
 	if g.bias != nil {
-		t.g.NE.MACCfg = t.g.NE.MACCfg.WithBiasMode(true)
+		t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
 	}
 	lanes := kernel.Lanes
 	c.constants.Pad(64)
@@ -163,24 +164,24 @@ func (c *rowChain) coefficients(t *task, g *rowGroup, s coeff.Share) {
 			c.constants.Add(slices.Clone(g.table))
 			c.constants.Copy(&all, l.Base, l.Size)
 		}
-		t.table = g.table
+		t.Table = g.table
 	} else {
 		c.constants.AddKernel(kernel)
 	}
-	t.kernel(base, lanes)
-	t.coded(kernel.Coding)
+	t.Kernel(base, lanes)
+	t.Coded(kernel.Coding)
 	c.post(t, g)
 }
 
 // post turns on what follows the accumulator.
-func (c *rowChain) post(t *task, g *rowGroup) {
+func (c *rowChain) post(t *task.Task, g *rowGroup) {
 	if g.scale != 0 {
-		t.g.NE.PostScale = t.g.NE.PostScale.WithPostScale(uint16(g.scale))
+		t.G.NE.PostScale = t.G.NE.PostScale.WithPostScale(uint16(g.scale))
 	}
 	switch {
 	case g.table != nil:
-		t.activate(regs.ActivationTable)
+		t.Activate(regs.ActivationTable)
 	case g.activation == layer.ReLU:
-		t.activate(regs.ReLU)
+		t.Activate(regs.ReLU)
 	}
 }

@@ -1,11 +1,10 @@
 package lower
 
 import (
-	"math/bits"
-
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // A rowChain lowers neighbouring layers over rows of features, as transformers have them,
@@ -25,15 +24,15 @@ type rowChain struct {
 	reads  map[string]int // groups that still read a tensor
 	uses   map[string][]use
 
-	tasks     chain
-	extents   []*extent
+	tasks     task.Chain
+	extents   []*task.Extent
 	fixes     []fix
 	constants coeff.Section
 	tables    map[string]int // tables by themselves, by their bytes
-	kernels   scratch        // coefficients that tasks make, by group
+	kernels   task.Scratch   // coefficients that tasks make, by group
 	step      int            // the group in the making
 	described int            // bytes of the scratch buffer that a preparation describes
-	output    memory
+	output    task.Memory
 }
 
 // A use is an input of a group.
@@ -57,8 +56,8 @@ func usesOf(groups []rowGroup) map[string][]use {
 // tensor and never change: how many matrices a reader sees in them is the reader's own.
 type rowValue struct {
 	rows, width int
-	mem         *memory // in memory, where it comes from outside
-	nat         *held   // rows
+	mem         *task.Memory // in memory, where it comes from outside
+	nat         *held        // rows
 	columns     *held
 	kernel      *interleaved // rows as a product's coefficients
 	name        string
@@ -68,11 +67,11 @@ type rowValue struct {
 
 // A held is a tile that stays.
 type held struct {
-	extent *extent
-	at     layout // relative to the extent
-	pitch  int    // bytes from row to row, of rows
-	block  bool   // eight pixels wide
-	tile   *tile
+	extent *task.Extent
+	at     task.Layout // relative to the extent
+	pitch  int         // bytes from row to row, of rows
+	block  bool        // eight pixels wide
+	tile   *task.Tile
 	source bool // loaded, not computed
 }
 
@@ -81,112 +80,112 @@ type held struct {
 type interleaved struct {
 	m                 int
 	base, each, plane int
-	writer            *task
+	writer            *task.Task
 }
 
 // A fix is an address to write once extents have their places.
 type fix struct {
-	task   *task
+	task   *task.Task
 	word   *regs.L2Word
-	extent *extent
-	tile   *tile
+	extent *task.Extent
+	tile   *task.Tile
 }
 
 // now is the number of the task in the making.
 func (c *rowChain) now() int { return len(c.tasks) }
 
-func (c *rowChain) add(t *task) { c.tasks = append(c.tasks, t) }
+func (c *rowChain) add(t *task.Task) { c.tasks = append(c.tasks, t) }
 
-func (c *rowChain) extent(bytes int) *extent {
-	e := &extent{bytes: layer.RoundUp(bytes, 16), first: c.now(), last: c.now()}
+func (c *rowChain) extent(bytes int) *task.Extent {
+	e := &task.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.now(), Last: c.now()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
-func (c *rowChain) stream(bytes int) *extent {
+func (c *rowChain) stream(bytes int) *task.Extent {
 	e := c.extent(bytes)
-	e.streams, e.above = true, true
+	e.Streams, e.Above = true, true
 	return e
 }
 
 // load reads a surface into a tile, which stays when keep is set.
-func (c *rowChain) load(t *task, m memory, at layout, keep bool) *held {
-	tl := t.source1(m, at, keep)
-	bytes := max(at.row*int(t.g.Common.InDim.Hin()), at.base+at.channel*int(t.g.Common.Cin.Cin()))
-	tl.bytes = bytes
+func (c *rowChain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *held {
+	tl := t.Source1(m, at, keep)
+	bytes := max(at.Row*int(t.G.Common.InDim.Hin()), at.Base+at.Channel*int(t.G.Common.Cin.Cin()))
+	tl.Bytes = bytes
 	e := c.stream(bytes)
-	c.fixes = append(c.fixes, fix{t, &t.g.L2.Src1Base, e, tl})
-	return &held{extent: e, at: at, pitch: at.channel, tile: tl, source: true}
+	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src1Base, e, tl})
+	return &held{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
 }
 
 // load2 reads a second source from memory.
-func (c *rowChain) load2(t *task, m memory, at layout) {
-	t.source2(m, at)
-	e := c.stream(at.row * int(t.g.Common.InDim.Hin()))
-	c.fixes = append(c.fixes, fix{t, &t.g.L2.Src2Base, e, nil})
-	t.h.Control = t.h.Control.WithSrcLoc(true)
-	t.inL2()
+func (c *rowChain) load2(t *task.Task, m task.Memory, at task.Layout) {
+	t.Source2(m, at)
+	e := c.stream(at.Row * int(t.G.Common.InDim.Hin()))
+	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src2Base, e, nil})
+	t.H.Control = t.H.Control.WithSrcLoc(true)
+	t.InL2()
 }
 
 // from takes a source from what is held; at is relative to its extent.
-func (c *rowChain) from(t *task, h *held, at layout) {
-	t.reads(h.tile, at)
-	h.extent.last = max(h.extent.last, c.now())
-	c.fixes = append(c.fixes, fix{t, &t.g.L2.Src1Base, h.extent, nil})
+func (c *rowChain) from(t *task.Task, h *held, at task.Layout) {
+	t.Reads(h.tile, at)
+	h.extent.Last = max(h.extent.Last, c.now())
+	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src1Base, h.extent, nil})
 }
 
 // with takes the second source from what is held.
-func (c *rowChain) with(t *task, h *held, at layout) {
-	t.joins(h.tile, at)
-	h.extent.last = max(h.extent.last, c.now())
-	c.fixes = append(c.fixes, fix{t, &t.g.L2.Src2Base, h.extent, nil})
+func (c *rowChain) with(t *task.Task, h *held, at task.Layout) {
+	t.Joins(h.tile, at)
+	h.extent.Last = max(h.extent.Last, c.now())
+	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src2Base, h.extent, nil})
 }
 
 // hold leaves the result in the L2, in an extent of its own where e is nil.
-func (c *rowChain) hold(t *task, at layout, bytes int, e *extent) *held {
+func (c *rowChain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *held {
 	if e == nil {
 		e = c.extent(bytes)
 	}
-	e.last = max(e.last, c.now())
-	tl := t.leaves(at, bytes)
-	c.fixes = append(c.fixes, fix{t, &t.g.L2.ResultBase, e, tl})
+	e.Last = max(e.Last, c.now())
+	tl := t.Leaves(at, bytes)
+	c.fixes = append(c.fixes, fix{t, &t.G.L2.ResultBase, e, tl})
 	return &held{extent: e, at: at, tile: tl}
 }
 
 // write streams the result to memory.
-func (c *rowChain) write(t *task, m memory) {
-	t.writes(m, 0)
-	o := t.g.OutShape()
-	e := c.stream(min(c.l2-layer.LargestTile(c.l2), packed(o).row*o.Height))
-	c.fixes = append(c.fixes, fix{t, &t.g.L2.ResultBase, e, t.result})
+func (c *rowChain) write(t *task.Task, m task.Memory) {
+	t.Writes(m, 0)
+	o := t.G.OutShape()
+	e := c.stream(min(c.l2-layer.LargestTile(c.l2), task.Packed(o).Row*o.Height))
+	c.fixes = append(c.fixes, fix{t, &t.G.L2.ResultBase, e, t.Result})
 }
 
 // finish places the tiles. It fails where the chain does not fit the L2.
 func (c *rowChain) finish() bool {
-	if allocate(c.extents, c.l2) != nil {
+	if task.Allocate(c.extents, c.l2) != nil {
 		return false
 	}
 	resident := 0
 	for _, e := range c.extents {
-		if !e.streams {
-			resident = max(resident, e.base+e.bytes)
+		if !e.Streams {
+			resident = max(resident, e.Base+e.Bytes)
 		}
 	}
 	if resident > layer.LargestTile(c.l2) {
 		return false
 	}
 	for _, f := range c.fixes {
-		f.task.l2(f.word, int(f.word.Bytes())+f.extent.base)
+		f.task.SetL2(f.word, int(f.word.Bytes())+f.extent.Base)
 		if f.tile != nil {
-			f.tile.at.base += f.extent.base
+			f.tile.At.Base += f.extent.Base
 		}
 	}
 	for i, t := range c.tasks {
-		if t.planar() && c.tasks.linked(i+1) && !c.tasks[i+1].planar() {
-			t.tilePatch(c.tasks[i+1].g.Common.Cfg.ShMax())
+		if t.Planar() && c.tasks.Linked(i+1) && !c.tasks[i+1].Planar() {
+			t.TilePatch(c.tasks[i+1].G.Common.Cfg.ShMax())
 		}
 	}
-	return c.tasks.err() == nil
+	return c.tasks.Err() == nil
 }
 
 // constant appends to the constant section.
@@ -197,17 +196,17 @@ func (c *rowChain) constant(b []byte) int {
 
 // table gives a task that is all table its table: once a program, in a section of 128
 // bytes for each engine the task has.
-func (c *rowChain) table(t *task, table []byte) {
+func (c *rowChain) table(t *task.Task, table []byte) {
 	if c.try {
 		return
 	}
-	section := coeff.TableSection(table, t.tableLanes())
+	section := coeff.TableSection(table, t.TableLanes())
 	at, ok := c.tables[string(section)]
 	if !ok {
 		at = c.constant(section)
 		c.tables[string(section)] = at
 	}
-	t.lookup(at, table)
+	t.Lookup(at, table)
 }
 
 // value is a tensor's value.
@@ -223,41 +222,41 @@ func (v *rowValue) channelShape() regs.Shape {
 }
 
 // rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
-func (h *held) rowsAt(v *rowValue) layout {
-	if h.at.row == h.pitch && h.at.channel != h.pitch {
+func (h *held) rowsAt(v *rowValue) task.Layout {
+	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
 		return h.at
 	}
 	n := h.pitch * v.rows
-	return layout{base: h.at.base, channel: n, row: h.pitch, depth: n}
+	return task.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
 }
 
-func (h *held) channelsAt() layout {
+func (h *held) channelsAt() task.Layout {
 	at := h.at
-	at.channel, at.row = h.pitch, at.depth
+	at.Channel, at.Row = h.pitch, at.Depth
 	return at
 }
 
 // surfaceOf is a value in memory seen as rows.
-func (v *rowValue) surfaceOf() memory {
+func (v *rowValue) surfaceOf() task.Memory {
 	m := *v.mem
-	m.plane = m.row * v.rows
-	m.depth, m.group = m.plane, m.plane
+	m.Plane = m.Row * v.rows
+	m.Depth, m.Group = m.Plane, m.Plane
 	return m
 }
 
 // channelsOf is a value in memory seen as channels.
-func (v *rowValue) channelsOf() memory {
+func (v *rowValue) channelsOf() task.Memory {
 	m := *v.mem
-	m.plane = m.row
-	m.row = m.plane * v.rows
-	m.depth, m.group = m.row, m.row
+	m.Plane = m.Row
+	m.Row = m.Plane * v.rows
+	m.Depth, m.Group = m.Row, m.Row
 	return m
 }
 
 // pieces is how a source from memory stands in the L2: rows wider than 128 pixels come in
 // pieces of 128 (156/160).
-func pieces(s regs.Shape) layout {
-	return packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, patchPixels)})
+func pieces(s regs.Shape) task.Layout {
+	return task.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
 // natural makes a value stand in the L2 as rows: a copy, which is the chain's first task
@@ -267,10 +266,10 @@ func (c *rowChain) natural(v *rowValue) *held {
 		return v.nat
 	}
 	s := v.rowsShape()
-	t := engineTask(regs.PassThrough, s, s)
-	t.unicast()
-	t.engines(1)
-	t.patch(s, true, nil)
+	t := task.EngineTask(regs.PassThrough, s, s)
+	t.Unicast()
+	t.Engines(1)
+	t.Patch(s, true, nil)
 	h := c.rows(t, v)
 	c.load(t, v.surfaceOf(), pieces(s), false)
 	c.add(t)
@@ -280,23 +279,23 @@ func (c *rowChain) natural(v *rowValue) *held {
 
 // rows holds the result of a task over rows as one channel. Its pitch is skewed for the
 // planar engine, but where products of blocks read or write rows, which cannot be.
-func (c *rowChain) rows(t *task, v *rowValue) *held {
+func (c *rowChain) rows(t *task.Task, v *rowValue) *held {
 	s := v.rowsShape()
 	at := planarRows(s)
 	if c.blocks() {
-		at = layout{channel: at.depth * s.Height, row: at.depth, depth: at.depth * s.Height}
+		at = task.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
 	}
-	h := c.hold(t, at, at.row*s.Height, nil)
-	h.pitch = at.row
+	h := c.hold(t, at, at.Row*s.Height, nil)
+	h.pitch = at.Row
 	return h
 }
 
 // planarRows is the layout of rows that the planar engine reads: rows that are read
 // together meet in no bank.
-func planarRows(s regs.Shape) layout {
-	at := packed(s)
+func planarRows(s regs.Shape) task.Layout {
+	at := task.Packed(s)
 	if s.Height > 1 {
-		at = at.skewed(1, planarFetch)
+		at = at.Skewed(1, task.PlanarFetch)
 	}
 	return at
 }
@@ -323,33 +322,33 @@ func (c *rowChain) columnsOf(v *rowValue, heads, head int, block bool) *held {
 		s.Channels, s.Height = blockWidth, rows/blockWidth
 	}
 	after := columnLayout(v.width, s.Channels, s.Height, block)
-	t := transposing(s)
+	t := task.Transposing(s)
 	var h *held
 	switch {
 	case v.nat != nil:
 		at := v.nat.channelsAt()
-		at.base += head * rows * v.nat.pitch
+		at.Base += head * rows * v.nat.pitch
 		if block {
-			at.row, at.depth = blockWidth*v.nat.pitch, rows*v.nat.pitch
+			at.Row, at.Depth = blockWidth*v.nat.pitch, rows*v.nat.pitch
 		}
-		h = c.hold(t, after, after.row*s.Height, nil)
+		h = c.hold(t, after, after.Row*s.Height, nil)
 		c.from(t, v.nat, at)
 	default:
-		m := matrix(v.mem.bar, rows, v.width)
-		m.base = v.mem.base + head*rows*v.mem.row
+		m := task.Matrix(v.mem.Bar, rows, v.width)
+		m.Base = v.mem.Base + head*rows*v.mem.Row
 		at := transposeSource(rows, v.width)
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
-			at = packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
-			at = at.skewed(1, blockFetch(s.Height))
-			m.row = m.plane * blockWidth
+			at = task.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
+			at = at.Skewed(1, task.BlockFetch(s.Height))
+			m.Row = m.Plane * blockWidth
 		}
-		h = c.hold(t, after, after.row*s.Height, nil)
+		h = c.hold(t, after, after.Row*s.Height, nil)
 		if heads == 1 && !c.runtime() {
 			staged := c.staged(v, block)
-			t.describeResult(staged)
-			t.describesResult = true
-			c.described = max(c.described, staged.depth)
+			t.DescribeResult(staged)
+			t.DescribesResult = true
+			c.described = max(c.described, staged.Depth)
 		}
 		c.load(t, m, at, false)
 	}
@@ -362,11 +361,11 @@ func (c *rowChain) columnsOf(v *rowValue, heads, head int, block bool) *held {
 }
 
 // staged is the surface that a preparation from memory describes in the scratch buffer.
-func (c *rowChain) staged(v *rowValue, block bool) memory {
-	m := matrix(barScratch, v.width, v.rows)
-	m.row = m.plane
+func (c *rowChain) staged(v *rowValue, block bool) task.Memory {
+	m := task.Matrix(task.BarScratch, v.width, v.rows)
+	m.Row = m.Plane
 	if block {
-		m = surface(barScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
+		m = task.Surface(task.BarScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
 	}
 	return m
 }
@@ -388,39 +387,16 @@ const blockWidth = 8
 // columnLayout is a tile of channels that a transpose writes: an odd number of 16-byte
 // units a channel, so that channels stand in different banks (20/20); rows of a block
 // are three units apart, as the small source mode reads them.
-func columnLayout(channels, width, height int, block bool) layout {
+func columnLayout(channels, width, height int, block bool) task.Layout {
 	unit := (width + 7) / 8
 	if !block {
 		unit |= 1
 	}
-	l := layout{channel: unit * 16}
-	l.depth = l.channel * channels
-	l.row, l.group = l.depth, l.depth
+	l := task.Layout{Channel: unit * 16}
+	l.Depth = l.Channel * channels
+	l.Row, l.Group = l.Depth, l.Depth
 	if block && height > 1 {
-		l = l.skewed(1, blockFetch(height))
+		l = l.Skewed(1, task.BlockFetch(height))
 	}
 	return l
-}
-
-// smallHeight is the least height of a block that products read in the small source mode.
-const smallHeight = 8
-
-// blockPatch is the patch of a product of blocks: the block's height where that is less
-// than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
-func (t *task) blockPatch(height int) {
-	if height >= smallHeight {
-		return
-	}
-	sh := uint32(bits.Len(uint(height)) - 1)
-	c := &t.g.Common
-	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
-}
-
-// blockFetch is how a product reads blocks of a height.
-func blockFetch(height int) fetch {
-	if height >= smallHeight {
-		return smallFetch
-	}
-	units := unitBytes >> (bits.Len(uint(height)) - 1)
-	return fetch{8 / units, units + 1}
 }

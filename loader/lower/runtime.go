@@ -5,6 +5,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // runtimeMatmul lowers the product of two inputs. Up to sixteen rows on the left are the
@@ -20,9 +21,9 @@ func (p *plan) runtimeMatmul() error {
 	m, k, n := l.In.H, l.In.W, l.Columns
 	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
-	result := p.port("y", loader.Output, bar4, l.Out(), surface(bar4, l.Out()))
-	rhs := p.port("z", loader.Input, bar5, right, surface(bar5, right))
-	lhs := p.port("x", loader.Input, bar6, l.In, surface(bar6, l.In))
+	result := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
+	rhs := p.port("z", loader.Input, task.Bar5, right, task.Surface(task.Bar5, right))
+	lhs := p.port("x", loader.Input, task.Bar6, l.In, task.Surface(task.Bar6, l.In))
 	direct := direct(l)
 	if !direct && p.pairedRows(lhs, rhs, result) {
 		return nil
@@ -30,7 +31,7 @@ func (p *plan) runtimeMatmul() error {
 	to := p.behind(result, l.Out())
 	p.interleaved = p.scratch
 	at := func(columns int) int {
-		return k * packedColumns(regs.Shape{Channels: 1, Width: columns}, engineColumns(columns)).channel
+		return k * task.PackedColumns(regs.Shape{Channels: 1, Width: columns}, task.EngineColumns(columns)).Channel
 	}
 	columns := n
 	for columns > 32 && at(columns) > p.maxTile() {
@@ -43,14 +44,14 @@ func (p *plan) runtimeMatmul() error {
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
 			rows := runtimeRows(m-first, k, min(n, columns), l.LaneBytes())
-			if err := layer.Within("bytes of the left side's rows in the L2", rows*packed(regs.Shape{Channels: 1, Width: k}).channel, p.maxTile(),
+			if err := layer.Within("bytes of the left side's rows in the L2", rows*task.Packed(regs.Shape{Channels: 1, Width: k}).Channel, p.maxTile(),
 				"split the reduction until they are at most %d and add the parts"); err != nil {
 				return err
 			}
-			part := matrix(lhs.bar, rows, k)
-			part.base = lhs.base + b*lhs.plane + first*lhs.row
+			part := task.Matrix(lhs.Bar, rows, k)
+			part.Base = lhs.Base + b*lhs.Plane + first*lhs.Row
 			var lanes []coeff.Lane
-			var writer *task // of the coefficients
+			var writer *task.Task // of the coefficients
 			if direct {
 				lanes = rowLanes(part, rows, k)
 			} else {
@@ -58,14 +59,14 @@ func (p *plan) runtimeMatmul() error {
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
-				src, dst := matrix(rhs.bar, k, n), matrix(to.bar, rows, n)
-				src.base = rhs.base + b*rhs.plane + c*layer.ElementBytes
-				dst.base = to.base + b*to.plane + first*to.row + c*layer.ElementBytes
-				bar := uint32(barScratch)
+				src, dst := task.Matrix(rhs.Bar, k, n), task.Matrix(to.Bar, rows, n)
+				src.Base = rhs.Base + b*rhs.Plane + c*layer.ElementBytes
+				dst.Base = to.Base + b*to.Plane + first*to.Row + c*layer.ElementBytes
+				bar := uint32(task.BarScratch)
 				if direct {
-					bar = lhs.bar
+					bar = lhs.Bar
 				}
-				p.multiply(src, dst, lanes, bar, rows, k, width).kernelFrom = writer
+				p.multiply(src, dst, lanes, bar, rows, k, width).KernelFrom = writer
 			}
 			first += rows
 		}
@@ -74,13 +75,13 @@ func (p *plan) runtimeMatmul() error {
 }
 
 // direct reports whether the left side's rows are coefficients as they stand in memory.
-func direct(l *layer.Layer) bool { return l.In.H <= engines && l.In.W*layer.ElementBytes%64 == 0 }
+func direct(l *layer.Layer) bool { return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0 }
 
 // pairedRows lowers the product as a chain of one: all rows of the left side interleaved at
 // once, the right side's rows made columns in the L2 where it is given turned, and a product
 // for each 128 rows. ([1,S,D] by [1,S,D] turned 3 tasks at 64 and 128 rows, 4 at 256, 6 at
 // 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
-func (p *plan) pairedRows(x, z, y memory) bool {
+func (p *plan) pairedRows(x, z, y task.Memory) bool {
 	l := p.layer
 	if p.bound != nil || p.scratch > 0 || l.Tabulated() || l.TransposeX {
 		return false
@@ -107,16 +108,16 @@ func (p *plan) pairedRows(x, z, y memory) bool {
 		return false
 	}
 	p.tasks = append(p.tasks, c.tasks...)
-	p.scratch = max(c.described, c.kernels.size)
+	p.scratch = max(c.described, c.kernels.Size)
 	return true
 }
 
 // rowLanes are the rows of the left side as coefficients: one row for each engine is in the
 // order the engines read them as it stands in memory (1/1).
-func rowLanes(m memory, rows, k int) []coeff.Lane {
+func rowLanes(m task.Memory, rows, k int) []coeff.Lane {
 	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
-		lanes[i] = coeff.Lane{Base: m.base + i*m.plane, Size: k * layer.ElementBytes}
+		lanes[i] = coeff.Lane{Base: m.Base + i*m.Plane, Size: k * layer.ElementBytes}
 	}
 	return lanes
 }
@@ -124,20 +125,20 @@ func rowLanes(m memory, rows, k int) []coeff.Lane {
 // runtimeRows is how many rows of the left side one pair takes: so many that each engine
 // holds one plane of up to 8 of them (4 in the one example of 64 rows).
 func runtimeRows(m, k, columns, lane int) int {
-	if m < engines {
+	if m < task.Engines {
 		return m
 	}
 	most := maxInterleave
-	if columns > patchPixels {
+	if columns > task.PatchPixels {
 		for most > 1 && most*k*layer.ElementBytes > lane {
 			most /= 2
 		}
 	}
 	each := 1
-	for 2*each <= min(most, m/engines) {
+	for 2*each <= min(most, m/task.Engines) {
 		each *= 2
 	}
-	return each * engines
+	return each * task.Engines
 }
 
 const (
@@ -146,48 +147,48 @@ const (
 
 // interleave copies rows of the left side into the scratch buffer, the rows of an engine
 // side by side, and returns where each engine finds its own, and the task that does it.
-func (p *plan) interleave(src memory, rows, k int) ([]coeff.Lane, *task) {
+func (p *plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Task) {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
-	each := max(1, rows/engines)
-	dst := memory{bar: barScratch, plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
-	dst.row = dst.plane
-	dst.depth = dst.plane * (rows / each)
-	dst.group = dst.depth
-	dst.base = p.interleaved
-	p.scratch = max(p.scratch, dst.base+dst.depth)
-	t := planarTask(regs.FormConstant, in, in)
-	at := packed(in)
-	t.source1(src, at, false)
-	t.writes(dst, at.row)
-	d := &t.g.TileDMADst
+	each := max(1, rows/task.Engines)
+	dst := task.Memory{Bar: task.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
+	dst.Row = dst.Plane
+	dst.Depth = dst.Plane * (rows / each)
+	dst.Group = dst.Depth
+	dst.Base = p.interleaved
+	p.scratch = max(p.scratch, dst.Base+dst.Depth)
+	t := task.PlanarTask(regs.FormConstant, in, in)
+	at := task.Packed(in)
+	t.Source1(src, at, false)
+	t.Writes(dst, at.Row)
+	d := &t.G.TileDMADst
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(each))
+	t.G.L2.ResultCfg = t.G.L2.ResultCfg.WithDMAIntl(uint32(each))
 	p.add(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
-		lanes[i] = coeff.Lane{Base: dst.base + i*dst.plane, Size: dst.plane}
+		lanes[i] = coeff.Lane{Base: dst.Base + i*dst.Plane, Size: dst.Plane}
 	}
 	return lanes, t
 }
 
 // multiply is the convolution whose coefficients stand in the scratch buffer.
-func (p *plan) multiply(src, dst memory, lanes []coeff.Lane, bar uint32, rows, k, n int) *task {
+func (p *plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
-	t := engineTask(regs.MultiplyAccumulate, in, out)
-	t.engines(rows)
-	t.patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.outputGroups(rows, false)
-	t.kernel(0, lanes)
-	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
-	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
+	t := task.EngineTask(regs.MultiplyAccumulate, in, out)
+	t.Engines(rows)
+	t.Patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t.OutputGroups(rows, false)
+	t.Kernel(0, lanes)
+	t.H.KernelBases = t.H.KernelBases.WithKBase0(bar)
+	t.G.NE.KernelCfg = t.G.NE.KernelCfg.WithKernelFromScratch(true)
 	if p.layer.Activation == layer.ReLU {
-		t.activate(regs.ReLU)
+		t.Activate(regs.ReLU)
 	}
-	at := t.sourceTile()
-	t.source1(src, at, false)
-	t.writes(dst, at.row)
+	at := t.SourceTile()
+	t.Source1(src, at, false)
+	t.Writes(dst, at.Row)
 	p.add(t)
 	return t
 }

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"anesim/loader/lower/task"
 	"math/rand/v2"
 	"testing"
 )
@@ -10,13 +11,13 @@ func TestScratch(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	type held struct{ at, end, last int }
 	for range 100 {
-		var s scratch
+		var s task.Scratch
 		var all []held
 		for now := range 40 {
-			n, last := r.IntN(5*scratchPage), now+r.IntN(5)
-			at := s.take(n, now, last)
-			if at%scratchPage != 0 || at+n > s.size {
-				t.Fatalf("%d bytes at %#x of %#x", n, at, s.size)
+			n, last := r.IntN(5*task.ScratchPage), now+r.IntN(5)
+			at := s.Take(n, now, last)
+			if at%task.ScratchPage != 0 || at+n > s.Size {
+				t.Fatalf("%d bytes at %#x of %#x", n, at, s.Size)
 			}
 			for _, h := range all {
 				if h.last >= now && at < h.end && h.at < at+n {
@@ -26,9 +27,9 @@ func TestScratch(t *testing.T) {
 			all = append(all, held{at, at + n, last})
 		}
 	}
-	var s scratch
-	a, b := s.take(100, 0, 1), s.take(100, 1, 2)
-	if c := s.take(100, 2, 2); a != 0 || b != scratchPage || c != 0 || s.size != 2*scratchPage {
-		t.Errorf("blocks at %#x, %#x, %#x of %#x", a, b, c, s.size)
+	var s task.Scratch
+	a, b := s.Take(100, 0, 1), s.Take(100, 1, 2)
+	if c := s.Take(100, 2, 2); a != 0 || b != task.ScratchPage || c != 0 || s.Size != 2*task.ScratchPage {
+		t.Errorf("blocks at %#x, %#x, %#x of %#x", a, b, c, s.Size)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // softmax lowers exp(x - max) / sum over an axis. Differences and exponentials stand in
@@ -25,19 +26,19 @@ func (p *plan) softmax() error {
 		return p.softmaxAxes()
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	in, out := viewOf(x, l.In), viewOf(y, l.In)
-	var each func(in, out view) error
+	in, out := task.ViewOf(x, l.In), task.ViewOf(y, l.In)
+	var each func(in, out task.View) error
 	switch l.Axes {
 	case layer.AxisC:
 		if err := p.checkUnicast(l.In.C); err != nil {
 			return err
 		}
-		each = func(in, out view) error { return p.softmaxChannels(in, out, out.s) }
+		each = func(in, out task.View) error { return p.softmaxChannels(in, out, out.S) }
 	case layer.AxisH:
 		if err := p.checkUnicast(l.In.H); err != nil {
 			return err
 		}
-		each = func(in, out view) error { return p.softmaxChannels(in.swapped(), out, out.s) }
+		each = func(in, out task.View) error { return p.softmaxChannels(in.Swapped(), out, out.S) }
 	case layer.AxisW:
 		each = p.softmaxRow
 		if l.In.H > 1 {
@@ -46,11 +47,11 @@ func (p *plan) softmax() error {
 		if passes(p.layer) {
 			return p.softmaxStreams(in, out)
 		}
-		if s := in.s; s.Groups == 1 && s.Height > 1 && packed(s).row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
+		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
 			return nil
 		}
 	}
-	return p.eachElement(in, out, func(in, out view) error { return p.eachRun(in, out, each) })
+	return p.eachElement(in, out, func(in, out task.View) error { return p.eachRun(in, out, each) })
 }
 
 // softmaxAxes is softmax over several axes, step by step through the scratch buffer: no
@@ -72,12 +73,12 @@ func (p *plan) softmaxAxes() error {
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
-func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
-	extent, overH := in.s.Height, p.layer.Axes == layer.AxisH
+func (p *plan) eachRun(in, out task.View, f func(in, out task.View) error) error {
+	extent, overH := in.S.Height, p.layer.Axes == layer.AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
-		return p.eachPart(in, out, func(in, out view) error {
-			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.swapped().s), p.maxTile(),
+		return p.eachPart(in, out, func(in, out task.View) error {
+			if err := layer.Within("bytes of the tiles in the L2", softmaxBytes(in.Swapped().S), p.maxTile(),
 				"split the axes that softmax leaves until they are at most %d"); err != nil {
 				return err
 			}
@@ -85,7 +86,7 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 		})
 	}
 	rows := extent
-	part := in.s
+	part := in.S
 	bytes := softmaxBytes
 	if p.layer.Axes == layer.AxisW && extent > 1 {
 		bytes = softmaxRowsBytes
@@ -102,134 +103,127 @@ func (p *plan) eachRun(in, out view, f func(in, out view) error) error {
 	}
 	for first := 0; first < extent; first += rows {
 		m := min(rows, extent-first)
-		if err := f(in.run(first, m), out.run(first, m)); err != nil {
+		if err := f(in.Run(first, m), out.Run(first, m)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// run is m rows from first on.
-func (v view) run(first, m int) view {
-	v.m.base += first * v.m.row
-	v.s.Height = m
-	return v
-}
-
 // softmaxBytes is the most that the tiles of a run take.
 func softmaxBytes(s regs.Shape) int {
-	row := packed(s).row + 0x100
-	return (3*row + s.Width*unitBytes*2) * s.Height
+	row := task.Packed(s).Row + 0x100
+	return (3*row + s.Width*task.UnitBytes*2) * s.Height
 }
 
 // softmaxRowsBytes is the most that the tiles of softmaxRows take: three copies, the
 // longest of them with a skew, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
-	held := packed(s)
-	exps := held.skewed(1, planarFetch)
-	bytes := 2*held.row + s.Channels*unitBytes
-	if exps.row != held.row {
-		bytes += exps.row
+	held := task.Packed(s)
+	exps := held.Skewed(1, task.PlanarFetch)
+	bytes := 2*held.Row + s.Channels*task.UnitBytes
+	if exps.Row != held.Row {
+		bytes += exps.Row
 	}
 	return bytes * s.Height
 }
 
 // scaledDifference is the difference, scaled for the table of 2^x.
-func scaledDifference(s regs.Shape) *task {
+func scaledDifference(s regs.Shape) *task.Task {
 	t := differenceTask(s)
-	t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(logE)
+	t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(logE)
 	return t
 }
 
 // powerTask is the exponential of differences that a planar task hands over tile by tile.
-func (p *plan) powerTask(s regs.Shape, from *tile, at layout) *task {
-	t := engineTask(regs.PassThrough, s, s)
-	t.unicast()
-	t.engines(s.Channels)
-	t.fixPatch(passedFixed(s))
-	t.reads(from, from.at)
-	t.lookup(p.placeTable(p.weights.Table, t.tableLanes()), p.weights.Table)
+func (p *plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
+	t := task.EngineTask(regs.PassThrough, s, s)
+	t.Unicast()
+	t.Engines(s.Channels)
+	t.FixPatch(task.PassedFixed(s))
+	t.Reads(from, from.At)
+	t.Lookup(p.placeTable(p.weights.Table, t.TableLanes()), p.weights.Table)
 	p.add(t)
 	return t
 }
 
 // softmaxChannels reduces channels; s is the result's own shape, with channels and rows
 // transposed where the rows are reduced.
-func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
-	v := in.s
+func (p *plan) softmaxChannels(in, out task.View, s regs.Shape) error {
+	v := in.S
 	if v.Channels == 1 {
 		return p.softmaxAlone(in, out)
 	}
 	one := v
 	one.Channels = 1
-	single := packed(one)
-	exps := packed(v)
+	single := task.Packed(one)
+	exps := task.Packed(v)
 	if v.Height > 1 || v.Width == 1 {
-		single = single.skewed(1, planarFetch)
-		exps = exps.skewed(1, planarFetch)
+		single = single.Skewed(1, task.PlanarFetch)
+		exps = exps.Skewed(1, task.PlanarFetch)
 	}
 	pixel := v.Height == 1 && v.Width == 1
 	if pixel {
-		single = packed(one)
-		exps = packed(v)
+		single = task.Packed(one)
+		exps = task.Packed(v)
 	}
-	singles := single.row * v.Height
-	exps = exps.moved(singles)
-	bytes := exps.row * v.Height
-	free := exps.base + bytes
-	diffs, source := exps, exps.moved(free)
+	singles := single.Row * v.Height
+	exps = exps.Moved(singles)
+	bytes := exps.Row * v.Height
+	free := exps.Base + bytes
+	diffs, source := exps, exps.Moved(free)
 	if pixel {
-		diffs = packed(regs.Shape{Channels: 1, Width: v.Channels}).moved(free)
-		source.base += diffs.row
+		diffs = task.Packed(regs.Shape{Channels: 1, Width: v.Channels}).Moved(free)
+		source.Base += diffs.Row
 	}
 
-	top := maximumTask(v)
-	top.keptPatch(v)
-	x := top.source1(in.m, source, true)
-	largest := top.leaves(single, singles)
+	top := task.MaximumTask(v)
+	top.KeptPatch(v)
+	x := top.Source1(in.M, source, true)
+	largest := top.Leaves(single, singles)
 	p.add(top)
 
 	sub := scaledDifference(v)
-	c := &sub.g.Common
+	c := &sub.G.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
-	sub.reads(x, source)
-	sub.joins(largest, single)
-	var exp *task
+	sub.Reads(x, source)
+	sub.Joins(largest, single)
+	var exp *task.Task
 	if pixel {
 		// A pixel's channels become a row, so that sixteen engines share the table's
 		// work; the row is described in the scratch buffer on the way (1/1).
 		row := p.stage(1, v.Channels, true)
-		row.row = row.depth
+		row.Row = row.Depth
 		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
-		differences := sub.leavesScratch(diffs, diffs.row, row)
+		differences := sub.LeavesScratch(diffs, diffs.Row, row)
 		p.add(sub)
-		exp = transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
-		exp.fixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
-		exp.readsScratch(differences, row)
-		exp.lookup(p.placeTable(p.weights.Table, exp.tableLanes()), p.weights.Table)
+		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
+		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
+		exp.ReadsScratch(differences, row)
+		exp.Lookup(p.placeTable(p.weights.Table, exp.TableLanes()), p.weights.Table)
 		p.add(exp)
 	} else {
-		sub.tilePatch(passedFixed(v))
-		differences := sub.leaves(exps, bytes)
+		sub.TilePatch(task.PassedFixed(v))
+		differences := sub.Leaves(exps, bytes)
 		p.add(sub)
 		exp = p.powerTask(v, differences, exps)
 	}
-	powers := exp.leaves(exps, bytes)
+	powers := exp.Leaves(exps, bytes)
 	reciprocals := p.reciprocalSum(v, powers, single, pixel)
 
 	mul := productTask(s)
-	c = &mul.g.Common
+	c = &mul.G.Common
 	second := exps
 	if p.layer.Axes == layer.AxisH { // C and H may be as long as each other
-		single.channel, single.row, single.depth = single.row, single.channel, single.row
-		second.channel, second.row, second.depth = exps.row, exps.channel, exps.row
+		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
+		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)
 	} else {
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true)
 	}
-	mul.reads(reciprocals, single)
-	mul.joins(powers, second)
-	mul.writes(out.m, free)
+	mul.Reads(reciprocals, single)
+	mul.Joins(powers, second)
+	mul.Writes(out.M, free)
 	p.add(mul)
 	return nil
 }
@@ -237,180 +231,180 @@ func (p *plan) softmaxChannels(in, out view, s regs.Shape) error {
 // reciprocalSum is the reciprocal of the channels' sum: a multiply-accumulate of ones
 // behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
 // engine takes the reciprocal, and the constants have the table of powers alone.)
-func (p *plan) reciprocalSum(s regs.Shape, from *tile, to layout, pixel bool) *tile {
+func (p *plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
-	t := engineTask(regs.MantissaTable, s, one)
-	t.engines(1)
-	t.patch(one, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t := task.EngineTask(regs.MantissaTable, s, one)
+	t.Engines(1)
+	t.Patch(one, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
 	if s.Height > 1 && s.Width > 8 {
-		t.fixPatch(t.g.Common.Cfg.ShMax())
+		t.FixPatch(t.G.Common.Cfg.ShMax())
 	}
-	t.reads(from, from.at)
-	t.lookup(p.placeTable(p.weights.Reciprocal, t.tableLanes()), p.weights.Reciprocal)
-	reciprocals := t.leaves(to, to.row*s.Height)
+	t.Reads(from, from.At)
+	t.Lookup(p.placeTable(p.weights.Reciprocal, t.TableLanes()), p.weights.Reciprocal)
+	reciprocals := t.Leaves(to, to.Row*s.Height)
 	p.add(t)
 	return reciprocals
 }
 
 // softmaxAlone is softmax over one channel, whose own difference is zero.
-func (p *plan) softmaxAlone(in, out view) error {
-	s := in.s
-	exps := packed(s)
+func (p *plan) softmaxAlone(in, out task.View) error {
+	s := in.S
+	exps := task.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
-		exps = exps.skewed(1, planarFetch)
+		exps = exps.Skewed(1, task.PlanarFetch)
 	}
-	bytes := exps.row * s.Height
+	bytes := exps.Row * s.Height
 	sub := scaledDifference(s)
-	sub.tilePatch(passedFixed(s))
-	c := &sub.g.Common
+	sub.TilePatch(task.PassedFixed(s))
+	c := &sub.G.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
-	at := sub.planarTile()
-	sub.source1(in.m, at.moved(bytes), false)
-	sub.source2(in.m, at.moved(bytes+secondBase(at.row*s.Height)))
-	differences := sub.leaves(exps, bytes)
+	at := sub.PlanarTile()
+	sub.Source1(in.M, at.Moved(bytes), false)
+	sub.Source2(in.M, at.Moved(bytes+secondBase(at.Row*s.Height)))
+	differences := sub.Leaves(exps, bytes)
 	p.add(sub)
-	powers := p.powerTask(s, differences, exps).leaves(exps, bytes)
-	reciprocals := p.reciprocalSum(s, powers, exps.moved(bytes), false)
+	powers := p.powerTask(s, differences, exps).Leaves(exps, bytes)
+	reciprocals := p.reciprocalSum(s, powers, exps.Moved(bytes), false)
 	mul := productTask(s)
-	c = &mul.g.Common
+	c = &mul.G.Common
 	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true)
-	mul.reads(reciprocals, reciprocals.at)
-	mul.joins(powers, exps)
-	mul.writes(out.m, 2*bytes)
+	mul.Reads(reciprocals, reciprocals.At)
+	mul.Joins(powers, exps)
+	mul.Writes(out.M, 2*bytes)
 	p.add(mul)
 	return nil
 }
 
 // softmaxRow reduces the columns of one row of each channel. Several channels' maxima
 // stand in a row.
-func (p *plan) softmaxRow(in, out view) error {
-	s := in.s
+func (p *plan) softmaxRow(in, out task.View) error {
+	s := in.S
 	many := s.Channels > 1
-	single := packed(regs.Shape{Channels: 1, Width: s.Channels})
-	exps := packed(s).moved(single.row)
-	end := exps.base + exps.row
-	top := planarTask(regs.FormReduction, s, s).aside(false, true)
-	top.takesMaximum()
-	source := top.keptTile().moved(end)
-	operands := func(t *task) *regs.PlanarOperands { return &t.g.Common.PlanarOperands }
+	single := task.Packed(regs.Shape{Channels: 1, Width: s.Channels})
+	exps := task.Packed(s).Moved(single.Row)
+	end := exps.Base + exps.Row
+	top := task.PlanarTask(regs.FormReduction, s, s).Aside(false, true)
+	top.TakesMaximum()
+	source := top.KeptTile().Moved(end)
+	operands := func(t *task.Task) *regs.PlanarOperands { return &t.G.Common.PlanarOperands }
 	*operands(top) = operands(top).WithResultTranspose(many)
-	x := top.source1(in.m, source, true)
-	largest := top.leaves(single, single.row)
+	x := top.Source1(in.M, source, true)
+	largest := top.Leaves(single, single.Row)
 	p.add(top)
 
-	sub := scaledDifference(s).aside(true, false)
-	sub.tilePatch(passedFixed(s))
+	sub := scaledDifference(s).Aside(true, false)
+	sub.TilePatch(task.PassedFixed(s))
 	*operands(sub) = operands(sub).WithSrc2BroadcastW(s.Width > 1).WithSrc2Transpose(many)
-	sub.reads(x, source)
-	sub.joins(largest, single)
-	differences := sub.leaves(exps, exps.row)
+	sub.Reads(x, source)
+	sub.Joins(largest, single)
+	differences := sub.Leaves(exps, exps.Row)
 	p.add(sub)
-	powers := p.powerTask(s, differences, exps).leaves(exps, exps.row)
+	powers := p.powerTask(s, differences, exps).Leaves(exps, exps.Row)
 
-	sum := planarTask(regs.FormReduction, s, s).aside(false, true)
-	sum.g.PE.Cfg = sum.g.PE.Cfg.WithReciprocal(true)
+	sum := task.PlanarTask(regs.FormReduction, s, s).Aside(false, true)
+	sum.G.PE.Cfg = sum.G.PE.Cfg.WithReciprocal(true)
 	*operands(sum) = operands(sum).WithResultTranspose(many)
-	sum.reads(powers, exps)
-	reciprocals := sum.leaves(single, single.row)
+	sum.Reads(powers, exps)
+	reciprocals := sum.Leaves(single, single.Row)
 	p.add(sum)
 
-	mul := productTask(s).aside(true, false)
+	mul := productTask(s).Aside(true, false)
 	*operands(mul) = operands(mul).WithSrc1BroadcastW(s.Width > 1).WithSrc1Transpose(many)
-	mul.reads(reciprocals, single)
-	mul.joins(powers, exps)
-	mul.writes(out.m, end)
+	mul.Reads(reciprocals, single)
+	mul.Joins(powers, exps)
+	mul.Writes(out.M, end)
 	p.add(mul)
 	return nil
 }
 
 // softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
 // groups, or channels in parts where there is one channel.
-func (p *plan) softmaxRows(in, out view) error {
-	s := in.s
+func (p *plan) softmaxRows(in, out task.View) error {
+	s := in.S
 	alone := s.Channels == 1
-	copied := passTask(s)
+	copied := task.PassTask(s)
 	if alone {
-		copied.wholeSlices(s)
+		copied.WholeSlices(s)
 	}
-	held := packed(s)
-	exps := held.skewed(1, planarFetch)
+	held := task.Packed(s)
+	exps := held.Skewed(1, task.PlanarFetch)
 	if alone {
-		if s.Width%foldColumns == 0 {
-			held.depth = held.row * s.Height // rows that fold (2/2)
+		if s.Width%task.FoldColumns == 0 {
+			held.Depth = held.Row * s.Height // rows that fold (2/2)
 		}
 	} else {
 		held = exps
 	}
-	bytes := held.row * s.Height
-	each := s.Channels * unitBytes
-	stats := layout{channel: unitBytes, row: s.Height * each, depth: each, group: each}
-	flat := layout{channel: unitBytes, row: each, depth: each}
+	bytes := held.Row * s.Height
+	each := s.Channels * task.UnitBytes
+	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
 	if alone {
-		stats.row = s.Height * unitBytes
-		stats.depth, stats.group = stats.row, 0
-		flat = layout{channel: stats.row, row: unitBytes, depth: stats.row}
+		stats.Row = s.Height * task.UnitBytes
+		stats.Depth, stats.Group = stats.Row, 0
+		flat = task.Layout{Channel: stats.Row, Row: task.UnitBytes, Depth: stats.Row}
 	}
 	// The copy, later the sums; the powers; the differences by themselves where their
 	// rows are longer (2/2); the maxima.
 	powersAt, differencesAt := bytes, bytes
-	if exps.row != held.row {
+	if exps.Row != held.Row {
 		differencesAt = 2 * bytes
 	}
-	maxima := differencesAt + exps.row*s.Height
-	from := copied.sourceTile().moved(bytes)
-	copied.source1(in.m, from, false)
-	x := copied.leaves(held, bytes)
+	maxima := differencesAt + exps.Row*s.Height
+	from := copied.SourceTile().Moved(bytes)
+	copied.Source1(in.M, from, false)
+	x := copied.Leaves(held, bytes)
 	p.add(copied)
 
-	reduce := func(from *tile, base, to int, make func(*task)) (last *tile) {
+	reduce := func(from *task.Tile, base, to int, make func(*task.Task)) (last *task.Tile) {
 		parts := 1
 		if alone {
 			parts = (s.Height + maxStatistics - 1) / maxStatistics
 		}
 		for i := range parts {
-			rows := view{s: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
-			at := layout{base: base, channel: from.at.channel, row: from.at.depth, depth: from.at.depth, group: from.at.row}
-			result := stats.moved(to)
+			rows := task.View{S: regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}}
+			at := task.Layout{Base: base, Channel: from.At.Channel, Row: from.At.Depth, Depth: from.At.Depth, Group: from.At.Row}
+			result := stats.Moved(to)
 			if alone {
 				first := i * maxStatistics
-				rows = view{s: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.folded()
-				at = layout{base: base + first*held.row, channel: held.row, row: rows.s.Width * layer.ElementBytes, depth: held.depth}
-				if rows.s.Height == 1 {
-					at.row = held.row
+				rows = task.View{S: regs.Shape{Groups: 1, Channels: min(maxStatistics, s.Height-first), Height: 1, Width: s.Width}}.Folded()
+				at = task.Layout{Base: base + first*held.Row, Channel: held.Row, Row: rows.S.Width * layer.ElementBytes, Depth: held.Depth}
+				if rows.S.Height == 1 {
+					at.Row = held.Row
 				}
-				result.base += first * unitBytes
+				result.Base += first * task.UnitBytes
 			}
-			t := planarTask(regs.FormReduction, rows.s, rows.s).aside(i > 0, true)
-			if rows.fold {
-				t.foldedPatch()
+			t := task.PlanarTask(regs.FormReduction, rows.S, rows.S).Aside(i > 0, true)
+			if rows.Fold {
+				t.FoldedPatch()
 			}
 			make(t)
-			t.reads(from, at)
-			t.l2(&t.g.L2.Src1GroupStride, at.group)
-			last = t.leaves(result, stats.row)
-			t.l2(&t.g.L2.ResultGroupStride, stats.group)
+			t.Reads(from, at)
+			t.SetL2(&t.G.L2.Src1GroupStride, at.Group)
+			last = t.Leaves(result, stats.Row)
+			t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
 			p.add(t)
 		}
-		last.at = stats.moved(to)
+		last.At = stats.Moved(to)
 		return last
 	}
-	largest := reduce(x, 0, maxima, (*task).takesMaximum)
-	sub := scaledDifference(s).aside(true, false)
-	sub.tilePatch(passedFixed(s))
-	sub.g.Common.PlanarOperands = sub.g.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
-	sub.reads(x, held)
-	sub.joins(largest, flat.moved(maxima))
-	differences := sub.leaves(exps.moved(differencesAt), exps.row*s.Height)
+	largest := reduce(x, 0, maxima, (*task.Task).TakesMaximum)
+	sub := scaledDifference(s).Aside(true, false)
+	sub.TilePatch(task.PassedFixed(s))
+	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	sub.Reads(x, held)
+	sub.Joins(largest, flat.Moved(maxima))
+	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)
 	p.add(sub)
-	powers := p.powerTask(s, differences, exps).leaves(held.moved(powersAt), bytes)
-	reciprocals := reduce(powers, powersAt, 0, func(t *task) { t.g.PE.Cfg = t.g.PE.Cfg.WithReciprocal(true) })
+	powers := p.powerTask(s, differences, exps).Leaves(held.Moved(powersAt), bytes)
+	reciprocals := reduce(powers, powersAt, 0, func(t *task.Task) { t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true) })
 
-	mul := productTask(s).aside(true, false)
-	mul.g.Common.PlanarOperands = mul.g.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
-	mul.reads(reciprocals, flat)
-	mul.joins(powers, held.moved(powersAt))
-	mul.writes(out.m, powersAt+bytes)
+	mul := productTask(s).Aside(true, false)
+	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
+	mul.Reads(reciprocals, flat)
+	mul.Joins(powers, held.Moved(powersAt))
+	mul.Writes(out.M, powersAt+bytes)
 	p.add(mul)
 	return nil
 }

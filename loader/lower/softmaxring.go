@@ -3,6 +3,7 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/task"
 )
 
 // softmaxRing is softmax over the columns of a tensor that the L2 does not hold, in five
@@ -14,14 +15,14 @@ import (
 //	1/sum of the powers (L2), over the largest's place    powers / sum --> y
 //
 // It reports false where the ring does not fit the L2.
-func (p *plan) softmaxRing(in, out view) bool {
-	s := in.s
-	each := s.Channels * unitBytes
-	stats := layout{channel: unitBytes, row: s.Height * each, depth: each, group: each}
-	flat := layout{channel: unitBytes, row: each, depth: each}
-	ring := packedColumns(s, ringColumns).skewed(1, planarFetch, ringFetch).moved(stats.row)
-	source := packedColumns(s, ringSource).skewed(1, planarFetch).moved(ring.base + ring.row*s.Height)
-	stream := source.base + source.row*s.Height
+func (p *plan) softmaxRing(in, out task.View) bool {
+	s := in.S
+	each := s.Channels * task.UnitBytes
+	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
+	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
+	ring := task.PackedColumns(s, task.RingColumns).Skewed(1, task.PlanarFetch, task.RingFetch).Moved(stats.Row)
+	source := task.PackedColumns(s, task.RingSource).Skewed(1, task.PlanarFetch).Moved(ring.Base + ring.Row*s.Height)
+	stream := source.Base + source.Row*s.Height
 	if s.Height > layer.MaxGroups || stream > p.maxTile() {
 		return false
 	}
@@ -29,69 +30,62 @@ func (p *plan) softmaxRing(in, out view) bool {
 	for s.Channels%side != 0 {
 		side /= 2
 	}
-	between := memory{bar: barScratch, base: p.held, row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
-	between.plane = between.row * s.Height
-	between.depth = between.plane * (s.Channels / side)
-	between.group = between.depth
-	p.scratch = max(p.scratch, p.held+between.depth)
+	between := task.Memory{Bar: task.BarScratch, Base: p.held, Row: layer.RoundUp(s.Width*side*layer.ElementBytes, 64)}
+	between.Plane = between.Row * s.Height
+	between.Depth = between.Plane * (s.Channels / side)
+	between.Group = between.Depth
+	p.scratch = max(p.scratch, p.held+between.Depth)
 
-	reduce := func(from view, side int, set func(*task)) *tile {
-		rows := from.grouped()
-		t := planarTask(regs.FormReduction, rows.s, rows.s).aside(false, true)
+	reduce := func(from task.View, side int, set func(*task.Task)) *task.Tile {
+		rows := from.Grouped()
+		t := task.PlanarTask(regs.FormReduction, rows.S, rows.S).Aside(false, true)
 		set(t)
-		t.source1(rows.m, t.planarColumns().moved(stats.row), false)
-		t.besides(side)
-		reduced := t.leaves(stats, stats.row)
-		t.l2(&t.g.L2.ResultGroupStride, stats.group)
+		t.Source1(rows.M, t.PlanarColumns().Moved(stats.Row), false)
+		t.Besides(side)
+		reduced := t.Leaves(stats, stats.Row)
+		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
 		p.add(t)
 		return reduced
 	}
-	largest := reduce(in, 1, (*task).takesMaximum)
+	largest := reduce(in, 1, (*task.Task).TakesMaximum)
 
-	sub := scaledDifference(s).aside(true, false)
-	sub.g.Common.PlanarOperands = sub.g.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
-	sub.g.Common.PlanarPatch = sub.g.Common.PlanarPatch.WithLog2W(ringLog2).WithLog2H(ringLog2)
-	sub.source1(in.m, source, false)
-	sub.joins(largest, flat)
-	shared := sub.leaves(ring, ring.row*s.Height)
-	sub.l2(&sub.g.L2.ResultGroupStride, ring.group)
-	sub.g.L2.ResultCfg = sub.g.L2.ResultCfg.WithType(typeRing)
+	sub := scaledDifference(s).Aside(true, false)
+	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	sub.G.Common.PlanarPatch = sub.G.Common.PlanarPatch.WithLog2W(task.RingLog2).WithLog2H(task.RingLog2)
+	sub.Source1(in.M, source, false)
+	sub.Joins(largest, flat)
+	shared := sub.Leaves(ring, ring.Row*s.Height)
+	sub.SetL2(&sub.G.L2.ResultGroupStride, ring.Group)
+	sub.G.L2.ResultCfg = sub.G.L2.ResultCfg.WithType(task.TypeRing)
 	p.add(sub)
 
-	exp := passTask(s)
-	exp.fixPatch(ringLog2)
-	exp.takes1(ring, shared)
-	exp.g.L2.SourceCfg = exp.g.L2.SourceCfg.WithType(typeRing).WithDMAIntl(1)
-	exp.lookup(p.placeTable(p.weights.Table, exp.tableLanes()), p.weights.Table)
-	exp.writes(between, stream)
-	d := &exp.g.TileDMADst
+	exp := task.PassTask(s)
+	exp.FixPatch(task.RingLog2)
+	exp.Takes1(ring, shared)
+	exp.G.L2.SourceCfg = exp.G.L2.SourceCfg.WithType(task.TypeRing).WithDMAIntl(1)
+	exp.Lookup(p.placeTable(p.weights.Table, exp.TableLanes()), p.weights.Table)
+	exp.Writes(between, stream)
+	d := &exp.G.TileDMADst
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(side))
-	exp.g.L2.ResultCfg = exp.g.L2.ResultCfg.WithDMAIntl(uint32(side))
+	exp.G.L2.ResultCfg = exp.G.L2.ResultCfg.WithDMAIntl(uint32(side))
 	p.add(exp)
 
-	powers := view{s: s, m: between}
-	sums := reduce(powers, side, func(t *task) {
-		t.g.PE.Cfg = t.g.PE.Cfg.WithReciprocal(true)
-		t.continues = true
+	powers := task.View{S: s, M: between}
+	sums := reduce(powers, side, func(t *task.Task) {
+		t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true)
+		t.Continues = true
 	})
 
-	mul := productTask(s).aside(true, false)
-	mul.g.Common.PlanarOperands = mul.g.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
-	mul.g.Common.PlanarPatch = mul.g.Common.PlanarPatch.WithLog2W(ringLog2 + 1).WithLog2H(ringLog2 - 1)
-	mul.reads(sums, flat)
-	mul.source2(between, source.moved(stats.row))
-	mul.inL2()
-	c := &mul.g.TileDMASrc
+	mul := productTask(s).Aside(true, false)
+	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
+	mul.G.Common.PlanarPatch = mul.G.Common.PlanarPatch.WithLog2W(task.RingLog2 + 1).WithLog2H(task.RingLog2 - 1)
+	mul.Reads(sums, flat)
+	mul.Source2(between, source.Moved(stats.Row))
+	mul.InL2()
+	c := &mul.G.TileDMASrc
 	c.Src2Fmt = c.Src2Fmt.WithInterleave(uint32(side))
-	mul.g.L2.SourceCfg = mul.g.L2.SourceCfg.WithDMAFmt(1).WithDMAIntl(uint32(side))
-	mul.stages(out.m, source.moved(stats.row+source.row*s.Height))
+	mul.G.L2.SourceCfg = mul.G.L2.SourceCfg.WithDMAFmt(1).WithDMAIntl(uint32(side))
+	mul.Stages(out.M, source.Moved(stats.Row+source.Row*s.Height))
 	p.add(mul)
 	return true
-}
-
-// besides says that so many channels of the first source stand side by side in memory.
-func (t *task) besides(n int) {
-	f := &t.g.TileDMASrc.Src1Fmt
-	*f = f.WithInterleave(uint32(n))
-	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAIntl(uint32(n))
 }

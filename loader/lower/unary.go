@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // logE is log2(e) in fp16: the exponential's table is of 2^x.
@@ -48,7 +49,7 @@ const ln2 = 0x398c // ln 2 in fp16
 
 // behind is where a layer writes whose result takes a table: the scratch buffer, from
 // where apply reads it, unless the layer's own descriptor looks it up.
-func (p *plan) behind(y memory, s layer.Shape) memory {
+func (p *plan) behind(y task.Memory, s layer.Shape) task.Memory {
 	if !p.layer.Tabulated() || p.rides() {
 		return y
 	}
@@ -56,7 +57,7 @@ func (p *plan) behind(y memory, s layer.Shape) memory {
 }
 
 // finishActivation applies the table that behind made room for.
-func (p *plan) finishActivation(s layer.Shape, from, y memory) error {
+func (p *plan) finishActivation(s layer.Shape, from, y task.Memory) error {
 	l := p.layer
 	if !l.Tabulated() || p.rides() {
 		return nil
@@ -66,20 +67,20 @@ func (p *plan) finishActivation(s layer.Shape, from, y memory) error {
 }
 
 // apply appends the task that passes x through an activation to y.
-func (p *plan) apply(op layer.Op, s layer.Shape, x, y memory) error {
+func (p *plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := activation(op, in, p.layer.Epsilon)
 	if beyondL2(p.layer, in) {
-		t.narrow()
+		t.Narrow()
 	}
-	at := t.sourceTile()
-	rows, tile := p.tileHeight(in, s, pointwise, &at, false)
+	at := t.SourceTile()
+	rows, tile := p.tileHeight(in, s, task.Pointwise, &at, false)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
-	t.tileRows(tile)
-	t.source1(x, at, false)
-	t.writes(y, at.row*rows)
+	t.TileRows(tile)
+	t.Source1(x, at, false)
+	t.Writes(y, at.Row*rows)
 	if op != layer.ReLU {
 		if err := p.tabulate(t, p.weights.Table); err != nil {
 			return err
@@ -90,33 +91,33 @@ func (p *plan) apply(op layer.Op, s layer.Shape, x, y memory) error {
 }
 
 // activation is a pass-through task of an activation, without its operands and table.
-func activation(op layer.Op, in regs.Shape, epsilon float32) *task {
+func activation(op layer.Op, in regs.Shape, epsilon float32) *task.Task {
 	mode := regs.PassThrough
 	if op == layer.Rsqrt || op == layer.Inverse {
 		mode = regs.MantissaTable
 	}
-	t := engineTask(mode, in, in)
-	t.unicast()
-	t.engines(in.Channels)
-	t.patch(in, true, nil)
-	n := &t.g.NE
+	t := task.EngineTask(mode, in, in)
+	t.Unicast()
+	t.Engines(in.Channels)
+	t.Patch(in, true, nil)
+	n := &t.G.NE
 	switch op {
 	case layer.Exp:
 		n.PostScale = n.PostScale.WithPostScale(logE)
 	case layer.Rsqrt, layer.Inverse:
-		n.AccBias = n.AccBias.WithAccBias(half(epsilon))
+		n.AccBias = n.AccBias.WithAccBias(task.Half(epsilon))
 	case layer.ReLU:
-		t.activate(regs.ReLU)
+		t.Activate(regs.ReLU)
 	}
 	return t
 }
 
 // tabulate gives a task a table.
-func (p *plan) tabulate(t *task, table []byte) error {
+func (p *plan) tabulate(t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
 		return p.layer.Wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), coeff.TableBytes)
 	}
-	t.lookup(p.placeTable(table, t.tableLanes()), table)
+	t.Lookup(p.placeTable(table, t.TableLanes()), table)
 	return nil
 }
 
@@ -141,24 +142,24 @@ func (p *plan) absolute() error {
 	l := p.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	t := planarTask(regs.FormConstant, in, in)
-	t.g.PE.Cfg = t.g.PE.Cfg.WithAbsolute(true)
+	t := task.PlanarTask(regs.FormConstant, in, in)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithAbsolute(true)
 	return p.alone(t, in, x, y)
 }
 
 // eachRows calls f with runs of rows whose n tiles fit the L2 together, for each element
 // of the batch.
-func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
+func (p *plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) error {
 	s := p.layer.In
-	return p.eachElement(viewOf(x, s), viewOf(y, s), func(in, out view) error {
-		row := packed(in.s).row + 0x100
-		rows := min(in.s.Height, p.maxTile()/(n*row))
+	return p.eachElement(task.ViewOf(x, s), task.ViewOf(y, s), func(in, out task.View) error {
+		row := task.Packed(in.S).Row + 0x100
+		rows := min(in.S.Height, p.maxTile()/(n*row))
 		if rows == 0 {
 			return layer.Within("bytes of a row in the L2", n*row, p.maxTile(), "split the width or the channels until it is at most %d")
 		}
-		for first := 0; first < in.s.Height; first += rows {
-			m := min(rows, in.s.Height-first)
-			f(in.run(first, m), out.run(first, m))
+		for first := 0; first < in.S.Height; first += rows {
+			m := min(rows, in.S.Height-first)
+			f(in.Run(first, m), out.Run(first, m))
 		}
 		return nil
 	})
@@ -168,19 +169,19 @@ func (p *plan) eachRows(x, y memory, n int, f func(in, out view)) error {
 // compiler's for tensors beyond the L2, where the two run side by side: 1/1).
 func (p *plan) scaledTable(factor uint16) error {
 	table := p.weights.Table
-	return p.twoTasks(func(in regs.Shape) (*task, error) {
+	return p.twoTasks(func(in regs.Shape) (*task.Task, error) {
 		t := activation(p.layer.Op, in, 0)
 		return t, p.tabulate(t, table)
-	}, func(in regs.Shape, _ *task) *task {
-		t := planarTask(regs.FormConstant, in, in)
-		t.g.PE.BiasScale = t.g.PE.BiasScale.WithScale(factor)
+	}, func(in regs.Shape, _ *task.Task) *task.Task {
+		t := task.PlanarTask(regs.FormConstant, in, in)
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(factor)
 		return t
 	})
 }
 
 // passes reports whether the layer's tasks pass tensors on as the compiler of 2023 does.
 func passes(l *layer.Layer) bool {
-	return l.In.N == 1 && beyondL2(l, viewOf(memory{}, l.In).s)
+	return l.In.N == 1 && beyondL2(l, task.ViewOf(task.Memory{}, l.In).S)
 }
 
 // tablePieces is a table and an operation with a constant behind it.
@@ -226,24 +227,24 @@ func (p *plan) productOfTable() error {
 
 // twoTasks passes x through a task of the MAC engines into the L2 and a planar task from
 // there.
-func (p *plan) twoTasks(first func(regs.Shape) (*task, error), second func(regs.Shape, *task) *task) error {
+func (p *plan) twoTasks(first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
 	l := p.layer
 	var failed error
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	err := p.eachRows(x, y, 2, func(in, out view) {
-		t, err := first(in.s)
+	err := p.eachRows(x, y, 2, func(in, out task.View) {
+		t, err := first(in.S)
 		if err != nil {
 			failed = err
 			return
 		}
-		at := t.resultTile(in.s)
-		bytes := at.row * in.s.Height
-		t.source1(in.m, t.sourceTile().moved(layer.RoundUp(bytes, 64)), false)
-		kept := t.leaves(at, bytes)
+		at := t.ResultTile(in.S)
+		bytes := at.Row * in.S.Height
+		t.Source1(in.M, t.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
+		kept := t.Leaves(at, bytes)
 		p.add(t)
-		u := second(in.s, t)
-		u.reads(kept, at)
-		u.writes(out.m, bytes)
+		u := second(in.S, t)
+		u.Reads(kept, at)
+		u.Writes(out.M, bytes)
 		p.add(u)
 	})
 	if failed != nil {
@@ -281,12 +282,12 @@ func (p *plan) sumOfTables() error {
 			order = []int{1, 0, 2}
 		}
 		for _, i := range order {
-			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i], min(engines, l.In.C))
+			p.placeTable(append([][]byte{w.Table}, w.Tables...)[i], min(task.Engines, l.In.C))
 		}
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	first, second := p.intermediate(l.In), p.intermediate(l.In)
-	lookup := func(t []byte, from, to memory) piece { return p.lookedUp(t, l.In, from, to) }
+	lookup := func(t []byte, from, to task.Memory) piece { return p.lookedUp(t, l.In, from, to) }
 	sum := piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == layer.Atan {
 		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
@@ -347,16 +348,16 @@ func (p *plan) negation() error {
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
 	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
 	t := activation(l.Op, in, 0)
-	t.eightBit(halves)
-	at := t.byteTile(halves)
-	t.source1(x, at, false)
-	t.writes(y, at.row*in.Height)
-	f := &t.g.TileDMASrc.Src1Fmt
+	t.EightBit(halves)
+	at := t.ByteTile(halves)
+	t.Source1(x, at, false)
+	t.Writes(y, at.Row*in.Height)
+	f := &t.G.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)
-	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
-	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
-	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)
-	if err := layer.Within("bytes of a tile in the L2", at.row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
+	t.G.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
+	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(0)
+	t.G.L2.ResultCfg = t.G.L2.ResultCfg.WithDMAFmt(0)
+	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}
 	if err := p.tabulate(t, p.weights.Table); err != nil {
@@ -380,7 +381,7 @@ func (p *plan) thenActivation() error {
 	to := ports{"x": p.input("x", l.In), "y": p.intermediate(l.Out())}
 	y := p.output("y", l.Out())
 	if s, ok := names["z"]; ok {
-		to["z"] = p.port("z", loader.Input, bar6, s, surface(bar6, s))
+		to["z"] = p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
 	}
 	act := layer.Layer{Op: p.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return p.pieces(

@@ -1,4 +1,4 @@
-package lower
+package task
 
 import "anesim/hw/regs"
 
@@ -16,7 +16,7 @@ import "anesim/hw/regs"
 
 // Hints of a source, bits 4-15 of its DMA configuration.
 const (
-	hintMask        = 0xfff0
+	HintMask        = 0xfff0
 	hintOnce        = 0x3880
 	hintAgain       = 0xbb80 // it is read again later
 	hintLast        = 0x3b00 // this is the last of several reads
@@ -27,21 +27,21 @@ const (
 // buffer.
 const (
 	sourceStays = 3
-	sourceEnds  = 1
+	SourceEnds  = 1
 )
 
 // Further bits of a source's and of a destination's DMA configuration.
 const (
-	fromPrevious  = 1 << 18 // a source that the task before wrote or described
+	FromPrevious  = 1 << 18 // a source that the task before wrote or described
 	scratchHint   = 0x300   // a destination in the scratch buffer
 	overTileDMA   = 1 << 18 // a destination over what a tile DMA read
 	overKernelDMA = 2 << 18 // a destination over what a kernel DMA read
 	overDistance  = 22      // how many tasks back the last of these readers is, less 1
 	overFarthest  = 15      // the most that fits: who read before is through by then (assumed)
-	overMask      = 0xf<<overDistance | 3<<18
+	OverMask      = 0xf<<overDistance | 3<<18
 )
 
-// reuse writes what depends on the operands of other tasks into the DMA configurations of
+// Reuse writes what depends on the operands of other tasks into the DMA configurations of
 // every task. With nothing but addresses it gives those of all 239 tasks of the real texts
 // at hand; TestReuse counts:
 //
@@ -55,30 +55,30 @@ const (
 // 24 sources are from the task before. 11 destinations are in the scratch buffer, 2 of them
 // over what a tile DMA read. That the kind is 2 over what a kernel DMA read is from a text
 // kept apart (residency.md: 3/3).
-func (c chain) reuse() {
-	moves := make([]move, len(c))
+func (c Chain) Reuse() {
+	moves := make([]Move, len(c))
 	for i, t := range c {
-		moves[i] = t.move()
+		moves[i] = t.Move()
 	}
 	again := readAgain(moves)
 	read := newReadings(moves)
 	for i, t := range c {
 		m := &moves[i]
-		if m.writes && m.result.bar == barScratch {
-			t.overwrites(i, read.last(m.result))
-			read.put(m.result, nobody)
+		if m.Writes && m.Result.Bar == BarScratch {
+			t.overwrites(i, read.last(m.Result))
+			read.put(m.Result, nobody)
 		}
 		t.hints(m, again[i], read)
-		if i > 0 && (m.source[0].meets(moves[i-1].result) || m.source[1].meets(moves[i-1].result)) {
-			t.g.TileDMASrc.Src1DMAConfig |= fromPrevious // of either source
+		if i > 0 && (m.Source[0].Meets(moves[i-1].Result) || m.Source[1].Meets(moves[i-1].Result)) {
+			t.G.TileDMASrc.Src1DMAConfig |= FromPrevious // of either source
 		}
 		read.reads(m, i)
 	}
 }
 
 // overwrites marks a destination in the scratch buffer, over what a reader read last.
-func (t *task) overwrites(i int, by reading) {
-	w := &t.g.TileDMADst.DstDMAConfig
+func (t *Task) overwrites(i int, by reading) {
+	w := &t.G.TileDMADst.DstDMAConfig
 	*w |= scratchHint
 	if by == nobody {
 		return
@@ -91,89 +91,89 @@ func (t *task) overwrites(i int, by reading) {
 }
 
 // hints writes how long a cache is to keep the sources that the tile DMA reads.
-func (t *task) hints(m *move, again [2]bool, read readings) {
-	twice := m.on[0] && m.on[1] && m.source[0].meets(m.source[1])
-	d := &t.g.TileDMASrc
+func (t *Task) hints(m *Move, again [2]bool, read readings) {
+	twice := m.On[0] && m.On[1] && m.Source[0].Meets(m.Source[1])
+	d := &t.G.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
-		s := m.source[k]
+		s := m.Source[k]
 		hint, ends := regs.SrcDMAConfig(hintOnce), uint32(sourceStays)
 		switch {
-		case !m.on[k]:
+		case !m.On[k]:
 			continue
 		case again[k]:
 			hint = hintAgain
-		case s.bar == barScratch && twice:
+		case s.Bar == BarScratch && twice:
 			if k > 0 {
 				hint = hintLast
 			}
-		case s.bar == barScratch:
-			hint, ends = hintScratchLast, sourceEnds
+		case s.Bar == BarScratch:
+			hint, ends = hintScratchLast, SourceEnds
 		case read.last(s) != nobody:
 			hint = hintLast
 		}
-		*config = (*config&^hintMask | hint).WithDepMode(ends)
+		*config = (*config&^HintMask | hint).WithDepMode(ends)
 	}
 }
 
 // readAgain says of every task's sources whether a later task reads any of their bytes, in
 // the tile DMA or from the scratch buffer as coefficients, before they are overwritten.
-func readAgain(moves []move) [][2]bool {
+func readAgain(moves []Move) [][2]bool {
 	again := make([][2]bool, len(moves))
 	later := newReadings(moves)
 	for i := len(moves) - 1; i >= 0; i-- {
 		m := &moves[i]
-		if m.writes && m.result.dense {
-			later.put(m.result, nobody)
+		if m.Writes && m.Result.dense {
+			later.put(m.Result, nobody)
 		}
-		for k, s := range m.source {
-			again[i][k] = m.on[k] && later.last(s) != nobody
+		for k, s := range m.Source {
+			again[i][k] = m.On[k] && later.last(s) != nobody
 		}
 		later.reads(m, i)
 	}
 	return again
 }
 
-// A move is the operands of a task in memory, by its registers: those that it only
+// A Move is the operands of a task in memory, by its registers: those that it only
 // describes have a place too.
-type move struct {
-	source         [2]stretch
-	on             [2]bool // read by the tile DMA
-	result, kernel stretch // coefficients in the scratch buffer alone
-	writes         bool
+type Move struct {
+	Source         [2]Stretch
+	On             [2]bool // read by the tile DMA
+	Result, Kernel Stretch // coefficients in the scratch buffer alone
+	Writes         bool
 }
 
-func (t *task) move() move {
-	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
-	m := move{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
+func (t *Task) Move() Move {
+	o, b, k := t.G.Operands(), t.H.Bases, t.H.KernelBases
+	m := Move{On: [2]bool{t.G.Source1On(), t.G.Source2On()}, Writes: t.G.DestinationOn()}
 	if b.RBE0() {
-		m.source[0] = stretchOf(&o.Source1, b.RBase0())
+		m.Source[0] = stretchOf(&o.Source1, b.RBase0())
 	}
 	if b.RBE1() {
-		m.source[1] = stretchOf(&o.Source2, b.RBase1())
+		m.Source[1] = stretchOf(&o.Source2, b.RBase1())
 	}
 	if b.WBE() {
-		m.result = stretchOf(&o.Result, b.WBase())
+		m.Result = stretchOf(&o.Result, b.WBase())
 	}
-	if o.Kernel.On && k.KBE0() && k.KBase0() == barScratch {
-		m.kernel = stretch{bar: barScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
+	if o.Kernel.On && k.KBE0() && k.KBase0() == BarScratch {
+		m.Kernel = Stretch{Bar: BarScratch, From: int64(o.Kernel.Low), To: int64(o.Kernel.End)}
 	}
 	return m
 }
 
-// A stretch is lines of 64 bytes of a buffer.
-type stretch struct {
-	bar      uint32
-	from, to int64
+// A Stretch is lines of 64 bytes of a buffer.
+type Stretch struct {
+	Bar      uint32
+	From, To int64
 	dense    bool // every line is the surface's
 }
 
-func (s stretch) meets(o stretch) bool { return s.bar == o.bar && s.from < o.to && o.from < s.to }
+func (s Stretch) Meets(o Stretch) bool { return s.Bar == o.Bar && s.From < o.To && o.From < s.To }
 
 // stretchOf is where an operand stands in a buffer.
-func stretchOf(o *regs.Operand, bar uint32) stretch {
+func stretchOf(o *regs.Operand, bar uint32) Stretch {
 	const line = 64
 	low, high := o.Extent()
-	s := stretch{bar: bar, from: int64(o.Base) + low, to: int64(o.Base) + (high+line-1)&^(line-1)}
+	s := Stretch{Bar: bar, From: int64(o.Base) + low, To: int64(o.Base) + (high+line-1)&^(line-1)}
 	row, elements := o.Width, o.Elements()
 	switch {
 	case elements == 0:
@@ -184,6 +184,6 @@ func stretchOf(o *regs.Operand, bar uint32) stretch {
 		row *= o.Interleave
 	}
 	rows := int64(elements / row)
-	s.dense = rows*((int64(row*o.Element)+line-1)&^(line-1)) >= s.to-s.from
+	s.dense = rows*((int64(row*o.Element)+line-1)&^(line-1)) >= s.To-s.From
 	return s
 }

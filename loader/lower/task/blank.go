@@ -1,4 +1,4 @@
-package lower
+package task
 
 import "anesim/hw/regs"
 

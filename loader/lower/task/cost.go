@@ -1,4 +1,4 @@
-package lower
+package task
 
 import (
 	"anesim/hw/regs"
@@ -7,13 +7,13 @@ import (
 
 // estimate is ExeCycles of a task as it stands; the first of two that share a ring carries
 // both.
-func (c chain) estimate(i int) uint32 {
+func (c Chain) estimate(i int) uint32 {
 	t := c[i]
 	var o regs.Operands
-	o.Resolve(&t.g)
+	o.Resolve(&t.G)
 	var beside *regs.Groups
-	if i+1 < len(c) && t.g.L2.ResultCfg.Type() == typeRing {
-		beside = &c[i+1].g
+	if i+1 < len(c) && t.G.L2.ResultCfg.Type() == TypeRing {
+		beside = &c[i+1].G
 	}
-	return uint32(vendor.ExeCycles(&t.g, &o, beside))
+	return uint32(vendor.ExeCycles(&t.G, &o, beside))
 }

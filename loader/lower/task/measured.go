@@ -1,4 +1,4 @@
-package lower
+package task
 
 import (
 	"anesim/hw/regs"
@@ -42,7 +42,7 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	streamed(multiply, regs.Shape{Groups: 1, Channels: heads, Height: 1, Width: k})
 	multiply.Common.TaskInfo = multiply.Common.TaskInfo.WithTaskNID(1)
 	multiply.NE.MACCfg = multiply.NE.MACCfg.WithOpMode(regs.MultiplyAccumulate)
-	lane := uint32((2*in.Elements()/engines + 63) &^ 63)
+	lane := uint32((2*in.Elements()/Engines + 63) &^ 63)
 	d := &multiply.KernelDMASrc
 	for i := range d.CoeffDMAConfig {
 		d.CoeffDMAConfig[i] = d.CoeffDMAConfig[i].WithEn(true)

@@ -1,34 +1,35 @@
-package lower
+package task
 
 import (
-	"anesim/loader/layer"
 	"slices"
+
+	"anesim/loader/layer"
 )
 
-// A scratch buffer is where the rows that are coefficients stand from the step that
+// A Scratch buffer is where the rows that are coefficients stand from the step that
 // interleaves them to the last that needs them, while the steps are lowered. Blocks take the
 // lowest place where they fit, in whole pages. (By the sizes of chain_facts.csv; tensors
 // between steps have their places from allocate.)
-type scratch struct {
+type Scratch struct {
 	live []block // by offset
-	size int     // bytes, the most there ever were
+	Size int     // bytes, the most there ever were
 }
 
 // A block is bytes of the scratch buffer up to the end of a step.
 type block struct{ base, end, last int }
 
-const scratchPage = 0x4000
+const ScratchPage = 0x4000
 
-// take finds n bytes from step now to step last and returns where they stand. Steps do
+// Take finds n bytes from step now to step last and returns where they stand. Steps do
 // not go back.
-func (s *scratch) take(n, now, last int) int {
+func (s *Scratch) Take(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
-	n = layer.RoundUp(n, scratchPage)
+	n = layer.RoundUp(n, ScratchPage)
 	at, i := 0, 0
 	for ; i < len(s.live) && s.live[i].base < at+n; i++ {
 		at = s.live[i].end
 	}
 	s.live = slices.Insert(s.live, i, block{at, at + n, last})
-	s.size = max(s.size, at+n)
+	s.Size = max(s.Size, at+n)
 	return at
 }

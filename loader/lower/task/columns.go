@@ -1,4 +1,4 @@
-package lower
+package task
 
 import (
 	"anesim/hw/regs"
@@ -26,30 +26,30 @@ const columnTile = 32
 // columns is (2/2).
 const columnPatches = 2
 
-// takesColumns makes a convolution take its source in columns in a scratchpad of l2 bytes,
+// TakesColumns makes a convolution take its source in columns in a scratchpad of l2 bytes,
 // and says where it stands
 // in the L2 and where the result. It reports false where that is not what the compiler
 // does.
-func (t *task) takesColumns(w *layer.Window, l2 int) (source, result layout, ok bool) {
-	c := &t.g.Common
-	in, out := t.g.InShape(), t.g.OutShape()
-	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > sliceColumns || out.Width%columnTile != 0 ||
+func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result Layout, ok bool) {
+	c := &t.G.Common
+	in, out := t.G.InShape(), t.G.OutShape()
+	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > SliceColumns || out.Width%columnTile != 0 ||
 		!t.longReduction(columnTile, out.Channels, w) {
 		return source, result, false
 	}
 	saved := *c
-	high := min(4, columnPatches+7-min(7, log2Ceil(out.Width)))
-	t.fixPatch(high)
+	high := min(4, columnPatches+7-min(7, Log2Ceil(out.Width)))
+	t.FixPatch(high)
 	// Rows of a patch that are written together do not meet in a bank; no halo is beside
 	// them (2/2).
-	units := unitBytes >> high
-	result = packedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).skewed(1, fetch{8 / units, units})
-	least := (2*patchPixels>>high-1)*w.Sx + w.Kw // what two patches read
-	room := l2 - result.row*out.Height
-	for columns := room / in.Height / in.Channels / unitBytes * (unitBytes / layer.ElementBytes); columns >= least; columns -= unitBytes / layer.ElementBytes {
-		source = packedColumns(in, min(columns, in.Width)).skewed(w.Sy, engineFetches(c)...)
-		if source.row*in.Height <= room {
-			return source, result.moved(source.row * in.Height), true
+	units := UnitBytes >> high
+	result = PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skewed(1, Fetch{8 / units, units})
+	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // what two patches read
+	room := l2 - result.Row*out.Height
+	for columns := room / in.Height / in.Channels / UnitBytes * (UnitBytes / layer.ElementBytes); columns >= least; columns -= UnitBytes / layer.ElementBytes {
+		source = PackedColumns(in, min(columns, in.Width)).Skewed(w.Sy, engineFetches(c)...)
+		if source.Row*in.Height <= room {
+			return source, result.Moved(source.Row * in.Height), true
 		}
 	}
 	*c = saved

@@ -1,0 +1,333 @@
+package task
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/x448/float16"
+
+	"anesim/hw/lanes"
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
+
+// Half rounds to fp16 bits.
+func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
+
+// Reciprocal is 1/n as fp32 bits.
+func Reciprocal(n int) uint32 {
+	return math.Float32bits(float32(1 / float64(n)))
+}
+
+// A Task is a descriptor in the making: header and registers, and where its operands
+// stand in the L2, from which finish takes the routing words.
+type Task struct {
+	H regs.Header
+	G regs.Groups
+
+	First, Second, Result *Tile
+	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
+	// the L2: the first as a destination, the second as a source.
+	DescribesResult, DescribesSource bool
+	WaitsForPairs                    bool   // reads the result of steps of several pixels
+	Continues                        bool   // reads in memory what the task before wrote, in its run
+	staged                           bool   // its result goes to memory by way of a tile
+	Table                            []byte // activation table, nil for none
+	columns                          int    // of a source's slice side by side, 0 for the usual
+	KernelFrom                       *Task  // wrote the coefficients into the scratch buffer
+	Err                              error  // the first word that does not fit
+}
+
+// Forget takes away what reuse writes.
+func (t *Task) Forget() {
+	d := &t.G.TileDMASrc
+	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
+		if s.DepMode() != 0 {
+			*s = (*s&^HintMask | hintOnce).WithDepMode(sourceStays)
+		}
+	}
+	d.Src1DMAConfig &^= FromPrevious
+	t.G.TileDMADst.DstDMAConfig &^= scratchHint | OverMask
+}
+
+// Configs are a task's DMA configurations.
+func (t *Task) Configs() [3]uint32 {
+	d := &t.G.TileDMASrc
+	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.G.TileDMADst.DstDMAConfig)}
+}
+
+// A Tile is a surface in the L2. A source tile is loaded by the task that owns it, a
+// result tile computed.
+type Tile struct {
+	At     Layout
+	Bytes  int
+	Owner  *Task
+	Result bool
+}
+
+// What a task has at most.
+const (
+	maxField    = 1<<15 - 1 // height and width
+	PatchPixels = lanes.PatchPixels
+	Engines     = lanes.Count
+)
+
+// Words whose bits are not all named (bytes).
+const (
+	twoSourceBit   = 1 << 24 // L2.SourceCfg with a second source in memory
+	twoSourceChCfg = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (18/18)
+	bothInMemory   = 1 << 1  // Common.Cfg of two sources in memory: 0x33 (8/8)
+	kernelWord     = 0x40    // KernelDMASrc word 0 of a task with coefficients
+	sparseWord     = 0x20    // the same, zero-skipping (3/3)
+	KeptTile       = 1       // L2.SourceCfg type of a source that later tasks read (22/22)
+	HalfOne        = 0x3c00
+	singleOne      = 0x3f800000
+)
+
+// newTask is what every task has: everything off.
+func New() *Task { return &Task{G: blankRegisters()} }
+
+// dma writes an offset, stride or size in memory.
+func (t *Task) SetDMA(w *regs.DMAWord, n int) {
+	if n < 0 || n > layer.MaxSurface {
+		t.refuse("offset or stride in memory in bytes", n, layer.MaxSurface)
+		return
+	}
+	if n%64 != 0 {
+		t.refuse("bytes of an offset in memory beyond a multiple of 64", n%64, 0)
+		return
+	}
+	*w = w.WithBytes(uint32(n))
+}
+
+// l2 writes an address or stride in the L2.
+func (t *Task) SetL2(w *regs.L2Word, n int) {
+	if n < 0 || n >= layer.MaxL2 {
+		t.refuse("address or stride in the L2 in bytes", n, layer.MaxL2-16)
+		return
+	}
+	*w = w.WithBytes(uint32(n))
+}
+
+// Place writes a tile's layout; group is nil where it is not written: only tiles that
+// the DMA fills have one.
+func (t *Task) Place(at Layout, base, channel, row, depth, group *regs.L2Word) {
+	t.SetL2(base, at.Base)
+	t.SetL2(channel, at.Channel)
+	t.SetL2(row, at.Row)
+	t.SetL2(depth, at.Depth)
+	if group != nil {
+		t.SetL2(group, at.Group)
+	}
+}
+
+// refuse notes the first word that does not fit; the layer is then refused.
+func (t *Task) refuse(what string, got, most int) {
+	if t.Err == nil {
+		t.Err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
+	}
+}
+
+// EngineTask is a task of the MAC engines from in to out.
+func EngineTask(op regs.MACOp, in, out regs.Shape) *Task {
+	t := New()
+	t.shape(in, out)
+	c, n := &t.G.Common, &t.G.NE
+	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
+	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
+	n.MACCfg = n.MACCfg.WithBinaryPoint(14).WithOpMode(op)
+	n.PostScale = n.PostScale.WithPostScale(HalfOne)
+	if op == regs.MantissaTable {
+		c.DPE = c.DPE.WithCategory(1) // 2/2
+	}
+	return t
+}
+
+// PlanarTask is a task of the planar engine with neutral scales.
+func PlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
+	t := New()
+	t.shape(in, out)
+	c, p := &t.G.Common, &t.G.PE
+	c.Cfg = c.Cfg.WithPlanarForm(form)
+	w, h := planarPatch(form, in.Width, in.Height)
+	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
+	switch form {
+	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
+		c.ChCfg |= twoSourceChCfg
+	}
+	p.BiasScale = p.BiasScale.WithScale(HalfOne)
+	p.PreScale = p.PreScale.WithScale(HalfOne)
+	p.FinalScale = p.FinalScale.WithFinalScale(singleOne)
+	return t
+}
+
+func (t *Task) shape(in, out regs.Shape) {
+	for _, s := range [...]regs.Shape{in, out} {
+		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
+			t.refuse(fmt.Sprintf("task of %d groups, %d channels, %dx%d: an extent", s.Groups, s.Channels, s.Height, s.Width),
+				max(s.Width, s.Height, s.Channels, s.Groups), maxField)
+			return
+		}
+	}
+	c := &t.G.Common
+	c.Cin, c.Cout = c.Cin.WithCin(uint32(in.Channels)), c.Cout.WithCout(uint32(out.Channels))
+	c.InDim = c.InDim.WithWin(uint32(in.Width)).WithHin(uint32(in.Height))
+	c.OutDim = c.OutDim.WithWout(uint32(out.Width)).WithHout(uint32(out.Height))
+	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(uint32(in.Groups))
+	c.TileCfg = c.TileCfg.WithTileHeight(uint32(out.Height))
+}
+
+// Engines spreads the task's output channels over the MAC engines (62/62).
+func (t *Task) Engines(channels int) {
+	log2 := Log2Ceil(min(Engines, channels))
+	t.G.Common.Cfg = t.G.Common.Cfg.WithActiveNE(log2)
+	t.H.Bases = t.H.Bases.WithENE(log2 + 1)
+}
+
+// Unicast makes every result channel read its own source channel alone.
+func (t *Task) Unicast() {
+	t.G.Common.GroupConvCfg = t.G.Common.GroupConvCfg.WithUnicastEn(true)
+}
+
+// A Memory is a surface in a buffer, in bytes.
+type Memory struct {
+	Bar                            uint32
+	Base, Row, Plane, Depth, Group int
+}
+
+// Source1 reads the first source from memory into the L2 at a tile, which it keeps for
+// later tasks when keep is set.
+func (t *Task) Source1(m Memory, at Layout, keep bool) *Tile {
+	t.Describe1(m)
+	d := &t.G.TileDMASrc
+	t.SetDMA(&d.Src1Base, m.Base)
+	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
+	t.H.Bases = t.H.Bases.WithRBase0(m.Bar).WithRBE0(true)
+	t.H.Control = t.H.Control.WithSrcLoc(true)
+	l := &t.G.L2
+	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
+	if keep {
+		if width := int(t.G.Common.InDim.Win()) * layer.ElementBytes; at.Channel < width && !t.G.Common.PlanarOperands.Src1BroadcastW() {
+			t.refuse("bytes of a row that is kept", width, at.Channel)
+		}
+		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
+	}
+	t.Place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.First = &Tile{At: at, Owner: t, Bytes: at.Row * int(t.G.Common.InDim.Hin())}
+	return t.First
+}
+
+// Describe1 writes a first source's strides without turning its DMA on.
+func (t *Task) Describe1(m Memory) {
+	d := &t.G.TileDMASrc
+	t.SetDMA(&d.Src1RowStride, m.Row)
+	t.SetDMA(&d.Src1PlaneStride, m.Plane)
+	t.SetDMA(&d.Src1DepthStride, m.Depth)
+	t.SetDMA(&d.Src1GroupStride, m.Group)
+	d.Src1Fmt = surfaceFmt
+}
+
+// surfaceFmt is the format of an fp16 surface in memory.
+var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
+
+// Source2 reads the second source from memory; its enable bit stays clear.
+func (t *Task) Source2(m Memory, at Layout) {
+	d := &t.G.TileDMASrc
+	t.SetDMA(&d.Src2Base, m.Base)
+	t.SetDMA(&d.Src2RowStride, m.Row)
+	t.SetDMA(&d.Src2PlaneStride, m.Plane)
+	t.SetDMA(&d.Src2DepthStride, m.Depth)
+	t.SetDMA(&d.Src2GroupStride, m.Group)
+	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
+	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
+	t.H.Bases = t.H.Bases.WithRBase1(m.Bar).WithRBE1(true)
+	t.H.Control = t.H.Control.WithSrcLoc(true) // any source (346/346)
+	l := &t.G.L2
+	l.SourceCfg |= twoSourceBit
+	t.Place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.G.Common.Cfg |= bothInMemory
+}
+
+// Reads takes the first source from a tile of an earlier task.
+func (t *Task) Reads(from *Tile, at Layout) {
+	l := &t.G.L2
+	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
+	t.Place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
+	t.First = from
+}
+
+// Joins takes the second source from a tile of an earlier task.
+func (t *Task) Joins(from *Tile, at Layout) {
+	l := &t.G.L2
+	t.Place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
+	t.Second = from
+}
+
+// ReadsScratch is reads of a surface the task before described in the scratch buffer.
+func (t *Task) ReadsScratch(from *Tile, m Memory) {
+	t.Reads(from, from.At)
+	t.Describe1(m)
+	t.DescribesSource = true
+	t.G.TileDMASrc.Src1DMAConfig |= FromPrevious
+	t.H.Bases = t.H.Bases.WithRBase0(m.Bar).WithRBE0(true)
+	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
+}
+
+// Writes streams the result through the L2 at base to memory. Bit 26 of the
+// destination goes with bit 3 of the L2 result (83/83).
+func (t *Task) Writes(m Memory, base int) {
+	t.DescribeResult(m)
+	d := &t.G.TileDMADst
+	t.SetDMA(&d.DstBase, m.Base)
+	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
+	t.H.Control = t.H.Control.WithDstLoc(true)
+	l := &t.G.L2
+	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(2).WithDMAFmt(1).WithDMAIntl(1)
+	t.SetL2(&l.ResultBase, base)
+	t.Result = &Tile{At: Layout{Base: base}, Owner: t, Result: true}
+}
+
+func (t *Task) DescribeResult(m Memory) {
+	d := &t.G.TileDMADst
+	t.SetDMA(&d.DstRowStride, m.Row)
+	t.SetDMA(&d.DstPlaneStride, m.Plane)
+	t.SetDMA(&d.DstDepthStride, m.Depth)
+	t.SetDMA(&d.DstGroupStride, m.Group)
+	d.DstFmt = surfaceFmt.WithZeroPadLast(true).WithZeroPadFirst(true)
+	t.H.Bases = t.H.Bases.WithWBase(m.Bar).WithWBE(true)
+}
+
+// Leaves keeps the result in the L2.
+func (t *Task) Leaves(at Layout, bytes int) *Tile {
+	l := &t.G.L2
+	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
+	t.Place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.Result = &Tile{At: at, Owner: t, Result: true, Bytes: bytes}
+	return t.Result
+}
+
+// LeavesScratch is leaves of a result the next task finds described in the scratch
+// buffer.
+func (t *Task) LeavesScratch(at Layout, bytes int, m Memory) *Tile {
+	t.DescribeResult(m)
+	t.DescribesResult = true
+	return t.Leaves(at, bytes)
+}
+
+// Activate applies a table or ReLU behind the engine's operation.
+func (t *Task) Activate(n regs.Nonlinear) {
+	t.G.NE.MACCfg = t.G.NE.MACCfg.WithNonlinearMode(n)
+}
+
+// Planar reports whether the task runs on the planar engine alone.
+func (t *Task) Planar() bool { return t.G.Planar() }
+
+// InMemory reports whether the first source comes from memory.
+func (t *Task) InMemory() bool { return t.G.Source1On() }
+
+// dependent reports whether an operand comes from an earlier task's tile.
+func (t *Task) dependent() bool { return !t.InMemory() || t.Second != nil }
+
+// Log2Ceil is the smallest k with 1<<k >= n.
+func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }
