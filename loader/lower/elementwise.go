@@ -47,7 +47,7 @@ func (p *plan) elementwise() error {
 	if l.Second == layer.Runtime {
 		z = p.port("z", loader.Input, task.Bar6, l.In, z)
 	}
-	t := p.planarOp(regs.FormTwoSources, in)
+	t := planarOp(p.layer, regs.FormTwoSources, in)
 	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
@@ -97,10 +97,10 @@ func (p *plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (i
 const halfHalf = 0x3800 // 0.5
 
 // planarOp is a planar task of the layer's operation.
-func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task.Task {
+func planarOp(l *layer.Layer, form regs.PlanarForm, in regs.Shape) *task.Task {
 	t := task.PlanarTask(form, in, in)
 	cfg := t.G.PE.Cfg.WithSecSrc(2)
-	switch p.layer.Op {
+	switch l.Op {
 	case layer.Sub:
 		cfg = cfg.WithSecSrc(3) // an addition with the second sign turned
 	case layer.Mul:
@@ -113,8 +113,8 @@ func (p *plan) planarOp(form regs.PlanarForm, in regs.Shape) *task.Task {
 		// The scale applies to the sum, as to softmax's differences.
 		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(halfHalf)
 	}
-	t.G.PE.Cfg = cfg.WithReluEn(p.layer.Activation == layer.ReLU)
-	if p.layer.SecondReLU {
+	t.G.PE.Cfg = cfg.WithReluEn(l.Activation == layer.ReLU)
+	if l.SecondReLU {
 		t.G.L2.Cfg = t.G.L2.Cfg.WithInputReLU2(true)
 	}
 	return t
@@ -229,7 +229,7 @@ func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	}
 	kept := prep.Leaves(at, bytes)
 	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
-	t := p.planarOp(regs.FormTwoSources, in)
+	t := planarOp(p.layer, regs.FormTwoSources, in)
 	if p.layer.Op == layer.RealDiv {
 		if err := p.tabulate(prep, p.weights.Table); err != nil {
 			return err

@@ -5,47 +5,10 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/task"
 )
-
-// What a group of rows does.
-type rowKind uint8
-
-const (
-	rowProduct    rowKind = iota + 1 // by constants
-	rowProduct2                      // of two tensors
-	rowBinary                        // of two tensors of one shape
-	rowScalar                        // with one constant
-	rowActivation                    // a table or ReLU
-	rowNorm
-	rowSoftmax
-)
-
-// A rowGroup is the layers that one or a few tasks do together: a product and the bias,
-// factor and activation behind it, and layers that stand by themselves. Not fused: a
-// residual addition, a table before a product, a second table, anything behind a layer
-// norm or a softmax (all chains seen).
-type rowGroup struct {
-	kind    rowKind
-	nodes   []int // of the network; the first one's descriptors they are
-	layer   layer.Layer
-	weights layer.Weights
-
-	bias       []float16.Float16
-	scale      float16.Float16 // 0 is none
-	activation layer.Op
-	table      []byte
-
-	inputs      []string
-	output      string
-	heads, rows int // of a product of two tensors: matrices, and the rows of each on the left
-	width       int
-	block       bool // columns eight pixels wide
-	turned      bool // a second tensor whose rows are the result's columns
-}
 
 // A folded is nodes that became one part.
 type folded struct {
@@ -372,153 +335,27 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
 func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	c := &rowChain{l2: groups[0].layer.L2Bytes(), try: try, groups: groups, values: map[string]*rowValue{}, reads: map[string]int{}, uses: usesOf(groups), tables: map[string]int{},
-		constants: coeff.Section{SizesOnly: slices.ContainsFunc(groups, func(g rowGroup) bool { return g.weights.SizesOnly })}}
-	made := map[string]bool{}
-	for i := range groups {
-		made[groups[i].output] = true
+	low, ok := lowerRows(groups, f.shapes, try)
+	if !ok {
+		return nil, false
 	}
-	out := &folded{output: groups[len(groups)-1].output, none: map[int]int{}}
-	c.plan()
-	bar := uint32(task.Bar5)
-	var inputs []loader.Port
+	out := &folded{output: groups[len(groups)-1].output, inputs: low.inputs, none: map[int]int{}}
 	for i := range groups {
-		g := &groups[i]
-		for _, in := range g.inputs {
-			c.reads[in]++
-			if made[in] || slices.Contains(out.inputs, in) {
-				continue
-			}
-			if bar >= uint32(len(task.Spots{})) {
-				return nil, false
-			}
-			s := f.shapes[in]
-			m := task.Surface(bar, s)
-			rows := s.N * s.C * s.H
-			c.values[in] = &rowValue{name: in, rows: rows, width: s.W, mem: &m}
-			inputs = append(inputs, m.Port(in, loader.Input, s))
-			out.inputs = append(out.inputs, in)
-			bar++
-		}
-	}
-	shape := f.shapes[out.output]
-	c.output = task.Surface(task.Bar4, shape)
-	for i := range groups {
-		c.step = i
-		first := c.now()
-		if !c.ready(&groups[i]) || !c.emit(&groups[i], i == len(groups)-1) {
-			return nil, false
+		end := len(low.tasks)
+		if i+1 < len(groups) {
+			end = low.starts[i+1]
 		}
 		out.nodes = append(out.nodes, groups[i].nodes[0])
-		out.runs = append(out.runs, Run{first, c.now() - first})
+		out.runs = append(out.runs, Run{low.starts[i], end - low.starts[i]})
 		for _, n := range groups[i].nodes[1:] {
 			out.none[n] = groups[i].nodes[0]
 		}
 	}
-	if !c.finish() {
-		return nil, false
-	}
 	out.part = &Part{
-		plan:    &plan{tasks: c.tasks, constants: c.constants, scratch: max(c.described, c.kernels.Size)},
-		inputs:  inputs,
-		out:     shape,
+		plan:    &plan{tasks: low.tasks, constants: low.constants, scratch: low.scratch},
+		inputs:  low.ports,
+		out:     f.shapes[out.output],
 		surface: task.Bar4,
 	}
 	return out, true
-}
-
-// plan chooses which products work on blocks: those of up to 32 rows, see blockRows, and
-// those of up to 64, in eights, where one of the products that share columns has more than
-// 256 results, so that the engines take 32 channels a pass, and another product takes them
-// (5/5: 256 stay a row of pixels, 1024 do not; a product by itself is two tasks at 64 rows,
-// and five behind a layer norm).
-func (c *rowChain) plan() {
-	// Products of the same columns, or of another's, are a set: its first one stands for it.
-	set, from := make([]int, len(c.groups)), map[string]int{}
-	var first func(i int) int
-	first = func(i int) int {
-		if set[i] != i {
-			set[i] = first(set[i])
-		}
-		return set[i]
-	}
-	paired, pairs := map[string]bool{}, map[string]bool{} // what products of two read and make
-	for i := range c.groups {
-		set[i] = i
-		switch g := &c.groups[i]; g.kind {
-		case rowProduct:
-			for _, name := range [...]string{g.inputs[0], g.output} {
-				if k, ok := from[name]; ok {
-					set[first(i)] = first(k)
-				} else {
-					from[name] = i
-				}
-			}
-		case rowProduct2:
-			paired[g.inputs[0]], paired[g.inputs[1]], pairs[g.output] = true, true, true
-		}
-	}
-	type columns struct{ wide, row, behind bool }
-	sets, multiplied := map[int]columns{}, c.multiplied()
-	for i := range c.groups {
-		if g := &c.groups[i]; g.kind == rowProduct {
-			s := sets[first(i)]
-			s.wide = s.wide || g.width > 256
-			s.row = s.row || paired[g.output] || paired[g.inputs[0]] || pairs[g.inputs[0]]
-			s.behind = s.behind || multiplied[g.output]
-			sets[first(i)] = s
-		}
-	}
-	for i := range c.groups {
-		g, s := &c.groups[i], sets[first(i)]
-		if g.kind == rowProduct && g.rows > blockWidth && g.rows <= 64 && g.rows%blockWidth == 0 {
-			g.block = (blockRows(g.rows) || s.wide && s.behind) && !s.row
-		}
-	}
-}
-
-// multiplied are the tensors that are the left side of a product by constants, as they are
-// or behind elementwise operations.
-func (c *rowChain) multiplied() map[string]bool {
-	names := map[string]bool{}
-	for i := len(c.groups) - 1; i >= 0; i-- {
-		switch g := &c.groups[i]; g.kind {
-		case rowProduct:
-			names[g.inputs[0]] = true
-		case rowBinary, rowScalar, rowActivation:
-			for _, in := range g.inputs {
-				names[in] = names[in] || names[g.output]
-			}
-		}
-	}
-	return names
-}
-
-// ready brings what several groups read, and the first of them cannot keep, into the L2.
-func (c *rowChain) ready(g *rowGroup) bool {
-	for k, name := range g.inputs {
-		v := c.values[name]
-		if v == nil {
-			return false
-		}
-		if v.mem == nil || v.nat != nil || c.reads[name] < 2 {
-			continue
-		}
-		column := g.kind == rowProduct || g.kind == rowProduct2 && k == 1 && g.turned
-		if column && c.onlyColumns(name) || g.kind == rowNorm || g.kind == rowProduct2 && k == 0 || g.kind == rowProduct2 && g.inputs[0] == name {
-			continue
-		}
-		c.natural(v)
-	}
-	return true
-}
-
-// onlyColumns reports whether all that read a tensor are products of its columns.
-func (c *rowChain) onlyColumns(name string) bool {
-	for _, u := range c.uses[name] {
-		if g := u.group; g.kind != rowProduct && !(g.kind == rowProduct2 && u.input == 1 && g.turned && g.heads == 1) {
-			return false
-		}
-	}
-	return true
 }

@@ -151,17 +151,12 @@ func (p *plan) blockProduct(rows int, x, y task.Memory) bool {
 		}
 		g.bias = g.weights.Bias
 	}
-	groups := []rowGroup{g}
-	c := &rowChain{
-		l2: l.L2Bytes(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1}, tables: map[string]int{}, output: y,
-		constants: coeff.Section{SizesOnly: w.SizesOnly},
-	}
-	c.values = map[string]*rowValue{"x": {name: "x", rows: rows, width: l.In.W, mem: &x}}
-	if !c.emit(&c.groups[0], true) || !c.finish() {
+	low, ok := lowerAlone(g, []rowMatrix{{rows, l.In.W, x}}, y)
+	if !ok {
 		return false
 	}
-	p.tasks, p.constants = append(p.tasks, c.tasks...), c.constants
-	p.scratch = max(p.scratch, c.described)
+	p.tasks, p.constants = append(p.tasks, low.tasks...), low.constants
+	p.scratch = max(p.scratch, low.scratch)
 	return true
 }
 

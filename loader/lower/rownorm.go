@@ -14,16 +14,19 @@ func (c *rowChain) statistics(rows, n int) *task.Extent {
 	return e
 }
 
+// A part is n rows from first on.
+type part struct{ first, n int }
+
 // normParts are the runs of rows whose statistics one task takes: at most 192, the
 // remainder first (183 and 192 of 375).
-func normParts(rows int) []Run {
-	var parts []Run
+func normParts(rows int) []part {
+	var parts []part
 	for at := 0; at < rows; {
 		n := rows % 192
 		if at > 0 || n == 0 {
 			n = 192
 		}
-		parts = append(parts, Run{at, n})
+		parts = append(parts, part{at, n})
 		at += n
 	}
 	return parts
@@ -43,7 +46,7 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 		tile = x.nat
 	}
 	for _, part := range normParts(rows) {
-		s := regs.Shape{Groups: 1, Channels: part.Tasks, Height: 1, Width: v.width}
+		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 		mean := task.PlanarTask(regs.FormReduction, s, s)
 		mean.ReducePatch(v.width)
 		mean.G.PE.FinalScale = mean.G.PE.FinalScale.WithFinalScale(task.Reciprocal(v.width))
@@ -54,25 +57,25 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 		if x.nat != nil {
 			src = x.nat.channelsAt()
 		}
-		src.Base += part.First * src.Channel
+		src.Base += part.first * src.Channel
 		whole := src
 		if x.nat != nil {
 			c.from(mean, x.nat, src)
 		} else {
 			m := x.channelsOf()
-			m.Base += part.First * m.Plane
+			m.Base += part.first * m.Plane
 			if tile == nil {
 				tile = c.load(mean, m, src, true)
 				tile.extent.Bytes = task.Packed(v.channelShape()).Row
 			} else {
 				tl := mean.Source1(m, src, true)
-				tl.Bytes = part.Tasks * src.Channel
+				tl.Bytes = part.n * src.Channel
 				c.fixes = append(c.fixes, fix{mean, &mean.G.L2.Src1Base, tile.extent, tl})
 				tile.extent.Last = max(tile.extent.Last, c.now())
 			}
 		}
 		first := at
-		first.Base = part.First * layer.ElementBytes
+		first.Base = part.first * layer.ElementBytes
 		if first.Base%16 != 0 {
 			first.Base = layer.RoundUp(first.Base, 16)
 		}
@@ -130,7 +133,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	x := c.value(g.inputs[0])
 	scores := x.scores
 	rows := v.rows
-	parts := []Run{{0, rows}}
+	parts := []part{{0, rows}}
 	if !scores {
 		parts = normParts(rows)
 	}
@@ -142,7 +145,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	reduce := func(src *held, pitch int, sum bool) *held {
 		var h *held
 		for _, part := range parts {
-			s := regs.Shape{Groups: 1, Channels: part.Tasks, Height: 1, Width: v.width}
+			s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 			t := task.PlanarTask(regs.FormReduction, s, s)
 			t.ReducePatch(v.width)
 			if sum {
@@ -152,10 +155,10 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 				t.G.L2.Cfg = t.G.L2.Cfg.WithPaddingMode(task.MaximumPadding)
 			}
 			at := src.channelsAt()
-			at.Base += part.First * pitch
+			at.Base += part.first * pitch
 			c.from(t, src, at)
 			to := single
-			to.Base = part.First * unit
+			to.Base = part.first * unit
 			h = c.hold(t, to, rows*unit, stats)
 			c.add(t)
 		}

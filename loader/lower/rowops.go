@@ -78,8 +78,7 @@ func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 		x, z = z, x
 	}
 	s := v.rowsShape()
-	p := plan{layer: &g.layer}
-	t := p.planarOp(regs.FormTwoSources, s)
+	t := planarOp(&g.layer, regs.FormTwoSources, s)
 	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(g.activation == layer.ReLU)
 	if x.nat != nil {
 		c.from(t, x.nat, x.nat.rowsAt(x))

@@ -91,24 +91,19 @@ func (p *plan) pairedRows(x, z, y task.Memory) bool {
 		kind: rowProduct2, layer: *l, inputs: []string{"x", "z"}, output: "y",
 		heads: heads, rows: l.In.H, width: l.Columns, activation: l.Activation, turned: l.TransposeY,
 	}
-	groups := []rowGroup{g}
-	c := &rowChain{
-		l2: l.L2Bytes(), groups: groups, uses: usesOf(groups), reads: map[string]int{"x": 1, "z": 1}, tables: map[string]int{}, output: y,
-		constants: coeff.Section{SizesOnly: p.weights.SizesOnly},
-	}
 	right := l.In.W
 	if l.TransposeY {
 		right = l.Columns
 	}
-	c.values = map[string]*rowValue{
-		"x": {name: "x", rows: heads * l.In.H, width: l.In.W, mem: &x},
-		"z": {name: "z", rows: heads * right, width: l.In.W + l.Columns - right, mem: &z},
-	}
-	if heads*max(l.In.H, right) > layer.MaxChannels || !c.emit(&c.groups[0], true) || !c.finish() {
+	if heads*max(l.In.H, right) > layer.MaxChannels {
 		return false
 	}
-	p.tasks = append(p.tasks, c.tasks...)
-	p.scratch = max(c.described, c.kernels.Size)
+	low, ok := lowerAlone(g, []rowMatrix{{heads * l.In.H, l.In.W, x}, {heads * right, l.In.W + l.Columns - right, z}}, y)
+	if !ok {
+		return false
+	}
+	p.tasks = append(p.tasks, low.tasks...)
+	p.scratch = low.scratch
 	return true
 }
 
