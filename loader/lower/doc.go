@@ -34,7 +34,7 @@
 //     buffer, placed by the same rule. [Network.InMemory] sends all of them there, with the
 //     same values. The hints and the order of what the tile DMA moves follow from the
 //     addresses (chain.reuse).
-//   - Rows of features, as transformers have them, have a form of their own (rowChain):
+//   - Rows of features, as transformers have them, have a form of their own (package rows):
 //     columns prepared once for all the products that read them, products that hand on
 //     columns or rows, and left sides of products of two tensors as coefficients in the
 //     scratch buffer.

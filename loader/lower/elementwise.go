@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
 )
 
@@ -47,7 +48,7 @@ func (p *plan) elementwise() error {
 	if l.Second == layer.Runtime {
 		z = p.port("z", loader.Input, task.Bar6, l.In, z)
 	}
-	t := planarOp(p.layer, regs.FormTwoSources, in)
+	t := pass.Elementwise(p.layer, regs.FormTwoSources, in)
 	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
@@ -94,32 +95,6 @@ func (p *plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (i
 	return rows, nil
 }
 
-const halfHalf = 0x3800 // 0.5
-
-// planarOp is a planar task of the layer's operation.
-func planarOp(l *layer.Layer, form regs.PlanarForm, in regs.Shape) *task.Task {
-	t := task.PlanarTask(form, in, in)
-	cfg := t.G.PE.Cfg.WithSecSrc(2)
-	switch l.Op {
-	case layer.Sub:
-		cfg = cfg.WithSecSrc(3) // an addition with the second sign turned
-	case layer.Mul:
-		cfg = cfg.WithOpMode(regs.PlanarMul)
-	case layer.Max:
-		cfg = cfg.WithOpMode(regs.PlanarMax)
-	case layer.Min:
-		cfg = cfg.WithOpMode(regs.PlanarMin)
-	case layer.Average:
-		// The scale applies to the sum, as to softmax's differences.
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(halfHalf)
-	}
-	t.G.PE.Cfg = cfg.WithReluEn(l.Activation == layer.ReLU)
-	if l.SecondReLU {
-		t.G.L2.Cfg = t.G.L2.Cfg.WithInputReLU2(true)
-	}
-	return t
-}
-
 // scalar adds or multiplies by one constant: the planar engine's own bias and scale.
 func (p *plan) scalar(in regs.Shape, x task.Memory) error {
 	y := p.output("y", p.layer.Out())
@@ -133,7 +108,7 @@ func (p *plan) scalar(in regs.Shape, x task.Memory) error {
 	case layer.Mul:
 		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(v)
 	case layer.Average:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(halfHalf).
+		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(pass.HalfHalf).
 			WithBias(v)
 	}
 	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
@@ -229,7 +204,7 @@ func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	}
 	kept := prep.Leaves(at, bytes)
 	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
-	t := planarOp(p.layer, regs.FormTwoSources, in)
+	t := pass.Elementwise(p.layer, regs.FormTwoSources, in)
 	if p.layer.Op == layer.RealDiv {
 		if err := p.tabulate(prep, p.weights.Table); err != nil {
 			return err
@@ -295,7 +270,7 @@ func (p *plan) channelConstants(in regs.Shape, x task.Memory) error {
 		case layer.RealDiv:
 			scale = task.Half(1 / float16.Frombits(v).Float32())
 		case layer.Average:
-			bias, scale = v, halfHalf
+			bias, scale = v, pass.HalfHalf
 		}
 		coeff.PutHalf(table[2*c:], bias)
 		coeff.PutHalf(table[row+2*c:], scale)

@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
@@ -20,7 +21,7 @@ type folded struct {
 	none   map[int]int // those folded into others, and into which
 }
 
-// A folder finds the runs of nodes that a rowChain lowers.
+// A folder finds the runs of nodes that package rows lowers.
 type folder struct {
 	net     *Network
 	shapes  map[string]layer.Shape
@@ -91,10 +92,10 @@ func (f *folder) folds(first int) ([]folded, int) {
 		}
 		best = n
 	}
-	if best == 0 || best == 1 && len(groups[0].nodes) == 1 {
+	if best == 0 || best == 1 && len(groups[0].Nodes) == 1 {
 		return nil, first
 	}
-	parts := [][]rowGroup{groups[:best]}
+	parts := [][]rows.Group{groups[:best]}
 	if f.net.InMemory {
 		parts = nil
 		for i := range best {
@@ -114,7 +115,7 @@ func (f *folder) folds(first int) ([]folded, int) {
 
 // closed says of each group whether nothing but its output leaves the nodes from first to
 // its end.
-func (f *folder) closed(groups []rowGroup, first int, ends []int) []bool {
+func (f *folder) closed(groups []rows.Group, first int, ends []int) []bool {
 	closed := make([]bool, len(groups))
 	inside := map[string]int{} // readers among the nodes so far
 	made := map[string]bool{}  // by them
@@ -132,8 +133,8 @@ func (f *folder) closed(groups []rowGroup, first int, ends []int) []bool {
 				leave++
 			}
 		}
-		nodes += len(groups[k].nodes)
-		last := groups[k].output
+		nodes += len(groups[k].Nodes)
+		last := groups[k].Output
 		closed[k] = nodes == end-first && leave == 1 && inside[last] == 0 && f.readers[last] > 0
 	}
 	return closed
@@ -141,7 +142,7 @@ func (f *folder) closed(groups []rowGroup, first int, ends []int) []bool {
 
 // groups are the groups of nodes from first on, as far as they are of rows, and the node
 // behind each.
-func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
+func (f *folder) groups(first int) (groups []rows.Group, ends []int) {
 	made := map[string]int{}
 	turned := map[string]transposition{} // results of transposes, by name
 	var pending []int
@@ -153,10 +154,10 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 		l := &n.Part.layer
 		if from, ok := made[n.Inputs[0]]; ok && f.readers[n.Inputs[0]] == 1 && f.behind(&groups[from], n) {
 			g := &groups[from]
-			g.nodes = append(g.nodes, i)
-			delete(made, g.output)
-			g.output = n.Output
-			made[g.output] = from
+			g.Nodes = append(g.Nodes, i)
+			delete(made, g.Output)
+			g.Output = n.Output
+			made[g.Output] = from
 			ends[len(ends)-1] = i + 1
 			continue
 		}
@@ -172,9 +173,9 @@ func (f *folder) groups(first int) (groups []rowGroup, ends []int) {
 		if !ok {
 			break
 		}
-		g.nodes = append([]int{i}, pending...)
+		g.Nodes = append([]int{i}, pending...)
 		pending = nil
-		made[g.output] = len(groups)
+		made[g.Output] = len(groups)
 		groups = append(groups, *g)
 		ends = append(ends, i+1)
 	}
@@ -191,18 +192,18 @@ type transposition struct {
 // behind folds a node into the group that makes its input. A node that reads the group's
 // result in rows of another width, or writes such rows, is not folded: its columns are not
 // those of the group.
-func (f *folder) behind(g *rowGroup, n *Node) bool {
+func (f *folder) behind(g *rows.Group, n *Node) bool {
 	l, w := &n.Part.layer, &n.Part.weights
 	switch {
-	case shapeOf(&n.Part.inputs[0]).W != g.width || n.Part.out.W != g.width:
+	case shapeOf(&n.Part.inputs[0]).W != g.Width || n.Part.out.W != g.Width:
 		return false
-	case g.kind == rowBinary:
-		if l.Op == layer.ReLU && g.activation == 0 {
-			g.activation = layer.ReLU
+	case g.Kind == rows.Binary:
+		if l.Op == layer.ReLU && g.Activation == 0 {
+			g.Activation = layer.ReLU
 			return true
 		}
 		return false
-	case g.kind != rowProduct && g.kind != rowProduct2 || g.activation != 0 || g.table != nil:
+	case g.Kind != rows.Product && g.Kind != rows.PairProduct || g.Activation != 0 || g.Table != nil:
 		return false
 	}
 	if l.Tabulated() {
@@ -210,26 +211,26 @@ func (f *folder) behind(g *rowGroup, n *Node) bool {
 	}
 	switch l.Op {
 	case layer.ReLU:
-		g.activation = layer.ReLU
+		g.Activation = layer.ReLU
 		return true
 	case layer.Mul:
-		if s := layer.ValueAt(w.Second, 0); l.Second == layer.Scalar && g.bias == nil && g.scale == 0 && s != 0 {
-			g.scale, g.activation = s, l.Activation
+		if s := layer.ValueAt(w.Second, 0); l.Second == layer.Scalar && g.Bias == nil && g.Scale == 0 && s != 0 {
+			g.Scale, g.Activation = s, l.Activation
 			return true
 		}
 	case layer.Add:
-		if g.kind != rowProduct || g.bias != nil || g.scale != 0 || l.Second != layer.Runtime || len(n.Inputs) != 2 {
+		if g.Kind != rows.Product || g.Bias != nil || g.Scale != 0 || l.Second != layer.Runtime || len(n.Inputs) != 2 {
 			return false
 		}
 		b, ok := f.values[n.Inputs[1]]
-		if ok && l.SecondShape == (layer.Shape{N: 1, C: 1, H: 1, W: g.width}) && len(b) == g.width {
-			g.bias, g.weights.Bias, g.layer.Bias = b, b, true
-			g.activation = l.Activation
+		if ok && l.SecondShape == (layer.Shape{N: 1, C: 1, H: 1, W: g.Width}) && len(b) == g.Width {
+			g.Bias, g.Weights.Bias, g.Layer.Bias = b, b, true
+			g.Activation = l.Activation
 			return true
 		}
 	default:
-		if plainTable(l.Op) && l.Activation == 0 && g.kind == rowProduct && len(w.Table) == coeff.TableBytes {
-			g.table = w.Table
+		if plainTable(l.Op) && l.Activation == 0 && g.Kind == rows.Product && len(w.Table) == coeff.TableBytes {
+			g.Table = w.Table
 			return true
 		}
 	}
@@ -252,11 +253,11 @@ func transposesRows(l *layer.Layer) (matrices layer.Shape, ok bool) {
 }
 
 // group makes a node a group.
-func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, bool) {
+func (f *folder) group(n *Node, turned map[string]transposition) (*rows.Group, bool) {
 	l := n.Part.layer
 	w := n.Part.weights
 	out := n.Part.out
-	g := &rowGroup{layer: l, weights: w, inputs: slices.Clone(n.Inputs), output: n.Output, heads: 1, rows: out.N * out.C * out.H, width: out.W}
+	g := &rows.Group{Layer: l, Weights: w, Inputs: slices.Clone(n.Inputs), Output: n.Output, Heads: 1, Rows: out.N * out.C * out.H, Width: out.W}
 	for k, in := range n.Inputs {
 		read := shapeOf(&n.Part.inputs[k])
 		t, transposed := turned[in]
@@ -267,7 +268,7 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 			return nil, false // the rows of other matrices
 		}
 	}
-	if l.In.N != 1 || g.rows > layer.MaxChannels {
+	if l.In.N != 1 || g.Rows > layer.MaxChannels {
 		return nil, false
 	}
 	switch l.Op {
@@ -276,29 +277,29 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 			return nil, false
 		}
 		if l.Op == layer.MatMul && l.Second == layer.Runtime {
-			g.kind = rowProduct2
-			g.heads, g.rows = l.In.C, l.In.H
-			g.turned = l.TransposeY
+			g.Kind = rows.PairProduct
+			g.Heads, g.Rows = l.In.C, l.In.H
+			g.Turned = l.TransposeY
 			if t, ok := turned[n.Inputs[1]]; ok {
-				g.inputs[1], g.turned = t.from, !g.turned
+				g.Inputs[1], g.Turned = t.from, !g.Turned
 			}
-			g.activation = l.Activation
+			g.Activation = l.Activation
 			return g, l.In.C <= 64 && (l.Activation == 0 || l.Activation == layer.ReLU)
 		}
-		g.kind = rowProduct
+		g.Kind = rows.Product
 		if l.Bias {
 			if w.Bias == nil {
 				w.Bias = make([]float16.Float16, l.Columns)
 			}
-			g.bias = w.Bias
+			g.Bias = w.Bias
 		}
 		switch {
 		case l.Activation == layer.ReLU:
-			g.activation = layer.ReLU
+			g.Activation = layer.ReLU
 		case l.Activation != 0 && !plainTable(l.Activation):
 			return nil, false
 		case l.Activation != 0:
-			g.table = w.Table
+			g.Table = w.Table
 		}
 		return g, l.In.C == 1
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
@@ -306,11 +307,11 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 		case l.In.C != 1:
 			return nil, false
 		case l.Second == layer.Runtime && l.SecondShape == l.In && !l.SecondReLU:
-			g.kind = rowBinary
-			g.activation = l.Activation
+			g.Kind = rows.Binary
+			g.Activation = l.Activation
 			return g, l.Activation == 0 || l.Activation == layer.ReLU
 		case l.Second == layer.Scalar && l.Op != layer.Max && l.Op != layer.Min:
-			g.kind = rowScalar
+			g.Kind = rows.Scalar
 			return g, l.Activation == 0
 		}
 		return nil, false
@@ -320,40 +321,40 @@ func (f *folder) group(n *Node, turned map[string]transposition) (*rowGroup, boo
 	}
 	switch l.Op {
 	case layer.LayerNorm:
-		g.kind = rowNorm
-		return g, l.Axes == layer.AxisW && l.In.C == 1 && (g.rows <= 192 || g.rows%8 == 0)
+		g.Kind = rows.Norm
+		return g, l.Axes == layer.AxisW && l.In.C == 1 && (g.Rows <= 192 || g.Rows%8 == 0)
 	case layer.Softmax:
-		g.kind = rowSoftmax
+		g.Kind = rows.Softmax
 		return g, l.Axes == layer.AxisW
 	}
 	if l.Op == layer.ReLU || plainTable(l.Op) {
-		g.kind = rowActivation
+		g.Kind = rows.Activation
 		return g, l.In.C == 1 && l.In.H > 1
 	}
 	return nil, false
 }
 
 // compile lowers groups to one part, or tries whether they fit without their coefficients.
-func (f *folder) compile(groups []rowGroup, try bool) (*folded, bool) {
-	low, ok := lowerRows(groups, f.shapes, try)
+func (f *folder) compile(groups []rows.Group, try bool) (*folded, bool) {
+	low, ok := rows.Lower(groups, f.shapes, try)
 	if !ok {
 		return nil, false
 	}
-	out := &folded{output: groups[len(groups)-1].output, inputs: low.inputs, none: map[int]int{}}
+	out := &folded{output: groups[len(groups)-1].Output, inputs: low.Inputs, none: map[int]int{}}
 	for i := range groups {
-		end := len(low.tasks)
+		end := len(low.Tasks)
 		if i+1 < len(groups) {
-			end = low.starts[i+1]
+			end = low.Starts[i+1]
 		}
-		out.nodes = append(out.nodes, groups[i].nodes[0])
-		out.runs = append(out.runs, Run{low.starts[i], end - low.starts[i]})
-		for _, n := range groups[i].nodes[1:] {
-			out.none[n] = groups[i].nodes[0]
+		out.nodes = append(out.nodes, groups[i].Nodes[0])
+		out.runs = append(out.runs, Run{low.Starts[i], end - low.Starts[i]})
+		for _, n := range groups[i].Nodes[1:] {
+			out.none[n] = groups[i].Nodes[0]
 		}
 	}
 	out.part = &Part{
-		plan:    &plan{tasks: low.tasks, constants: low.constants, scratch: low.scratch},
-		inputs:  low.ports,
+		plan:    &plan{tasks: low.Tasks, constants: low.Constants, scratch: low.Scratch},
+		inputs:  low.Ports,
 		out:     f.shapes[out.output],
 		surface: task.Bar4,
 	}

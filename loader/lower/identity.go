@@ -111,7 +111,7 @@ func identityProduct(n int) (task.Chain, []byte) {
 	// The patch of a row of several pieces, as in the compiler's program of 256.
 	prep.G.Common.Cfg = prep.G.Common.Cfg.WithShMax(3).WithShPref(3)
 	tile := task.Packed(out)
-	prep.Source1(x, transposeSource(1, n).Moved(tile.Row), false)
+	prep.Source1(x, task.TransposeSource(1, n).Moved(tile.Row), false)
 	kept := prep.LeavesScratch(tile, tile.Row, staged)
 
 	t := task.EngineTask(regs.MultiplyAccumulate, out, out)

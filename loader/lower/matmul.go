@@ -7,6 +7,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
@@ -22,20 +23,20 @@ import (
 // take one part; more is assumed). Leading axes are more rows.
 func (p *plan) matmul() error {
 	l := p.layer
-	rows, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
+	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
 	// The result stands below the input.
 	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
 	x := p.port("x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
 	to := p.behind(y, l.Out())
-	if blockRows(rows) && p.constants.Bytes == 0 && !l.Tabulated() {
-		if done := p.blockProduct(rows, x, y); done {
+	if rows.BlockRows(count) && p.constants.Bytes == 0 && !l.Tabulated() {
+		if done := p.blockProduct(count, x, y); done {
 			return nil
 		}
 	}
-	if part := min(rows, p.columnRows()); rows > task.PatchPixels && productTiles(min(rows, layer.MaxExtent), k) > p.maxTile() && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
+	if part := min(count, p.columnRows()); count > task.PatchPixels && productTiles(min(count, layer.MaxExtent), k) > p.maxTile() && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
 		columns := p.held
-		for first := 0; first < rows; first += part {
-			m := min(part, rows-first)
+		for first := 0; first < count; first += part {
+			m := min(part, count-first)
 			src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
 			src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
 			staged := task.Matrix(task.BarScratch, k, m)
@@ -48,7 +49,7 @@ func (p *plan) matmul() error {
 		}
 		return p.finishActivation(l.Out(), to, y)
 	}
-	part := min(rows, layer.MaxExtent)
+	part := min(count, layer.MaxExtent)
 	for part > 1 && productTiles(part, k) > p.maxTile() {
 		part = (part + 1) / 2
 	}
@@ -56,8 +57,8 @@ func (p *plan) matmul() error {
 		"split the reduction until they are at most %d and add the parts"); err != nil {
 		return err
 	}
-	for first := 0; first < rows; first += part {
-		m := min(part, rows-first)
+	for first := 0; first < count; first += part {
+		m := min(part, count-first)
 		src, dst := task.Matrix(x.Bar, m, k), task.Matrix(to.Bar, m, n)
 		src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
 		if err := p.product(m, k, n, src, dst); err != nil {
@@ -74,7 +75,7 @@ func (p *plan) columnRows() int { return p.maxTile() / (task.SliceColumns * laye
 // turnColumns writes m rows of k as k rows of m to memory.
 func (p *plan) turnColumns(m, k int, src, dst task.Memory) {
 	t := task.Transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
-	at := transposeSource(m, k)
+	at := task.TransposeSource(m, k)
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
 	p.add(t)
@@ -131,38 +132,33 @@ func (p *plan) productTask(m, k int, s coeff.Share) *task.Task {
 	return t
 }
 
-// blockRows reports whether a product of so many rows works on blocks of eight pixels
-// whatever its width: the compiler takes three tasks at 16 and 32 rows, in blocks two and
-// four high, and two at 1, 8, 64 and 128 (counts of a public table; 24 is inferred).
-func blockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
-
 // blockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
 // product, and a copy of the rows of blocks to memory. It reports false where that does not
 // fit the L2.
-func (p *plan) blockProduct(rows int, x, y task.Memory) bool {
+func (p *plan) blockProduct(count int, x, y task.Memory) bool {
 	l, w := p.layer, *p.weights
-	g := rowGroup{
-		kind: rowProduct, layer: *l, weights: w, inputs: []string{"x"}, output: "y",
-		heads: 1, rows: rows, width: l.Columns, block: true, activation: l.Activation,
+	g := rows.Group{
+		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
+		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation,
 	}
 	if l.Bias {
-		if g.weights.Bias == nil {
-			g.weights.Bias = make([]float16.Float16, l.Columns)
+		if g.Weights.Bias == nil {
+			g.Weights.Bias = make([]float16.Float16, l.Columns)
 		}
-		g.bias = g.weights.Bias
+		g.Bias = g.Weights.Bias
 	}
-	low, ok := lowerAlone(g, []rowMatrix{{rows, l.In.W, x}}, y)
+	low, ok := rows.Alone(g, []rows.Matrix{{Rows: count, Width: l.In.W, At: x}}, y)
 	if !ok {
 		return false
 	}
-	p.tasks, p.constants = append(p.tasks, low.tasks...), low.constants
-	p.scratch = max(p.scratch, low.scratch)
+	p.tasks, p.constants = append(p.tasks, low.Tasks...), low.Constants
+	p.scratch = max(p.scratch, low.Scratch)
 	return true
 }
 
 // productTiles is the bytes of the two tiles of a transpose.
 func productTiles(m, k int) int {
-	return transposed(m, k).Row + m*transposeSource(m, k).Channel
+	return transposed(m, k).Row + m*task.TransposeSource(m, k).Channel
 }
 
 // transposed is the layout of a tile with k channels of m pixels that a transpose writes:
@@ -177,12 +173,6 @@ func transposed(m, k int) task.Layout {
 	return l
 }
 
-// transposeSource is the layout of the tile a transpose reads: pieces of at most 128
-// pixels (7/7).
-func transposeSource(m, k int) task.Layout {
-	return task.Packed(regs.Shape{Channels: m, Width: min(k, 128)})
-}
-
 // product appends the tasks of m rows.
 func (p *plan) product(m, k, n int, src, dst task.Memory) error {
 	l := p.layer
@@ -193,7 +183,7 @@ func (p *plan) product(m, k, n int, src, dst task.Memory) error {
 	p.scratch = max(p.scratch, p.held+staged.Depth)
 
 	prep := task.Transposing(before)
-	prep.Source1(src, transposeSource(m, k).Moved(after.Row), false)
+	prep.Source1(src, task.TransposeSource(m, k).Moved(after.Row), false)
 	kept := prep.LeavesScratch(after, after.Row, staged)
 	p.add(prep)
 
@@ -228,7 +218,7 @@ func (p *plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed
 // as they stand: the engines do, but for the few rows that the compiler has in blocks.
 func TakesColumns(m, k int) bool {
-	return !blockRows(m) && k*task.SliceColumns*layer.ElementBytes <= layer.MaxTile
+	return !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= layer.MaxTile
 }
 
 // turnedProduct turns the sides of a product that are given the other way round, then
@@ -271,7 +261,7 @@ func (p *plan) turnedProduct() error {
 	if _, given := to["x"]; !given {
 		to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !blockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
+	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
 		src, out := task.Matrix(bar, k, m), p.behind(y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base

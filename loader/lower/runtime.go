@@ -5,6 +5,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
@@ -87,9 +88,9 @@ func (p *plan) pairedRows(x, z, y task.Memory) bool {
 		return false
 	}
 	heads := l.In.N * l.In.C
-	g := rowGroup{
-		kind: rowProduct2, layer: *l, inputs: []string{"x", "z"}, output: "y",
-		heads: heads, rows: l.In.H, width: l.Columns, activation: l.Activation, turned: l.TransposeY,
+	g := rows.Group{
+		Kind: rows.PairProduct, Layer: *l, Inputs: []string{"x", "z"}, Output: "y",
+		Heads: heads, Rows: l.In.H, Width: l.Columns, Activation: l.Activation, Turned: l.TransposeY,
 	}
 	right := l.In.W
 	if l.TransposeY {
@@ -98,12 +99,12 @@ func (p *plan) pairedRows(x, z, y task.Memory) bool {
 	if heads*max(l.In.H, right) > layer.MaxChannels {
 		return false
 	}
-	low, ok := lowerAlone(g, []rowMatrix{{heads * l.In.H, l.In.W, x}, {heads * right, l.In.W + l.Columns - right, z}}, y)
+	low, ok := rows.Alone(g, []rows.Matrix{{Rows: heads * l.In.H, Width: l.In.W, At: x}, {Rows: heads * right, Width: l.In.W + l.Columns - right, At: z}}, y)
 	if !ok {
 		return false
 	}
-	p.tasks = append(p.tasks, low.tasks...)
-	p.scratch = low.scratch
+	p.tasks = append(p.tasks, low.Tasks...)
+	p.scratch = low.Scratch
 	return true
 }
 
@@ -123,7 +124,7 @@ func runtimeRows(m, k, columns, lane int) int {
 	if m < task.Engines {
 		return m
 	}
-	most := maxInterleave
+	most := task.MaxInterleave
 	if columns > task.PatchPixels {
 		for most > 1 && most*k*layer.ElementBytes > lane {
 			most /= 2
@@ -135,10 +136,6 @@ func runtimeRows(m, k, columns, lane int) int {
 	}
 	return each * task.Engines
 }
-
-const (
-	maxInterleave = 8 // rows of an engine side by side; the format has four bits
-)
 
 // interleave copies rows of the left side into the scratch buffer, the rows of an engine
 // side by side, and returns where each engine finds its own, and the task that does it.

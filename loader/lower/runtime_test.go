@@ -8,6 +8,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
@@ -49,8 +50,8 @@ func TestColumnsBesideATable(t *testing.T) {
 		{0, 16, layer.MaxLane / 2, nil, []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: 16}}},
 		{128, 16, layer.MaxLane / 2, nil, nil},
 	} {
-		g := rowGroup{table: make([]byte, c.table), bias: c.bias}
-		if got, ok := g.shares(c.n, c.k); !slices.Equal(got, c.want) || ok != (c.want != nil) {
+		g := rows.Group{Table: make([]byte, c.table), Bias: c.bias}
+		if got, ok := g.Shares(c.n, c.k); !slices.Equal(got, c.want) || ok != (c.want != nil) {
 			t.Errorf("%+v: %v, %v", c, got, ok)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
 )
 
@@ -131,7 +132,7 @@ func softmaxRowsBytes(s regs.Shape) int {
 // scaledDifference is the difference, scaled for the table of 2^x.
 func scaledDifference(s regs.Shape) *task.Task {
 	t := differenceTask(s)
-	t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(logE)
+	t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(pass.LogE)
 	return t
 }
 

@@ -26,7 +26,7 @@ func (p *plan) softmaxRing(in, out task.View) bool {
 	if s.Height > layer.MaxGroups || stream > p.maxTile() {
 		return false
 	}
-	side := maxInterleave
+	side := task.MaxInterleave
 	for s.Channels%side != 0 {
 		side /= 2
 	}

@@ -7,11 +7,9 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
 )
-
-// logE is log2(e) in fp16: the exponential's table is of 2^x.
-const logE = 0x3dc5
 
 // unary lowers a function of one input. Most are a table behind the MAC engines' pass
 // through; Tables says which ones take more.
@@ -69,7 +67,7 @@ func (p *plan) finishActivation(s layer.Shape, from, y task.Memory) error {
 // apply appends the task that passes x through an activation to y.
 func (p *plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	t := activation(op, in, p.layer.Epsilon)
+	t := pass.Activation(op, in, p.layer.Epsilon)
 	if beyondL2(p.layer, in) {
 		t.Narrow()
 	}
@@ -88,28 +86,6 @@ func (p *plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 	}
 	p.add(t)
 	return nil
-}
-
-// activation is a pass-through task of an activation, without its operands and table.
-func activation(op layer.Op, in regs.Shape, epsilon float32) *task.Task {
-	mode := regs.PassThrough
-	if op == layer.Rsqrt || op == layer.Inverse {
-		mode = regs.MantissaTable
-	}
-	t := task.EngineTask(mode, in, in)
-	t.Unicast()
-	t.Engines(in.Channels)
-	t.Patch(in, true, nil)
-	n := &t.G.NE
-	switch op {
-	case layer.Exp:
-		n.PostScale = n.PostScale.WithPostScale(logE)
-	case layer.Rsqrt, layer.Inverse:
-		n.AccBias = n.AccBias.WithAccBias(task.Half(epsilon))
-	case layer.ReLU:
-		t.Activate(regs.ReLU)
-	}
-	return t
 }
 
 // tabulate gives a task a table.
@@ -170,7 +146,7 @@ func (p *plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) erro
 func (p *plan) scaledTable(factor uint16) error {
 	table := p.weights.Table
 	return p.twoTasks(func(in regs.Shape) (*task.Task, error) {
-		t := activation(p.layer.Op, in, 0)
+		t := pass.Activation(p.layer.Op, in, 0)
 		return t, p.tabulate(t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
 		t := task.PlanarTask(regs.FormConstant, in, in)
@@ -208,7 +184,7 @@ func (p *plan) sigmoidProduct() error {
 	odd := p.intermediate(s)
 	return p.pieces(
 		p.lookedUp(p.weights.Table, s, x, odd),
-		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{halfHalf}}, ports{"x": odd, "y": sigmoid}},
+		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
 }
@@ -347,7 +323,7 @@ func (p *plan) negation() error {
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
 	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
-	t := activation(l.Op, in, 0)
+	t := pass.Activation(l.Op, in, 0)
 	t.EightBit(halves)
 	at := t.ByteTile(halves)
 	t.Source1(x, at, false)

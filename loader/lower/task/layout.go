@@ -212,3 +212,9 @@ func (t *Tile) overlaps(u *Tile) bool {
 	}
 	return t.At.Base < u.At.Base+max(u.Bytes, 1) && u.At.Base < t.At.Base+max(t.Bytes, 1)
 }
+
+// TransposeSource is the layout of the tile a transpose reads: pieces of at most 128
+// pixels (7/7).
+func TransposeSource(m, k int) Layout {
+	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
+}

@@ -29,3 +29,7 @@ func (m Memory) Port(name string, d loader.Direction, s layer.Shape) loader.Port
 		Bytes:   uint64(m.Depth) * uint64(s.N),
 	}
 }
+
+const (
+	MaxInterleave = 8 // rows of an engine side by side; the format has four bits
+)

@@ -1,4 +1,4 @@
-package lower
+package rows
 
 import (
 	"anesim/hw/regs"
@@ -7,20 +7,13 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A rowChain lowers neighbouring layers over rows of features, as transformers have them,
-// to tasks that hand each other tiles in the L2:
-//
-//	x [row][feature] --transpose--> columns [feature][row] --product--> columns or rows
-//	                 \--layer norm, softmax, add on rows as they are
-//
-// A product takes columns and writes columns for the next product, rows for everything
-// else. Columns are one row of pixels, or a block eight pixels wide where that lets the
-// engines take 32 channels a pass (see wide).
-type rowChain struct {
+// A chain is groups on their way to tasks. Columns are one row of pixels, or a block eight
+// pixels wide where that lets the engines take 32 channels a pass (see [chain.plan]).
+type chain struct {
 	l2     int  // bytes of the scratchpad
 	try    bool // without coefficients, whether it fits
-	groups []rowGroup
-	values map[string]*rowValue
+	groups []Group
+	values map[string]*value
 	reads  map[string]int // groups that still read a tensor
 	uses   map[string][]use
 
@@ -37,24 +30,24 @@ type rowChain struct {
 
 // A use is an input of a group.
 type use struct {
-	group *rowGroup
+	group *Group
 	input int
 }
 
 // usesOf are all uses of tensors, in order.
-func usesOf(groups []rowGroup) map[string][]use {
+func usesOf(groups []Group) map[string][]use {
 	uses := map[string][]use{}
 	for i := range groups {
-		for k, in := range groups[i].inputs {
+		for k, in := range groups[i].Inputs {
 			uses[in] = append(uses[in], use{&groups[i], k})
 		}
 	}
 	return uses
 }
 
-// A rowValue is a tensor of rows and where it stands. Rows and width are those of the whole
+// A value is a tensor of rows and where it stands. Rows and width are those of the whole
 // tensor and never change: how many matrices a reader sees in them is the reader's own.
-type rowValue struct {
+type value struct {
 	rows, width int
 	mem         *task.Memory // in memory, where it comes from outside
 	nat         *held        // rows
@@ -92,24 +85,24 @@ type fix struct {
 }
 
 // now is the number of the task in the making.
-func (c *rowChain) now() int { return len(c.tasks) }
+func (c *chain) now() int { return len(c.tasks) }
 
-func (c *rowChain) add(t *task.Task) { c.tasks = append(c.tasks, t) }
+func (c *chain) add(t *task.Task) { c.tasks = append(c.tasks, t) }
 
-func (c *rowChain) extent(bytes int) *task.Extent {
+func (c *chain) extent(bytes int) *task.Extent {
 	e := &task.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.now(), Last: c.now()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
-func (c *rowChain) stream(bytes int) *task.Extent {
+func (c *chain) stream(bytes int) *task.Extent {
 	e := c.extent(bytes)
 	e.Streams, e.Above = true, true
 	return e
 }
 
 // load reads a surface into a tile, which stays when keep is set.
-func (c *rowChain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *held {
+func (c *chain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *held {
 	tl := t.Source1(m, at, keep)
 	bytes := max(at.Row*int(t.G.Common.InDim.Hin()), at.Base+at.Channel*int(t.G.Common.Cin.Cin()))
 	tl.Bytes = bytes
@@ -119,7 +112,7 @@ func (c *rowChain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) 
 }
 
 // load2 reads a second source from memory.
-func (c *rowChain) load2(t *task.Task, m task.Memory, at task.Layout) {
+func (c *chain) load2(t *task.Task, m task.Memory, at task.Layout) {
 	t.Source2(m, at)
 	e := c.stream(at.Row * int(t.G.Common.InDim.Hin()))
 	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src2Base, e, nil})
@@ -128,21 +121,21 @@ func (c *rowChain) load2(t *task.Task, m task.Memory, at task.Layout) {
 }
 
 // from takes a source from what is held; at is relative to its extent.
-func (c *rowChain) from(t *task.Task, h *held, at task.Layout) {
+func (c *chain) from(t *task.Task, h *held, at task.Layout) {
 	t.Reads(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.now())
 	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src1Base, h.extent, nil})
 }
 
 // with takes the second source from what is held.
-func (c *rowChain) with(t *task.Task, h *held, at task.Layout) {
+func (c *chain) with(t *task.Task, h *held, at task.Layout) {
 	t.Joins(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.now())
 	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src2Base, h.extent, nil})
 }
 
 // hold leaves the result in the L2, in an extent of its own where e is nil.
-func (c *rowChain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *held {
+func (c *chain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *held {
 	if e == nil {
 		e = c.extent(bytes)
 	}
@@ -153,7 +146,7 @@ func (c *rowChain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent)
 }
 
 // write streams the result to memory.
-func (c *rowChain) write(t *task.Task, m task.Memory) {
+func (c *chain) write(t *task.Task, m task.Memory) {
 	t.Writes(m, 0)
 	o := t.G.OutShape()
 	e := c.stream(min(c.l2-layer.LargestTile(c.l2), task.Packed(o).Row*o.Height))
@@ -161,7 +154,7 @@ func (c *rowChain) write(t *task.Task, m task.Memory) {
 }
 
 // finish places the tiles. It fails where the chain does not fit the L2.
-func (c *rowChain) finish() bool {
+func (c *chain) finish() bool {
 	if task.Allocate(c.extents, c.l2) != nil {
 		return false
 	}
@@ -189,14 +182,14 @@ func (c *rowChain) finish() bool {
 }
 
 // constant appends to the constant section.
-func (c *rowChain) constant(b []byte) int {
+func (c *chain) constant(b []byte) int {
 	c.constants.Pad(64)
 	return c.constants.Add(b)
 }
 
 // table gives a task that is all table its table: once a program, in a section of 128
 // bytes for each engine the task has.
-func (c *rowChain) table(t *task.Task, table []byte) {
+func (c *chain) table(t *task.Task, table []byte) {
 	if c.try {
 		return
 	}
@@ -210,19 +203,19 @@ func (c *rowChain) table(t *task.Task, table []byte) {
 }
 
 // value is a tensor's value.
-func (c *rowChain) value(name string) *rowValue { return c.values[name] }
+func (c *chain) value(name string) *value { return c.values[name] }
 
 // rowsShape is rows as one channel, channelShape as one row of channels.
-func (v *rowValue) rowsShape() regs.Shape {
+func (v *value) rowsShape() regs.Shape {
 	return regs.Shape{Groups: 1, Channels: 1, Height: v.rows, Width: v.width}
 }
 
-func (v *rowValue) channelShape() regs.Shape {
+func (v *value) channelShape() regs.Shape {
 	return regs.Shape{Groups: 1, Channels: v.rows, Height: 1, Width: v.width}
 }
 
 // rowsAt is a held value seen as one channel of rows, channelsAt as channels of one row.
-func (h *held) rowsAt(v *rowValue) task.Layout {
+func (h *held) rowsAt(v *value) task.Layout {
 	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
 		return h.at
 	}
@@ -237,7 +230,7 @@ func (h *held) channelsAt() task.Layout {
 }
 
 // surfaceOf is a value in memory seen as rows.
-func (v *rowValue) surfaceOf() task.Memory {
+func (v *value) surfaceOf() task.Memory {
 	m := *v.mem
 	m.Plane = m.Row * v.rows
 	m.Depth, m.Group = m.Plane, m.Plane
@@ -245,7 +238,7 @@ func (v *rowValue) surfaceOf() task.Memory {
 }
 
 // channelsOf is a value in memory seen as channels.
-func (v *rowValue) channelsOf() task.Memory {
+func (v *value) channelsOf() task.Memory {
 	m := *v.mem
 	m.Plane = m.Row
 	m.Row = m.Plane * v.rows
@@ -261,7 +254,7 @@ func pieces(s regs.Shape) task.Layout {
 
 // natural makes a value stand in the L2 as rows: a copy, which is the chain's first task
 // where a product's input is added to its result (2/2).
-func (c *rowChain) natural(v *rowValue) *held {
+func (c *chain) natural(v *value) *held {
 	if v.nat != nil {
 		return v.nat
 	}
@@ -279,7 +272,7 @@ func (c *rowChain) natural(v *rowValue) *held {
 
 // rows holds the result of a task over rows as one channel. Its pitch is skewed for the
 // planar engine, but where products of blocks read or write rows, which cannot be.
-func (c *rowChain) rows(t *task.Task, v *rowValue) *held {
+func (c *chain) rows(t *task.Task, v *value) *held {
 	s := v.rowsShape()
 	at := planarRows(s)
 	if c.blocks() {
@@ -301,9 +294,9 @@ func planarRows(s regs.Shape) task.Layout {
 }
 
 // blocks reports whether any product of the chain works on blocks of eight pixels.
-func (c *rowChain) blocks() bool {
+func (c *chain) blocks() bool {
 	for i := range c.groups {
-		if c.groups[i].block {
+		if c.groups[i].Block {
 			return true
 		}
 	}
@@ -312,7 +305,7 @@ func (c *rowChain) blocks() bool {
 
 // columnsOf makes the rows of one of the heads of a value stand in the L2 as columns of
 // pixels. Where the value is a single matrix, one transpose serves all that read it.
-func (c *rowChain) columnsOf(v *rowValue, heads, head int, block bool) *held {
+func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
 	if v.columns != nil && heads == 1 && v.columns.block == block {
 		return v.columns
 	}
@@ -336,7 +329,7 @@ func (c *rowChain) columnsOf(v *rowValue, heads, head int, block bool) *held {
 	default:
 		m := task.Matrix(v.mem.Bar, rows, v.width)
 		m.Base = v.mem.Base + head*rows*v.mem.Row
-		at := transposeSource(rows, v.width)
+		at := task.TransposeSource(rows, v.width)
 		if block {
 			// (1/1; the plain rule would take pieces of 128 pixels.)
 			at = task.Packed(regs.Shape{Channels: s.Channels, Width: min(v.width, 32)})
@@ -361,7 +354,7 @@ func (c *rowChain) columnsOf(v *rowValue, heads, head int, block bool) *held {
 }
 
 // staged is the surface that a preparation from memory describes in the scratch buffer.
-func (c *rowChain) staged(v *rowValue, block bool) task.Memory {
+func (c *chain) staged(v *value, block bool) task.Memory {
 	m := task.Matrix(task.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
 	if block {
@@ -372,9 +365,9 @@ func (c *rowChain) staged(v *rowValue, block bool) task.Memory {
 
 // runtime reports whether the chain has a product of two inputs; its preparations are
 // described nowhere.
-func (c *rowChain) runtime() bool {
+func (c *chain) runtime() bool {
 	for i := range c.groups {
-		if c.groups[i].kind == rowProduct2 {
+		if c.groups[i].Kind == PairProduct {
 			return true
 		}
 	}

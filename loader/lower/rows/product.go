@@ -1,4 +1,4 @@
-package lower
+package rows
 
 import (
 	"slices"
@@ -10,19 +10,19 @@ import (
 )
 
 // product appends a product with constants: columns to columns, or transposed to rows.
-func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
-	x := c.value(g.inputs[0])
-	cols := c.columnsOf(x, 1, 0, g.block)
-	k, n, m := x.width, g.width, g.rows
+func (c *chain) product(g *Group, v *value, out bool) bool {
+	x := c.value(g.Inputs[0])
+	cols := c.columnsOf(x, 1, 0, g.Block)
+	k, n, m := x.width, g.Width, g.Rows
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
-	if g.block {
+	if g.Block {
 		in.Height, in.Width = m/blockWidth, blockWidth
 	}
-	columns := !out && c.wantsColumns(g.output, g.block)
+	columns := !out && c.wantsColumns(g.Output, g.Block)
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var ok bool
-		if shares, ok = g.shares(n, k); !ok {
+		if shares, ok = g.Shares(n, k); !ok {
 			return false
 		}
 	}
@@ -31,10 +31,10 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 	switch {
 	case columns:
 		at = task.Packed(regs.Shape{Channels: n, Width: in.Width})
-		if g.block && in.Height > 1 {
+		if g.Block && in.Height > 1 {
 			at = at.Skewed(1, task.BlockFetch(in.Height))
 		}
-	case g.block:
+	case g.Block:
 		pitch := layer.RoundUp(n*layer.ElementBytes, 16)
 		at = task.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: m * pitch}
 	case !out:
@@ -51,18 +51,18 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(!columns)
 		t.Engines(s.Channels)
 		t.Patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-		if g.block {
+		if g.Block {
 			t.BlockPatch(in.Height)
 		}
 		t.OutputGroups(s.Channels, false)
 		from := cols.at
 		c.from(t, cols, from)
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
-			c.describe(t, x, g.block)
+			c.describe(t, x, g.Block)
 		}
 		c.coefficients(t, g, s)
 		switch {
-		case out && !g.block:
+		case out && !g.Block:
 			dst := task.Matrix(c.output.Bar, m, n)
 			dst.Base = s.First * layer.ElementBytes
 			c.write(t, dst)
@@ -81,7 +81,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 			e = h.extent
 			h.at.Base = 0
 			if columns {
-				h.block = g.block
+				h.block = g.Block
 				v.columns = h
 			} else {
 				h.pitch = at.Channel
@@ -91,7 +91,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 		c.add(t)
 	}
 	v.product = true
-	if out && g.block {
+	if out && g.Block {
 		// Rows of blocks are written back by a pass-through of their own.
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
 		t := task.EngineTask(regs.PassThrough, s, s)
@@ -106,7 +106,7 @@ func (c *rowChain) product(g *rowGroup, v *rowValue, out bool) bool {
 }
 
 // describe makes a task name the surface that the preparation before it described.
-func (c *rowChain) describe(t *task.Task, x *rowValue, block bool) {
+func (c *chain) describe(t *task.Task, x *value, block bool) {
 	staged := c.staged(x, block)
 	t.Describe1(staged)
 	t.DescribesSource = true
@@ -115,11 +115,11 @@ func (c *rowChain) describe(t *task.Task, x *rowValue, block bool) {
 	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
 }
 
-// shares splits a product's columns so that a lane, its table included, fits an engine
+// Shares splits a product's columns so that a lane, its table included, fits an engine
 // (1/1: 512, 768 and 768 of 2048 with a table). The remainder goes first, from the last
 // channels down; without one they ascend (1/1).
-func (g *rowGroup) shares(n, k int) ([]coeff.Share, bool) {
-	each := coeff.WholePasses((g.layer.LaneBytes() - len(g.table)) / ((k + coeff.BiasRows(g.bias != nil)) * layer.ElementBytes))
+func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
+	each := coeff.WholePasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {
 		return nil, false
 	}
@@ -145,26 +145,26 @@ func (g *rowGroup) shares(n, k int) ([]coeff.Share, bool) {
 // coefficients gives a product its lanes: the table, where it has one, ahead of the
 // weights of every lane (that a lane grows by the table is the compiler's, 5/5; that the
 // table stands first is inferred from tables by themselves).
-func (c *rowChain) coefficients(t *task.Task, g *rowGroup, s coeff.Share) {
+func (c *chain) coefficients(t *task.Task, g *Group, s coeff.Share) {
 	if c.try {
 		return
 	}
-	kernel := coeff.Product(&g.layer, &g.weights, s, t.PlaneWidth(c.value(g.inputs[0]).width), nil)
-	if g.bias != nil {
+	kernel := coeff.Product(&g.Layer, &g.Weights, s, t.PlaneWidth(c.value(g.Inputs[0]).width), nil)
+	if g.Bias != nil {
 		t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
 	}
 	lanes := kernel.Lanes
 	c.constants.Pad(64)
 	base := c.constants.Bytes
-	if g.table != nil {
+	if g.Table != nil {
 		lanes = nil
 		all := coeff.Section{Data: kernel.Data}
 		for _, l := range kernel.Lanes {
 			lanes = append(lanes, coeff.Lane{Base: c.constants.Bytes - base, Size: coeff.TableBytes + l.Size})
-			c.constants.Add(slices.Clone(g.table))
+			c.constants.Add(slices.Clone(g.Table))
 			c.constants.Copy(&all, l.Base, l.Size)
 		}
-		t.Table = g.table
+		t.Table = g.Table
 	} else {
 		c.constants.AddKernel(kernel)
 	}
@@ -174,14 +174,14 @@ func (c *rowChain) coefficients(t *task.Task, g *rowGroup, s coeff.Share) {
 }
 
 // post turns on what follows the accumulator.
-func (c *rowChain) post(t *task.Task, g *rowGroup) {
-	if g.scale != 0 {
-		t.G.NE.PostScale = t.G.NE.PostScale.WithPostScale(uint16(g.scale))
+func (c *chain) post(t *task.Task, g *Group) {
+	if g.Scale != 0 {
+		t.G.NE.PostScale = t.G.NE.PostScale.WithPostScale(uint16(g.Scale))
 	}
 	switch {
-	case g.table != nil:
+	case g.Table != nil:
 		t.Activate(regs.ActivationTable)
-	case g.activation == layer.ReLU:
+	case g.Activation == layer.ReLU:
 		t.Activate(regs.ReLU)
 	}
 }

@@ -1,14 +1,15 @@
-package lower
+package rows
 
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
 )
 
 // statistics holds one or two rows of a value each row, below everything for the whole
 // chain (2/2: layer norm with a projection, attention).
-func (c *rowChain) statistics(rows, n int) *task.Extent {
+func (c *chain) statistics(rows, n int) *task.Extent {
 	e := c.extent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
 	return e
@@ -34,8 +35,8 @@ func normParts(rows int) []part {
 
 // norm appends a layer norm of rows: mean and reciprocal deviation of every row in a row
 // of statistics each, then both applied.
-func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
-	x := c.value(g.inputs[0])
+func (c *chain) norm(g *Group, v *value, out bool) {
+	x := c.value(g.Inputs[0])
 	rows := v.rows
 	stats := c.statistics(rows, 2)
 	unit := stats.Bytes / 2
@@ -86,7 +87,7 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 		spread.ReducePatch(v.width)
 		spread.G.PE.Cfg = spread.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2).WithRsqrt(true)
 		spread.G.PE.FinalScale = spread.G.PE.FinalScale.WithFinalScale(task.Reciprocal(v.width))
-		spread.G.PE.PreScale = spread.G.PE.PreScale.WithPreScale(task.Half(g.layer.Epsilon))
+		spread.G.PE.PreScale = spread.G.PE.PreScale.WithPreScale(task.Half(g.Layer.Epsilon))
 		o = &spread.G.Common.PlanarOperands
 		*o = o.WithSrc1BroadcastW(true).WithSrc1Transpose(true).WithResultTranspose(true)
 		spread.G.NE.KernelCfg = spread.G.NE.KernelCfg.WithNextPlanar(true).WithPreviousPlanar(true)
@@ -129,8 +130,8 @@ func (c *rowChain) norm(g *rowGroup, v *rowValue, out bool) {
 
 // softmax appends a softmax of rows. Scores of a product are channels of one row, other
 // rows are one channel of rows as far as the table goes.
-func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
-	x := c.value(g.inputs[0])
+func (c *chain) softmax(g *Group, v *value, out bool) {
+	x := c.value(g.Inputs[0])
 	scores := x.scores
 	rows := v.rows
 	parts := []part{{0, rows}}
@@ -171,7 +172,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 	s := v.channelShape()
 	sub := task.PlanarTask(regs.FormTwoSources, s, s)
 	sub.G.PE.Cfg = sub.G.PE.Cfg.WithSecSrc(3)
-	sub.G.PE.BiasScale = sub.G.PE.BiasScale.WithScale(logE)
+	sub.G.PE.BiasScale = sub.G.PE.BiasScale.WithScale(pass.LogE)
 	o := &sub.G.Common.PlanarOperands
 	*o = o.WithSrc2BroadcastW(true)
 	c.from(sub, whole, whole.channelsAt())
@@ -199,7 +200,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 		powers = c.hold(exp, view, exps.Row, nil)
 	}
 	powers.pitch = exps.Channel
-	c.table(exp, g.weights.Table)
+	c.table(exp, g.Weights.Table)
 	c.add(exp)
 	powers.at = exps
 
@@ -217,8 +218,8 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 		m.Row = m.Plane * rows
 		m.Depth, m.Group = m.Row, m.Row
 		c.write(mul, m)
-	case c.onlyLeft(g.output):
-		c.toKernel(mul, v, c.uses[g.output][0].group.rows)
+	case c.onlyLeft(g.Output):
+		c.toKernel(mul, v, c.uses[g.Output][0].group.Rows)
 	default:
 		v.nat = c.hold(mul, exps, exps.Row, nil)
 		v.nat.pitch = exps.Channel
@@ -227,7 +228,7 @@ func (c *rowChain) softmax(g *rowGroup, v *rowValue, out bool) {
 }
 
 // onlyLeft reports whether a tensor is read by one product, as its left side.
-func (c *rowChain) onlyLeft(name string) bool {
+func (c *chain) onlyLeft(name string) bool {
 	u := c.uses[name]
-	return len(u) == 1 && u[0].group.kind == rowProduct2 && u[0].input == 0
+	return len(u) == 1 && u[0].group.Kind == PairProduct && u[0].input == 0
 }

@@ -1,4 +1,4 @@
-package lower
+package rows
 
 import (
 	"anesim/hw/regs"
@@ -9,7 +9,7 @@ import (
 
 // interleave makes the rows of matrices of m rows a product's coefficients: a planar copy of
 // all of them to the scratch buffer.
-func (c *rowChain) interleave(v *rowValue, m int) *interleaved {
+func (c *chain) interleave(v *value, m int) *interleaved {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
 	}
@@ -30,14 +30,14 @@ func (c *rowChain) interleave(v *rowValue, m int) *interleaved {
 }
 
 // again reports whether a value from memory is read by more than one group.
-func (c *rowChain) again(v *rowValue) bool {
+func (c *chain) again(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
 // kernelRows is how many rows of a left side an engine takes side by side.
 func kernelRows(rows int) int {
 	each := 1
-	for 2*each <= min(maxInterleave, rows/task.Engines) {
+	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
 		each *= 2
 	}
 	return each
@@ -45,7 +45,7 @@ func kernelRows(rows int) int {
 
 // toKernel makes a planar task write its rows as the coefficients of products whose left
 // sides have m rows.
-func (c *rowChain) toKernel(t *task.Task, v *rowValue, m int) {
+func (c *chain) toKernel(t *task.Task, v *value, m int) {
 	each := kernelRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
 	dst := task.Memory{Bar: task.BarScratch, Row: plane, Plane: plane}
@@ -55,13 +55,13 @@ func (c *rowChain) toKernel(t *task.Task, v *rowValue, m int) {
 	// (3/3, by the size of the scratch buffer); others give it up.
 	until := c.step
 	for i := c.step; i < len(c.groups); i++ {
-		if g := &c.groups[i]; g.kind == rowProduct2 && g.inputs[0] == v.name {
+		if g := &c.groups[i]; g.Kind == PairProduct && g.Inputs[0] == v.name {
 			until = i
 		}
 	}
 	if v.product {
 		for i := until + 1; i < len(c.groups); i++ {
-			if c.groups[i].kind == rowProduct2 {
+			if c.groups[i].Kind == PairProduct {
 				until = i
 				break
 			}
@@ -77,27 +77,27 @@ func (c *rowChain) toKernel(t *task.Task, v *rowValue, m int) {
 
 // product2 appends a product of two tensors: the left one's rows are coefficients, in
 // parts of 128, the right one's rows are channels; turned, its columns are.
-func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
-	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
-	m, k, n := g.rows, x.width, g.width
+func (c *chain) product2(g *Group, v *value, out bool) bool {
+	x, z := c.value(g.Inputs[0]), c.value(g.Inputs[1])
+	m, k, n := g.Rows, x.width, g.Width
 	if n := kernelRows(m) * task.Engines; m > task.Engines && m%n != 0 {
 		return false // the parts of the left side would differ in how their rows interleave
 	}
 	rows, width := k, n // of a matrix on the right, as it is held
-	if g.turned {
+	if g.Turned {
 		rows, width = n, k
 	}
-	if x.rows != g.heads*m || z.rows != g.heads*rows || z.width != width {
+	if x.rows != g.Heads*m || z.rows != g.Heads*rows || z.width != width {
 		return false
 	}
 	left := c.interleave(x, m)
-	columns := !out && c.wantsColumns(g.output, false) && g.heads == 1
+	columns := !out && c.wantsColumns(g.Output, false) && g.Heads == 1
 	var e *task.Extent
-	for head := range g.heads {
+	for head := range g.Heads {
 		var src *held
 		var from task.Layout
-		if g.turned {
-			src = c.columnsOf(z, g.heads, head, false)
+		if g.Turned {
+			src = c.columnsOf(z, g.Heads, head, false)
 			from = src.at
 		} else if z.nat != nil {
 			src = z.nat
@@ -156,7 +156,7 @@ func (c *rowChain) product2(g *rowGroup, v *rowValue, out bool) bool {
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
 					at := task.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
-					h := c.hold(t, at, g.heads*m*ch, e)
+					h := c.hold(t, at, g.Heads*m*ch, e)
 					e, h.at.Base, h.pitch = h.extent, 0, ch
 					v.nat = h
 				}

@@ -1,36 +1,37 @@
-package lower
+package rows
 
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
 )
 
 // emit appends the tasks of a group; out says that its result leaves the chain.
-func (c *rowChain) emit(g *rowGroup, out bool) bool {
-	v := &rowValue{name: g.output, rows: g.heads * g.rows, width: g.width}
-	c.values[g.output] = v
-	switch g.kind {
-	case rowProduct:
+func (c *chain) emit(g *Group, out bool) bool {
+	v := &value{name: g.Output, rows: g.Heads * g.Rows, width: g.Width}
+	c.values[g.Output] = v
+	switch g.Kind {
+	case Product:
 		return c.product(g, v, out)
-	case rowProduct2:
+	case PairProduct:
 		return c.product2(g, v, out)
-	case rowBinary:
+	case Binary:
 		c.binary(g, v, out)
-	case rowScalar:
+	case Scalar:
 		c.scalarOp(g, v, out)
-	case rowActivation:
+	case Activation:
 		c.activation(g, v, out)
-	case rowNorm:
+	case Norm:
 		c.norm(g, v, out)
-	case rowSoftmax:
+	case Softmax:
 		c.softmax(g, v, out)
 	}
 	return true
 }
 
 // result streams a planar task's rows out, or holds them.
-func (c *rowChain) result(t *task.Task, v *rowValue, out bool) {
+func (c *chain) result(t *task.Task, v *value, out bool) {
 	if out {
 		m := c.output
 		m.Plane = m.Row * v.rows
@@ -43,10 +44,10 @@ func (c *rowChain) result(t *task.Task, v *rowValue, out bool) {
 
 // wantsColumns reports whether all that read a tensor are products of its columns, of
 // blocks or not as block says.
-func (c *rowChain) wantsColumns(name string, block bool) bool {
+func (c *chain) wantsColumns(name string, block bool) bool {
 	for _, u := range c.uses[name] {
 		g := u.group
-		if !(g.kind == rowProduct && g.block == block || g.kind == rowProduct2 && u.input == 1 && g.turned && g.heads == 1 && !block) {
+		if !(g.Kind == Product && g.Block == block || g.Kind == PairProduct && u.input == 1 && g.Turned && g.Heads == 1 && !block) {
 			return false
 		}
 	}
@@ -55,7 +56,7 @@ func (c *rowChain) wantsColumns(name string, block bool) bool {
 
 // source gives a task its first operand over the given view; what is in memory and read
 // again stays.
-func (c *rowChain) source(t *task.Task, v *rowValue, channels bool) {
+func (c *chain) source(t *task.Task, v *value, channels bool) {
 	switch {
 	case v.nat != nil && channels:
 		c.from(t, v.nat, v.nat.channelsAt())
@@ -72,14 +73,14 @@ func (c *rowChain) source(t *task.Task, v *rowValue, channels bool) {
 }
 
 // binary appends an operation on two tensors.
-func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
-	x, z := c.value(g.inputs[0]), c.value(g.inputs[1])
-	if c.siblings(g) && (g.layer.Op == layer.Add || g.layer.Op == layer.Mul) {
+func (c *chain) binary(g *Group, v *value, out bool) {
+	x, z := c.value(g.Inputs[0]), c.value(g.Inputs[1])
+	if c.siblings(g) && (g.Layer.Op == layer.Add || g.Layer.Op == layer.Mul) {
 		x, z = z, x
 	}
 	s := v.rowsShape()
-	t := planarOp(&g.layer, regs.FormTwoSources, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(g.activation == layer.ReLU)
+	t := pass.Elementwise(&g.Layer, regs.FormTwoSources, s)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(g.Activation == layer.ReLU)
 	if x.nat != nil {
 		c.from(t, x.nat, x.nat.rowsAt(x))
 	} else {
@@ -97,26 +98,26 @@ func (c *rowChain) binary(g *rowGroup, v *rowValue, out bool) {
 
 // siblings reports whether both operands are products of one tensor: the later one comes
 // first then (1/1).
-func (c *rowChain) siblings(g *rowGroup) bool {
+func (c *chain) siblings(g *Group) bool {
 	from := ""
 	n := 0
 	for i := range c.groups {
-		if p := &c.groups[i]; p.kind == rowProduct && (p.output == g.inputs[0] || p.output == g.inputs[1]) {
+		if p := &c.groups[i]; p.Kind == Product && (p.Output == g.Inputs[0] || p.Output == g.Inputs[1]) {
 			if n++; n == 2 {
-				return p.inputs[0] == from
+				return p.Inputs[0] == from
 			}
-			from = p.inputs[0]
+			from = p.Inputs[0]
 		}
 	}
 	return false
 }
 
 // scalarOp appends an operation with one constant.
-func (c *rowChain) scalarOp(g *rowGroup, v *rowValue, out bool) {
+func (c *chain) scalarOp(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	t := task.PlanarTask(regs.FormConstant, s, s)
-	k := uint16(layer.ValueAt(g.weights.Second, 0))
-	switch g.layer.Op {
+	k := uint16(layer.ValueAt(g.Weights.Second, 0))
+	switch g.Layer.Op {
 	case layer.Mul:
 		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(k)
 	case layer.Sub:
@@ -124,18 +125,18 @@ func (c *rowChain) scalarOp(g *rowGroup, v *rowValue, out bool) {
 	default:
 		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(k)
 	}
-	c.source(t, c.value(g.inputs[0]), false)
+	c.source(t, c.value(g.Inputs[0]), false)
 	c.result(t, v, out)
 	c.add(t)
 }
 
 // activation appends a table or ReLU by itself.
-func (c *rowChain) activation(g *rowGroup, v *rowValue, out bool) {
+func (c *chain) activation(g *Group, v *value, out bool) {
 	s := v.rowsShape()
-	t := activation(g.layer.Op, s, g.layer.Epsilon)
-	c.source(t, c.value(g.inputs[0]), false)
-	if g.layer.Op != layer.ReLU {
-		c.table(t, g.weights.Table)
+	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon)
+	c.source(t, c.value(g.Inputs[0]), false)
+	if g.Layer.Op != layer.ReLU {
+		c.table(t, g.Weights.Table)
 	}
 	c.result(t, v, out)
 	c.add(t)
