@@ -17,6 +17,7 @@ import (
 	"anesim/loader/cache"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/loader/lower/join"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx"
 )
@@ -349,7 +350,7 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 		return refusal(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
-	low.programs = []network.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}
+	low.programs = []network.Program{{Program: p, Runs: []join.Run{{First: 0, Tasks: p.TaskCount}}}}
 	low.reasons = []string{""}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
 )
 
@@ -32,12 +33,12 @@ func TestColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(&l, &layer.Weights{SizesOnly: true})
+		p, err := family.New(&l, &layer.Weights{SizesOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
-		for _, made := range p.tasks {
+		for _, made := range p.Tasks {
 			g := &made.G
 			if int(g.Common.Cout.Cout()) != c.channels {
 				continue

@@ -10,6 +10,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
 )
 
@@ -67,12 +68,12 @@ func TestConvolutionLayouts(t *testing.T) {
 		if m["depthwise"] == "1" {
 			l.Groups = in.C
 		}
-		p := &plan{layer: &l}
-		src := p.convSource()
+		p := &family.Plan{Layer: &l}
+		src := p.ConvSource()
 		out := layer.Shape{N: 1, C: n("Cout"), H: n("Hout"), W: n("Wout")}
-		task := p.convTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
+		task := p.ConvTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
 		at := task.SourceTile()
-		_, height := p.tileHeight(src, out, &w, &at, task.G.Common.Cfg.ShMin() > 0)
+		_, height := p.TileHeight(src, out, &w, &at, task.G.Common.Cfg.ShMin() > 0)
 		of++
 		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
 		c := task.G.Common.Cfg

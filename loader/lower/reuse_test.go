@@ -10,6 +10,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/join"
 	"anesim/loader/lower/task"
 )
 
@@ -378,7 +379,7 @@ func TestKernelWriters(t *testing.T) {
 		}
 	})
 	count := 0
-	joined := func(name string, n *Network) {
+	joined := func(name string, n *join.Network) {
 		j, err := n.Join()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -1,9 +1,10 @@
 package lower
 
 import (
-	"anesim/loader/lower/task"
 	"math/rand/v2"
 	"testing"
+
+	"anesim/loader/lower/task"
 )
 
 // Blocks that live together stand apart, and a place that is free again is used again.

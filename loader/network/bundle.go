@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"anesim/loader"
-	"anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A bundle is what [Network.Lower] gives, as bytes: a table in JSON behind its length, then
@@ -23,10 +23,10 @@ type bundle struct {
 type bundled struct {
 	Name      string
 	First     int
-	Runs      []lower.Run
+	Runs      []join.Run
 	Why       string
 	L2        []int
-	Spilled   []lower.Spill
+	Spilled   []join.Spill
 	Into      []int
 	Container int
 	Timed     *loader.Program `json:",omitempty"`

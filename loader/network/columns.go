@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower"
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/join"
 )
 
 // A product with constants turns its rows to columns before the engines take them, and turns
@@ -82,7 +83,7 @@ func (n *Network) shareColumns() {
 			Name: x.Name + "/columns", Op: "Transpose", Inputs: []string{name}, Output: fmt.Sprintf("%s in columns", name),
 			Lower: t, Out: t.Out(), Node: x.Node, Line: x.Line,
 		}
-		if _, err := lower.NewPart(t, layer.Weights{}); err != nil {
+		if _, err := join.NewPart(t, layer.Weights{}); err != nil {
 			continue
 		}
 		first[i] = turn
@@ -125,7 +126,7 @@ func (l *Layer) sharesColumns() bool {
 		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
 		return false
 	}
-	return x.In.H > 1 && lower.TakesColumns(x.In.H, x.In.W)
+	return x.In.H > 1 && family.TakesColumns(x.In.H, x.In.W)
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.

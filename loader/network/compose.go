@@ -8,7 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // An operand is a tensor seen in a shape.
@@ -414,7 +414,7 @@ func (n *nodeReader) reduced(op layer.Op, x operand, axes []bool) (operand, erro
 func (n *nodeReader) reducedInParts(op layer.Op, x operand, set layer.Axes, d []int) (operand, error) {
 	l := layer.Reduction(op, x.shape(), set)
 	var limit *layer.LimitError
-	_, err := lower.NewPart(l, layer.Weights{})
+	_, err := join.NewPart(l, layer.Weights{})
 	c := len(x.dims) - 3
 	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.dims[c] < 2 {
 		return n.layer(l, layer.Weights{}, d, x)

@@ -11,7 +11,7 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/layer"
-	"anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A Program is a run of neighbouring layers that the engine does in one dispatch.
@@ -20,13 +20,13 @@ type Program struct {
 	First int // index of its first layer
 	// Runs are the descriptors of each layer, from First on: none of one that another has
 	// folded in, which its Folded says.
-	Runs []lower.Run
+	Runs []join.Run
 	// Why says what ended the program before this one, where that was not a layer that
 	// cannot be lowered.
 	Why string
 	// L2 and Spilled are those of [lower.Joined].
 	L2      []int
-	Spilled []lower.Spill
+	Spilled []join.Spill
 	into    []int // layer of the program that does each one's work
 }
 
@@ -106,7 +106,7 @@ func (n *Network) LowerContext(ctx context.Context, how Lowering) ([]Program, []
 type cutter struct {
 	n     *Network
 	how   Lowering
-	parts []*lower.Part
+	parts []*join.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
 	// inputs are the shapes of the network's inputs.
 	inputs map[string]layer.Shape
@@ -127,7 +127,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 			continue
 		}
 		fails, cut = try, err.Error()
-		var node *lower.NodeError
+		var node *join.NodeError
 		if errors.As(err, &node) {
 			cut = node.What
 			if node.Node > fits && node.Node < try {
@@ -149,7 +149,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
-	net := lower.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
+	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
@@ -173,7 +173,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 			}
 		}
 		known[l.Output] = true
-		net.Nodes = append(net.Nodes, lower.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
+		net.Nodes = append(net.Nodes, join.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
 		if c.last[l.Output] >= end {
 			net.Outputs = append(net.Outputs, l.Output)
 		}
@@ -200,7 +200,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 // first reader takes, as the host can lay out rows of any length. If several is set, its readers
 // take rows of several lengths, and the shape is the one that the network's transposes start
 // from. A constant that the file does not have is pseudo-random, as all weights are.
-func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
+func (c *cutter) input(name string, s layer.Shape, several bool) join.Tensor {
 	made := c.n.made[name]
 	whole, ok := c.inputs[name]
 	switch {
@@ -213,12 +213,12 @@ func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
 	if constant && v == nil {
 		v = newRandom(s.Elements(), 0, c.how.Seed, "second").all()
 	}
-	return lower.Tensor{Name: name, Shape: s, Values: v}
+	return join.Tensor{Name: name, Shape: s, Values: v}
 }
 
 // parts lowers every layer, layers that are alike once, until the context is done.
-func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
-	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
+func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)) ([]*join.Part, []string) {
+	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
 	var distinct []int
@@ -270,7 +270,7 @@ func (n *Network) parts(ctx context.Context, how Lowering, done func(layers int)
 }
 
 // part lowers the layer.
-func (x *Layer) part(how Lowering) (*lower.Part, error) {
+func (x *Layer) part(how Lowering) (*join.Part, error) {
 	complete := x.Complete
 	if how.SizesOnly {
 		complete = x.Sizes
@@ -281,5 +281,5 @@ func (x *Layer) part(how Lowering) (*lower.Part, error) {
 	}
 	l := x.Lower
 	l.Memories = how.Memories
-	return lower.NewPart(l, w)
+	return join.NewPart(l, w)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // A lineage is a tensor that is another one with its axes in another order, and perhaps
@@ -348,7 +348,7 @@ func (r *rearranger) steps(a lineage, width int) ([]layer.Layer, bool) {
 	}
 	list := from.to(to)
 	for i := range list {
-		if _, err := lower.NewPart(list[i], layer.Weights{}); err != nil {
+		if _, err := join.NewPart(list[i], layer.Weights{}); err != nil {
 			list = nil
 			break
 		}

@@ -9,7 +9,7 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/loader/layer"
-	"anesim/loader/lower"
+	"anesim/loader/lower/family"
 )
 
 // MaxCoefficients is the most coefficients that weights are made for; an engine program
@@ -141,7 +141,7 @@ func tabulate(l *layer.Layer, w *layer.Weights) error {
 	case l.Activation != 0:
 		op = l.Activation
 	}
-	if lower.OddSigmoid(l) {
+	if family.OddSigmoid(l) {
 		w.Table = table(mac.OddSigmoid)
 		return nil
 	}

@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -12,15 +12,15 @@ import (
 //
 //	x --DMA--> source tile (L2) --> 16 engines, a share of the output channels each --> y
 //	                                  ^ coefficients, a lane an engine
-func (p *plan) convolution() error {
-	l := p.layer
+func (p *Plan) convolution() error {
+	l := p.Layer
 	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
 		return p.longStride()
 	}
 	p.widen()
 	in, out := l.In, l.Out()
 	x, y := p.input("x", in), p.output("y", out)
-	if err := p.checkTile(p.convSource(), min(l.Window.Kh, in.H)); err != nil {
+	if err := p.checkTile(p.ConvSource(), min(l.Window.Kh, in.H)); err != nil {
 		return err
 	}
 	to := p.behind(y, out)
@@ -40,32 +40,32 @@ func (p *plan) convolution() error {
 
 // widen makes a window that stands before the input by itself or more larger by taps of
 // zero weight. (The compiler pads with a task of its own: 1/1.)
-func (p *plan) widen() {
-	w := &p.layer.Window
-	p.taps = [2]int{p.layer.TapRows(), p.layer.TapColumns()}
+func (p *Plan) widen() {
+	w := &p.Layer.Window
+	p.taps = [2]int{p.Layer.TapRows(), p.Layer.TapColumns()}
 	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
 	w.Kh, w.Kw = w.Kh+y, w.Kw+x
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
 }
 
-// convSource is the part of the source a task works on at a time: a group.
-func (p *plan) convSource() regs.Shape {
-	l := p.layer
+// ConvSource is the part of the source a task works on at a time: a group.
+func (p *Plan) ConvSource() regs.Shape {
+	l := p.Layer
 	groups := p.weighed().TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
 // weighed is the convolution as its coefficients are packed.
-func (p *plan) weighed() *coeff.Convolution {
-	return &coeff.Convolution{Layer: p.layer, Weights: p.weights, Rows: p.taps[0], Columns: p.taps[1]}
+func (p *Plan) weighed() *coeff.Convolution {
+	return &coeff.Convolution{Layer: p.Layer, Weights: p.Weights, Rows: p.taps[0], Columns: p.taps[1]}
 }
 
 // convolve appends the tasks of one element of the batch.
-func (p *plan) convolve(shares []coeff.Share, x, y task.Memory) {
-	l := p.layer
-	whole, out := p.convSource(), l.Out()
+func (p *Plan) convolve(shares []coeff.Share, x, y task.Memory) {
+	l := p.Layer
+	whole, out := p.ConvSource(), l.Out()
 	w := &l.Window
-	first := p.convTask(whole, p.convResult(shares[0]))
+	first := p.ConvTask(whole, p.convResult(shares[0]))
 	at := first.SourceTile()
 	resident := at.Row*whole.Height <= p.maxTile()
 	// A source that stands in the L2 whole is loaded once for all the channels made
@@ -81,7 +81,7 @@ func (p *plan) convolve(shares []coeff.Share, x, y task.Memory) {
 			src.Channels = s.Channels
 			from.Base += s.First * x.Plane
 		}
-		t := p.convTask(src, p.convResult(s))
+		t := p.ConvTask(src, p.convResult(s))
 		if src != whole && resident {
 			at = t.SourceTile()
 		}
@@ -92,9 +92,9 @@ func (p *plan) convolve(shares []coeff.Share, x, y task.Memory) {
 		p.attach(t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			c := p.weighed()
 			if p.rides() {
-				c.Table = p.weights.Table
+				c.Table = p.Weights.Table
 			}
-			return c.Kernel(s, width, p.constants.Room)
+			return c.Kernel(s, width, p.Constants.Room)
 		})
 		if loaded != nil && shared {
 			t.Reads(loaded, at)
@@ -116,26 +116,26 @@ func (p *plan) convolve(shares []coeff.Share, x, y task.Memory) {
 
 // tiled is where the source of a task stands that does not fit the L2 whole, and so many
 // of its rows; result is where the result does, zero of one that streams out.
-func (p *plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result task.Layout, rows int) {
+func (p *Plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result task.Layout, rows int) {
 	if at, result, ok := t.TakesColumns(w, p.l2()); ok {
 		return at, result, src.Height
 	}
 	at = t.SourceTile()
 	c := &t.G.Common
-	rows, tile := p.tileHeight(src, out, w, &at, c.Cfg.ShMin() > 0 && c.Cfg.ShMin() == c.Cfg.ShMax())
+	rows, tile := p.TileHeight(src, out, w, &at, c.Cfg.ShMin() > 0 && c.Cfg.ShMin() == c.Cfg.ShMax())
 	t.TileRows(tile)
 	return at, result, min(rows, src.Height)
 }
 
 // convResult is what the task of a share computes.
-func (p *plan) convResult(s coeff.Share) regs.Shape {
-	out := p.layer.Out()
+func (p *Plan) convResult(s coeff.Share) regs.Shape {
+	out := p.Layer.Out()
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// convTask is a multiply-accumulate task of the layer, without its operands.
-func (p *plan) convTask(src, dst regs.Shape) *task.Task {
-	l := p.layer
+// ConvTask is a multiply-accumulate task of the layer, without its operands.
+func (p *Plan) ConvTask(src, dst regs.Shape) *task.Task {
+	l := p.Layer
 	w := &l.Window
 	t := task.EngineTask(regs.MultiplyAccumulate, src, dst)
 	c := &t.G.Common
@@ -152,30 +152,30 @@ func (p *plan) convTask(src, dst regs.Shape) *task.Task {
 }
 
 // post turns on what follows the accumulator: the bias stream, and ReLU.
-func (p *plan) post(t *task.Task) {
-	if p.layer.Bias {
+func (p *Plan) post(t *task.Task) {
+	if p.Layer.Bias {
 		t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
 	}
-	if p.layer.Activation == layer.ReLU {
+	if p.Layer.Activation == layer.ReLU {
 		t.Activate(regs.ReLU)
 	}
 	if p.rides() {
-		t.Table = p.weights.Table
+		t.Table = p.Weights.Table
 		t.Activate(regs.ActivationTable)
 	}
 }
 
 // rides reports whether the convolution's own descriptor looks its results up: with one
 // table that takes them as they are, and room for it in every lane.
-func (p *plan) rides() bool {
-	l := p.layer
-	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.weights.Table) != coeff.TableBytes || paired(l) {
+func (p *Plan) rides() bool {
+	l := p.Layer
+	if l.Op != layer.Convolution || !l.Activation.Rides() || len(p.Weights.Table) != coeff.TableBytes || paired(l) {
 		return false
 	}
 	return p.weighed().HoldsTable()
 }
 
-// tileHeight is how many source rows stand in the L2 at a time and how many output rows
+// TileHeight is how many source rows stand in the L2 at a time and how many output rows
 // they make. A source up to maxTile bytes stands there whole. A larger one comes in whole
 // patches, as many as leave room for 256 pixels, or 16 rows, of every result channel; the
 // skew stays unless it makes them fewer (11/11, of the heights 7/11). One that the L2 holds
@@ -183,13 +183,13 @@ func (p *plan) rides() bool {
 // several, without a stride, it comes in two halves, but as high as fits where the patch is
 // fixed and that takes no more runs of 256 pixels (5/5, all of 2 MiB to the byte: that
 // smaller ones which do not fit beside the result are such is inferred).
-func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *task.Layout, fixed bool) (rows, tile int) {
+func (p *Plan) TileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *task.Layout, fixed bool) (rows, tile int) {
 	if at.Row*src.Height <= p.maxTile() {
 		return src.Height, out.H
 	}
 	patch := 1 << min(4, 7-min(7, task.Log2Ceil(out.W)))
 	unit := 16
-	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.layer.Op == layer.Convolution && !p.layer.Depthwise() {
+	if w.Sy == 1 && w.Sx == 1 && src.Channels != out.C || p.Layer.Op == layer.Convolution && !p.Layer.Depthwise() {
 		unit = min(unit, max(1, 256/out.W))
 	}
 	room := p.l2() - unit*out.C*layer.RoundUp(out.W*layer.ElementBytes, task.UnitBytes)
@@ -219,7 +219,7 @@ func (p *plan) tileHeight(src regs.Shape, out layer.Shape, w *layer.Window, at *
 }
 
 // checkTile refuses a source of which not even the rows of one window fit the L2.
-func (p *plan) checkTile(src regs.Shape, kh int) error {
+func (p *Plan) checkTile(src regs.Shape, kh int) error {
 	return layer.Within("bytes of one window's rows in the L2", task.Packed(src).Row*kh, p.maxTile(),
 		"split the width or the input channels until it is at most %d")
 }

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"slices"
@@ -17,8 +17,8 @@ import (
 //	W, C of rows       copy, mean, difference, variance, product; over C the copies transpose
 //
 // (3, 5 and 5 or 6 descriptors: 183/183 rows of a public table.)
-func (p *plan) layerNorm() error {
-	l := p.layer
+func (p *Plan) layerNorm() error {
+	l := p.Layer
 	switch l.Axes {
 	case layer.AxisH:
 		return p.normaliseTurned([3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
@@ -56,8 +56,8 @@ func (p *plan) layerNorm() error {
 
 // normaliseTurned orders the axes so that those that are normalised together become ones
 // that programs show, and back (inferred).
-func (p *plan) normaliseTurned(order [3]layer.Axes, axes layer.Axes) error {
-	l := p.layer
+func (p *Plan) normaliseTurned(order [3]layer.Axes, axes layer.Axes) error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	turn := layer.Unary(layer.Transpose, l.In)
 	turn.Order = order
@@ -94,10 +94,10 @@ func statistics(channels int) task.Layout {
 }
 
 // meanTask adds up what is normalised together.
-func (p *plan) meanTask(s regs.Shape) *task.Task { return p.reductionTask(s) }
+func (p *Plan) meanTask(s regs.Shape) *task.Task { return p.reductionTask(s) }
 
 // spreadTask is 1/sqrt of the mean squared difference of its two sources.
-func (p *plan) spreadTask(s regs.Shape) *task.Task {
+func (p *Plan) spreadTask(s regs.Shape) *task.Task {
 	t := task.PlanarTask(regs.FormTwoReduced, s, s)
 	t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2)
 	p.inverseRoot(t)
@@ -105,18 +105,18 @@ func (p *plan) spreadTask(s regs.Shape) *task.Task {
 }
 
 // squareTask is 1/sqrt of the mean square of its source.
-func (p *plan) squareTask(s regs.Shape) *task.Task {
+func (p *Plan) squareTask(s regs.Shape) *task.Task {
 	t := task.PlanarTask(regs.FormReduction, s, s)
 	t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare)
 	p.inverseRoot(t)
 	return t
 }
 
-func (p *plan) inverseRoot(t *task.Task) {
+func (p *Plan) inverseRoot(t *task.Task) {
 	pe := &t.G.PE
 	pe.Cfg = pe.Cfg.WithRsqrt(true)
-	pe.FinalScale = pe.FinalScale.WithFinalScale(task.Reciprocal(together(p.layer)))
-	pe.PreScale = pe.PreScale.WithPreScale(task.Half(p.layer.Epsilon))
+	pe.FinalScale = pe.FinalScale.WithFinalScale(task.Reciprocal(together(p.Layer)))
+	pe.PreScale = pe.PreScale.WithPreScale(task.Half(p.Layer.Epsilon))
 }
 
 // together is how many values are normalised together.
@@ -137,14 +137,14 @@ func affineTask(s regs.Shape) *task.Task {
 	return t
 }
 
-func (p *plan) checkStatistics(bytes int) error {
+func (p *Plan) checkStatistics(bytes int) error {
 	return layer.Within("bytes of a tile and its statistics in the L2", bytes, p.maxTile(),
 		"split the axes that are left until they are at most %d")
 }
 
 // normalise appends the three tasks of a tile whose channels are normalised each by
 // itself. Several channels' statistics stand in a row, transposed.
-func (p *plan) normalise(in, out task.View) error {
+func (p *Plan) normalise(in, out task.View) error {
 	s := in.S
 	many := s.Channels > 1
 	stats := statistics(s.Channels)
@@ -170,7 +170,7 @@ func (p *plan) normalise(in, out task.View) error {
 	p.add(spread)
 
 	affine := affineTask(s).Aside(true, false)
-	*operands(affine) = operands(affine).WithSrc2Transpose(many).WithSrc2BroadcastC(p.layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW)
+	*operands(affine) = operands(affine).WithSrc2Transpose(many).WithSrc2BroadcastC(p.Layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW)
 	affine.Reads(tile, at)
 	affine.Joins(spreads, stats)
 	affine.Writes(out.M, end)
@@ -180,7 +180,7 @@ func (p *plan) normalise(in, out task.View) error {
 
 // normaliseWhole normalises the whole tensor. Its statistics take channels as rows and
 // rows as depth; the third task reads the tensor again as it is.
-func (p *plan) normaliseWhole(in, out task.View) error {
+func (p *Plan) normaliseWhole(in, out task.View) error {
 	if in.S.Channels == 1 {
 		return p.normalise(in, out)
 	}
@@ -226,7 +226,7 @@ func (p *plan) normaliseWhole(in, out task.View) error {
 // normaliseParts normalises every row of one channel where there are many: rows stand as
 // channels, their statistics in parts, the remainder first into its place behind the
 // rest. Each task reads its rows anew.
-func (p *plan) normaliseParts(in, out task.View) error {
+func (p *Plan) normaliseParts(in, out task.View) error {
 	v, w := in.Rows(), out.Rows()
 	rows := v.S.Channels
 	stats := task.Layout{Channel: task.UnitBytes, Row: rows * task.UnitBytes, Depth: rows * task.UnitBytes}
@@ -274,7 +274,7 @@ func (p *plan) normaliseParts(in, out task.View) error {
 
 // normalisePixel normalises the channels of one pixel: as a row of columns between two
 // planar tasks that transpose channel and x.
-func (p *plan) normalisePixel(in, out task.View) error {
+func (p *Plan) normalisePixel(in, out task.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statistics(1)
@@ -332,7 +332,7 @@ func productTask(s regs.Shape) *task.Task {
 
 // normaliseRows normalises every row of several channels: rows are groups of their
 // channels.
-func (p *plan) normaliseRows(in, out task.View) error {
+func (p *Plan) normaliseRows(in, out task.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
 	copied := task.PassTask(s)
@@ -383,7 +383,7 @@ func (p *plan) normaliseRows(in, out task.View) error {
 
 // normaliseChannels normalises every pixel's channels: a transpose makes them columns
 // for the mean, another one for the variance.
-func (p *plan) normaliseChannels(in, out task.View) error {
+func (p *Plan) normaliseChannels(in, out task.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	turnedBytes := transposed.Row * s.Height

@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
 )
 
@@ -25,7 +26,9 @@ func numberedHalves(n int) []float16.Float16 {
 // A table that a network folds into a convolution stands where the layer itself would have
 // it: ahead of the weights of every lane, whatever form these have.
 func TestTableOfConvolution(t *testing.T) {
-	table := fitted(mac.Tanh)
+	tanh, _ := mac.TableOf(mac.Tanh)
+	encoded := tanh.Encode()
+	table := encoded[:]
 	in := layer.Shape{N: 1, C: 48, H: 12, W: 12}
 	few, many, alone := layer.Conv(in, 12, layer.Same(3, 1, in)), layer.Conv(in, 32, layer.Same(3, 2, in)), layer.Depthwise(in, layer.Same(3, 2, in))
 	many.Bias = true
@@ -45,14 +48,14 @@ func TestTableOfConvolution(t *testing.T) {
 			t.Errorf("%+v: the table is not folded", l)
 			continue
 		}
-		if got, want := len(folded.plan.tasks), len(whole.plan.tasks); got != 1 || want != 1 {
+		if got, want := len(folded.plan.Tasks), len(whole.plan.Tasks); got != 1 || want != 1 {
 			t.Errorf("%+v: %d tasks folded, %d whole, want one", l, got, want)
 			continue
 		}
-		if folded.plan.tasks[0].G.KernelDMASrc != whole.plan.tasks[0].G.KernelDMASrc {
+		if folded.plan.Tasks[0].G.KernelDMASrc != whole.plan.Tasks[0].G.KernelDMASrc {
 			t.Errorf("%+v: the lanes stand elsewhere", l)
 		}
-		if !bytes.Equal(folded.plan.constants.Data, whole.plan.constants.Data) {
+		if !bytes.Equal(folded.plan.Constants.Data, whole.plan.Constants.Data) {
 			t.Errorf("%+v: other constants", l)
 		}
 	}
@@ -65,37 +68,39 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		in := layer.Shape{N: 1, C: channels, H: 10, W: 10}
 		l := layer.Depthwise(in, layer.Same(3, 2, in))
 		w := layer.Weights{Filter: numberedHalves(channels * 9)}
-		p, err := newPlan(&l, &w)
+		p, err := family.New(&l, &w)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &p.tasks[0].G
+		g := &p.Tasks[0].G
 		if !g.NE.KernelCfg.Sparse() {
 			t.Errorf("%d channels: dense", channels)
 		}
-		if got, want := len(p.constants.Data), 64*channels; got != want {
+		if got, want := len(p.Constants.Data), 64*channels; got != want {
 			t.Errorf("%d channels take %d bytes, want %d", channels, got, want)
 			continue
 		}
-		for at := 0; at < len(p.constants.Data); at += 64 {
-			if n := binary.LittleEndian.Uint16(p.constants.Data[at:]); n != 26 {
+		for at := 0; at < len(p.Constants.Data); at += 64 {
+			if n := binary.LittleEndian.Uint16(p.Constants.Data[at:]); n != 26 {
 				t.Errorf("%d channels: a body of %d bytes at %#x, want 26", channels, n, at)
 			}
 		}
 		lanes := 0
 		for _, d := range g.KernelDMASrc.CoeffDMAConfig {
-			lanes += count(d.En())
+			if d.En() {
+				lanes++
+			}
 		}
 		if want := min(task.Engines, channels); lanes != want {
 			t.Errorf("%d channels: %d lanes, want %d", channels, lanes, want)
 		}
 		sizes := w
 		sizes.SizesOnly = true
-		q, err := newPlan(&l, &sizes)
+		q, err := family.New(&l, &sizes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.tasks[0].G.KernelDMASrc != g.KernelDMASrc {
+		if q.Tasks[0].G.KernelDMASrc != g.KernelDMASrc {
 			t.Errorf("%d channels: other lanes where only sizes are made", channels)
 		}
 		if op := g.NE.MACCfg.OpMode(); op != regs.MultiplyAccumulate {

@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"anesim/hw/regs"
@@ -19,14 +19,14 @@ func (f *folder) pair(i int) *folded {
 	if a.Part == nil || b.Part == nil || f.readers[a.Output] != 1 {
 		return nil
 	}
-	l, m := a.Part.layer, b.Part.layer
+	l, m := a.Part.Layer, b.Part.Layer
 	into := i
 	var part *Part
 	switch {
-	case m.Op == layer.ReLU && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
+	case m.Op == layer.ReLU && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.Shape:
 		part = a.Part.rectified()
-	case plainTable(m.Op) && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.out:
-		part = a.Part.tabled(b.Part.weights.Table)
+	case plainTable(m.Op) && len(b.Inputs) == 1 && b.Inputs[0] == a.Output && l.Activation == 0 && m.In == a.Part.Shape:
+		part = a.Part.tabled(b.Part.Weights.Table)
 	case l.Op == layer.ReLU && m.Op == layer.Add && m.Second == layer.Runtime && m.SecondShape == m.In && l.In == m.In &&
 		len(b.Inputs) == 2 && b.Inputs[0] == a.Inputs[0] && b.Inputs[1] == a.Output:
 		m.Second, m.SecondReLU = layer.Itself, true
@@ -38,7 +38,7 @@ func (f *folder) pair(i int) *folded {
 	}
 	return &folded{
 		part: part, inputs: a.Inputs, output: b.Output,
-		nodes: []int{into}, runs: []Run{{0, len(part.plan.tasks)}},
+		nodes: []int{into}, runs: []Run{{0, len(part.plan.Tasks)}},
 		none: map[int]int{i + i + 1 - into: into},
 	}
 }
@@ -46,9 +46,9 @@ func (f *folder) pair(i int) *folded {
 // rectified is the part with ReLU on its result, nil where its tasks cannot do that.
 func (q *Part) rectified() *Part {
 	q.once.Do(func() {
-		l := q.layer
+		l := q.Layer
 		l.Activation = layer.ReLU
-		if p, err := NewPart(l, q.weights); err == nil && len(p.plan.tasks) == len(q.plan.tasks) {
+		if p, err := NewPart(l, q.Weights); err == nil && len(p.plan.Tasks) == len(q.plan.Tasks) {
 			q.relu = p
 		}
 	})
@@ -72,7 +72,7 @@ func (q *Part) tabled(table []byte) *Part {
 		return nil
 	}
 	products := 0
-	for _, t := range q.plan.tasks {
+	for _, t := range q.plan.Tasks {
 		m := t.G.NE.MACCfg
 		switch {
 		case t.Planar() || t.KernelFrom != nil || t.H.KernelBases.KBE0() && t.H.KernelBases.KBase0() != regs.BARWeights:
@@ -93,9 +93,9 @@ func (q *Part) tabled(table []byte) *Part {
 		at[i].Bar = uint32(i)
 	}
 	p := *q.plan
-	p.tasks, p.constants = q.place(&at), coeff.Section{SizesOnly: q.plan.constants.SizesOnly}
+	p.Tasks, p.Constants = q.place(&at), coeff.Section{SizesOnly: q.plan.Constants.SizesOnly}
 	moved := map[uint32]int{} // blocks of coefficients by their place without the table
-	for _, t := range p.tasks {
+	for _, t := range p.Tasks {
 		if t.G.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
 			continue
 		}
@@ -103,7 +103,7 @@ func (q *Part) tabled(table []byte) *Part {
 		first := d.CoeffBaseAddr[0].Bytes()
 		base, ok := moved[first]
 		if !ok {
-			base = p.constants.Bytes
+			base = p.Constants.Bytes
 			moved[first] = base
 		}
 		var lanes []coeff.Lane
@@ -116,8 +116,8 @@ func (q *Part) tabled(table []byte) *Part {
 			lanes = append(lanes, coeff.Lane{Base: size, Size: coeff.TableBytes + n})
 			size += coeff.TableBytes + n
 			if !ok {
-				p.constants.Add(table)
-				p.constants.Copy(&q.plan.constants, from, n)
+				p.Constants.Add(table)
+				p.Constants.Copy(&q.plan.Constants, from, n)
 			}
 		}
 		form := d.Reserved00
@@ -126,8 +126,8 @@ func (q *Part) tabled(table []byte) *Part {
 		t.Activate(regs.ActivationTable)
 		t.Table = table
 	}
-	if p.tasks.Err() != nil {
+	if p.Tasks.Err() != nil {
 		return nil
 	}
-	return &Part{layer: q.layer, weights: q.weights, plan: &p, inputs: q.inputs, out: q.out, surface: q.surface}
+	return &Part{Layer: q.Layer, Weights: q.Weights, plan: &p, inputs: q.inputs, Shape: q.Shape, surface: q.surface}
 }

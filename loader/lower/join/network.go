@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"fmt"
@@ -90,7 +90,7 @@ const (
 // program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
-	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.plan.constants.SizesOnly })
+	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.plan.Constants.SizesOnly })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (j *joiner) step(node int, part *Part, inputs []int, name string) int {
 	for _, in := range inputs {
 		j.tensors[in].last = len(j.steps)
 	}
-	j.tensors = append(j.tensors, inMemory{name: name, shape: part.out, last: len(j.steps)})
+	j.tensors = append(j.tensors, inMemory{name: name, shape: part.Shape, last: len(j.steps)})
 	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1, nil})
 	return len(j.tensors) - 1
 }
@@ -381,7 +381,7 @@ func (j *joiner) place() (task.Chain, []Run, []int) {
 	for i := range j.steps {
 		if p := j.steps[i].part; !seen[p] {
 			seen[p] = true
-			total += layer.RoundUp(p.plan.constants.Bytes, 64)
+			total += layer.RoundUp(p.plan.Constants.Bytes, 64)
 		}
 	}
 	if total > 0 && !j.constants.SizesOnly {
@@ -445,7 +445,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		if n := s.part.plan.scratch; n > 0 {
+		if n := s.part.plan.Scratch; n > 0 {
 			add(&steps[i], n, i, i)
 		}
 		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
@@ -473,10 +473,10 @@ func (j *joiner) spots(s *step, own int) *task.Spots {
 	var at task.Spots
 	at[regs.BARScratch] = task.Spot{Bar: regs.BARScratch, Base: own}
 	base, ok := j.parts[s.part]
-	if !ok && p.constants.Bytes > 0 {
+	if !ok && p.Constants.Bytes > 0 {
 		j.constants.Pad(64)
 		base = j.constants.Bytes
-		j.constants.Copy(&p.constants, 0, p.constants.Bytes)
+		j.constants.Copy(&p.Constants, 0, p.Constants.Bytes)
 		j.parts[s.part] = base
 	}
 	at[regs.BARWeights] = task.Spot{Bar: regs.BARWeights, Base: base}

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -39,8 +39,8 @@ func pairTiles(l *layer.Layer) (source, result task.Layout) {
 
 // pairs appends the convolution, whose steps of two pixels may write one too many, and
 // the planar copy that leaves it out.
-func (p *plan) pairs(x, y task.Memory) {
-	l := p.layer
+func (p *Plan) pairs(x, y task.Memory) {
+	l := p.Layer
 	w, out := &l.Window, l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
@@ -55,7 +55,7 @@ func (p *plan) pairs(x, y task.Memory) {
 	t.Patch(steps, true, w)
 	p.post(t)
 	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
-		return coeff.Pairs(l, p.weights, width)
+		return coeff.Pairs(l, p.Weights, width)
 	})
 	t.Source1(x, source, false)
 	kept := t.Leaves(result, result.Row)

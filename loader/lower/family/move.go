@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 )
 
 // copyTask passes a surface through the engines unchanged.
-func (p *plan) copyTask(in, out task.View) error {
+func (p *Plan) copyTask(in, out task.View) error {
 	if err := p.checkTile(in.S, 1); err != nil {
 		return err
 	}
 	s := in.S
 	t := task.PassTask(s)
 	at := t.SourceTile()
-	rows, tile := p.tileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
+	rows, tile := p.TileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
 	t.TileRows(tile)
 	t.Source1(in.M, at, false)
 	t.Writes(out.M, at.Row*rows)
@@ -26,8 +26,8 @@ func (p *plan) copyTask(in, out task.View) error {
 }
 
 // concat copies the inputs behind one another along the channels, a task each (2/2).
-func (p *plan) concat() error {
-	l := p.layer
+func (p *Plan) concat() error {
+	l := p.Layer
 	y := task.Surface(task.Bar5, l.In)
 	inputs := make([]task.Memory, len(l.Parts))
 	for i, c := range l.Parts {
@@ -65,8 +65,8 @@ func (p *plan) concat() error {
 //
 // (The compiler's: C with H, H with W of one channel. The others are the same with
 // other strides: inferred.)
-func (p *plan) transpose() error {
-	l := p.layer
+func (p *Plan) transpose() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	order := l.Permutation()
 	// Strides of the result by the axis of the input that stands there.
@@ -119,7 +119,7 @@ func movedBytes(s regs.Shape, rows int) int {
 }
 
 // transposed transposes channel and x on the way to memory, by way of a tile in the L2.
-func (p *plan) transposed(in, out task.View) {
+func (p *Plan) transposed(in, out task.View) {
 	s := in.S
 	t := task.Transposing(s)
 	at := t.SourceTile()
@@ -132,8 +132,8 @@ func (p *plan) transposed(in, out task.View) {
 // slice copies a part of a tensor. A first column that stands at no multiple of 64 bytes
 // is reached in the L2: the tile is transposed, so that columns become channels, and its
 // channels from there on are transposed back.
-func (p *plan) slice() error {
-	l := p.layer
+func (p *Plan) slice() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.Size)
 	in, out := task.ViewOf(x, l.Size), task.ViewOf(y, l.Size)
 	in.M.Base += l.Begin.N*x.Depth + l.Begin.C*x.Plane + l.Begin.H*x.Row
@@ -155,7 +155,7 @@ func (p *plan) slice() error {
 // sliced copies rows of more than 128 columns, in slices both in the source's tile and the
 // result's. The result's rows stand as far apart as two slices' patches with their halos
 // (1/1).
-func (p *plan) sliced(in, out task.View) error {
+func (p *Plan) sliced(in, out task.View) error {
 	s := in.S
 	t := task.PassTask(s)
 	t.WholeSlices(s)
@@ -174,7 +174,7 @@ func (p *plan) sliced(in, out task.View) error {
 }
 
 // shifted copies all but the first columns.
-func (p *plan) shifted(in, out task.View, columns int) error {
+func (p *Plan) shifted(in, out task.View, columns int) error {
 	s := in.S
 	turned := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	prep := task.Transposing(s)
@@ -197,8 +197,8 @@ func (p *plan) shifted(in, out task.View, columns int) error {
 
 // tile repeats a tensor. An axis of one element is broadcast on the way through the
 // planar engine, all such axes in one task (1/1); a longer one is copied time after time.
-func (p *plan) tile() error {
-	l := p.layer
+func (p *Plan) tile() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	once := l.Out() // what one task writes
 	if l.In.N > 1 || l.Reps.N > 1 {
@@ -236,7 +236,7 @@ func (p *plan) tile() error {
 }
 
 // repeatedTile broadcasts a tensor, and applies ReLU.
-func (p *plan) repeatedTile(in, out task.View) error {
+func (p *Plan) repeatedTile(in, out task.View) error {
 	s := out.S
 	t := task.PlanarTask(regs.FormConstant, s, s)
 	c := &t.G.Common
@@ -245,7 +245,7 @@ func (p *plan) repeatedTile(in, out task.View) error {
 	c.PlanarPatch = c.PlanarPatch.WithLog2H(h).WithLog2W(min(max(task.Log2Ceil(s.Width), 4), 9-h))
 	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(in.S.Channels < s.Channels).
 		WithSrc1BroadcastH(in.S.Height < s.Height).WithSrc1BroadcastW(in.S.Width < s.Width)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.Layer.Activation == layer.ReLU)
 	at := task.Packed(in.S)
 	if in.S.Height > 1 {
 		at = at.Skewed(1, task.PlanarFetch)

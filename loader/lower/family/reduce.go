@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ import (
 //	max C            MAC engines
 //	H                transpose, planar, transpose
 //	C W, C H         planar with channels as rows; C, then H (assumed)
-func (p *plan) reduction() error {
-	l := p.layer
+func (p *Plan) reduction() error {
+	l := p.Layer
 	if l.Op == layer.ReduceMin {
 		return p.minimum()
 	}
@@ -71,7 +71,7 @@ func (p *plan) reduction() error {
 }
 
 // eachElement runs f for each element of the batch.
-func (p *plan) eachElement(in, out task.View, f func(in, out task.View) error) error {
+func (p *Plan) eachElement(in, out task.View, f func(in, out task.View) error) error {
 	for n := range in.S.Groups {
 		if err := f(in.Element(n), out.Element(n)); err != nil {
 			return err
@@ -83,20 +83,20 @@ func (p *plan) eachElement(in, out task.View, f func(in, out task.View) error) e
 // eachPart runs f for the whole where that fits the L2, else for its halves: of the channels
 // where they are not reduced, of the rows where those are not, until they fit. (No program
 // shows what the compiler does with what is larger.)
-func (p *plan) eachPart(in, out task.View, f func(in, out task.View) error) error {
-	tasks, held, scratch := len(p.tasks), p.held, p.scratch
+func (p *Plan) eachPart(in, out task.View, f func(in, out task.View) error) error {
+	tasks, held, scratch := len(p.Tasks), p.held, p.Scratch
 	err := f(in, out)
 	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
 		return err
 	}
 	cut := task.View.ChannelRun
 	n := in.S.Channels
-	if axes := p.layer.Axes; axes&layer.AxisC != 0 || n == 1 {
+	if axes := p.Layer.Axes; axes&layer.AxisC != 0 || n == 1 {
 		if cut, n = task.View.Run, in.S.Height; axes&layer.AxisH != 0 || n == 1 {
 			return err
 		}
 	}
-	p.tasks, p.held, p.scratch = p.tasks[:tasks], held, scratch
+	p.Tasks, p.held, p.Scratch = p.Tasks[:tasks], held, scratch
 	half := (n + 1) / 2
 	if err := p.eachPart(cut(in, 0, half), cut(out, 0, half), f); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (p *plan) eachPart(in, out task.View, f func(in, out task.View) error) erro
 
 // minimum is the negative of the maximum of negatives: no program shows a minimum of the
 // planar engine's reduction (assumed).
-func (p *plan) minimum() error {
-	l := p.layer
+func (p *Plan) minimum() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	negative := p.intermediate(l.In)
 	least := p.intermediate(l.Out())
@@ -116,22 +116,22 @@ func (p *plan) minimum() error {
 	greatest.Op = layer.ReduceMax
 	return p.pieces(
 		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, minus, ports{"x": x, "y": negative}},
-		piece{greatest, p.weights, ports{"x": negative, "y": least}},
+		piece{greatest, p.Weights, ports{"x": negative, "y": least}},
 		piece{layer.Layer{Op: layer.Mul, In: l.Out(), Second: layer.Scalar}, minus, ports{"x": least, "y": y}},
 	)
 }
 
 // twoReductions reduces the channels, then the rows.
-func (p *plan) twoReductions() error {
-	l := p.layer
+func (p *Plan) twoReductions() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.Out())
 	first, second := *l, *l
 	first.Axes = layer.AxisC
 	second.In, second.Axes = first.Out(), layer.AxisH
 	between := p.intermediate(second.In)
 	return p.pieces(
-		piece{first, p.weights, ports{"x": x, "y": between}},
-		piece{second, p.weights, ports{"x": between, "y": y}},
+		piece{first, p.Weights, ports{"x": x, "y": between}},
+		piece{second, p.Weights, ports{"x": between, "y": y}},
 	)
 }
 
@@ -140,7 +140,7 @@ func fanIn(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
 // planarReduction reduces every channel of every group to one value. The result of
 // groups stands in the L2 group by group (16/16).
-func (p *plan) planarReduction(in, out task.View, depth int) error {
+func (p *Plan) planarReduction(in, out task.View, depth int) error {
 	if err := layer.Within("groups of rows", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
@@ -163,13 +163,13 @@ func (p *plan) planarReduction(in, out task.View, depth int) error {
 
 // reductionTask is a planar task that reduces each channel; a mean is scaled. A maximum
 // has bit 1 of PE.Cfg and the maximum's padding mode (on every one seen).
-func (p *plan) reductionTask(in regs.Shape) *task.Task {
+func (p *Plan) reductionTask(in regs.Shape) *task.Task {
 	t := task.PlanarTask(regs.FormReduction, in, in)
-	switch p.layer.Op {
+	switch p.Layer.Op {
 	case layer.ReduceMean:
-		t.G.PE.FinalScale = t.G.PE.FinalScale.WithFinalScale(task.Reciprocal(fanIn(p.layer)))
+		t.G.PE.FinalScale = t.G.PE.FinalScale.WithFinalScale(task.Reciprocal(fanIn(p.Layer)))
 	case layer.LayerNorm:
-		t.G.PE.FinalScale = t.G.PE.FinalScale.WithFinalScale(task.Reciprocal(together(p.layer)))
+		t.G.PE.FinalScale = t.G.PE.FinalScale.WithFinalScale(task.Reciprocal(together(p.Layer)))
 	case layer.ReduceMax:
 		t.TakesMaximum()
 	}
@@ -190,7 +190,7 @@ func transposedTile(s regs.Shape) task.Layout {
 // channelSum transposes channel and x, so that a row holds a pixel's channels, and adds
 // each row up: rows are groups, pixels channels. A single row is described in the scratch
 // buffer on the way (2/2).
-func (p *plan) channelSum(in, out task.View) error {
+func (p *Plan) channelSum(in, out task.View) error {
 	s := in.S
 	transposed := transposedTile(s)
 	bytes := transposed.Row * s.Height
@@ -251,12 +251,12 @@ func (p *plan) channelSum(in, out task.View) error {
 }
 
 // stage is room in the scratch buffer for a matrix that a transpose describes there.
-func (p *plan) stage(rows, columns int, used bool) task.Memory {
+func (p *Plan) stage(rows, columns int, used bool) task.Memory {
 	m := task.Matrix(task.BarScratch, rows, columns)
 	m.Row = m.Plane
 	m.Base = p.held
 	if used {
-		p.scratch = max(p.scratch, p.held+m.Depth)
+		p.Scratch = max(p.Scratch, p.held+m.Depth)
 	}
 	return m
 }
@@ -264,7 +264,7 @@ func (p *plan) stage(rows, columns int, used bool) task.Memory {
 // rowReduction reduces rows: with rows as channels, a transpose makes them columns, the
 // planar engine reduces the columns, and another transpose brings the channels back
 // (every reduction over H has these three).
-func (p *plan) rowReduction(in, out task.View) error {
+func (p *Plan) rowReduction(in, out task.View) error {
 	v, w := in.Swapped(), out.Swapped()
 	s := v.S // rows as channels, channels as rows
 	transposed := task.Packed(regs.Shape{Channels: s.Width, Width: s.Channels}).Skewed(1, task.TransposeFetch)
@@ -301,12 +301,12 @@ func (p *plan) rowReduction(in, out task.View) error {
 	return nil
 }
 
-func (p *plan) checkUnicast(channels int) error {
+func (p *Plan) checkUnicast(channels int) error {
 	return layer.Within("channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
 // maximum reduces channels on the MAC engines.
-func (p *plan) maximum(in, out task.View) error {
+func (p *Plan) maximum(in, out task.View) error {
 	if err := p.checkUnicast(in.S.Channels); err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (p *plan) maximum(in, out task.View) error {
 	}
 	t := task.MaximumTask(in.S)
 	at := t.SourceTile()
-	rows, tile := p.tileHeight(in.S, layer.Shape{N: 1, C: 1, H: in.S.Height, W: in.S.Width}, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
+	rows, tile := p.TileHeight(in.S, layer.Shape{N: 1, C: 1, H: in.S.Height, W: in.S.Width}, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.TileRows(tile)
 	t.Source1(in.M, at, false)
 	t.Writes(out.M, at.Row*rows)

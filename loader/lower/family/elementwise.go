@@ -1,6 +1,8 @@
-package lower
+package family
 
 import (
+	"math"
+
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -11,14 +13,26 @@ import (
 	"anesim/loader/lower/task"
 )
 
+// beforeScale is what to add to x so that its product with a factor f comes to x*f + a. It
+// fails where the quotient is no normal fp16 value.
+func beforeScale(a, f float16.Float16) (float16.Float16, bool) {
+	const least, most = 0x1p-14, 65504
+	if a&^SignBit == 0 {
+		return 0, true
+	}
+	q := a.Float32() / f.Float32() // of zero by zero NaN, which no comparison holds for
+	size := math.Abs(float64(q))
+	return float16.Fromfloat32(q), size >= least && size <= most
+}
+
 // elementwise lowers an operation on two operands to one task of the planar engine, and
 // one before it that brings a repeated operand into the L2.
 //
 //	x --DMA--> L2 --+
 //	                planar engine --> y
 //	z --DMA--> L2 --+        or a constant in BiasScale, or a row of them in the constants
-func (p *plan) elementwise() error {
-	l := p.layer
+func (p *Plan) elementwise() error {
+	l := p.Layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	if l.Second == layer.Scalar && (l.Op == layer.Max || l.Op == layer.Min) {
 		return p.unary() // the table is the scalar's
@@ -48,7 +62,7 @@ func (p *plan) elementwise() error {
 	if l.Second == layer.Runtime {
 		z = p.port("z", loader.Input, task.Bar6, l.In, z)
 	}
-	t := pass.Elementwise(p.layer, regs.FormTwoSources, in)
+	t := pass.Elementwise(p.Layer, regs.FormTwoSources, in)
 	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
@@ -56,7 +70,7 @@ func (p *plan) elementwise() error {
 	}
 	t.TileRows(rows)
 	t.Source1(x, at, false)
-	second := secondBase(at.Row * rows)
+	second := SecondBase(at.Row * rows)
 	if l.Release == layer.Release2023 && l.Second == layer.Itself {
 		second = at.Row * rows
 	}
@@ -66,9 +80,9 @@ func (p *plan) elementwise() error {
 	return nil
 }
 
-// secondBase is where the second tile stands behind a first of n bytes: at a multiple of
+// SecondBase is where the second tile stands behind a first of n bytes: at a multiple of
 // 64, but not in the bank where the first begins, of 64 banks of 16 bytes (8/8).
-func secondBase(n int) int {
+func SecondBase(n int) int {
 	n = layer.RoundUp(n, 64)
 	if n%0x400 == 0 {
 		n += 64
@@ -78,8 +92,8 @@ func secondBase(n int) int {
 
 // planarRows is how many rows of n such tiles fit the L2 at a time (holds where all do:
 // 25/25; less is assumed).
-func (p *plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (int, error) {
-	if beyondL2(p.layer, s) {
+func (p *Plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (int, error) {
+	if beyondL2(p.Layer, s) {
 		rows := t.Streamed(s)
 		*at = t.PlanarColumns()
 		return rows, nil
@@ -96,11 +110,11 @@ func (p *plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (i
 }
 
 // scalar adds or multiplies by one constant: the planar engine's own bias and scale.
-func (p *plan) scalar(in regs.Shape, x task.Memory) error {
-	y := p.output("y", p.layer.Out())
+func (p *Plan) scalar(in regs.Shape, x task.Memory) error {
+	y := p.output("y", p.Layer.Out())
 	t := task.PlanarTask(regs.FormConstant, in, in)
-	v := uint16(layer.ValueAt(p.weights.Second, 0))
-	switch p.layer.Op {
+	v := uint16(layer.ValueAt(p.Weights.Second, 0))
+	switch p.Layer.Op {
 	case layer.Add:
 		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(v)
 	case layer.Sub:
@@ -111,12 +125,12 @@ func (p *plan) scalar(in regs.Shape, x task.Memory) error {
 		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(pass.HalfHalf).
 			WithBias(v)
 	}
-	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.layer.Activation == layer.ReLU)
+	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.Layer.Activation == layer.ReLU)
 	return p.alone(t, in, x, y)
 }
 
 // alone appends a planar task of one source and the result.
-func (p *plan) alone(t *task.Task, in regs.Shape, x, y task.Memory) error {
+func (p *Plan) alone(t *task.Task, in regs.Shape, x, y task.Memory) error {
 	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 1)
 	if err != nil {
@@ -131,23 +145,23 @@ func (p *plan) alone(t *task.Task, in regs.Shape, x, y task.Memory) error {
 
 // channelOperand joins every channel with a constant of its own in an operation that the
 // bias and scale rows do not have: the constants are a tensor of one pixel (assumed).
-func (p *plan) channelOperand(in regs.Shape, x task.Memory) error {
-	s := layer.Shape{N: 1, C: p.layer.In.C, H: 1, W: 1}
-	y := p.output("y", p.layer.Out())
+func (p *Plan) channelOperand(in regs.Shape, x task.Memory) error {
+	s := layer.Shape{N: 1, C: p.Layer.In.C, H: 1, W: 1}
+	y := p.output("y", p.Layer.Out())
 	z := task.Surface(regs.BARWeights, s)
-	p.constants.Pad(64)
-	z.Base = p.constants.Bytes
-	tensor := p.constants.Zeros(z.Depth)
+	p.Constants.Pad(64)
+	z.Base = p.Constants.Bytes
+	tensor := p.Constants.Zeros(z.Depth)
 	for c := range s.C {
-		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(p.weights.Second, c)))
+		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(p.Weights.Second, c)))
 	}
 	return p.repeat(in, s, x, y, z)
 }
 
 // quotient multiplies by the reciprocal of the second input, which a table makes in the
 // L2 (1/1).
-func (p *plan) quotient(in regs.Shape, x task.Memory) error {
-	l := p.layer
+func (p *Plan) quotient(in regs.Shape, x task.Memory) error {
+	l := p.Layer
 	y := p.output("y", l.Out())
 	z, z2 := x, l.In
 	if l.Second == layer.Runtime {
@@ -160,7 +174,7 @@ func (p *plan) quotient(in regs.Shape, x task.Memory) error {
 		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
 		return p.pieces(
-			p.lookedUp(p.weights.Table, z2, z, reciprocal),
+			p.lookedUp(p.Weights.Table, z2, z, reciprocal),
 			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
@@ -175,8 +189,8 @@ func (p *plan) quotient(in regs.Shape, x task.Memory) error {
 
 // repeated brings the second input, repeated along some axes, into the L2 first. Where
 // both have a batch, each element goes by itself.
-func (p *plan) repeated(in regs.Shape, x task.Memory) error {
-	l := p.layer
+func (p *Plan) repeated(in regs.Shape, x task.Memory) error {
+	l := p.Layer
 	s := l.SecondShape
 	y := p.output("y", l.Out())
 	z := p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
@@ -194,7 +208,7 @@ func (p *plan) repeated(in regs.Shape, x task.Memory) error {
 
 // repeat brings z, of shape s, into the L2, and works on it and x. The second operand of
 // a division is brought through the table of 1/x.
-func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
+func (p *Plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.PassTask(small)
 	at := prep.ResultTile(small)
@@ -204,9 +218,9 @@ func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	}
 	kept := prep.Leaves(at, bytes)
 	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
-	t := pass.Elementwise(p.layer, regs.FormTwoSources, in)
-	if p.layer.Op == layer.RealDiv {
-		if err := p.tabulate(prep, p.weights.Table); err != nil {
+	t := pass.Elementwise(p.Layer, regs.FormTwoSources, in)
+	if p.Layer.Op == layer.RealDiv {
+		if err := p.tabulate(prep, p.Weights.Table); err != nil {
 			return err
 		}
 		t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarMul)
@@ -220,7 +234,7 @@ func (p *plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 }
 
 // besideTile reads x into the L2 behind a kept second operand and writes y.
-func (p *plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
+func (p *Plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *task.Tile, second task.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > p.maxTile() {
 		rows := (p.maxTile() - used) / at.Row
@@ -238,20 +252,23 @@ func (p *plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *t
 	return nil
 }
 
+// SignBit is that of fp16.
+const SignBit = 0x8000
+
 // channelConstants joins every channel with its own constant: a row of addends and a row
 // of factors in the constants, loaded as a picture of two rows first.
-func (p *plan) channelConstants(in regs.Shape, x task.Memory) error {
-	l := p.layer
+func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
+	l := p.Layer
 	y := p.output("y", l.Out())
 	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
-	p.constants.Pad(64)
-	base := p.constants.Bytes
-	table := p.constants.Zeros(2 * row)
+	p.Constants.Pad(64)
+	base := p.Constants.Bytes
+	table := p.Constants.Zeros(2 * row)
 	for c := range l.In.C {
 		bias, scale := uint16(0), uint16(task.HalfOne)
-		v := uint16(layer.ValueAt(p.weights.Second, 0))
+		v := uint16(layer.ValueAt(p.Weights.Second, 0))
 		if l.Second == layer.Constant {
-			v = uint16(layer.ValueAt(p.weights.Second, c))
+			v = uint16(layer.ValueAt(p.Weights.Second, c))
 		}
 		switch l.Op {
 		case layer.Add:
@@ -261,7 +278,7 @@ func (p *plan) channelConstants(in regs.Shape, x task.Memory) error {
 		case layer.Mul:
 			scale = v
 			if l.Bias {
-				b, ok := beforeScale(layer.ValueAt(p.weights.Bias, c), float16.Frombits(v))
+				b, ok := beforeScale(layer.ValueAt(p.Weights.Bias, c), float16.Frombits(v))
 				if !ok {
 					return l.Unsupported("the addend of channel %d divided by its factor is beyond fp16; make it an addition behind the product", c)
 				}

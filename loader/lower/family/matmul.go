@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"github.com/x448/float16"
@@ -21,14 +21,14 @@ import (
 //
 // The input is taken in parts of so many rows as both tiles fit the L2 (the examples
 // take one part; more is assumed). Leading axes are more rows.
-func (p *plan) matmul() error {
-	l := p.layer
+func (p *Plan) matmul() error {
+	l := p.Layer
 	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns
 	// The result stands below the input.
 	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
 	x := p.port("x", loader.Input, task.Bar5, l.In, task.Surface(task.Bar5, l.In))
 	to := p.behind(y, l.Out())
-	if rows.BlockRows(count) && p.constants.Bytes == 0 && !l.Tabulated() {
+	if rows.BlockRows(count) && p.Constants.Bytes == 0 && !l.Tabulated() {
 		if done := p.blockProduct(count, x, y); done {
 			return nil
 		}
@@ -41,7 +41,7 @@ func (p *plan) matmul() error {
 			src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
 			staged := task.Matrix(task.BarScratch, k, m)
 			staged.Row, staged.Base = staged.Plane, columns
-			p.scratch = max(p.scratch, layer.RoundUp(columns+staged.Depth, task.ScratchPage))
+			p.Scratch = max(p.Scratch, layer.RoundUp(columns+staged.Depth, task.ScratchPage))
 			p.turnColumns(m, k, src, staged)
 			if err := p.columnProduct(m, k, n, staged, dst); err != nil {
 				return err
@@ -70,10 +70,10 @@ func (p *plan) matmul() error {
 
 // columnRows is the most rows that a task turns to columns on their way to memory: their
 // slices of 128 pixels fit the L2.
-func (p *plan) columnRows() int { return p.maxTile() / (task.SliceColumns * layer.ElementBytes) }
+func (p *Plan) columnRows() int { return p.maxTile() / (task.SliceColumns * layer.ElementBytes) }
 
 // turnColumns writes m rows of k as k rows of m to memory.
-func (p *plan) turnColumns(m, k int, src, dst task.Memory) {
+func (p *Plan) turnColumns(m, k int, src, dst task.Memory) {
 	t := task.Transposing(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
 	at := task.TransposeSource(m, k)
 	t.Source1(src, at, false)
@@ -85,8 +85,8 @@ func (p *plan) turnColumns(m, k int, src, dst task.Memory) {
 // the columns reads it anew, a slice of 128 rows at a time, but where it fits the L2.
 // (1 + K*N/2^19 tasks at 256 and 512 rows with the preparation, K*N/2^19 at 256 without,
 // counts of a public table; that the former goes through memory is inferred.)
-func (p *plan) columnProduct(m, k, n int, src, dst task.Memory) error {
-	l := p.layer
+func (p *Plan) columnProduct(m, k, n int, src, dst task.Memory) error {
+	l := p.Layer
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
@@ -119,7 +119,7 @@ func (p *plan) columnProduct(m, k, n int, src, dst task.Memory) error {
 
 // productTask is the multiply-accumulate of a share of a product's columns by m pixels of k
 // channels, whose result is transposed.
-func (p *plan) productTask(m, k int, s coeff.Share) *task.Task {
+func (p *Plan) productTask(m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
 	out.Channels = s.Channels
@@ -135,8 +135,8 @@ func (p *plan) productTask(m, k int, s coeff.Share) *task.Task {
 // blockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
 // product, and a copy of the rows of blocks to memory. It reports false where that does not
 // fit the L2.
-func (p *plan) blockProduct(count int, x, y task.Memory) bool {
-	l, w := p.layer, *p.weights
+func (p *Plan) blockProduct(count int, x, y task.Memory) bool {
+	l, w := p.Layer, *p.Weights
 	g := rows.Group{
 		Kind: rows.Product, Layer: *l, Weights: w, Inputs: []string{"x"}, Output: "y",
 		Heads: 1, Rows: count, Width: l.Columns, Block: true, Activation: l.Activation,
@@ -151,8 +151,8 @@ func (p *plan) blockProduct(count int, x, y task.Memory) bool {
 	if !ok {
 		return false
 	}
-	p.tasks, p.constants = append(p.tasks, low.Tasks...), low.Constants
-	p.scratch = max(p.scratch, low.Scratch)
+	p.Tasks, p.Constants = append(p.Tasks, low.Tasks...), low.Constants
+	p.Scratch = max(p.Scratch, low.Scratch)
 	return true
 }
 
@@ -174,13 +174,13 @@ func transposed(m, k int) task.Layout {
 }
 
 // product appends the tasks of m rows.
-func (p *plan) product(m, k, n int, src, dst task.Memory) error {
-	l := p.layer
+func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
+	l := p.Layer
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposed(m, k)
 	staged := task.Matrix(task.BarScratch, k, m)
 	staged.Row, staged.Base = staged.Plane, p.held
-	p.scratch = max(p.scratch, p.held+staged.Depth)
+	p.Scratch = max(p.Scratch, p.held+staged.Depth)
 
 	prep := task.Transposing(before)
 	prep.Source1(src, task.TransposeSource(m, k).Moved(after.Row), false)
@@ -211,8 +211,8 @@ func (p *plan) product(m, k, n int, src, dst task.Memory) error {
 }
 
 // productKernel packs the columns of a share.
-func (p *plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
-	return coeff.Product(p.layer, p.weights, s, width, p.constants.Room)
+func (p *Plan) productKernel(s coeff.Share, width int) *coeff.Kernel {
+	return coeff.Product(p.Layer, p.Weights, s, width, p.Constants.Room)
 }
 
 // TakesColumns reports whether a product of m rows of k with constants takes them transposed
@@ -223,12 +223,12 @@ func TakesColumns(m, k int) bool {
 
 // turnedProduct turns the sides of a product that are given the other way round, then
 // multiplies.
-func (p *plan) turnedProduct() error {
-	l := *p.layer
+func (p *Plan) turnedProduct() error {
+	l := *p.Layer
 	l.TransposeX, l.TransposeY = false, false
 	turn := func(s layer.Shape) layer.Shape { s.H, s.W = s.W, s.H; return s }
 	left := l.In
-	if p.layer.TransposeX {
+	if p.Layer.TransposeX {
 		left = turn(left)
 	}
 	y := p.port("y", loader.Output, task.Bar4, l.Out(), task.Surface(task.Bar4, l.Out()))
@@ -237,13 +237,13 @@ func (p *plan) turnedProduct() error {
 	if l.Second == layer.Runtime && l.Op == layer.MatMul {
 		right := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.W, W: l.Columns}
 		given := right
-		if p.layer.TransposeY {
+		if p.Layer.TransposeY {
 			given = turn(right)
 		}
 		to["z"] = p.port("z", loader.Input, bar, given, task.Surface(bar, given))
 		bar = task.Bar6
-		if p.layer.TransposeY {
-			if !p.layer.TransposeX && !direct(&l) {
+		if p.Layer.TransposeY {
+			if !p.Layer.TransposeX && !direct(&l) {
 				to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
 				if p.pairedRows(to["x"], to["z"], y) {
 					return nil
@@ -255,13 +255,13 @@ func (p *plan) turnedProduct() error {
 			}
 			to["z"] = turned
 		}
-	} else if p.layer.TransposeY {
+	} else if p.Layer.TransposeY {
 		return l.Unsupported("a constant right side is given as it is multiplied; linear takes it as rows of k")
 	}
 	if _, given := to["x"]; !given {
 		to["x"] = p.port("x", loader.Input, bar, left, task.Surface(bar, left))
 	}
-	if m, k := l.In.H, l.In.W; p.layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
+	if m, k := l.In.H, l.In.W; p.Layer.TransposeX && l.Second == layer.Constant && l.In.N*l.In.C == 1 && !rows.BlockRows(m) && k*task.SliceColumns*layer.ElementBytes <= p.maxTile() {
 		// It stands there as the engines take it.
 		src, out := task.Matrix(bar, k, m), p.behind(y, l.Out())
 		src.Bar, src.Base = to["x"].Bar, to["x"].Base
@@ -272,20 +272,20 @@ func (p *plan) turnedProduct() error {
 		}
 		return p.finishActivation(l.Out(), out, y)
 	}
-	if p.layer.TransposeX {
+	if p.Layer.TransposeX {
 		turned := p.intermediate(l.In)
 		if err := p.turnSide(left, to["x"], turned); err != nil {
 			return err
 		}
 		to["x"] = turned
 	}
-	return p.pieces(piece{l, p.weights, to})
+	return p.pieces(piece{l, p.Weights, to})
 }
 
 // turnSide turns the matrices of a side: one that the L2 does not hold together with its
 // transpose goes through it in slices of 128 columns, a task each (2 tasks at 16 rows and 3
 // at 128 of 2048 by 2048, counts of a public table).
-func (p *plan) turnSide(s layer.Shape, x, y task.Memory) error {
+func (p *Plan) turnSide(s layer.Shape, x, y task.Memory) error {
 	if movedBytes(task.ViewOf(x, s).Swapped().S, s.C) <= p.l2()-task.UnitBytes || s.H > p.columnRows() || s.W < task.SliceColumns {
 		return p.turnRows(s, x, y)
 	}

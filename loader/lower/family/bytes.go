@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/loader/layer"
@@ -6,7 +6,7 @@ import (
 )
 
 // bytePort is a port of 8-bit elements, which programs see as half as many fp16 columns.
-func (p *plan) bytePort(name string, halves layer.Shape) task.Memory {
+func (p *Plan) bytePort(name string, halves layer.Shape) task.Memory {
 	if name == "y" {
 		return p.output(name, halves)
 	}

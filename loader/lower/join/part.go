@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"slices"
@@ -6,17 +6,18 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
 )
 
 // A Part is a layer's tasks, constants and surfaces before a network gives them places.
 // It may stand in a network several times, and has its constants there once.
 type Part struct {
-	layer   layer.Layer
-	weights layer.Weights
-	plan    *plan
+	Layer   layer.Layer
+	Weights layer.Weights
+	plan    *family.Plan
 	inputs  []loader.Port // in the order of a node's inputs
-	out     layer.Shape
+	Shape   layer.Shape
 	surface uint32 // buffer of its output
 
 	once sync.Once
@@ -25,13 +26,13 @@ type Part struct {
 
 // NewPart lowers a layer to a part. Errors are those of [Lower].
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
-	p, err := newPlan(&l, &w)
+	p, err := family.New(&l, &w)
 	if err != nil {
 		return nil, err
 	}
-	p.weights, p.packed = nil, nil
-	q := &Part{layer: l, weights: w, plan: p, out: l.Out()}
-	for _, port := range p.ports {
+	p.Weights, p.Packed = nil, nil
+	q := &Part{Layer: l, Weights: w, plan: p, Shape: l.Out()}
+	for _, port := range p.Ports {
 		switch {
 		case port.Direction == loader.Output:
 			q.surface = uint32(port.BAR)
@@ -58,14 +59,14 @@ func shapeOf(p *loader.Port) layer.Shape {
 }
 
 // Out is the shape of the layer's result.
-func (q *Part) Out() layer.Shape { return q.out }
+func (q *Part) Out() layer.Shape { return q.Shape }
 
 // place returns copies of the part's tasks that work on buffers at new places.
 func (q *Part) place(at *task.Spots) task.Chain {
 	tiles := map[*task.Tile]*task.Tile{}
-	moved := make(task.Chain, len(q.plan.tasks))
+	moved := make(task.Chain, len(q.plan.Tasks))
 	owners := make(map[*task.Task]*task.Task, len(moved))
-	for i, t := range q.plan.tasks {
+	for i, t := range q.plan.Tasks {
 		c := *t
 		moved[i] = &c
 		owners[t] = moved[i]

@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // settle makes the tasks of a step, which are placed in memory, work on what is resident,
 // and moves their other tiles.
 func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, shift int) {
-	plan := j.steps[step].part.plan.tasks
+	plan := j.steps[step].part.plan.Tasks
 	moved, gone := map[*task.Tile]bool{}, map[*task.Tile]bool{}
 	for k, t := range tasks {
 		l := &t.G.L2
@@ -58,7 +58,7 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 				r.tile.Owner, r.tile.Result = t, false
 				t.Keeps(at, r.tile)
 				next := r.accesses[1]
-				if t.G.NE.MACCfg.OpMode() == regs.PassThrough && !t.Planar() && j.steps[next.step].part.plan.tasks[next.task].Planar() {
+				if t.G.NE.MACCfg.OpMode() == regs.PassThrough && !t.Planar() && j.steps[next.step].part.plan.Tasks[next.task].Planar() {
 					t.KeptPatch(t.G.InShape())
 				}
 			case which == task.Operand1:

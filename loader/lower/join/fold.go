@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/family"
 	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
@@ -43,14 +44,14 @@ func newFolder(n *Network) *folder {
 			f.readers[in]++
 		}
 		if p := n.Nodes[i].Part; p != nil {
-			f.shapes[n.Nodes[i].Output] = p.out
+			f.shapes[n.Nodes[i].Output] = p.Shape
 		}
 	}
 	for _, out := range n.Outputs {
 		f.readers[out]++
 	}
 	for i, next := len(n.Nodes)-1, len(n.Nodes); i >= 0; i-- {
-		if p := n.Nodes[i].Part; p != nil && ofRows(&p.layer) {
+		if p := n.Nodes[i].Part; p != nil && ofRows(&p.Layer) {
 			next = i
 		}
 		f.rows[i] = next
@@ -151,7 +152,7 @@ func (f *folder) groups(first int) (groups []rows.Group, ends []int) {
 		if n.Part == nil || len(n.Inputs) == 0 || len(n.Inputs) != len(n.Part.inputs) {
 			break
 		}
-		l := &n.Part.layer
+		l := &n.Part.Layer
 		if from, ok := made[n.Inputs[0]]; ok && f.readers[n.Inputs[0]] == 1 && f.behind(&groups[from], n) {
 			g := &groups[from]
 			g.Nodes = append(g.Nodes, i)
@@ -193,9 +194,9 @@ type transposition struct {
 // result in rows of another width, or writes such rows, is not folded: its columns are not
 // those of the group.
 func (f *folder) behind(g *rows.Group, n *Node) bool {
-	l, w := &n.Part.layer, &n.Part.weights
+	l, w := &n.Part.Layer, &n.Part.Weights
 	switch {
-	case shapeOf(&n.Part.inputs[0]).W != g.Width || n.Part.out.W != g.Width:
+	case shapeOf(&n.Part.inputs[0]).W != g.Width || n.Part.Shape.W != g.Width:
 		return false
 	case g.Kind == rows.Binary:
 		if l.Op == layer.ReLU && g.Activation == 0 {
@@ -254,9 +255,9 @@ func transposesRows(l *layer.Layer) (matrices layer.Shape, ok bool) {
 
 // group makes a node a group.
 func (f *folder) group(n *Node, turned map[string]transposition) (*rows.Group, bool) {
-	l := n.Part.layer
-	w := n.Part.weights
-	out := n.Part.out
+	l := n.Part.Layer
+	w := n.Part.Weights
+	out := n.Part.Shape
 	g := &rows.Group{Layer: l, Weights: w, Inputs: slices.Clone(n.Inputs), Output: n.Output, Heads: 1, Rows: out.N * out.C * out.H, Width: out.W}
 	for k, in := range n.Inputs {
 		read := shapeOf(&n.Part.inputs[k])
@@ -353,9 +354,9 @@ func (f *folder) compile(groups []rows.Group, try bool) (*folded, bool) {
 		}
 	}
 	out.part = &Part{
-		plan:    &plan{tasks: low.Tasks, constants: low.Constants, scratch: low.Scratch},
+		plan:    &family.Plan{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
 		inputs:  low.Ports,
-		out:     f.shapes[out.output],
+		Shape:   f.shapes[out.output],
 		surface: task.Bar4,
 	}
 	return out, true

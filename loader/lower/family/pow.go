@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -18,8 +18,8 @@ const elementProduct regs.MACOp = 10
 //	tile --products of channel pairs, 2^p--> y
 //
 // Weights.Table is that of log2, Weights.Tables[0] that of 2^x.
-func (p *plan) pow() error {
-	l, w := p.layer, p.weights
+func (p *Plan) pow() error {
+	l, w := p.Layer, p.Weights
 	if len(w.Tables) != 1 {
 		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
 	}
@@ -82,17 +82,17 @@ func (p *plan) pow() error {
 
 // largePow is pow of tensors that the L2 does not hold: logarithm, product and power one
 // after the other, through the scratch buffer (assumed).
-func (p *plan) largePow(x, z, y task.Memory) error {
-	s := p.layer.In
+func (p *Plan) largePow(x, z, y task.Memory) error {
+	s := p.Layer.In
 	logarithm, product := p.intermediate(s), p.intermediate(s)
 	return p.pieces(
-		p.lookedUp(p.weights.Table, s, x, logarithm),
+		p.lookedUp(p.Weights.Table, s, x, logarithm),
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
-		p.lookedUp(p.weights.Tables[0], s, product, y),
+		p.lookedUp(p.Weights.Tables[0], s, product, y),
 	)
 }
 
 // lookedUp passes a tensor through a table.
-func (p *plan) lookedUp(table []byte, s layer.Shape, from, to task.Memory) piece {
+func (p *Plan) lookedUp(table []byte, s layer.Shape, from, to task.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

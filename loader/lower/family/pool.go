@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/loader/layer"
@@ -14,8 +14,8 @@ import (
 //
 //	x --max of shifted rows--> scratch --transpose--> columns as rows
 //	  --max of shifted rows--> scratch --transpose--> y
-func (p *plan) pool() error {
-	l := p.layer
+func (p *Plan) pool() error {
+	l := p.Layer
 	w, out := l.Window, l.Out()
 	x, y := p.input("x", l.In), p.output("y", out)
 	rows := l.In
@@ -44,7 +44,7 @@ func (p *plan) pool() error {
 }
 
 // turnRows makes rows columns and columns rows.
-func (p *plan) turnRows(s layer.Shape, x, y task.Memory) error {
+func (p *Plan) turnRows(s layer.Shape, x, y task.Memory) error {
 	l := layer.Unary(layer.Transpose, s)
 	l.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
 	return p.pieces(piece{l, &layer.Weights{}, ports{"x": x, "y": y}})
@@ -55,14 +55,14 @@ func (p *plan) turnRows(s layer.Shape, x, y task.Memory) error {
 type axisTaps struct{ count, stride, dilation, before int }
 
 // windowRows returns the taps of the layer's window along its height.
-func (p *plan) windowRows() axisTaps {
-	l := p.layer
+func (p *Plan) windowRows() axisTaps {
+	l := p.Layer
 	return axisTaps{l.TapRows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
 // rowMaxima makes each of n rows the largest of those that the taps of its window meet. A
 // window's first row is copied, the others join it.
-func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y task.Memory) error {
+func (p *Plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y task.Memory) error {
 	begin, end := 0, 0 // rows that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {
@@ -102,7 +102,7 @@ func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y task.Memory) er
 			begin, end = first, first
 		}
 		if first > end || last < begin {
-			return p.layer.Unsupported("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
+			return p.Layer.Unsupported("a window dilated by %d over %d rows leaves rows out between its taps; pool without the dilation", w.dilation, in.H)
 		}
 		joinFirst, joinLast := max(first, begin), min(last, end)
 		if err := one(tap, joinFirst, joinLast, true); err != nil {
@@ -117,15 +117,15 @@ func (p *plan) rowMaxima(in layer.Shape, n int, w axisTaps, x, y task.Memory) er
 		begin, end = min(begin, first), max(end, last)
 	}
 	if begin != 0 || end != n {
-		return p.layer.Wrong("a window that holds no row of the input")
+		return p.Layer.Wrong("a window that holds no row of the input")
 	}
 	return nil
 }
 
 // longStride convolves without the stride, takes every so many rows by the DMA's strides
 // and transposes rows and columns on the way, twice.
-func (p *plan) longStride() error {
-	l := *p.layer
+func (p *Plan) longStride() error {
+	l := *p.Layer
 	w := l.Window
 	x, out := p.input("x", l.In), l.Out()
 	y := p.output("y", out)
@@ -143,7 +143,7 @@ func (p *plan) longStride() error {
 	rows.H = out.H
 	turned := layer.Shape{N: all.N, C: all.C, H: all.W, W: out.H}
 	transposed := p.intermediate(turned)
-	if err := p.pieces(piece{l, p.weights, ports{"x": x, "y": dense}}); err != nil {
+	if err := p.pieces(piece{l, p.Weights, ports{"x": x, "y": dense}}); err != nil {
 		return err
 	}
 	dense.Row *= every

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -18,9 +18,9 @@ import (
 //	over W            a copy before them; rows are groups, or of one channel channels
 //
 // (183/183 rows of a public table have so many descriptors.)
-func (p *plan) softmax() error {
-	l := p.layer
-	if len(p.weights.Table) != coeff.TableBytes || len(p.weights.Reciprocal) != coeff.TableBytes {
+func (p *Plan) softmax() error {
+	l := p.Layer
+	if len(p.Weights.Table) != coeff.TableBytes || len(p.Weights.Reciprocal) != coeff.TableBytes {
 		return l.Wrong("softmax takes the table of 2^x and the one of 1/x, %d bytes each", coeff.TableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
@@ -45,7 +45,7 @@ func (p *plan) softmax() error {
 		if l.In.H > 1 {
 			each = p.softmaxRows
 		}
-		if passes(p.layer) {
+		if passes(p.Layer) {
 			return p.softmaxStreams(in, out)
 		}
 		if s := in.S; s.Groups == 1 && s.Height > 1 && task.Packed(s).Row*s.Height > p.maxTile() && p.softmaxRing(in, out) {
@@ -57,8 +57,8 @@ func (p *plan) softmax() error {
 
 // softmaxAxes is softmax over several axes, step by step through the scratch buffer: no
 // program shows one (inferred).
-func (p *plan) softmaxAxes() error {
-	l := p.layer
+func (p *Plan) softmaxAxes() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
 	one := reduced.Out()
@@ -67,15 +67,15 @@ func (p *plan) softmaxAxes() error {
 	return p.pieces(
 		piece{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
 		piece{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": largest, "y": differences}},
-		piece{power, &layer.Weights{Table: p.weights.Table}, ports{"x": differences, "y": powers}},
+		piece{power, &layer.Weights{Table: p.Weights.Table}, ports{"x": differences, "y": powers}},
 		piece{layer.Reduction(layer.ReduceSum, l.In, l.Axes), &layer.Weights{}, ports{"x": powers, "y": sum}},
-		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: p.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: p.Weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
 	)
 }
 
 // eachRun runs f for so many rows at a time as fit the L2. Over H it takes columns.
-func (p *plan) eachRun(in, out task.View, f func(in, out task.View) error) error {
-	extent, overH := in.S.Height, p.layer.Axes == layer.AxisH
+func (p *Plan) eachRun(in, out task.View, f func(in, out task.View) error) error {
+	extent, overH := in.S.Height, p.Layer.Axes == layer.AxisH
 	if overH {
 		// Columns stand side by side: only whole ones can be taken.
 		return p.eachPart(in, out, func(in, out task.View) error {
@@ -89,7 +89,7 @@ func (p *plan) eachRun(in, out task.View, f func(in, out task.View) error) error
 	rows := extent
 	part := in.S
 	bytes := softmaxBytes
-	if p.layer.Axes == layer.AxisW && extent > 1 {
+	if p.Layer.Axes == layer.AxisW && extent > 1 {
 		bytes = softmaxRowsBytes
 	}
 	for ; ; rows = (rows + 1) / 2 {
@@ -137,20 +137,20 @@ func scaledDifference(s regs.Shape) *task.Task {
 }
 
 // powerTask is the exponential of differences that a planar task hands over tile by tile.
-func (p *plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
+func (p *Plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
 	t := task.EngineTask(regs.PassThrough, s, s)
 	t.Unicast()
 	t.Engines(s.Channels)
 	t.FixPatch(task.PassedFixed(s))
 	t.Reads(from, from.At)
-	t.Lookup(p.placeTable(p.weights.Table, t.TableLanes()), p.weights.Table)
+	t.Lookup(p.placeTable(p.Weights.Table, t.TableLanes()), p.Weights.Table)
 	p.add(t)
 	return t
 }
 
 // softmaxChannels reduces channels; s is the result's own shape, with channels and rows
 // transposed where the rows are reduced.
-func (p *plan) softmaxChannels(in, out task.View, s regs.Shape) error {
+func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	v := in.S
 	if v.Channels == 1 {
 		return p.softmaxAlone(in, out)
@@ -201,7 +201,7 @@ func (p *plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
 		exp.ReadsScratch(differences, row)
-		exp.Lookup(p.placeTable(p.weights.Table, exp.TableLanes()), p.weights.Table)
+		exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 		p.add(exp)
 	} else {
 		sub.TilePatch(task.PassedFixed(v))
@@ -215,7 +215,7 @@ func (p *plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	mul := productTask(s)
 	c = &mul.G.Common
 	second := exps
-	if p.layer.Axes == layer.AxisH { // C and H may be as long as each other
+	if p.Layer.Axes == layer.AxisH { // C and H may be as long as each other
 		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)
@@ -232,7 +232,7 @@ func (p *plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 // reciprocalSum is the reciprocal of the channels' sum: a multiply-accumulate of ones
 // behind the reciprocal's table, which stands behind that of the powers. (Over W the planar
 // engine takes the reciprocal, and the constants have the table of powers alone.)
-func (p *plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
+func (p *Plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
 	t := task.EngineTask(regs.MantissaTable, s, one)
@@ -242,14 +242,14 @@ func (p *plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixe
 		t.FixPatch(t.G.Common.Cfg.ShMax())
 	}
 	t.Reads(from, from.At)
-	t.Lookup(p.placeTable(p.weights.Reciprocal, t.TableLanes()), p.weights.Reciprocal)
+	t.Lookup(p.placeTable(p.Weights.Reciprocal, t.TableLanes()), p.Weights.Reciprocal)
 	reciprocals := t.Leaves(to, to.Row*s.Height)
 	p.add(t)
 	return reciprocals
 }
 
 // softmaxAlone is softmax over one channel, whose own difference is zero.
-func (p *plan) softmaxAlone(in, out task.View) error {
+func (p *Plan) softmaxAlone(in, out task.View) error {
 	s := in.S
 	exps := task.Packed(s)
 	if s.Height > 1 || s.Width == 1 {
@@ -262,7 +262,7 @@ func (p *plan) softmaxAlone(in, out task.View) error {
 	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
-	sub.Source2(in.M, at.Moved(bytes+secondBase(at.Row*s.Height)))
+	sub.Source2(in.M, at.Moved(bytes+SecondBase(at.Row*s.Height)))
 	differences := sub.Leaves(exps, bytes)
 	p.add(sub)
 	powers := p.powerTask(s, differences, exps).Leaves(exps, bytes)
@@ -279,7 +279,7 @@ func (p *plan) softmaxAlone(in, out task.View) error {
 
 // softmaxRow reduces the columns of one row of each channel. Several channels' maxima
 // stand in a row.
-func (p *plan) softmaxRow(in, out task.View) error {
+func (p *Plan) softmaxRow(in, out task.View) error {
 	s := in.S
 	many := s.Channels > 1
 	single := task.Packed(regs.Shape{Channels: 1, Width: s.Channels})
@@ -321,7 +321,7 @@ func (p *plan) softmaxRow(in, out task.View) error {
 
 // softmaxRows reduces the columns of several rows, from a copy in the L2: rows are
 // groups, or channels in parts where there is one channel.
-func (p *plan) softmaxRows(in, out task.View) error {
+func (p *Plan) softmaxRows(in, out task.View) error {
 	s := in.S
 	alone := s.Channels == 1
 	copied := task.PassTask(s)

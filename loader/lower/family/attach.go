@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/loader/lower/coeff"
@@ -21,16 +21,16 @@ type attached struct {
 
 // attach gives a task its coefficients: those of an earlier task with the same share in
 // planes of the same width, or the ones that pack makes, at the end of the constants.
-func (p *plan) attach(t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
+func (p *Plan) attach(t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
 	key := packing{s, width}
-	a, ok := p.packed[key]
+	a, ok := p.Packed[key]
 	if !ok {
 		k := pack(s, width)
-		a = attached{p.constants.AddKernel(k), k.Lanes, k.Coding}
-		if p.packed == nil {
-			p.packed = map[packing]attached{}
+		a = attached{p.Constants.AddKernel(k), k.Lanes, k.Coding}
+		if p.Packed == nil {
+			p.Packed = map[packing]attached{}
 		}
-		p.packed[key] = a
+		p.Packed[key] = a
 	}
 	t.Kernel(a.base, a.lanes)
 	t.Coded(a.coding)

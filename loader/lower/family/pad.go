@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -10,8 +10,8 @@ import (
 // pad puts rows and columns around a tensor: rows by copies and broadcasts to where they
 // stand in memory, columns the same way with columns made rows. (Inferred: no program shows
 // padding other than a convolution's own zeros.)
-func (p *plan) pad() error {
-	l := p.layer
+func (p *Plan) pad() error {
+	l := p.Layer
 	w, out := &l.Window, l.Out()
 	x, y := p.input("x", l.In), p.output("y", out)
 	if w.Px+w.Qx == 0 {
@@ -41,7 +41,7 @@ func (p *plan) pad() error {
 
 // padRows copies a tensor to y, which has so many rows more before and after it, and fills
 // those.
-func (p *plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error {
+func (p *Plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error {
 	move := func(rows, from, to int) piece {
 		part := s
 		part.H = rows
@@ -51,12 +51,12 @@ func (p *plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error
 		return piece{layer.Layer{Op: layer.Slice, In: part, Size: part}, &layer.Weights{}, ports{"x": a, "y": b}}
 	}
 	list := []piece{move(s.H, 0, before)}
-	if p.layer.Fill == layer.FillValue {
+	if p.Layer.Fill == layer.FillValue {
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
 		value := task.Surface(regs.BARWeights, one)
-		p.constants.Pad(64)
-		value.Base = p.constants.Bytes
-		coeff.PutHalf(p.constants.Zeros(value.Depth), task.Half(p.layer.Value))
+		p.Constants.Pad(64)
+		value.Base = p.Constants.Bytes
+		coeff.PutHalf(p.Constants.Zeros(value.Depth), task.Half(p.Layer.Value))
 		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
 			if f.rows > 0 {
 				to := y
@@ -69,14 +69,14 @@ func (p *plan) padRows(s layer.Shape, before, after int, x, y task.Memory) error
 	}
 	for i := 1; i <= before; i++ {
 		from := 0
-		if p.layer.Fill == layer.FillReflect {
+		if p.Layer.Fill == layer.FillReflect {
 			from = i
 		}
 		list = append(list, move(1, from, before-i))
 	}
 	for i := 1; i <= after; i++ {
 		from := s.H - 1
-		if p.layer.Fill == layer.FillReflect {
+		if p.Layer.Fill == layer.FillReflect {
 			from -= i
 		}
 		list = append(list, move(1, from, before+s.H-1+i))

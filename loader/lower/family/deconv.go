@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"github.com/x448/float16"
@@ -11,8 +11,8 @@ import (
 // of its result: row o takes the taps k with (o + padding - k) mod stride = 0, turned. The
 // phases of rows are written by the DMA's strides; those of columns as rows of a transposed
 // tensor, transposed again at the end (inferred).
-func (p *plan) deconvolution() error {
-	l, w := p.layer, p.layer.Window
+func (p *Plan) deconvolution() error {
+	l, w := p.Layer, p.Layer.Window
 	out := l.Out()
 	if err := layer.Within("phases", min(w.Sx, out.W)*min(w.Sy, out.H), task.MaxTasks, "use strides with a product of at most %d"); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (p *plan) deconvolution() error {
 }
 
 // phase convolves for the rows and columns of one phase. part has the columns alone.
-func (p *plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
-	l, w := p.layer, p.layer.Window
+func (p *Plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
+	l, w := p.Layer, p.Layer.Window
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row
 	to.Row *= w.Sy
@@ -83,14 +83,14 @@ func (p *plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
 		in.W, window.Qx = in.W+window.Qx, 0
 	}
 	var filter []float16.Float16
-	if !p.weights.SizesOnly { // they are kept dense: zeros or not is the same
+	if !p.Weights.SizesOnly { // they are kept dense: zeros or not is the same
 		filter = make([]float16.Float16, 0, l.Cout*l.In.C*len(ys)*len(xs))
 		for n := range l.Cout * l.In.C {
 			for _, ky := range ys {
 				for _, kx := range xs {
 					v := float16.Float16(0)
 					if ky >= 0 && kx >= 0 {
-						v = p.weights.Weight((n*w.Kh+ky)*w.Kw + kx)
+						v = p.Weights.Weight((n*w.Kh+ky)*w.Kw + kx)
 					}
 					filter = append(filter, v)
 				}
@@ -99,7 +99,7 @@ func (p *plan) phase(py, px int, part layer.Shape, x, to task.Memory) error {
 	}
 	c := layer.Conv(in, l.Cout, window)
 	c.Bias, c.Activation = l.Bias, l.Activation
-	return p.pieces(piece{c, &layer.Weights{Filter: filter, Bias: p.weights.Bias, Dense: true, SizesOnly: p.weights.SizesOnly, Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": to}})
+	return p.pieces(piece{c, &layer.Weights{Filter: filter, Bias: p.Weights.Bias, Dense: true, SizesOnly: p.Weights.SizesOnly, Table: p.Weights.Table, Tables: p.Weights.Tables}, ports{"x": from, "y": to}})
 }
 
 // turnedTaps are the taps of a phase from the last to the first, and the row of the input

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -15,7 +15,7 @@ import (
 //	1/sum of the powers (L2), over the largest's place    powers / sum --> y
 //
 // It reports false where the ring does not fit the L2.
-func (p *plan) softmaxRing(in, out task.View) bool {
+func (p *Plan) softmaxRing(in, out task.View) bool {
 	s := in.S
 	each := s.Channels * task.UnitBytes
 	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
@@ -34,7 +34,7 @@ func (p *plan) softmaxRing(in, out task.View) bool {
 	between.Plane = between.Row * s.Height
 	between.Depth = between.Plane * (s.Channels / side)
 	between.Group = between.Depth
-	p.scratch = max(p.scratch, p.held+between.Depth)
+	p.Scratch = max(p.Scratch, p.held+between.Depth)
 
 	reduce := func(from task.View, side int, set func(*task.Task)) *task.Tile {
 		rows := from.Grouped()
@@ -63,7 +63,7 @@ func (p *plan) softmaxRing(in, out task.View) bool {
 	exp.FixPatch(task.RingLog2)
 	exp.Takes1(ring, shared)
 	exp.G.L2.SourceCfg = exp.G.L2.SourceCfg.WithType(task.TypeRing).WithDMAIntl(1)
-	exp.Lookup(p.placeTable(p.weights.Table, exp.TableLanes()), p.weights.Table)
+	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 	exp.Writes(between, stream)
 	d := &exp.G.TileDMADst
 	d.DstFmt = d.DstFmt.WithInterleave(uint32(side))

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"anesim/hw/regs"
@@ -17,8 +17,8 @@ import (
 //	x [m][k] --DMA--> planar copy --DMA, interleaved--> scratch
 //	y [k][n] --DMA--> tile: k channels of n pixels --> engines --> result [m][n]
 //	                                 scratch --coefficients--^
-func (p *plan) runtimeMatmul() error {
-	l := p.layer
+func (p *Plan) runtimeMatmul() error {
+	l := p.Layer
 	m, k, n := l.In.H, l.In.W, l.Columns
 	right := layer.Shape{N: l.In.N, C: l.In.C, H: k, W: n}
 	// Result, right side, left side.
@@ -30,7 +30,7 @@ func (p *plan) runtimeMatmul() error {
 		return nil
 	}
 	to := p.behind(result, l.Out())
-	p.interleaved = p.scratch
+	p.interleaved = p.Scratch
 	at := func(columns int) int {
 		return k * task.PackedColumns(regs.Shape{Channels: 1, Width: columns}, task.EngineColumns(columns)).Channel
 	}
@@ -82,9 +82,9 @@ func direct(l *layer.Layer) bool { return l.In.H <= task.Engines && l.In.W*layer
 // once, the right side's rows made columns in the L2 where it is given turned, and a product
 // for each 128 rows. ([1,S,D] by [1,S,D] turned 3 tasks at 64 and 128 rows, 4 at 256, 6 at
 // 512; [1,S,S] by [1,S,D] 2, 2, 3 and 5.) It reports false where that does not fit the L2.
-func (p *plan) pairedRows(x, z, y task.Memory) bool {
-	l := p.layer
-	if p.bound != nil || p.scratch > 0 || l.Tabulated() || l.TransposeX {
+func (p *Plan) pairedRows(x, z, y task.Memory) bool {
+	l := p.Layer
+	if p.bound != nil || p.Scratch > 0 || l.Tabulated() || l.TransposeX {
 		return false
 	}
 	heads := l.In.N * l.In.C
@@ -103,8 +103,8 @@ func (p *plan) pairedRows(x, z, y task.Memory) bool {
 	if !ok {
 		return false
 	}
-	p.tasks = append(p.tasks, low.Tasks...)
-	p.scratch = low.Scratch
+	p.Tasks = append(p.Tasks, low.Tasks...)
+	p.Scratch = low.Scratch
 	return true
 }
 
@@ -139,7 +139,7 @@ func runtimeRows(m, k, columns, lane int) int {
 
 // interleave copies rows of the left side into the scratch buffer, the rows of an engine
 // side by side, and returns where each engine finds its own, and the task that does it.
-func (p *plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Task) {
+func (p *Plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Task) {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
 	dst := task.Memory{Bar: task.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
@@ -147,7 +147,7 @@ func (p *plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Tas
 	dst.Depth = dst.Plane * (rows / each)
 	dst.Group = dst.Depth
 	dst.Base = p.interleaved
-	p.scratch = max(p.scratch, dst.Base+dst.Depth)
+	p.Scratch = max(p.Scratch, dst.Base+dst.Depth)
 	t := task.PlanarTask(regs.FormConstant, in, in)
 	at := task.Packed(in)
 	t.Source1(src, at, false)
@@ -164,7 +164,7 @@ func (p *plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Tas
 }
 
 // multiply is the convolution whose coefficients stand in the scratch buffer.
-func (p *plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) *task.Task {
+func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
@@ -175,7 +175,7 @@ func (p *plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, ro
 	t.Kernel(0, lanes)
 	t.H.KernelBases = t.H.KernelBases.WithKBase0(bar)
 	t.G.NE.KernelCfg = t.G.NE.KernelCfg.WithKernelFromScratch(true)
-	if p.layer.Activation == layer.ReLU {
+	if p.Layer.Activation == layer.ReLU {
 		t.Activate(regs.ReLU)
 	}
 	at := t.SourceTile()

@@ -1,4 +1,4 @@
-package lower
+package join
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func (j *joiner) candidates() []*resident {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		for k, t := range s.part.plan.tasks {
+		for k, t := range s.part.plan.Tasks {
 			note := func(bar uint32, which task.Operand) {
 				at := -1
 				if which == task.OperandResult {
@@ -111,7 +111,7 @@ func (j *joiner) keeps(r *resident) bool {
 		return false
 	}
 	a := &r.accesses[0]
-	t := j.steps[a.step].part.plan.tasks[a.task]
+	t := j.steps[a.step].part.plan.Tasks[a.task]
 	s := t.G.InShape()
 	c := &t.G.Common
 	r.kept = a
@@ -157,7 +157,7 @@ func (j *joiner) maps(r *resident) bool {
 		return false
 	}
 	for _, a := range r.accesses {
-		t := j.steps[a.step].part.plan.tasks[a.task]
+		t := j.steps[a.step].part.plan.Tasks[a.task]
 		if _, ok := r.view(t, a.which); !ok {
 			return false
 		}
@@ -172,7 +172,7 @@ func (j *joiner) maps(r *resident) bool {
 // and keeps, with where they read it relative to the tile; it reports false where one reads
 // it in another form.
 func (j *joiner) followers(a access, visit func(t *task.Task, at *task.Layout) bool) bool {
-	tasks := j.steps[a.step].part.plan.tasks
+	tasks := j.steps[a.step].part.plan.Tasks
 	owner := tasks[a.task]
 	if a.which != task.Operand1 || owner.First == nil || owner.First.Owner != owner {
 		return true
@@ -276,7 +276,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
 	}
 	gone := map[*task.Tile]bool{}
-	for k, t := range j.steps[step].part.plan.tasks {
+	for k, t := range j.steps[step].part.plan.Tasks {
 		l := &t.G.L2
 		for which := range task.OperandResult + 1 {
 			alone = alone && kept[access{step, k, which}] == nil
@@ -364,7 +364,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*task.Extent) []*task.Extent {
 	for _, r := range chosen {
 		a := r.accesses[0]
-		plan := j.steps[a.step].part.plan.tasks
+		plan := j.steps[a.step].part.plan.Tasks
 		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].Elementwise() {
 			continue
 		}

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"github.com/x448/float16"
@@ -13,13 +13,13 @@ import (
 
 // unary lowers a function of one input. Most are a table behind the MAC engines' pass
 // through; Tables says which ones take more.
-func (p *plan) unary() error {
-	l := p.layer
+func (p *Plan) unary() error {
+	l := p.Layer
 	switch l.Op {
 	case layer.Abs:
 		return p.absolute()
 	case layer.Log:
-		if passes(p.layer) {
+		if passes(p.Layer) {
 			return p.tablePieces(layer.Layer{Op: layer.Mul, Second: layer.Scalar}, ln2)
 		}
 		return p.scaledTable(ln2)
@@ -47,32 +47,32 @@ const ln2 = 0x398c // ln 2 in fp16
 
 // behind is where a layer writes whose result takes a table: the scratch buffer, from
 // where apply reads it, unless the layer's own descriptor looks it up.
-func (p *plan) behind(y task.Memory, s layer.Shape) task.Memory {
-	if !p.layer.Tabulated() || p.rides() {
+func (p *Plan) behind(y task.Memory, s layer.Shape) task.Memory {
+	if !p.Layer.Tabulated() || p.rides() {
 		return y
 	}
 	return p.intermediate(s)
 }
 
 // finishActivation applies the table that behind made room for.
-func (p *plan) finishActivation(s layer.Shape, from, y task.Memory) error {
-	l := p.layer
+func (p *Plan) finishActivation(s layer.Shape, from, y task.Memory) error {
+	l := p.Layer
 	if !l.Tabulated() || p.rides() {
 		return nil
 	}
 	act := layer.Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
-	return p.pieces(piece{act, &layer.Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": from, "y": y}})
+	return p.pieces(piece{act, &layer.Weights{Table: p.Weights.Table, Tables: p.Weights.Tables}, ports{"x": from, "y": y}})
 }
 
 // apply appends the task that passes x through an activation to y.
-func (p *plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
+func (p *Plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	t := pass.Activation(op, in, p.layer.Epsilon)
-	if beyondL2(p.layer, in) {
+	t := pass.Activation(op, in, p.Layer.Epsilon)
+	if beyondL2(p.Layer, in) {
 		t.Narrow()
 	}
 	at := t.SourceTile()
-	rows, tile := p.tileHeight(in, s, task.Pointwise, &at, false)
+	rows, tile := p.TileHeight(in, s, task.Pointwise, &at, false)
 	if err := p.checkTile(in, 1); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (p *plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 	t.Source1(x, at, false)
 	t.Writes(y, at.Row*rows)
 	if op != layer.ReLU {
-		if err := p.tabulate(t, p.weights.Table); err != nil {
+		if err := p.tabulate(t, p.Weights.Table); err != nil {
 			return err
 		}
 	}
@@ -89,9 +89,9 @@ func (p *plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 }
 
 // tabulate gives a task a table.
-func (p *plan) tabulate(t *task.Task, table []byte) error {
+func (p *Plan) tabulate(t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
-		return p.layer.Wrong("a table of %v has %d bytes, want %d", p.layer.Op, len(table), coeff.TableBytes)
+		return p.Layer.Wrong("a table of %v has %d bytes, want %d", p.Layer.Op, len(table), coeff.TableBytes)
 	}
 	t.Lookup(p.placeTable(table, t.TableLanes()), table)
 	return nil
@@ -99,13 +99,13 @@ func (p *plan) tabulate(t *task.Task, table []byte) error {
 
 // placeTable is where a table stands in the constants, once however many tasks of so many
 // lanes take it.
-func (p *plan) placeTable(table []byte, lanes int) int {
+func (p *Plan) placeTable(table []byte, lanes int) int {
 	section := coeff.TableSection(table, lanes)
 	if base, ok := p.placed[string(section)]; ok {
 		return base
 	}
-	p.constants.Pad(64)
-	base := p.constants.Add(section)
+	p.Constants.Pad(64)
+	base := p.Constants.Add(section)
 	if p.placed == nil {
 		p.placed = map[string]int{}
 	}
@@ -114,8 +114,8 @@ func (p *plan) placeTable(table []byte, lanes int) int {
 }
 
 // absolute is one planar task (inferred).
-func (p *plan) absolute() error {
-	l := p.layer
+func (p *Plan) absolute() error {
+	l := p.Layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	t := task.PlanarTask(regs.FormConstant, in, in)
@@ -125,8 +125,8 @@ func (p *plan) absolute() error {
 
 // eachRows calls f with runs of rows whose n tiles fit the L2 together, for each element
 // of the batch.
-func (p *plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) error {
-	s := p.layer.In
+func (p *Plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) error {
+	s := p.Layer.In
 	return p.eachElement(task.ViewOf(x, s), task.ViewOf(y, s), func(in, out task.View) error {
 		row := task.Packed(in.S).Row + 0x100
 		rows := min(in.S.Height, p.maxTile()/(n*row))
@@ -143,10 +143,10 @@ func (p *plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) erro
 
 // scaledTable multiplies a table's result, which stays in the L2, by a constant (the
 // compiler's for tensors beyond the L2, where the two run side by side: 1/1).
-func (p *plan) scaledTable(factor uint16) error {
-	table := p.weights.Table
+func (p *Plan) scaledTable(factor uint16) error {
+	table := p.Weights.Table
 	return p.twoTasks(func(in regs.Shape) (*task.Task, error) {
-		t := pass.Activation(p.layer.Op, in, 0)
+		t := pass.Activation(p.Layer.Op, in, 0)
 		return t, p.tabulate(t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
 		t := task.PlanarTask(regs.FormConstant, in, in)
@@ -161,12 +161,12 @@ func passes(l *layer.Layer) bool {
 }
 
 // tablePieces is a table and an operation with a constant behind it.
-func (p *plan) tablePieces(then layer.Layer, constant uint16) error {
-	s := p.layer.In
+func (p *Plan) tablePieces(then layer.Layer, constant uint16) error {
+	s := p.Layer.In
 	x, y, between := p.input("x", s), p.output("y", s), p.intermediate(s)
 	then.In = s
 	return p.pieces(
-		p.lookedUp(p.weights.Table, s, x, between),
+		p.lookedUp(p.Weights.Table, s, x, between),
 		piece{then, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
@@ -178,33 +178,33 @@ func OddSigmoid(l *layer.Layer) bool {
 }
 
 // sigmoidProduct is SiLU by the table of sigmoid(x) - 1/2.
-func (p *plan) sigmoidProduct() error {
-	s := p.layer.In
+func (p *Plan) sigmoidProduct() error {
+	s := p.Layer.In
 	x, y, sigmoid := p.input("x", s), p.output("y", s), p.intermediate(s)
 	odd := p.intermediate(s)
 	return p.pieces(
-		p.lookedUp(p.weights.Table, s, x, odd),
+		p.lookedUp(p.Weights.Table, s, x, odd),
 		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
 }
 
 // productOfTable multiplies x by a table's result.
-func (p *plan) productOfTable() error {
-	l := p.layer
+func (p *Plan) productOfTable() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	s := l.In
 	inner := p.intermediate(s)
 	return p.pieces(
-		piece{layer.Layer{Op: layer.HardSigmoid, In: s}, p.weights, ports{"x": x, "y": inner}},
+		piece{layer.Layer{Op: layer.HardSigmoid, In: s}, p.Weights, ports{"x": x, "y": inner}},
 		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": inner, "y": y}},
 	)
 }
 
 // twoTasks passes x through a task of the MAC engines into the L2 and a planar task from
 // there.
-func (p *plan) twoTasks(first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
-	l := p.layer
+func (p *Plan) twoTasks(first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
+	l := p.Layer
 	var failed error
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	err := p.eachRows(x, y, 2, func(in, out task.View) {
@@ -230,8 +230,8 @@ func (p *plan) twoTasks(first func(regs.Shape) (*task.Task, error), second func(
 }
 
 // power multiplies x by itself.
-func (p *plan) power() error {
-	l := p.layer
+func (p *Plan) power() error {
+	l := p.Layer
 	x, y := p.input("x", l.In), p.output("y", l.In)
 	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == layer.Square {
@@ -246,12 +246,12 @@ func (p *plan) power() error {
 
 // sumOfTables adds two functions of x: atan near and far, or the integer part and what a
 // fraction above or below 0 adds (the compiler's three and four tasks: 2/2).
-func (p *plan) sumOfTables() error {
-	l, w := p.layer, p.weights
+func (p *Plan) sumOfTables() error {
+	l, w := p.Layer, p.Weights
 	if len(w.Tables) != l.Op.Tables()-1 {
 		return l.Wrong("%d tables, want %d", 1+len(w.Tables), l.Op.Tables())
 	}
-	if passes(p.layer) {
+	if passes(p.Layer) {
 		// The order of the constants and of the tasks (1/1 each).
 		order := []int{1, 0}
 		if l.Op != layer.Atan {
@@ -269,15 +269,15 @@ func (p *plan) sumOfTables() error {
 		return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
 	fraction := p.intermediate(l.In)
-	if passes(p.layer) {
+	if passes(p.Layer) {
 		return p.pieces(lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
 	}
 	return p.pieces(lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
 // wave is the sine of the turns' fraction: x/2pi, a quarter more for the cosine.
-func (p *plan) wave() error {
-	l, w := p.layer, p.weights
+func (p *Plan) wave() error {
+	l, w := p.Layer, p.Weights
 	if len(w.Tables) != 1 {
 		return l.Wrong("%d tables, want 2", 1+len(w.Tables))
 	}
@@ -299,10 +299,10 @@ func (p *plan) wave() error {
 
 // parametric is x above 0 and its channel's slope times x below: relu(x) + slope * min(x, 0),
 // the minimum as -relu(-x).
-func (p *plan) parametric() error {
-	l := p.layer
+func (p *Plan) parametric() error {
+	l := p.Layer
 	var slopes []float16.Float16
-	for _, v := range p.weights.Second {
+	for _, v := range p.Weights.Second {
 		slopes = append(slopes, v^0x8000)
 	}
 	x, y := p.input("x", l.In), p.output("y", l.In)
@@ -318,8 +318,8 @@ func (p *plan) parametric() error {
 
 // negation is a table over 8-bit elements, which are moved as fp16 ones of half as many
 // columns (1/1).
-func (p *plan) negation() error {
-	l := p.layer
+func (p *Plan) negation() error {
+	l := p.Layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
 	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
@@ -336,7 +336,7 @@ func (p *plan) negation() error {
 	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}
-	if err := p.tabulate(t, p.weights.Table); err != nil {
+	if err := p.tabulate(t, p.Weights.Table); err != nil {
 		return err
 	}
 	p.add(t)
@@ -344,10 +344,10 @@ func (p *plan) negation() error {
 }
 
 // thenActivation is an operation and an activation by a task of its own, see followed.
-func (p *plan) thenActivation() error {
-	l, w := *p.layer, *p.weights
+func (p *Plan) thenActivation() error {
+	l, w := *p.Layer, *p.Weights
 	l.Activation = 0
-	if l.ByTable() && p.layer.Tabulated() {
+	if l.ByTable() && p.Layer.Tabulated() {
 		w.Table = w.Inner
 	}
 	names := map[string]layer.Shape{"x": l.In}
@@ -359,9 +359,9 @@ func (p *plan) thenActivation() error {
 	if s, ok := names["z"]; ok {
 		to["z"] = p.port("z", loader.Input, task.Bar6, s, task.Surface(task.Bar6, s))
 	}
-	act := layer.Layer{Op: p.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
+	act := layer.Layer{Op: p.Layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
 	return p.pieces(
 		piece{l, &w, to},
-		piece{act, &layer.Weights{Table: p.weights.Table, Tables: p.weights.Tables}, ports{"x": to["y"], "y": y}},
+		piece{act, &layer.Weights{Table: p.Weights.Table, Tables: p.Weights.Tables}, ports{"x": to["y"], "y": y}},
 	)
 }

@@ -1,4 +1,4 @@
-package lower
+package family
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
 //	1/sum of the powers (L2), over the largest's place    powers / sum --> y
-func (p *plan) softmaxStreams(in, out task.View) error {
+func (p *Plan) softmaxStreams(in, out task.View) error {
 	s := in.S
 	each := s.Channels * task.UnitBytes
 	stats := task.Layout{Channel: task.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skewed(1, task.PlanarFetch)
@@ -34,7 +34,7 @@ func (p *plan) softmaxStreams(in, out task.View) error {
 		layer.Within("bytes of a value for each row in the L2", stats.Row, p.maxTile(), "split the tensor until they are at most %d")); err != nil {
 		return err
 	}
-	powers := task.ViewOf(p.intermediate(p.layer.In), p.layer.In)
+	powers := task.ViewOf(p.intermediate(p.Layer.In), p.Layer.In)
 
 	reduce := func(from task.View, previous bool, set func(*task.Task)) *task.Tile {
 		rows := from.Grouped()
@@ -57,14 +57,14 @@ func (p *plan) softmaxStreams(in, out task.View) error {
 	at := streamed(sub)
 	sub.Source1(in.M, at, false)
 	sub.Joins(largest, flat)
-	between := p.intermediate(p.layer.In)
+	between := p.intermediate(p.Layer.In)
 	sub.Writes(between, at.Base+at.Row*task.RingRows)
 	p.add(sub)
 
 	exp := task.PassTask(s)
 	exp.Narrow()
 	exp.Source1(between, exp.SourceTile().Moved(stats.Row), false)
-	exp.Lookup(p.placeTable(p.weights.Table, exp.TableLanes()), p.weights.Table)
+	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 	exp.Writes(powers.M, stats.Row)
 	p.add(exp)
 
