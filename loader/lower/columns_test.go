@@ -39,7 +39,7 @@ func TestColumns(t *testing.T) {
 		}
 		found := false
 		for _, made := range p.Tasks {
-			g := &made.G
+			_, g := made.Registers()
 			if int(g.Common.Cout.Cout()) != c.channels {
 				continue
 			}

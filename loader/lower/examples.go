@@ -102,20 +102,10 @@ func convExample() (*loader.Builder, error) {
 		Bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
 	}
 	k := f.Pack(1)
-	t := task.EngineTask(regs.MultiplyAccumulate, oneRow(cin, 1), oneRow(cout, 1))
-	t.Engines(cout)
-	t.Patch(oneRow(cout, 1), false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	c := &t.G.Common
-	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
-	t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
+	t := task.Pointwise2020(oneRow(cin, 1), oneRow(cout, 1))
 	t.Kernel(0, k.Lanes)
 	t.Source1(rowSurface(task.Bar5, cin, 1), task.Packed(oneRow(cin, 1)), false)
-	t.Writes(rowSurface(task.Bar4, cout, 1), channelBytes*cin)
-	t.G.TileDMADst.DstDMAConfig = t.G.TileDMADst.DstDMAConfig.WithB26(false)
-	l := &t.G.L2
-	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
-	result := task.Packed(oneRow(cout, 1)).Moved(channelBytes * cin)
-	t.Place(result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.Stages2020(rowSurface(task.Bar4, cout, 1), task.Packed(oneRow(cout, 1)).Moved(channelBytes*cin))
 	chain, err := task.Chain{t}.Finish2020()
 	return &loader.Builder{
 		Chain:     chain,
@@ -124,17 +114,10 @@ func convExample() (*loader.Builder, error) {
 	}, err
 }
 
-// copyRow is a pass-through of one row of channels.
-func copyRow(src, dst task.Memory, channels, width int) *task.Task {
+// copyRow is a pass-through of one row of channels, with ReLU or not.
+func copyRow(src, dst task.Memory, channels, width int, relu bool) *task.Task {
 	s := oneRow(channels, width)
-	t := task.EngineTask(regs.PassThrough, s, s)
-	t.Unicast()
-	t.Engines(channels)
-	c := &t.G.Common
-	c.Cfg = c.Cfg.WithShPref(1).WithShMin(1).WithShMax(1).WithAccDoubleBufEn(true)
-	n := &t.G.NE // no coefficients, so no format of theirs
-	n.KernelCfg = n.KernelCfg.WithKernelFmt(0)
-	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
+	t := task.Copy2020(s, relu)
 	at := task.Packed(s)
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
@@ -143,8 +126,7 @@ func copyRow(src, dst task.Memory, channels, width int) *task.Task {
 
 func reluExample() (*loader.Builder, error) {
 	const channels, width = 4, 16
-	t := copyRow(rowSurface(task.Bar5, channels, width), rowSurface(task.Bar4, channels, width), channels, width)
-	t.Activate(regs.ReLU)
+	t := copyRow(rowSurface(task.Bar5, channels, width), rowSurface(task.Bar4, channels, width), channels, width, true)
 	chain, err := task.Chain{t}.Finish2020()
 	return &loader.Builder{
 		Chain: chain,
@@ -158,7 +140,7 @@ func concatExample() (*loader.Builder, error) {
 	for i, bar := range []uint32{task.Bar6, task.Bar5} {
 		y := rowSurface(task.Bar4, 2*channels, 1)
 		y.Base = i * y.Depth / 2
-		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1))
+		tasks = append(tasks, copyRow(rowSurface(bar, channels, 1), y, channels, 1, false))
 	}
 	chain, err := tasks.Finish2020()
 	return &loader.Builder{
@@ -173,18 +155,14 @@ func concatExample() (*loader.Builder, error) {
 func addExample() (*loader.Builder, error) {
 	const channels = 32
 	s := oneRow(channels, 1)
-	t := task.PlanarTask(regs.FormTwoSources, s, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(2)
-	t.G.NE.KernelCfg, t.G.NE.MACCfg = 0, 0
+	t := task.Sum2020(s)
 	at := t.PlanarTile()
 	at.Row = at.Depth + 2*task.UnitBytes // two units in compilers of 2020
 	at.Group = at.Depth
 	second := family.SecondBase(at.Row)
 	t.Source1(rowSurface(task.Bar6, channels, 1), at, false)
 	t.Source2(rowSurface(task.Bar5, channels, 1), at.Moved(second))
-	t.Writes(rowSurface(task.Bar4, channels, 1), second+at.Row)
-	d := &t.G.TileDMADst
-	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
+	t.Writes2020(rowSurface(task.Bar4, channels, 1), second+at.Row)
 	chain, err := task.Chain{t}.Finish2020()
 	return &loader.Builder{
 		Chain: chain,

@@ -108,21 +108,16 @@ func identityProduct(n int) (task.Chain, []byte) {
 	staged.Row = staged.Plane
 
 	prep := task.Transposing(in)
-	// The patch of a row of several pieces, as in the compiler's program of 256.
-	prep.G.Common.Cfg = prep.G.Common.Cfg.WithShMax(3).WithShPref(3)
 	tile := task.Packed(out)
 	prep.Source1(x, task.TransposeSource(1, n).Moved(tile.Row), false)
 	kept := prep.LeavesScratch(tile, tile.Row, staged)
 
-	t := task.EngineTask(regs.MultiplyAccumulate, out, out)
-	t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(true)
-	t.Engines(n)
-	t.Patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.OutputGroups(n, false)
-	t.ReadsScratch(kept, staged)
+	t := task.MAC{Op: regs.MultiplyAccumulate, In: out, Out: out, Window: task.Pointwise, Transpose: true}.Task()
+	t.ReadsScratch(kept, kept.At, staged)
 	t.Kernel(0, k.Lanes)
 	t.Writes(y, tile.Row)
 	// No scratch segment is listed: neither names its buffer.
-	prep.H.Bases, t.H.Bases = prep.H.Bases.WithWBE(false), t.H.Bases.WithRBE0(false)
+	prep.Unlisted()
+	t.Unlisted()
 	return task.Chain{prep, t}, k.Data
 }

@@ -73,10 +73,11 @@ func TestConvolutionLayouts(t *testing.T) {
 		out := layer.Shape{N: 1, C: n("Cout"), H: n("Hout"), W: n("Wout")}
 		task := p.ConvTask(src, regs.Shape{Groups: src.Groups, Channels: out.C, Height: out.H, Width: out.W})
 		at := task.SourceTile()
-		_, height := p.TileHeight(src, out, &w, &at, task.G.Common.Cfg.ShMin() > 0)
+		_, height := p.TileHeight(src, out, &w, &at, task.PatchFixed())
 		of++
 		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
-		c := task.G.Common.Cfg
+		_, g := task.Registers()
+		c := g.Common.Cfg
 		patches += count(cfg.ShMax() == c.ShMax() && cfg.ShMin() == c.ShMin() && cfg.ShPref() == c.ShPref() && cfg.SmallSourceMode() == c.SmallSourceMode())
 		rows += count(at.Row == numberIn(m["row"], 16) && at.Channel == numberIn(m["cs"], 16))
 		heights += count(height == n("TH"))
@@ -100,10 +101,10 @@ func TestPlanarLayouts(t *testing.T) {
 		hex := func(key string) int { return numberIn(m[key], 16) }
 		s := regs.Shape{Groups: hex("G") & 0x1fff, Channels: n("C"), Height: n("H"), Width: n("W")}
 		form := regs.CommonCfg(hex("cfg")).PlanarForm()
-		made := task.PlanarTask(form, s, s)
-		made.Deep(n("D"))
+		made := task.Planar{Form: form, In: s, Depth: n("D")}.Task()
 		of++
-		patch := made.G.Common.PlanarPatch
+		_, g := made.Registers()
+		patch := g.Common.PlanarPatch
 		patches += count(int(patch.Log2W())|int(patch.Log2H())<<4 == hex("pp"))
 		if source := regs.L2Route(hex("S1cfg")); source.Type() == 0 {
 			continue

@@ -9,7 +9,6 @@ import (
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/rows"
-	"anesim/loader/lower/task"
 )
 
 // Tasks of products of two inputs, counted in a public table of the compiler's programs.
@@ -57,13 +56,3 @@ func TestColumnsBesideATable(t *testing.T) {
 	}
 }
 
-// What a register holds of memory is written, and one more is refused.
-func TestOffsetsInMemory(t *testing.T) {
-	for n, ok := range map[int]bool{0: true, 64: true, layer.MaxSurface - 63: true, layer.MaxSurface + 1: false, -64: false} {
-		x := task.New()
-		x.SetDMA(&x.G.TileDMASrc.Src1RowStride, n)
-		if refused := x.Err != nil; refused == ok || ok && x.G.TileDMASrc.Src1RowStride.Bytes() != uint32(n) {
-			t.Errorf("%d: %v, %#x", n, x.Err, x.G.TileDMASrc.Src1RowStride)
-		}
-	}
-}

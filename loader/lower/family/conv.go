@@ -121,8 +121,7 @@ func (p *Plan) tiled(t *task.Task, src regs.Shape, out layer.Shape, w *layer.Win
 		return at, result, src.Height
 	}
 	at = t.SourceTile()
-	c := &t.G.Common
-	rows, tile := p.TileHeight(src, out, w, &at, c.Cfg.ShMin() > 0 && c.Cfg.ShMin() == c.Cfg.ShMax())
+	rows, tile := p.TileHeight(src, out, w, &at, t.PatchFixed())
 	t.TileRows(tile)
 	return at, result, min(rows, src.Height)
 }
@@ -135,34 +134,18 @@ func (p *Plan) convResult(s coeff.Share) regs.Shape {
 
 // ConvTask is a multiply-accumulate task of the layer, without its operands.
 func (p *Plan) ConvTask(src, dst regs.Shape) *task.Task {
-	l := p.Layer
-	w := &l.Window
-	t := task.EngineTask(regs.MultiplyAccumulate, src, dst)
-	c := &t.G.Common
-	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
-		WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
-	if l.Depthwise() {
-		t.Unicast()
-	}
-	t.Engines(dst.Channels)
-	t.Patch(dst, l.Depthwise(), w)
-	t.OutputGroups(dst.Channels, l.Depthwise())
-	p.post(t)
-	return t
+	return p.multiplied(task.MAC{In: src, Out: dst, Window: &p.Layer.Window, Alone: p.Layer.Depthwise()}).Task()
 }
 
-// post turns on what follows the accumulator: the bias stream, and ReLU.
-func (p *Plan) post(t *task.Task) {
-	if p.Layer.Bias {
-		t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
-	}
-	if p.Layer.Activation == layer.ReLU {
-		t.Activate(regs.ReLU)
-	}
+// multiplied is a multiply-accumulate of the layer, with what follows the accumulator: the
+// bias stream, and ReLU or a table.
+func (p *Plan) multiplied(m task.MAC) task.MAC {
+	m.Op = regs.MultiplyAccumulate
+	m.Bias, m.ReLU = p.Layer.Bias, p.Layer.Activation == layer.ReLU
 	if p.rides() {
-		t.Table = p.Weights.Table
-		t.Activate(regs.ActivationTable)
+		m.Table = p.Weights.Table
 	}
+	return m
 }
 
 // rides reports whether the convolution's own descriptor looks its results up: with one

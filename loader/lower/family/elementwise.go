@@ -62,7 +62,7 @@ func (p *Plan) elementwise() error {
 	if l.Second == layer.Runtime {
 		z = p.port("z", loader.Input, task.Bar6, l.In, z)
 	}
-	t := pass.Elementwise(p.Layer, regs.FormTwoSources, in)
+	t := pass.Elementwise(p.Layer, in).Task()
 	at := t.PlanarTile()
 	rows, err := p.planarRows(t, in, &at, 2)
 	if err != nil {
@@ -112,21 +112,9 @@ func (p *Plan) planarRows(t *task.Task, s regs.Shape, at *task.Layout, n int) (i
 // scalar adds or multiplies by one constant: the planar engine's own bias and scale.
 func (p *Plan) scalar(in regs.Shape, x task.Memory) error {
 	y := p.output("y", p.Layer.Out())
-	t := task.PlanarTask(regs.FormConstant, in, in)
-	v := uint16(layer.ValueAt(p.Weights.Second, 0))
-	switch p.Layer.Op {
-	case layer.Add:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(v)
-	case layer.Sub:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(v ^ 0x8000)
-	case layer.Mul:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(v)
-	case layer.Average:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(pass.HalfHalf).
-			WithBias(v)
-	}
-	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.Layer.Activation == layer.ReLU)
-	return p.alone(t, in, x, y)
+	op := pass.Scalar(p.Layer, in, uint16(layer.ValueAt(p.Weights.Second, 0)))
+	op.ReLU = p.Layer.Activation == layer.ReLU
+	return p.alone(op.Task(), in, x, y)
 }
 
 // alone appends a planar task of one source and the result.
@@ -210,7 +198,7 @@ func (p *Plan) repeated(in regs.Shape, x task.Memory) error {
 // a division is brought through the table of 1/x.
 func (p *Plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
-	prep := task.PassTask(small)
+	prep := task.Copy(small)
 	at := prep.ResultTile(small)
 	bytes := at.Row * s.H
 	if err := p.checkTile(small, s.H); err != nil {
@@ -218,19 +206,17 @@ func (p *Plan) repeat(in regs.Shape, s layer.Shape, x, y, z task.Memory) error {
 	}
 	kept := prep.Leaves(at, bytes)
 	prep.Source1(z, prep.SourceTile().Moved(layer.RoundUp(bytes, 64)), false)
-	t := pass.Elementwise(p.Layer, regs.FormTwoSources, in)
+	op := pass.Elementwise(p.Layer, in)
 	if p.Layer.Op == layer.RealDiv {
 		if err := p.tabulate(prep, p.Weights.Table); err != nil {
 			return err
 		}
-		t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarMul)
+		op.Op = task.Product
 	}
 	p.add(prep)
 
-	c := &t.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastW(s.W < in.Width).WithSrc2BroadcastH(s.H < in.Height).
-		WithSrc2BroadcastC(s.C < in.Channels)
-	return p.besideTile(t, in, x, y, kept, at, bytes)
+	op.Second.Along = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
+	return p.besideTile(op.Task(), in, x, y, kept, at, bytes)
 }
 
 // besideTile reads x into the L2 behind a kept second operand and writes y.
@@ -244,7 +230,7 @@ func (p *Plan) besideTile(t *task.Task, in regs.Shape, x, y task.Memory, kept *t
 		}
 		t.TileRows(rows)
 	}
-	rows := int(t.G.Common.TileCfg.TileHeight())
+	rows := t.TileHeight()
 	t.Source1(x, at.Moved(used), false)
 	t.Joins(kept, second)
 	t.Writes(y, used+at.Row*rows)
@@ -293,7 +279,7 @@ func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
 		coeff.PutHalf(table[row+2*c:], scale)
 	}
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
-	prep := task.PassTask(rows)
+	prep := task.Copy(rows)
 	at := prep.ResultTile(rows)
 	kept := prep.Leaves(at, 2*at.Row)
 	from := task.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
@@ -301,8 +287,9 @@ func (p *Plan) channelConstants(in regs.Shape, x task.Memory) error {
 	prep.Source1(from, prep.SourceTile().Moved(2*at.Row), false)
 	p.add(prep)
 
-	t := task.PlanarTask(regs.FormBiasScale, in, in)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(2).WithReluEn(l.Activation == layer.ReLU)
-	t.G.Common.PlanarOperands = t.G.Common.PlanarOperands.WithSrc2Transpose(true)
-	return p.besideTile(t, in, x, y, kept, at, 2*at.Row)
+	t := task.Planar{
+		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.Seen{Transposed: true},
+		ReLU: l.Activation == layer.ReLU,
+	}
+	return p.besideTile(t.Task(), in, x, y, kept, at, 2*at.Row)
 }

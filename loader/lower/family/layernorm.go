@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
+	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
 )
 
@@ -93,30 +94,34 @@ func statistics(channels int) task.Layout {
 	return task.Packed(regs.Shape{Channels: 1, Width: channels}).Skewed(1, task.PlanarFetch)
 }
 
-// meanTask adds up what is normalised together.
-func (p *Plan) meanTask(s regs.Shape) *task.Task { return p.reductionTask(s) }
-
-// spreadTask is 1/sqrt of the mean squared difference of its two sources.
-func (p *Plan) spreadTask(s regs.Shape) *task.Task {
-	t := task.PlanarTask(regs.FormTwoReduced, s, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2)
-	p.inverseRoot(t)
-	return t
+// mean adds up what is normalised together.
+func (p *Plan) mean(s regs.Shape, previous, next bool) task.Planar {
+	m := p.reduced(s)
+	m.Previous, m.Next = previous, next
+	return m
 }
 
-// squareTask is 1/sqrt of the mean square of its source.
-func (p *Plan) squareTask(s regs.Shape) *task.Task {
-	t := task.PlanarTask(regs.FormReduction, s, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare)
-	p.inverseRoot(t)
-	return t
+// spread is 1/sqrt of the mean squared difference of its two sources.
+func (p *Plan) spread(s regs.Shape) task.Planar {
+	return task.Planar{
+		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: together(p.Layer), Root: true,
+		Added: task.Half(p.Layer.Epsilon), Previous: true, Next: true,
+	}
 }
 
-func (p *Plan) inverseRoot(t *task.Task) {
-	pe := &t.G.PE
-	pe.Cfg = pe.Cfg.WithRsqrt(true)
-	pe.FinalScale = pe.FinalScale.WithFinalScale(task.Reciprocal(together(p.Layer)))
-	pe.PreScale = pe.PreScale.WithPreScale(task.Half(p.Layer.Epsilon))
+// squares is 1/sqrt of the mean square of its source.
+func (p *Plan) squares(s regs.Shape) task.Planar {
+	r := p.spread(s)
+	r.Form, r.Op = regs.FormReduction, task.Squares
+	return r
+}
+
+// affine subtracts the first row of its second source, which is in the L2, and multiplies by
+// the second.
+func affine(s regs.Shape, second task.Seen, next bool) task.Planar {
+	a := pass.Affine(s)
+	a.Second, a.Previous, a.Next = second, true, next
+	return a
 }
 
 // together is how many values are normalised together.
@@ -128,13 +133,6 @@ func together(l *layer.Layer) int {
 		}
 	}
 	return n
-}
-
-// affineTask subtracts the first row of its second source and multiplies by the second.
-func affineTask(s regs.Shape) *task.Task {
-	t := task.PlanarTask(regs.FormBiasScale, s, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(3)
-	return t
 }
 
 func (p *Plan) checkStatistics(bytes int) error {
@@ -149,32 +147,33 @@ func (p *Plan) normalise(in, out task.View) error {
 	many := s.Channels > 1
 	stats := statistics(s.Channels)
 	base := 2 * stats.Row
-	mean := p.meanTask(s).Aside(false, true)
+	m := p.mean(s, false, true)
+	m.Transposed = many
+	mean := m.Task()
 	at := mean.KeptTile().Moved(base)
 	end := base + at.Row*s.Height
 	if err := p.checkStatistics(end); err != nil {
 		return err
 	}
-	operands := func(t *task.Task) *regs.PlanarOperands { return &t.G.Common.PlanarOperands }
-	*operands(mean) = operands(mean).WithResultTranspose(many)
 	tile := mean.Source1(in.M, at, true)
 	means := mean.Leaves(stats, stats.Row)
 	p.add(mean)
 
-	spread := p.spreadTask(s).Aside(true, true)
-	o := operands(spread)
-	*o = o.WithSrc1BroadcastW(s.Width > 1).WithSrc1BroadcastH(s.Height > 1).WithSrc1Transpose(many).WithResultTranspose(many)
+	r := p.spread(s)
+	r.First = task.Seen{Along: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
+	r.Transposed = many
+	spread := r.Task()
 	spread.Reads(means, stats)
 	spread.Joins(tile, at)
 	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
 	p.add(spread)
 
-	affine := affineTask(s).Aside(true, false)
-	*operands(affine) = operands(affine).WithSrc2Transpose(many).WithSrc2BroadcastC(p.Layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW)
-	affine.Reads(tile, at)
-	affine.Joins(spreads, stats)
-	affine.Writes(out.M, end)
-	p.add(affine)
+	whole := p.Layer.Axes == layer.AxisC|layer.AxisH|layer.AxisW
+	normal := affine(s, task.Seen{Along: task.C.If(whole), Transposed: many}, false).Task()
+	normal.Reads(tile, at)
+	normal.Joins(spreads, stats)
+	normal.Writes(out.M, end)
+	p.add(normal)
 	return nil
 }
 
@@ -189,11 +188,12 @@ func (p *Plan) normaliseWhole(in, out task.View) error {
 	turned.S.Height, turned.S.Channels = in.S.Channels, 1
 	s := turned.S
 	stats := statistics(1)
-	mean := p.meanTask(s).Aside(false, true)
-	mean.Deep(depth)
+	m := p.mean(s, false, true)
+	m.Depth = depth
+	mean := m.Task()
 	at := mean.KeptTile().Moved(2 * stats.Row)
-	affine := affineTask(in.S).Aside(true, false)
-	again := affine.PlanarTile().Moved(at.Base)
+	normal := affine(in.S, task.Seen{Along: task.C}, false).Task()
+	again := normal.PlanarTile().Moved(at.Base)
 	end := again.Base + again.Row*in.S.Height
 	if err := p.checkStatistics(max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
@@ -205,21 +205,19 @@ func (p *Plan) normaliseWhole(in, out task.View) error {
 	means := mean.Leaves(stats, stats.Row)
 	p.add(mean)
 
-	spread := p.spreadTask(s).Aside(true, true)
-	spread.Deep(depth)
-	c := &spread.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(s.Width > 1).WithSrc1BroadcastH(s.Height > 1).WithSrc1BroadcastD(depth > 1)
+	r := p.spread(s)
+	r.Depth = depth
+	r.First.Along = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
+	spread := r.Task()
 	spread.Reads(means, stats)
 	spread.Joins(tile, at)
 	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
 	p.add(spread)
 
-	c = &affine.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
-	affine.Source1(in.M, again, false)
-	affine.Joins(spreads, stats)
-	affine.Writes(out.M, end)
-	p.add(affine)
+	normal.Source1(in.M, again, false)
+	normal.Joins(spreads, stats)
+	normal.Writes(out.M, end)
+	p.add(normal)
 	return nil
 }
 
@@ -238,15 +236,15 @@ func (p *Plan) normaliseParts(in, out task.View) error {
 		part.S.Channels = min(maxStatistics, rows-first)
 		parts = append(parts, part)
 	}
-	affine := affineTask(v.S).Aside(true, false)
-	all := affine.PlanarTile().Moved(base)
+	normal := affine(v.S, task.Seen{}, false).Task()
+	all := normal.PlanarTile().Moved(base)
 	if err := p.checkStatistics(all.Base + all.Row); err != nil {
 		return err
 	}
 	means := make([]*task.Tile, len(parts))
 	offset := func(i int) int { return i * maxStatistics * task.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
-		t := p.meanTask(parts[i].S).Aside(i < len(parts)-1, true)
+		t := p.mean(parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Moved(base)
 		t.Source1(parts[i].M, at, false)
 		means[i] = t.Leaves(stats.Moved(offset(i)), parts[i].S.Channels*task.UnitBytes)
@@ -254,21 +252,19 @@ func (p *Plan) normaliseParts(in, out task.View) error {
 	}
 	var last *task.Tile
 	for i := range parts {
-		t := p.spreadTask(parts[i].S).Aside(true, true)
+		r := p.spread(parts[i].S)
+		r.First.Along = task.W
+		t := r.Task()
 		at := t.PlanarTile().Moved(base)
-		c := &t.G.Common
-		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastW(true)
 		t.Reads(means[i], stats.Moved(offset(i)))
-		t.Source2(parts[i].M, at)
-		t.InL2()
-		t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
+		t.Source2Behind(parts[i].M, at, 0)
 		last = t.Leaves(stats.Moved(stats.Row+offset(i)), parts[i].S.Channels*task.UnitBytes)
 		p.add(t)
 	}
-	affine.Source1(v.M, all, false)
-	affine.Joins(last, stats)
-	affine.Writes(w.M, all.Base+all.Row)
-	p.add(affine)
+	normal.Source1(v.M, all, false)
+	normal.Joins(last, stats)
+	normal.Writes(w.M, all.Base+all.Row)
+	p.add(normal)
 	return nil
 }
 
@@ -280,54 +276,53 @@ func (p *Plan) normalisePixel(in, out task.View) error {
 	stats := statistics(1)
 	at := task.Packed(row).Moved(2 * stats.Row)
 	end := at.Base + at.Row
-	turn := task.PlanarTask(regs.FormConstant, s, s).Aside(false, true)
+	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
 	from := turn.PlanarTile().Moved(end)
 	if err := p.checkStatistics(end + from.Row); err != nil {
 		return err
 	}
-	turn.G.Common.PlanarOperands = turn.G.Common.PlanarOperands.WithResultTranspose(true)
 	turn.Source1(in.M, from, false)
 	kept := turn.Leaves(at, at.Row)
 	p.add(turn)
 
-	mean := p.meanTask(row).Aside(true, true)
+	mean := p.mean(row, true, true).Task()
 	mean.Reads(kept, at)
 	means := mean.Leaves(stats, stats.Row)
 	p.add(mean)
 
-	spread := p.spreadTask(row).Aside(true, true)
-	spread.G.Common.PlanarOperands = spread.G.Common.PlanarOperands.WithSrc1BroadcastW(true)
+	r := p.spread(row)
+	r.First.Along = task.W
+	spread := r.Task()
 	spread.Reads(means, stats)
 	spread.Joins(kept, at)
 	spreads := spread.Leaves(stats.Moved(stats.Row), stats.Row)
 	p.add(spread)
 
-	affine := affineTask(row).Aside(true, true)
-	affine.G.Common.PlanarOperands = affine.G.Common.PlanarOperands.WithSrc2Transpose(true)
-	affine.Reads(kept, at)
-	affine.Joins(spreads, stats)
-	normal := affine.Leaves(at, at.Row)
-	p.add(affine)
+	normal := affine(row, task.Seen{Transposed: true}, true).Task()
+	normal.Reads(kept, at)
+	normal.Joins(spreads, stats)
+	values := normal.Leaves(at, at.Row)
+	p.add(normal)
 
-	back := task.PlanarTask(regs.FormConstant, s, s).Aside(true, false)
-	back.G.Common.PlanarOperands = back.G.Common.PlanarOperands.WithSrc1Transpose(true)
-	back.Reads(normal, at)
+	back := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Transposed: true}, Previous: true}.Task()
+	back.Reads(values, at)
 	back.Writes(out.M, end)
 	p.add(back)
 	return nil
 }
 
-// differenceTask subtracts its second source, productTask multiplies by it.
-func differenceTask(s regs.Shape) *task.Task {
-	t := task.PlanarTask(regs.FormTwoSources, s, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(3)
-	return t
+// centred subtracts the means, which repeat along an axis.
+func centred(s regs.Shape, along task.Along) *task.Task {
+	d := pass.Difference(s)
+	d.Second.Along, d.Previous, d.Next = along, true, true
+	return d.Task()
 }
 
-func productTask(s regs.Shape) *task.Task {
-	t := task.PlanarTask(regs.FormTwoSources, s, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
-	return t
+// spreadOut multiplies by the reciprocal deviations, which repeat along an axis.
+func spreadOut(s regs.Shape, along task.Along) *task.Task {
+	m := pass.Product(s)
+	m.Second.Along, m.Previous = along, true
+	return m.Task()
 }
 
 // normaliseRows normalises every row of several channels: rows are groups of their
@@ -335,7 +330,7 @@ func productTask(s regs.Shape) *task.Task {
 func (p *Plan) normaliseRows(in, out task.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
-	copied := task.PassTask(s)
+	copied := task.Copy(s)
 	at := task.Packed(s).Skewed(1, task.PlanarFetch)
 	bytes := at.Row * s.Height
 	each := s.Channels * task.UnitBytes
@@ -352,28 +347,24 @@ func (p *Plan) normaliseRows(in, out task.View) error {
 		return task.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
-		t.Reads(from, asRows(base))
-		t.SetL2(&t.G.L2.Src1GroupStride, at.Row)
-		reduced := t.Leaves(stats.Moved(to), stats.Row)
-		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
+		t.ReadsGroups(from, asRows(base))
+		reduced := t.LeavesGroups(stats.Moved(to), stats.Row)
 		p.add(t)
 		return reduced
 	}
 	// A row's values are read row by row.
 	flat := task.Layout{Channel: task.UnitBytes, Row: each, Depth: each}
-	means := reduce(p.meanTask(rows).Aside(false, true), x, bytes, 2*bytes)
+	means := reduce(p.mean(rows, false, true).Task(), x, bytes, 2*bytes)
 
-	sub := differenceTask(s).Aside(true, true)
-	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	sub := centred(s, task.W.If(s.Width > 1))
 	sub.Reads(x, x.At)
 	sub.Joins(means, flat.Moved(2*bytes))
 	differences := sub.Leaves(at, bytes)
 	p.add(sub)
 
-	spreads := reduce(p.squareTask(rows).Aside(true, true), differences, 0, bytes)
+	spreads := reduce(p.squares(rows).Task(), differences, 0, bytes)
 
-	mul := productTask(s).Aside(true, false)
-	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	mul := spreadOut(s, task.W.If(s.Width > 1))
 	mul.Reads(differences, at)
 	mul.Joins(spreads, flat.Moved(bytes))
 	mul.Writes(out.M, bytes+stats.Row)
@@ -409,23 +400,21 @@ func (p *Plan) normaliseChannels(in, out task.View) error {
 	turned := first.Leaves(transposed.Moved(one), turnedBytes)
 	p.add(first)
 
-	reduce := func(t *task.Task, from *task.Tile) *task.Tile {
-		t.G.Common.PlanarOperands = t.G.Common.PlanarOperands.WithResultTranspose(true)
+	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
+		r.Transposed = true
+		t := r.Task()
 		rows := from.At
 		rows.Row, rows.Group = rows.Depth, from.At.Row
-		t.Reads(from, rows)
-		t.SetL2(&t.G.L2.Src1GroupStride, rows.Group)
-		reduced := t.Leaves(stats, statBytes)
-		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
+		t.ReadsGroups(from, rows)
+		reduced := t.LeavesGroups(stats, statBytes)
 		p.add(t)
 		return reduced
 	}
 	flat := task.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
-	means := reduce(p.meanTask(rows).Aside(false, true), turned)
+	means := reduce(p.mean(rows, false, true), turned)
 
-	sub := differenceTask(s).Aside(true, true)
+	sub := centred(s, task.C)
 	sub.TilePatch(task.PassedFixed(s))
-	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastC(true)
 	sub.Reads(x, source)
 	sub.Joins(means, flat)
 	differences := sub.Leaves(at.Moved(one), at.Row*s.Height)
@@ -438,10 +427,9 @@ func (p *Plan) normaliseChannels(in, out task.View) error {
 	again := second.Leaves(transposed.Moved(two), turnedBytes)
 	p.add(second)
 
-	spreads := reduce(p.squareTask(rows).Aside(true, true), again)
+	spreads := reduce(p.squares(rows), again)
 
-	mul := productTask(s).Aside(true, false)
-	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc2BroadcastC(true)
+	mul := spreadOut(s, task.C)
 	mul.Reads(differences, at.Moved(one))
 	mul.Joins(spreads, flat)
 	mul.Writes(out.M, two)

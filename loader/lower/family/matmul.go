@@ -123,13 +123,7 @@ func (p *Plan) productTask(m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
 	out.Channels = s.Channels
-	t := task.EngineTask(regs.MultiplyAccumulate, in, out)
-	t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(true)
-	t.Engines(s.Channels)
-	t.Patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.OutputGroups(s.Channels, false)
-	p.post(t)
-	return t
+	return p.multiplied(task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true}).Task()
 }
 
 // blockProduct lowers the product as a chain of one: a transpose to columns of blocks, the
@@ -197,7 +191,7 @@ func (p *Plan) product(m, k, n int, src, dst task.Memory) error {
 	for i, s := range shares {
 		t := p.productTask(m, k, s)
 		if i == 0 {
-			t.ReadsScratch(kept, staged)
+			t.ReadsScratch(kept, kept.At, staged)
 		} else {
 			t.Reads(kept, kept.At)
 		}

@@ -15,7 +15,7 @@ func (p *Plan) copyTask(in, out task.View) error {
 		return err
 	}
 	s := in.S
-	t := task.PassTask(s)
+	t := task.Copy(s)
 	at := t.SourceTile()
 	rows, tile := p.TileHeight(s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
 	t.TileRows(tile)
@@ -157,7 +157,7 @@ func (p *Plan) slice() error {
 // (1/1).
 func (p *Plan) sliced(in, out task.View) error {
 	s := in.S
-	t := task.PassTask(s)
+	t := task.Copy(s)
 	t.WholeSlices(s)
 	at := t.SourceTile()
 	result := task.PackedColumns(s, task.EngineColumns(s.Width))
@@ -238,19 +238,17 @@ func (p *Plan) tile() error {
 // repeatedTile broadcasts a tensor, and applies ReLU.
 func (p *Plan) repeatedTile(in, out task.View) error {
 	s := out.S
-	t := task.PlanarTask(regs.FormConstant, s, s)
-	c := &t.G.Common
+	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
+	t := task.Planar{Form: regs.FormConstant, In: s, First: task.Seen{Along: along}, ReLU: p.Layer.Activation == layer.ReLU}.Task()
 	// A patch of 512 pixels, rows before columns (1/1).
-	h := min(task.Log2Ceil(s.Height), 4)
-	c.PlanarPatch = c.PlanarPatch.WithLog2H(h).WithLog2W(min(max(task.Log2Ceil(s.Width), 4), 9-h))
-	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(in.S.Channels < s.Channels).
-		WithSrc1BroadcastH(in.S.Height < s.Height).WithSrc1BroadcastW(in.S.Width < s.Width)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(p.Layer.Activation == layer.ReLU)
+	high := min(task.Log2Ceil(s.Height), 4)
+	wide := min(max(task.Log2Ceil(s.Width), 4), 9-high)
+	t.SetPatch(wide, high)
 	at := task.Packed(in.S)
 	if in.S.Height > 1 {
 		at = at.Skewed(1, task.PlanarFetch)
 	}
-	result := task.PackedColumns(s, min(s.Width, 1<<c.PlanarPatch.Log2W()))
+	result := task.PackedColumns(s, min(s.Width, 1<<wide))
 	if s.Height > 1 {
 		result = result.Skewed(1, task.PlanarFetch)
 	}

@@ -41,19 +41,13 @@ func pairTiles(l *layer.Layer) (source, result task.Layout) {
 // the planar copy that leaves it out.
 func (p *Plan) pairs(x, y task.Memory) {
 	l := p.Layer
-	w, out := &l.Window, l.Out()
+	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
 	source, result := pairTiles(l)
 
-	t := task.EngineTask(regs.MultiplyAccumulate, in, steps)
-	c := &t.G.Common
-	c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithPx(uint32(w.Px)).WithSx(pairedPixels).WithOx(pairedPixels)
-	t.Unicast()
-	t.Engines(l.In.C)
-	t.Patch(steps, true, w)
-	p.post(t)
+	t := p.multiplied(task.MAC{In: in, Out: steps, Window: &l.Window, Alone: true, Pixels: pairedPixels}).Task()
 	p.attach(t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, func(_ coeff.Share, width int) *coeff.Kernel {
 		return coeff.Pairs(l, p.Weights, width)
 	})
@@ -63,7 +57,7 @@ func (p *Plan) pairs(x, y task.Memory) {
 
 	row := in
 	row.Width = out.W
-	move := task.PlanarTask(regs.FormConstant, row, row)
+	move := task.Planar{Form: regs.FormConstant, In: row}.Task()
 	move.Reads(kept, result)
 	move.WaitsForPairs = true
 	move.Writes(y, source.Base+source.Row)

@@ -7,10 +7,6 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// elementProduct is the operation of the MAC engines that multiplies channels in pairs
-// (bytes: the one program of pow).
-const elementProduct regs.MACOp = 10
-
 // pow lowers x to the power z, 2^(z * log2 x), to three tasks of the MAC engines (1/1):
 //
 //	z --DMA--> even channels of a tile
@@ -34,7 +30,7 @@ func (p *Plan) pow() error {
 	one.Groups = 1
 	pairs := one
 	pairs.Channels *= 2
-	t := task.PassTask(one)
+	t := task.Copy(one)
 	at := t.SourceTile()
 	both := task.Packed(pairs)
 	if s.H > 1 || s.W == 1 {
@@ -48,12 +44,12 @@ func (p *Plan) pow() error {
 	half := both
 	half.Channel *= 2
 	for n := range s.N {
-		exponent := task.PassTask(one)
+		exponent := task.Copy(one)
 		exponent.Source1(z.Element(n), at.Moved(bytes), false)
 		even := exponent.Leaves(half, bytes)
 		p.add(exponent)
 
-		logarithm := task.PassTask(one)
+		logarithm := task.Copy(one)
 		logarithm.Source1(x.Element(n), at.Moved(bytes), false)
 		if err := p.tabulate(logarithm, w.Table); err != nil {
 			return err
@@ -61,14 +57,7 @@ func (p *Plan) pow() error {
 		odd := logarithm.Leaves(half.Moved(both.Channel), bytes-both.Channel)
 		p.add(logarithm)
 
-		t := task.EngineTask(elementProduct, pairs, one)
-		t.Unicast()
-		c := &t.G.Common
-		c.GroupConvCfg = c.GroupConvCfg.WithUnicastCin(2).WithElemMultMode(true)
-		c.DPE = c.DPE.WithCategory(2)
-		t.Engines(s.C)
-		t.Patch(one, true, nil)
-		c.Cfg = c.Cfg.WithShPref(min(1, c.Cfg.ShMax())).WithShMin(min(1, c.Cfg.ShMax())) // 1/1
+		t := task.ChannelPairs(one)
 		if err := p.tabulate(t, w.Tables[0]); err != nil {
 			return err
 		}

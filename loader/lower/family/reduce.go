@@ -144,8 +144,9 @@ func (p *Plan) planarReduction(in, out task.View, depth int) error {
 	if err := layer.Within("groups of rows", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
-	t := p.reductionTask(in.S)
-	t.Deep(depth)
+	r := p.reduced(in.S)
+	r.Depth = depth
+	t := r.Task()
 	if in.Fold {
 		t.FoldedPatch()
 	}
@@ -161,19 +162,18 @@ func (p *Plan) planarReduction(in, out task.View, depth int) error {
 	return nil
 }
 
-// reductionTask is a planar task that reduces each channel; a mean is scaled. A maximum
-// has bit 1 of PE.Cfg and the maximum's padding mode (on every one seen).
-func (p *Plan) reductionTask(in regs.Shape) *task.Task {
-	t := task.PlanarTask(regs.FormReduction, in, in)
+// reduced is the reduction of each channel; a mean is scaled.
+func (p *Plan) reduced(in regs.Shape) task.Planar {
+	r := task.Planar{Form: regs.FormReduction, In: in}
 	switch p.Layer.Op {
 	case layer.ReduceMean:
-		t.G.PE.FinalScale = t.G.PE.FinalScale.WithFinalScale(task.Reciprocal(fanIn(p.Layer)))
+		r.Mean = fanIn(p.Layer)
 	case layer.LayerNorm:
-		t.G.PE.FinalScale = t.G.PE.FinalScale.WithFinalScale(task.Reciprocal(together(p.Layer)))
+		r.Mean = together(p.Layer)
 	case layer.ReduceMax:
-		t.TakesMaximum()
+		r.Op = task.Largest
 	}
-	return t
+	return r
 }
 
 // transposedTile is the layout of a tile that a transpose of s writes: channels as long as
@@ -215,7 +215,9 @@ func (p *Plan) channelSum(in, out task.View) error {
 
 	turned := task.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.Folded()
 	rows := turned.S
-	t := p.reductionTask(rows)
+	r := p.reduced(rows)
+	r.Transposed = true
+	t := r.Task()
 	if turned.Fold {
 		t.FoldedPatch()
 	}
@@ -225,15 +227,10 @@ func (p *Plan) channelSum(in, out task.View) error {
 		at.Row = rows.Width * layer.ElementBytes
 	}
 	if s.Height == 1 {
-		at.Group = 0
-		t.ReadsScratch(kept, staged)
-		t.Place(at, &t.G.L2.Src1Base, &t.G.L2.Src1ChannelStride, &t.G.L2.Src1RowStride, &t.G.L2.Src1DepthStride, nil)
+		t.ReadsScratch(kept, at, staged)
 	} else {
-		t.Reads(kept, at)
-		t.SetL2(&t.G.L2.Src1GroupStride, at.Group)
+		t.ReadsGroups(kept, at)
 	}
-	c := &t.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
 	// The result is a row of pixels; it goes through the L2 as a tile, not as a stream
 	// (4/4).
 	dst := out.M
@@ -241,11 +238,11 @@ func (p *Plan) channelSum(in, out task.View) error {
 		dst.Group, dst.Row = dst.Row, dst.Plane
 	}
 	result := task.Packed(regs.Shape{Channels: 1, Width: s.Width}).Moved(bytes)
-	result.Row = result.Channel * s.Height
-	t.WritesTile(dst, result)
+	result.Row, result.Group = result.Channel*s.Height, 0
 	if s.Height == 1 {
-		t.SetL2(&t.G.L2.ResultGroupStride, result.Row)
+		result.Group = result.Row
 	}
+	t.WritesTile(dst, result)
 	p.add(t)
 	return nil
 }
@@ -285,12 +282,10 @@ func (p *Plan) rowReduction(in, out task.View) error {
 	kept := prep.Leaves(transposed, bytes)
 	p.add(prep)
 
-	t := p.reductionTask(regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels})
+	t := p.reduced(regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
 	at := task.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
-	t.Reads(kept, at)
-	t.SetL2(&t.G.L2.Src1GroupStride, at.Group)
-	reduced := t.Leaves(means, means.Row)
-	t.SetL2(&t.G.L2.ResultGroupStride, means.Group)
+	t.ReadsGroups(kept, at)
+	reduced := t.LeavesGroups(means, means.Row)
 	p.add(t)
 
 	back := task.Transposing(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
@@ -313,7 +308,7 @@ func (p *Plan) maximum(in, out task.View) error {
 	if err := p.checkTile(in.S, 1); err != nil {
 		return err
 	}
-	t := task.MaximumTask(in.S)
+	t := task.Maximum(in.S)
 	at := t.SourceTile()
 	rows, tile := p.TileHeight(in.S, layer.Shape{N: 1, C: 1, H: in.S.Height, W: in.S.Width}, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.TileRows(tile)

@@ -36,13 +36,12 @@ func (p *Plan) softmaxStreams(in, out task.View) error {
 	}
 	powers := task.ViewOf(p.intermediate(p.Layer.In), p.Layer.In)
 
-	reduce := func(from task.View, previous bool, set func(*task.Task)) *task.Tile {
+	reduce := func(from task.View, r task.Planar) *task.Tile {
 		rows := from.Grouped()
-		t := task.PlanarTask(regs.FormReduction, rows.S, rows.S).Aside(previous, true)
-		set(t)
+		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
+		t := r.Task()
 		t.Source1(rows.M, t.SkewedPlanar().Moved(stats.Row), false)
-		reduced := t.Leaves(stats, stats.Row)
-		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
+		reduced := t.LeavesGroups(stats, stats.Row)
 		p.add(t)
 		return reduced
 	}
@@ -50,10 +49,10 @@ func (p *Plan) softmaxStreams(in, out task.View) error {
 		t.Streamed(s)
 		return t.PlanarColumns().Moved(stats.Row)
 	}
-	largest := reduce(in, false, (*task.Task).TakesMaximum)
+	largest := reduce(in, task.Planar{Op: task.Largest})
 
-	sub := scaledDifference(s).Aside(true, false)
-	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
+	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	sub := exponent(s, row, true).Task()
 	at := streamed(sub)
 	sub.Source1(in.M, at, false)
 	sub.Joins(largest, flat)
@@ -61,23 +60,20 @@ func (p *Plan) softmaxStreams(in, out task.View) error {
 	sub.Writes(between, at.Base+at.Row*task.RingRows)
 	p.add(sub)
 
-	exp := task.PassTask(s)
+	exp := task.Copy(s)
 	exp.Narrow()
 	exp.Source1(between, exp.SourceTile().Moved(stats.Row), false)
 	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 	exp.Writes(powers.M, stats.Row)
 	p.add(exp)
 
-	sums := reduce(powers, false, func(t *task.Task) { t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true) })
+	sums := reduce(powers, task.Planar{Reciprocal: true})
 
-	mul := productTask(s).Aside(true, false)
-	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
+	mul := quotient(s, row, true).Task()
 	at = streamed(mul)
 	mul.Reads(sums, flat)
-	mul.Source2(powers.M, at)
-	mul.InL2()
-	mul.G.L2.SourceCfg = mul.G.L2.SourceCfg.WithDMAFmt(1)
-	mul.Writes(out.M, at.Base+at.Row*int(mul.G.Common.TileCfg.TileHeight()))
+	mul.Source2Behind(powers.M, at, 0)
+	mul.Writes(out.M, at.Base+at.Row*mul.TileHeight())
 	p.add(mul)
 	return nil
 }

@@ -67,7 +67,7 @@ func (p *Plan) runtimeMatmul() error {
 				if direct {
 					bar = lhs.Bar
 				}
-				p.multiply(src, dst, lanes, bar, rows, k, width).KernelFrom = writer
+				p.multiply(src, dst, lanes, bar, writer, rows, k, width)
 			}
 			first += rows
 		}
@@ -148,13 +148,10 @@ func (p *Plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Tas
 	dst.Group = dst.Depth
 	dst.Base = p.interleaved
 	p.Scratch = max(p.Scratch, dst.Base+dst.Depth)
-	t := task.PlanarTask(regs.FormConstant, in, in)
+	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
 	at := task.Packed(in)
 	t.Source1(src, at, false)
-	t.Writes(dst, at.Row)
-	d := &t.G.TileDMADst
-	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
-	t.G.L2.ResultCfg = t.G.L2.ResultCfg.WithDMAIntl(uint32(each))
+	t.WritesBeside(dst, at.Row, each)
 	p.add(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
@@ -163,24 +160,16 @@ func (p *Plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Tas
 	return lanes, t
 }
 
-// multiply is the convolution whose coefficients stand in the scratch buffer.
-func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) *task.Task {
+// multiply is the convolution whose coefficients stand in a buffer, where writer wrote them if
+// that is the scratch buffer.
+func (p *Plan) multiply(src, dst task.Memory, lanes []coeff.Lane, bar uint32, writer *task.Task, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
-	t := task.EngineTask(regs.MultiplyAccumulate, in, out)
-	t.Engines(rows)
-	t.Patch(out, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-	t.OutputGroups(rows, false)
-	t.Kernel(0, lanes)
-	t.H.KernelBases = t.H.KernelBases.WithKBase0(bar)
-	t.G.NE.KernelCfg = t.G.NE.KernelCfg.WithKernelFromScratch(true)
-	if p.Layer.Activation == layer.ReLU {
-		t.Activate(regs.ReLU)
-	}
+	t := task.MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: task.Pointwise, ReLU: p.Layer.Activation == layer.ReLU}.Task()
+	t.KernelIn(bar, lanes, writer)
 	at := t.SourceTile()
 	t.Source1(src, at, false)
 	t.Writes(dst, at.Row)
 	p.add(t)
-	return t
 }

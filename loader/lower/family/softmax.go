@@ -129,18 +129,24 @@ func softmaxRowsBytes(s regs.Shape) int {
 	return bytes * s.Height
 }
 
-// scaledDifference is the difference, scaled for the table of 2^x.
-func scaledDifference(s regs.Shape) *task.Task {
-	t := differenceTask(s)
-	t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(pass.LogE)
-	return t
+// exponent is the difference from a maximum, which the task before finds if that is said and
+// which repeats along an axis.
+func exponent(s regs.Shape, second task.Seen, previous bool) task.Planar {
+	e := pass.Exponent(s)
+	e.Second, e.Previous = second, previous
+	return e
+}
+
+// quotient multiplies the powers by the reciprocal of their sum, which is the first source.
+func quotient(s regs.Shape, first task.Seen, previous bool) task.Planar {
+	q := pass.Product(s)
+	q.First, q.Previous = first, previous
+	return q
 }
 
 // powerTask is the exponential of differences that a planar task hands over tile by tile.
 func (p *Plan) powerTask(s regs.Shape, from *task.Tile, at task.Layout) *task.Task {
-	t := task.EngineTask(regs.PassThrough, s, s)
-	t.Unicast()
-	t.Engines(s.Channels)
+	t := task.Copy(s)
 	t.FixPatch(task.PassedFixed(s))
 	t.Reads(from, from.At)
 	t.Lookup(p.placeTable(p.Weights.Table, t.TableLanes()), p.Weights.Table)
@@ -178,15 +184,15 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 		source.Base += diffs.Row
 	}
 
-	top := task.MaximumTask(v)
+	top := task.Maximum(v)
 	top.KeptPatch(v)
 	x := top.Source1(in.M, source, true)
 	largest := top.Leaves(single, singles)
 	p.add(top)
 
-	sub := scaledDifference(v)
-	c := &sub.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
+	difference := exponent(v, task.Seen{Along: task.C}, false)
+	difference.Transposed = pixel
+	sub := difference.Task()
 	sub.Reads(x, source)
 	sub.Joins(largest, single)
 	var exp *task.Task
@@ -195,12 +201,11 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 		// work; the row is described in the scratch buffer on the way (1/1).
 		row := p.stage(1, v.Channels, true)
 		row.Row = row.Depth
-		c.PlanarOperands = c.PlanarOperands.WithResultTranspose(true)
 		differences := sub.LeavesScratch(diffs, diffs.Row, row)
 		p.add(sub)
 		exp = task.Transposing(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: v.Channels})
 		exp.FixPatch(0) // what few pixels prefer is for sources by DMA (1/1)
-		exp.ReadsScratch(differences, row)
+		exp.ReadsScratch(differences, differences.At, row)
 		exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
 		p.add(exp)
 	} else {
@@ -212,16 +217,14 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 	powers := exp.Leaves(exps, bytes)
 	reciprocals := p.reciprocalSum(v, powers, single, pixel)
 
-	mul := productTask(s)
-	c = &mul.G.Common
+	along := task.C
 	second := exps
 	if p.Layer.Axes == layer.AxisH { // C and H may be as long as each other
 		single.Channel, single.Row, single.Depth = single.Row, single.Channel, single.Row
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
-		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastH(true)
-	} else {
-		c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true)
+		along = task.H
 	}
+	mul := quotient(s, task.Seen{Along: along}, false).Task()
 	mul.Reads(reciprocals, single)
 	mul.Joins(powers, second)
 	mul.Writes(out.M, free)
@@ -235,11 +238,9 @@ func (p *Plan) softmaxChannels(in, out task.View, s regs.Shape) error {
 func (p *Plan) reciprocalSum(s regs.Shape, from *task.Tile, to task.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
-	t := task.EngineTask(regs.MantissaTable, s, one)
-	t.Engines(1)
-	t.Patch(one, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
+	t := task.MAC{Op: regs.MantissaTable, In: s, Out: one, Window: task.Pointwise}.Task()
 	if s.Height > 1 && s.Width > 8 {
-		t.FixPatch(t.G.Common.Cfg.ShMax())
+		t.FixPatch(t.PatchLog2())
 	}
 	t.Reads(from, from.At)
 	t.Lookup(p.placeTable(p.Weights.Reciprocal, t.TableLanes()), p.Weights.Reciprocal)
@@ -256,10 +257,8 @@ func (p *Plan) softmaxAlone(in, out task.View) error {
 		exps = exps.Skewed(1, task.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
-	sub := scaledDifference(s)
+	sub := exponent(s, task.Seen{Along: task.C}, false).Task()
 	sub.TilePatch(task.PassedFixed(s))
-	c := &sub.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc2BroadcastC(true)
 	at := sub.PlanarTile()
 	sub.Source1(in.M, at.Moved(bytes), false)
 	sub.Source2(in.M, at.Moved(bytes+SecondBase(at.Row*s.Height)))
@@ -267,9 +266,7 @@ func (p *Plan) softmaxAlone(in, out task.View) error {
 	p.add(sub)
 	powers := p.powerTask(s, differences, exps).Leaves(exps, bytes)
 	reciprocals := p.reciprocalSum(s, powers, exps.Moved(bytes), false)
-	mul := productTask(s)
-	c = &mul.G.Common
-	c.PlanarOperands = c.PlanarOperands.WithSrc1BroadcastC(true)
+	mul := quotient(s, task.Seen{Along: task.C}, false).Task()
 	mul.Reads(reciprocals, reciprocals.At)
 	mul.Joins(powers, exps)
 	mul.Writes(out.M, 2*bytes)
@@ -285,33 +282,27 @@ func (p *Plan) softmaxRow(in, out task.View) error {
 	single := task.Packed(regs.Shape{Channels: 1, Width: s.Channels})
 	exps := task.Packed(s).Moved(single.Row)
 	end := exps.Base + exps.Row
-	top := task.PlanarTask(regs.FormReduction, s, s).Aside(false, true)
-	top.TakesMaximum()
+	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
 	source := top.KeptTile().Moved(end)
-	operands := func(t *task.Task) *regs.PlanarOperands { return &t.G.Common.PlanarOperands }
-	*operands(top) = operands(top).WithResultTranspose(many)
 	x := top.Source1(in.M, source, true)
 	largest := top.Leaves(single, single.Row)
 	p.add(top)
 
-	sub := scaledDifference(s).Aside(true, false)
+	row := task.Seen{Along: task.W.If(s.Width > 1), Transposed: many}
+	sub := exponent(s, row, true).Task()
 	sub.TilePatch(task.PassedFixed(s))
-	*operands(sub) = operands(sub).WithSrc2BroadcastW(s.Width > 1).WithSrc2Transpose(many)
 	sub.Reads(x, source)
 	sub.Joins(largest, single)
 	differences := sub.Leaves(exps, exps.Row)
 	p.add(sub)
 	powers := p.powerTask(s, differences, exps).Leaves(exps, exps.Row)
 
-	sum := task.PlanarTask(regs.FormReduction, s, s).Aside(false, true)
-	sum.G.PE.Cfg = sum.G.PE.Cfg.WithReciprocal(true)
-	*operands(sum) = operands(sum).WithResultTranspose(many)
+	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
 	sum.Reads(powers, exps)
 	reciprocals := sum.Leaves(single, single.Row)
 	p.add(sum)
 
-	mul := productTask(s).Aside(true, false)
-	*operands(mul) = operands(mul).WithSrc1BroadcastW(s.Width > 1).WithSrc1Transpose(many)
+	mul := quotient(s, row, true).Task()
 	mul.Reads(reciprocals, single)
 	mul.Joins(powers, exps)
 	mul.Writes(out.M, end)
@@ -324,7 +315,7 @@ func (p *Plan) softmaxRow(in, out task.View) error {
 func (p *Plan) softmaxRows(in, out task.View) error {
 	s := in.S
 	alone := s.Channels == 1
-	copied := task.PassTask(s)
+	copied := task.Copy(s)
 	if alone {
 		copied.WholeSlices(s)
 	}
@@ -358,7 +349,7 @@ func (p *Plan) softmaxRows(in, out task.View) error {
 	x := copied.Leaves(held, bytes)
 	p.add(copied)
 
-	reduce := func(from *task.Tile, base, to int, make func(*task.Task)) (last *task.Tile) {
+	reduce := func(from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 		parts := 1
 		if alone {
 			parts = (s.Height + maxStatistics - 1) / maxStatistics
@@ -376,33 +367,30 @@ func (p *Plan) softmaxRows(in, out task.View) error {
 				}
 				result.Base += first * task.UnitBytes
 			}
-			t := task.PlanarTask(regs.FormReduction, rows.S, rows.S).Aside(i > 0, true)
+			r.Form, r.In, r.Previous, r.Next = regs.FormReduction, rows.S, i > 0, true
+			t := r.Task()
 			if rows.Fold {
 				t.FoldedPatch()
 			}
-			make(t)
-			t.Reads(from, at)
-			t.SetL2(&t.G.L2.Src1GroupStride, at.Group)
-			last = t.Leaves(result, stats.Row)
-			t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
+			t.ReadsGroups(from, at)
+			last = t.LeavesGroups(result, stats.Row)
 			p.add(t)
 		}
 		last.At = stats.Moved(to)
 		return last
 	}
-	largest := reduce(x, 0, maxima, (*task.Task).TakesMaximum)
-	sub := scaledDifference(s).Aside(true, false)
+	largest := reduce(x, 0, maxima, task.Planar{Op: task.Largest})
+	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	sub := exponent(s, row, true).Task()
 	sub.TilePatch(task.PassedFixed(s))
-	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
 	sub.Reads(x, held)
 	sub.Joins(largest, flat.Moved(maxima))
 	differences := sub.Leaves(exps.Moved(differencesAt), exps.Row*s.Height)
 	p.add(sub)
 	powers := p.powerTask(s, differences, exps).Leaves(held.Moved(powersAt), bytes)
-	reciprocals := reduce(powers, powersAt, 0, func(t *task.Task) { t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true) })
+	reciprocals := reduce(powers, powersAt, 0, task.Planar{Reciprocal: true})
 
-	mul := productTask(s).Aside(true, false)
-	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
+	mul := quotient(s, row, true).Task()
 	mul.Reads(reciprocals, flat)
 	mul.Joins(powers, held.Moved(powersAt))
 	mul.Writes(out.M, powersAt+bytes)

@@ -36,55 +36,41 @@ func (p *Plan) softmaxRing(in, out task.View) bool {
 	between.Group = between.Depth
 	p.Scratch = max(p.Scratch, p.held+between.Depth)
 
-	reduce := func(from task.View, side int, set func(*task.Task)) *task.Tile {
+	reduce := func(from task.View, side int, continues bool, r task.Planar) *task.Tile {
 		rows := from.Grouped()
-		t := task.PlanarTask(regs.FormReduction, rows.S, rows.S).Aside(false, true)
-		set(t)
+		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
+		t := r.Task()
+		t.Continues = continues
 		t.Source1(rows.M, t.PlanarColumns().Moved(stats.Row), false)
 		t.Besides(side)
-		reduced := t.Leaves(stats, stats.Row)
-		t.SetL2(&t.G.L2.ResultGroupStride, stats.Group)
+		reduced := t.LeavesGroups(stats, stats.Row)
 		p.add(t)
 		return reduced
 	}
-	largest := reduce(in, 1, (*task.Task).TakesMaximum)
+	largest := reduce(in, 1, false, task.Planar{Op: task.Largest})
 
-	sub := scaledDifference(s).Aside(true, false)
-	sub.G.Common.PlanarOperands = sub.G.Common.PlanarOperands.WithSrc2BroadcastW(s.Width > 1)
-	sub.G.Common.PlanarPatch = sub.G.Common.PlanarPatch.WithLog2W(task.RingLog2).WithLog2H(task.RingLog2)
+	row := task.Seen{Along: task.W.If(s.Width > 1)}
+	sub := exponent(s, row, true).Task()
+	sub.SetPatch(task.RingLog2, task.RingLog2)
 	sub.Source1(in.M, source, false)
 	sub.Joins(largest, flat)
-	shared := sub.Leaves(ring, ring.Row*s.Height)
-	sub.SetL2(&sub.G.L2.ResultGroupStride, ring.Group)
-	sub.G.L2.ResultCfg = sub.G.L2.ResultCfg.WithType(task.TypeRing)
+	shared := sub.LeavesRing(ring, ring.Row*s.Height)
 	p.add(sub)
 
-	exp := task.PassTask(s)
+	exp := task.Copy(s)
 	exp.FixPatch(task.RingLog2)
-	exp.Takes1(ring, shared)
-	exp.G.L2.SourceCfg = exp.G.L2.SourceCfg.WithType(task.TypeRing).WithDMAIntl(1)
+	exp.TakesRing(ring, shared)
 	exp.Lookup(p.placeTable(p.Weights.Table, exp.TableLanes()), p.Weights.Table)
-	exp.Writes(between, stream)
-	d := &exp.G.TileDMADst
-	d.DstFmt = d.DstFmt.WithInterleave(uint32(side))
-	exp.G.L2.ResultCfg = exp.G.L2.ResultCfg.WithDMAIntl(uint32(side))
+	exp.WritesBeside(between, stream, side)
 	p.add(exp)
 
 	powers := task.View{S: s, M: between}
-	sums := reduce(powers, side, func(t *task.Task) {
-		t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true)
-		t.Continues = true
-	})
+	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
-	mul := productTask(s).Aside(true, false)
-	mul.G.Common.PlanarOperands = mul.G.Common.PlanarOperands.WithSrc1BroadcastW(s.Width > 1)
-	mul.G.Common.PlanarPatch = mul.G.Common.PlanarPatch.WithLog2W(task.RingLog2 + 1).WithLog2H(task.RingLog2 - 1)
+	mul := quotient(s, row, true).Task()
+	mul.SetPatch(task.RingLog2+1, task.RingLog2-1)
 	mul.Reads(sums, flat)
-	mul.Source2(between, source.Moved(stats.Row))
-	mul.InL2()
-	c := &mul.G.TileDMASrc
-	c.Src2Fmt = c.Src2Fmt.WithInterleave(uint32(side))
-	mul.G.L2.SourceCfg = mul.G.L2.SourceCfg.WithDMAFmt(1).WithDMAIntl(uint32(side))
+	mul.Source2Behind(between, source.Moved(stats.Row), side)
 	mul.Stages(out.M, source.Moved(stats.Row+source.Row*s.Height))
 	p.add(mul)
 	return true

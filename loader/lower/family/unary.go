@@ -67,7 +67,7 @@ func (p *Plan) finishActivation(s layer.Shape, from, y task.Memory) error {
 // apply appends the task that passes x through an activation to y.
 func (p *Plan) apply(op layer.Op, s layer.Shape, x, y task.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	t := pass.Activation(op, in, p.Layer.Epsilon)
+	t := pass.Activation(op, in, p.Layer.Epsilon).Task()
 	if beyondL2(p.Layer, in) {
 		t.Narrow()
 	}
@@ -118,9 +118,7 @@ func (p *Plan) absolute() error {
 	l := p.Layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	x, y := p.input("x", l.In), p.output("y", l.In)
-	t := task.PlanarTask(regs.FormConstant, in, in)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithAbsolute(true)
-	return p.alone(t, in, x, y)
+	return p.alone(task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
 }
 
 // eachRows calls f with runs of rows whose n tiles fit the L2 together, for each element
@@ -146,12 +144,10 @@ func (p *Plan) eachRows(x, y task.Memory, n int, f func(in, out task.View)) erro
 func (p *Plan) scaledTable(factor uint16) error {
 	table := p.Weights.Table
 	return p.twoTasks(func(in regs.Shape) (*task.Task, error) {
-		t := pass.Activation(p.Layer.Op, in, 0)
+		t := pass.Activation(p.Layer.Op, in, 0).Task()
 		return t, p.tabulate(t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
-		t := task.PlanarTask(regs.FormConstant, in, in)
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(factor)
-		return t
+		return task.Planar{Form: regs.FormConstant, In: in, Scale: task.By(factor)}.Task()
 	})
 }
 
@@ -323,16 +319,12 @@ func (p *Plan) negation() error {
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	halves := layer.Shape{N: l.In.N, C: l.In.C, H: l.In.H, W: (l.In.W + 1) / 2}
 	x, y := p.bytePort("x", halves), p.bytePort("y", halves)
-	t := pass.Activation(l.Op, in, 0)
+	t := pass.Activation(l.Op, in, 0).Task()
 	t.EightBit(halves)
 	at := t.ByteTile(halves)
 	t.Source1(x, at, false)
 	t.Writes(y, at.Row*in.Height)
-	f := &t.G.TileDMASrc.Src1Fmt
-	*f = regs.SurfaceFmt(0).WithInterleave(1)
-	t.G.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
-	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(0)
-	t.G.L2.ResultCfg = t.G.L2.ResultCfg.WithDMAFmt(0)
+	t.MovesBytes()
 	if err := layer.Within("bytes of a tile in the L2", at.Row*in.Height, p.maxTile(), "split the height until it is at most %d"); err != nil {
 		return err
 	}

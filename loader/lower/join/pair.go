@@ -73,13 +73,12 @@ func (q *Part) tabled(table []byte) *Part {
 	}
 	products := 0
 	for _, t := range q.plan.Tasks {
-		m := t.G.NE.MACCfg
+		bar, coefficients := t.KernelBar()
 		switch {
-		case t.Planar() || t.KernelFrom != nil || t.H.KernelBases.KBE0() && t.H.KernelBases.KBase0() != regs.BARWeights:
+		case t.Planar() || t.KernelFrom != nil || coefficients && bar != regs.BARWeights:
 			return nil
-		case m.OpMode() == regs.PassThrough && !t.G.DestinationOn():
-		case m.OpMode() != regs.MultiplyAccumulate || m.NonlinearMode() != regs.NoActivation ||
-			!t.G.DestinationOn() || t.H.Bases.WBase() != q.surface:
+		case t.Passes() && !t.On(task.OperandResult):
+		case !t.Multiplies() || !coefficients || t.Activates() || !t.On(task.OperandResult) || t.Bar(task.OperandResult) != q.surface:
 			return nil
 		default:
 			products++
@@ -94,37 +93,28 @@ func (q *Part) tabled(table []byte) *Part {
 	}
 	p := *q.plan
 	p.Tasks, p.Constants = q.place(&at), coeff.Section{SizesOnly: q.plan.Constants.SizesOnly}
-	moved := map[uint32]int{} // blocks of coefficients by their place without the table
+	moved := map[int]int{} // blocks of coefficients by their place without the table
 	for _, t := range p.Tasks {
-		if t.G.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
+		if !t.Multiplies() {
 			continue
 		}
-		d := &t.G.KernelDMASrc
-		first := d.CoeffBaseAddr[0].Bytes()
-		base, ok := moved[first]
+		given := t.Lanes()
+		base, ok := moved[given[0].Base]
 		if !ok {
 			base = p.Constants.Bytes
-			moved[first] = base
+			moved[given[0].Base] = base
 		}
-		var lanes []coeff.Lane
+		lanes := make([]coeff.Lane, len(given))
 		size := 0
-		for i, c := range d.CoeffDMAConfig {
-			if !c.En() {
-				continue
-			}
-			from, n := int(d.CoeffBaseAddr[i].Bytes()), int(d.CoeffBfrSize[i].Bytes())
-			lanes = append(lanes, coeff.Lane{Base: size, Size: coeff.TableBytes + n})
-			size += coeff.TableBytes + n
+		for i, l := range given {
+			lanes[i] = coeff.Lane{Base: size, Size: coeff.TableBytes + l.Size}
+			size += lanes[i].Size
 			if !ok {
 				p.Constants.Add(table)
-				p.Constants.Copy(&q.plan.Constants, from, n)
+				p.Constants.Copy(&q.plan.Constants, l.Base, l.Size)
 			}
 		}
-		form := d.Reserved00
-		t.Kernel(base, lanes)
-		d.Reserved00 = form
-		t.Activate(regs.ActivationTable)
-		t.Table = table
+		t.TakesTable(base, lanes, table)
 	}
 	if p.Tasks.Err() != nil {
 		return nil

@@ -52,7 +52,8 @@ func TestTableOfConvolution(t *testing.T) {
 			t.Errorf("%+v: %d tasks folded, %d whole, want one", l, got, want)
 			continue
 		}
-		if folded.plan.Tasks[0].G.KernelDMASrc != whole.plan.Tasks[0].G.KernelDMASrc {
+		_, a := folded.plan.Tasks[0].Registers()
+		if _, b := whole.plan.Tasks[0].Registers(); a.KernelDMASrc != b.KernelDMASrc {
 			t.Errorf("%+v: the lanes stand elsewhere", l)
 		}
 		if !bytes.Equal(folded.plan.Constants.Data, whole.plan.Constants.Data) {
@@ -72,7 +73,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &p.Tasks[0].G
+		_, g := p.Tasks[0].Registers()
 		if !g.NE.KernelCfg.Sparse() {
 			t.Errorf("%d channels: dense", channels)
 		}
@@ -100,7 +101,7 @@ func TestStridedDepthwisePlanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.Tasks[0].G.KernelDMASrc != g.KernelDMASrc {
+		if _, other := q.Tasks[0].Registers(); other.KernelDMASrc != g.KernelDMASrc {
 			t.Errorf("%d channels: other lanes where only sizes are made", channels)
 		}
 		if op := g.NE.MACCfg.OpMode(); op != regs.MultiplyAccumulate {

@@ -73,22 +73,18 @@ func (j *joiner) candidates() []*resident {
 					list[at].accesses = append(list[at].accesses, access{i, k, which})
 				}
 			}
-			if t.G.Source1On() {
-				note(t.H.Bases.RBase0(), task.Operand1)
+			for which := range task.OperandResult + 1 {
+				if t.On(which) {
+					note(t.Bar(which), which)
+				}
 			}
-			if t.G.Source2On() {
-				note(t.H.Bases.RBase1(), task.Operand2)
-			}
-			if t.G.DestinationOn() {
-				note(t.H.Bases.WBase(), task.OperandResult)
-			}
-			if k := t.H.KernelBases; k.KBE0() {
+			if bar, ok := t.KernelBar(); ok {
 				for n := range s.inputs {
-					if uint32(s.part.inputs[n].BAR) == k.KBase0() {
+					if uint32(s.part.inputs[n].BAR) == bar {
 						list[s.inputs[n]] = nil
 					}
 				}
-				if k.KBase0() == s.part.surface {
+				if bar == s.part.surface {
 					list[s.output] = nil
 				}
 			}
@@ -112,11 +108,8 @@ func (j *joiner) keeps(r *resident) bool {
 	}
 	a := &r.accesses[0]
 	t := j.steps[a.step].part.plan.Tasks[a.task]
-	s := t.G.InShape()
-	c := &t.G.Common
 	r.kept = a
-	return s.Elements() == r.shape.Elements() && t.G.L2.SourceCfg.Type() == 2 && c.TileCfg.TileHeight() == c.OutDim.Hout() &&
-		int(t.G.L2.Src1ChannelStride.Bytes()) >= s.Width*layer.ElementBytes && !t.G.Source2On() && r.accesses[1].step != a.step
+	return t.InShape().Elements() == r.shape.Elements() && t.LoadsWhole() && r.accesses[1].step != a.step
 }
 
 // fits chooses a tensor's layout in the L2, row by row or, where a task sees it in
@@ -178,19 +171,15 @@ func (j *joiner) followers(a access, visit func(t *task.Task, at *task.Layout) b
 		return true
 	}
 	own := owner.First.At
-	in := owner.G.InShape()
+	in := owner.InShape()
 	for _, t := range tasks[a.task+1:] {
-		l := &t.G.L2
 		for which, tl := range [...]*task.Tile{t.First, t.Second} {
 			if tl != owner.First {
 				continue
 			}
-			at := task.Layout{Base: int(l.Src1Base.Bytes()), Channel: int(l.Src1ChannelStride.Bytes()), Row: int(l.Src1RowStride.Bytes())}
-			if which == 1 {
-				at = task.Layout{Base: int(l.Src2Base.Bytes()), Channel: int(l.Src2ChannelStride.Bytes()), Row: int(l.Src2RowStride.Bytes())}
-			}
+			at := t.InL2At(task.Operand(which))
 			if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
-				t.G.InShape() != in || t.G.Common.InDepth != owner.G.Common.InDepth {
+				!t.SeesAs(owner) {
 				return false
 			}
 			if !visit(t, &at) {
@@ -207,10 +196,10 @@ func (j *joiner) followers(a access, visit func(t *task.Task, at *task.Layout) b
 func (r *resident) view(t *task.Task, which task.Operand) (task.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(which)
 	s := task.Surface(0, r.shape)
-	width := t.G.InShape().Width
+	width := t.InShape().Width
 	if which == task.OperandResult {
-		if width = t.G.OutShape().Width; t.G.ResultTransposed() {
-			width = t.G.OutShape().Channels
+		if width = t.OutShape().Width; t.ResultTransposed() {
+			width = t.OutShape().Channels
 		}
 	}
 	column := m.Base % s.Row
@@ -277,7 +266,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 	}
 	gone := map[*task.Tile]bool{}
 	for k, t := range j.steps[step].part.plan.Tasks {
-		l := &t.G.L2
+		result := t.InL2At(task.OperandResult)
 		for which := range task.OperandResult + 1 {
 			alone = alone && kept[access{step, k, which}] == nil
 		}
@@ -286,18 +275,17 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 				gone[t.First] = true
 			}
 		} else if t.First == nil || !gone[t.First] {
-			cover(int(l.Src1Base.Bytes()), t.TileBytes(int(l.Src1ChannelStride.Bytes()), int(l.Src1RowStride.Bytes()), int(l.Src1GroupStride.Bytes())))
+			cover(t.InL2At(task.Operand1).Base, t.TileBytes(task.Operand1))
 		}
-		if (t.Second != nil && !gone[t.Second]) || t.G.Source2On() && kept[access{step, k, task.Operand2}] == nil {
-			cover(int(l.Src2Base.Bytes()), t.TileBytes(int(l.Src2ChannelStride.Bytes()), int(l.Src2RowStride.Bytes()), int(l.Src2GroupStride.Bytes())))
+		if (t.Second != nil && !gone[t.Second]) || t.On(task.Operand2) && kept[access{step, k, task.Operand2}] == nil {
+			cover(t.InL2At(task.Operand2).Base, t.TileBytes(task.Operand2))
 		}
 		switch {
 		case kept[access{step, k, task.OperandResult}] != nil:
-		case t.G.DestinationOn() && l.ResultChannelStride == 0:
-			cover(int(l.ResultBase.Bytes()), min(j.l2()-j.maxTile(), task.Packed(t.G.OutShape()).Row*t.G.OutShape().Height))
+		case t.On(task.OperandResult) && result.Channel == 0:
+			cover(result.Base, min(j.l2()-j.maxTile(), task.Packed(t.OutShape()).Row*t.OutShape().Height))
 		default:
-			o := t.G.OutShape()
-			cover(int(l.ResultBase.Bytes()), task.Span(o, int(l.ResultChannelStride.Bytes()), int(l.ResultRowStride.Bytes()), int(l.ResultGroupStride.Bytes()), t.G.ResultTransposed()))
+			cover(result.Base, t.ResultBytes())
 		}
 	}
 	if hi == 0 || alone {

@@ -3,7 +3,6 @@ package join
 import (
 	"slices"
 
-	"anesim/hw/regs"
 	"anesim/loader/lower/task"
 )
 
@@ -13,15 +12,14 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 	plan := j.steps[step].part.plan.Tasks
 	moved, gone := map[*task.Tile]bool{}, map[*task.Tile]bool{}
 	for k, t := range tasks {
-		l := &t.G.L2
 		if kept[access{step, k, task.Operand1}] != nil && plan[k].First != nil {
 			gone[plan[k].First] = true
 		}
 		if shift != 0 {
-			for which, w := range [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase} {
-				none := which == int(task.Operand2) && t.Second == nil && !t.G.Source2On()
-				if !none && kept[access{step, k, task.Operand(which)}] == nil && !gone[plan[k].Source(task.Operand(which))] {
-					t.SetL2(w, int(w.Bytes())+shift)
+			for which := range task.OperandResult + 1 {
+				none := which == task.Operand2 && t.Second == nil && !t.On(task.Operand2)
+				if !none && kept[access{step, k, which}] == nil && !gone[plan[k].Source(which)] {
+					t.Shift(which, shift)
 				}
 			}
 			for _, tl := range [...]*task.Tile{t.First, t.Second, t.Result} {
@@ -58,8 +56,8 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 				r.tile.Owner, r.tile.Result = t, false
 				t.Keeps(at, r.tile)
 				next := r.accesses[1]
-				if t.G.NE.MACCfg.OpMode() == regs.PassThrough && !t.Planar() && j.steps[next.step].part.plan.Tasks[next.task].Planar() {
-					t.KeptPatch(t.G.InShape())
+				if t.Passes() && j.steps[next.step].part.plan.Tasks[next.task].Planar() {
+					t.KeptPatch(t.InShape())
 				}
 			case which == task.Operand1:
 				t.Takes1(at, r.tile)
@@ -72,8 +70,8 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 		}
 	}
 	for k, t := range tasks {
-		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.InMemory() && !t.G.Source2On() {
-			t.TileRows(int(t.G.Common.OutDim.Hout()))
+		if _, rest := kept[access{step, k, task.Operand1}]; rest && !t.InMemory() && !t.On(task.Operand2) {
+			t.Whole()
 		}
 	}
 }

@@ -9,51 +9,76 @@ import (
 // HalfHalf is 0.5 in fp16.
 const HalfHalf = 0x3800
 
-// Elementwise is a planar task of the layer's operation.
-func Elementwise(l *layer.Layer, form regs.PlanarForm, in regs.Shape) *task.Task {
-	t := task.PlanarTask(form, in, in)
-	cfg := t.G.PE.Cfg.WithSecSrc(2)
-	switch l.Op {
-	case layer.Sub:
-		cfg = cfg.WithSecSrc(3) // an addition with the second sign turned
-	case layer.Mul:
-		cfg = cfg.WithOpMode(regs.PlanarMul)
-	case layer.Max:
-		cfg = cfg.WithOpMode(regs.PlanarMax)
-	case layer.Min:
-		cfg = cfg.WithOpMode(regs.PlanarMin)
-	case layer.Average:
-		// The scale applies to the sum, as to softmax's differences.
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(HalfHalf)
-	}
-	t.G.PE.Cfg = cfg.WithReluEn(l.Activation == layer.ReLU)
-	if l.SecondReLU {
-		t.G.L2.Cfg = t.G.L2.Cfg.WithInputReLU2(true)
-	}
-	return t
-}
-
 // LogE is log2(e) in fp16: the exponential's table is of 2^x.
 const LogE = 0x3dc5
 
-// Activation is a pass-through task of an activation, without its operands and table.
-func Activation(op layer.Op, in regs.Shape, epsilon float32) *task.Task {
-	mode := regs.PassThrough
-	if op == layer.Rsqrt || op == layer.Inverse {
-		mode = regs.MantissaTable
+// Elementwise is a layer's operation on two sources.
+func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
+	p := task.Planar{Form: regs.FormTwoSources, In: in, Op: task.Sum, ReLU: l.Activation == layer.ReLU, SecondReLU: l.SecondReLU}
+	switch l.Op {
+	case layer.Sub:
+		p.Op = task.Difference
+	case layer.Mul:
+		p.Op = task.Product
+	case layer.Max:
+		p.Op = task.Larger
+	case layer.Min:
+		p.Op = task.Smaller
+	case layer.Average:
+		p.Scale = task.By(HalfHalf) // of the sum, as of softmax's differences
 	}
-	t := task.EngineTask(mode, in, in)
-	t.Unicast()
-	t.Engines(in.Channels)
-	t.Patch(in, true, nil)
-	n := &t.G.NE
+	return p
+}
+
+// Scalar is a layer's operation with one constant: the planar engine's own bias and scale.
+func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
+	p := task.Planar{Form: regs.FormConstant, In: in}
+	switch l.Op {
+	case layer.Add:
+		p.Bias = v
+	case layer.Sub:
+		p.Bias = v ^ 0x8000
+	case layer.Mul:
+		p.Scale = task.By(v)
+	case layer.Average:
+		p.Scale, p.Bias = task.By(HalfHalf), v
+	}
+	return p
+}
+
+// Difference subtracts the second source from the first.
+func Difference(s regs.Shape) task.Planar {
+	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Difference}
+}
+
+// Exponent is the difference, scaled for the table of 2^x.
+func Exponent(s regs.Shape) task.Planar {
+	p := Difference(s)
+	p.Scale = task.By(LogE)
+	return p
+}
+
+// Product multiplies the sources.
+func Product(s regs.Shape) task.Planar {
+	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Product}
+}
+
+// Affine subtracts the first row of the second source and multiplies by the second.
+func Affine(s regs.Shape) task.Planar {
+	return task.Planar{Form: regs.FormBiasScale, In: s, Op: task.Difference}
+}
+
+// Activation passes a source through an activation, whose table it does not have.
+func Activation(op layer.Op, in regs.Shape, epsilon float32) task.MAC {
+	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, Alone: true}
 	switch op {
 	case layer.Exp:
-		n.PostScale = n.PostScale.WithPostScale(LogE)
+		m.Scale = task.By(LogE)
 	case layer.Rsqrt, layer.Inverse:
-		n.AccBias = n.AccBias.WithAccBias(task.Half(epsilon))
+		m.Op = regs.MantissaTable
+		m.Added = task.Half(epsilon)
 	case layer.ReLU:
-		t.Activate(regs.ReLU)
+		m.ReLU = true
 	}
-	return t
+	return m
 }

@@ -14,7 +14,7 @@ func (c *chain) interleave(v *value, m int) *interleaved {
 		return v.kernel
 	}
 	s := v.channelShape()
-	t := task.PlanarTask(regs.FormConstant, s, s)
+	t := task.Planar{Form: regs.FormConstant, In: s}.Task()
 	at := task.Packed(s)
 	if v.nat != nil {
 		c.from(t, v.nat, v.nat.channelsAt())
@@ -68,10 +68,7 @@ func (c *chain) toKernel(t *task.Task, v *value, m int) {
 		}
 	}
 	dst.Base = c.kernels.Take(dst.Depth, c.step, until)
-	c.write(t, dst)
-	d := &t.G.TileDMADst
-	d.DstFmt = d.DstFmt.WithInterleave(uint32(each))
-	t.G.L2.ResultCfg = t.G.L2.ResultCfg.WithDMAIntl(uint32(each))
+	c.writeBeside(t, dst, each)
 	v.kernel = &interleaved{m, dst.Base, each, plane, t}
 }
 
@@ -118,20 +115,12 @@ func (c *chain) product2(g *Group, v *value, out bool) bool {
 				in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: min(pixels, n-p)}
 				to := in
 				to.Channels = rows
-				t := task.EngineTask(regs.MultiplyAccumulate, in, to)
-				t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(columns)
-				t.Engines(rows)
-				t.Patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-				t.OutputGroups(rows, false)
+				t := g.multiply(task.MAC{In: in, Out: to, Transpose: columns}).Task()
 				lanes := make([]coeff.Lane, max(1, rows/left.each))
 				for i := range lanes {
 					lanes[i] = coeff.Lane{Base: left.base + ((head*m+first)/left.each+i)*left.plane, Size: left.plane}
 				}
-				t.Kernel(0, lanes)
-				t.H.KernelBases = t.H.KernelBases.WithKBase0(task.BarScratch)
-				t.G.NE.KernelCfg = t.G.NE.KernelCfg.WithKernelFromScratch(true)
-				t.KernelFrom = left.writer
-				c.post(t, g)
+				t.KernelIn(task.BarScratch, lanes, left.writer)
 				if src != nil {
 					at := from
 					at.Base += p * layer.ElementBytes

@@ -48,12 +48,8 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 	}
 	for _, part := range normParts(rows) {
 		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
-		mean := task.PlanarTask(regs.FormReduction, s, s)
+		mean := task.Planar{Form: regs.FormReduction, In: s, Mean: v.width, Transposed: true, Next: true}.Task()
 		mean.ReducePatch(v.width)
-		mean.G.PE.FinalScale = mean.G.PE.FinalScale.WithFinalScale(task.Reciprocal(v.width))
-		o := &mean.G.Common.PlanarOperands
-		*o = o.WithResultTranspose(true)
-		mean.G.NE.KernelCfg = mean.G.NE.KernelCfg.WithNextPlanar(true)
 		src := task.Packed(v.channelShape())
 		if x.nat != nil {
 			src = x.nat.channelsAt()
@@ -71,7 +67,7 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 			} else {
 				tl := mean.Source1(m, src, true)
 				tl.Bytes = part.n * src.Channel
-				c.fixes = append(c.fixes, fix{mean, &mean.G.L2.Src1Base, tile.extent, tl})
+				c.fixes = append(c.fixes, fix{mean, task.Operand1, tile.extent, tl})
 				tile.extent.Last = max(tile.extent.Last, c.now())
 			}
 		}
@@ -83,14 +79,12 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 		means = c.hold(mean, first, unit, stats)
 		c.add(mean)
 
-		spread := task.PlanarTask(regs.FormTwoReduced, s, s)
+		spread := task.Planar{
+			Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: v.width, Root: true,
+			Added: task.Half(g.Layer.Epsilon), First: task.Seen{Along: task.W, Transposed: true},
+			Transposed: true, Previous: true, Next: true,
+		}.Task()
 		spread.ReducePatch(v.width)
-		spread.G.PE.Cfg = spread.G.PE.Cfg.WithOpMode(regs.PlanarSumSquare).WithFirstSrc(true).WithSecSrc(2).WithRsqrt(true)
-		spread.G.PE.FinalScale = spread.G.PE.FinalScale.WithFinalScale(task.Reciprocal(v.width))
-		spread.G.PE.PreScale = spread.G.PE.PreScale.WithPreScale(task.Half(g.Layer.Epsilon))
-		o = &spread.G.Common.PlanarOperands
-		*o = o.WithSrc1BroadcastW(true).WithSrc1Transpose(true).WithResultTranspose(true)
-		spread.G.NE.KernelCfg = spread.G.NE.KernelCfg.WithNextPlanar(true).WithPreviousPlanar(true)
 		c.from(spread, means, first)
 		c.with(spread, tile, whole)
 		second := first
@@ -103,11 +97,9 @@ func (c *chain) norm(g *Group, v *value, out bool) {
 		x.nat = tile
 	}
 	s := v.channelShape()
-	normal := task.PlanarTask(regs.FormBiasScale, s, s)
-	normal.G.PE.Cfg = normal.G.PE.Cfg.WithSecSrc(3)
-	normal.G.NE.KernelCfg = normal.G.NE.KernelCfg.WithPreviousPlanar(true)
-	o := &normal.G.Common.PlanarOperands
-	*o = o.WithSrc2Transpose(true)
+	affine := pass.Affine(s)
+	affine.Second.Transposed, affine.Previous = true, true
+	normal := affine.Task()
 	normal.ReducePatch(v.width)
 	whole := task.Packed(s)
 	if x.nat != nil {
@@ -147,14 +139,12 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 		var h *held
 		for _, part := range parts {
 			s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
-			t := task.PlanarTask(regs.FormReduction, s, s)
-			t.ReducePatch(v.width)
-			if sum {
-				t.G.PE.Cfg = t.G.PE.Cfg.WithReciprocal(true)
-			} else {
-				t.G.PE.Cfg = t.G.PE.Cfg.WithMaximum(true)
-				t.G.L2.Cfg = t.G.L2.Cfg.WithPaddingMode(task.MaximumPadding)
+			r := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: sum}
+			if !sum {
+				r.Op = task.Largest
 			}
+			t := r.Task()
+			t.ReducePatch(v.width)
 			at := src.channelsAt()
 			at.Base += part.first * pitch
 			c.from(t, src, at)
@@ -170,11 +160,9 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	top.at = single
 
 	s := v.channelShape()
-	sub := task.PlanarTask(regs.FormTwoSources, s, s)
-	sub.G.PE.Cfg = sub.G.PE.Cfg.WithSecSrc(3)
-	sub.G.PE.BiasScale = sub.G.PE.BiasScale.WithScale(pass.LogE)
-	o := &sub.G.Common.PlanarOperands
-	*o = o.WithSrc2BroadcastW(true)
+	difference := pass.Exponent(s)
+	difference.Second.Along = task.W
+	sub := difference.Task()
 	c.from(sub, whole, whole.channelsAt())
 	c.with(sub, top, single)
 	exps := task.Packed(s)
@@ -186,10 +174,7 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	if !scores {
 		shape = v.rowsShape()
 	}
-	exp := task.EngineTask(regs.PassThrough, shape, shape)
-	exp.Unicast()
-	exp.Engines(shape.Channels)
-	exp.Patch(shape, true, nil)
+	exp := task.Copy(shape)
 	powers := &held{}
 	if scores {
 		c.from(exp, differences, exps)
@@ -205,10 +190,9 @@ func (c *chain) softmax(g *Group, v *value, out bool) {
 	powers.at = exps
 
 	sums := reduce(powers, powers.pitch, true)
-	mul := task.PlanarTask(regs.FormTwoSources, s, s)
-	mul.G.PE.Cfg = mul.G.PE.Cfg.WithSecSrc(2).WithOpMode(regs.PlanarMul)
-	o = &mul.G.Common.PlanarOperands
-	*o = o.WithSrc1BroadcastW(true)
+	quotient := pass.Product(s)
+	quotient.First.Along = task.W
+	mul := quotient.Task()
 	c.from(mul, sums, single)
 	c.with(mul, powers, exps)
 	switch {

@@ -1,7 +1,6 @@
 package rows
 
 import (
-	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/pass"
 	"anesim/loader/lower/task"
@@ -79,8 +78,9 @@ func (c *chain) binary(g *Group, v *value, out bool) {
 		x, z = z, x
 	}
 	s := v.rowsShape()
-	t := pass.Elementwise(&g.Layer, regs.FormTwoSources, s)
-	t.G.PE.Cfg = t.G.PE.Cfg.WithReluEn(g.Activation == layer.ReLU)
+	op := pass.Elementwise(&g.Layer, s)
+	op.ReLU = g.Activation == layer.ReLU
+	t := op.Task()
 	if x.nat != nil {
 		c.from(t, x.nat, x.nat.rowsAt(x))
 	} else {
@@ -115,16 +115,7 @@ func (c *chain) siblings(g *Group) bool {
 // scalarOp appends an operation with one constant.
 func (c *chain) scalarOp(g *Group, v *value, out bool) {
 	s := v.rowsShape()
-	t := task.PlanarTask(regs.FormConstant, s, s)
-	k := uint16(layer.ValueAt(g.Weights.Second, 0))
-	switch g.Layer.Op {
-	case layer.Mul:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithScale(k)
-	case layer.Sub:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(k ^ 0x8000)
-	default:
-		t.G.PE.BiasScale = t.G.PE.BiasScale.WithBias(k)
-	}
+	t := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0))).Task()
 	c.source(t, c.value(g.Inputs[0]), false)
 	c.result(t, v, out)
 	c.add(t)
@@ -133,7 +124,7 @@ func (c *chain) scalarOp(g *Group, v *value, out bool) {
 // activation appends a table or ReLU by itself.
 func (c *chain) activation(g *Group, v *value, out bool) {
 	s := v.rowsShape()
-	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon)
+	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon).Task()
 	c.source(t, c.value(g.Inputs[0]), false)
 	if g.Layer.Op != layer.ReLU {
 		c.table(t, g.Weights.Table)

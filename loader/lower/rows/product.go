@@ -47,18 +47,11 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 	for i, s := range shares {
 		to := in
 		to.Channels = s.Channels
-		t := task.EngineTask(regs.MultiplyAccumulate, in, to)
-		t.G.Common.Cfg = t.G.Common.Cfg.WithTranspose(!columns)
-		t.Engines(s.Channels)
-		t.Patch(to, false, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1})
-		if g.Block {
-			t.BlockPatch(in.Height)
-		}
-		t.OutputGroups(s.Channels, false)
+		t := g.multiply(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
 		from := cols.at
 		c.from(t, cols, from)
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
-			c.describe(t, x, g.Block)
+			t.SourceDescribed(c.staged(x, g.Block))
 		}
 		c.coefficients(t, g, s)
 		switch {
@@ -94,25 +87,12 @@ func (c *chain) product(g *Group, v *value, out bool) bool {
 	if out && g.Block {
 		// Rows of blocks are written back by a pass-through of their own.
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
-		t := task.EngineTask(regs.PassThrough, s, s)
-		t.Unicast()
-		t.Engines(s.Channels)
-		t.Patch(s, true, nil)
+		t := task.Copy(s)
 		c.from(t, v.nat, v.nat.channelsAt())
 		c.write(t, task.Matrix(c.output.Bar, m, n))
 		c.add(t)
 	}
 	return true
-}
-
-// describe makes a task name the surface that the preparation before it described.
-func (c *chain) describe(t *task.Task, x *value, block bool) {
-	staged := c.staged(x, block)
-	t.Describe1(staged)
-	t.DescribesSource = true
-	t.G.TileDMASrc.Src1DMAConfig |= task.FromPrevious
-	t.H.Bases = t.H.Bases.WithRBase0(staged.Bar).WithRBE0(true)
-	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
 }
 
 // Shares splits a product's columns so that a lane, its table included, fits an engine
@@ -150,9 +130,6 @@ func (c *chain) coefficients(t *task.Task, g *Group, s coeff.Share) {
 		return
 	}
 	kernel := coeff.Product(&g.Layer, &g.Weights, s, t.PlaneWidth(c.value(g.Inputs[0]).width), nil)
-	if g.Bias != nil {
-		t.G.NE.MACCfg = t.G.NE.MACCfg.WithBiasMode(true)
-	}
 	lanes := kernel.Lanes
 	c.constants.Pad(64)
 	base := c.constants.Bytes
@@ -164,24 +141,19 @@ func (c *chain) coefficients(t *task.Task, g *Group, s coeff.Share) {
 			c.constants.Add(slices.Clone(g.Table))
 			c.constants.Copy(&all, l.Base, l.Size)
 		}
-		t.Table = g.Table
 	} else {
 		c.constants.AddKernel(kernel)
 	}
 	t.Kernel(base, lanes)
 	t.Coded(kernel.Coding)
-	c.post(t, g)
 }
 
-// post turns on what follows the accumulator.
-func (c *chain) post(t *task.Task, g *Group) {
+// multiply is a product of the group, with what follows the accumulator.
+func (g *Group) multiply(m task.MAC) task.MAC {
+	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
+	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU
 	if g.Scale != 0 {
-		t.G.NE.PostScale = t.G.NE.PostScale.WithPostScale(uint16(g.Scale))
+		m.Scale = task.By(uint16(g.Scale))
 	}
-	switch {
-	case g.Table != nil:
-		t.Activate(regs.ActivationTable)
-	case g.Activation == layer.ReLU:
-		t.Activate(regs.ReLU)
-	}
+	return m
 }

@@ -76,10 +76,10 @@ type interleaved struct {
 	writer            *task.Task
 }
 
-// A fix is an address to write once extents have their places.
+// A fix is an operand to move once extents have their places.
 type fix struct {
 	task   *task.Task
-	word   *regs.L2Word
+	which  task.Operand
 	extent *task.Extent
 	tile   *task.Tile
 }
@@ -104,19 +104,18 @@ func (c *chain) stream(bytes int) *task.Extent {
 // load reads a surface into a tile, which stays when keep is set.
 func (c *chain) load(t *task.Task, m task.Memory, at task.Layout, keep bool) *held {
 	tl := t.Source1(m, at, keep)
-	bytes := max(at.Row*int(t.G.Common.InDim.Hin()), at.Base+at.Channel*int(t.G.Common.Cin.Cin()))
+	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
 	tl.Bytes = bytes
 	e := c.stream(bytes)
-	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src1Base, e, tl})
+	c.fixes = append(c.fixes, fix{t, task.Operand1, e, tl})
 	return &held{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
 }
 
 // load2 reads a second source from memory.
 func (c *chain) load2(t *task.Task, m task.Memory, at task.Layout) {
 	t.Source2(m, at)
-	e := c.stream(at.Row * int(t.G.Common.InDim.Hin()))
-	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src2Base, e, nil})
-	t.H.Control = t.H.Control.WithSrcLoc(true)
+	e := c.stream(at.Row * t.InShape().Height)
+	c.fixes = append(c.fixes, fix{t, task.Operand2, e, nil})
 	t.InL2()
 }
 
@@ -124,14 +123,14 @@ func (c *chain) load2(t *task.Task, m task.Memory, at task.Layout) {
 func (c *chain) from(t *task.Task, h *held, at task.Layout) {
 	t.Reads(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.now())
-	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src1Base, h.extent, nil})
+	c.fixes = append(c.fixes, fix{t, task.Operand1, h.extent, nil})
 }
 
 // with takes the second source from what is held.
 func (c *chain) with(t *task.Task, h *held, at task.Layout) {
 	t.Joins(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.now())
-	c.fixes = append(c.fixes, fix{t, &t.G.L2.Src2Base, h.extent, nil})
+	c.fixes = append(c.fixes, fix{t, task.Operand2, h.extent, nil})
 }
 
 // hold leaves the result in the L2, in an extent of its own where e is nil.
@@ -141,16 +140,27 @@ func (c *chain) hold(t *task.Task, at task.Layout, bytes int, e *task.Extent) *h
 	}
 	e.Last = max(e.Last, c.now())
 	tl := t.Leaves(at, bytes)
-	c.fixes = append(c.fixes, fix{t, &t.G.L2.ResultBase, e, tl})
+	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, tl})
 	return &held{extent: e, at: at, tile: tl}
 }
 
 // write streams the result to memory.
 func (c *chain) write(t *task.Task, m task.Memory) {
 	t.Writes(m, 0)
-	o := t.G.OutShape()
+	c.streamed(t)
+}
+
+// writeBeside is write of so many channels side by side.
+func (c *chain) writeBeside(t *task.Task, m task.Memory, beside int) {
+	t.WritesBeside(m, 0, beside)
+	c.streamed(t)
+}
+
+// streamed gives a result on its way to memory its place in the L2.
+func (c *chain) streamed(t *task.Task) {
+	o := t.OutShape()
 	e := c.stream(min(c.l2-layer.LargestTile(c.l2), task.Packed(o).Row*o.Height))
-	c.fixes = append(c.fixes, fix{t, &t.G.L2.ResultBase, e, t.Result})
+	c.fixes = append(c.fixes, fix{t, task.OperandResult, e, t.Result})
 }
 
 // finish places the tiles. It fails where the chain does not fit the L2.
@@ -168,14 +178,14 @@ func (c *chain) finish() bool {
 		return false
 	}
 	for _, f := range c.fixes {
-		f.task.SetL2(f.word, int(f.word.Bytes())+f.extent.Base)
+		f.task.Shift(f.which, f.extent.Base)
 		if f.tile != nil {
 			f.tile.At.Base += f.extent.Base
 		}
 	}
 	for i, t := range c.tasks {
 		if t.Planar() && c.tasks.Linked(i+1) && !c.tasks[i+1].Planar() {
-			t.TilePatch(c.tasks[i+1].G.Common.Cfg.ShMax())
+			t.TilePatch(c.tasks[i+1].PatchLog2())
 		}
 	}
 	return c.tasks.Err() == nil
@@ -259,10 +269,7 @@ func (c *chain) natural(v *value) *held {
 		return v.nat
 	}
 	s := v.rowsShape()
-	t := task.EngineTask(regs.PassThrough, s, s)
-	t.Unicast()
-	t.Engines(1)
-	t.Patch(s, true, nil)
+	t := task.Copy(s)
 	h := c.rows(t, v)
 	c.load(t, v.surfaceOf(), pieces(s), false)
 	c.add(t)
@@ -339,8 +346,7 @@ func (c *chain) columnsOf(v *value, heads, head int, block bool) *held {
 		h = c.hold(t, after, after.Row*s.Height, nil)
 		if heads == 1 && !c.runtime() {
 			staged := c.staged(v, block)
-			t.DescribeResult(staged)
-			t.DescribesResult = true
+			t.ResultDescribed(staged)
 			c.described = max(c.described, staged.Depth)
 		}
 		c.load(t, m, at, false)

@@ -49,10 +49,10 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 			c.route(i, planar, place, starts[i], &waited[1])
 			engine = t
 		}
-		t.H.DebugLogEvents = t.H.DebugLogEvents.WithDebugLogEvents(t.debugEvents(i == 0, i == len(c)-1))
-		t.H.Bases = t.H.Bases.WithTBE(i < len(c)-1)
-		t.H.Timing = t.H.Timing.WithExeCycles(c.estimate(i))
-		out[i] = loader.NewDescriptor(t.H, &t.G)
+		t.h.DebugLogEvents = t.h.DebugLogEvents.WithDebugLogEvents(t.debugEvents(i == 0, i == len(c)-1))
+		t.h.Bases = t.h.Bases.WithTBE(i < len(c)-1)
+		t.h.Timing = t.h.Timing.WithExeCycles(c.estimate(i))
+		out[i] = loader.NewDescriptor(t.h, &t.g)
 		if from, ok := place[t.KernelFrom]; ok {
 			out[i].Extra = uint32(from) // the extra header word names it (3/3)
 		}
@@ -75,7 +75,7 @@ func (t *Task) debugEvents(first, last bool) uint32 {
 	switch {
 	case t.moves():
 		n = 0
-	case mantissaTable(t.Table) && t.G.L2.ResultCfg.Type() != TypeRing: // 1/1 with a ring
+	case mantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != typeRing: // 1/1 with a ring
 		n = debugMantissa
 	}
 	if first || last {
@@ -90,8 +90,8 @@ func (t *Task) debugEvents(first, last bool) uint32 {
 // moves reports whether the task only moves data: into the L2, out of it, or by a tile of
 // its own through it (16/16 have no debug events; those that stream through it have).
 func (t *Task) moves() bool {
-	m := t.G.NE.MACCfg
-	streams := t.G.DestinationOn() && t.InMemory() && t.G.TileDMADst.DstDMAConfig.B26()
+	m := t.g.NE.MACCfg
+	streams := t.g.DestinationOn() && t.InMemory() && t.g.TileDMADst.DstDMAConfig.B26()
 	return !t.Planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
 }
 
@@ -147,7 +147,7 @@ func (c Chain) Linked(i int) bool {
 	if t.First == nil || !t.First.Result || t.First.Owner != before || t.Second != nil && t.Second.Owner == before && !t.Second.Result {
 		return false
 	}
-	a, b := &before.G, &t.G
+	a, b := &before.g, &t.g
 	if b.NE.MACCfg.OpMode() == regs.MultiplyAccumulate && b.Common.Cfg.SmallSourceMode() && !t.Planar() {
 		return false // products of blocks wait for the whole tile (2/2)
 	}
@@ -168,15 +168,15 @@ func sourceTransposed(g *regs.Groups) bool {
 // scratch buffer ends one run and starts the next, marked DPC and SPC. (104/104)
 func (c Chain) control(i int, starts []bool) {
 	t := c[i]
-	w := t.H.Control
+	w := t.h.Control
 	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])
 	w = w.WithDPC(t.DescribesResult).WithSPC(t.DescribesSource)
-	w = w.WithTDE(t.H.KernelBases&3 == 3)
+	w = w.WithTDE(t.h.KernelBases&3 == 3)
 	// A planar task whose result stays in the L2, is described nowhere and is not taken
 	// tile by tile by the MAC engines (12/12).
 	handed := c.Linked(i+1) && !c[i+1].Planar()
-	w = w.WithDisallowAbort(t.Planar() && !t.G.DestinationOn() && !t.DescribesResult && !handed)
-	t.H.Control = w
+	w = w.WithDisallowAbort(t.Planar() && !t.g.DestinationOn() && !t.DescribesResult && !handed)
+	t.h.Control = w
 }
 
 // route writes the dependency bits of the L2 words. The first task waits for everything.
@@ -190,13 +190,13 @@ func (c Chain) control(i int, starts []bool) {
 // bits are clear: 11/11.)
 func (c Chain) route(i int, other *Task, place map[*Task]int, starts bool, waited *int) {
 	t := c[i]
-	l := &t.G.L2
+	l := &t.g.L2
 	if i == 0 {
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 		l.ResultCfg = l.ResultCfg.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 		return
 	}
-	if l.SourceCfg.Type() == TypeRing {
+	if l.SourceCfg.Type() == typeRing {
 		return // it runs beside the task that fills the ring (9/9)
 	}
 	if !t.dependent() {
@@ -280,7 +280,7 @@ const (
 // planarResult reports whether a planar task's result stood where a tile stands.
 func (c Chain) planarResult(at *Tile) bool {
 	for _, t := range c {
-		if t.Planar() && t.Result != nil && !t.G.DestinationOn() && t.Result.overlaps(at) {
+		if t.Planar() && t.Result != nil && !t.g.DestinationOn() && t.Result.overlaps(at) {
 			return true
 		}
 	}

@@ -31,8 +31,8 @@ const columnPatches = 2
 // in the L2 and where the result. It reports false where that is not what the compiler
 // does.
 func (t *Task) TakesColumns(w *layer.Window, l2 int) (source, result Layout, ok bool) {
-	c := &t.G.Common
-	in, out := t.G.InShape(), t.G.OutShape()
+	c := &t.g.Common
+	in, out := t.g.InShape(), t.g.OutShape()
 	if in.Groups > 1 || c.GroupConvCfg.UnicastEn() || w.Kh <= w.Sy || in.Width > SliceColumns || out.Width%columnTile != 0 ||
 		!t.longReduction(columnTile, out.Channels, w) {
 		return source, result, false

@@ -10,10 +10,10 @@ import (
 func (c Chain) estimate(i int) uint32 {
 	t := c[i]
 	var o regs.Operands
-	o.Resolve(&t.G)
+	o.Resolve(&t.g)
 	var beside *regs.Groups
-	if i+1 < len(c) && t.G.L2.ResultCfg.Type() == TypeRing {
-		beside = &c[i+1].G
+	if i+1 < len(c) && t.g.L2.ResultCfg.Type() == typeRing {
+		beside = &c[i+1].g
 	}
-	return uint32(vendor.ExeCycles(&t.G, &o, beside))
+	return uint32(vendor.ExeCycles(&t.g, &o, beside))
 }

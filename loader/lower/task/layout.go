@@ -113,8 +113,8 @@ func (t *Task) SourceTile() Layout {
 	if t.Planar() {
 		return t.PlanarTile()
 	}
-	c := &t.G.Common
-	s := t.G.InShape()
+	c := &t.g.Common
+	s := t.g.InShape()
 	l := PackedColumns(s, EngineColumns(s.Width))
 	if t.columns > 0 {
 		l = PackedColumns(s, min(s.Width, t.columns))
@@ -127,7 +127,7 @@ func (t *Task) SourceTile() Layout {
 
 // PlanarTile is the layout of a source of a planar task.
 func (t *Task) PlanarTile() Layout {
-	if s := t.G.InShape(); s.Height == 1 && s.Width > 1 {
+	if s := t.g.InShape(); s.Height == 1 && s.Width > 1 {
 		return t.PlanarColumns()
 	}
 	return t.SkewedPlanar()
@@ -137,9 +137,9 @@ func (t *Task) PlanarTile() Layout {
 // source that comes and goes has the columns of a patch (inferred: 375 rows of 1024 are read
 // from memory by each of three tasks, and their tile has room for 512 columns).
 func (t *Task) KeptTile() Layout {
-	s := t.G.InShape()
+	s := t.g.InShape()
 	l := Packed(s)
-	l.Group *= max(1, int(t.G.Common.InDepth.Din()))
+	l.Group *= max(1, int(t.g.Common.InDepth.Din()))
 	l.Row = l.Group
 	if s.Height == 1 && s.Width > 1 {
 		return l
@@ -150,8 +150,8 @@ func (t *Task) KeptTile() Layout {
 // PlanarColumns is the layout of a planar task's source without a skew: the columns of
 // its patch side by side (81/83).
 func (t *Task) PlanarColumns() Layout {
-	c := &t.G.Common
-	s := t.G.InShape()
+	c := &t.g.Common
+	s := t.g.InShape()
 	l := PackedColumns(s, min(s.Width, 1<<c.PlanarPatch.Log2W()))
 	l.Group *= max(1, int(c.InDepth.Din()))
 	l.Row = l.Group

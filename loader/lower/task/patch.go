@@ -10,8 +10,8 @@ import (
 // OutputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
 // 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
 // the coefficients' layout only).
-func (t *Task) OutputGroups(channels int, unicast bool) {
-	c := &t.G.Common
+func (t *Task) outputGroups(channels int, unicast bool) {
+	c := &t.g.Common
 	if unicast || channels <= Engines {
 		return
 	}
@@ -23,22 +23,11 @@ func (t *Task) OutputGroups(channels int, unicast bool) {
 	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
 }
 
-// Patch sets the shape of a patch: 128 pixels, 1<<ShMax of them high, between ShMin and
-// ShMax as the engines see fit unless the two are the same. w is nil of a task that
-// passes its source through.
-func (t *Task) Patch(out regs.Shape, unicast bool, w *layer.Window) {
-	if w == nil {
-		t.passPatch(out)
-		return
-	}
-	t.densePatch(out, unicast, w)
-}
-
 // densePatch is the patch of a multiply-accumulate: the small source mode up to 8
 // columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
 // fixes it, unless every channel is convolved by itself.
 func (t *Task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
-	c := &t.G.Common
+	c := &t.g.Common
 	if out.Width <= 8 {
 		c.Cfg = c.Cfg.WithSmallSourceMode(true).WithShPref(4).WithShMin(4).WithShMax(4)
 		return
@@ -63,7 +52,7 @@ func (t *Task) longReduction(columns, channels int, w *layer.Window) bool {
 		long = 1024
 	}
 	few := channels <= 64 && (max(w.Sy, w.Sx) > 1 || columns > 32)
-	return !few && int(t.G.Common.Cin.Cin())*w.Kh*w.Kw >= long
+	return !few && int(t.g.Common.Cin.Cin())*w.Kh*w.Kw >= long
 }
 
 // passPatch is the patch of a task that passes its source through: 7 - log2 of the
@@ -71,7 +60,7 @@ func (t *Task) longReduction(columns, channels int, w *layer.Window) bool {
 // columns (6/6). Columns that are no whole patches of 128 take the highest (2/2, both
 // copies without a table), a single row none.
 func (t *Task) passPatch(out regs.Shape) {
-	c := &t.G.Common
+	c := &t.g.Common
 	if out.Height == 1 {
 		return
 	}
@@ -102,24 +91,24 @@ func PassedFixed(s regs.Shape) uint32 {
 
 // FixPatch leaves a task on the MAC engines one patch.
 func (t *Task) FixPatch(sh uint32) {
-	c := &t.G.Common
+	c := &t.g.Common
 	c.Cfg = c.Cfg.WithShMax(sh).WithShMin(sh).WithShPref(sh)
 }
 
 // TilePatch makes a planar task's patch that of the next task, which takes its tiles one
 // by one (15/15).
 func (t *Task) TilePatch(sh uint32) {
-	c := &t.G.Common
+	c := &t.g.Common
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(max(4, 7-sh)).WithLog2H(sh)
 }
 
 func (t *Task) TileRows(rows int) {
-	t.G.Common.TileCfg = t.G.Common.TileCfg.WithTileHeight(uint32(rows))
+	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
 // PatchHigh takes rows a planar patch at a time.
 func (t *Task) PatchHigh() {
-	if rows := 1 << t.G.Common.PlanarPatch.Log2H(); rows < int(t.G.Common.TileCfg.TileHeight()) {
+	if rows := 1 << t.g.Common.PlanarPatch.Log2H(); rows < int(t.g.Common.TileCfg.TileHeight()) {
 		t.TileRows(rows)
 	}
 }
@@ -128,21 +117,21 @@ func (t *Task) PatchHigh() {
 // patch (2/2).
 func (t *Task) WholeSlices(s regs.Shape) {
 	if s.Width > SliceColumns && s.Width%SliceColumns != 0 && s.Height > 1 {
-		c := &t.G.Common
+		c := &t.g.Common
 		c.Cfg = c.Cfg.WithShMax(min(4, Log2Ceil(s.Height)))
 	}
 }
 
 // FoldedPatch is the planar patch of a folded row: that of the row, folded (5/5).
 func (t *Task) FoldedPatch() {
-	c := &t.G.Common
+	c := &t.g.Common
 	w, _ := planarPatch(regs.FormConstant, int(c.InDim.Win())*foldRows, 1)
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w - foldLog2).WithLog2H(foldLog2)
 }
 
 // PatchTall takes rows a patch at a time where a patch is higher than wide (1/1).
 func (t *Task) PatchTall() {
-	if rows := 1 << t.G.Common.Cfg.ShMax(); rows < int(t.G.Common.TileCfg.TileHeight()) {
+	if rows := 1 << t.g.Common.Cfg.ShMax(); rows < int(t.g.Common.TileCfg.TileHeight()) {
 		t.TileRows(rows)
 	}
 }
@@ -150,7 +139,7 @@ func (t *Task) PatchTall() {
 // ringPatch takes the patch of a ring.
 func (t *Task) ringPatch() {
 	if t.Planar() {
-		c := &t.G.Common
+		c := &t.g.Common
 		c.PlanarPatch = c.PlanarPatch.WithLog2W(RingLog2).WithLog2H(RingLog2)
 	} else {
 		t.FixPatch(RingLog2)
@@ -161,7 +150,7 @@ func (t *Task) ringPatch() {
 // ReducePatch widens a planar task's patch to 512 where rows are that wide.
 func (t *Task) ReducePatch(width int) {
 	if width > 256 {
-		t.G.Common.PlanarPatch = t.G.Common.PlanarPatch.WithLog2W(9).WithLog2H(0)
+		t.g.Common.PlanarPatch = t.g.Common.PlanarPatch.WithLog2W(9).WithLog2H(0)
 	}
 }
 
@@ -170,12 +159,12 @@ const smallHeight = 8
 
 // BlockPatch is the patch of a product of blocks: the block's height where that is less
 // than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
-func (t *Task) BlockPatch(height int) {
+func (t *Task) blockPatch(height int) {
 	if height >= smallHeight {
 		return
 	}
 	sh := uint32(bits.Len(uint(height)) - 1)
-	c := &t.G.Common
+	c := &t.g.Common
 	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
 }
 

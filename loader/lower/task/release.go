@@ -18,7 +18,7 @@ const (
 
 // Narrow is the patch of a task on the MAC engines whose source streams.
 func (t *Task) Narrow() {
-	c := &t.G.Common
+	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
 	t.FixPatch(narrowPatch)
 	t.columns = narrowColumns
@@ -26,7 +26,7 @@ func (t *Task) Narrow() {
 
 // Streamed is the patch of a planar task whose sources stream.
 func (t *Task) Streamed(s regs.Shape) (rows int) {
-	c := &t.G.Common
+	c := &t.g.Common
 	w, h := min(max(Log2Ceil(s.Width), 4), streamedLog2W), min(Log2Ceil(s.Height), streamedLog2H)
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
 	rows = min(s.Height, 1<<h)
@@ -39,15 +39,15 @@ func (t *Task) Streamed(s regs.Shape) (rows int) {
 // spread says that the tasks pass tensors on through memory.
 func (c Chain) Finish2023(spread bool) []*regs.Descriptor {
 	for _, t := range c {
-		k := &t.G.KernelDMASrc
+		k := &t.g.KernelDMASrc
 		clear(k.CoeffTail[8:12])
 		if t.Planar() {
 			*k = regs.KernelDMASrc{}
-			sides := t.G.NE.KernelCfg
-			t.G.NE.MACCfg = 0
-			t.G.NE.KernelCfg = regs.KernelCfg(0).WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
-			if t.G.Source1On() {
-				t.G.TileDMASrc.Reserved16 = 0
+			sides := t.g.NE.KernelCfg
+			t.g.NE.MACCfg = 0
+			t.g.NE.KernelCfg = regs.KernelCfg(0).WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
+			if t.g.Source1On() {
+				t.g.TileDMASrc.Reserved16 = 0
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func (c Chain) Finish2023(spread bool) []*regs.Descriptor {
 	}
 	out := link()
 	for i, d := range out {
-		k := c[i].G.KernelDMASrc.Words()
+		k := c[i].g.KernelDMASrc.Words()
 		first := d.Records[0].Addr
 		d.Records = slices.DeleteFunc(d.Records, func(r regs.Record) bool {
 			return r.Addr >= first && r.Addr < first+uint32(4*len(k))

@@ -4,11 +4,11 @@ import "anesim/hw/regs"
 
 // Keeps leaves a source from memory in the L2.
 func (t *Task) Keeps(at Layout, to *Tile) {
-	l := &t.G.L2
+	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
-	t.Place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	if at.Group == 0 {
-		t.SetL2(&l.Src1GroupStride, at.Depth)
+		t.setL2(&l.Src1GroupStride, at.Depth)
 	}
 	t.First = to
 }
@@ -16,14 +16,14 @@ func (t *Task) Keeps(at Layout, to *Tile) {
 // Takes1 makes the first source a tile in the L2.
 func (t *Task) Takes1(at Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
-	d := &t.G.TileDMASrc
+	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
 	d.Src1Base, d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride, d.Src1GroupStride = 0, 0, 0, 0, 0
-	t.H.Bases = t.H.Bases.WithRBase0(0).WithRBE0(false)
-	t.H.Control = t.H.Control.WithSrcLoc(t.G.Source2On())
-	l := &t.G.L2
+	t.h.Bases = t.h.Bases.WithRBase0(0).WithRBE0(false)
+	t.h.Control = t.h.Control.WithSrcLoc(t.g.Source2On())
+	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(0).WithDMAFmt(0)
-	t.Place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = from
 	t.InL2()
 }
@@ -31,14 +31,14 @@ func (t *Task) Takes1(at Layout, from *Tile) {
 // Takes2 makes the second source a tile in the L2.
 func (t *Task) Takes2(at Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
-	d := &t.G.TileDMASrc
+	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
 	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride, d.Src2DepthStride, d.Src2GroupStride = 0, 0, 0, 0, 0
-	t.H.Bases = t.H.Bases.WithRBase1(0).WithRBE1(false)
-	t.H.Control = t.H.Control.WithSrcLoc(t.InMemory())
-	l := &t.G.L2
+	t.h.Bases = t.h.Bases.WithRBase1(0).WithRBE1(false)
+	t.h.Control = t.h.Control.WithSrcLoc(t.InMemory())
+	l := &t.g.L2
 	l.SourceCfg &^= twoSourceBit
-	t.Place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.Second = from
 	t.InL2()
 }
@@ -46,23 +46,23 @@ func (t *Task) Takes2(at Layout, from *Tile) {
 // InL2 writes which sources of a planar task come from memory: 0x33 both, 0x32 the
 // second, 0x31 the first or none.
 func (t *Task) InL2() {
-	if !t.Planar() || t.G.Common.ChCfg&twoSourceChCfg == 0 {
+	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
 		return
 	}
-	c := &t.G.Common.Cfg
+	c := &t.g.Common.Cfg
 	*c &^= bothInMemory | 1
 	switch {
-	case !t.G.Source2On():
+	case !t.g.Source2On():
 		*c |= 1
 		if !t.InMemory() {
 			blank := blankRegisters().TileDMASrc
-			t.G.TileDMASrc.Src1DMAConfig, t.G.TileDMASrc.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
+			t.g.TileDMASrc.Src1DMAConfig, t.g.TileDMASrc.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
 		}
 	case t.InMemory():
 		*c |= bothInMemory | 1
 	default:
 		*c |= bothInMemory
-		d := &t.G.TileDMASrc
+		d := &t.g.TileDMASrc
 		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // any source (346/346)
 	}
 }
@@ -70,12 +70,12 @@ func (t *Task) InL2() {
 // Stays leaves a result in the L2 that went to memory.
 func (t *Task) Stays(at Layout, to *Tile) {
 	blank := blankRegisters().TileDMADst
-	t.G.TileDMADst = blank
-	t.H.Bases = t.H.Bases.WithWBase(0).WithWBE(false)
-	t.H.Control = t.H.Control.WithDstLoc(false)
-	l := &t.G.L2
+	t.g.TileDMADst = blank
+	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)
+	t.h.Control = t.h.Control.WithDstLoc(false)
+	l := &t.g.L2
 	l.ResultCfg = regs.L2Route(0).WithDMAFmt(1).WithDMAIntl(1)
-	t.Place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
-	t.SetL2(&l.ResultGroupStride, at.Group)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.setL2(&l.ResultGroupStride, at.Group)
 	t.Result = to
 }

@@ -32,7 +32,7 @@ const (
 
 // Further bits of a source's and of a destination's DMA configuration.
 const (
-	FromPrevious  = 1 << 18 // a source that the task before wrote or described
+	fromPrevious  = 1 << 18 // a source that the task before wrote or described
 	scratchHint   = 0x300   // a destination in the scratch buffer
 	overTileDMA   = 1 << 18 // a destination over what a tile DMA read
 	overKernelDMA = 2 << 18 // a destination over what a kernel DMA read
@@ -70,7 +70,7 @@ func (c Chain) Reuse() {
 		}
 		t.hints(m, again[i], read)
 		if i > 0 && (m.Source[0].Meets(moves[i-1].Result) || m.Source[1].Meets(moves[i-1].Result)) {
-			t.G.TileDMASrc.Src1DMAConfig |= FromPrevious // of either source
+			t.g.TileDMASrc.Src1DMAConfig |= fromPrevious // of either source
 		}
 		read.reads(m, i)
 	}
@@ -78,7 +78,7 @@ func (c Chain) Reuse() {
 
 // overwrites marks a destination in the scratch buffer, over what a reader read last.
 func (t *Task) overwrites(i int, by reading) {
-	w := &t.G.TileDMADst.DstDMAConfig
+	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
 	if by == nobody {
 		return
@@ -93,7 +93,7 @@ func (t *Task) overwrites(i int, by reading) {
 // hints writes how long a cache is to keep the sources that the tile DMA reads.
 func (t *Task) hints(m *Move, again [2]bool, read readings) {
 	twice := m.On[0] && m.On[1] && m.Source[0].Meets(m.Source[1])
-	d := &t.G.TileDMASrc
+	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		s := m.Source[k]
 		hint, ends := regs.SrcDMAConfig(hintOnce), uint32(sourceStays)
@@ -143,8 +143,8 @@ type Move struct {
 }
 
 func (t *Task) Move() Move {
-	o, b, k := t.G.Operands(), t.H.Bases, t.H.KernelBases
-	m := Move{On: [2]bool{t.G.Source1On(), t.G.Source2On()}, Writes: t.G.DestinationOn()}
+	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
+	m := Move{On: [2]bool{t.g.Source1On(), t.g.Source2On()}, Writes: t.g.DestinationOn()}
 	if b.RBE0() {
 		m.Source[0] = stretchOf(&o.Source1, b.RBase0())
 	}

@@ -11,7 +11,7 @@ const (
 	RingSource  = 32 // of what the first reads and the second writes
 	RingRows    = 16
 	RingLog2    = 4
-	TypeRing    = 3 // of L2.SourceCfg and L2.ResultCfg
+	typeRing    = 3 // of L2.SourceCfg and L2.ResultCfg
 )
 
 // ringFetch: the MAC engines read a ring 16 rows of 8 columns at a time.
@@ -31,22 +31,22 @@ func newRing(s regs.Shape, base int) ring {
 
 // share makes a task leave its result in a ring for the next, from base on in the L2.
 func (t *Task) share(next *Task, base int) {
-	r := newRing(t.G.InShape(), base)
+	r := newRing(t.g.InShape(), base)
 	t.ringPatch()
-	l := &t.G.L2
-	t.Place(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	l := &t.g.L2
+	t.place(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = &Tile{At: r.source, Owner: t, Bytes: r.source.Row * RingRows}
 	shared := &Tile{At: r.held, Owner: t, Bytes: r.held.Row * RingRows, Result: true}
 	t.Stays(r.held, shared)
-	l.ResultCfg = l.ResultCfg.WithType(TypeRing)
+	l.ResultCfg = l.ResultCfg.WithType(typeRing)
 
 	next.ringPatch()
 	next.Takes1(r.held, shared)
-	l = &next.G.L2
-	l.SourceCfg = l.SourceCfg.WithType(TypeRing)
+	l = &next.g.L2
+	l.SourceCfg = l.SourceCfg.WithType(typeRing)
 	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
-	next.Place(r.result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
-	next.G.TileDMADst.DstDMAConfig = next.G.TileDMADst.DstDMAConfig.WithB26(false)
+	next.place(r.result, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	next.g.TileDMADst.DstDMAConfig = next.g.TileDMADst.DstDMAConfig.WithB26(false)
 	next.Result = &Tile{At: r.result, Owner: next, Bytes: r.result.Row * RingRows, Result: true}
 }
 
@@ -54,9 +54,9 @@ func (t *Task) share(next *Task, base int) {
 // different engines, the next has no other source in memory, and none of the two is at a
 // ring already.
 func (t *Task) ringWith(next *Task) bool {
-	return t.Planar() != next.Planar() && t.InMemory() && !t.G.Source2On() &&
-		!next.G.Source2On() && next.Second == nil &&
-		t.G.Common.OutDim == regs.OutDim(next.G.Common.InDim) && uint32(t.G.Common.Cout) == uint32(next.G.Common.Cin)
+	return t.Planar() != next.Planar() && t.InMemory() && !t.g.Source2On() &&
+		!next.g.Source2On() && next.Second == nil &&
+		t.g.Common.OutDim == regs.OutDim(next.g.Common.InDim) && uint32(t.g.Common.Cout) == uint32(next.g.Common.Cin)
 }
 
 // A passed tensor is one that goes through the scratch buffer.
@@ -85,9 +85,9 @@ func (c Chain) Spread() int {
 			}
 		}
 		if t.toScratch() {
-			d := &t.G.TileDMADst
+			d := &t.g.TileDMADst
 			p := &passed{writer: i}
-			p.Bytes = int(d.DstDepthStride.Bytes()) * t.G.GroupCount()
+			p.Bytes = int(d.DstDepthStride.Bytes()) * t.g.GroupCount()
 			written[d.DstBase.Bytes()] = p
 			list = append(list, p)
 		}
@@ -124,17 +124,17 @@ func (c Chain) Spread() int {
 
 // toScratch reports whether a task writes to the scratch buffer.
 func (t *Task) toScratch() bool {
-	return t.G.DestinationOn() && t.H.Bases.WBase() == BarScratch
+	return t.g.DestinationOn() && t.h.Bases.WBase() == BarScratch
 }
 
 // scratchSources are the sources that task i of a chain reads from the scratch buffer.
 func (t *Task) scratchSources(i int) []reader {
 	var list []reader
-	d, b := &t.G.TileDMASrc, t.H.Bases
+	d, b := &t.g.TileDMASrc, t.h.Bases
 	if t.InMemory() && b.RBase0() == BarScratch {
 		list = append(list, reader{i, &d.Src1Base})
 	}
-	if t.G.Source2On() && b.RBase1() == BarScratch {
+	if t.g.Source2On() && b.RBase1() == BarScratch {
 		list = append(list, reader{i, &d.Src2Base})
 	}
 	return list
@@ -143,9 +143,9 @@ func (t *Task) scratchSources(i int) []reader {
 // pass moves a tensor to its place in the scratch buffer.
 func (c Chain) pass(p *passed) {
 	w := c[p.writer]
-	w.SetDMA(&w.G.TileDMADst.DstBase, p.Base)
+	w.setDMA(&w.g.TileDMADst.DstBase, p.Base)
 	for _, r := range p.readers {
-		c[r.task].SetDMA(r.base, p.Base)
+		c[r.task].setDMA(r.base, p.Base)
 	}
 }
 
@@ -166,8 +166,8 @@ func (c Chain) starts2023(place map[*Task]int) []bool {
 // (6/6); inside a run a task waits for what the other engine does in the places of its
 // source, and one that reads an earlier tile for that tile.
 func (c Chain) route2023(i int, place map[*Task]int, starts bool) {
-	t, l := c[i], &c[i].G.L2
-	if l.SourceCfg.Type() == TypeRing {
+	t, l := c[i], &c[i].g.L2
+	if l.SourceCfg.Type() == typeRing {
 		return
 	}
 	var planar, engine *Task
@@ -200,7 +200,7 @@ func (c Chain) route2023(i int, place map[*Task]int, starts bool) {
 			otherResult = otherResult || at.Owner == other && at.Result
 		}
 	}
-	if other != nil && (t.InMemory() || t.G.Source2On()) {
+	if other != nil && (t.InMemory() || t.g.Source2On()) {
 		otherSource = other.InMemory() && t.loaded().overlaps(other.loaded())
 		otherResult = otherResult || t.loaded().overlaps(other.Result)
 	}
@@ -216,7 +216,7 @@ func (c Chain) route2023(i int, place map[*Task]int, starts bool) {
 // loaded is the place of the tile that a task loads, of the second source where the first
 // stands in the L2.
 func (t *Task) loaded() *Tile {
-	l, rows := &t.G.L2, int(t.G.Common.TileCfg.TileHeight())
+	l, rows := &t.g.L2, int(t.g.Common.TileCfg.TileHeight())
 	if t.InMemory() {
 		return &Tile{At: Layout{Base: int(l.Src1Base.Bytes())}, Bytes: int(l.Src1RowStride.Bytes()) * rows}
 	}

@@ -23,8 +23,8 @@ func Reciprocal(n int) uint32 {
 // A Task is a descriptor in the making: header and registers, and where its operands
 // stand in the L2, from which finish takes the routing words.
 type Task struct {
-	H regs.Header
-	G regs.Groups
+	h regs.Header
+	g regs.Groups
 
 	First, Second, Result *Tile
 	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
@@ -39,23 +39,8 @@ type Task struct {
 	Err                              error  // the first word that does not fit
 }
 
-// Forget takes away what reuse writes.
-func (t *Task) Forget() {
-	d := &t.G.TileDMASrc
-	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
-		if s.DepMode() != 0 {
-			*s = (*s&^HintMask | hintOnce).WithDepMode(sourceStays)
-		}
-	}
-	d.Src1DMAConfig &^= FromPrevious
-	t.G.TileDMADst.DstDMAConfig &^= scratchHint | OverMask
-}
-
-// Configs are a task's DMA configurations.
-func (t *Task) Configs() [3]uint32 {
-	d := &t.G.TileDMASrc
-	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.G.TileDMADst.DstDMAConfig)}
-}
+// Registers are copies of the header and the registers as they stand.
+func (t *Task) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 
 // A Tile is a surface in the L2. A source tile is loaded by the task that owns it, a
 // result tile computed.
@@ -86,10 +71,10 @@ const (
 )
 
 // newTask is what every task has: everything off.
-func New() *Task { return &Task{G: blankRegisters()} }
+func New() *Task { return &Task{g: blankRegisters()} }
 
 // dma writes an offset, stride or size in memory.
-func (t *Task) SetDMA(w *regs.DMAWord, n int) {
+func (t *Task) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
 		t.refuse("offset or stride in memory in bytes", n, layer.MaxSurface)
 		return
@@ -102,7 +87,7 @@ func (t *Task) SetDMA(w *regs.DMAWord, n int) {
 }
 
 // l2 writes an address or stride in the L2.
-func (t *Task) SetL2(w *regs.L2Word, n int) {
+func (t *Task) setL2(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
 		t.refuse("address or stride in the L2 in bytes", n, layer.MaxL2-16)
 		return
@@ -112,13 +97,13 @@ func (t *Task) SetL2(w *regs.L2Word, n int) {
 
 // Place writes a tile's layout; group is nil where it is not written: only tiles that
 // the DMA fills have one.
-func (t *Task) Place(at Layout, base, channel, row, depth, group *regs.L2Word) {
-	t.SetL2(base, at.Base)
-	t.SetL2(channel, at.Channel)
-	t.SetL2(row, at.Row)
-	t.SetL2(depth, at.Depth)
+func (t *Task) place(at Layout, base, channel, row, depth, group *regs.L2Word) {
+	t.setL2(base, at.Base)
+	t.setL2(channel, at.Channel)
+	t.setL2(row, at.Row)
+	t.setL2(depth, at.Depth)
 	if group != nil {
-		t.SetL2(group, at.Group)
+		t.setL2(group, at.Group)
 	}
 }
 
@@ -129,11 +114,11 @@ func (t *Task) refuse(what string, got, most int) {
 	}
 }
 
-// EngineTask is a task of the MAC engines from in to out.
-func EngineTask(op regs.MACOp, in, out regs.Shape) *Task {
+// engineTask is a task of the MAC engines from in to out.
+func engineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	t := New()
 	t.shape(in, out)
-	c, n := &t.G.Common, &t.G.NE
+	c, n := &t.g.Common, &t.g.NE
 	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
 	n.MACCfg = n.MACCfg.WithBinaryPoint(14).WithOpMode(op)
@@ -144,11 +129,11 @@ func EngineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	return t
 }
 
-// PlanarTask is a task of the planar engine with neutral scales.
-func PlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
+// planarTask is a task of the planar engine with neutral scales.
+func planarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	t := New()
 	t.shape(in, out)
-	c, p := &t.G.Common, &t.G.PE
+	c, p := &t.g.Common, &t.g.PE
 	c.Cfg = c.Cfg.WithPlanarForm(form)
 	w, h := planarPatch(form, in.Width, in.Height)
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
@@ -170,7 +155,7 @@ func (t *Task) shape(in, out regs.Shape) {
 			return
 		}
 	}
-	c := &t.G.Common
+	c := &t.g.Common
 	c.Cin, c.Cout = c.Cin.WithCin(uint32(in.Channels)), c.Cout.WithCout(uint32(out.Channels))
 	c.InDim = c.InDim.WithWin(uint32(in.Width)).WithHin(uint32(in.Height))
 	c.OutDim = c.OutDim.WithWout(uint32(out.Width)).WithHout(uint32(out.Height))
@@ -179,15 +164,15 @@ func (t *Task) shape(in, out regs.Shape) {
 }
 
 // Engines spreads the task's output channels over the MAC engines (62/62).
-func (t *Task) Engines(channels int) {
+func (t *Task) engines(channels int) {
 	log2 := Log2Ceil(min(Engines, channels))
-	t.G.Common.Cfg = t.G.Common.Cfg.WithActiveNE(log2)
-	t.H.Bases = t.H.Bases.WithENE(log2 + 1)
+	t.g.Common.Cfg = t.g.Common.Cfg.WithActiveNE(log2)
+	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
 }
 
 // Unicast makes every result channel read its own source channel alone.
-func (t *Task) Unicast() {
-	t.G.Common.GroupConvCfg = t.G.Common.GroupConvCfg.WithUnicastEn(true)
+func (t *Task) unicast() {
+	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
 // A Memory is a surface in a buffer, in bytes.
@@ -199,32 +184,32 @@ type Memory struct {
 // Source1 reads the first source from memory into the L2 at a tile, which it keeps for
 // later tasks when keep is set.
 func (t *Task) Source1(m Memory, at Layout, keep bool) *Tile {
-	t.Describe1(m)
-	d := &t.G.TileDMASrc
-	t.SetDMA(&d.Src1Base, m.Base)
+	t.describe1(m)
+	d := &t.g.TileDMASrc
+	t.setDMA(&d.Src1Base, m.Base)
 	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
-	t.H.Bases = t.H.Bases.WithRBase0(m.Bar).WithRBE0(true)
-	t.H.Control = t.H.Control.WithSrcLoc(true)
-	l := &t.G.L2
+	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
+	t.h.Control = t.h.Control.WithSrcLoc(true)
+	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
-		if width := int(t.G.Common.InDim.Win()) * layer.ElementBytes; at.Channel < width && !t.G.Common.PlanarOperands.Src1BroadcastW() {
+		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; at.Channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
 			t.refuse("bytes of a row that is kept", width, at.Channel)
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
-	t.Place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
-	t.First = &Tile{At: at, Owner: t, Bytes: at.Row * int(t.G.Common.InDim.Hin())}
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.First = &Tile{At: at, Owner: t, Bytes: at.Row * int(t.g.Common.InDim.Hin())}
 	return t.First
 }
 
-// Describe1 writes a first source's strides without turning its DMA on.
-func (t *Task) Describe1(m Memory) {
-	d := &t.G.TileDMASrc
-	t.SetDMA(&d.Src1RowStride, m.Row)
-	t.SetDMA(&d.Src1PlaneStride, m.Plane)
-	t.SetDMA(&d.Src1DepthStride, m.Depth)
-	t.SetDMA(&d.Src1GroupStride, m.Group)
+// describe1 writes a first source's strides without turning its DMA on.
+func (t *Task) describe1(m Memory) {
+	d := &t.g.TileDMASrc
+	t.setDMA(&d.Src1RowStride, m.Row)
+	t.setDMA(&d.Src1PlaneStride, m.Plane)
+	t.setDMA(&d.Src1DepthStride, m.Depth)
+	t.setDMA(&d.Src1GroupStride, m.Group)
 	d.Src1Fmt = surfaceFmt
 }
 
@@ -233,76 +218,72 @@ var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2)
 
 // Source2 reads the second source from memory; its enable bit stays clear.
 func (t *Task) Source2(m Memory, at Layout) {
-	d := &t.G.TileDMASrc
-	t.SetDMA(&d.Src2Base, m.Base)
-	t.SetDMA(&d.Src2RowStride, m.Row)
-	t.SetDMA(&d.Src2PlaneStride, m.Plane)
-	t.SetDMA(&d.Src2DepthStride, m.Depth)
-	t.SetDMA(&d.Src2GroupStride, m.Group)
+	d := &t.g.TileDMASrc
+	t.setDMA(&d.Src2Base, m.Base)
+	t.setDMA(&d.Src2RowStride, m.Row)
+	t.setDMA(&d.Src2PlaneStride, m.Plane)
+	t.setDMA(&d.Src2DepthStride, m.Depth)
+	t.setDMA(&d.Src2GroupStride, m.Group)
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
-	t.H.Bases = t.H.Bases.WithRBase1(m.Bar).WithRBE1(true)
-	t.H.Control = t.H.Control.WithSrcLoc(true) // any source (346/346)
-	l := &t.G.L2
+	t.h.Bases = t.h.Bases.WithRBase1(m.Bar).WithRBE1(true)
+	t.h.Control = t.h.Control.WithSrcLoc(true) // any source (346/346)
+	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
-	t.Place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
-	t.G.Common.Cfg |= bothInMemory
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.g.Common.Cfg |= bothInMemory
 }
 
 // Reads takes the first source from a tile of an earlier task.
 func (t *Task) Reads(from *Tile, at Layout) {
-	l := &t.G.L2
+	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
-	t.Place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
+	t.place(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
 	t.First = from
 }
 
 // Joins takes the second source from a tile of an earlier task.
 func (t *Task) Joins(from *Tile, at Layout) {
-	l := &t.G.L2
-	t.Place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
+	l := &t.g.L2
+	t.place(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = from
 }
 
 // ReadsScratch is reads of a surface the task before described in the scratch buffer.
-func (t *Task) ReadsScratch(from *Tile, m Memory) {
-	t.Reads(from, from.At)
-	t.Describe1(m)
-	t.DescribesSource = true
-	t.G.TileDMASrc.Src1DMAConfig |= FromPrevious
-	t.H.Bases = t.H.Bases.WithRBase0(m.Bar).WithRBE0(true)
-	t.G.L2.SourceCfg = t.G.L2.SourceCfg.WithDMAFmt(1)
+func (t *Task) ReadsScratch(from *Tile, at Layout, m Memory) {
+	t.Reads(from, at)
+	t.SourceDescribed(m)
 }
 
 // Writes streams the result through the L2 at base to memory. Bit 26 of the
 // destination goes with bit 3 of the L2 result (83/83).
 func (t *Task) Writes(m Memory, base int) {
-	t.DescribeResult(m)
-	d := &t.G.TileDMADst
-	t.SetDMA(&d.DstBase, m.Base)
+	t.describeResult(m)
+	d := &t.g.TileDMADst
+	t.setDMA(&d.DstBase, m.Base)
 	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
-	t.H.Control = t.H.Control.WithDstLoc(true)
-	l := &t.G.L2
+	t.h.Control = t.h.Control.WithDstLoc(true)
+	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(2).WithDMAFmt(1).WithDMAIntl(1)
-	t.SetL2(&l.ResultBase, base)
+	t.setL2(&l.ResultBase, base)
 	t.Result = &Tile{At: Layout{Base: base}, Owner: t, Result: true}
 }
 
-func (t *Task) DescribeResult(m Memory) {
-	d := &t.G.TileDMADst
-	t.SetDMA(&d.DstRowStride, m.Row)
-	t.SetDMA(&d.DstPlaneStride, m.Plane)
-	t.SetDMA(&d.DstDepthStride, m.Depth)
-	t.SetDMA(&d.DstGroupStride, m.Group)
+func (t *Task) describeResult(m Memory) {
+	d := &t.g.TileDMADst
+	t.setDMA(&d.DstRowStride, m.Row)
+	t.setDMA(&d.DstPlaneStride, m.Plane)
+	t.setDMA(&d.DstDepthStride, m.Depth)
+	t.setDMA(&d.DstGroupStride, m.Group)
 	d.DstFmt = surfaceFmt.WithZeroPadLast(true).WithZeroPadFirst(true)
-	t.H.Bases = t.H.Bases.WithWBase(m.Bar).WithWBE(true)
+	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
 
 // Leaves keeps the result in the L2.
 func (t *Task) Leaves(at Layout, bytes int) *Tile {
-	l := &t.G.L2
+	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
-	t.Place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.place(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.Result = &Tile{At: at, Owner: t, Result: true, Bytes: bytes}
 	return t.Result
 }
@@ -310,21 +291,20 @@ func (t *Task) Leaves(at Layout, bytes int) *Tile {
 // LeavesScratch is leaves of a result the next task finds described in the scratch
 // buffer.
 func (t *Task) LeavesScratch(at Layout, bytes int, m Memory) *Tile {
-	t.DescribeResult(m)
-	t.DescribesResult = true
+	t.ResultDescribed(m)
 	return t.Leaves(at, bytes)
 }
 
 // Activate applies a table or ReLU behind the engine's operation.
-func (t *Task) Activate(n regs.Nonlinear) {
-	t.G.NE.MACCfg = t.G.NE.MACCfg.WithNonlinearMode(n)
+func (t *Task) activate(n regs.Nonlinear) {
+	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
 
 // Planar reports whether the task runs on the planar engine alone.
-func (t *Task) Planar() bool { return t.G.Planar() }
+func (t *Task) Planar() bool { return t.g.Planar() }
 
 // InMemory reports whether the first source comes from memory.
-func (t *Task) InMemory() bool { return t.G.Source1On() }
+func (t *Task) InMemory() bool { return t.g.Source1On() }
 
 // dependent reports whether an operand comes from an earlier task's tile.
 func (t *Task) dependent() bool { return !t.InMemory() || t.Second != nil }

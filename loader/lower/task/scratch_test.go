@@ -1,10 +1,8 @@
-package lower
+package task
 
 import (
 	"math/rand/v2"
 	"testing"
-
-	"anesim/loader/lower/task"
 )
 
 // Blocks that live together stand apart, and a place that is free again is used again.
@@ -12,12 +10,12 @@ func TestScratch(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	type held struct{ at, end, last int }
 	for range 100 {
-		var s task.Scratch
+		var s Scratch
 		var all []held
 		for now := range 40 {
-			n, last := r.IntN(5*task.ScratchPage), now+r.IntN(5)
+			n, last := r.IntN(5*ScratchPage), now+r.IntN(5)
 			at := s.Take(n, now, last)
-			if at%task.ScratchPage != 0 || at+n > s.Size {
+			if at%ScratchPage != 0 || at+n > s.Size {
 				t.Fatalf("%d bytes at %#x of %#x", n, at, s.Size)
 			}
 			for _, h := range all {
@@ -28,9 +26,9 @@ func TestScratch(t *testing.T) {
 			all = append(all, held{at, at + n, last})
 		}
 	}
-	var s task.Scratch
+	var s Scratch
 	a, b := s.Take(100, 0, 1), s.Take(100, 1, 2)
-	if c := s.Take(100, 2, 2); a != 0 || b != task.ScratchPage || c != 0 || s.Size != 2*task.ScratchPage {
+	if c := s.Take(100, 2, 2); a != 0 || b != ScratchPage || c != 0 || s.Size != 2*ScratchPage {
 		t.Errorf("blocks at %#x, %#x, %#x of %#x", a, b, c, s.Size)
 	}
 }

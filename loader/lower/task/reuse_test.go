@@ -1,4 +1,4 @@
-package lower
+package task
 
 import (
 	"fmt"
@@ -10,19 +10,17 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/join"
-	"anesim/loader/lower/task"
 )
 
 // decoded is a text's tasks as far as their registers tell.
-func decoded(t *testing.T, text []byte, first int) task.Chain {
+func decoded(t *testing.T, text []byte, first int) Chain {
 	t.Helper()
-	var c task.Chain
+	var c Chain
 	for s, err := range regs.States(text, first) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c = append(c, &task.Task{H: s.Header, G: s.Groups})
+		c = append(c, &Task{h: s.Header, g: s.Groups})
 	}
 	return c
 }
@@ -30,27 +28,27 @@ func decoded(t *testing.T, text []byte, first int) task.Chain {
 // The DMA configurations of every real text are what reuse makes of its addresses.
 func TestReuse(t *testing.T) {
 	count, tasks := map[string]int{}, 0
-	for _, e := range examples(t) {
-		want, got := decoded(t, e.text, e.first), decoded(t, e.text, e.first)
+	for _, e := range realTexts(t) {
+		want, got := decoded(t, e.text, e.firstWords), decoded(t, e.text, e.firstWords)
 		for _, x := range got {
-			x.Forget()
+			forget(x)
 		}
 		got.Reuse()
 		for i, w := range want {
 			tasks++
-			if got, want := got[i].Configs(), w.Configs(); got != want {
+			if got, want := configs(got[i]), configs(w); got != want {
 				t.Errorf("%s: task %d: %#x, the compiler's %#x", e.name, i, got, want)
 			}
-			for k, config := range w.Configs() {
-				bars := [...]uint32{w.H.Bases.RBase0(), w.H.Bases.RBase1(), w.H.Bases.WBase()}
-				switch scratch := bars[k] == task.BarScratch; {
-				case k == 2 && w.G.DestinationOn():
-					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&task.OverMask != 0)]++
+			for k, config := range configs(w) {
+				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
+				switch scratch := bars[k] == BarScratch; {
+				case k == 2 && w.g.DestinationOn():
+					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&OverMask != 0)]++
 				case k < 2 && config>>16&3 != 0:
-					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&task.HintMask, config>>16&3 == task.SourceEnds)]++
+					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&HintMask, config>>16&3 == SourceEnds)]++
 				}
 			}
-			count["from the task before"] += int(w.G.TileDMASrc.Src1DMAConfig >> 18 & 1)
+			count["from the task before"] += int(w.g.TileDMASrc.Src1DMAConfig >> 18 & 1)
 		}
 	}
 	want := map[string]int{
@@ -75,9 +73,9 @@ func TestReuse(t *testing.T) {
 }
 
 // lines is a surface of rows of one line of 64 bytes.
-func lines(bar uint32, base, rows int) (task.Memory, regs.Shape) {
+func lines(bar uint32, base, rows int) (Memory, regs.Shape) {
 	const row = 64
-	return task.Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
+	return Memory{Bar: bar, Base: base * row, Row: row, Plane: rows * row, Depth: rows * row, Group: rows * row},
 		regs.Shape{Groups: 1, Channels: 1, Height: rows, Width: row / layer.ElementBytes}
 }
 
@@ -89,16 +87,16 @@ type run struct {
 
 // moving is a task on the MAC engines, or with two sources on the planar engine, that reads and
 // writes runs of as many lines.
-func moving(to *run, from ...run) *task.Task {
+func moving(to *run, from ...run) *Task {
 	m, s := lines(from[0].bar, from[0].base, from[0].rows)
-	t := task.EngineTask(regs.PassThrough, s, s)
+	t := engineTask(regs.PassThrough, s, s)
 	if len(from) > 1 {
-		t = task.PlanarTask(regs.FormTwoSources, s, s)
+		t = planarTask(regs.FormTwoSources, s, s)
 	}
-	t.Source1(m, task.Packed(s), false)
+	t.Source1(m, Packed(s), false)
 	if len(from) > 1 {
 		m, _ := lines(from[1].bar, from[1].base, from[1].rows)
-		t.Source2(m, task.Packed(s))
+		t.Source2(m, Packed(s))
 	}
 	if to != nil {
 		m, _ := lines(to.bar, to.base, to.rows)
@@ -108,10 +106,10 @@ func moving(to *run, from ...run) *task.Task {
 }
 
 // multiplying is moving with the coefficients in the scratch buffer.
-func multiplying(base int, to *run, from run) *task.Task {
+func multiplying(base int, to *run, from run) *Task {
 	t := moving(to, from)
 	t.Kernel(0, []coeff.Lane{{Base: base * 64, Size: 64}})
-	t.H.KernelBases = t.H.KernelBases.WithKBase0(task.BarScratch)
+	t.h.KernelBases = t.h.KernelBases.WithKBase0(BarScratch)
 	return t
 }
 
@@ -120,48 +118,48 @@ func multiplying(base int, to *run, from run) *task.Task {
 func TestReuseOfOwnChains(t *testing.T) {
 	const rows = 8
 	at := func(bar uint32, n int) run { return run{bar, n * rows, rows} }
-	x, z, y := at(task.Bar5, 0), at(task.Bar6, 0), at(task.Bar4, 0)
-	a, b := at(task.BarScratch, 0), at(task.BarScratch, 1)
-	half := run{task.BarScratch, 0, rows / 2}
-	far := task.Chain{moving(&a, x), moving(nil, a)}
+	x, z, y := at(Bar5, 0), at(Bar6, 0), at(Bar4, 0)
+	a, b := at(BarScratch, 0), at(BarScratch, 1)
+	half := run{BarScratch, 0, rows / 2}
+	far := Chain{moving(&a, x), moving(nil, a)}
 	for range 20 {
 		far = append(far, moving(nil, z))
 	}
 	far = append(far, moving(&a, x))
 	for _, test := range []struct {
 		name string
-		c    task.Chain
+		c    Chain
 		want map[int][3]uint32
 	}{
-		{"two steps and the input again", task.Chain{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
+		{"two steps and the input again", Chain{moving(&a, x), moving(&b, a), moving(&a, x), moving(&y, a, b)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x53901, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x8880, 0x40403c1},
 			3: {0x53901, 0x13900, 0x40000c1},
 		}},
-		{"both sources are one in scratch", task.Chain{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
+		{"both sources are one in scratch", Chain{moving(&a, x, x), moving(&y, a, a)}, map[int][3]uint32{
 			0: {0x33881, 0x33880, 0x40003c1},
 			1: {0x73881, 0x33b00, 0x40000c1},
 		}},
-		{"a source of a task further back", task.Chain{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
+		{"a source of a task further back", Chain{moving(&a, x), moving(&b, z), moving(&y, x, a)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x33881, 0x8880, 0x40003c1},
 			2: {0x33b01, 0x13900, 0x40000c1},
 		}},
-		{"half of it is read again", task.Chain{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
+		{"half of it is read again", Chain{moving(&a, x), moving(&b, a), moving(&y, half)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0x40003c1},
 			2: {0x13901, 0x8880, 0x40000c1},
 		}},
-		{"written over, then read: another tensor", task.Chain{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
+		{"written over, then read: another tensor", Chain{moving(&a, x), moving(nil, a), moving(&a, z), moving(&y, a)}, map[int][3]uint32{
 			1: {0x53901, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 			3: {0x53901, 0x8880, 0x40000c1},
 		}},
-		{"half written over: the rest is read again", task.Chain{moving(&a, x), moving(nil, a), moving(&half, run{task.Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
+		{"half written over: the rest is read again", Chain{moving(&a, x), moving(nil, a), moving(&half, run{Bar6, 0, rows / 2}), moving(&y, a)}, map[int][3]uint32{
 			1: {0x7bb81, 0x8880, 0xc0},
 			2: {0x33881, 0x8880, 0x40403c1},
 		}},
-		{"coefficients", task.Chain{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
+		{"coefficients", Chain{moving(&a, x), multiplying(0, nil, z), moving(nil, x), moving(&a, z)}, map[int][3]uint32{
 			0: {0x3bb81, 0x8880, 0x40003c1},
 			1: {0x3bb81, 0x8880, 0xc0},
 			3: {0x33b01, 0x8880, 0x44803c1},
@@ -172,7 +170,7 @@ func TestReuseOfOwnChains(t *testing.T) {
 	} {
 		test.c.Reuse()
 		for i, want := range test.want {
-			if got := test.c[i].Configs(); got != want {
+			if got := configs(test.c[i]); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
 			}
 		}
@@ -183,14 +181,14 @@ func TestReuseOfOwnChains(t *testing.T) {
 func TestReuseByLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 5))
 	for n := range 400 {
-		var c task.Chain
+		var c Chain
 		var to []*run
 		var from [][]run
 		kernels := []int{}
 		for range 2 + r.IntN(24) {
 			rows := 1 + r.IntN(6)
 			place := func() run {
-				return run{[...]uint32{task.BarScratch, task.BarScratch, task.Bar5}[r.IntN(3)], r.IntN(12), rows}
+				return run{[...]uint32{BarScratch, BarScratch, Bar5}[r.IntN(3)], r.IntN(12), rows}
 			}
 			source := []run{place()}
 			if r.IntN(3) == 0 {
@@ -198,7 +196,7 @@ func TestReuseByLines(t *testing.T) {
 			}
 			var result *run
 			if r.IntN(4) > 0 {
-				at := run{task.BarScratch, r.IntN(12), rows}
+				at := run{BarScratch, r.IntN(12), rows}
 				result = &at
 			}
 			kernel := -1
@@ -212,7 +210,7 @@ func TestReuseByLines(t *testing.T) {
 		}
 		c.Reuse()
 		for i := range c {
-			if got, want := c[i].Configs(), byLines(i, to, from, kernels); got != want {
+			if got, want := configs(c[i]), byLines(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(c), got, want)
 			}
 		}
@@ -227,7 +225,7 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 		for _, r := range from[k] {
 			tile = tile || in(r, bar, line)
 		}
-		return tile, bar == task.BarScratch && kernels[k] == line
+		return tile, bar == BarScratch && kernels[k] == line
 	}
 	meets := func(a, b run) bool { return a.bar == b.bar && a.base < b.base+b.rows && b.base < a.base+a.rows }
 	want := [3]uint32{0x8880, 0x8880, 0xc0}
@@ -247,9 +245,9 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 		switch twice := len(from[i]) > 1 && meets(from[i][0], from[i][1]); {
 		case again:
 			want[s] = 0x3bb80
-		case r.bar == task.BarScratch && twice:
+		case r.bar == BarScratch && twice:
 			want[s] = [...]uint32{0x33880, 0x33b00}[s]
-		case r.bar == task.BarScratch:
+		case r.bar == BarScratch:
 			want[s] = 0x13900
 		case before:
 			want[s] = 0x33b00
@@ -268,12 +266,12 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 	last, kernelDMA := -1, false
 	for line := to[i].base; line < to[i].base+to[i].rows; line++ {
 		for k := i - 1; k >= 0; k-- {
-			tile, kernel := reads(k, task.BarScratch, line)
+			tile, kernel := reads(k, BarScratch, line)
 			if (tile || kernel) && k >= last {
 				kernelDMA = kernel || k == last && kernelDMA
 				last = k
 			}
-			if tile || kernel || to[k] != nil && in(*to[k], task.BarScratch, line) {
+			if tile || kernel || to[k] != nil && in(*to[k], BarScratch, line) {
 				break
 			}
 		}
@@ -291,11 +289,11 @@ func byLines(i int, to []*run, from [][]run, kernels []int) [3]uint32 {
 // The tensors that real texts have in the scratch buffer stand where allocate puts them.
 func TestScratchOfTexts(t *testing.T) {
 	texts, tensors := 0, 0
-	for _, e := range examples(t) {
-		var list []*task.Extent
+	for _, e := range realTexts(t) {
+		var list []*Extent
 		var bases []int
-		live := map[*task.Extent]task.Stretch{}
-		for i, x := range decoded(t, e.text, e.first) {
+		live := map[*Extent]Stretch{}
+		for i, x := range decoded(t, e.text, e.firstWords) {
 			m := x.Move()
 			for p, s := range live {
 				for k := range m.Source {
@@ -307,13 +305,13 @@ func TestScratchOfTexts(t *testing.T) {
 					p.Last = i
 				}
 			}
-			if m.Writes && m.Result.Bar == task.BarScratch {
+			if m.Writes && m.Result.Bar == BarScratch {
 				for p, s := range live {
 					if s.Meets(m.Result) {
 						delete(live, p)
 					}
 				}
-				p := &task.Extent{Bytes: layer.RoundUp(int(m.Result.To-m.Result.From), task.ScratchPage), First: i, Last: i}
+				p := &Extent{Bytes: layer.RoundUp(int(m.Result.To-m.Result.From), ScratchPage), First: i, Last: i}
 				live[p] = m.Result
 				list, bases = append(list, p), append(bases, int(m.Result.From))
 			}
@@ -323,7 +321,7 @@ func TestScratchOfTexts(t *testing.T) {
 		}
 		texts++
 		tensors += len(list)
-		task.AllocateScratch(list)
+		AllocateScratch(list)
 		for n, p := range list {
 			if p.Base != bases[n] {
 				t.Errorf("%s: tensor %d, from task %d to %d, at %#x, the compiler's at %#x", e.name, n, p.First, p.Last, p.Base, bases[n])
@@ -335,75 +333,20 @@ func TestScratchOfTexts(t *testing.T) {
 	}
 }
 
-// kernelWriters checks that every task whose coefficients stand in the scratch buffer names
-// the last task that wrote there, and counts them.
-func kernelWriters(t *testing.T, name string, text []byte, first int) (count int) {
-	t.Helper()
-	var named []uint32
-	for d, err := range regs.Chain(text, first) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		named = append(named, d.Extra)
-	}
-	var moves []task.Move
-	for i, x := range decoded(t, text, first) {
-		m := x.Move()
-		moves = append(moves, m)
-		if m.Kernel == (task.Stretch{}) {
-			continue
-		}
-		count++
-		writer := -1
-		for k := range i {
-			if moves[k].Writes && moves[k].Result.Meets(m.Kernel) {
-				writer = k
-			}
-		}
-		if int(named[i]) != writer {
-			t.Errorf("%s: task %d has its coefficients from task %d by its extra word, from %d by their place", name, i, named[i], writer)
+// forget takes away what reuse writes.
+func forget(t *Task) {
+	d := &t.g.TileDMASrc
+	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
+		if s.DepMode() != 0 {
+			*s = (*s&^HintMask | hintOnce).WithDepMode(sourceStays)
 		}
 	}
-	return count
+	d.Src1DMAConfig &^= fromPrevious
+	t.g.TileDMADst.DstDMAConfig &^= scratchHint | OverMask
 }
 
-// The extra header word names who wrote the coefficients, in real texts, products and chains.
-func TestKernelWriters(t *testing.T) {
-	t.Run("texts", func(t *testing.T) {
-		count := 0
-		for _, e := range examples(t) {
-			count += kernelWriters(t, e.name, e.text, e.first)
-		}
-		if count != 1 {
-			t.Errorf("%d tasks with coefficients in the scratch buffer, want 1", count)
-		}
-	})
-	count := 0
-	joined := func(name string, n *join.Network) {
-		j, err := n.Join()
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		count += kernelWriters(t, name, regs.EncodeChain(j.Builder.Chain), j.Builder.Chain[0].Words)
-	}
-	for _, memory := range []bool{false, true} {
-		for _, name := range []string{"attn_s64_dh96", "attn_s256_dh64", "attn_s128_dh64_h4", "resattn_s64_d256", "stack2_d256_s64_proj1"} {
-			b := NewChain(t, nil)
-			b.Chain(name)
-			b.Net.InMemory = memory
-			joined(name, &b.Net)
-		}
-		// Products in pieces, behind each other and behind another task.
-		b := NewChain(t, nil)
-		x, z, w := b.Input("x", layer.Shape{N: 1, C: 3, H: 130, W: 96}), b.Input("z", layer.Shape{N: 1, C: 3, H: 96, W: 200}), b.Input("w", layer.Shape{N: 1, C: 3, H: 200, W: 70})
-		y := b.node(layer.Layer{Op: layer.MatMul, In: b.shapes[x], Columns: 200}, layer.Weights{}, x, z)
-		y = b.Apply(layer.ReLU, y)
-		b.Net.Outputs = []string{b.node(layer.Layer{Op: layer.MatMul, In: b.shapes[y], Columns: 70}, layer.Weights{}, y, w)}
-		b.Net.InMemory = memory
-		joined("products in pieces", &b.Net)
-	}
-	if count < 60 {
-		t.Errorf("%d tasks with coefficients in the scratch buffer, want more", count)
-	}
-	t.Logf("%d tasks", count)
+// configs are a task's DMA configurations.
+func configs(t *Task) [3]uint32 {
+	d := &t.g.TileDMASrc
+	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.g.TileDMADst.DstDMAConfig)}
 }

@@ -1,4 +1,4 @@
-package lower
+package task
 
 import (
 	"bytes"
@@ -10,13 +10,12 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
-	"anesim/loader/lower/task"
 )
 
 // What golden files leave out of a descriptor is what a task that computes nothing has.
 func TestBlankDescriptor(t *testing.T) {
-	task := task.New()
-	chain := loader.Sequence(loader.NewDescriptor(task.H, &task.G))
+	blank := New()
+	chain := loader.Sequence(loader.NewDescriptor(blank.h, &blank.g))
 	text := regs.EncodeChain(chain)
 	p, err := (&loader.Options{FirstWords: chain[0].Words}).Read("blank", bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -28,7 +27,7 @@ func TestBlankDescriptor(t *testing.T) {
 	}
 	_, body, _ := strings.Cut(string(got), ".td\n")
 	body, _, _ = strings.Cut(".td\n"+body, "\n\n")
-	want, err := os.ReadFile(filepath.Join("..", "internal", "golden", "blank.txt"))
+	want, err := os.ReadFile(filepath.Join("..", "..", "internal", "golden", "blank.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
