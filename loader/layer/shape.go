@@ -52,4 +52,5 @@ func SamePad(k, stride, in int) (before, after int) {
 	return total / 2, total - total/2
 }
 
+// RoundUp is the least multiple of unit that is not below n.
 func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

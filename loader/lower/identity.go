@@ -68,7 +68,7 @@ func identityLayer() (*loader.Builder, error) {
 	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, task.Bar4
 	tasks, constants := identityProduct(identitySize)
 	chain := tasks.Finish()
-	chain[0].Header.DebugLogEvents = chain[0].Header.DebugLogEvents.WithDebugLogEvents(identityEvents)
+	task.SetDebugEvents(chain[0], identityEvents)
 	b := &loader.Builder{
 		Procedure:     "main",
 		Chain:         chain,

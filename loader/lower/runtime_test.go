@@ -55,4 +55,3 @@ func TestColumnsBesideATable(t *testing.T) {
 		}
 	}
 }
-

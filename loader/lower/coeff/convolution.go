@@ -49,6 +49,7 @@ func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	return s, nil
 }
 
+// BiasRows is how many rows of biases stand ahead of the weights of a plane.
 func BiasRows(bias bool) int {
 	if bias {
 		return 1

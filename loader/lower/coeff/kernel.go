@@ -10,6 +10,7 @@ import (
 	"anesim/loader/layer"
 )
 
+// PutHalf writes fp16 bits.
 func PutHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }
 
 // A Kernel is the coefficients of one task as its lanes hold them, from the task's start
@@ -29,6 +30,7 @@ func (k *Kernel) Size() int {
 	return last.Base + last.Size
 }
 
+// A Lane is where the coefficients of an engine stand, from the start of the task's.
 type Lane struct{ Base, Size int }
 
 // A Filter gives the coefficients of a task's output channels: tap k of channel n of
@@ -92,7 +94,7 @@ func (f *Filter) Pack(width int) *Kernel {
 	return f.fill(planes)
 }
 
-// size is the lanes of pack without their bytes.
+// sizeOf is the lanes of Pack without their bytes.
 func (f *Filter) sizeOf(width int) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var group [lanes.Count]int // bytes of a group in each lane

@@ -8,7 +8,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// newPlan checks a layer and lowers it.
+// New checks a layer and lowers it.
 func New(l *layer.Layer, w *layer.Weights) (*Plan, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err

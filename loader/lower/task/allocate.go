@@ -19,6 +19,7 @@ type Extent struct {
 	Base  int
 }
 
+// Meets reports whether two extents live at a time.
 func (e *Extent) Meets(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
 
 // Allocate places extents as the compiler does: what stays before what streams, the

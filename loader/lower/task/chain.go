@@ -35,7 +35,7 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 		place[t] = i
 	}
 	starts := starting(c, place)
-	c.Reuse()
+	c.reuse()
 	var planar, engine *Task   // the last ones so far
 	waited := [...]int{-1, -1} // the last task of the other engine that this one waited for
 	for i, t := range c {
@@ -63,8 +63,8 @@ func (c Chain) link(starting func(Chain, map[*Task]int) []bool, later func(c Cha
 // Err is the first word of a task that did not fit.
 func (c Chain) Err() error {
 	for _, t := range c {
-		if t.Err != nil {
-			return t.Err
+		if t.err != nil {
+			return t.err
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (t *Task) debugEvents(first, last bool) uint32 {
 	switch {
 	case t.moves():
 		n = 0
-	case mantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != typeRing: // 1/1 with a ring
+	case mantissaTable(t.table) && t.g.L2.ResultCfg.Type() != typeRing: // 1/1 with a ring
 		n = debugMantissa
 	}
 	if first || last {
@@ -110,7 +110,7 @@ func (c Chain) starts(place map[*Task]int) []bool {
 	inside := make([]int, len(c)+2) // what of the tiles that are held over begins and ends
 	described := 0                  // behind the last task that describes its source
 	for i, t := range c {
-		if t.DescribesSource {
+		if t.describesSource {
 			described = i + 1
 		}
 		if t.Continues {
@@ -152,7 +152,7 @@ func (c Chain) Linked(i int) bool {
 		return false // products of blocks wait for the whole tile (2/2)
 	}
 	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
-		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == sourceTransposed(b) && !t.DescribesSource && !b.Source2On() &&
+		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == sourceTransposed(b) && !t.describesSource && !b.Source2On() &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
 		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
 }
@@ -170,7 +170,7 @@ func (c Chain) control(i int, starts []bool) {
 	t := c[i]
 	w := t.h.Control
 	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])
-	w = w.WithDPC(t.DescribesResult).WithSPC(t.DescribesSource)
+	w = w.WithDPC(t.DescribesResult).WithSPC(t.describesSource)
 	w = w.WithTDE(t.h.KernelBases&3 == 3)
 	// A planar task whose result stays in the L2, is described nowhere and is not taken
 	// tile by tile by the MAC engines (12/12).

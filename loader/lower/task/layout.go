@@ -12,6 +12,7 @@ type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
 
+// Moved is the layout so many bytes further.
 func (l Layout) Moved(base int) Layout {
 	l.Base = base
 	return l

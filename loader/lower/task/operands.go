@@ -81,7 +81,7 @@ func (t *Task) MovesBytes() {
 // SourceDescribed says that the task before described the source in the scratch buffer.
 func (t *Task) SourceDescribed(m Memory) {
 	t.describe1(m)
-	t.DescribesSource = true
+	t.describesSource = true
 	t.g.TileDMASrc.Src1DMAConfig |= fromPrevious
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)

@@ -46,7 +46,7 @@ func (t *Task) Stages(m Memory, at Layout) {
 	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
-// Deep gives a task's source and result a depth.
+// deep gives a task's source and result a depth.
 func (t *Task) deep(depth int) {
 	if depth < 1 || depth > maxField {
 		t.refuse("depth", depth, maxField)

@@ -7,7 +7,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// OutputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
+// outputGroups sets OCGSize: log2 of the channels an engine takes in one pass, at most
 // 4, or 5 where the source is small; 0 for channels by themselves (104/104, the 5 from
 // the coefficients' layout only).
 func (t *Task) outputGroups(channels int, unicast bool) {
@@ -23,7 +23,8 @@ func (t *Task) outputGroups(channels int, unicast bool) {
 	c.ConvCfg = c.ConvCfg.WithOCGSize(n)
 }
 
-// densePatch is the patch of a multiply-accumulate: the small source mode up to 8
+// densePatch is the patch of a multiply-accumulate, 128 pixels, 1<<ShMax of them high and
+// between ShMin and ShMax as the engines see fit unless the two are the same: the small source mode up to 8
 // columns, 7 - log2 of the columns above (95/96), 0 in a single row. A long reduction
 // fixes it, unless every channel is convolved by itself.
 func (t *Task) densePatch(out regs.Shape, unicast bool, w *layer.Window) {
@@ -102,6 +103,7 @@ func (t *Task) TilePatch(sh uint32) {
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(max(4, 7-sh)).WithLog2H(sh)
 }
 
+// TileRows makes the task take so many rows of the result at a time.
 func (t *Task) TileRows(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
@@ -157,7 +159,7 @@ func (t *Task) ReducePatch(width int) {
 // smallHeight is the least height of a block that products read in the small source mode.
 const smallHeight = 8
 
-// BlockPatch is the patch of a product of blocks: the block's height where that is less
+// blockPatch is the patch of a product of blocks: the block's height where that is less
 // than the small source mode takes (111 for two rows, 222 for four; 8 as 64 rows, 4/4).
 func (t *Task) blockPatch(height int) {
 	if height >= smallHeight {

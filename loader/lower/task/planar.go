@@ -1,8 +1,6 @@
 package task
 
-import (
-	"anesim/hw/regs"
-)
+import "anesim/hw/regs"
 
 // A Planar is what a task of the planar engine computes, without the places of its operands.
 type Planar struct {
@@ -111,7 +109,7 @@ func (p Planar) Task() *Task {
 	pe.Cfg = cfg
 	pe.BiasScale = pe.BiasScale.WithScale(p.Scale.half()).WithBias(p.Bias)
 	if p.Mean > 0 {
-		pe.FinalScale = pe.FinalScale.WithFinalScale(Reciprocal(p.Mean))
+		pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocal(p.Mean))
 	}
 	if p.Root {
 		pe.PreScale = pe.PreScale.WithPreScale(p.Added)

@@ -21,18 +21,18 @@ type readings map[uint32]*segments
 
 // newReadings has the places of all that a chain moves, which nobody has read. A task by
 // itself has no places: there is nobody else.
-func newReadings(moves []Move) readings {
+func newReadings(moves []move) readings {
 	if len(moves) < 2 {
 		return nil
 	}
 	b := readings{}
 	for i := range moves {
 		m := &moves[i]
-		for _, s := range [...]Stretch{m.Source[0], m.Source[1], m.Kernel, m.Result} {
-			if b[s.Bar] == nil {
-				b[s.Bar] = new(segments)
+		for _, s := range [...]stretch{m.Source[0], m.Source[1], m.kernel, m.result} {
+			if b[s.bar] == nil {
+				b[s.bar] = new(segments)
 			}
-			b[s.Bar].at = append(b[s.Bar].at, s.From, s.To)
+			b[s.bar].at = append(b[s.bar].at, s.from, s.to)
 		}
 	}
 	for _, g := range b {
@@ -47,26 +47,26 @@ func newReadings(moves []Move) readings {
 }
 
 // reads makes a task the last to read what its DMAs read.
-func (b readings) reads(m *Move, task int) {
+func (b readings) reads(m *move, task int) {
 	for k, s := range m.Source {
-		if m.On[k] {
+		if m.on[k] {
 			b.put(s, tileReading(task))
 		}
 	}
-	b.put(m.Kernel, kernelReading(task))
+	b.put(m.kernel, kernelReading(task))
 }
 
-func (b readings) put(s Stretch, r reading) {
-	if g := b[s.Bar]; g != nil && s.From < s.To {
+func (b readings) put(s stretch, r reading) {
+	if g := b[s.bar]; g != nil && s.from < s.to {
 		from, to := g.places(s)
 		g.put(1, 0, len(g.at)-1, from, to, r)
 	}
 }
 
 // last is the latest reading of any of a stretch.
-func (b readings) last(s Stretch) reading {
-	g := b[s.Bar]
-	if g == nil || s.From >= s.To {
+func (b readings) last(s stretch) reading {
+	g := b[s.bar]
+	if g == nil || s.from >= s.to {
 		return nobody
 	}
 	from, to := g.places(s)
@@ -81,9 +81,9 @@ type segments struct {
 	whole []bool    // all pieces of the node have that one, whatever the children say
 }
 
-func (g *segments) places(s Stretch) (from, to int) {
-	from, _ = slices.BinarySearch(g.at, s.From)
-	to, _ = slices.BinarySearch(g.at, s.To)
+func (g *segments) places(s stretch) (from, to int) {
+	from, _ = slices.BinarySearch(g.at, s.from)
+	to, _ = slices.BinarySearch(g.at, s.to)
 	return from, to
 }
 

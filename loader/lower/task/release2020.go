@@ -71,7 +71,12 @@ func (t *Task) Unlisted() {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)
 	}
-	if t.DescribesSource {
+	if t.describesSource {
 		t.h.Bases = t.h.Bases.WithRBE0(false)
 	}
+}
+
+// SetDebugEvents says which events of a descriptor are logged for debugging.
+func SetDebugEvents(d *regs.Descriptor, events uint32) {
+	d.Header.DebugLogEvents = d.Header.DebugLogEvents.WithDebugLogEvents(events)
 }

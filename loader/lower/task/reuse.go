@@ -16,7 +16,7 @@ import "anesim/hw/regs"
 
 // Hints of a source, bits 4-15 of its DMA configuration.
 const (
-	HintMask        = 0xfff0
+	hintMask        = 0xfff0
 	hintOnce        = 0x3880
 	hintAgain       = 0xbb80 // it is read again later
 	hintLast        = 0x3b00 // this is the last of several reads
@@ -27,7 +27,7 @@ const (
 // buffer.
 const (
 	sourceStays = 3
-	SourceEnds  = 1
+	sourceEnds  = 1
 )
 
 // Further bits of a source's and of a destination's DMA configuration.
@@ -38,10 +38,10 @@ const (
 	overKernelDMA = 2 << 18 // a destination over what a kernel DMA read
 	overDistance  = 22      // how many tasks back the last of these readers is, less 1
 	overFarthest  = 15      // the most that fits: who read before is through by then (assumed)
-	OverMask      = 0xf<<overDistance | 3<<18
+	overMask      = 0xf<<overDistance | 3<<18
 )
 
-// Reuse writes what depends on the operands of other tasks into the DMA configurations of
+// reuse writes what depends on the operands of other tasks into the DMA configurations of
 // every task. With nothing but addresses it gives those of all 239 tasks of the real texts
 // at hand; TestReuse counts:
 //
@@ -55,21 +55,21 @@ const (
 // 24 sources are from the task before. 11 destinations are in the scratch buffer, 2 of them
 // over what a tile DMA read. That the kind is 2 over what a kernel DMA read is from a text
 // kept apart (residency.md: 3/3).
-func (c Chain) Reuse() {
-	moves := make([]Move, len(c))
+func (c Chain) reuse() {
+	moves := make([]move, len(c))
 	for i, t := range c {
-		moves[i] = t.Move()
+		moves[i] = t.move()
 	}
 	again := readAgain(moves)
 	read := newReadings(moves)
 	for i, t := range c {
 		m := &moves[i]
-		if m.Writes && m.Result.Bar == BarScratch {
-			t.overwrites(i, read.last(m.Result))
-			read.put(m.Result, nobody)
+		if m.writes && m.result.bar == BarScratch {
+			t.overwrites(i, read.last(m.result))
+			read.put(m.result, nobody)
 		}
 		t.hints(m, again[i], read)
-		if i > 0 && (m.Source[0].Meets(moves[i-1].Result) || m.Source[1].Meets(moves[i-1].Result)) {
+		if i > 0 && (m.Source[0].meets(moves[i-1].result) || m.Source[1].meets(moves[i-1].result)) {
 			t.g.TileDMASrc.Src1DMAConfig |= fromPrevious // of either source
 		}
 		read.reads(m, i)
@@ -91,42 +91,42 @@ func (t *Task) overwrites(i int, by reading) {
 }
 
 // hints writes how long a cache is to keep the sources that the tile DMA reads.
-func (t *Task) hints(m *Move, again [2]bool, read readings) {
-	twice := m.On[0] && m.On[1] && m.Source[0].Meets(m.Source[1])
+func (t *Task) hints(m *move, again [2]bool, read readings) {
+	twice := m.on[0] && m.on[1] && m.Source[0].meets(m.Source[1])
 	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		s := m.Source[k]
 		hint, ends := regs.SrcDMAConfig(hintOnce), uint32(sourceStays)
 		switch {
-		case !m.On[k]:
+		case !m.on[k]:
 			continue
 		case again[k]:
 			hint = hintAgain
-		case s.Bar == BarScratch && twice:
+		case s.bar == BarScratch && twice:
 			if k > 0 {
 				hint = hintLast
 			}
-		case s.Bar == BarScratch:
-			hint, ends = hintScratchLast, SourceEnds
+		case s.bar == BarScratch:
+			hint, ends = hintScratchLast, sourceEnds
 		case read.last(s) != nobody:
 			hint = hintLast
 		}
-		*config = (*config&^HintMask | hint).WithDepMode(ends)
+		*config = (*config&^hintMask | hint).WithDepMode(ends)
 	}
 }
 
 // readAgain says of every task's sources whether a later task reads any of their bytes, in
 // the tile DMA or from the scratch buffer as coefficients, before they are overwritten.
-func readAgain(moves []Move) [][2]bool {
+func readAgain(moves []move) [][2]bool {
 	again := make([][2]bool, len(moves))
 	later := newReadings(moves)
 	for i := len(moves) - 1; i >= 0; i-- {
 		m := &moves[i]
-		if m.Writes && m.Result.dense {
-			later.put(m.Result, nobody)
+		if m.writes && m.result.dense {
+			later.put(m.result, nobody)
 		}
 		for k, s := range m.Source {
-			again[i][k] = m.On[k] && later.last(s) != nobody
+			again[i][k] = m.on[k] && later.last(s) != nobody
 		}
 		later.reads(m, i)
 	}
@@ -135,16 +135,16 @@ func readAgain(moves []Move) [][2]bool {
 
 // A Move is the operands of a task in memory, by its registers: those that it only
 // describes have a place too.
-type Move struct {
-	Source         [2]Stretch
-	On             [2]bool // read by the tile DMA
-	Result, Kernel Stretch // coefficients in the scratch buffer alone
-	Writes         bool
+type move struct {
+	Source         [2]stretch
+	on             [2]bool // read by the tile DMA
+	result, kernel stretch // coefficients in the scratch buffer alone
+	writes         bool
 }
 
-func (t *Task) Move() Move {
+func (t *Task) move() move {
 	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
-	m := Move{On: [2]bool{t.g.Source1On(), t.g.Source2On()}, Writes: t.g.DestinationOn()}
+	m := move{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
 	if b.RBE0() {
 		m.Source[0] = stretchOf(&o.Source1, b.RBase0())
 	}
@@ -152,28 +152,28 @@ func (t *Task) Move() Move {
 		m.Source[1] = stretchOf(&o.Source2, b.RBase1())
 	}
 	if b.WBE() {
-		m.Result = stretchOf(&o.Result, b.WBase())
+		m.result = stretchOf(&o.Result, b.WBase())
 	}
 	if o.Kernel.On && k.KBE0() && k.KBase0() == BarScratch {
-		m.Kernel = Stretch{Bar: BarScratch, From: int64(o.Kernel.Low), To: int64(o.Kernel.End)}
+		m.kernel = stretch{bar: BarScratch, from: int64(o.Kernel.Low), to: int64(o.Kernel.End)}
 	}
 	return m
 }
 
 // A Stretch is lines of 64 bytes of a buffer.
-type Stretch struct {
-	Bar      uint32
-	From, To int64
+type stretch struct {
+	bar      uint32
+	from, to int64
 	dense    bool // every line is the surface's
 }
 
-func (s Stretch) Meets(o Stretch) bool { return s.Bar == o.Bar && s.From < o.To && o.From < s.To }
+func (s stretch) meets(o stretch) bool { return s.bar == o.bar && s.from < o.to && o.from < s.to }
 
 // stretchOf is where an operand stands in a buffer.
-func stretchOf(o *regs.Operand, bar uint32) Stretch {
+func stretchOf(o *regs.Operand, bar uint32) stretch {
 	const line = 64
 	low, high := o.Extent()
-	s := Stretch{Bar: bar, From: int64(o.Base) + low, To: int64(o.Base) + (high+line-1)&^(line-1)}
+	s := stretch{bar: bar, from: int64(o.Base) + low, to: int64(o.Base) + (high+line-1)&^(line-1)}
 	row, elements := o.Width, o.Elements()
 	switch {
 	case elements == 0:
@@ -184,6 +184,6 @@ func stretchOf(o *regs.Operand, bar uint32) Stretch {
 		row *= o.Interleave
 	}
 	rows := int64(elements / row)
-	s.dense = rows*((int64(row*o.Element)+line-1)&^(line-1)) >= s.To-s.From
+	s.dense = rows*((int64(row*o.Element)+line-1)&^(line-1)) >= s.to-s.from
 	return s
 }

@@ -33,7 +33,7 @@ func TestReuse(t *testing.T) {
 		for _, x := range got {
 			forget(x)
 		}
-		got.Reuse()
+		got.reuse()
 		for i, w := range want {
 			tasks++
 			if got, want := configs(got[i]), configs(w); got != want {
@@ -43,9 +43,9 @@ func TestReuse(t *testing.T) {
 				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
 				switch scratch := bars[k] == BarScratch; {
 				case k == 2 && w.g.DestinationOn():
-					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&OverMask != 0)]++
+					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&overMask != 0)]++
 				case k < 2 && config>>16&3 != 0:
-					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&HintMask, config>>16&3 == SourceEnds)]++
+					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&hintMask, config>>16&3 == sourceEnds)]++
 				}
 			}
 			count["from the task before"] += int(w.g.TileDMASrc.Src1DMAConfig >> 18 & 1)
@@ -168,7 +168,7 @@ func TestReuseOfOwnChains(t *testing.T) {
 			len(far) - 1: {0x33b01, 0x8880, 0x7c403c1},
 		}},
 	} {
-		test.c.Reuse()
+		test.c.reuse()
 		for i, want := range test.want {
 			if got := configs(test.c[i]); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
@@ -208,7 +208,7 @@ func TestReuseByLines(t *testing.T) {
 			}
 			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
 		}
-		c.Reuse()
+		c.reuse()
 		for i := range c {
 			if got, want := configs(c[i]), byLines(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(c), got, want)
@@ -292,28 +292,28 @@ func TestScratchOfTexts(t *testing.T) {
 	for _, e := range realTexts(t) {
 		var list []*Extent
 		var bases []int
-		live := map[*Extent]Stretch{}
+		live := map[*Extent]stretch{}
 		for i, x := range decoded(t, e.text, e.firstWords) {
-			m := x.Move()
+			m := x.move()
 			for p, s := range live {
 				for k := range m.Source {
-					if m.On[k] && m.Source[k].Meets(s) {
+					if m.on[k] && m.Source[k].meets(s) {
 						p.Last = i
 					}
 				}
-				if m.Kernel.Meets(s) {
+				if m.kernel.meets(s) {
 					p.Last = i
 				}
 			}
-			if m.Writes && m.Result.Bar == BarScratch {
+			if m.writes && m.result.bar == BarScratch {
 				for p, s := range live {
-					if s.Meets(m.Result) {
+					if s.meets(m.result) {
 						delete(live, p)
 					}
 				}
-				p := &Extent{Bytes: layer.RoundUp(int(m.Result.To-m.Result.From), ScratchPage), First: i, Last: i}
-				live[p] = m.Result
-				list, bases = append(list, p), append(bases, int(m.Result.From))
+				p := &Extent{Bytes: layer.RoundUp(int(m.result.to-m.result.from), ScratchPage), First: i, Last: i}
+				live[p] = m.result
+				list, bases = append(list, p), append(bases, int(m.result.from))
 			}
 		}
 		if len(list) == 0 {
@@ -338,11 +338,11 @@ func forget(t *Task) {
 	d := &t.g.TileDMASrc
 	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		if s.DepMode() != 0 {
-			*s = (*s&^HintMask | hintOnce).WithDepMode(sourceStays)
+			*s = (*s&^hintMask | hintOnce).WithDepMode(sourceStays)
 		}
 	}
 	d.Src1DMAConfig &^= fromPrevious
-	t.g.TileDMADst.DstDMAConfig &^= scratchHint | OverMask
+	t.g.TileDMADst.DstDMAConfig &^= scratchHint | overMask
 }
 
 // configs are a task's DMA configurations.

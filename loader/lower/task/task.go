@@ -15,8 +15,8 @@ import (
 // Half rounds to fp16 bits.
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
-// Reciprocal is 1/n as fp32 bits.
-func Reciprocal(n int) uint32 {
+// reciprocal is 1/n as fp32 bits.
+func reciprocal(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
 
@@ -29,14 +29,14 @@ type Task struct {
 	First, Second, Result *Tile
 	// Both of a pair of tasks describe a surface in the scratch buffer that stays in
 	// the L2: the first as a destination, the second as a source.
-	DescribesResult, DescribesSource bool
+	DescribesResult, describesSource bool
 	WaitsForPairs                    bool   // reads the result of steps of several pixels
 	Continues                        bool   // reads in memory what the task before wrote, in its run
 	staged                           bool   // its result goes to memory by way of a tile
-	Table                            []byte // activation table, nil for none
+	table                            []byte // activation table, nil for none
 	columns                          int    // of a source's slice side by side, 0 for the usual
 	KernelFrom                       *Task  // wrote the coefficients into the scratch buffer
-	Err                              error  // the first word that does not fit
+	err                              error  // the first word that does not fit
 }
 
 // Registers are copies of the header and the registers as they stand.
@@ -70,10 +70,10 @@ const (
 	singleOne      = 0x3f800000
 )
 
-// newTask is what every task has: everything off.
+// New is what every task has: everything off.
 func New() *Task { return &Task{g: blankRegisters()} }
 
-// dma writes an offset, stride or size in memory.
+// setDMA writes an offset, stride or size in memory.
 func (t *Task) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
 		t.refuse("offset or stride in memory in bytes", n, layer.MaxSurface)
@@ -86,7 +86,7 @@ func (t *Task) setDMA(w *regs.DMAWord, n int) {
 	*w = w.WithBytes(uint32(n))
 }
 
-// l2 writes an address or stride in the L2.
+// setL2 writes an address or stride in the L2.
 func (t *Task) setL2(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
 		t.refuse("address or stride in the L2 in bytes", n, layer.MaxL2-16)
@@ -95,7 +95,7 @@ func (t *Task) setL2(w *regs.L2Word, n int) {
 	*w = w.WithBytes(uint32(n))
 }
 
-// Place writes a tile's layout; group is nil where it is not written: only tiles that
+// place writes a tile's layout; group is nil where it is not written: only tiles that
 // the DMA fills have one.
 func (t *Task) place(at Layout, base, channel, row, depth, group *regs.L2Word) {
 	t.setL2(base, at.Base)
@@ -109,8 +109,8 @@ func (t *Task) place(at Layout, base, channel, row, depth, group *regs.L2Word) {
 
 // refuse notes the first word that does not fit; the layer is then refused.
 func (t *Task) refuse(what string, got, most int) {
-	if t.Err == nil {
-		t.Err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
+	if t.err == nil {
+		t.err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
 	}
 }
 
@@ -163,14 +163,14 @@ func (t *Task) shape(in, out regs.Shape) {
 	c.TileCfg = c.TileCfg.WithTileHeight(uint32(out.Height))
 }
 
-// Engines spreads the task's output channels over the MAC engines (62/62).
+// engines spreads the task's output channels over the MAC engines (62/62).
 func (t *Task) engines(channels int) {
 	log2 := Log2Ceil(min(Engines, channels))
 	t.g.Common.Cfg = t.g.Common.Cfg.WithActiveNE(log2)
 	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
 }
 
-// Unicast makes every result channel read its own source channel alone.
+// unicast makes every result channel read its own source channel alone.
 func (t *Task) unicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
@@ -295,7 +295,7 @@ func (t *Task) LeavesScratch(at Layout, bytes int, m Memory) *Tile {
 	return t.Leaves(at, bytes)
 }
 
-// Activate applies a table or ReLU behind the engine's operation.
+// activate applies a table or ReLU behind the engine's operation.
 func (t *Task) activate(n regs.Nonlinear) {
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
