@@ -68,7 +68,7 @@ func writeCache(w io.Writer, d *report.Cache) error {
 		return nil
 	}
 	p := newPager(w)
-	p.printf("cache: %s %s (%s)", d.Outcome, escaped(d.Path), bytesText(uint64(d.Bytes)))
+	p.printf("cache: %s %s (%s)", d.Outcome, report.Printable(d.Path), bytesText(uint64(d.Bytes)))
 	if d.Why != "" {
 		p.printf("cache: the entry that was there is damaged: %s", d.Why)
 	}

@@ -118,7 +118,7 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 		d := &v.Differences[i]
 		x := page.Difference{Where: d.Where, What: d.What, Why: d.Why}
 		if !d.Appeared {
-			x.Want, x.Got = strings.TrimSpace(number(d.Want)+" "+d.Unit), strings.TrimSpace(number(d.Got)+" "+d.Unit)
+			x.Want, x.Got = strings.TrimSpace(report.Number(d.Want)+" "+d.Unit), strings.TrimSpace(report.Number(d.Got)+" "+d.Unit)
 			x.Change, x.Worse = view.Change(d.Want, d.Got), d.Got > d.Want
 		}
 		o.Baseline.Differences = append(o.Baseline.Differences, x)

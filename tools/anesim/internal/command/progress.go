@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim/bench/report"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +38,7 @@ func newMeter(w io.Writer) *meter {
 
 // start shows work of so many steps.
 func (m *meter) start(total int, what string) {
-	m.what, m.done, m.total = escaped(what), 0, total
+	m.what, m.done, m.total = report.Printable(what), 0, total
 }
 
 // add counts steps.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/hw/spelling"
 )
 
@@ -134,7 +135,7 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 }
 
 // printError prints an error on one line, without what a terminal would obey.
-func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", escaped(err.Error())) }
+func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", report.Printable(err.Error())) }
 
 func printVersion(w io.Writer) error {
 	t := anesim.ThisTool()

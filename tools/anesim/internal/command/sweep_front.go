@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim/bench/report"
 	"fmt"
 	"slices"
 	"strconv"
@@ -180,7 +181,7 @@ func (d *design) add(row []string) ([]string, bool) {
 		return v
 	}
 	if t := at("time_ns"); t > 0 {
-		d.first[d.columns["tflops"]] = number(2 * at("macs") / t / 1e3)
+		d.first[d.columns["tflops"]] = report.Number(2 * at("macs") / t / 1e3)
 	}
 	return d.first, true
 }
@@ -201,7 +202,7 @@ func (d *design) sum(row []string) {
 		}
 		x, _ := strconv.ParseFloat(d.first[i], 64)
 		y, _ := strconv.ParseFloat(row[i], 64)
-		d.first[i] = number(x + y)
+		d.first[i] = report.Number(x + y)
 	}
 }
 

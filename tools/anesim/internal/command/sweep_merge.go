@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim/bench/report"
 	"bufio"
 	"bytes"
 	"container/heap"
@@ -104,7 +105,7 @@ func (c *census) add(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
 			if v[w] = true; len(v) > maxValues {
-				return fmt.Errorf("more than %d values of %s", maxValues, escaped(c.names[i]))
+				return fmt.Errorf("more than %d values of %s", maxValues, report.Printable(c.names[i]))
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func mergeRows(files []*mergeFile, do func(*mergeFile) error) (total int, err er
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
-			return 0, f.fail("is of another sweep than %s", escaped(first.name))
+			return 0, f.fail("is of another sweep than %s", report.Printable(first.name))
 		}
 		if err := f.next(); err != nil {
 			return 0, err

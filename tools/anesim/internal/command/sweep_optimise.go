@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/optimize"
 
+	"anesim/bench/report"
 	"anesim/hw/chip"
 )
 
@@ -201,7 +202,7 @@ func (f *optimiseFlags) search(args []string) (*search, error) {
 	// The axes have their values set before each point.
 	words := slices.Clone(programs)
 	for _, k := range s.knobs {
-		words = append(words, chipKey+k.name+"="+number(k.low))
+		words = append(words, chipKey+k.name+"="+report.Number(k.low))
 	}
 	if s.sweep, err = newSweep(words, nil, f.area, o); err != nil {
 		return nil, err
@@ -429,20 +430,20 @@ func (s *search) print(w io.Writer, start, best *candidate) error {
 			return err
 		}
 		b, err := g.value(best.row)
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", g.label(), number(a), number(b), most)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", g.label(), report.Number(a), report.Number(b), most)
 		return err
 	}
 	if err := line(&s.least, ""); err != nil {
 		return err
 	}
 	for i := range s.limits {
-		if err := line(&s.limits[i].goal, number(s.limits[i].most)); err != nil {
+		if err := line(&s.limits[i].goal, report.Number(s.limits[i].most)); err != nil {
 			return err
 		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, %s timed\n", s.name, plural(len(s.seen), "design"))
+	_, err := fmt.Fprintf(w, "%s, %s timed\n", s.name, report.Plural(len(s.seen), "design"))
 	return err
 }

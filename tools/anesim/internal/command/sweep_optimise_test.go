@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim/bench/report"
 	"math"
 	"slices"
 	"strconv"
@@ -58,7 +59,7 @@ func TestSweepOptimise(t *testing.T) {
 		t.Errorf("%v ns, a grid has %v", got, least)
 	}
 	table, errs, code := invoke(args...)
-	if code != exitDone || !strings.Contains(table, "chip.TotalRate") || !strings.Contains(table, "designs timed") || !strings.Contains(table, number(column(best, "time_ns"))) {
+	if code != exitDone || !strings.Contains(table, "chip.TotalRate") || !strings.Contains(table, "designs timed") || !strings.Contains(table, report.Number(column(best, "time_ns"))) {
 		t.Errorf("exit %d: %s%s", code, errs, table)
 	}
 }

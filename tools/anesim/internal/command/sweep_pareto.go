@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
@@ -115,7 +116,7 @@ func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
 		return err
 	}
 	if total%f.programs != 0 {
-		return fmt.Errorf("%d rows are not those of %s", total, plural(f.programs, "program"))
+		return fmt.Errorf("%d rows are not those of %s", total, report.Plural(f.programs, "program"))
 	}
 	out := &sweepOutput{w: w, header: header}
 	if err := best.write(out); err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim/bench/report"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ stopped, or its points are slow.`,
 				return usage("--points %d: must be between 1 and %d", f.points, maxPoints)
 			}
 			if c.Flags().Changed("shards") && (f.shards < len(args) || f.shards > maxPoints) {
-				return usage("--shards %d: must be between the %s named and %d", f.shards, plural(len(args), "file"), maxPoints)
+				return usage("--shards %d: must be between the %s named and %d", f.shards, report.Plural(len(args), "file"), maxPoints)
 			}
 			if f.over < 0 {
 				return usage("--over %v: must be 0 or more", f.over)
@@ -114,11 +115,11 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		case header == nil:
 			header = s.header
 		case s.header != nil && !slices.Equal(header, s.header):
-			s.err = errors.New("is of another sweep than " + escaped(names[0]))
+			s.err = errors.New("is of another sweep than " + report.Printable(names[0]))
 		}
 		if s.err != nil {
 			failed++
-			t.add(escaped(name), "-", "-", "-", escaped(s.err.Error()))
+			t.add(report.Printable(name), "-", "-", "-", report.Printable(s.err.Error()))
 			continue
 		}
 		all := s.of(f.points, shards)
@@ -130,7 +131,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 				left = max(left, time.Duration(float64(all-s.rows)/s.rate*float64(time.Second)))
 			}
 		}
-		t.add(escaped(name), strconv.Itoa(s.rows), orDash(all), rateText(s.rate), state)
+		t.add(report.Printable(name), strconv.Itoa(s.rows), orDash(all), rateText(s.rate), state)
 	}
 	if err := t.print(w, 0); err != nil {
 		return err
@@ -139,7 +140,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s cannot be read", plural(failed, "file"))
+		return fmt.Errorf("%s cannot be read", report.Plural(failed, "file"))
 	}
 	return nil
 }
@@ -148,12 +149,12 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 // started to be started when the rest is done.
 func (f *statusFlags) total(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
 	if f.points == 0 {
-		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", countText(uint64(rows)), rateText(rate))
+		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), rateText(rate))
 		return err
 	}
-	text := fmt.Sprintf("all: %s of %s points (%.1f %%)", countText(uint64(rows)), countText(uint64(f.points)), 100*float64(rows)/float64(f.points))
+	text := fmt.Sprintf("all: %s of %s points (%.1f %%)", report.Thousands(uint64(rows)), report.Thousands(uint64(f.points)), 100*float64(rows)/float64(f.points))
 	if unnamed > 0 {
-		text += fmt.Sprintf(", %s not started", plural(unnamed, "shard"))
+		text += fmt.Sprintf(", %s not started", report.Plural(unnamed, "shard"))
 	}
 	if rate > 0 && rows < f.points {
 		rest := time.Duration(float64(f.points-rows) / rate * float64(time.Second))

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"anesim/bench/report"
 	"encoding/csv"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func TestSweepLayers(t *testing.T) {
 		t.Errorf("point 8 (-want +got):\n%s", d)
 	}
 	r := layer(t, "conv", "cin=32", "cout=32", "h=8", "w=8", "k=1", "pad=same", "--timing-only")
-	if got := one[9][slices.Index(one[0], "time_ns")]; got != number(r.Total.TimeNs) {
+	if got := one[9][slices.Index(one[0], "time_ns")]; got != report.Number(r.Total.TimeNs) {
 		t.Errorf("%s ns, layer says %v", got, r.Total.TimeNs)
 	}
 }

@@ -217,7 +217,7 @@ func (s *sweep) header() []string {
 func (s *sweep) label(point int) []string {
 	w, values := s.at(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
-	row[0], row[1] = strconv.Itoa(point), escaped(w.name)
+	row[0], row[1] = strconv.Itoa(point), report.Printable(w.name)
 	return append(row, values...)
 }
 
@@ -293,13 +293,13 @@ func (t *pointTimer) row(point int) []string {
 			row = append(row, "")
 		}
 		row = append(row, make([]string, results-1)...)
-		return append(row, escaped(err.Error()))
+		return append(row, report.Printable(err.Error()))
 	}
 	if err := t.set(values); err != nil {
 		return refused(err)
 	}
 	if t.area != nil {
-		row = append(row, number(t.area.value(&t.options.Chip)))
+		row = append(row, report.Number(t.area.value(&t.options.Chip)))
 	}
 	r, problem, err := t.time(w, values)
 	if err != nil {
@@ -308,8 +308,8 @@ func (t *pointTimer) row(point int) []string {
 	a := r.Accounting()
 	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
-		strconv.FormatUint(r.DMA.Total(), 10), number(r.Time), number(r.Energy), number(r.Dispatch),
-		strconv.FormatUint(r.MACs, 10), number(report.RatesOf(r).TFLOPS), number(low), number(high), escaped(problem))
+		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), report.Number(r.Energy), report.Number(r.Dispatch),
+		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Printable(problem))
 }
 
 // time is the account of a workload, and why it is not that of the whole.
@@ -354,7 +354,7 @@ func incomplete(res *anesim.Result) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s not modelled, %s", n, plural(len(res.Layers), "layer"), why)
+	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
 // shared are the options that all points of a sweep have.
