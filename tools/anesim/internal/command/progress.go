@@ -1,12 +1,13 @@
 package command
 
 import (
-	"anesim/bench/report"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
+
+	"anesim/bench/report"
 
 	"golang.org/x/term"
 

@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
+	"anesim/bench/sweep"
 	"anesim/hw/spelling"
 )
 
@@ -49,8 +50,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	printError(stderr, err)
-	var u *usageError
-	if errors.As(err, &u) {
+	if errors.As(err, new(*usageError)) || errors.As(err, new(*sweep.ArgumentError)) {
 		return exitUsage
 	}
 	return exitFailed

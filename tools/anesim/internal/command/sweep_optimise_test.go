@@ -1,27 +1,14 @@
 package command
 
 import (
-	"anesim/bench/report"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-)
 
-// A constant that takes shares is no count, however near its range is to one.
-func TestParseKnob(t *testing.T) {
-	for _, word := range []string{"chip.KernelOverlap=0.85..1", "chip.KernelOverlap=0.9..0.95", "chip.TransposeRate=1..2", "chip.TransposeRate=65535..65536", "chip.Clock=1e9..2e9"} {
-		if _, err := parseKnob(word); err != nil {
-			t.Errorf("%s: %v", word, err)
-		}
-	}
-	for _, word := range []string{"chip.Engines=8..16", "chip.L2Banks=1..2", "chip.L2Banks=63.5..64"} {
-		if _, err := parseKnob(word); err == nil {
-			t.Errorf("%s: accepted", word)
-		}
-	}
-}
+	"anesim/bench/report"
+)
 
 // What is found keeps the budget and is as good as the best of a grid over the same ranges.
 func TestSweepOptimise(t *testing.T) {
