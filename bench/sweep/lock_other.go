@@ -1,6 +1,6 @@
 //go:build !unix || solaris || aix
 
-package command
+package sweep
 
 import "os"
 

@@ -1,4 +1,4 @@
-package command
+package sweep
 
 import (
 	"bufio"
@@ -10,84 +10,26 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 )
 
-// idlePeriod is how often rows are flushed that are written and not yet in the file.
-const idlePeriod = 100 * time.Millisecond
-
-// inOrder computes items first to n-1 on several goroutines and writes them in order. Idle
-// is called every now and then, on the goroutine that writes. An error of either ends it.
-//
-//	feed --> workers --> done flags
-//	   \--> queue, in order --> write
-func inOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
-	type item struct {
-		index int
-		row   []string
-		done  chan struct{}
-	}
-	work := make(chan *item)
-	queue := make(chan *item, 4*workers)
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		defer close(queue)
-		defer close(work)
-		for i := first; i < n; i++ {
-			x := &item{index: i, done: make(chan struct{})}
-			for _, c := range [...]chan *item{queue, work} {
-				select {
-				case c <- x:
-				case <-stop:
-					return
-				}
-			}
-		}
-	}()
-	for worker := range workers {
-		go func() {
-			for x := range work {
-				x.row = compute(worker, x.index)
-				close(x.done)
-			}
-		}()
-	}
-	tick := time.NewTicker(idlePeriod)
-	defer tick.Stop()
-	for x := range queue {
-		for waiting := true; waiting; {
-			select {
-			case <-x.done:
-				waiting = false
-			case <-tick.C:
-				if err := idle(); err != nil {
-					return err
-				}
-			}
-		}
-		if err := write(x.row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// A sweepOutput is where rows go: whole ones, some at a time. What is there whenever the
+// A Output is where rows go: whole ones, some at a time. What is there whenever the
 // command is stopped ends with a complete row, or with one that resume does again.
-type sweepOutput struct {
+type Output struct {
 	w       io.Writer
 	header  []string
-	rows    int // that are there already
+	Rows    int // that are there already
 	begun   bool
 	pending []byte
 }
 
+// NewOutput is rows under a header on their way to w.
+func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
+
 // flushBytes is how much is pending at most.
 const flushBytes = 32 << 10
 
-// write takes in a row.
-func (o *sweepOutput) write(row []string) error {
+// Write takes in a row.
+func (o *Output) Write(row []string) error {
 	if !o.begun {
 		o.pending = append(o.pending, csvLine(o.header)...)
 		o.begun = true
@@ -96,11 +38,11 @@ func (o *sweepOutput) write(row []string) error {
 	if len(o.pending) < flushBytes {
 		return nil
 	}
-	return o.flush()
+	return o.Flush()
 }
 
-// flush writes what is pending.
-func (o *sweepOutput) flush() error {
+// Flush writes what is pending.
+func (o *Output) Flush() error {
 	if len(o.pending) == 0 {
 		return nil
 	}
@@ -133,27 +75,27 @@ func quotedLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// finish writes what is pending, and the header where there was no row. A file's rows then
+// Finish writes what is pending, and the header where there was no row. A file's rows then
 // last.
-func (o *sweepOutput) finish() error {
+func (o *Output) Finish() error {
 	if !o.begun {
 		o.pending, o.begun = append(o.pending, csvLine(o.header)...), true
 	}
-	if err := o.flush(); err != nil {
+	if err := o.Flush(); err != nil {
 		return err
 	}
-	if f, ok := o.w.(*rowFile); ok {
+	if f, ok := o.w.(*RowFile); ok {
 		return f.Sync()
 	}
 	return nil
 }
 
-// openRows opens a file of rows to go on with. It is made where there is none, and locked
+// OpenRows opens a file of rows to go on with. It is made where there is none, and locked
 // as long as it is open: of a task that runs twice, since its node was taken for dead, one
 // ends.
-func openRows(name string) (*rowFile, error) {
+func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, inFile(name, errors.New("is not a regular file"))
+		return nil, inRows(name, errors.New("is not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -161,13 +103,13 @@ func openRows(name string) (*rowFile, error) {
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, inFile(name, err)
+		return nil, inRows(name, err)
 	}
-	return &rowFile{f}, nil
+	return &RowFile{f}, nil
 }
 
-// A rowFile is a file of rows that no other process writes.
-type rowFile struct{ *os.File }
+// A RowFile is a file of rows that no other process writes.
+type RowFile struct{ *os.File }
 
 // errLocked is a file of rows that another process writes.
 var errLocked = errors.New("another process writes it")
@@ -216,9 +158,9 @@ type rows interface {
 	Truncate(size int64) error
 }
 
-// resume makes the output go on behind the last complete row of a file, whose rows must
+// Resume makes the output go on behind the last complete row of a file, whose rows must
 // be those that label says, no more than most.
-func (o *sweepOutput) resume(f rows, most int, label func(row int) []string) error {
+func (o *Output) Resume(f rows, most int, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
 		row, err := r.next()
@@ -245,7 +187,7 @@ func (o *sweepOutput) resume(f rows, most int, label func(row int) []string) err
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d is of another sweep", i+1)
 		}
-		o.begun, o.rows = true, i
+		o.begun, o.Rows = true, i
 	}
 	if err := f.Truncate(r.end); err != nil {
 		return err

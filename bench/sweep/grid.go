@@ -1,4 +1,4 @@
-package command
+package sweep
 
 import (
 	"fmt"
@@ -7,10 +7,13 @@ import (
 	"strings"
 )
 
+// ChipPrefix is what the name of an axis over a chip's constant starts with.
+const ChipPrefix = "chip."
+
 // Bounds of a grid.
 const (
 	maxValues = 1 << 16 // of one axis
-	maxPoints = 1 << 28
+	MaxPoints = 1 << 28
 )
 
 // An axis is a key with the values it takes.
@@ -26,21 +29,21 @@ type grid []axis
 func parseAxis(s string) (axis, error) {
 	name, list, ok := strings.Cut(s, "=")
 	if !ok || name == "" || list == "" {
-		return axis{}, usage("%q: want KEY=VALUES", s)
+		return axis{}, wrong("%q: want KEY=VALUES", s)
 	}
 	a := axis{name: name}
 	for item := range strings.SplitSeq(list, ",") {
 		expand := expand
-		if strings.HasPrefix(name, chipKey) {
+		if strings.HasPrefix(name, ChipPrefix) {
 			expand = expandReal
 		}
 		values, err := expand(item)
 		if err != nil {
-			return axis{}, usage("%s: %v", name, err)
+			return axis{}, wrong("%s: %v", name, err)
 		}
 		a.values = append(a.values, values...)
 		if len(a.values) > maxValues {
-			return axis{}, usage("%s: more than %d values", name, maxValues)
+			return axis{}, wrong("%s: more than %d values", name, maxValues)
 		}
 	}
 	return a, nil
@@ -157,8 +160,8 @@ func (g grid) points() (int, error) {
 	n := 1
 	for _, a := range g {
 		n *= len(a.values)
-		if n > maxPoints {
-			return 0, usage("more than %d points", maxPoints)
+		if n > MaxPoints {
+			return 0, wrong("more than %d points", MaxPoints)
 		}
 	}
 	return n, nil
@@ -174,27 +177,3 @@ func (g grid) at(point int) []string {
 	}
 	return values
 }
-
-// A shard is every n-th point, from number i of 1 to n.
-type shard struct{ i, n int }
-
-func parseShard(s string) (shard, error) {
-	if s == "" {
-		return shard{1, 1}, nil
-	}
-	first, second, _ := strings.Cut(s, "/")
-	i, err1 := strconv.Atoi(first)
-	n, err2 := strconv.Atoi(second)
-	if err1 == nil && err2 == nil && n > maxPoints {
-		return shard{}, usage("--shard %q: more than %d parts", s, maxPoints)
-	}
-	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return shard{}, usage("--shard %q: want I/N with I from 1 to N", s)
-	}
-	return shard{i, n}, nil
-}
-
-// point is the shard's k-th point, and points how many of total it has.
-func (s shard) point(k int) int { return k*s.n + s.i - 1 }
-
-func (s shard) points(total int) int { return (total - s.i + s.n) / s.n }
