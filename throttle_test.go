@@ -6,12 +6,13 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/internal/samples"
 )
 
 // A power budget costs cycles, keeps every descriptor within it, is monotone, and is off
 // where it is not given; causes sum to the total and values stay.
 func TestPowerBudget(t *testing.T) {
-	for _, m := range sharedPrograms(t) {
+	for _, m := range samples.Shared(t) {
 		free, err := m.Run(t.Context(), anesim.Options{Values: true})
 		if err != nil {
 			t.Fatal(err)
