@@ -48,9 +48,8 @@ type Options struct {
 	GateTiles uint32              // tiles to gate after init, bit 2e+h
 	Overrides []firmware.Override // register what-ifs, on every descriptor
 
-	// Repeat is the dispatches of the whole model; 0 is one. Many of them are counted: the
-	// first are listed, and the rest do what the last of these did. Those of a run with State
-	// are all listed.
+	// Repeat is the dispatches of the whole model; 0 is one. The first of many are listed; the
+	// rest take as long as the last of these and are counted.
 	Repeat int
 	Idle   time.Duration // gap before each of them
 

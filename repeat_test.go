@@ -3,6 +3,7 @@ package anesim
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,15 +90,62 @@ func TestRepeatMany(t *testing.T) {
 	}
 }
 
-// Every dispatch of a run with state does something else, so that they are not counted.
+// A run with state executes every dispatch where values are computed, and lists as many as any
+// other run: the last value is that of the last dispatch, and the sums are those of a run
+// without state.
+func TestRepeatWithState(t *testing.T) {
+	const times = 5000 // more than are listed
+	m, err := Layer("add", "c=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(n float32) []float16.Float16 { return slices.Repeat([]float16.Float16{float16.Fromfloat32(n)}, 4) }
+	o := Options{Values: true, Repeat: times, Inputs: map[string][]float16.Float16{"x": count(0.25)}}
+	plain, err := m.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.State = []StateAlias{{Output: "y", Input: "z"}}
+	for _, values := range []bool{true, false} {
+		o.Values = values
+		res, err := m.Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, q := res.Programs[0], plain.Programs[0]
+		if len(p.Dispatches) != len(q.Dispatches) || p.Again != q.Again {
+			t.Errorf("values %v: %d dispatches listed and %d counted, without state %d and %d", values, len(p.Dispatches), p.Again, len(q.Dispatches), q.Again)
+		}
+		if a, b := res.Report, plain.Report; a.Count() != b.Count() || a.Cycles != b.Cycles || a.DMA != b.DMA || math.Abs(float64(a.Energy/b.Energy)-1) > 1e-9 {
+			t.Errorf("values %v: %d descriptors, %d cycles, %v, %v\nwithout state %d, %d, %v, %v", values, a.Count(), a.Cycles, a.Energy, a.DMA, b.Count(), b.Cycles, b.Energy, b.DMA)
+		}
+		// fp16 has steps of a quarter up to 512, beyond which half a step rounds to the even
+		// neighbour: 512 stays.
+		if values && !slices.Equal(res.Outputs[0].Data, count(512)) {
+			t.Errorf("a quarter added %d times: %v, want 512", times, res.Outputs[0].Data)
+		}
+	}
+}
+
+// The dispatches of a run with state and values are all executed, so that their number is
+// bounded. Those of a run that is only timed are counted.
 func TestRepeatWithStateIsBounded(t *testing.T) {
 	m, err := Layer("add", "c=4")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Run(t.Context(), Options{Repeat: maxRepeat, State: []StateAlias{{Output: "y", Input: "z"}}})
+	o := Options{Repeat: maxRepeat, State: []StateAlias{{Output: "y", Input: "z"}}, Values: true}
+	_, err = m.Run(t.Context(), o)
 	var bad *OptionError
 	if !errors.As(err, &bad) || bad.Option != "Repeat" {
 		t.Errorf("%v", err)
+	}
+	o.Values = false
+	res, err := m.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(res.Report.Descriptors); n > 4096 || res.Report.Count() != maxRepeat {
+		t.Errorf("%d descriptors are listed of %d", n, res.Report.Count())
 	}
 }

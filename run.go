@@ -82,7 +82,7 @@ func (r *execution) begin() error {
 	}
 	r.list = engine.Listed(o.Repeat, total)
 	steps := r.list
-	if len(o.State) > 0 {
+	if o.Values && len(o.State) > 0 {
 		steps = o.Repeat
 	}
 	r.meter = o.meter(StageRun, total*steps)

@@ -78,9 +78,29 @@ func (d *Device) Dispatch() {
 	d.report.AddDispatches(d.p.dispatch)
 }
 
+// Count ends the chain and takes its descriptors, those from first on, off the list. The
+// report counts them as further runs of as many descriptors before them, which must have
+// taken as long. Their sums stay.
+func (d *Device) Count(first int) {
+	d.finish()
+	d.line = pipeline{}
+	rep := &d.report
+	rep.Again, rep.Per = rep.Again+1, len(rep.Descriptors)-first
+	clear(rep.Descriptors[first:])
+	rep.Descriptors = rep.Descriptors[:first]
+}
+
 // SetTileEnables opens and gates tiles: bit 2e+h is half h of engine e.
 func (d *Device) SetTileEnables(mask uint32) {
 	d.open = tiles.Enables(mask) & d.p.tiles.Present()
+}
+
+// Accepts reports whether a task's registers and addresses let the device start it. Execute
+// of a task that the device does not accept is a fault.
+func (d *Device) Accepts(t *regs.Task) bool {
+	d.ops = t.Resolved(&d.room)
+	_, what := d.fault(t)
+	return what == ""
 }
 
 // Execute runs one task. It returns true after a fault, which the report keeps.

@@ -34,6 +34,10 @@ type Entry struct {
 	Outputs     []report.Output `json:"outputs"` // where values were computed
 	Layers      []Layer         `json:"layers"`  // of a network
 	Descriptors []Descriptor    `json:"descriptors"`
+
+	// Constants are the values of the chip's constants by name. Baselines from before have
+	// none.
+	Constants map[string]float64 `json:"constants,omitempty"`
 }
 
 // A Layer is what a layer of a network cost.
@@ -165,7 +169,10 @@ func costOfDescriptor(d *hw.DescriptorReport) Cost {
 func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	e := Entry{
 		Input: input, Chip: r.Options.Chip.Name, Total: costOf(r.Report),
-		Outputs: report.OutputsOf(r), Layers: []Layer{}, Descriptors: []Descriptor{},
+		Outputs: report.OutputsOf(r), Layers: []Layer{}, Descriptors: []Descriptor{}, Constants: map[string]float64{},
+	}
+	for name, c := range r.Options.Chip.Constants() {
+		e.Constants[name] = c.Value
 	}
 	if r.Model.Kind() == anesim.KindNetwork {
 		for i := range r.Layers {
@@ -237,17 +244,17 @@ func registers(text string) map[string]uint32 {
 	return m
 }
 
-// maxBaseline bounds the file of a baseline: a descriptor takes about two kilobytes.
-const maxBaseline = 256 << 20
+// MaxBytes bounds the file of a baseline: a descriptor takes about two kilobytes.
+const MaxBytes = 256 << 20
 
 // Read reads a baseline's file. An error says the byte where it stops being one.
 func Read(r io.Reader) (*Baseline, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxBaseline {
-		return nil, fmt.Errorf("more than %d bytes", maxBaseline)
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("more than %d bytes", MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -299,7 +306,10 @@ func (b *Baseline) Write(w io.Writer) error {
 		for _, f := range [...]struct {
 			name string
 			v    any
-		}{{"input", e.Input}, {"chip", e.Chip}, {"total", e.Total}, {"outputs", nonNil(e.Outputs)}} {
+		}{{"input", e.Input}, {"chip", e.Chip}, {"constants", e.Constants}, {"total", e.Total}, {"outputs", nonNil(e.Outputs)}} {
+			if f.name == "constants" && e.Constants == nil {
+				continue
+			}
 			if err := field("   ", f.name, f.v); err != nil {
 				return err
 			}
@@ -332,6 +342,20 @@ func nonNil[T any](list []T) []T {
 		return []T{}
 	}
 	return list
+}
+
+// Has reports whether there is an entry of a name.
+func (b *Baseline) Has(input string) bool {
+	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
+}
+
+// Rename gives the entries of a name another one.
+func (b *Baseline) Rename(from, to string) {
+	for i := range b.Entries {
+		if b.Entries[i].Input == from {
+			b.Entries[i].Input = to
+		}
+	}
 }
 
 // Set puts an entry in, in the place of one with its name.

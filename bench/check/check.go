@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -58,6 +59,8 @@ type Verdict struct {
 	// ModelChanged says that another version of this tool, or other constants, made the
 	// baseline: what the program costs may differ though the program does not.
 	ModelChanged bool
+	// Constants are the chip's constants that differ: "Clock 1.428e+09 -> 1e+09".
+	Constants []string
 	// ProgramChanged says that registers differ.
 	ProgramChanged bool
 	Differences    []Difference // those beyond what is allowed
@@ -75,6 +78,10 @@ func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
 		return "the baseline does not have it"
+	case v.ProgramChanged && len(v.Constants) > 0:
+		return "the program changed, and so did the chip: " + listed(v.Constants)
+	case len(v.Constants) > 0:
+		return "the chip changed, the program did not: " + listed(v.Constants)
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did the model: constants or version are not the baseline's"
 	case v.ProgramChanged && v.Within:
@@ -102,6 +109,7 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	want := &b.Entries[at]
 	now := anesim.ThisTool()
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
+	v.Constants = constantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
 		v.gone("total", fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
 	}
@@ -130,6 +138,26 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 		}
 	}
 	return v
+}
+
+// constantChanges names the constants that differ, in order. A baseline without constants
+// differs in none.
+func constantChanges(want, got map[string]float64) (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if now, ok := got[name]; ok && now != want[name] {
+			list = append(list, fmt.Sprintf("%s %.6g -> %.6g", name, want[name], now))
+		}
+	}
+	return list
+}
+
+// listed joins what differs, the first few of it by name.
+func listed(list []string) string {
+	const most = 6
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
 }
 
 func (v *Verdict) gone(where, what string) {

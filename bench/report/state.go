@@ -40,7 +40,7 @@ func stateOf(r *anesim.Result) *State {
 			}
 		}
 		d.Aliases = append(d.Aliases, alias)
-		if calls := uint64(len(p.Dispatches)); calls > 1 {
+		if calls := uint64(len(p.Dispatches) + p.Again); calls > 1 {
 			d.HostCopyBytes += 2 * (calls - 1) * alias.Bytes
 		}
 	}

@@ -28,9 +28,10 @@ var ErrAborted = errors.New("the call was aborted")
 // request in a task queue: a [queue.Work] that waits and tells of its descriptors.
 type Call struct {
 	// Repeat is how many times the program is dispatched; 0 is once. List is how many of the
-	// dispatches are executed and listed, 0 for all of them; the others do what the last of
-	// these did and are only counted. A program with state has all of them listed. Both are
-	// read by the first Run.
+	// dispatches the result lists, 0 for all of them. The others take as long as the last of
+	// these and are only counted. They are executed only where they compute something else,
+	// which is where the program has state and values are computed. Both are read by the
+	// first Run.
 	Repeat, List int
 	// Executed, if it is not nil, is called after each descriptor. The task is good until it
 	// returns.
@@ -48,8 +49,11 @@ type Call struct {
 	brief  bool // the device lists some of the descriptors only
 	device *hw.Device
 	pass   *firmware.Pass
-	first  int // of the report's descriptors, the first of the dispatch under way
-	kept   int // elements of outputs that dispatches with state have kept
+	first  int   // of the report's descriptors, the first of the dispatch under way
+	kept   int   // elements of outputs that dispatches with state have kept
+	ran    int   // dispatches that were executed
+	filled bool  // the inputs are in memory
+	failed error // of writing them
 	tell   func(queue.TaskEvent)
 	res    *Result
 	err    error
@@ -128,6 +132,10 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	case c.pass.Err != nil:
 		c.end(c.pass.Err)
 		more = false
+	case c.failed != nil:
+		c.loaded.restore(c.inputs)
+		c.end(c.failed)
+		more = false
 	case c.ctx.Err() != nil:
 		c.Abort()
 		c.err = c.ctx.Err()
@@ -193,7 +201,7 @@ func (c *Call) Next() (tid, nid uint32, ok bool) {
 	return h.TID(), h.NID(), true
 }
 
-// begin links the program, writes the inputs and makes the device.
+// begin links the program and makes the device.
 func (c *Call) begin() (err error) {
 	l := c.loaded
 	s := l.session
@@ -205,21 +213,16 @@ func (c *Call) begin() (err error) {
 	if c.List < 1 || c.List > c.Repeat {
 		c.List = c.Repeat
 	}
-	if len(l.state) > 0 {
-		if c.List = c.Repeat; c.Repeat > maxListedState/max(1, c.linked.Count) {
-			return &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors with state; together at most %d", c.Repeat, c.linked.Count, maxListedState)}
-		}
-	}
 	c.res = &Result{Program: l.program}
 	if c.values = o.Values; c.values {
-		c.res.Limits = portLimits(l.program)
+		c.res.Limits = append(portLimits(l.program), c.inputLimits()...)
 		c.values = len(c.res.Limits) == 0
+	}
+	if c.evolves() && c.Repeat > maxEvolving/max(1, c.linked.Count) {
+		return &OptionError{"Repeat", fmt.Sprintf("%d dispatches of %d descriptors whose state is computed; together at most %d", c.Repeat, c.linked.Count, maxEvolving)}
 	}
 	if c.values {
 		if err := settle(s.mem, c.linked); err != nil {
-			return err
-		}
-		if err := c.write(); err != nil {
 			return err
 		}
 	} else {
@@ -231,13 +234,16 @@ func (c *Call) begin() (err error) {
 	return nil
 }
 
+// evolves reports whether each dispatch computes something else than the one before it.
+func (c *Call) evolves() bool { return c.values && len(c.loaded.state) > 0 }
+
 // deviceOptions returns the options of the call's device.
 func (c *Call) deviceOptions() hw.Options {
 	l := c.loaded
 	s := l.session
 	o := hw.Options{Chip: s.options.Chip, Values: c.values, Workers: s.options.Workers, Budget: s.options.Budget, Each: s.options.Each}
-	if n := uint64(c.Repeat); len(l.state) > 0 && o.Budget > 0 && o.Budget < ^uint64(0)/n {
-		o.Budget *= n // every dispatch computes something else
+	if n := uint64(c.Repeat); c.evolves() && o.Budget > 0 && o.Budget < ^uint64(0)/n {
+		o.Budget *= n
 	}
 	if s.options.Brief && c.Repeat == 1 && !c.values && c.linked.Count > maxBrief && l.statistics == (addressRange{}) {
 		o.List = maxListed
@@ -275,8 +281,12 @@ func (c *Call) conclude() (more bool, err error) {
 	faulted := len(res.Report.Faults) > 0
 	d := &res.Dispatches[len(res.Dispatches)-1]
 	d.Descriptors, d.Rest = res.Report.Descriptors[c.first:], res.Report.Rest
-	more = len(res.Dispatches) < c.List && !faulted
-	stateful := len(l.state) > 0 && c.kept < maxKept
+	if c.values && !c.filled {
+		l.restore(c.inputs)
+	}
+	c.ran++
+	more = !faulted && (c.ran < c.List || c.evolves() && c.ran < c.Repeat)
+	stateful := len(l.state) > 0 && c.ran <= c.List && c.kept < maxKept
 	if c.values && res.Report.Complete() && (!more || stateful) {
 		if res.Outputs, err = c.read(); err != nil {
 			return false, err
@@ -298,6 +308,11 @@ func (c *Call) conclude() (more bool, err error) {
 			return false, err
 		}
 	}
+	if c.ran > c.List && !faulted {
+		c.device.Count(c.first)
+		res.Dispatches = res.Dispatches[:c.List]
+		res.Again++
+	}
 	if !more {
 		c.sum()
 	}
@@ -305,14 +320,14 @@ func (c *Call) conclude() (more bool, err error) {
 	return more, nil
 }
 
-// sum gives the dispatches their share of the energy, and counts those that are not listed.
+// sum gives the dispatches their share of the energy, and counts those that were not executed.
 func (c *Call) sum() {
 	l, res := c.loaded, c.res
-	each := res.Report.Dispatch / clock.Nanojoules(len(res.Dispatches))
+	each := res.Report.Dispatch / clock.Nanojoules(c.ran)
 	for i := range res.Dispatches {
 		res.Dispatches[i].Energy = each
 	}
-	if again := c.Repeat - c.List; again > 0 && len(res.Report.Faults) == 0 {
+	if again := c.Repeat - c.ran; again > 0 && len(res.Report.Faults) == 0 {
 		res.Again = again
 		l.calls += again
 		res.Report.Repeat(again, c.linked.Count)
@@ -381,14 +396,24 @@ func (t task) SetTileEnables(mask uint32) { t.call.device.SetTileEnables(mask) }
 func (t task) Elapsed() clock.Nanoseconds { return t.call.device.Elapsed() }
 
 // Execute runs one task. It returns true after a fault, and without running the task where
-// the context is done.
+// the context is done or the inputs cannot be written.
+//
+// The inputs are written before the first task that the device accepts, so that none are
+// made up for a program that stops at its first descriptor.
 func (t task) Execute(r *regs.Task) (halt bool) {
-	if t.call.ctx.Err() != nil {
+	c := t.call
+	if c.ctx.Err() != nil {
 		return true
 	}
-	halt = t.call.device.Execute(r)
-	if t.call.Executed != nil {
-		t.call.Executed(r)
+	if c.values && !c.filled && c.device.Accepts(r) {
+		if c.failed = c.write(); c.failed != nil {
+			return true
+		}
+		c.filled = true
+	}
+	halt = c.device.Execute(r)
+	if c.Executed != nil {
+		c.Executed(r)
 	}
 	return halt
 }

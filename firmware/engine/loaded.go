@@ -315,17 +315,17 @@ func (l *Loaded) isState(p *loader.Port) bool {
 const maxKept = 1 << 24
 
 // maxListed bounds the descriptors that a repeated call lists, and those that a brief call of
-// more than maxBrief descriptors lists. maxListedState is the bound for a call with state,
-// every dispatch of which computes something else.
+// more than maxBrief descriptors lists. maxEvolving bounds the descriptors of a call whose
+// dispatches are all executed, because each computes something else.
 const (
-	maxBrief       = 1 << 16
-	maxListed      = 1 << 12
-	maxListedState = 1 << 20
+	maxBrief    = 1 << 16
+	maxListed   = 1 << 12
+	maxEvolving = 1 << 20
 )
 
-// Listed returns how many of repeat dispatches of tasks are worth executing and listing; the
-// rest do what the last of them did and can be counted. The first may find the engine in
-// another state than the rest.
+// Listed returns how many of repeat dispatches of tasks are worth listing; the rest take as
+// long as the last of them and can be counted. The first may find the engine in another state
+// than the rest.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }

@@ -47,6 +47,21 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 	return list
 }
 
+// maxMadeUp bounds the elements that a call makes up for inputs that nobody gives.
+const maxMadeUp = 1 << 28
+
+// size returns the number of elements of a port, at most limit.
+func size(p *loader.Port, limit int) int {
+	n := 1
+	for _, d := range p.Shape {
+		if d > limit/max(1, n) {
+			return limit
+		}
+		n *= d
+	}
+	return n
+}
+
 // span returns the bytes from a port's address to the end of its last element.
 func span(p *loader.Port) uint64 {
 	n := uint64(2)

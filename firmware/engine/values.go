@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/x448/float16"
 
 	"anesim/hw/dma"
+	"anesim/hw/evidence"
 	"anesim/loader"
 )
 
@@ -30,17 +33,41 @@ func settle(mem *dma.Memory, linked *loader.Linked) error {
 	return nil
 }
 
+// standing reports whether an input is in memory already: another program, the host or the
+// call before has left it there.
+func (c *Call) standing(port *loader.Port) bool {
+	_, lent := c.loaded.lent[portKey{port.Name, loader.Input}]
+	return lent || c.loaded.written
+}
+
+// inputLimits returns a limit if the inputs that nobody gives have too many elements to make
+// them up.
+func (c *Call) inputLimits() []evidence.Limit {
+	room := maxMadeUp
+	for port := range c.loaded.program.Inputs() {
+		if _, given := c.inputs[port.Name]; given || c.standing(port) {
+			continue
+		}
+		n := size(port, room+1)
+		if n > room {
+			return []evidence.Limit{{
+				Kind: evidence.MissingInput, Where: "port " + port.Name,
+				What: fmt.Sprintf("values of a port of shape %v are not made up: inputs that nobody gives have at most %d elements together", port.Shape, maxMadeUp),
+			}}
+		}
+		room -= n
+	}
+	return nil
+}
+
 // write puts the inputs into memory where the call's tasks find them.
 func (c *Call) write() error {
 	l := c.loaded
 	s := l.session
 	for port := range l.program.Inputs() {
 		data, given := c.inputs[port.Name]
-		if _, lent := l.lent[portKey{port.Name, loader.Input}]; lent && !given {
-			continue // what another program or the host left there
-		}
-		if !given && l.written {
-			continue // what the call before found there
+		if !given && c.standing(port) {
+			continue
 		}
 		mark := s.mem.Give
 		switch {

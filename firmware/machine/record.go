@@ -8,6 +8,9 @@ import (
 	"anesim/firmware/engine"
 )
 
+// maxCalls bounds the calls of a recorded script.
+const maxCalls = 1 << 16
+
 // WriteRecording writes the commands that a call of one program sends as a script for
 // [ReadScript], with what they came to as expectations. Model is what follows the name in
 // the script's model line: "builtin", "file NAME" or "layer OP KEYS". Options and result are
@@ -17,6 +20,10 @@ func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Resu
 	if strings.ContainsAny(model, "#\n\r") {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("a script cannot name %q", model)}
 	}
+	calls := len(r.Dispatches) + r.Again
+	if calls > maxCalls {
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("found %d dispatches, want at most %d: a script sends each of them", calls, maxCalls)}
+	}
 	values := "off"
 	if o.Values {
 		values = "on"
@@ -25,7 +32,7 @@ func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Resu
 	fmt.Fprintf(&b, "option chip=%s host=%s seed=%d values=%s\n", o.Chip.Name, o.Host.Name, o.Seed, values)
 	fmt.Fprintf(&b, "model program %s\nsend control BOOT\nsend control REQUEST_PROGRAM_ID\n", model)
 	b.WriteString("send control LOAD_PROGRAM program=0 model=program\nexpect ok\nsend control CREATE_PROCESS program=0 process=0\n")
-	for range r.Dispatches {
+	for range calls {
 		b.WriteString("send execution PROCEDURE_CALL program=0 process=0\n")
 		if len(r.Report.Faults) > 0 {
 			b.WriteString("expect failed\n")

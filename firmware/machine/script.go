@@ -48,11 +48,11 @@ func (e *ScriptError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // Unwrap returns the cause.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// Bounds on a script.
-const (
-	maxScriptText  = 4 << 20
-	maxScriptLines = 1 << 16
-)
+// MaxText bounds the bytes of a script.
+const MaxText = 4 << 20
+
+// maxScriptLines bounds the lines of a script.
+const maxScriptLines = 1 << 16
 
 // scriptSteps are the first words of lines, with the fewest words of each.
 var scriptSteps = map[string]int{
@@ -63,8 +63,8 @@ var scriptSteps = map[string]int{
 
 // ReadScript reads a script's lines. Errors are a *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
-	if len(data) > maxScriptText {
-		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxScriptText)}
+	if len(data) > MaxText {
+		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("more than %d bytes", MaxText)}
 	}
 	s, number := new(Script), 0
 	for line := range bytes.Lines(data) {

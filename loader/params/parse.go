@@ -11,9 +11,11 @@ import (
 	"anesim/loader"
 )
 
+// MaxText bounds the bytes of a text.
+const MaxText = 4 << 20
+
 // Bounds on a text.
 const (
-	maxText  = 4 << 20
 	maxLines = 1 << 17
 
 	valueBits = 42 // of a number: those of a device address
@@ -33,8 +35,8 @@ func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e
 
 // Parse reads a text. An error is a *TextError with the line.
 func Parse(data []byte) (*Set, error) {
-	if len(data) > maxText {
-		return nil, &TextError{Line: 1, What: fmt.Sprintf("more than %d bytes", maxText)}
+	if len(data) > MaxText {
+		return nil, &TextError{Line: 1, What: fmt.Sprintf("more than %d bytes", MaxText)}
 	}
 	r := reader{set: new(Set)}
 	for line := range bytes.Lines(data) {

@@ -14,7 +14,6 @@ import (
 	"anesim/bench"
 	"anesim/bench/measured"
 	"anesim/hw"
-	"anesim/tools/anesim/internal/outfile"
 )
 
 func accuracyCommand() *cobra.Command {
@@ -97,9 +96,6 @@ func (f *accuracyFlags) writePages(r *accuracyReport) error {
 	}
 	if f.md == "" {
 		return nil
-	}
-	if err := outfile.Avoiding(f.md, f.csv); err != nil {
-		return err
 	}
 	p, err := r.page()
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim/loader/asm"
-	"anesim/tools/anesim/internal/infile"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -32,7 +31,7 @@ docs/assembler.md describes the text, with a program that computes.`,
 		Example: "  anesim asm relu.td -o relu.hwx\n  anesim asm relu.td --bind factor=3 -o relu3.hwx",
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), args[0])
+			return f.run(c.OutOrStdout(), c.InOrStdin(), args[0])
 		},
 	}
 	s := c.Flags()
@@ -42,7 +41,7 @@ docs/assembler.md describes the text, with a program that computes.`,
 	return c
 }
 
-func (f *asmFlags) run(w io.Writer, name string) error {
+func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.out == "" {
 		return usage("asm requires -o FILE")
 	}
@@ -50,7 +49,11 @@ func (f *asmFlags) run(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	u, read, err := assemble(name, bind)
+	text, err := readFile(name, stdin, maxPiped)
+	if err != nil {
+		return err
+	}
+	u, read, err := assemble(name, text, bind)
 	if err != nil {
 		return err
 	}
@@ -68,12 +71,9 @@ func (f *asmFlags) run(w io.Writer, name string) error {
 	return err
 }
 
-// assemble reads a descriptor text with parameters' values; read are the files it took.
-func assemble(name string, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
-	text, err := readFile(name)
-	if err != nil {
-		return nil, nil, err
-	}
+// assemble assembles a file's descriptor text with parameters' values; read are the files it
+// took.
+func assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
 	read = []string{name}
 	u, err = asm.Assemble(name, text, &asm.Options{
 		Bind: bind,
@@ -104,20 +104,6 @@ func bindings(words []string) (map[string]uint64, error) {
 		bind[name] = n
 	}
 	return bind, nil
-}
-
-// readFile is a whole file.
-func readFile(name string) ([]byte, error) {
-	f, err := infile.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
 }
 
 // readFP16 is the fp16 values of a file as little-endian bytes.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 // baseline.
 type checkFlags struct {
 	runFlags
+	dimFlags
 	baseline string
 	most     string
 	update   bool
@@ -59,6 +61,7 @@ constants, so that a changed model is told apart from a changed program.`,
 	s.BoolVar(&f.update, "update", false, "write the baseline")
 	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
 	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
+	f.dimFlags.register(s)
 	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
@@ -73,33 +76,55 @@ func share(text string) (float64, error) {
 	if err != nil || !(v >= 0 && v <= 1e6) {
 		return 0, usage("--max %q: want a share of 0 or more, like 2%%", text)
 	}
+	if !percent && v > 1 {
+		return 0, usage("--max %s is %g %%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
+	}
 	return v, nil
 }
 
-// A checked is a model with the name it has in the baseline.
+// A checked is a model with the name it has on the command line and in the baseline.
 type checked struct {
-	name  string
-	model *anesim.Model
+	name, entry string
+	model       *anesim.Model
+}
+
+// entryName returns the name that a file has in a baseline: the path from the baseline to it,
+// with slashes, so that both are found from any directory. Older baselines have names as they
+// stood on the command line; one that has such a name alone is taken as it is.
+func entryName(b *check.Baseline, baseline, file string) string {
+	if file == "-" {
+		return file
+	}
+	name := filepath.ToSlash(besideOf(baseline, file))
+	if b.Has(file) && !b.Has(name) {
+		return file
+	}
+	return name
 }
 
 // models opens what is to be checked.
-func (f *checkFlags) models(c *cobra.Command, files []string) ([]checked, error) {
+func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []string) ([]checked, error) {
 	var list []checked
 	seen := map[string]bool{}
-	add := func(name string, m *anesim.Model) error {
-		if seen[name] {
+	add := func(name, entry string, m *anesim.Model) error {
+		if seen[entry] {
 			return usage("%s is given twice", escaped(name))
 		}
-		seen[name] = true
-		list = append(list, checked{name, m})
+		seen[entry] = true
+		list = append(list, checked{name, entry, m})
 		return nil
 	}
 	for _, file := range files {
-		m, err := openModel(file, c.InOrStdin())
+		m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 		if err != nil {
 			return nil, err
 		}
-		if err := add(file, m); err != nil {
+		entry := entryName(base, f.baseline, file)
+		if f.update && entry == file && file != "-" {
+			entry = filepath.ToSlash(besideOf(f.baseline, file))
+			base.Rename(file, entry)
+		}
+		if err := add(file, entry, m); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +133,8 @@ func (f *checkFlags) models(c *cobra.Command, files []string) ([]checked, error)
 		if err != nil {
 			return nil, err
 		}
-		if err := add(strings.Join(strings.Fields(words), " "), m); err != nil {
+		name := strings.Join(strings.Fields(words), " ")
+		if err := add(name, name, m); err != nil {
 			return nil, err
 		}
 	}
@@ -131,13 +157,13 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	models, err := f.models(c, files)
-	if err != nil {
-		return err
-	}
 	base, err := readBaseline(f.baseline, f.update)
 	if err != nil {
 		return inFile(f.baseline, err)
+	}
+	models, err := f.models(c, base, files)
+	if err != nil {
+		return err
 	}
 	var verdicts []check.Verdict
 	ctx, stop := interruptible()
@@ -150,7 +176,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		if faults := res.Report.Faults; len(faults) > 0 {
 			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
 		}
-		e, err := check.NewEntry(res, x.name)
+		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
 			return inFile(x.name, err)
 		}
@@ -158,10 +184,12 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			base.Set(e)
 			continue
 		}
-		verdicts = append(verdicts, base.Check(&e, most))
+		v := base.Check(&e, most)
+		v.Input = x.name
+		verdicts = append(verdicts, v)
 	}
 	if f.update {
-		return f.write(c.OutOrStdout(), base, files)
+		return f.write(c.OutOrStdout(), base)
 	}
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, verdicts); err != nil {
@@ -184,6 +212,9 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 		return nil, err
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > check.MaxBytes {
+		return nil, fmt.Errorf("found %d bytes, want at most %d", info.Size(), check.MaxBytes)
+	}
 	b, err := check.Read(file)
 	if err != nil {
 		return nil, err
@@ -197,10 +228,7 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	return b, nil
 }
 
-func (f *checkFlags) write(w io.Writer, b *check.Baseline, inputs []string) error {
-	if err := outfile.Avoiding(f.baseline, inputs...); err != nil {
-		return fmt.Errorf("--baseline: %w", err)
-	}
+func (f *checkFlags) write(w io.Writer, b *check.Baseline) error {
 	var text strings.Builder
 	if err := b.Write(&text); err != nil {
 		return err

@@ -45,6 +45,76 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
+// A baseline is found, and finds its programs, from any directory. One that has the names of
+// an older command line is taken as it is, and an update writes the names from then on.
+func TestCheckFromAnotherDirectory(t *testing.T) {
+	dir := t.TempDir()
+	program, err := os.ReadFile(example(t, "identity"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sub := range []string{"programs", "perf"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "programs", "a.hwx"), program, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	run := func(want string, args ...string) {
+		t.Helper()
+		out, errs, code := invoke(append([]string{"check"}, args...)...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%q: status %d, %s%s, want %s", args, code, out, errs, want)
+		}
+	}
+	run("1 model written", "--baseline", "perf/base.json", "--update", "programs/a.hwx")
+	run("ok    programs/a.hwx", "--baseline", "perf/base.json", "programs/a.hwx")
+	t.Chdir("perf")
+	run("ok    ../programs/a.hwx", "--baseline", "base.json", "../programs/a.hwx")
+	t.Chdir("../programs")
+	run("ok    a.hwx", "--baseline", "../perf/base.json", "a.hwx")
+	run("ok    "+filepath.Join(dir, "programs", "a.hwx"), "--baseline", "../perf/base.json", filepath.Join(dir, "programs", "a.hwx"))
+
+	base, err := os.ReadFile("../perf/base.json")
+	if err != nil || !strings.Contains(string(base), `"input": "../programs/a.hwx"`) {
+		t.Fatalf("%v: %.300s", err, base)
+	}
+	old := strings.Replace(string(base), "../programs/a.hwx", "a.hwx", 1)
+	if err := os.WriteFile("../perf/base.json", []byte(old), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run("ok    a.hwx", "--baseline", "../perf/base.json", "a.hwx")
+	run("1 model written", "--baseline", "../perf/base.json", "--update", "a.hwx")
+	if now, err := os.ReadFile("../perf/base.json"); err != nil || string(now) != string(base) {
+		t.Errorf("%v: the update wrote %.300s", err, now)
+	}
+}
+
+// Where a constant of the chip differs, the verdict names it with both values.
+func TestCheckNamesConstants(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.json")
+	if out, errs, code := invoke("check", "--baseline", base, "--update", "--layer", "relu c=4"); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, errs)
+	}
+	out, _, code := invoke("check", "--baseline", base, "--chip", "m1,Clock=1e9,DispatchEnergy=1e-6", "--layer", "relu c=4")
+	if code != 1 || !strings.Contains(out, "the chip changed, the program did not: Clock 1.428e+09 -> 1e+09, DispatchEnergy") {
+		t.Errorf("status %d: %s", code, out)
+	}
+}
+
+// A share of more than one that does not say that it is a percentage is refused: 2 is 200 %.
+func TestCheckRefusesBareNumbers(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.json")
+	invoke("check", "--baseline", base, "--update", "--layer", "relu c=4")
+	for text, code := range map[string]int{"2": 2, "1.5": 2, "2%": 0, "0.02": 0, "1": 0, "150%": 0} {
+		if _, errs, got := invoke("check", "--baseline", base, "--max", text, "--layer", "relu c=4"); got != code {
+			t.Errorf("--max %s: status %d, want %d: %s", text, got, code, errs)
+		}
+	}
+}
+
 func TestDiffCommand(t *testing.T) {
 	a, b := example(t, "conv"), example(t, "relu")
 	out, errs, code := invoke("diff", a, a)

@@ -53,7 +53,7 @@ that has its weights. anesim run and anesim dump read what convert writes.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return convert(c.OutOrStdout(), args, out, procedure)
+			return convert(c.OutOrStdout(), c.InOrStdin(), args, out, procedure)
 		},
 	}
 	s := c.Flags()
@@ -63,7 +63,11 @@ that has its weights. anesim run and anesim dump read what convert writes.`,
 	return c
 }
 
-func convert(w io.Writer, names []string, out, procedure string) error {
+// maxConverted bounds the file of a program that is converted or patched, which is in memory
+// as a whole.
+const maxConverted = 1 << 30
+
+func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string) error {
 	if out == "" {
 		return usage("convert requires -o FILE")
 	}
@@ -77,7 +81,7 @@ func convert(w io.Writer, names []string, out, procedure string) error {
 		}
 		var programs []e5.Part
 		for _, name := range names {
-			file, err := readFile(name)
+			file, err := readFile(name, stdin, maxConverted)
 			if err != nil {
 				return err
 			}
@@ -89,9 +93,6 @@ func convert(w io.Writer, names []string, out, procedure string) error {
 		}
 		data, err := f.write(programs)
 		if err != nil {
-			return err
-		}
-		if err := outfile.Avoiding(out, names...); err != nil {
 			return err
 		}
 		if err := outfile.Write(out, data); err != nil {

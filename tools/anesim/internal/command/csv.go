@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anesim/bench/report"
+	"anesim/hw"
 )
 
 // runColumns are those of a descriptor's row.
@@ -100,6 +101,17 @@ func (c *runCSV) descriptor(d *report.Descriptor) {
 		from = to
 	}
 	c.w.Write(c.row)
+}
+
+// repeat writes the rows of the dispatches that a report counts and does not list: those of
+// the last listed dispatch, again and again.
+func (c *runCSV) repeat(listed []report.Descriptor, r *hw.Report) {
+	last := listed[len(listed)-min(r.Per, len(listed)):]
+	for range r.Again {
+		for i := range last {
+			c.descriptor(&last[i])
+		}
+	}
 }
 
 // end writes what is left.

@@ -3,18 +3,24 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"anesim"
 	"anesim/bench/check"
 	"anesim/tools/anesim/internal/view"
 )
 
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	runFlags
+	dimFlags
+}
+
 func diffCommand() *cobra.Command {
-	var f runFlags
+	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "What changed between two programs, networks or results, and what it did",
@@ -29,13 +35,14 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 			var e [2]*check.Entry
 			for i, file := range args {
 				var err error
-				if e[i], err = f.entry(c, file); err != nil {
+				if e[i], err = f.entry(c, file, args); err != nil {
 					return err
 				}
 			}
 			return printDiff(c.OutOrStdout(), e[0], e[1])
 		},
 	}
+	f.dimFlags.register(c.Flags())
 	f.registerOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
 	return c
 }
@@ -44,19 +51,11 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 const maxResult = 1 << 30
 
 // entry runs a model, or reads a result.
-func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
+func (f *diffFlags) entry(c *cobra.Command, file string, files []string) (*check.Entry, error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
-		in, err := os.Open(file)
+		b, err := readFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
 			return nil, err
-		}
-		defer in.Close()
-		b, err := io.ReadAll(io.LimitReader(in, maxResult+1))
-		if err == nil && len(b) > maxResult {
-			err = fmt.Errorf("more than %d bytes", maxResult)
-		}
-		if err != nil {
-			return nil, inFile(file, err)
 		}
 		e, err := check.ReadEntry(b)
 		if err != nil {
@@ -68,7 +67,7 @@ func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := openModel(file, c.InOrStdin())
+	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		p, err = options.Read(name, r, size)
 		var u *loader.UnsupportedError
 		if errors.As(err, &u) && u.Form == loader.DispatchDescriptor && !f.text {
-			file, readErr := io.ReadAll(io.NewSectionReader(r, 0, size))
+			file, readErr := readWhole(r, size, maxPiped)
 			if readErr != nil {
 				return readErr
 			}

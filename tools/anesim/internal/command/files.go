@@ -103,6 +103,29 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
+// readFile returns the bytes of a file or a pipe, standard input for "-". One of more than most
+// bytes is refused before it is read. Errors name the file.
+func readFile(file string, stdin io.Reader, most int64) (data []byte, err error) {
+	err = open(file, stdin, func(_ string, r io.ReaderAt, size int64) error {
+		data, err = readWhole(r, size, most)
+		return err
+	})
+	return data, err
+}
+
+// readWhole returns the size bytes of r, at most most.
+func readWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
+	if size > most {
+		return nil, fmt.Errorf("found %d bytes, want at most %d", size, most)
+	}
+	data := make([]byte, size)
+	n, err := r.ReadAt(data, 0)
+	if int64(n) < size {
+		return nil, fmt.Errorf("found %d of %d bytes: %w", n, size, err)
+	}
+	return data, nil
+}
+
 // maxRaw bounds the bytes of raw fp16 values: the largest surface a register can stride.
 const maxRaw = 512 << 20
 
@@ -155,8 +178,9 @@ func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// writeOutputs writes each output port to dir as <port>.npy.
-func writeOutputs(dir string, res *anesim.Result) error {
+// writeOutputs writes each output port to dir as <port>.npy, but none over the other files
+// of the command line.
+func writeOutputs(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, whyNoOutputs(res))
 	}
@@ -168,8 +192,16 @@ func writeOutputs(dir string, res *anesim.Result) error {
 		ports = append(ports, out.Port.Name)
 	}
 	names := fileNames(ports)
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i]+".npy")
+		for _, other := range others {
+			if sameFile(names[i], other) {
+				return usage("--out: output %q would be written to %s, which the command line names for something else", ports[i], names[i])
+			}
+		}
+	}
 	for i, out := range res.Outputs {
-		f, err := outfile.Create(filepath.Join(dir, names[i]+".npy"))
+		f, err := outfile.Create(names[i])
 		if err != nil {
 			return err
 		}
@@ -251,11 +283,8 @@ func replaced(s string, by func(r rune) string) string {
 
 // readInit reads a register-init table.
 func readInit(o *anesim.Options, name string) error {
-	r, err := infile.Open(name)
-	if err != nil {
+	return open(name, nil, func(_ string, r io.ReaderAt, size int64) (err error) {
+		o.Init, err = firmware.ReadInit(r, size)
 		return err
-	}
-	defer r.Close()
-	o.Init, err = firmware.ReadInit(r, r.Size())
-	return err
+	})
 }

@@ -85,7 +85,7 @@ anesim run --record FILE and anesim load --record FILE write such scripts. docs/
 func playScript(c *cobra.Command, file string) error {
 	var s_ *machine.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
-		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+		data, err := readWhole(r, size, machine.MaxText)
 		if err != nil {
 			return err
 		}

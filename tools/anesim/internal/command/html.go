@@ -105,7 +105,11 @@ func (f *runFlags) compare(res *anesim.Result, name string, o *page.Options) err
 	if err != nil {
 		return inFile(f.htmlBaseline, err)
 	}
-	e, err := check.NewEntry(res, name)
+	entry := name
+	if res.Model.Kind() != anesim.KindLayer {
+		entry = entryName(base, f.htmlBaseline, name)
+	}
+	e, err := check.NewEntry(res, entry)
 	if err != nil {
 		return err
 	}

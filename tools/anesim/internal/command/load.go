@@ -79,12 +79,9 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if f.events < 0 || f.events > traffic.MaxEvents {
 		return usage("--events %d: 0 to %d", f.events, traffic.MaxEvents)
 	}
-	if err := f.checkProfiles(file); err != nil {
-		return err
-	}
 	var s_ *traffic.Script
 	err := open(file, c.InOrStdin(), func(_ string, r io.ReaderAt, size int64) error {
-		data, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+		data, err := readWhole(r, size, traffic.MaxText)
 		if err != nil {
 			return err
 		}
@@ -95,19 +92,26 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 		return err
 	}
 	if s_.Events = f.events; f.record != "" {
-		if err := outfile.Avoiding(f.record, file); err != nil {
-			return err
-		}
 		s_.Events = traffic.MaxEvents
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	l, err := scripts.RunClients(ctx, s_, func(name string) (*anesim.Model, error) {
-		m, err := openModel(beside(file, name), nil)
+	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) {
+		name := beside(file, c.Model)
+		for _, out := range []string{f.record, f.pprof, f.trace, f.html} {
+			if sameFile(out, name) {
+				return nil, &outfile.InputError{Output: out, Input: name}
+			}
+		}
+		var dims dimFlags
+		if c.Dim != "" {
+			dims.dims = []string{c.Dim}
+		}
+		m, err := dims.open(anesim.OpenOptions{}, name, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		return withParameters(m, beside(file, name))
+		return withParameters(m, name)
 	})
 	if err != nil {
 		return inFile(file, err)

@@ -23,8 +23,8 @@ type modelFlags struct {
 	runFlags
 	placeFlags
 	cacheFlags
-	values   bool
-	dim      string
+	values bool
+	dimFlags
 	inMemory bool
 	strict   bool
 	l2       bool
@@ -97,7 +97,7 @@ rates are assumed, and --backends replaces them:
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
-	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
+	f.dimFlags.register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
@@ -132,9 +132,6 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	m, err := f.openNetwork(file, c)
 	if err != nil {
-		return err
-	}
-	if err := f.checkProfiles(file); err != nil {
 		return err
 	}
 	ctx, stop := interruptible()
@@ -201,7 +198,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	if f.out != "" { // the report stands whatever becomes of the values
-		if err := writeResults(f.out, res, doc); err != nil {
+		if err := writeResults(f.out, res, doc, f.otherFiles(file)); err != nil {
 			return err
 		}
 	}
@@ -214,9 +211,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 // explaining is the network for explain, with the flags of both commands.
 func (f *modelFlags) explaining(file string) explain.Options {
 	how := f.runFlags.explaining(file)
-	if f.dim != "" {
-		how.Flags = append(how.Flags, "--dim", f.dim)
-	}
+	how.Flags = append(how.Flags, f.dimFlags.flags()...)
 	return how
 }
 
@@ -240,12 +235,12 @@ func (f *modelFlags) advice(ctx context.Context, m *anesim.Model, o anesim.Optio
 
 // writeResults writes the outputs of a network that were computed. The error names those that
 // were not, with the reason.
-func writeResults(dir string, res *anesim.Result, doc *report.Network) error {
+func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
 	missing := missingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs to write: %s", dir, cmp.Or(missing, "the network has none"))
 	}
-	if err := writeOutputs(dir, res); err != nil {
+	if err := writeOutputs(dir, res, others); err != nil {
 		return err
 	}
 	if missing != "" {
@@ -286,14 +281,7 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 
 // openNetwork opens a network, and says of anything else what it is.
 func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, error) {
-	o := anesim.OpenOptions{InMemory: f.inMemory}
-	if f.dim != "" {
-		var err error
-		if o.Dims, err = network.ParseDims(f.dim); err != nil {
-			return nil, usage("--dim: %v", err)
-		}
-	}
-	m, err := openModelWith(&o, file, c.InOrStdin())
+	m, err := f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))

@@ -92,6 +92,9 @@ wall time, never the engine's, and cost energy: ActivePower for HoldTime (HostHo
 again, and nothing else. The constants are those, WakeGap, WakeTime, ColdGap, ColdWake and
 RailsOff of anesim run --constants.`
 
+// maxRowRepeat bounds the dispatches of a run that writes a row for each.
+const maxRowRepeat = 1 << 20
+
 // options turns the flags into a run's.
 func (f *runFlags) options() (o anesim.Options, err error) {
 	switch {
@@ -101,6 +104,8 @@ func (f *runFlags) options() (o anesim.Options, err error) {
 		return o, usage("--json and --csv are mutually exclusive")
 	case f.repeat < 1:
 		return o, usage("--repeat %d: must be 1 or more", f.repeat)
+	case f.csv && f.repeat > maxRowRepeat:
+		return o, usage("--csv writes a row for each dispatch: found --repeat %d, want at most %d; --json and the table add them up", f.repeat, maxRowRepeat)
 	case f.idle < 0:
 		return o, usage("--idle %v: must be 0 or more", f.idle)
 	case f.record != "" && (len(f.in) > 0 || len(f.state) > 0 || f.gateTiles != "" || f.watts != 0 || f.power != "" || len(f.bind) > 0 || len(f.set) > 0 || f.init != "" || f.idle != 0):

@@ -50,7 +50,7 @@ with the values.`,
 		Example: "  anesim patch conv.hwx --weights td0=w.npy -o out.hwx\n  anesim patch add.hwx --set PE.Cfg.OpMode=1 -o mul.hwx",
 		Args:    oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), args[0])
+			return f.run(c.OutOrStdout(), c.InOrStdin(), args[0])
 		},
 	}
 	s := c.Flags()
@@ -64,7 +64,7 @@ with the values.`,
 	return c
 }
 
-func (f *patchFlags) run(w io.Writer, name string) error {
+func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if f.out == "" {
 		return usage("patch requires -o FILE")
 	}
@@ -75,7 +75,7 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	p, read, err := f.open(name, bind)
+	p, read, err := f.open(name, stdin, bind)
 	if err != nil {
 		return err
 	}
@@ -114,18 +114,22 @@ func (f *patchFlags) run(w io.Writer, name string) error {
 
 // open reads a program and binds its parameters; a descriptor text is assembled with them.
 // read are the files it took.
-func (f *patchFlags) open(name string, bind map[string]uint64) (p *patch.Program, read []string, err error) {
-	opened, err := (&loader.Options{Procedure: f.procedure}).Open(name)
+func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) (p *patch.Program, read []string, err error) {
+	data, err := readFile(name, stdin, maxConverted)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := (&loader.Options{Procedure: f.procedure}).Read(filepath.Base(name), bytes.NewReader(data), int64(len(data)))
 	var u *loader.UnsupportedError
 	if errors.As(err, &u) && u.Form == loader.DescriptorText {
-		return f.assembled(name, bind)
+		return f.assembled(name, data, bind)
 	}
 	if err != nil {
 		return nil, nil, inFile(name, err)
 	}
 	read = []string{name}
 	if f.params != "" {
-		text, err := readFile(f.params)
+		text, err := readFile(f.params, nil, params.MaxText)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -148,11 +152,11 @@ func (f *patchFlags) open(name string, bind map[string]uint64) (p *patch.Program
 	return p, read, nil
 }
 
-func (f *patchFlags) assembled(name string, bind map[string]uint64) (*patch.Program, []string, error) {
+func (f *patchFlags) assembled(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
 	if f.params != "" {
 		return nil, nil, usage("--params: descriptor text has parameters of its own")
 	}
-	unit, read, err := assemble(name, bind)
+	unit, read, err := assemble(name, text, bind)
 	if err != nil {
 		return nil, nil, err
 	}

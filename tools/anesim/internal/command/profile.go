@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"anesim"
@@ -13,22 +12,6 @@ import (
 // profilesHelp says what --pprof and --trace write.
 const profilesHelp = `--pprof writes where cycles, time, energy and bytes went, by layer, descriptor and cause,
 for go tool pprof; --trace the run on the wall clock, for ui.perfetto.dev.`
-
-// checkProfiles refuses files that the command reads, before anything runs.
-func (f *runFlags) checkProfiles(read ...string) error {
-	for _, x := range [...]struct{ flag, file string }{{"--pprof", f.pprof}, {"--trace", f.trace}} {
-		if x.file == "" {
-			continue
-		}
-		if err := outfile.Avoiding(x.file, append(f.inputFiles(), read...)...); err != nil {
-			return fmt.Errorf("%s: %w", x.flag, err)
-		}
-	}
-	if f.pprof != "" && f.pprof == f.trace {
-		return usage("--pprof and --trace require a file each")
-	}
-	return nil
-}
 
 // writeProfiles writes the profile and the trace that the flags ask for. File is where the
 // model was read from, "" for nowhere.

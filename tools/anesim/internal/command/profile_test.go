@@ -125,7 +125,7 @@ func TestProfileFlagsRefuse(t *testing.T) {
 	}{
 		{"choose another output", exitFailed, []string{"model", net, "--pprof", net}},
 		{"choose another output", exitFailed, []string{"model", net, "--trace", net}},
-		{"a file each", exitUsage, []string{"model", net, "--trace", "x", "--pprof", "x"}},
+		{"both write x", exitUsage, []string{"model", net, "--trace", "x", "--pprof", "x"}},
 		{"single FILE", exitUsage, []string{"run", example(t, "identity"), example(t, "add"), "--pprof", "x"}},
 	} {
 		_, stderr, code := invoke(c.line...)

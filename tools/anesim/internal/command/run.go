@@ -12,7 +12,6 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/hw"
-	"anesim/tools/anesim/internal/outfile"
 )
 
 func runCommand() *cobra.Command {
@@ -25,8 +24,8 @@ prints a table per descriptor with totals. Without FILE it runs the built-in pro
 a 64-to-64 linear layer with the identity as weights; - is standard input.
 
 With --state an output stays in device memory and is an input of the next dispatch: it
-starts at zero, or at what --in gives. The report has every dispatch's outputs, and the
-copies that state saves.
+starts at zero, or at what --in gives. The report has the outputs of every listed dispatch,
+and the copies that state saves.
 
 FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no
 weights and no ports of its own: its memory is laid out from its descriptors, and its
@@ -68,19 +67,11 @@ many JSON documents, one after the other.
 			if len(args) == 0 {
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
-			if f.record != "" {
-				if err := outfile.Avoiding(f.record, append(f.inputFiles(), args...)...); err != nil {
-					return err
-				}
-			}
 			if len(args) > 1 && (len(f.in) > 0 || f.out != "" || f.record != "" || f.html != "") {
 				return usage("--in, --out, --record and --html require a single FILE, not %d", len(args))
 			}
 			if len(args) > 1 && (f.pprof != "" || f.trace != "") {
 				return usage("--pprof and --trace require a single FILE, not %d", len(args))
-			}
-			if err := f.checkProfiles(args...); err != nil {
-				return err
 			}
 			return f.runFiles(c, args, o)
 		},
@@ -167,7 +158,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		return modelError(m, err)
 	}
 	if f.out != "" {
-		if err := writeOutputs(f.out, res); err != nil {
+		if err := writeOutputs(f.out, res, f.otherFiles(how.file)); err != nil {
 			return err
 		}
 	}
@@ -192,6 +183,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 				rows.descriptor(&doc.Descriptors[i])
 			}
 		}
+		rows.repeat(doc.Descriptors, res.Report)
 		err = rows.end()
 	default:
 		if err = writeRun(stdout, res, doc, f); err == nil {

@@ -118,9 +118,6 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		return err
 	}
 	n := part.points(total)
-	if err := f.checkProfiles(s.files()...); err != nil {
-		return err
-	}
 	if (f.pprof != "" || f.trace != "") && n > maxProfiled {
 		return usage("--pprof and --trace take at most %d points, not %d: --shard makes fewer of them", maxProfiled, n)
 	}

@@ -17,7 +17,7 @@ import (
 // writeRun is the report of a program or a layer for people.
 func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error {
 	p := newPager(w)
-	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(len(res.Report.Descriptors)+res.Report.Rest.Count, "descriptor"),
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", escaped(d.Program), d.Form, plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printf("")
 	t := &table{columns: []column{
@@ -35,6 +35,9 @@ func writeRun(w io.Writer, res *anesim.Result, d *report.Run, f *runFlags) error
 	p.table(t, 0)
 	if r := d.Rest; r != nil {
 		p.printf("and %s more, %v and %v, in the totals; --csv lists all", countText(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+	}
+	if n := res.Report.Again; n > 0 {
+		p.printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", countText(uint64(n)))
 	}
 	p.printf("")
 	p.totals(&d.Total, d.Peak, "the dispatch")
