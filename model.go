@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/loader/lower/join"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -18,7 +19,6 @@ import (
 	"anesim/loader/cache"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/loader/lower/join"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"

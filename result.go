@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/loader/lower/join"
 	"cmp"
 	"fmt"
 	"maps"
@@ -19,7 +20,6 @@ import (
 	"anesim/loader"
 	"anesim/loader/cache"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )

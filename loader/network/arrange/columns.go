@@ -1,12 +1,12 @@
 package arrange
 
 import (
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/join"
 	"fmt"
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower/family"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 )
 

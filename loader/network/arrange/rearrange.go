@@ -1,12 +1,12 @@
 package arrange
 
 import (
+	"anesim/loader/lower/join"
 	"fmt"
 	"maps"
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 )
 

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"anesim/loader/lower/join"
 	"bytes"
 	bin "encoding/binary"
 	"encoding/json"
@@ -8,7 +9,6 @@ import (
 	"slices"
 
 	"anesim/loader"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )

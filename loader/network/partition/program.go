@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"anesim/loader/lower/join"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +13,6 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"
 )
@@ -27,7 +27,7 @@ type Program struct {
 	// Why says what ended the program before this one, where that was not a layer that
 	// cannot be lowered.
 	Why string
-	// L2 and Spilled are those of [join.Joined].
+	// L2 and Spilled are those of [lower.Joined].
 	L2      []int
 	Spilled []join.Spill
 	Into    []int // layer of the program that does each one's work

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"anesim/loader/lower/family"
 	"math"
 	"math/bits"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/loader/layer"
-	"anesim/loader/lower/family"
 	"anesim/loader/network/list"
 )
 
