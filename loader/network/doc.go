@@ -12,7 +12,7 @@
 //	                                                  |
 //	      what the engine does on the way             |
 //	      out of a layer: fuse; rows: arrange         v
-//	                                           lower.Part a layer, joined by lower.Network
+//	                                           join.Part a layer, joined by join.Network
 //	                                                  |
 //	                                                  v
 //	      partition                            Program: one for the network, or one on
