@@ -1,29 +1,32 @@
 // Package network reads networks and says what each of their layers is to the engine.
 //
-//	YAML list of layers ------------------------------+
-//	ONNX graph --------------------+                  |
-//	Core ML package, model, text --+--> nodes         |
-//	                                      |           |
-//	              shapes and constants through every node
-//	              an operator as layers the engine has
-//	                                      v           v
-//	                           Network: layers in order
-//	                                      |
-//	                   folding: what the engine does on the way out of a layer
-//	                                      v
-//	                   lower.Part a layer, joined by lower.Network
-//	                                      v
-//	                   Program: one for the network, or one on each side of a gap
+//	YAML ----> keys ---------------------------------------------+
+//	ONNX ----> onnx -----------------------+                     |
+//	Core ML -> coreml, mil -> translate ---+                     |
+//	                                       v                     |
+//	               graph: nodes, tensors, constants              |
+//	  pattern      operators that a file has in pieces           |
+//	  ops          shapes and constants through every node       |
+//	  choose       an operator as layers the engine has          |
+//	                                       v                     v
+//	               list: layers in order ------------------------+
+//	  fuse         what the engine does on the way out of a layer
+//	  arrange      transposes between a tensor and its readers
+//	                                       v
+//	  partition    programs: one for the network, or one on each side of a gap
+//
+// Each of these names is a package below. Here stand the order of the passes, what opens files,
+// and what states an operator in others or leaves it to the host.
 //
 // A compiled network is one program: biases, batch normalisation and rectifiers ride on
 // the layer before them, since the engines add and clamp a result before it leaves. The
-// same folding is done here, and [partition.Lower] makes one chain of the layers. Around a
+// same is done with the list, and [partition.Lower] makes one chain of the layers. Around a
 // layer that the engine has no form for the network is cut, as the vendor's framework
 // hands such a layer to another device. Where a tensor is read in rows of another length
-// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2 where it
-// fits beside what its layers need, and layers that one descriptor does together are one
-// in the list of descriptors (see package lower); [list.Network] with InMemory keeps all of them in
-// memory, with the same values.
+// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2
+// where it fits beside what its layers need, and layers that one descriptor does together are
+// one in the list of descriptors (see package lower); a [list.Network] that is InMemory keeps
+// all of them in memory, with the same values.
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.
