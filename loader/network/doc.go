@@ -1,22 +1,24 @@
 // Package network reads networks and says what each of their layers is to the engine.
 //
-//	YAML ----> keys ---------------------------------------------+
-//	ONNX ----> onnx -----------------------+                     |
-//	Core ML -> coreml, mil -> translate ---+                     |
-//	                                       v                     |
-//	               graph: nodes, tensors, constants              |
-//	  pattern      operators that a file has in pieces           |
-//	  ops          shapes and constants through every node       |
-//	  choose       an operator as layers the engine has          |
-//	                                       v                     v
-//	               list: layers in order ------------------------+
-//	  fuse         what the engine does on the way out of a layer
-//	  arrange      transposes between a tensor and its readers
-//	                                       v
-//	  partition    programs: one for the network, or one on each side of a gap
+//	YAML list of layers (keys) ------------------------------+
+//	Core ML package, model, text (translate) --+             |
+//	ONNX model (onnx) -------------------------+--> graph    |
+//	                                                  |      |
+//	      transposes and operators in pieces: pattern |      |
+//	      shapes, constants and bounds: ops           |      |
+//	      operators stated in others: here            |      |
+//	      layers that the engine has: choose          v      v
+//	                                           list: layers in order
+//	                                                  |
+//	      what the engine does on the way             |
+//	      out of a layer: fuse; rows: arrange         v
+//	                                           lower.Part a layer, joined by lower.Network
+//	                                                  |
+//	                                                  v
+//	      partition                            Program: one for the network, or one on
+//	                                           each side of a gap
 //
-// Each of these names is a package below. Here stand the order of the passes, what opens files,
-// and what states an operator in others or leaves it to the host.
+// The names in the picture are packages below.
 //
 // A compiled network is one program: biases, batch normalisation and rectifiers ride on
 // the layer before them, since the engines add and clamp a result before it leaves. The
@@ -38,7 +40,9 @@
 // the shape of every other result follows from a rule of its operator, whether the engine
 // does the operator or not, so that one missing layer does not hide those behind it. What
 // is left is read as layers: one where the engine has the operation, several where it is
-// composed of them. Some rules of composition:
+// composed of them. A way that may fail, such as reading a pattern whole, or an operator as
+// others, is an attempt with a builder and tensors of its own, which are kept or dropped
+// together. Some rules of composition:
 //
 //	transposes     between a layer and its reader all count as one change of order and of
 //	               rows; what is left are the tasks that move the least (heads of attention)
