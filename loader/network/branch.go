@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"anesim/loader/layer"
@@ -35,27 +36,34 @@ func (n *nodeReader) undecided() string {
 	return "its condition is computed, not a constant; the host decides"
 }
 
-func (n *nodeReader) bothSides(c choose.Operand) error {
-	var graphs [2]*graph.Graph
+// sides are the graphs of both sides, none of whose tensors has a name that another has.
+func (n *nodeReader) sides() (graphs [2]*graph.Graph, err error) {
 	for i, side := range [...]string{"then_branch", "else_branch"} {
 		a := n.Attr[side]
 		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
-			return errors.New("it has no such branch")
+			return graphs, errors.New("it has no such branch")
 		}
 		graphs[i] = a.Graph
 		var own []string
 		for _, x := range a.Graph.Nodes {
 			own = append(own, names(x.Out)...)
 		}
-		for name := range a.Graph.Consts {
-			own = append(own, name)
-		}
+		own = append(own, slices.Sorted(maps.Keys(a.Graph.Consts))...)
 		for _, name := range own {
 			if name != "" && n.taken[name] {
-				return fmt.Errorf("%q is made on both sides, or elsewhere too", name)
+				return graphs, fmt.Errorf("%q is made on both sides, or elsewhere too", name)
 			}
 			n.taken[name] = true
 		}
+	}
+	return graphs, nil
+}
+
+// bothSides reads the nodes of both sides, and chooses by the condition.
+func (n *nodeReader) bothSides(c choose.Operand) error {
+	graphs, err := n.sides()
+	if err != nil {
+		return err
 	}
 	n.depth++
 	for _, g := range graphs {
