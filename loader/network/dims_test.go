@@ -19,7 +19,7 @@ func TestUnknownDims(t *testing.T) {
 	}
 	b = newBinder(nil, v)
 	b.bind(v)
-	want := `dimensions without a size: "x:2" of input "x", "x:3" of input "x"; give them as in --dim x:2=1,x:3=1`
+	want := `dimensions without a size: "x:2" of input "x", "x:3" of input "x"; give them as in --dim x:2=224,x:3=224`
 	if err := b.err(); err == nil || err.Error() != want {
 		t.Errorf("without sizes: %v; want %s", err, want)
 	}
@@ -32,7 +32,7 @@ func TestDims(t *testing.T) {
 		ox.Node("Relu", "y", in("x")),
 	)
 	_, err := ReadONNX(file, Options{Dims: map[string]int{"other": 1}})
-	if want := `no dimension is called other`; err == nil || err.Error() != want {
+	if want := `no dimension is called other: the network has batch`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	n, err := ReadONNX(file, Options{Dims: map[string]int{"batch": 2}})

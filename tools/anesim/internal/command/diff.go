@@ -8,12 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim"
 	"anesim/bench/check"
 	"anesim/tools/anesim/internal/view"
 )
 
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	runFlags
+	dimFlags
+}
+
 func diffCommand() *cobra.Command {
-	var f runFlags
+	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "What changed between two programs, networks or results, and what it did",
@@ -28,13 +35,14 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 			var e [2]*check.Entry
 			for i, file := range args {
 				var err error
-				if e[i], err = f.entry(c, file); err != nil {
+				if e[i], err = f.entry(c, file, args); err != nil {
 					return err
 				}
 			}
 			return printDiff(c.OutOrStdout(), e[0], e[1])
 		},
 	}
+	f.dimFlags.register(c.Flags())
 	f.registerOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
 	return c
 }
@@ -43,7 +51,7 @@ time, energy and bytes term by term. The exit status is 0 whether or not they di
 const maxResult = 1 << 30
 
 // entry runs a model, or reads a result.
-func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
+func (f *diffFlags) entry(c *cobra.Command, file string, files []string) (*check.Entry, error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		b, err := readFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
@@ -59,7 +67,7 @@ func (f *runFlags) entry(c *cobra.Command, file string) (*check.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := openModel(file, c.InOrStdin())
+	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
