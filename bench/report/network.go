@@ -152,6 +152,14 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
+// Remarks are the notes without the last one, which counts the layers that are not modelled.
+func (d *Network) Remarks() []string {
+	if len(d.NotModelled) == 0 {
+		return d.Notes
+	}
+	return d.Notes[:len(d.Notes)-1]
+}
+
 // NewNetwork returns the document of a network's result.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
