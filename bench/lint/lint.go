@@ -1,0 +1,80 @@
+package lint
+
+import (
+	"fmt"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+)
+
+// A Rule is what a finding is about.
+type Rule string
+
+// The rules.
+const (
+	Overlap   Rule = "overlap"   // a result is written over another that is still read
+	Unread    Rule = "unread"    // a result that nobody reads
+	Unwritten Rule = "unwritten" // a read of bytes that nobody wrote
+	Fold      Rule = "fold"      // strides that put elements of a surface on each other
+	Hint      Rule = "hint"      // a field that says something else than the addresses
+)
+
+// A Finding is one thing that is wrong with a descriptor.
+type Finding struct {
+	Descriptor int    `json:"descriptor"`
+	Register   string `json:"register"` // the one to look at, as BLOCK.REGISTER
+	Rule       Rule   `json:"rule"`
+	What       string `json:"what"`
+	Evidence   string `json:"evidence"` // what the rule rests on
+}
+
+func (f *Finding) String() string {
+	return fmt.Sprintf("td %d %s: %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
+}
+
+// A Report is what lint has to say about a program.
+type Report struct {
+	Descriptors int
+	Findings    []Finding // by rule as they were found, of at most MaxFindings
+	More        int       // findings beyond those
+	Undecided   int       // surfaces that took more than their share of time to decide
+}
+
+// MaxFindings is how many findings a report lists.
+const MaxFindings = 10_000
+
+// What the rules rest on.
+const (
+	byPlaces   = "bytes: a descriptor names places, and reads what was left there last"
+	byStrides  = "measured: a surface's elements stand at base + sums of strides; of two in one place the later stays"
+	byBases    = "bytes: a source in the L2 stands where an earlier result or kept source begins (145 of 145)"
+	byKept     = "bytes: a source of type 1 is kept for later readers (22 of 22)"
+	byTypes    = "bytes: SourceCfg and ResultCfg types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring"
+	byLocation = "bytes: SrcLoc says that a source is moved by the tile DMA (346 of 346)"
+	byWaits    = "bytes: a source that the descriptor before left in the L2 is waited for (71 of 71)"
+	byTiles    = "bytes: SourceCfg bits 2-3 are 1 or 2 only behind a result of the descriptor before (28 of 28)"
+	byPrevious = "bytes: Src1DMAConfig bit 18 is set exactly where the descriptor before wrote or describes a source (346 of 346)"
+	byDistance = "bytes: DstDMAConfig bits 18-25 say how many descriptors back the scratch area was read last (3 of 3)"
+	byKernel   = "bytes: the header's eleventh word is the descriptor that wrote the kernel into scratch, and TDE is set with it (3 of 3)"
+	byRings    = "bytes: the descriptor behind one that fills a ring reads it (9 of 9)"
+	byRuns     = "bytes: descriptors that close a run with TSR and TSE leave nothing live in the L2 (all of 104)"
+)
+
+// Program lints a program. The error is one of a program that cannot be walked; see
+// [loader.Program.Link].
+func Program(p *loader.Program) (*Report, error) {
+	l, err := p.LinkStream()
+	if err != nil {
+		return nil, err
+	}
+	s := newState(p, l)
+	for t, err := range l.Stream.Tasks(new(regs.File)) {
+		if err != nil {
+			return nil, err
+		}
+		s.task(t)
+	}
+	s.end()
+	s.report.Descriptors = l.Count
+	return &s.report, nil
+}
