@@ -16,7 +16,7 @@ import (
 func TestAttack(t *testing.T) {
 	for _, worst := range []string{"runs", "folds", "layers"} {
 		var took [2]time.Duration
-		for k, n := range []int{2_000, 8_000} {
+		for k, n := range []int{1_000, 4_000} {
 			p := program(t, attack(worst, n))
 			runtime.GC()
 			var before, after runtime.MemStats

@@ -1,7 +1,9 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -35,7 +37,7 @@ func (f *Finding) String() string {
 // A Report is what lint has to say about a program.
 type Report struct {
 	Descriptors int
-	Findings    []Finding // by rule as they were found, of at most MaxFindings
+	Findings    []Finding // by descriptor, at most MaxFindings
 	More        int       // findings beyond those
 	Undecided   int       // surfaces that took more than their share of time to decide
 }
@@ -43,21 +45,21 @@ type Report struct {
 // MaxFindings is how many findings a report lists.
 const MaxFindings = 10_000
 
-// What the rules rest on.
+// What the rules rest on. The counts are of the 324 descriptors in 175 programs of the vendor's
+// compiler that TestVendorPrograms reads.
 const (
 	byPlaces   = "bytes: a descriptor names places, and reads what was left there last"
-	byStrides  = "measured: a surface's elements stand at base + sums of strides; of two in one place the later stays"
-	byBases    = "bytes: a source in the L2 stands where an earlier result or kept source begins (145 of 145)"
-	byKept     = "bytes: a source of type 1 is kept for later readers (22 of 22)"
-	byTypes    = "bytes: SourceCfg and ResultCfg types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring"
-	byLocation = "bytes: SrcLoc says that a source is moved by the tile DMA (346 of 346)"
-	byWaits    = "bytes: a source that the descriptor before left in the L2 is waited for (71 of 71)"
-	byTiles    = "bytes: SourceCfg bits 2-3 are 1 or 2 only behind a result of the descriptor before (28 of 28)"
-	byPrevious = "bytes: Src1DMAConfig bit 18 is set exactly where the descriptor before wrote or describes a source (346 of 346)"
-	byDistance = "bytes: DstDMAConfig bits 18-25 say how many descriptors back the scratch area was read last (3 of 3)"
-	byKernel   = "bytes: the header's eleventh word is the descriptor that wrote the kernel into scratch, and TDE is set with it (3 of 3)"
+	byStrides  = "measured: elements stand at base + sums of strides; of two in one place the later stays"
+	byKept     = "bytes: a source of type 1 is kept for later readers, or repeats (23 of 23)"
+	byTypes    = "bytes: types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
+	byLocation = "bytes: SrcLoc says that the tile DMA moves a source (324 of 324)"
+	byWaits    = "bytes: what the descriptor before left in the L2 is waited for (114 of 114)"
+	byTiles    = "bytes: bits 2-3 are 1 or 2 only behind a result of the descriptor before (23 of 23)"
+	byPrevious = "bytes: bit 18 is set exactly where the descriptor before wrote or describes a source (324 of 324)"
+	byDistance = "bytes: bits 18-25 say how many descriptors back the scratch area was read last (3 of 3, 0 elsewhere)"
+	byKernel   = "bytes: TDE is set where the chain wrote the kernel, and the word behind the header says who (3 of 3)"
 	byRings    = "bytes: the descriptor behind one that fills a ring reads it (9 of 9)"
-	byRuns     = "bytes: descriptors that close a run with TSR and TSE leave nothing live in the L2 (all of 104)"
+	byRuns     = "bytes: where TSR and TSE close a run nothing is live in the L2 (185 of 185)"
 )
 
 // Program lints a program. The error is one of a program that cannot be walked; see
@@ -76,5 +78,6 @@ func Program(p *loader.Program) (*Report, error) {
 	}
 	s.end()
 	s.report.Descriptors = l.Count
+	slices.SortStableFunc(s.report.Findings, func(a, b Finding) int { return cmp.Compare(a.Descriptor, b.Descriptor) })
 	return &s.report, nil
 }

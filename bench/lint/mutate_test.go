@@ -20,7 +20,7 @@ func TestMutatedPrograms(t *testing.T) {
 		t.Fatalf("no programs: %v", err)
 	}
 	r := rand.New(rand.NewPCG(11, 12))
-	rounds := 3000
+	rounds := 1500
 	if testing.Short() {
 		rounds = 30
 	}

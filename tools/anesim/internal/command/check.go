@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/loader"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -30,6 +32,7 @@ type checkFlags struct {
 	junit    string
 	layers   []string
 	values   bool
+	lint     bool
 }
 
 func checkCommand() *cobra.Command {
@@ -41,7 +44,8 @@ func checkCommand() *cobra.Command {
 the vendor's estimate with a baseline, in total, by layer and by descriptor, and, with
 --values, the checksums of outputs. A measure may differ by --max of the baseline's value.
 What differs is printed with the registers and the causes that explain it, and the exit
-status is 1.
+status is 1. With --lint, which looks for mistakes as anesim lint does, a finding
+is a failure too.
 
 --update writes the baseline instead. Its file is sorted JSON, a line per descriptor, made
 to be kept under version control. It holds the tool's version and the hash of its
@@ -60,6 +64,7 @@ constants, so that a changed model is told apart from a changed program.`,
 	s.BoolVar(&f.update, "update", false, "write the baseline")
 	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
 	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
+	s.BoolVar(&f.lint, "lint", false, "look for mistakes as well, as anesim lint does")
 	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
@@ -164,6 +169,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		return err
 	}
 	var verdicts []check.Verdict
+	var linted []jsonLinted
 	ctx, stop := interruptible()
 	defer stop()
 	for _, x := range models {
@@ -173,6 +179,17 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		}
 		if faults := res.Report.Faults; len(faults) > 0 {
 			return inFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
+		}
+		if f.lint {
+			var programs []*loader.Program
+			for i := range res.Programs {
+				programs = append(programs, res.Programs[i].Program)
+			}
+			list, err := lintPrograms(x.name, programs)
+			if err != nil {
+				return err
+			}
+			linted = append(linted, list...)
 		}
 		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
@@ -186,15 +203,27 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		v.Input = x.name
 		verdicts = append(verdicts, v)
 	}
+	err = f.conclude(c.OutOrStdout(), base, verdicts, most)
+	if f.lint {
+		if e := writeLinted(c.OutOrStdout(), linted); e != nil {
+			return e
+		}
+		err = cmp.Or(err, lintError(linted))
+	}
+	return err
+}
+
+// conclude writes the baseline, or says what differs from it.
+func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []check.Verdict, most float64) error {
 	if f.update {
-		return f.write(c.OutOrStdout(), base)
+		return f.write(w, base)
 	}
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, verdicts); err != nil {
 			return err
 		}
 	}
-	return printVerdicts(c.OutOrStdout(), verdicts, most)
+	return printVerdicts(w, verdicts, most)
 }
 
 // readBaseline reads the baseline; one that is to be written may be missing. What is kept of

@@ -1,0 +1,231 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"anesim"
+	"anesim/bench/lint"
+	"anesim/bench/report"
+	"anesim/loader"
+	"anesim/loader/network"
+)
+
+// lintFlags are the flags of lint.
+type lintFlags struct {
+	layers   []string
+	dim      string
+	inMemory bool
+	json     bool
+}
+
+func lintCommand() *cobra.Command {
+	var f lintFlags
+	c := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Find mistakes in programs that the engine does not report",
+		Long: `Lint reads compiled programs, descriptor text (.td), and networks and layers,
+which it lowers, and walks their descriptors. It reports, by descriptor and with
+the register to look at:
+
+  overlap    a result that is written over another, in memory or in the L2,
+             while that is still read or is an output
+  unread     a result or a kept source that no descriptor and no output reads
+  unwritten  a read of scratch memory, of the L2 or of an output before anything
+             is written there
+  fold       strides that put rows, planes, channels or groups on each other
+  hint       a field that says what a descriptor waits for, whose bytes it
+             reads or where a tensor is, and that the addresses contradict
+
+Each rule rests on what the programs of the vendor's compiler do; with every
+finding stands on what. Nothing is run, and no cost depends on a finding.
+
+The exit status is 0 when there is no finding, and 1 when there is one.`,
+		Example: `  anesim lint model.hwx
+  anesim lint chain.td net.onnx --json
+  anesim lint --layer "softmax c=64 h=8 w=8"`,
+		ValidArgsFunction: networkFiles,
+		RunE:              f.run,
+	}
+	s := c.Flags()
+	s.SortFlags = false
+	s.StringArrayVar(&f.layers, "layer", nil, "a layer to lint, `\"OP key=value...\"`; repeatable")
+	s.StringVar(&f.dim, "dim", "", "sizes of a network's dimensions, `NAME=SIZE,...`")
+	s.BoolVar(&f.inMemory, "in-memory", false, "send tensors between layers to memory and back")
+	s.BoolVar(&f.json, "json", false, "print the findings as JSON (docs/json.md)")
+	return c
+}
+
+// jsonLint is what lint --json prints.
+type jsonLint struct {
+	report.Header
+	Programs []jsonLinted `json:"programs"`
+}
+
+// A jsonLinted is a program with what is wrong with it.
+type jsonLinted struct {
+	Input       string         `json:"input"`
+	Program     int            `json:"program"` // of the input's
+	Descriptors int            `json:"descriptors"`
+	Findings    []lint.Finding `json:"findings"`
+	More        int            `json:"more"`
+	Undecided   int            `json:"undecided"`
+}
+
+func (f *lintFlags) run(c *cobra.Command, files []string) error {
+	if len(files)+len(f.layers) == 0 {
+		return usage("nothing to lint: name programs or networks, or layers with --layer")
+	}
+	open := anesim.OpenOptions{InMemory: f.inMemory}
+	if f.dim != "" {
+		var err error
+		if open.Dims, err = network.ParseDims(f.dim); err != nil {
+			return usage("--dim: %v", err)
+		}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLinted{}}
+	add := func(name string, m *anesim.Model, err error) error {
+		if err != nil {
+			return err
+		}
+		list, err := lintModel(ctx, name, m)
+		doc.Programs = append(doc.Programs, list...)
+		return err
+	}
+	for _, file := range files {
+		m, err := openText(&open, file, c.InOrStdin())
+		if err := add(file, m, err); err != nil {
+			return err
+		}
+	}
+	for _, words := range f.layers {
+		m, err := parseLayer(strings.Fields(words))
+		if err := add(strings.Join(strings.Fields(words), " "), m, err); err != nil {
+			return err
+		}
+	}
+	write := writeLinted
+	if f.json {
+		write = func(w io.Writer, _ []jsonLinted) error { return report.WriteDocument(w, &doc) }
+	}
+	if err := write(c.OutOrStdout(), doc.Programs); err != nil {
+		return err
+	}
+	return lintError(doc.Programs)
+}
+
+// openText is openModelWith that assembles descriptor text.
+func openText(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
+	if !strings.EqualFold(filepath.Ext(file), ".td") {
+		return openModelWith(o, file, stdin)
+	}
+	text, err := readFile(file, stdin, maxPiped)
+	if err != nil {
+		return nil, err
+	}
+	u, _, err := assemble(file, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := u.File()
+	if err != nil {
+		return nil, inFile(file, err)
+	}
+	m, err := o.Read(file, bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, inFile(file, err)
+	}
+	return m, nil
+}
+
+// lintModel lints the programs of a model.
+func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLinted, error) {
+	programs, err := m.Programs(ctx, anesim.Options{})
+	if err != nil {
+		return nil, modelError(m, err)
+	}
+	return lintPrograms(name, programs)
+}
+
+func lintPrograms(name string, programs []*loader.Program) (list []jsonLinted, err error) {
+	for i, p := range programs {
+		r, err := lint.Program(p)
+		if err != nil {
+			return nil, inFile(name, err)
+		}
+		x := jsonLinted{name, i, r.Descriptors, r.Findings, r.More, r.Undecided}
+		if x.Findings == nil {
+			x.Findings = []lint.Finding{}
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// lintWidth is the width of the text that goes to no terminal.
+const lintWidth = 80
+
+// mostFindings is how many findings of one program are printed.
+const mostFindings = 100
+
+func writeLinted(w io.Writer, list []jsonLinted) error {
+	p := newPager(w)
+	if p.width == 0 {
+		p.width = lintWidth
+	}
+	for i := range list {
+		x := &list[i]
+		name := escaped(x.Input)
+		if x.Program > 0 {
+			name = fmt.Sprintf("%s, program %d", name, x.Program)
+		}
+		verdict := "ok  "
+		if len(x.Findings) > 0 {
+			verdict = "find"
+		}
+		p.printf("%s  %s: %s, %s", verdict, name, plural(x.Descriptors, "descriptor"), plural(len(x.Findings)+x.More, "finding"))
+		rests := ""
+		for k := range x.Findings {
+			if k == mostFindings {
+				p.printf("  ... and %d more", len(x.Findings)+x.More-k)
+				break
+			}
+			f := &x.Findings[k]
+			if k > 0 && x.Findings[k-1].Evidence != f.Evidence {
+				p.printf("    (%s)", rests)
+			}
+			rests = f.Evidence
+			p.printf("  td %d %s  %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
+			if k == len(x.Findings)-1 || k == mostFindings-1 {
+				p.printf("    (%s)", rests)
+			}
+		}
+		if x.Undecided > 0 {
+			p.printf("  %s not decided: they have too many parts", plural(x.Undecided, "surface"))
+		}
+	}
+	return p.err
+}
+
+// lintError is an error when anything was found.
+func lintError(list []jsonLinted) error {
+	n, programs := 0, 0
+	for i := range list {
+		if k := len(list[i].Findings) + list[i].More; k > 0 {
+			n += k
+			programs++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s in %d of %s", plural(n, "finding"), programs, plural(len(list), "program"))
+}
