@@ -49,7 +49,7 @@ const MaxFindings = 10_000
 // compiler that TestVendorPrograms reads.
 const (
 	byPlaces   = "bytes: a descriptor names places, and reads what was left there last"
-	byStrides  = "measured: elements stand at base + sums of strides; of two in one place the later stays"
+	byStrides  = "bytes: elements stand at base + sums of strides; that one of two in one place is lost is inferred"
 	byKept     = "bytes: a source of type 1 is kept for later readers, or repeats (23 of 23)"
 	byTypes    = "bytes: types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
 	byLocation = "bytes: SrcLoc says that the tile DMA moves a source (324 of 324)"

@@ -71,6 +71,21 @@ func read(t testing.TB, file []byte) *loader.Program {
 	return list[0]
 }
 
+// What is meant is no finding.
+func TestNoFindings(t *testing.T) {
+	for name, changes := range map[string][]string{
+		"an operand that channels share": {"0 TileDMASrc.Src1PlaneStride 0"},
+		"a result in the place of its source": {"1 L2.ResultBase 0x200", "1 L2.SourceCfg Type=2 AConvSrc AConvRslt DMAFmt=1 DMAIntl=1 APlnrRslt",
+			"2 L2.Src1Base 0x200", "2 L2.Src2Base 0x200"},
+		"a wait by tiles": {"2 L2.SourceCfg Dep_or_BfrMode=1 DMAIntl=1"},
+	} {
+		r, err := lint.Program(program(t, chain(t, changes...)))
+		if err != nil || len(r.Findings) > 0 {
+			t.Errorf("%s: %v, %v", name, err, r)
+		}
+	}
+}
+
 // Each change to a chain without findings breaks one rule, which is found at its register and
 // nowhere else.
 func TestRules(t *testing.T) {
@@ -104,6 +119,7 @@ func TestRules(t *testing.T) {
 		{"rows folded", []string{"0 Common.InDim Win=16 Hin=2", "2 TileDMADst.DstRowStride 0"}, 2, "TileDMADst.DstRowStride", lint.Fold, "2 parts"},
 		{"a plane shorter than its rows", []string{"2 TileDMADst.DstPlaneStride 0x40"}, 2, "TileDMADst.DstPlaneStride", lint.Fold, "64 bytes apart"},
 		{"groups folded", []string{"2 Common.GroupConvCfg NumGroups=2 UnicastCin=1", "2 L2.Src1GroupStride 0", "2 L2.Src2GroupStride 0", "2 TileDMADst.DstGroupStride 0"}, 2, "TileDMADst.DstGroupStride", lint.Fold, "2 parts"},
+		{"rows of a source folded", []string{"0 TileDMASrc.Src1PlaneStride 0x40", "1 TileDMASrc.Src1PlaneStride 0x80"}, 0, "TileDMASrc.Src1PlaneStride", lint.Fold, "64 bytes apart"},
 		{"channels folded in the L2", []string{"1 L2.ResultChannelStride 0x10", "2 L2.Src1ChannelStride 0x10"}, 1, "L2.ResultChannelStride", lint.Fold, "16 bytes apart"},
 		{"no wait for the descriptor before", []string{"2 L2.SourceCfg DMAIntl=1"}, 2, "L2.SourceCfg", lint.Hint, "does not wait for the MAC engines"},
 		{"a wait for the other engine", []string{"2 L2.SourceCfg APlnrRslt DMAIntl=1"}, 2, "L2.SourceCfg", lint.Hint, "does not wait for the MAC engines"},

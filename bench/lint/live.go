@@ -167,7 +167,9 @@ func (s *state) task(t *regs.Task) {
 		switch {
 		case x.DRAM:
 			l := inMemory(x, bases[x.Role])
-			s.fold(td, &l)
+			once := l
+			once.drop(&l)
+			s.fold(td, &once)
 			s.reads(td, x.Role, &l, &s.memory)
 		case x.Used && x.L2 == regs.Resident:
 			l := inL2(x)
@@ -184,7 +186,10 @@ func (s *state) task(t *regs.Task) {
 			continue
 		}
 		if l := inL2(x); x.L2 == regs.Resident {
-			s.fold(td, &l)
+			once, from := l, inMemory(x, 0)
+			from.axes[0], from.axes[1] = from.axes[1], from.axes[0] // rows and planes, as in the L2
+			once.drop(&from)
+			s.fold(td, &once)
 			// One that repeats along an axis is kept for its own descriptor (bytes: tile).
 			again := x.Shape != o.In
 			s.leaves(&l, value{td: td, kind: kept, role: x.Role, l2: true, planar: t.Groups.Planar(), read: again})

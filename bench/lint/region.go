@@ -79,6 +79,16 @@ func inL2(o *regs.Operand) layout {
 // element is the bytes of an element, of fp16 where nothing else is said.
 func element(n int) int64 { return int64(cmp.Or(n, 2)) }
 
+// drop takes the axes off a source along which another layout of it repeats: its stride is zero
+// where groups share an operand.
+func (l *layout) drop(o *layout) {
+	for i := range l.axes {
+		if l.axes[i].stride == 0 && o.axes[i].stride == 0 {
+			l.axes[i].n = min(l.axes[i].n, 1)
+		}
+	}
+}
+
 // empty reports whether the layout has no elements.
 func (l *layout) empty() bool {
 	return l.inner <= 0 || slices.ContainsFunc(l.axes[:], func(a axis) bool { return a.n <= 0 })

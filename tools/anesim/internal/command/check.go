@@ -203,7 +203,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		v.Input = x.name
 		verdicts = append(verdicts, v)
 	}
-	err = f.conclude(c.OutOrStdout(), base, verdicts, most)
+	err = f.conclude(c.OutOrStdout(), base, verdicts, linted, most)
 	if f.lint {
 		if e := writeLinted(c.OutOrStdout(), linted); e != nil {
 			return e
@@ -214,12 +214,12 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 }
 
 // conclude writes the baseline, or says what differs from it.
-func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []check.Verdict, most float64) error {
+func (f *checkFlags) conclude(w io.Writer, base *check.Baseline, verdicts []check.Verdict, linted []jsonLinted, most float64) error {
 	if f.update {
 		return f.write(w, base)
 	}
 	if f.junit != "" {
-		if err := writeJUnit(f.junit, verdicts); err != nil {
+		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
 			return err
 		}
 	}
@@ -322,8 +322,8 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func writeJUnit(file string, verdicts []check.Verdict) error {
-	s := junitSuite{Name: "anesim check", Tests: len(verdicts)}
+func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) error {
+	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]
 		c := junitCase{Class: "anesim.check", Name: escaped(v.Input)}
@@ -337,6 +337,19 @@ func writeJUnit(file string, verdicts []check.Verdict) error {
 				}
 			}
 			c.Failure = &junitFailure{v.Cause(), b.String()}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for i := range linted {
+		x := &linted[i]
+		c := junitCase{Class: "anesim.lint", Name: escaped(x.name())}
+		if n := len(x.Findings) + x.More; n > 0 {
+			s.Failures++
+			var b strings.Builder
+			for k := range x.Findings {
+				fmt.Fprintln(&b, &x.Findings[k])
+			}
+			c.Failure = &junitFailure{plural(n, "finding"), b.String()}
 		}
 		s.Cases = append(s.Cases, c)
 	}

@@ -78,6 +78,14 @@ type jsonLinted struct {
 	Undecided   int            `json:"undecided"`
 }
 
+// name is the input, and which of its programs it is where that is not the first.
+func (x *jsonLinted) name() string {
+	if x.Program == 0 {
+		return x.Input
+	}
+	return fmt.Sprintf("%s, program %d", x.Input, x.Program)
+}
+
 func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if len(files)+len(f.layers) == 0 {
 		return usage("nothing to lint: name programs or networks, or layers with --layer")
@@ -183,15 +191,11 @@ func writeLinted(w io.Writer, list []jsonLinted) error {
 	}
 	for i := range list {
 		x := &list[i]
-		name := escaped(x.Input)
-		if x.Program > 0 {
-			name = fmt.Sprintf("%s, program %d", name, x.Program)
-		}
 		verdict := "ok  "
 		if len(x.Findings) > 0 {
 			verdict = "find"
 		}
-		p.printf("%s  %s: %s, %s", verdict, name, plural(x.Descriptors, "descriptor"), plural(len(x.Findings)+x.More, "finding"))
+		p.printf("%s  %s: %s, %s", verdict, escaped(x.name()), plural(x.Descriptors, "descriptor"), plural(len(x.Findings)+x.More, "finding"))
 		rests := ""
 		for k := range x.Findings {
 			if k == mostFindings {

@@ -80,8 +80,33 @@ func TestCheckLints(t *testing.T) {
 	if code != exitFailed || !strings.Contains(out, "TileDMADst.DstPlaneStride") {
 		t.Errorf("%d: %s%s", code, errs, out)
 	}
-	if out, errs, code := invoke("check", "--baseline", base, "--lint", program); code != exitFailed || !strings.Contains(out, "ok    ") || !strings.Contains(errs, "1 finding in 1 of 1 program") {
+	junit := filepath.Join(dir, "report.xml")
+	if out, errs, code := invoke("check", "--baseline", base, "--lint", "--junit", junit, program); code != exitFailed || !strings.Contains(out, "ok    ") || !strings.Contains(errs, "1 finding in 1 of 1 program") {
 		t.Errorf("%d: %s%s", code, errs, out)
+	}
+	xml, err := os.ReadFile(junit)
+	if err != nil || !strings.Contains(string(xml), `tests="2" failures="1"`) || !strings.Contains(string(xml), "anesim.lint") || !strings.Contains(string(xml), "DstPlaneStride: fold") {
+		t.Errorf("%v: %s", err, xml)
+	}
+}
+
+// A program has the same finding in every form.
+func TestLintOfEveryForm(t *testing.T) {
+	dir := t.TempDir()
+	container := filepath.Join(dir, "chain.hwx")
+	if _, errs, code := invoke("asm", lintable(t, "L2.Src2Base              0x200", "L2.Src2Base 0x240"), "-o", container); code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, form := range []string{".hwx", ".anec", ".anefw", ".bin", ".td"} {
+		file := filepath.Join(dir, "as"+form)
+		if form == ".hwx" {
+			file = container
+		} else if _, errs, code := invoke("convert", container, "-o", file); code != exitDone {
+			t.Fatal(errs)
+		}
+		if out, errs, code := invoke("lint", file); code != exitFailed || !strings.Contains(errs, "1 finding in") || !strings.Contains(out, "td 2 L2.Src2Base  unwritten: reads 256 bytes of the L2 at 0x240") {
+			t.Errorf("%s: %d: %s%s", form, code, errs, out)
+		}
 	}
 }
 
