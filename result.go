@@ -20,7 +20,8 @@ import (
 	"anesim/loader/cache"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
+	"anesim/loader/network/partition"
 )
 
 // An Output is a tensor that went in or came out: a port and its values. One of a network
@@ -95,7 +96,7 @@ type ProgramResult struct {
 
 // A LayerResult is what a layer's descriptors did.
 type LayerResult struct {
-	Layer   *network.Layer
+	Layer   *list.Layer
 	Program int        // the one it is in, from 1; 0 for none
 	Reason  string     // why it is not modelled, "" where it is
 	Report  *hw.Report // of its descriptors in every dispatch, without the dispatch's own energy; nil where it is not modelled
@@ -103,14 +104,14 @@ type LayerResult struct {
 	Data    []float16.Float16 // its result, where that leaves its program with values
 	Note    string            // why its values were not computed, where they were asked for
 	Caveat  string            // what its values rest on that is not known of real programs
-	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [network.Stage]
+	Host    clock.Nanoseconds // what each dispatch has the host do of it, where the engine does nothing; see [list.Stage]
 }
 
 // Weights names the forms that a convolution's or a product's constant weights have in its
 // descriptors: "fp16", "zero-skipping", "masked", "palette-4", "palette-8" or "int8", several
 // with + between them. It is "" of a layer without any.
 func (l *LayerResult) Weights() string {
-	if l.Report == nil || network.Needs(&l.Layer.Lower).Filter == 0 {
+	if l.Report == nil || list.Needs(&l.Layer.Lower).Filter == 0 {
 		return ""
 	}
 	var forms []string
@@ -226,7 +227,7 @@ func (r *execution) results(res *Result) {
 
 // sized gives an output the shape and the values of the run, if its size depends on values, and
 // whole numbers, if it has such.
-func (r *execution) sized(o *Output, out *network.Output) error {
+func (r *execution) sized(o *Output, out *list.Output) error {
 	dims, err := r.shape(out.Tensor, out.Dims)
 	if err == nil && !slices.Equal(dims, out.Dims) {
 		err = r.resize(o, out, dims)
@@ -238,11 +239,11 @@ func (r *execution) sized(o *Output, out *network.Output) error {
 }
 
 // resize gives an output a shape that is not the largest.
-func (r *execution) resize(o *Output, out *network.Output, dims []int) (err error) {
+func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
 		o.Data = rounded(v)
 	} else {
-		x := network.Array{Dims: out.Dims}
+		x := list.Array{Dims: out.Dims}
 		for _, h := range o.Data {
 			x.Numbers = append(x.Numbers, float64(h.Float32()))
 		}
@@ -265,7 +266,7 @@ func multiplied(data []float16.Float16, by float64) []float16.Float16 {
 }
 
 // wholeNumbers are the values of an output of whole numbers whose fp16 values are data.
-func (r *execution) wholeNumbers(out *network.Output, data []float16.Float16) []float64 {
+func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []float64 {
 	if out.Numbers != nil {
 		return out.Numbers
 	}
@@ -515,14 +516,14 @@ func (r *Result) Missing() (list []*LayerResult) {
 
 // Coverage is how much of a network is in the totals: nothing of a layer that could not be
 // lowered, of a program that could not be dispatched, and of what a fault cut short.
-func (r *Result) Coverage() network.Coverage {
+func (r *Result) Coverage() partition.Coverage {
 	reasons := make([]string, len(r.Layers))
 	for i := range r.Layers {
 		if l := &r.Layers[i]; !l.Modelled() {
 			reasons[i] = cmp.Or(l.Reason, "it has no report")
 		}
 	}
-	return r.Model.net.Coverage(reasons)
+	return partition.CoverageOf(r.Model.net, reasons)
 }
 
 // Residency is what the totals of a network rest on between its layers.

@@ -11,7 +11,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 )
 
 // Layers and networks are lowered for the chip's scratchpad: on a smaller one the values are
@@ -36,7 +36,7 @@ func TestSmallerScratchpad(t *testing.T) {
 		}
 		for _, bytes := range sizes {
 			r, err := m.Run(t.Context(), scratchpad(bytes))
-			if refusal := (*network.RefusalError)(nil); errors.As(err, &refusal) && bytes <= 256<<10 {
+			if refusal := (*keys.RefusalError)(nil); errors.As(err, &refusal) && bytes <= 256<<10 {
 				refused++
 				if fits, err := anesim.Layer(words[0], slices.Concat(words[1:], refusal.Nearest)...); err == nil {
 					if _, err := fits.Run(t.Context(), scratchpad(bytes)); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/explain"
+	"anesim/loader/network/weights"
 )
 
 const regroupedNetwork = `inputs: {x: {c: 24, h: 6, w: 10}}
@@ -84,7 +85,7 @@ func withWeights(t *testing.T, m *anesim.Model) *anesim.Model {
 	n.Layers = slices.Clone(n.Layers)
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		w, err := l.Complete(uint64(i + 1))
+		w, err := weights.Complete(l, uint64(i+1))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/loader/cache"
 	"anesim/loader/layer"
-	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // A Network is the JSON of a network's run.
@@ -53,13 +53,18 @@ type Cache struct {
 	Hash    string `json:"hash"`
 	Bytes   int    `json:"bytes"`
 	Why     string `json:"why,omitempty"`
+	Unkept  string `json:"unkept,omitempty"`
 }
 
 func cacheDocument(e *cache.Entry) *Cache {
 	if e == nil {
 		return nil
 	}
-	return &Cache{e.Outcome.String(), e.Path, e.Key.String(), e.Hash.String(), e.Bytes, e.Why}
+	d := &Cache{e.Outcome.String(), e.Path, e.Key.String(), e.Hash.String(), e.Bytes, e.Why, ""}
+	if e.Unkept != nil {
+		d.Unkept = e.Unkept.Error()
+	}
+	return d
 }
 
 // A Program is one of a network's programs. First and Last name its layers; Why
@@ -238,7 +243,7 @@ func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
 // windowOf is a convolution's or a pool's window, like 3x3/2 with a stride and :32 with
 // groups.
-func windowOf(l *network.Layer) string {
+func windowOf(l *list.Layer) string {
 	w := &l.Lower.Window
 	if w.Kh == 0 {
 		return "-"

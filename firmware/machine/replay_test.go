@@ -37,7 +37,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		open := func(name string) (*anesim.Model, error) { return anesim.Open(filepath.Join(dir, name)) }
-		l, err := scripts.RunClients(t.Context(), s, open)
+		l, err := scripts.RunClients(t.Context(), s, func(c *traffic.ScriptClient) (*anesim.Model, error) { return open(c.Model) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,6 +101,7 @@ type Entry struct {
 	Hash    Hash   // of the entry, its anehash
 	Bytes   int    // of the file
 	Why     string // what was wrong with the entry that was made again
+	Unkept  error  // an *Error if the entry is not in the tree, because it could not be read or written
 }
 
 // Names in the tree: the first is the documents', the file is ours.
@@ -116,7 +117,8 @@ func (c *Cache) Path(k *Key) string {
 
 // Do gives use the content of the key's entry. Where there is none, or the one there is
 // damaged or not to be used, make makes the content, which is kept. An entry whose content
-// use refuses is damaged.
+// use refuses is damaged. A tree that cannot be read or written costs the making and is no
+// error, but with ForceFetch: the entry says why it is not kept.
 //
 // Errors are a *MissError, an *Error, or those of make and, of what make made, of use.
 func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) (Entry, error) {
@@ -130,7 +132,10 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 				return e, &MissError{Path: e.Path}
 			}
 		case err != nil:
-			return e, &Error{"read an entry", e.Path, err}
+			e.Unkept = &Error{"read an entry", e.Path, err}
+			if c.Mode == ForceFetch {
+				return e, e.Unkept
+			}
 		default:
 			content, hash, err := open(data, id)
 			if err == nil {
@@ -154,9 +159,11 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 		return e, err
 	}
 	data, hash := seal(content, id)
-	if err := write(e.Path, data); err != nil {
-		return e, &Error{"keep an entry", e.Path, err}
-	}
 	e.Hash, e.Bytes = hash, len(data)
+	if e.Unkept == nil {
+		if err := write(e.Path, data); err != nil {
+			e.Unkept = &Error{"keep an entry", e.Path, err}
+		}
+	}
 	return e, nil
 }

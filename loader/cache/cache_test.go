@@ -213,8 +213,9 @@ func TestUnusableDirectory(t *testing.T) {
 	}
 	c := &cache.Cache{Dir: file, Build: "b"}
 	var e *cache.Error
-	if _, err := c.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return nil, nil }); !errors.As(err, &e) {
-		t.Errorf("%v", err)
+	entry, err := c.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return nil, nil })
+	if err != nil || !errors.As(entry.Unkept, &e) {
+		t.Errorf("%v, %v", err, entry.Unkept)
 	}
 }
 

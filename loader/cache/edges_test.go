@@ -39,15 +39,15 @@ func TestSizesInReasons(t *testing.T) {
 	}
 }
 
-// What cannot be put in its place is an error, and leaves no file in the making.
+// What cannot be put in its place is not kept, and leaves no file in the making.
 func TestPlaceIsTaken(t *testing.T) {
 	c := &cache.Cache{Dir: t.TempDir(), Build: "b", Mode: cache.ForceRecompilation}
 	path := c.Path(key())
 	if err := os.MkdirAll(filepath.Join(path, "not empty"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return []byte("x"), nil }); err == nil {
-		t.Error("written over a directory")
+	if e, err := c.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return []byte("x"), nil }); err != nil || e.Unkept == nil {
+		t.Errorf("written over a directory: %v, %v", err, e.Unkept)
 	}
 	list, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(list) != 1 {
@@ -74,8 +74,8 @@ func TestManyInTheMaking(t *testing.T) {
 		}
 	}
 	var e *cache.Error
-	if _, err := c.Do(key(), use, make); !errors.As(err, &e) || !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(e.Error(), "cache: keep an entry: ") {
-		t.Errorf("a thousand in the way: %v", err)
+	if entry, err := c.Do(key(), use, make); err != nil || !errors.As(entry.Unkept, &e) || !errors.Is(e, fs.ErrExist) || !strings.HasPrefix(e.Error(), "cache: keep an entry: ") {
+		t.Errorf("a thousand in the way: %v, %v", err, entry.Unkept)
 	}
 }
 
@@ -115,12 +115,19 @@ func TestOpen(t *testing.T) {
 	if _, err := os.Stat(a.Path(key())); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an entry of nothing: %v", err)
 	}
-	// An entry that cannot be read is neither missing nor damaged.
+	// An entry that cannot be read is neither missing nor damaged. Its program is made all the
+	// same, unless it has to be fetched.
 	if err := os.MkdirAll(a.Path(key()), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	var e *cache.Error
-	if _, err := a.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return nil, nil }); !errors.As(err, &e) || e.Op != "read an entry" {
-		t.Errorf("%v", err)
+	used := 0
+	use, make := func([]byte) error { used++; return nil }, func() ([]byte, error) { return nil, nil }
+	if entry, err := a.Do(key(), use, make); err != nil || !errors.As(entry.Unkept, &e) || e.Op != "read an entry" || used != 1 {
+		t.Errorf("%v, %v; used %d times", err, entry.Unkept, used)
+	}
+	a.Mode = cache.ForceFetch
+	if _, err := a.Do(key(), use, make); !errors.As(err, &e) || e.Op != "read an entry" || used != 1 {
+		t.Errorf("%v; used %d times", err, used)
 	}
 }

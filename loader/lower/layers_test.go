@@ -13,7 +13,8 @@ import (
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
+	"anesim/loader/network/list"
 )
 
 // TestLayers holds layers to the descriptors that testdata/layers has of them, register by
@@ -43,7 +44,7 @@ func TestNetworks(t *testing.T) {
 func goldenLayer(t *testing.T, lines []string) (layer.Layer, layer.Weights) {
 	t.Helper()
 	words := strings.Fields(lines[0])
-	op, ok := network.Find(words[0])
+	op, ok := keys.Find(words[0])
 	if !ok {
 		t.Fatalf("no operation %s", words[0])
 	}
@@ -113,7 +114,7 @@ func goldenWeights(t *testing.T, l *layer.Layer, form string) layer.Weights {
 	t.Helper()
 	w := madeUp(l, form == "zeros")
 	each := func(value func(i int) float16.Float16) {
-		w.Filter, w.SizesOnly = make([]float16.Float16, network.Needs(l).Filter), false
+		w.Filter, w.SizesOnly = make([]float16.Float16, list.Needs(l).Filter), false
 		for i := range w.Filter {
 			w.Filter[i] = value(i)
 		}
@@ -220,17 +221,17 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 }
 
 // goldenNode is a layer of a network.
-func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, keys []string) Node {
+func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, words []string) Node {
 	t.Helper()
-	o, ok := network.Find(op)
+	o, ok := keys.Find(op)
 	if !ok {
 		t.Fatalf("%s: no operation %q", name, op)
 	}
 	form := "dense"
-	if len(keys) > 0 && strings.HasPrefix(keys[len(keys)-1], "weights=") {
-		form, keys = keys[len(keys)-1][len("weights="):], keys[:len(keys)-1]
+	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "weights=") {
+		form, words = words[len(words)-1][len("weights="):], words[:len(words)-1]
 	}
-	values, err := o.ParseKeys(keys)
+	values, err := o.ParseKeys(words)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -305,7 +306,7 @@ func lut(b byte) []byte { return bytes.Repeat([]byte{b}, 128) }
 // madeUp are weights without a meaning, but each in a place of its own: values are looked at
 // by their bits alone. Big ones are left out, as they are of a program that is only timed.
 func madeUp(l *layer.Layer, zeros bool) layer.Weights {
-	need := network.Needs(l)
+	need := list.Needs(l)
 	if l.Second == layer.Constant && need.Second > 0 {
 		need.Second = l.In.C
 	}

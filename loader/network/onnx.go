@@ -5,19 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"anesim/loader/layer"
+	"anesim/loader/network/choose"
+	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/ops"
+	"anesim/loader/network/pattern"
 )
 
-// ReadONNX reads a network from an ONNX file. Errors are a *[FormatError] or, where
+// ReadONNX reads a network from an ONNX file. Errors are a *[list.FormatError] or, where
 // dimensions have names and no sizes, a *[DimError]; operators that are no layer of the
 // engine are layers with a Reason.
-func ReadONNX(data []byte, o Options) (*Network, error) {
+func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
 		return nil, formatError(err)
@@ -26,7 +30,7 @@ func ReadONNX(data []byte, o Options) (*Network, error) {
 }
 
 // openONNX is ReadONNX of a file, of which it keeps no more than it needs in memory.
-func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
+func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
 		return nil, formatError(err)
@@ -36,7 +40,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*Network, error) {
 
 // formatError gives an error of a file's form its place.
 func formatError(err error) error {
-	f := &FormatError{What: err.Error(), Err: err}
+	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError
 	if errors.As(err, &e) {
 		f.Off, f.What = e.Off, e.What
@@ -46,17 +50,28 @@ func formatError(err error) error {
 
 // readModel builds a network of a model that was read from a file of size bytes. Some of its
 // constants were packed there.
-func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Options) (*Network, error) {
-	r := &graphReader{
-		packings: packings,
-		builder:  newBuilder(), opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0, constants: map[string]*constant{}, dims: map[string][]int{},
-		types: map[string]onnx.DataType{}, budget: min(foldedBytes*size+16<<20, maxFolded), known: m.Known, padded: map[string]padding{}, bypassed: map[string]bool{}, ranges: map[string][2]float64{}, smaller: map[string]float64{}, files: map[string]*os.File{}, told: map[string]bool{}, taken: map[string]bool{},
-		least: map[string][]int{}, between: map[string]*span{}, filled: map[string]bool{}, mixed: map[string]bool{},
-	}
-	r.net.Name = m.Name
-	defer r.close()
-	if err := r.attach(&m.Graph, o.Dir); err != nil {
+func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
+	r := &graphReader{list: list.NewBuilder(), values: &scope{}, reading: &reading{
+		Shared: choose.NewShared(min(foldedBytes*size+16<<20, maxFolded)), packings: packings, opset: m.Opsets[""], microsoft: m.Opsets["com.microsoft"] > 0,
+		taken: map[string]bool{},
+	}}
+	r.list.Net.Name = m.Name
+	files, notes, err := m.Attach(o.Dir)
+	var format *onnx.FormatError
+	switch {
+	case errors.As(err, &format):
+		return nil, formatError(err)
+	case err != nil:
 		return nil, err
+	}
+	defer files.Close()
+	for _, note := range notes {
+		r.list.Note("%s", note)
+	}
+	g := r.imported(&m.Graph)
+	r.declare(g)
+	for name, v := range m.Known {
+		r.value(name).Stated = statedResult(v)
 	}
 	if err := r.inputs(m, o.Dims); err != nil {
 		return nil, err
@@ -64,101 +79,87 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*packing, size int, o Op
 	for _, in := range m.Inputs {
 		r.taken[in.Name] = true
 	}
-	if name := r.twice(m.Nodes); name != "" {
-		return nil, &FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
+	if name := r.twice(g.Nodes); name != "" {
+		return nil, &list.FormatError{What: fmt.Sprintf("tensor %q is made twice", name)}
 	}
-	r.composed(m.Nodes, m.Outputs)
+	if err := r.composed(g); err != nil {
+		return nil, err
+	}
 	for _, out := range m.Outputs {
 		if err := r.output(out); err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range r.constants {
-		r.saturated += c.beyond
+	for _, v := range r.values.own {
+		if v.Const != nil {
+			r.Saturated += v.Const.Beyond
+		}
 	}
-	if r.saturated > 0 {
-		r.note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.saturated)
+	if r.Saturated > 0 {
+		r.list.Note("constants beyond fp16 are taken as 65504 or -65504: %d values", r.Saturated)
 	}
 	r.noteFilled()
-	return r.finish(), nil
+	return finish(r.list)
 }
 
 // A graphReader builds a network of nodes whose operators are those of ONNX; a file of
 // another format states its own in them. A tensor of fewer than four dimensions stands at
 // the end of N, C, H, W; of more, the first are N together.
 type graphReader struct {
-	*builder
-	opset     int64
-	microsoft bool // operators of that domain are known by name
-	constants map[string]*constant
-	dims      map[string][]int // as the file has them
-	types     map[string]onnx.DataType
-	known     map[string]onnx.Value
-	padded    map[string]padding
-	bypassed  map[string]bool       // results of transposes that what followed them no longer reads
-	ranges    map[string][2]float64 // the least and the largest value of some tensors
-	smaller   map[string]float64    // powers of two that some tensors of int32 are smaller by
-	budget    int                   // elements that constants may still be folded to
-	depth     int                   // of branches
-	files     map[string]*os.File   // that values stand in, by path
-	packings  map[*onnx.Tensor]*packing
-	told      map[string]bool // inputs that a note is about
-	saturated int             // elements of constants beyond fp16
-	taken     map[string]bool // names of inputs and of results of nodes
-
-	least   map[string][]int // least extents of tensors whose extents depend on values
-	between map[string]*span // bounds of elements that are made of such extents
-	filled  map[string]bool  // tensors of least that a node reads at their largest
-	mixed   map[string]bool  // tensors of least of which the engine mixes rows
+	list   *list.Builder
+	values *scope
+	*reading
 }
 
-// A padding is zeros around a tensor, which what reads them may add itself.
-type padding struct {
-	of            operand
-	before, after []int
+// value is the tensor of a name.
+func (r *graphReader) value(name string) *graph.Value { return r.values.value(name) }
+
+// A reading is what all readers of a file share.
+type reading struct {
+	*choose.Shared
+	opset     int64
+	microsoft bool // operators of that domain are known by name
+	depth     int  // of branches
+	packings  map[*onnx.Tensor]*graph.Packing
+	taken     map[string]bool // names of inputs and of results of nodes
 }
 
 // declare adds the graph's own constants.
-func (r *graphReader) declare(g *onnx.Graph) {
-	for name, t := range g.Constants {
-		c := stored(t)
-		c.packing = r.packings[t]
-		r.constants[name] = c
-		r.dims[name], r.types[name] = c.dims, c.elem
+func (r *graphReader) declare(g *graph.Graph) {
+	for name, c := range g.Consts {
+		r.value(name).Set(c)
 	}
 }
 
 func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
-	r.declare(&m.Graph)
 	b := newBinder(sizes, m.Inputs...)
 	for _, in := range m.Inputs {
 		if in.Dims == nil {
-			return &FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
+			return &list.FormatError{What: fmt.Sprintf("input %q: its shape is not stated", in.Name)}
 		}
 		if v, ok := b.value(in); ok {
-			r.constants[in.Name] = &constant{dims: b.bind(in), elem: in.Type, numbers: []float64{float64(v)}}
-			r.dims[in.Name], r.types[in.Name] = []int{}, in.Type
+			r.value(in.Name).Set(&graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}})
 			continue
 		}
-		r.dims[in.Name], r.types[in.Name] = b.bind(in), in.Type
+		r.value(in.Name).Dims, r.value(in.Name).Type = b.bind(in), in.Type
 	}
 	if err := b.err(); err != nil {
 		return err
 	}
 	for _, in := range m.Inputs {
-		if r.constants[in.Name] != nil {
+		if r.value(in.Name).Const != nil {
 			continue
 		}
-		d := r.dims[in.Name]
-		s, err := shapeOf(d)
+		d := r.value(in.Name).Dims
+		s, err := choose.ShapeOf(d)
 		if err == nil {
-			err = validShape(s)
+			err = list.CheckShape(s)
 		}
 		if err != nil {
-			return &FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
+			return &list.FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
 		}
-		r.input(in.Name, s)
-		last := &r.net.Inputs[len(r.net.Inputs)-1]
+		r.list.Input(in.Name, s)
+		last := &r.list.Net.Inputs[len(r.list.Net.Inputs)-1]
 		last.Dims, last.Type = d, in.Type.String()
 	}
 	return nil
@@ -166,120 +167,110 @@ func (r *graphReader) inputs(m *onnx.Model, sizes map[string]int) error {
 
 // output notes what the network gives under a name of the file.
 func (r *graphReader) output(v onnx.Value) error {
-	if r.smaller[v.Name] > 1 {
-		r.note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, r.smaller[v.Name])
+	x := r.value(v.Name)
+	if x.Scale > 1 {
+		r.list.Note("output %q has multiples of %g: fp16 has no room for its whole numbers", v.Name, x.Scale)
 	}
-	out := Output{Name: v.Name, Tensor: r.values(v.Name), Dims: r.dims[v.Name], Type: v.Type.String(), Unit: r.smaller[v.Name]}
-	if t := r.types[v.Name]; t != 0 {
-		out.Type = t.String()
+	out := list.Output{Name: v.Name, Tensor: r.list.TensorOf(v.Name), Dims: x.Dims, Type: v.Type.String(), Unit: x.Scale}
+	if x.Type != 0 {
+		out.Type = x.Type.String()
 	}
-	if c := r.constants[v.Name]; c != nil {
-		h, err := c.fp16()
+	if c := x.Const; c != nil {
+		h, err := c.Halves()
 		if err != nil {
-			return &FormatError{What: err.Error(), Err: err}
+			return &list.FormatError{What: err.Error(), Err: err}
 		}
-		r.net.Constants[v.Name] = h
-		out.Tensor = v.Name
-		if !c.elem.IsFloat() && !c.absent() {
-			if out.Numbers, err = c.values(); err != nil {
-				return &FormatError{What: err.Error(), Err: err}
+		r.list.Net.Constants[v.Name] = h
+		out.Tensor, out.Dims = v.Name, c.Dims
+		if !c.Type.IsFloat() && !c.Absent() {
+			if out.Numbers, err = c.Values(); err != nil {
+				return &list.FormatError{What: err.Error(), Err: err}
 			}
 		}
 	}
-	r.net.Results = append(r.net.Results, out)
+	r.list.Net.Results = append(r.list.Net.Results, out)
 	return nil
-}
-
-// shapeOf is the engine's shape of a tensor.
-func shapeOf(dims []int) (layer.Shape, error) {
-	e := [4]int{1, 1, 1, 1}
-	if err := countable(dims); err != nil {
-		return layer.Shape{}, err
-	}
-	if extra := len(dims) - len(e); extra > 0 {
-		dims = append([]int{elements(dims[:extra+1])}, dims[extra+1:]...)
-	}
-	copy(e[len(e)-len(dims):], dims)
-	return layer.Shape{N: e[0], C: e[1], H: e[2], W: e[3]}, nil
 }
 
 // A nodeReader is a node on its way to layers.
 type nodeReader struct {
 	*graphReader
-	*onnx.Node
-	name    string
-	results []result // what it makes
-	spreads []spread // of the results, of a node that the host does for their size
-	first   int      // its first layer
+	*choose.Chooser
+	outer   *graphReader // what the node's layers are added to
+	spreads []ops.Spread // of the results, of a node that the host does for their size
 	macs    int
-	what    string // what became of it, where that is no layer
 }
 
-func (r *graphReader) nodes(list []onnx.Node) {
-	for i := range list {
-		r.node(i, &list[i])
+func (r *graphReader) nodes(list []*graph.Node) {
+	for i, node := range list {
+		r.node(i, node)
 	}
 }
 
 // twice is a result of nodes that something else is called too, "" where there is none: what
 // is known of one would be taken for the other's.
-func (r *graphReader) twice(list []onnx.Node) string {
-	for i := range list {
-		for _, out := range list[i].Outputs {
-			if out != "" && r.taken[out] {
-				return out
+func (r *graphReader) twice(list []*graph.Node) string {
+	for _, node := range list {
+		for _, out := range node.Out {
+			if out.Given() && r.taken[out.Name] {
+				return out.Name
 			}
-			r.taken[out] = true
+			r.taken[out.Name] = true
 		}
 	}
 	return ""
 }
 
 // composed reads nodes, those that together are one operator as that. Where the engine
-// does not do it the pieces are read one by one.
-func (r *graphReader) composed(list []onnx.Node, outputs []onnx.Value) {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Name = nodeName(i, &list[i]) // by the place in the file
+// does not do it the pieces are read one by one. An error is a fault of a pass.
+func (r *graphReader) composed(g *graph.Graph) error {
+	for i, node := range g.Nodes {
+		node.Name = nodeName(i, node) // by the place in the file
 	}
-	list = inReadingOrder(list, outputs)
-	r.straighten(list, outputs)
-	found, inside := r.fusions(list, outputs)
-	for i := range list {
+	nodes := graph.InReadingOrder(g.Nodes, g.Outputs)
+	whole := graph.Check(nodes) == nil // else reading them says what they miss
+	pattern.Straighten(nodes, g.Outputs)
+	if err := graph.Check(nodes); whole && err != nil {
+		return fmt.Errorf("joining transposes: %w", err)
+	}
+	found, inside := pattern.Find(nodes, g.Outputs)
+	if err := graph.Check(pattern.Taken(nodes, found, inside)); whole && err != nil {
+		return fmt.Errorf("finding patterns: %w", err)
+	}
+	for i, node := range nodes {
 		f := found[i]
 		switch {
 		case inside[i]:
 		case f == nil:
-			r.node(i, &list[i])
-		case !r.fuse(i, f, list):
-			for _, k := range f.inside {
-				r.node(k, &list[k])
+			r.node(i, node)
+		case !r.fuse(i, f, nodes):
+			for _, k := range f.Inside {
+				r.node(k, nodes[k])
 			}
-			r.node(i, &list[i])
+			r.node(i, node)
 		}
 	}
+	return nil
 }
 
 // fuse reads an operator in pieces, and reports whether the engine does it.
-func (r *graphReader) fuse(i int, f *fusion, list []onnx.Node) bool {
-	n := &nodeReader{graphReader: r, Node: &f.node, name: nodeName(i, &f.node), first: len(r.net.Layers)}
-	if n.dynamic() {
+func (r *graphReader) fuse(i int, f *pattern.Match, nodes []*graph.Node) bool {
+	n := r.reader(f.Node, nodeName(i, f.Node))
+	m := n.attempt()
+	node := *f.Node
+	node.Out = []*graph.Value{m.values.made(node.Out[0].Name)}
+	if m.Node = &node; ops.Dynamic(m.Node) {
 		return false // the host may have functions for the pieces
 	}
-	if err := n.read(); err != nil || len(r.net.Layers) == n.first {
-		r.net.Layers = r.net.Layers[:n.first]
-		for _, out := range f.node.Outputs {
-			delete(r.alias, out)
-			delete(r.tensors, out)
-			delete(r.dims, out)
-			delete(r.types, out)
-		}
+	if err := m.read(); err != nil || len(m.Net.Layers) == 0 {
 		return false
 	}
-	last := &r.net.Layers[len(r.net.Layers)-1]
-	for _, k := range f.inside {
-		name := nodeName(k, &list[k])
-		r.net.Nodes = append(r.net.Nodes, Node{Name: name, Op: list[k].Op, First: n.first, What: "folded"})
+	m.keep()
+	n.macs, n.What = m.macs, m.What
+	last := &n.Net.Layers[len(n.Net.Layers)-1]
+	for _, k := range f.Inside {
+		name := nodeName(k, nodes[k])
+		r.list.Net.Nodes = append(r.list.Net.Nodes, list.Node{Name: name, Op: nodes[k].Op, First: len(r.list.Net.Layers), What: "folded"})
 		last.Folded = append(last.Folded, name)
 	}
 	r.count(n)
@@ -287,57 +278,84 @@ func (r *graphReader) fuse(i int, f *fusion, list []onnx.Node) bool {
 }
 
 // nodeName is a node's name, or one made of its place.
-func nodeName(i int, node *onnx.Node) string {
+func nodeName(i int, node *graph.Node) string {
 	if node.Name != "" {
 		return node.Name
 	}
 	return node.Op + strconv.Itoa(i)
 }
 
-func (r *graphReader) node(i int, node *onnx.Node) {
-	n := &nodeReader{graphReader: r, Node: node, name: nodeName(i, node), first: len(r.net.Layers)}
+func (r *graphReader) node(i int, node *graph.Node) {
+	n := r.reader(node, nodeName(i, node))
 	if err := n.read(); err != nil {
 		n.refuse(err)
 	}
-	if n.Op == "If" && n.what == "branch" {
-		return // its nodes are counted
+	if n.Op == "If" && n.What == "branch" {
+		n.Keep() // its nodes are counted
+		return
 	}
 	r.count(n)
 }
 
-// count adds a node that was read to the network's.
+// reader returns what reads a node, with a builder of its own.
+func (r *graphReader) reader(node *graph.Node, label string) *nodeReader {
+	own := &graphReader{list: r.list.Try(), values: r.values, reading: r.reading}
+	c := &choose.Chooser{Node: node, Builder: own.list, Shared: r.Shared, Label: label}
+	return &nodeReader{graphReader: own, Chooser: c, outer: r}
+}
+
+// attempt returns what reads the node in a way that may not work out. It leaves nothing behind
+// until it is kept.
+func (n *nodeReader) attempt() *nodeReader {
+	m, c := *n, *n.Chooser
+	m.outer, m.Chooser = n.graphReader, &c
+	m.graphReader = &graphReader{list: n.list.Try(), values: &scope{outer: n.values}, reading: n.reading}
+	c.Builder, c.First = m.list, 0
+	return &m
+}
+
+// keep adds what the node became to what it is a part of.
+func (n *nodeReader) keep() {
+	n.Keep()
+	if n.values != n.outer.values {
+		n.values.keep()
+	}
+}
+
+// count adds a node that was read to the network's, with its layers.
 func (r *graphReader) count(n *nodeReader) {
-	at := Node{Name: n.name, Op: n.operator(), MACs: uint64(n.macs), First: n.first, Layers: len(r.net.Layers) - n.first, What: n.what}
+	first := len(r.list.Net.Layers) + n.First
+	n.Keep()
+	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.list.Net.Layers) - first, What: n.What}
 	at.Bytes, at.Unsized = n.bytes()
-	r.net.Nodes = append(r.net.Nodes, at)
-	for k := n.first; k < len(r.net.Layers); k++ {
-		r.net.Layers[k].Node = len(r.net.Nodes) - 1
+	r.list.Net.Nodes = append(r.list.Net.Nodes, at)
+	for k := first; k < len(r.list.Net.Layers); k++ {
+		r.list.Net.Layers[k].Node = len(r.list.Net.Nodes) - 1
 	}
 }
 
 // bytes are those of the operands and results in fp16, and whether a result has no known
 // shape. Gather reads what it picks, not its whole table.
 func (n *nodeReader) bytes() (sum uint64, unsized bool) {
-	if n.what != "" {
+	if n.What != "" {
 		return 0, false
 	}
-	count := func(name string) bool {
-		d, ok := n.dims[name]
-		if t := n.types[name]; ok && (t == 0 || t.IsFloat()) {
-			sum += uint64(max(0, elements(d))) * halfBytes
+	count := func(v *graph.Value) bool {
+		if v.Dims != nil && (v.Type == 0 || v.Type.IsFloat()) {
+			sum += uint64(max(0, graph.Elements(v.Dims))) * choose.HalfBytes
 		}
-		return ok
+		return v.Dims != nil
 	}
-	for _, out := range n.Outputs {
-		if out != "" && !count(out) && expansionOf(n.Op) == nil { // of an operator in others, results that nothing asks for
+	for _, out := range n.Out {
+		if out.Given() && !count(out) && expansionOf(n.Op) == nil { // of an operator in others, results that nothing asks for
 			unsized = true
 		}
 	}
 	if n.Op == "Gather" {
 		return 2 * sum, unsized
 	}
-	for i, in := range n.Inputs {
-		if in != "" && !slices.Contains(n.Inputs[:i], in) {
+	for i, in := range n.In {
+		if in.Given() && !slices.Contains(n.In[:i], in) {
 			count(in)
 		}
 	}
@@ -346,36 +364,38 @@ func (n *nodeReader) bytes() (sum uint64, unsized bool) {
 
 // refuse makes the node one layer that says why it is no other.
 func (n *nodeReader) refuse(why error) {
-	n.net.Layers = n.net.Layers[:n.first]
-	n.what = ""
-	l := Layer{Name: n.name, Op: n.operator(), Output: n.name, macs: uint64(n.macs)}
-	if len(n.Outputs) > 0 && n.Outputs[0] != "" {
-		l.Output = n.Outputs[0]
+	fresh := n.outer.reader(n.Node, n.Label)
+	fresh.Results = n.Results
+	n.graphReader, n.Chooser = fresh.graphReader, fresh.Chooser
+	l := list.Layer{Name: n.Label, Op: n.Operator(), Output: n.Label, Work: uint64(n.macs)}
+	if n.Asked(0) {
+		l.Output = n.Out[0].Name
 	}
-	for _, name := range n.Inputs {
-		if _, ok := n.tensors[name]; ok {
-			l.Inputs = append(l.Inputs, name)
+	for _, in := range n.In {
+		if _, ok := n.Shape(in.Name); ok {
+			l.Inputs = append(l.Inputs, in.Name)
 		}
 	}
-	if n.results == nil {
+	if n.Results == nil {
 		_ = n.infer() // a shape is better than none; why says what is wrong
 	}
 	var shape *layer.Shape
-	for i, out := range n.Outputs {
-		if i >= len(n.results) && !n.stated(out) {
+	for i, out := range n.Out {
+		if i >= len(n.Results) && !stated(out) {
 			continue
 		}
-		d := n.dims[out]
-		if i < len(n.results) {
-			d = n.results[i].dims
+		d := out.Dims
+		if i < len(n.Results) {
+			d = n.Results[i].Dims
 		}
-		s, err := shapeOf(d)
-		if err != nil || validShape(s) != nil || out == "" {
+		s, err := choose.ShapeOf(d)
+		if err != nil || list.CheckShape(s) != nil || !out.Given() {
 			continue
 		}
-		n.tensors[out], n.dims[out] = s, d
-		if i < len(n.results) {
-			n.types[out] = n.results[i].elem
+		n.SetShape(out.Name, s)
+		out.Dims = d
+		if i < len(n.Results) {
+			out.Type = n.Results[i].Type
 		}
 		if i == 0 {
 			shape = &s
@@ -384,44 +404,29 @@ func (n *nodeReader) refuse(why error) {
 	if l.Host = n.stage(&l); l.Host != nil {
 		n.varies()
 	}
-	n.missing(l, shape, why.Error())
-	for _, out := range n.Outputs {
-		if _, ok := n.tensors[out]; !ok {
-			n.unknown[out] = fmt.Sprintf("the shape of %q is not known: %s has none", out, n.name)
+	n.Missing(l, shape, why.Error())
+	for _, out := range n.Out {
+		if _, ok := n.Shape(out.Name); !ok {
+			out.Why = fmt.Sprintf("the shape of %q is not known: %s has none", out.Name, n.Label)
 		}
-		n.net.Layers[len(n.net.Layers)-1].makes(out)
+		n.Net.Layers[len(n.Net.Layers)-1].Makes(out.Name)
 	}
 }
 
-// makes adds an output to those of a layer that is not modelled.
-func (l *Layer) makes(name string) {
-	if name != "" && name != l.Output {
-		l.Others = append(l.Others, name)
-	}
-}
-
-// stated finds the shape that the file states of a tensor, and reports whether it does.
-func (r *graphReader) stated(name string) bool {
-	v, ok := r.known[name]
-	if !ok || v.Dims == nil {
+// stated gives a value the shape that the file states of it, and reports whether it does.
+func stated(v *graph.Value) bool {
+	if v.Stated == nil {
 		return false
 	}
-	dims := []int{}
-	for _, d := range v.Dims {
-		if d.Size < 1 || d.Size > maxExtent {
-			return false
-		}
-		dims = append(dims, int(d.Size))
-	}
-	if s, err := shapeOf(dims); err != nil || validShape(s) != nil {
+	if s, err := choose.ShapeOf(v.Stated.Dims); err != nil || list.CheckShape(s) != nil {
 		return false
 	}
-	r.dims[name], r.types[name] = dims, v.Type
+	v.Dims, v.Type = v.Stated.Dims, v.Stated.Type
 	return true
 }
 
 func (n *nodeReader) read() error {
-	if len(n.Outputs) == 0 {
+	if len(n.Out) == 0 {
 		return errors.New("it has no output")
 	}
 	if n.Op == "If" {
@@ -429,18 +434,17 @@ func (n *nodeReader) read() error {
 	}
 	if done, err := n.fold(); done {
 		return nil
-	} else if err != nil && !errors.Is(err, errBudget) {
+	} else if err != nil && !errors.Is(err, choose.ErrBudget) {
 		return err
 	}
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
-		return errors.New(cmp.Or(n.text("why", ""), "no layer of the engine does "+name))
+		return errors.New(cmp.Or(n.Text("why", ""), "no layer of the engine does "+name))
 	}
-	sized := slices.ContainsFunc(n.Inputs, func(name string) bool { return n.least[name] != nil })
+	sized := slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil })
 	if sized && n.followsEngine() {
 		if n.onEngine() == nil {
 			return nil
 		}
-		n.net.Layers = n.net.Layers[:n.first]
 	}
 	if why, constant := n.host(); why != nil || constant {
 		return why
@@ -465,45 +469,27 @@ func (n *nodeReader) layers() error {
 	if err := n.infer(); err != nil {
 		return cmp.Or(whole, err)
 	}
-	if whole != nil && operators[n.Op] == nil {
+	if whole != nil && !choose.Takes(n.Op) {
 		return whole
 	}
-	for _, r := range n.results {
-		if elements(r.dims) == 0 {
-			return fmt.Errorf("a result of shape %v has no elements", r.dims)
-		}
-	}
-	f, ok := operators[n.Op]
-	if !ok {
-		if why, ok := refusals[n.Op]; ok {
-			return errors.New(why)
-		}
-		return errors.New("no layer of the engine does this operator")
-	}
-	if len(n.Inputs) == 0 {
-		return errors.New("it has no input")
-	}
-	if r, ok := bounded[n.Op]; ok {
-		n.ranges[n.Outputs[0]] = r
-	}
-	return f(n)
+	return n.Choose()
 }
 
 // branch reads the nodes of the side that a constant condition takes, or of both.
 func (n *nodeReader) branch() error {
-	c := n.constant(0)
+	c := n.Const(0)
 	if c == nil {
 		return n.both()
 	}
-	v, err := c.scalar()
+	v, err := c.Scalar()
 	if err != nil {
 		return err
 	}
-	a := n.Attributes["else_branch"]
+	a := n.Attr["else_branch"]
 	if v != 0 {
-		a = n.Attributes["then_branch"]
+		a = n.Attr["then_branch"]
 	}
-	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Outputs) || n.depth > 8 {
+	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
 		return errors.New("it has no such branch")
 	}
 	if name := n.twice(a.Graph.Nodes); name != "" {
@@ -511,90 +497,37 @@ func (n *nodeReader) branch() error {
 	}
 	n.declare(a.Graph)
 	n.depth++
-	n.composed(a.Graph.Nodes, a.Graph.Outputs)
+	err = n.composed(a.Graph)
 	n.depth--
-	for i, out := range n.Outputs {
-		n.same(out, a.Graph.Outputs[i].Name)
+	if err != nil {
+		return err
 	}
-	n.what = "branch"
+	for i, out := range n.Out {
+		n.same(out, a.Graph.Outputs[i])
+	}
+	n.What = "branch"
 	return nil
 }
 
-// same makes a name stand for what another does.
-func (r *graphReader) same(name, of string) {
-	if d, ok := r.dims[of]; ok {
-		r.dims[name] = d
+// same makes a value stand for what another does.
+func (r *graphReader) same(v, of *graph.Value) {
+	if of.Dims != nil {
+		v.Dims = of.Dims
 	}
-	r.types[name] = r.types[of]
-	if c := r.constants[of]; c != nil {
-		r.constants[name] = c
+	v.Type = of.Type
+	if of.Const != nil {
+		v.Const = of.Const
 	}
-	if d := r.least[of]; d != nil {
-		r.least[name] = d
+	if of.Least != nil {
+		v.Least = of.Least
 	}
-	if s := r.between[of]; s != nil {
-		r.between[name] = s
+	if of.Span != nil {
+		v.Span = of.Span
 	}
-	if s, ok := r.tensors[of]; ok {
-		r.tensors[name] = s
-		r.alias[name] = r.values(of)
-	} else if r.constants[of] == nil {
-		r.unknown[name] = fmt.Sprintf("the shape of %q is not known", of)
+	if s, ok := r.list.Shape(of.Name); ok {
+		r.list.SetShape(v.Name, s)
+		r.list.SetTensor(v.Name, r.list.TensorOf(of.Name))
+	} else if of.Const == nil {
+		v.Why = fmt.Sprintf("the shape of %q is not known", of.Name)
 	}
-}
-
-// constant is an input's constant, nil where there is none.
-func (n *nodeReader) constant(i int) *constant {
-	if i < 0 || i >= len(n.Inputs) || n.Inputs[i] == "" {
-		return nil
-	}
-	return n.constants[n.Inputs[i]]
-}
-
-// given reports whether an optional input is there.
-func (n *nodeReader) given(i int) bool { return i >= 0 && i < len(n.Inputs) && n.Inputs[i] != "" }
-
-func (n *nodeReader) int(name string, missing int) int {
-	if a := n.Attributes[name]; a != nil {
-		return int(max(-maxExtent, min(maxExtent, a.Int)))
-	}
-	return missing
-}
-
-func (n *nodeReader) float(name string, missing float32) float32 {
-	if a := n.Attributes[name]; a != nil {
-		return a.Float
-	}
-	return missing
-}
-
-func (n *nodeReader) text(name, missing string) string {
-	if a := n.Attributes[name]; a != nil {
-		return a.Text
-	}
-	return missing
-}
-
-// list is a list of integers: an attribute, or, in later versions, a constant input.
-func (n *nodeReader) list(name string, input int) ([]int, bool, error) {
-	if a := n.Attributes[name]; a != nil {
-		values := a.Ints
-		if len(values) == 0 && a.Int != 0 {
-			values = []int64{a.Int}
-		}
-		list := make([]int, len(values))
-		for i, v := range values {
-			list[i] = int(max(-1<<40, min(1<<40, v)))
-		}
-		return list, true, nil
-	}
-	if input < 0 || !n.given(input) {
-		return nil, false, nil
-	}
-	c := n.constant(input)
-	if c == nil {
-		return nil, false, fmt.Errorf("%s is computed, not a constant", n.Inputs[input])
-	}
-	v, err := c.ints()
-	return slices.Clone(v), true, err
 }

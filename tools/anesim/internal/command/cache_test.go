@@ -10,6 +10,23 @@ import (
 	"anesim/bench/report"
 )
 
+// A cache that cannot be written is a warning: the report is that of a run without one.
+func TestCacheThatCannotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(dir, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	file := exampleLoad("observed.yaml")
+	plain, _, _ := invoke("model", file)
+	out, errs, code := invoke("model", file, "--cache", dir)
+	if code != exitDone || !strings.HasPrefix(out, plain) || !strings.Contains(out, "warning: the program is not kept: cache: ") {
+		t.Errorf("exit %d: %s%s", code, out[max(0, len(out)-300):], errs)
+	}
+	if _, errs, code := invoke("model", file, "--cache", dir, "--force-fetch"); code != exitFailed {
+		t.Errorf("a program that has to be fetched: exit %d, %s", code, errs)
+	}
+}
+
 // The first run makes the programs, the second fetches them and prints the same; damage is
 // found, force makes them again, and a forced fetch of nothing fails.
 func TestModelCache(t *testing.T) {

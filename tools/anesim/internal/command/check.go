@@ -26,6 +26,7 @@ import (
 // baseline.
 type checkFlags struct {
 	runFlags
+	dimFlags
 	baseline string
 	most     string
 	update   bool
@@ -65,6 +66,7 @@ constants, so that a changed model is told apart from a changed program.`,
 	s.StringVar(&f.junit, "junit", "", "write the verdicts to `FILE` as JUnit XML as well")
 	s.BoolVar(&f.values, "values", false, "compute values, and compare the checksums of outputs")
 	s.BoolVar(&f.lint, "lint", false, "look for mistakes as well, as anesim lint does")
+	f.dimFlags.register(s)
 	f.registerOnly(s, "chip", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
@@ -118,7 +120,7 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 		return nil
 	}
 	for _, file := range files {
-		m, err := openModel(file, c.InOrStdin())
+		m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 		if err != nil {
 			return nil, err
 		}

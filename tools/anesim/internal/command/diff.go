@@ -8,12 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim"
 	"anesim/bench/check"
 	"anesim/tools/anesim/internal/view"
 )
 
+// diffFlags are the flags of diff.
+type diffFlags struct {
+	runFlags
+	dimFlags
+}
+
 func diffCommand() *cobra.Command {
-	var f runFlags
+	var f diffFlags
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "What changed between two programs, networks or results, and what it did",
@@ -30,13 +37,14 @@ at most. The exit status is 0 whether or not they differ.`,
 			var e [2]side
 			for i, file := range args {
 				var err error
-				if e[i], err = f.side(c, file); err != nil {
+				if e[i], err = f.side(c, file, args); err != nil {
 					return err
 				}
 			}
 			return printDiff(c.OutOrStdout(), &e[0], &e[1])
 		},
 	}
+	f.dimFlags.register(c.Flags())
 	f.registerOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
 	return c
 }
@@ -51,7 +59,7 @@ type side struct {
 }
 
 // side runs a model, or reads a result.
-func (f *runFlags) side(c *cobra.Command, file string) (s side, err error) {
+func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side, err error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		b, err := readFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
@@ -66,7 +74,7 @@ func (f *runFlags) side(c *cobra.Command, file string) (s side, err error) {
 	if err != nil {
 		return s, err
 	}
-	m, err := openModel(file, c.InOrStdin())
+	m, err := f.dimFlags.open(anesim.OpenOptions{}, file, files, c.InOrStdin())
 	if err != nil {
 		return s, err
 	}

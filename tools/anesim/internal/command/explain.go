@@ -10,15 +10,14 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
-	"anesim/loader/network"
 	"anesim/tools/anesim/internal/view"
 )
 
 // explainFlags are the flags of explain.
 type explainFlags struct {
 	runFlags
-	layer    string
-	dim      string
+	layer string
+	dimFlags
 	inMemory bool
 	top      int
 }
@@ -60,7 +59,7 @@ tensors in memory; what they gain within the network also depends on its neighbo
 	s := c.Flags()
 	f.registerOnly(s, "chip", "gate-tiles", "seed", "json")
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, and no file")
-	s.StringVar(&f.dim, "dim", "", "sizes of dimensions, `NAME=SIZE,...`")
+	f.dimFlags.register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
 	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
 	completeFlags(c)
@@ -88,22 +87,17 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		how.File = args[0]
-		open := anesim.OpenOptions{InMemory: f.inMemory}
-		if f.dim != "" {
-			if open.Dims, err = network.ParseDims(f.dim); err != nil {
-				return usage("--dim: %v", err)
-			}
-		}
-		m, err = openModelWith(&open, args[0], c.InOrStdin())
+		m, err = f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, args[0], args, c.InOrStdin())
 	}
 	if err != nil {
 		return err
 	}
-	for _, name := range [...]string{"chip", "gate-tiles", "seed", "dim"} {
+	for _, name := range [...]string{"chip", "gate-tiles", "seed"} {
 		if x := c.Flags().Lookup(name); x.Changed {
 			how.Flags = append(how.Flags, "--"+name, x.Value.String())
 		}
 	}
+	how.Flags = append(how.Flags, f.dimFlags.flags()...)
 	ctx, stop := interruptible()
 	defer stop()
 	doc, err := explain.Explain(ctx, m, o, how)

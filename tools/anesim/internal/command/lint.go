@@ -14,13 +14,12 @@ import (
 	"anesim/bench/lint"
 	"anesim/bench/report"
 	"anesim/loader"
-	"anesim/loader/network"
 )
 
 // lintFlags are the flags of lint.
 type lintFlags struct {
+	dimFlags
 	layers   []string
-	dim      string
 	inMemory bool
 	json     bool
 }
@@ -56,7 +55,7 @@ The exit status is 0 when there is no finding, and 1 when there is one.`,
 	s := c.Flags()
 	s.SortFlags = false
 	s.StringArrayVar(&f.layers, "layer", nil, "a layer to lint, `\"OP key=value...\"`; repeatable")
-	s.StringVar(&f.dim, "dim", "", "sizes of a network's dimensions, `NAME=SIZE,...`")
+	f.dimFlags.register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send tensors between layers to memory and back")
 	s.BoolVar(&f.json, "json", false, "print the findings as JSON (docs/json.md)")
 	return c
@@ -90,13 +89,6 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if len(files)+len(f.layers) == 0 {
 		return usage("nothing to lint: name programs or networks, or layers with --layer")
 	}
-	open := anesim.OpenOptions{InMemory: f.inMemory}
-	if f.dim != "" {
-		var err error
-		if open.Dims, err = network.ParseDims(f.dim); err != nil {
-			return usage("--dim: %v", err)
-		}
-	}
 	ctx, stop := interruptible()
 	defer stop()
 	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLinted{}}
@@ -109,7 +101,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 		return err
 	}
 	for _, file := range files {
-		m, err := openText(&open, file, c.InOrStdin())
+		m, err := f.openText(file, files, c.InOrStdin())
 		if err := add(file, m, err); err != nil {
 			return err
 		}
@@ -130,10 +122,13 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	return lintError(doc.Programs)
 }
 
-// openText is openModelWith that assembles descriptor text.
-func openText(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
+// openText opens a model, or assembles descriptor text.
+func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	if !strings.EqualFold(filepath.Ext(file), ".td") {
-		return openModelWith(o, file, stdin)
+		return f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)
+	}
+	if _, _, err := f.of(file, files); err != nil {
+		return nil, err
 	}
 	text, err := readFile(file, stdin, maxPiped)
 	if err != nil {
@@ -147,7 +142,7 @@ func openText(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Mode
 	if err != nil {
 		return nil, inFile(file, err)
 	}
-	m, err := o.Read(file, bytes.NewReader(b), int64(len(b)))
+	m, err := anesim.Read(file, bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return nil, inFile(file, err)
 	}

@@ -96,14 +96,18 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	l, err := scripts.RunClients(ctx, s_, func(name string) (*anesim.Model, error) {
-		name = beside(file, name)
+	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) {
+		name := beside(file, c.Model)
 		for _, out := range []string{f.record, f.pprof, f.trace, f.html} {
 			if sameFile(out, name) {
 				return nil, &outfile.InputError{Output: out, Input: name}
 			}
 		}
-		m, err := openModel(name, nil)
+		var dims dimFlags
+		if c.Dim != "" {
+			dims.dims = []string{c.Dim}
+		}
+		m, err := dims.open(anesim.OpenOptions{}, name, nil, nil)
 		if err != nil {
 			return nil, err
 		}

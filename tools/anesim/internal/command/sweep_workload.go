@@ -15,7 +15,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/chip"
 	"anesim/hw/spelling"
-	"anesim/loader/network"
+	"anesim/loader/network/keys"
 )
 
 // A workload is what a point of a sweep runs: an operation whose keys are axes, or a model
@@ -41,7 +41,7 @@ const maxWorkloads = 1 << 10
 // newSweep reads the command line: workloads, then axes of keys and of registers.
 func newSweep(args, fields []string, area string, o anesim.Options) (*sweep, error) {
 	if len(args) == 0 {
-		return nil, usage("missing operation or file: operations are %s", strings.Join(network.Names(), " "))
+		return nil, usage("missing operation or file: operations are %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
 	s := &sweep{options: o}
@@ -110,13 +110,13 @@ func (s *sweep) axes(keys, fields []string) error {
 
 // readWorkload reads a word: an operation, one with its keys in quotes, or a file.
 func readWorkload(word string, several bool) (workload, error) {
-	if slices.Contains(network.Names(), word) {
+	if slices.Contains(keys.Names(), word) {
 		if several {
 			return workload{}, usage("%s stands beside other programs: its keys go with it, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}
-	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(network.Names(), op) {
+	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(keys.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
 			return workload{}, inLayer(word, err)
@@ -143,7 +143,7 @@ func sweepFile(name string) (*anesim.Model, error) {
 	}
 	m, err := openModel(name, nil)
 	if errors.As(err, new(*missingError)) && !strings.ContainsAny(name, "./") {
-		names := network.Names()
+		names := keys.Names()
 		return nil, usage("%q is no file and no operation; operations are %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
 	}
 	return m, err

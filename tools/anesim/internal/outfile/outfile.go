@@ -1,21 +1,44 @@
 package outfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // A File is an output file in the making. Exactly one of Commit and Abort ends it; Abort
 // after Commit does nothing, so that a deferred Abort is safe.
 type File struct {
-	*os.File        // the temporary file
-	name     string // where Commit puts it
-	mode     fs.FileMode
-	special  bool // a device or pipe: written directly
-	done     bool
+	file    *os.File // the temporary file
+	name    string   // where Commit puts it
+	mode    fs.FileMode
+	special bool // a device or pipe: written directly
+	done    bool
+}
+
+// Write writes to the file. Errors are those of the name that Commit puts it under.
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.file.Write(b)
+	return n, f.named(err)
+}
+
+// named returns an error with the name of the file in the place of the temporary one's.
+func (f *File) named(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return &fs.PathError{Op: path.Op, Path: f.name, Err: path.Err}
+	case errors.As(err, &link):
+		return &fs.PathError{Op: link.Op, Path: f.name, Err: link.Err}
+	}
+	return err
 }
 
 // An InputError is an output that would overwrite what the command has read.
@@ -52,7 +75,7 @@ func Create(name string) (*File, error) {
 		return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("is a directory")}
 	case err == nil && !info.Mode().IsRegular():
 		f.special = true
-		f.File, err = os.OpenFile(name, os.O_WRONLY, 0)
+		f.file, err = os.OpenFile(name, os.O_WRONLY, 0)
 		return f, err
 	}
 	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
@@ -63,6 +86,7 @@ func Create(name string) (*File, error) {
 	// A name may be as long as the file system takes; the temporary one has more to it.
 	dir, base := filepath.Split(f.name)
 	base = base[:min(len(base), 128)]
+	removeAbandoned(dir, base)
 	for i := range 10000 {
 		temp := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", base, os.Getpid(), i))
 		file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
@@ -77,10 +101,37 @@ func Create(name string) (*File, error) {
 			}
 			return nil, err
 		}
-		f.File = file
+		f.file = file
 		return f, nil
 	}
 	return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("too many temporary files beside it")}
+}
+
+// abandoned is the age from which a file in the making is taken for one whose process was
+// killed.
+const abandoned = time.Hour
+
+// removeAbandoned removes the temporary files beside a file that killed processes have left.
+func removeAbandoned(dir, base string) {
+	list, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return
+	}
+	for _, entry := range list {
+		rest, ok := strings.CutPrefix(entry.Name(), "."+base+".")
+		pid, number, both := strings.Cut(rest, "-")
+		if !ok || !both || !isNumber(pid) || !isNumber(number) {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > abandoned {
+			os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 32)
+	return err == nil
 }
 
 // Commit flushes the file to the disk and puts it in its place. After an error nothing of
@@ -91,11 +142,11 @@ func (f *File) Commit() error {
 	}
 	f.done = true
 	if f.special {
-		return f.File.Close()
+		return f.named(f.file.Close())
 	}
-	temp := f.File.Name()
-	err := f.File.Sync()
-	if e := f.File.Close(); err == nil {
+	temp := f.file.Name()
+	err := f.file.Sync()
+	if e := f.file.Close(); err == nil {
 		err = e
 	}
 	if err == nil {
@@ -103,7 +154,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(temp)
-		return err
+		return f.named(err)
 	}
 	// The rename lasts once its directory does; a file system that cannot flush a
 	// directory has nothing to lose by it.
@@ -120,9 +171,9 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
-	f.File.Close()
+	f.file.Close()
 	if !f.special {
-		os.Remove(f.File.Name())
+		os.Remove(f.file.Name())
 	}
 }
 

@@ -2,10 +2,13 @@ package outfile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func names(t *testing.T, dir string) []string {
@@ -41,7 +44,7 @@ func TestOldFileStandsUntilCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Abort()
-	if _, err := f.WriteString("new"); err != nil {
+	if _, err := f.Write([]byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, name); got != "old" {
@@ -56,6 +59,53 @@ func TestOldFileStandsUntilCommit(t *testing.T) {
 	}
 	if n := names(t, dir); len(n) != 1 {
 		t.Errorf("directory holds %q", n)
+	}
+}
+
+// What a killed process left beside a name goes when the name is written an hour later or
+// more. A file of a process that may still be writing stays, as does a file of another kind.
+func TestAbandonedFilesAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	for name, old := range map[string]time.Duration{
+		".out.123-0": 2 * abandoned, ".out.124-7": 2 * abandoned, // left
+		".out.125-0": abandoned / 2, ".out.orig": 2 * abandoned, ".out.1-0.txt": 2 * abandoned, ".other.1-0": 2 * abandoned, "out.1-0": 2 * abandoned,
+	} {
+		path, when := filepath.Join(dir, name), time.Now().Add(-old)
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, when, when); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(filepath.Join(dir, "out"), []byte("all")); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{".other.1-0", ".out.1-0.txt", ".out.125-0", ".out.orig", "out", "out.1-0"}
+	if got := names(t, dir); !slices.Equal(got, want) {
+		t.Errorf("the directory has %q, want %q", got, want)
+	}
+}
+
+// Errors name the file that was asked for, not the temporary one beside it.
+func TestErrorsNameTheFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	f, err := Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(name, "not empty"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err == nil || strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) || !strings.Contains(err.Error(), name) {
+		t.Errorf("a directory in the way: %v", err)
+	}
+	if f, err = Create(filepath.Join(t.TempDir(), "out")); err != nil {
+		t.Fatal(err)
+	}
+	f.Abort()
+	if _, err := f.Write([]byte("more")); err == nil || strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+		t.Errorf("a write to a closed file: %v", err)
 	}
 }
 
@@ -76,7 +126,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.WriteString("half")
+	f.Write([]byte("half"))
 	f.Abort()
 	if n := names(t, dir); len(n) != 0 {
 		t.Errorf("directory holds %q", n)
