@@ -24,11 +24,12 @@ func diffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "What changed between two programs, networks or results, and what it did",
-		Long: `Diff runs two programs or networks, or reads two results that --json wrote, pairs
-their descriptors by what they do, and prints what changed: register fields by name, and
-time, energy and bytes term by term. Of two programs or networks it also compares the
-weights: how many bytes and values of each descriptor's constants differ, and by how much
-at most. The exit status is 0 whether or not they differ.`,
+		Long: `Diff runs two programs or networks, or reads two results that --json wrote,
+pairs their descriptors by what they do, and prints what changed: register
+fields by name, and time, energy and bytes term by term. Of two programs or
+networks it also compares the weights: how many bytes and values of each
+descriptor's constants differ, and by how much at most. The exit status is 0
+whether or not they differ.`,
 		Example: `  anesim diff old.hwx new.hwx
   anesim diff before.json after.json`,
 		Args: cobra.ExactArgs(2),
