@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/loader/lower/join"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -402,7 +403,7 @@ func (m *Model) lowerLayer(low *lowered, o *Options) error {
 		return refusal(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
-	low.programs = []partition.Program{{Program: p, Runs: []lower.Run{{First: 0, Tasks: p.TaskCount}}}}
+	low.programs = []partition.Program{{Program: p, Runs: []join.Run{{First: 0, Tasks: p.TaskCount}}}}
 	low.reasons = []string{""}
 	return nil
 }

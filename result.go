@@ -1,6 +1,7 @@
 package anesim
 
 import (
+	"anesim/loader/lower/join"
 	"cmp"
 	"fmt"
 	"maps"
@@ -19,7 +20,6 @@ import (
 	"anesim/loader"
 	"anesim/loader/cache"
 	"anesim/loader/layer"
-	"anesim/loader/lower"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )
@@ -80,13 +80,13 @@ type Result struct {
 // A ProgramResult is what the dispatches of one program did.
 type ProgramResult struct {
 	engine.Result
-	First int         // its first layer, of a network
-	Runs  []lower.Run // descriptors of each layer, from First on; none of a compiled program
-	Why   string      // what ended the program before it, where that was not a layer that is not modelled
+	First int        // its first layer, of a network
+	Runs  []join.Run // descriptors of each layer, from First on; none of a compiled program
+	Why   string     // what ended the program before it, where that was not a layer that is not modelled
 	// L2 is the bytes of the L2 that each descriptor of a network's program has tensors and
 	// tiles in, and Spilled the tensors between layers that go through memory.
 	L2      []int
-	Spilled []lower.Spill
+	Spilled []join.Spill
 
 	Err error // why it could not be dispatched; Result is zero then, but for Program
 
@@ -321,7 +321,7 @@ func (r *Result) layers(k int) {
 }
 
 // record takes in what the layer's descriptors did in every dispatch of its program.
-func (l *LayerResult) record(p *ProgramResult, run lower.Run) {
+func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
 		for i := range all.Descriptors[at:][:run.Tasks] {

@@ -13,6 +13,7 @@ import (
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 )
@@ -180,7 +181,7 @@ func builderText(t *testing.T, b *loader.Builder) string {
 //	y = conv(x) cout=16 k=3 pad=same
 //	z = add(y c)
 //	out z
-func goldenNetwork(t *testing.T, lines []string) *Network {
+func goldenNetwork(t *testing.T, lines []string) *join.Network {
 	t.Helper()
 	if name, ok := strings.CutPrefix(lines[0], "chain "); ok {
 		b := NewChain(t, nil)
@@ -190,7 +191,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 		networkOptions(t, &b.Net, lines[1:])
 		return &b.Net
 	}
-	n := &Network{}
+	n := &join.Network{}
 	shapes := map[string]layer.Shape{}
 	for i, line := range lines {
 		if strings.HasPrefix(line, "with ") {
@@ -204,7 +205,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 		name, text, _ := strings.Cut(line, " = ")
 		words := strings.Fields(text)
 		if kind := words[0]; kind == "input" || kind == "constant" {
-			in := Tensor{Name: name, Shape: shapeInWords(t, words[1])}
+			in := join.Tensor{Name: name, Shape: shapeInWords(t, words[1])}
 			if kind == "constant" {
 				like := layer.Unary(layer.PReLU, layer.Shape{N: 1, C: in.Shape.Elements(), H: 1, W: 1}) // needs that many values
 				in.Values = madeUp(&like, false).Second
@@ -221,7 +222,7 @@ func goldenNetwork(t *testing.T, lines []string) *Network {
 }
 
 // goldenNode is a layer of a network.
-func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, words []string) Node {
+func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, operands, words []string) join.Node {
 	t.Helper()
 	o, ok := keys.Find(op)
 	if !ok {
@@ -243,14 +244,14 @@ func goldenNode(t *testing.T, shapes map[string]layer.Shape, name, op string, op
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	part, err := NewPart(l.Lower, goldenWeights(t, &l.Lower, form))
+	part, err := join.NewPart(l.Lower, goldenWeights(t, &l.Lower, form))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	return Node{Part: part, Inputs: operands, Output: name}
+	return join.Node{Part: part, Inputs: operands, Output: name}
 }
 
-func networkOptions(t *testing.T, n *Network, lines []string) {
+func networkOptions(t *testing.T, n *join.Network, lines []string) {
 	t.Helper()
 	for _, line := range lines {
 		for _, word := range strings.Fields(line)[1:] {
@@ -277,7 +278,7 @@ func shapeInWords(t *testing.T, text string) (s layer.Shape) {
 
 // networkText is a network's program: which descriptors each layer has, what stays in the L2
 // and what does not, and the descriptors; or why there is none.
-func networkText(t *testing.T, n *Network) string {
+func networkText(t *testing.T, n *join.Network) string {
 	t.Helper()
 	j, err := n.Join()
 	if err != nil {
@@ -285,7 +286,7 @@ func networkText(t *testing.T, n *Network) string {
 	}
 	var b strings.Builder
 	for i, r := range j.Nodes {
-		fmt.Fprintf(&b, "layer %d %v of %v: ", i, n.Nodes[i].Part.Op(), n.Nodes[i].Inputs)
+		fmt.Fprintf(&b, "layer %d %v of %v: ", i, n.Nodes[i].Part.Layer.Op, n.Nodes[i].Inputs)
 		switch {
 		case j.Into != nil && j.Into[i] != i:
 			fmt.Fprintf(&b, "done by layer %d\n", j.Into[i])

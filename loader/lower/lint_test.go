@@ -11,6 +11,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/internal/golden"
 	. "anesim/loader/lower"
+	"anesim/loader/lower/join"
 )
 
 // realFindings are findings in goldens that are mistakes of the lowering, by the words that they
@@ -103,9 +104,9 @@ func goldenProgram(t *testing.T, isNetwork bool, input []string) (p *loader.Prog
 }
 
 // hasUnused reports whether a network has a layer that no other layer and no output takes.
-func hasUnused(n *Network) bool {
-	return slices.ContainsFunc(n.Nodes, func(x Node) bool {
+func hasUnused(n *join.Network) bool {
+	return slices.ContainsFunc(n.Nodes, func(x join.Node) bool {
 		return !slices.Contains(n.Outputs, x.Output) &&
-			!slices.ContainsFunc(n.Nodes, func(y Node) bool { return slices.Contains(y.Inputs, x.Output) })
+			!slices.ContainsFunc(n.Nodes, func(y join.Node) bool { return slices.Contains(y.Inputs, x.Output) })
 	})
 }

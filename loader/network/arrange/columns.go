@@ -1,11 +1,12 @@
 package arrange
 
 import (
+	"anesim/loader/lower/family"
+	"anesim/loader/lower/join"
 	"fmt"
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower"
 	"anesim/loader/network/list"
 )
 
@@ -118,7 +119,7 @@ func (s *sharing) share(i int) {
 	}
 	t := layer.Unary(layer.Transpose, x.Lower.In)
 	t.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
-	if _, err := lower.NewPart(t, layer.Weights{}); err != nil {
+	if _, err := join.NewPart(t, layer.Weights{}); err != nil {
 		return
 	}
 	turn := list.Layer{
@@ -142,7 +143,7 @@ func sharesColumns(l *list.Layer) bool {
 		x.TransposeX || x.Activation != 0 || x.In.N != 1 || x.In.C != 1 {
 		return false
 	}
-	return x.In.H > 1 && lower.TakesColumns(x.In.H, x.In.W)
+	return x.In.H > 1 && family.TakesColumns(x.In.H, x.In.W)
 }
 
 // turnsRows reports whether a layer, which is a transpose, makes rows of a matrix's columns.

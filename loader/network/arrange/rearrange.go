@@ -1,12 +1,12 @@
 package arrange
 
 import (
+	"anesim/loader/lower/join"
 	"fmt"
 	"maps"
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower"
 	"anesim/loader/network/list"
 )
 
@@ -349,7 +349,7 @@ func (r *rearranger) steps(a lineage, width int) ([]layer.Layer, bool) {
 	}
 	list := from.to(to)
 	for i := range list {
-		if _, err := lower.NewPart(list[i], layer.Weights{}); err != nil {
+		if _, err := join.NewPart(list[i], layer.Weights{}); err != nil {
 			list = nil
 			break
 		}

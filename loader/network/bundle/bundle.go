@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"anesim/loader/lower/join"
 	"bytes"
 	bin "encoding/binary"
 	"encoding/json"
@@ -8,7 +9,6 @@ import (
 	"slices"
 
 	"anesim/loader"
-	"anesim/loader/lower"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )
@@ -25,10 +25,10 @@ type contents struct {
 type bundled struct {
 	Name      string
 	First     int
-	Runs      []lower.Run
+	Runs      []join.Run
 	Why       string
 	L2        []int
-	Spilled   []lower.Spill
+	Spilled   []join.Spill
 	Into      []int
 	Container int
 	Timed     *loader.Program `json:",omitempty"`

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"anesim/loader/lower/join"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower"
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/ops"
@@ -417,7 +417,7 @@ func (n *Chooser) reduced(op layer.Op, x Operand, axes []bool) (Operand, error) 
 func (n *Chooser) reducedInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
 	l := layer.Reduction(op, x.shape(), set)
 	var limit *layer.LimitError
-	_, err := lower.NewPart(l, layer.Weights{})
+	_, err := join.NewPart(l, layer.Weights{})
 	c := len(x.Dims) - 3
 	if !errors.As(err, &limit) || set&layer.AxisC != 0 || c < 0 || x.Dims[c] < 2 {
 		return n.layer(l, layer.Weights{}, d, x)

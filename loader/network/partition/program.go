@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"anesim/loader/lower/join"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +13,6 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/layer"
-	"anesim/loader/lower"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"
 )
@@ -23,13 +23,13 @@ type Program struct {
 	First int // index of its first layer
 	// Runs are the descriptors of each layer, from First on: none of one that another has
 	// folded in, which its Folded says.
-	Runs []lower.Run
+	Runs []join.Run
 	// Why says what ended the program before this one, where that was not a layer that
 	// cannot be lowered.
 	Why string
 	// L2 and Spilled are those of [lower.Joined].
 	L2      []int
-	Spilled []lower.Spill
+	Spilled []join.Spill
 	Into    []int // layer of the program that does each one's work
 }
 
@@ -102,7 +102,7 @@ func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []str
 type cutter struct {
 	n     *list.Network
 	how   Lowering
-	parts []*lower.Part
+	parts []*join.Part
 	last  map[string]int // layer that reads a tensor last; none of them, of an output
 	// inputs are the shapes of the network's inputs.
 	inputs map[string]layer.Shape
@@ -123,7 +123,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 			continue
 		}
 		fails, cut = try, err.Error()
-		var node *lower.NodeError
+		var node *join.NodeError
 		if errors.As(err, &node) {
 			cut = node.What
 			if node.Node > fits && node.Node < try {
@@ -145,7 +145,7 @@ func (c *cutter) longest(at, end int) (best *Program, cut string, err error) {
 
 // program joins the layers at to end-1.
 func (c *cutter) program(at, end int) (*Program, error) {
-	net := lower.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
+	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
 	for i := at; i < end; i++ {
 		l := &c.n.Layers[i]
@@ -169,7 +169,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 			}
 		}
 		known[l.Output] = true
-		net.Nodes = append(net.Nodes, lower.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
+		net.Nodes = append(net.Nodes, join.Node{Part: c.parts[i], Inputs: l.Inputs, Output: l.Output})
 		if c.last[l.Output] >= end {
 			net.Outputs = append(net.Outputs, l.Output)
 		}
@@ -196,7 +196,7 @@ func (c *cutter) program(at, end int) (*Program, error) {
 // first reader takes, as the host can lay out rows of any length. If several is set, its readers
 // take rows of several lengths, and the shape is the one that the network's transposes start
 // from. A constant that the file does not have is pseudo-random, as all weights are.
-func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
+func (c *cutter) input(name string, s layer.Shape, several bool) join.Tensor {
 	made := c.n.Made[name]
 	whole, ok := c.inputs[name]
 	switch {
@@ -209,12 +209,12 @@ func (c *cutter) input(name string, s layer.Shape, several bool) lower.Tensor {
 	if constant && v == nil {
 		v = weights.Random(s.Elements(), c.how.Seed, "second")
 	}
-	return lower.Tensor{Name: name, Shape: s, Values: v}
+	return join.Tensor{Name: name, Shape: s, Values: v}
 }
 
 // lowerParts lowers every layer, layers that are alike once, until the context is done.
-func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(layers int)) ([]*lower.Part, []string) {
-	parts, reasons := make([]*lower.Part, len(n.Layers)), make([]string, len(n.Layers))
+func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(layers int)) ([]*join.Part, []string) {
+	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
 	var distinct []int
@@ -266,7 +266,7 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 }
 
 // lowerPart lowers the layer.
-func lowerPart(x *list.Layer, how Lowering) (*lower.Part, error) {
+func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
 	complete := weights.Complete
 	if how.SizesOnly {
 		complete = weights.Sizes
@@ -277,7 +277,7 @@ func lowerPart(x *list.Layer, how Lowering) (*lower.Part, error) {
 	}
 	l := x.Lower
 	l.Memories = how.Memories
-	return lower.NewPart(l, w)
+	return join.NewPart(l, w)
 }
 
 // NoteFolded tells the layers of a program that do others' work so.

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"anesim/loader/lower/family"
 	"math"
 	"math/bits"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/loader/layer"
-	"anesim/loader/lower"
 	"anesim/loader/network/list"
 )
 
@@ -112,7 +112,7 @@ func tabulate(l *layer.Layer, w *layer.Weights) error {
 	case l.Activation != 0:
 		op = l.Activation
 	}
-	if lower.OddSigmoid(l) {
+	if family.OddSigmoid(l) {
 		w.Table = table(mac.OddSigmoid)
 		return nil
 	}

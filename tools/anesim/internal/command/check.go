@@ -113,7 +113,7 @@ func (f *checkFlags) models(c *cobra.Command, base *check.Baseline, files []stri
 	seen := map[string]bool{}
 	add := func(name, entry string, m *anesim.Model) error {
 		if seen[entry] {
-			return usage("%s is given twice", escaped(name))
+			return usage("%s is given twice", report.Printable(name))
 		}
 		seen[entry] = true
 		list = append(list, checked{name, entry, m})
@@ -265,7 +265,7 @@ func (f *checkFlags) write(w io.Writer, b *check.Baseline) error {
 	if err := outfile.Write(f.baseline, []byte(text.String())); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s written\n", escaped(f.baseline), plural(len(b.Entries), "model"))
+	_, err := fmt.Fprintf(w, "%s: %s written\n", report.Printable(f.baseline), report.Plural(len(b.Entries), "model"))
 	return err
 }
 
@@ -278,18 +278,18 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Passed() {
-			fmt.Fprintf(w, "ok    %s\n", escaped(v.Input))
+			fmt.Fprintf(w, "ok    %s\n", report.Printable(v.Input))
 			continue
 		}
 		missed++
-		fmt.Fprintf(w, "miss  %s: %s\n", escaped(v.Input), v.Cause())
+		fmt.Fprintf(w, "miss  %s: %s\n", report.Printable(v.Input), v.Cause())
 		for k := range v.Differences {
 			if k == mostDifferences {
 				fmt.Fprintf(w, "      ... and %d more\n", len(v.Differences)-k)
 				break
 			}
 			d := &v.Differences[k]
-			fmt.Fprintf(w, "      %s\n", escaped(d.String()))
+			fmt.Fprintf(w, "      %s\n", report.Printable(d.String()))
 			if k+1 < len(v.Differences) && slices.Equal(d.Why, v.Differences[k+1].Why) {
 				continue // what explains both stands below the last of them
 			}
@@ -299,7 +299,7 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		}
 	}
 	if missed > 0 {
-		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, plural(len(verdicts), "model"), 100*most)
+		return fmt.Errorf("%d of %s beyond %g %% of the baseline", missed, report.Plural(len(verdicts), "model"), 100*most)
 	}
 	return nil
 }
@@ -328,7 +328,7 @@ func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) erro
 	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]
-		c := junitCase{Class: "anesim.check", Name: escaped(v.Input)}
+		c := junitCase{Class: "anesim.check", Name: report.Printable(v.Input)}
 		if !v.Passed() {
 			s.Failures++
 			var b strings.Builder
@@ -344,14 +344,14 @@ func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLinted) erro
 	}
 	for i := range linted {
 		x := &linted[i]
-		c := junitCase{Class: "anesim.lint", Name: escaped(x.name())}
+		c := junitCase{Class: "anesim.lint", Name: report.Printable(x.name())}
 		if n := len(x.Findings) + x.More; n > 0 {
 			s.Failures++
 			var b strings.Builder
 			for k := range x.Findings {
 				fmt.Fprintln(&b, &x.Findings[k])
 			}
-			c.Failure = &junitFailure{plural(n, "finding"), b.String()}
+			c.Failure = &junitFailure{report.Plural(n, "finding"), b.String()}
 		}
 		s.Cases = append(s.Cases, c)
 	}

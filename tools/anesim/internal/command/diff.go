@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/check"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -101,13 +102,13 @@ func (f *diffFlags) side(c *cobra.Command, file string, files []string) (s side,
 }
 
 func printDiff(w io.Writer, a, b *side) error {
-	t := numbers("", escaped(a.Input), escaped(b.Input), "change")
+	t := numbers("", report.Printable(a.Input), report.Printable(b.Input), "change")
 	for _, x := range check.CostChanges(&a.Total, &b.Total) {
 		name := x.Name
 		if x.Of != "" {
 			name = x.Of + " of " + x.Name
 		}
-		t.add(withUnit(name, x.Unit), number(x.A), number(x.B), view.Change(x.A, x.B))
+		t.add(withUnit(name, x.Unit), report.Number(x.A), report.Number(x.B), view.Change(x.A, x.B))
 	}
 	if err := t.print(w, gap); err != nil {
 		return err
@@ -123,12 +124,12 @@ func printDiff(w io.Writer, a, b *side) error {
 		case !d.Changed() && !weights.Changed():
 			same++
 		case d.A == nil:
-			fmt.Fprintf(w, "\n+ %d %s: new, %d cycles\n", d.BAt, escaped(d.B.Op), d.B.Cycles)
+			fmt.Fprintf(w, "\n+ %d %s: new, %d cycles\n", d.BAt, report.Printable(d.B.Op), d.B.Cycles)
 		case d.B == nil:
-			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, escaped(d.A.Op), d.A.Cycles)
+			fmt.Fprintf(w, "\n- %d %s: gone, %d cycles\n", d.AAt, report.Printable(d.A.Op), d.A.Cycles)
 		default:
-			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, escaped(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
-			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", number(float64(d.A.DMABytes)), number(float64(d.B.DMABytes)), number(float64(d.A.EnergyNJ)), number(float64(d.B.EnergyNJ)))
+			fmt.Fprintf(w, "\n  %d %s: %d -> %d cycles (%s)", d.BAt, report.Printable(d.B.Op), d.A.Cycles, d.B.Cycles, view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
+			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", report.Number(float64(d.A.DMABytes)), report.Number(float64(d.B.DMABytes)), report.Number(float64(d.A.EnergyNJ)), report.Number(float64(d.B.EnergyNJ)))
 			for _, r := range d.Changes {
 				fmt.Fprintf(w, "      %s\n", r)
 			}
@@ -139,9 +140,9 @@ func printDiff(w io.Writer, a, b *side) error {
 		}
 	}
 	if unknown > 0 {
-		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %d bytes in all\n", plural(unknown, "descriptor"), int64(check.MostCompared))
+		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %d bytes in all\n", report.Plural(unknown, "descriptor"), int64(check.MostCompared))
 	}
-	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, plural(n, "descriptor"))
+	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, report.Plural(n, "descriptor"))
 	return err
 }
 
@@ -161,7 +162,7 @@ func printWeights(w io.Writer, c *check.ConstantsChange) {
 	case c.OfValues == 0:
 		fmt.Fprintf(w, "      weights: %d of %d bytes differ\n", c.Bytes, c.OfBytes)
 	default:
-		fmt.Fprintf(w, "      weights: %d of %d bytes differ, %d of %d values, by at most %s\n", c.Bytes, c.OfBytes, c.Values, c.OfValues, number(c.Largest))
+		fmt.Fprintf(w, "      weights: %d of %d bytes differ, %d of %d values, by at most %s\n", c.Bytes, c.OfBytes, c.Values, c.OfValues, report.Number(c.Largest))
 	}
 }
 
@@ -170,7 +171,7 @@ func printTerms(w io.Writer, of string, list []check.CostChange) {
 	var text []string
 	for _, x := range list {
 		if x.Of == of && x.A != x.B {
-			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, number(x.A), number(x.B), x.Unit)))
+			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, report.Number(x.A), report.Number(x.B), x.Unit)))
 		}
 	}
 	if len(text) > 0 {

@@ -123,8 +123,8 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	if d.Kind != "network" {
 		what = "td"
 	}
-	p.printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", escaped(d.Model), d.Kind, d.Chip,
-		countText(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, bytesText(d.Now.DMABytes))
+	p.printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, bytesText(d.Now.DMABytes))
 	p.printf("")
 	t := &table{columns: []column{
 		{what, 0, true}, {"op", 3, true}, {"cycles", 0, false}, {"share", 0, false}, {"bound by", 0, true}, {"for", 0, false},
@@ -133,8 +133,8 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
-		t.add(escaped(strings.TrimPrefix(x.Name, "td ")), escaped(x.Op), countText(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), causeText(x.Bound),
-			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), countText(x.ArrayCycles), countText(x.MemoryCycles))
+		t.add(report.Printable(strings.TrimPrefix(x.Name, "td ")), report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
+			fmt.Sprintf("%.0f%%", percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
 	}
 	p.table(t, 0)
 	if n := len(d.Parts) - len(shown); n > 0 {
@@ -145,7 +145,7 @@ func writeExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		p.change(i+1, &d.Trials[i])
 	}
 	n := d.Tried
-	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
+	p.printf("%s tried: %d gain, %d do not, %d give other results, %d cannot run", report.Plural(n.All, "change"), n.Faster, n.NotFaster, n.OtherResults, n.Failed)
 	p.machines(d.Machines)
 	return p.err
 }
@@ -188,10 +188,10 @@ func shareOf(parts []explain.Part) (sum float64) {
 func (p *pager) change(n int, c *explain.Change) {
 	where := ""
 	if c.Part != "" {
-		where = escaped(c.Part) + ": "
+		where = report.Printable(c.Part) + ": "
 	}
 	if c.Alike > 1 {
-		where = fmt.Sprintf("%s and %d more alike: ", escaped(c.Part), c.Alike-1)
+		where = fmt.Sprintf("%s and %d more alike: ", report.Printable(c.Part), c.Alike-1)
 	}
 	p.printf("%d. %s%s", n, where, c.Change)
 	gain := fmt.Sprintf("%+.1f%%", -100*c.Gain)

@@ -163,7 +163,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 		for _, line := range lines[at+2 : why] {
 			f := strings.Fields(line)
 			i := slices.IndexFunc(d.Layers, func(l report.Layer) bool { return l.Name == f[0] })
-			if i < 0 || !strings.Contains(line, causeText(d.Layers[i].Bound)) {
+			if i < 0 || !strings.Contains(line, report.CauseText(d.Layers[i].Bound)) {
 				t.Errorf("%s: %s", name, line)
 				continue
 			}
@@ -188,7 +188,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 		first, cycles := "", uint64(0)
 		for cause, n := range d.Cycles.All() {
 			if n > cycles {
-				first, cycles = causeText(cause), n
+				first, cycles = report.CauseText(cause), n
 			}
 		}
 		if want := fmt.Sprintf("why: %s %.0f%%", first, percent(cycles, d.Cycles.Total)); !strings.HasPrefix(lines[why], want) {

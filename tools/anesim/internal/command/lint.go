@@ -190,7 +190,7 @@ func writeLinted(w io.Writer, list []jsonLinted) error {
 		if len(x.Findings) > 0 {
 			verdict = "find"
 		}
-		p.printf("%s  %s: %s, %s", verdict, escaped(x.name()), plural(x.Descriptors, "descriptor"), plural(len(x.Findings)+x.More, "finding"))
+		p.printf("%s  %s: %s, %s", verdict, report.Printable(x.name()), report.Plural(x.Descriptors, "descriptor"), report.Plural(len(x.Findings)+x.More, "finding"))
 		rests := ""
 		for k := range x.Findings {
 			if k == mostFindings {
@@ -208,7 +208,7 @@ func writeLinted(w io.Writer, list []jsonLinted) error {
 			}
 		}
 		if x.Undecided > 0 {
-			p.printf("  %s not decided: they have too many parts", plural(x.Undecided, "surface"))
+			p.printf("  %s not decided: they have too many parts", report.Plural(x.Undecided, "surface"))
 		}
 	}
 	return p.err
@@ -226,5 +226,5 @@ func lintError(list []jsonLinted) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s in %d of %s", plural(n, "finding"), programs, plural(len(list), "program"))
+	return fmt.Errorf("%s in %d of %s", report.Plural(n, "finding"), programs, report.Plural(len(list), "program"))
 }

@@ -203,7 +203,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
-		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, plural(doc.Coverage.Nodes, "node")))
+		return inFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, report.Plural(doc.Coverage.Nodes, "node")))
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 	why := "its values were not computed"
 	for i := range doc.Layers {
 		if l := &doc.Layers[i]; l.Note != "" {
-			why = escaped(l.Name) + ": " + l.Note
+			why = report.Printable(l.Name) + ": " + l.Note
 			break
 		}
 	}
@@ -271,10 +271,10 @@ func missingOutputs(res *anesim.Result, doc *report.Network) string {
 		reason := why
 		for _, x := range doc.Coverage.Lost {
 			if x.Output == out.Name {
-				reason = fmt.Sprintf("needs %s, which is not modelled", escaped(x.Layer))
+				reason = fmt.Sprintf("needs %s, which is not modelled", report.Printable(x.Layer))
 			}
 		}
-		missing = append(missing, escaped(out.Name)+" "+reason)
+		missing = append(missing, report.Printable(out.Name)+" "+reason)
 	}
 	return strings.Join(missing, "; ")
 }
@@ -284,7 +284,7 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	m, err := f.dimFlags.open(anesim.OpenOptions{InMemory: f.inMemory}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
-		return nil, usage("%s is a compiled program: anesim run %[1]s", escaped(file))
+		return nil, usage("%s is a compiled program: anesim run %[1]s", report.Printable(file))
 	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*missingError)):
 		return nil, inFile(file, fmt.Errorf("extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}

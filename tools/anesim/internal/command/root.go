@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/report"
+	"anesim/bench/sweep"
 	"anesim/hw/spelling"
 )
 
@@ -61,7 +63,7 @@ func conclude(stderr io.Writer, err error) int {
 		return exitInterrupted
 	}
 	printError(stderr, err)
-	if errors.As(err, &u) {
+	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) {
 		return exitUsage
 	}
 	return exitFailed
@@ -149,7 +151,7 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 }
 
 // printError prints an error on one line, without what a terminal would obey.
-func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", escaped(err.Error())) }
+func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", report.Printable(err.Error())) }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
