@@ -73,7 +73,7 @@ func randomLayer(r *rand.Rand) (op string, keys []string) {
 // program that has them, descriptor by descriptor. So are a timer's, which uses one engine
 // for all.
 func TestTimingWithoutWeights(t *testing.T) {
-	points := 400
+	points := 200
 	if os.Getenv("LONG") != "" {
 		points = 2000
 	}

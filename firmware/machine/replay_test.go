@@ -16,6 +16,7 @@ import (
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/anesimtest/samples"
 )
 
 // What a load sends is played back: every call ends when the load has it end, where
@@ -33,7 +34,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 			s.Host = "macos-air"
 		}
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "observed.yaml"), []byte(observed), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "observed.yaml"), []byte(samples.Observed), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		open := func(name string) (*anesim.Model, error) { return anesim.Open(filepath.Join(dir, name)) }

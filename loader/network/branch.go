@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"anesim/loader/layer"
@@ -35,27 +36,12 @@ func (n *nodeReader) undecided() string {
 	return "its condition is computed, not a constant; the host decides"
 }
 
+// bothSides reads both sides, and takes each result of the one or of the other: the sum of both,
+// times the condition and times its opposite.
 func (n *nodeReader) bothSides(c choose.Operand) error {
-	var graphs [2]*graph.Graph
-	for i, side := range [...]string{"then_branch", "else_branch"} {
-		a := n.Attr[side]
-		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
-			return errors.New("it has no such branch")
-		}
-		graphs[i] = a.Graph
-		var own []string
-		for _, x := range a.Graph.Nodes {
-			own = append(own, names(x.Out)...)
-		}
-		for name := range a.Graph.Consts {
-			own = append(own, name)
-		}
-		for _, name := range own {
-			if name != "" && n.taken[name] {
-				return fmt.Errorf("%q is made on both sides, or elsewhere too", name)
-			}
-			n.taken[name] = true
-		}
+	graphs, err := n.branches()
+	if err != nil {
+		return err
 	}
 	n.depth++
 	for _, g := range graphs {
@@ -75,16 +61,9 @@ func (n *nodeReader) bothSides(c choose.Operand) error {
 	}
 	n.Results = nil
 	for i := range n.Out {
-		var sides [2]choose.Operand
-		for k, g := range graphs {
-			name := g.Outputs[i].Name
-			if t := n.value(name).Type; n.value(name).Const != nil || t != 0 && !t.IsFloat() || n.value(name).Dims == nil {
-				return fmt.Errorf("%q is a constant or no fp16", name)
-			}
-			sides[k] = choose.Operand{Name: n.TensorOf(name), Dims: n.value(name).Dims}
-		}
-		if !slices.Equal(sides[0].Dims, sides[1].Dims) {
-			return fmt.Errorf("%v on one side, %v on the other", sides[0].Dims, sides[1].Dims)
+		sides, err := n.branchResults(graphs, i)
+		if err != nil {
+			return err
 		}
 		n.Results = append(n.Results, graph.Result{Dims: sides[0].Dims, Type: n.value(graphs[0].Outputs[i].Name).Type})
 		for k, mask := range [...]choose.Operand{{Name: c.Name, Dims: []int{1}}, {Name: not.Name, Dims: []int{1}}} {
@@ -101,4 +80,42 @@ func (n *nodeReader) bothSides(c choose.Operand) error {
 		}
 	}
 	return nil
+}
+
+// branches are the graphs of both sides. Names of what they make are taken from now on.
+func (n *nodeReader) branches() (graphs [2]*graph.Graph, err error) {
+	for i, side := range [...]string{"then_branch", "else_branch"} {
+		a := n.Attr[side]
+		if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || n.depth > 8 {
+			return graphs, errors.New("it has no such branch")
+		}
+		graphs[i] = a.Graph
+		var own []string
+		for _, x := range a.Graph.Nodes {
+			own = append(own, names(x.Out)...)
+		}
+		own = append(own, slices.Sorted(maps.Keys(a.Graph.Consts))...)
+		for _, name := range own {
+			if name != "" && n.taken[name] {
+				return graphs, fmt.Errorf("%q is made on both sides, or elsewhere too", name)
+			}
+			n.taken[name] = true
+		}
+	}
+	return graphs, nil
+}
+
+// branchResults are what both sides make of the i-th result, in one shape.
+func (n *nodeReader) branchResults(graphs [2]*graph.Graph, i int) (sides [2]choose.Operand, err error) {
+	for k, g := range graphs {
+		name := g.Outputs[i].Name
+		if t := n.value(name).Type; n.value(name).Const != nil || t != 0 && !t.IsFloat() || n.value(name).Dims == nil {
+			return sides, fmt.Errorf("%q is a constant or no fp16", name)
+		}
+		sides[k] = choose.Operand{Name: n.TensorOf(name), Dims: n.value(name).Dims}
+	}
+	if !slices.Equal(sides[0].Dims, sides[1].Dims) {
+		return sides, fmt.Errorf("%v on one side, %v on the other", sides[0].Dims, sides[1].Dims)
+	}
+	return sides, nil
 }

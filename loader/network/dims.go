@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 // A DimError is a network with dimensions that have no size, or sizes for dimensions that
@@ -90,7 +90,7 @@ type binder struct {
 	failed DimError
 }
 
-func newBinder(sizes map[string]int, inputs ...onnx.Value) *binder {
+func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
 	b := &binder{sizes: sizes, used: map[string]bool{}, first: map[string]bool{}}
 	for _, in := range inputs {
 		if len(in.Dims) > 1 && dimName(in.Dims[0]) != "" {
@@ -101,7 +101,7 @@ func newBinder(sizes map[string]int, inputs ...onnx.Value) *binder {
 }
 
 // value is what an input of one integer was given.
-func (b *binder) value(v onnx.Value) (int, bool) {
+func (b *binder) value(v graph.Port) (int, bool) {
 	if len(v.Dims) > 0 || v.Type.IsFloat() || v.Type.Width() == 0 {
 		return 0, false
 	}
@@ -112,14 +112,14 @@ func (b *binder) value(v onnx.Value) (int, bool) {
 
 // dimName returns the name that a file gives a dimension. Several dimensions named "?", which
 // some exporters write, have nothing in common, so that is no name.
-func dimName(d onnx.Dim) string {
+func dimName(d graph.Dim) string {
 	if d.Name == "?" {
 		return ""
 	}
 	return d.Name
 }
 
-func (b *binder) bind(v onnx.Value) []int {
+func (b *binder) bind(v graph.Port) []int {
 	dims := []int{}
 	for i, d := range v.Dims {
 		if d.Size > 0 && d.Size <= list.MaxExtent {

@@ -12,21 +12,23 @@
 //	                                                  |
 //	      what the engine does on the way             |
 //	      out of a layer: fuse; rows: arrange         v
-//	                                           lower.Part a layer, joined by lower.Network
+//	                                           join.Part a layer, joined by join.Network
 //	                                                  |
 //	                                                  v
 //	      partition                            Program: one for the network, or one on
 //	                                           each side of a gap
 //
+// The names in the picture are packages below.
+//
 // A compiled network is one program: biases, batch normalisation and rectifiers ride on
 // the layer before them, since the engines add and clamp a result before it leaves. The
-// same folding is done here, and [partition.Lower] makes one chain of the layers. Around a
+// same is done with the list, and [partition.Lower] makes one chain of the layers. Around a
 // layer that the engine has no form for the network is cut, as the vendor's framework
 // hands such a layer to another device. Where a tensor is read in rows of another length
-// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2 where it
-// fits beside what its layers need, and layers that one descriptor does together are one
-// in the list of descriptors (see package lower); [list.Network] with InMemory keeps all of them in
-// memory, with the same values.
+// than it was made in, transposes lay it out anew. A tensor between layers stays in the L2
+// where it fits beside what its layers need, and layers that one descriptor does together are
+// one in the list of descriptors (see package lower); a [list.Network] that is InMemory keeps
+// all of them in memory, with the same values.
 //
 // Nothing is dropped. A layer that the engine has no form for stays in the list with the
 // reason in Reason; layers whose shape cannot be told behind it say so too.

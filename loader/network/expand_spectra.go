@@ -155,22 +155,27 @@ func spectrum(e *expansion) error {
 		return err
 	}
 	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
-	x, err = e.reshaped("", x, append(slices.Clone(rest), n*parts)...)
+	x, err = e.reshaped("", x, append(slices.Clip(rest), n*parts)...)
 	if err == nil {
 		x, err = e.node("", "MatMul", nil, x, e.floats([]int{n * parts, bins * 2}, v))
 	}
 	if err == nil {
-		x, err = e.reshaped("", x, append(slices.Clone(rest), bins, 2)...)
+		x, err = e.reshaped("", x, append(slices.Clip(rest), bins, 2)...)
 	}
 	if err != nil {
 		return err
 	}
-	back := make([]int, rank)
+	_, err = e.turned(e.output(0), x, undoing(order)...)
+	return err
+}
+
+// undoing is the order of axes that brings them back from another.
+func undoing(order []int) []int {
+	back := make([]int, len(order))
 	for to, from := range order {
 		back[from] = to
 	}
-	_, err = e.turned(e.output(0), x, back...)
-	return err
+	return back
 }
 
 // spectrumAxis is the axis that a transform is along.

@@ -23,14 +23,14 @@ type attached struct {
 // planes of the same width, or the ones that pack makes, at the end of the constants.
 func (p *Plan) attach(t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
 	key := packing{s, width}
-	a, ok := p.Packed[key]
+	a, ok := p.packed[key]
 	if !ok {
 		k := pack(s, width)
 		a = attached{p.Constants.AddKernel(k), k.Lanes, k.Coding}
-		if p.Packed == nil {
-			p.Packed = map[packing]attached{}
+		if p.packed == nil {
+			p.packed = map[packing]attached{}
 		}
-		p.Packed[key] = a
+		p.packed[key] = a
 	}
 	t.Kernel(a.base, a.lanes)
 	t.Coded(a.coding)

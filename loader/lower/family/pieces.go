@@ -27,13 +27,11 @@ func (p *Plan) intermediate(s layer.Shape) task.Memory {
 
 // pieces appends the tasks of layers that together make the plan's own.
 func (p *Plan) pieces(list ...piece) error {
-	layer, weights, bound, packed := p.Layer, p.Weights, p.bound, p.Packed
-	defer func() { p.Layer, p.Weights, p.bound, p.Packed = layer, weights, bound, packed }()
 	for i := range list {
 		s := &list[i]
-		s.layer.Release, s.layer.Memories = layer.Release, layer.Memories
-		p.Layer, p.Weights, p.bound, p.Packed = &s.layer, s.weights, s.ports, nil
-		if err := p.lower(); err != nil {
+		s.layer.Release, s.layer.Memories = p.Layer.Release, p.Layer.Memories
+		one := Plan{Output: p.Output, Layer: &s.layer, Weights: s.weights, bound: s.ports}
+		if err := one.lower(); err != nil {
 			return err
 		}
 	}

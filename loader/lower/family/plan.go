@@ -16,7 +16,7 @@ func New(l *layer.Layer, w *layer.Weights) (*Plan, error) {
 	if err := w.Validate(l); err != nil {
 		return nil, err
 	}
-	p := &Plan{Layer: l, Weights: w, Constants: coeff.Section{SizesOnly: w.SizesOnly}}
+	p := &Plan{Output: &Output{Constants: coeff.Section{SizesOnly: w.SizesOnly}}, Layer: l, Weights: w}
 	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
 		// Weights that are made as they are packed are packed where they stay.
 		layer, sizes := *l, *w // lowering may widen the layer's window
@@ -36,25 +36,27 @@ func New(l *layer.Layer, w *layer.Weights) (*Plan, error) {
 	return p, p.Tasks.Err()
 }
 
-// A Plan is a program in the making.
-type Plan struct {
-	Layer     *layer.Layer
-	Weights   *layer.Weights
+// An Output is what a layer is lowered to: a program in the making.
+type Output struct {
 	Tasks     task.Chain
 	Constants coeff.Section
-	Packed    map[packing]attached // coefficients in the constants
-	placed    map[string]int       // tables in the constants
 	Ports     []loader.Port
-	Scratch   int    // bytes
-	held      int    // of them, with tensors between steps
-	taps      [2]int // rows and columns of weights in a convolution's window
-	// bound are the surfaces of a step's ports, nil of a layer by itself.
-	bound ports
-	// interleaved is where a runtime product's coefficients stand in the scratch.
-	interleaved int
+	Scratch   int            // bytes
+	held      int            // of them, with tensors between steps
+	placed    map[string]int // tables in the constants
 }
 
-// add appends a task. Those beyond what can be numbered only count (newPlan).
+// A Plan is a layer on its way to an output, which the pieces that it is made of share.
+type Plan struct {
+	*Output
+	Layer   *layer.Layer
+	Weights *layer.Weights
+	bound   ports                // the surfaces of a piece's ports, nil of a layer by itself
+	packed  map[packing]attached // coefficients in the constants
+	taps    [2]int               // rows and columns of weights in a convolution's window
+}
+
+// add appends a task. Those beyond what can be numbered only count (New).
 func (p *Plan) add(t *task.Task) {
 	if len(p.Tasks) <= task.MaxTasks {
 		p.Tasks = append(p.Tasks, t)

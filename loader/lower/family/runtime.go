@@ -30,7 +30,7 @@ func (p *Plan) runtimeMatmul() error {
 		return nil
 	}
 	to := p.behind(result, l.Out())
-	p.interleaved = p.Scratch
+	interleaved := p.Scratch // where the coefficients stand
 	at := func(columns int) int {
 		return k * task.PackedColumns(regs.Shape{Channels: 1, Width: columns}, task.EngineColumns(columns)).Channel
 	}
@@ -56,7 +56,7 @@ func (p *Plan) runtimeMatmul() error {
 			if direct {
 				lanes = rowLanes(part, rows, k)
 			} else {
-				lanes, writer = p.interleave(part, rows, k)
+				lanes, writer = p.interleave(part, interleaved, rows, k)
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
@@ -137,16 +137,16 @@ func runtimeRows(m, k, columns, lane int) int {
 	return each * task.Engines
 }
 
-// interleave copies rows of the left side into the scratch buffer, the rows of an engine
+// interleave copies rows of the left side into the scratch buffer at base, the rows of an engine
 // side by side, and returns where each engine finds its own, and the task that does it.
-func (p *Plan) interleave(src task.Memory, rows, k int) ([]coeff.Lane, *task.Task) {
+func (p *Plan) interleave(src task.Memory, base, rows, k int) ([]coeff.Lane, *task.Task) {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
 	dst := task.Memory{Bar: task.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
 	dst.Row = dst.Plane
 	dst.Depth = dst.Plane * (rows / each)
 	dst.Group = dst.Depth
-	dst.Base = p.interleaved
+	dst.Base = base
 	p.Scratch = max(p.Scratch, dst.Base+dst.Depth)
 	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
 	at := task.Packed(in)

@@ -44,7 +44,7 @@ func (f *folder) affine(i int) *folded {
 	}
 	one := &folded{
 		part: part, inputs: n[i].Inputs, output: n[last].Output,
-		nodes: []int{i}, runs: []Run{{0, len(part.plan.Tasks)}}, none: map[int]int{},
+		nodes: []int{i}, runs: []Run{{0, len(part.made.Tasks)}}, none: map[int]int{},
 	}
 	for k := i + 1; k <= last; k++ {
 		one.none[k] = i

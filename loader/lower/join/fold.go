@@ -354,7 +354,7 @@ func (f *folder) compile(groups []rows.Group, try bool) (*folded, bool) {
 		}
 	}
 	out.part = &Part{
-		plan:    &family.Plan{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
+		made:    &family.Output{Tasks: low.Tasks, Constants: low.Constants, Scratch: low.Scratch},
 		inputs:  low.Ports,
 		Shape:   f.shapes[out.output],
 		surface: task.Bar4,

@@ -90,7 +90,7 @@ const (
 // program.
 func (n *Network) Join() (*Joined, error) {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, turned: map[turn]int{}}
-	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.plan.Constants.SizesOnly })
+	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.made.Constants.SizesOnly })
 	if err := j.wire(); err != nil {
 		return nil, err
 	}
@@ -381,7 +381,7 @@ func (j *joiner) place() (task.Chain, []Run, []int) {
 	for i := range j.steps {
 		if p := j.steps[i].part; !seen[p] {
 			seen[p] = true
-			total += layer.RoundUp(p.plan.Constants.Bytes, 64)
+			total += layer.RoundUp(p.made.Constants.Bytes, 64)
 		}
 	}
 	if total > 0 && !j.constants.SizesOnly {
@@ -445,7 +445,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		if n := s.part.plan.Scratch; n > 0 {
+		if n := s.part.made.Scratch; n > 0 {
 			add(&steps[i], n, i, i)
 		}
 		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
@@ -469,7 +469,7 @@ func (j *joiner) spill(resident []bool) (own []int) {
 // spots are the places of a step's buffers; own is where what it has in the scratch buffer
 // begins.
 func (j *joiner) spots(s *step, own int) *task.Spots {
-	p := s.part.plan
+	p := s.part.made
 	var at task.Spots
 	at[regs.BARScratch] = task.Spot{Bar: regs.BARScratch, Base: own}
 	base, ok := j.parts[s.part]

@@ -38,7 +38,7 @@ func (f *folder) pair(i int) *folded {
 	}
 	return &folded{
 		part: part, inputs: a.Inputs, output: b.Output,
-		nodes: []int{into}, runs: []Run{{0, len(part.plan.Tasks)}},
+		nodes: []int{into}, runs: []Run{{0, len(part.made.Tasks)}},
 		none: map[int]int{i + i + 1 - into: into},
 	}
 }
@@ -48,7 +48,7 @@ func (q *Part) rectified() *Part {
 	q.once.Do(func() {
 		l := q.Layer
 		l.Activation = layer.ReLU
-		if p, err := NewPart(l, q.Weights); err == nil && len(p.plan.Tasks) == len(q.plan.Tasks) {
+		if p, err := NewPart(l, q.Weights); err == nil && len(p.made.Tasks) == len(q.made.Tasks) {
 			q.relu = p
 		}
 	})
@@ -72,7 +72,7 @@ func (q *Part) tabled(table []byte) *Part {
 		return nil
 	}
 	products := 0
-	for _, t := range q.plan.Tasks {
+	for _, t := range q.made.Tasks {
 		bar, coefficients := t.KernelBar()
 		switch {
 		case t.Planar() || t.KernelFrom != nil || coefficients && bar != regs.BARWeights:
@@ -91,8 +91,8 @@ func (q *Part) tabled(table []byte) *Part {
 	for i := range at {
 		at[i].Bar = uint32(i)
 	}
-	p := *q.plan
-	p.Tasks, p.Constants = q.place(&at), coeff.Section{SizesOnly: q.plan.Constants.SizesOnly}
+	p := *q.made
+	p.Tasks, p.Constants = q.place(&at), coeff.Section{SizesOnly: q.made.Constants.SizesOnly}
 	moved := map[int]int{} // blocks of coefficients by their place without the table
 	for _, t := range p.Tasks {
 		if !t.Multiplies() {
@@ -111,7 +111,7 @@ func (q *Part) tabled(table []byte) *Part {
 			size += lanes[i].Size
 			if !ok {
 				p.Constants.Add(table)
-				p.Constants.Copy(&q.plan.Constants, l.Base, l.Size)
+				p.Constants.Copy(&q.made.Constants, l.Base, l.Size)
 			}
 		}
 		t.TakesTable(base, lanes, table)
@@ -119,5 +119,5 @@ func (q *Part) tabled(table []byte) *Part {
 	if p.Tasks.Err() != nil {
 		return nil
 	}
-	return &Part{Layer: q.Layer, Weights: q.Weights, plan: &p, inputs: q.inputs, Shape: q.Shape, surface: q.surface}
+	return &Part{Layer: q.Layer, Weights: q.Weights, made: &p, inputs: q.inputs, Shape: q.Shape, surface: q.surface}
 }

@@ -48,15 +48,15 @@ func TestTableOfConvolution(t *testing.T) {
 			t.Errorf("%+v: the table is not folded", l)
 			continue
 		}
-		if got, want := len(folded.plan.Tasks), len(whole.plan.Tasks); got != 1 || want != 1 {
+		if got, want := len(folded.made.Tasks), len(whole.made.Tasks); got != 1 || want != 1 {
 			t.Errorf("%+v: %d tasks folded, %d whole, want one", l, got, want)
 			continue
 		}
-		_, a := folded.plan.Tasks[0].Registers()
-		if _, b := whole.plan.Tasks[0].Registers(); a.KernelDMASrc != b.KernelDMASrc {
+		_, a := folded.made.Tasks[0].Registers()
+		if _, b := whole.made.Tasks[0].Registers(); a.KernelDMASrc != b.KernelDMASrc {
 			t.Errorf("%+v: the lanes stand elsewhere", l)
 		}
-		if !bytes.Equal(folded.plan.Constants.Data, whole.plan.Constants.Data) {
+		if !bytes.Equal(folded.made.Constants.Data, whole.made.Constants.Data) {
 			t.Errorf("%+v: other constants", l)
 		}
 	}

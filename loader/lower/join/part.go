@@ -15,7 +15,7 @@ import (
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights
-	plan    *family.Plan
+	made    *family.Output
 	inputs  []loader.Port // in the order of a node's inputs
 	Shape   layer.Shape
 	surface uint32 // buffer of its output
@@ -30,8 +30,7 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Weights, p.Packed = nil, nil
-	q := &Part{Layer: l, Weights: w, plan: p, Shape: l.Out()}
+	q := &Part{Layer: l, Weights: w, made: p.Output, Shape: l.Out()}
 	for _, port := range p.Ports {
 		switch {
 		case port.Direction == loader.Output:
@@ -64,9 +63,9 @@ func (q *Part) Out() layer.Shape { return q.Shape }
 // place returns copies of the part's tasks that work on buffers at new places.
 func (q *Part) place(at *task.Spots) task.Chain {
 	tiles := map[*task.Tile]*task.Tile{}
-	moved := make(task.Chain, len(q.plan.Tasks))
+	moved := make(task.Chain, len(q.made.Tasks))
 	owners := make(map[*task.Task]*task.Task, len(moved))
-	for i, t := range q.plan.Tasks {
+	for i, t := range q.made.Tasks {
 		c := *t
 		moved[i] = &c
 		owners[t] = moved[i]

@@ -52,7 +52,7 @@ func (j *joiner) candidates() []*resident {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		for k, t := range s.part.plan.Tasks {
+		for k, t := range s.part.made.Tasks {
 			note := func(bar uint32, which task.Operand) {
 				at := -1
 				if which == task.OperandResult {
@@ -107,7 +107,7 @@ func (j *joiner) keeps(r *resident) bool {
 		return false
 	}
 	a := &r.accesses[0]
-	t := j.steps[a.step].part.plan.Tasks[a.task]
+	t := j.steps[a.step].part.made.Tasks[a.task]
 	r.kept = a
 	return t.InShape().Elements() == r.shape.Elements() && t.LoadsWhole() && r.accesses[1].step != a.step
 }
@@ -150,7 +150,7 @@ func (j *joiner) maps(r *resident) bool {
 		return false
 	}
 	for _, a := range r.accesses {
-		t := j.steps[a.step].part.plan.Tasks[a.task]
+		t := j.steps[a.step].part.made.Tasks[a.task]
 		if _, ok := r.view(t, a.which); !ok {
 			return false
 		}
@@ -165,7 +165,7 @@ func (j *joiner) maps(r *resident) bool {
 // and keeps, with where they read it relative to the tile; it reports false where one reads
 // it in another form.
 func (j *joiner) followers(a access, visit func(t *task.Task, at *task.Layout) bool) bool {
-	tasks := j.steps[a.step].part.plan.Tasks
+	tasks := j.steps[a.step].part.made.Tasks
 	owner := tasks[a.task]
 	if a.which != task.Operand1 || owner.First == nil || owner.First.Owner != owner {
 		return true
@@ -265,7 +265,7 @@ func (j *joiner) stepTiles(step int, kept map[access]*resident) (lo, hi int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
 	}
 	gone := map[*task.Tile]bool{}
-	for k, t := range j.steps[step].part.plan.Tasks {
+	for k, t := range j.steps[step].part.made.Tasks {
 		result := t.InL2At(task.OperandResult)
 		for which := range task.OperandResult + 1 {
 			alone = alone && kept[access{step, k, which}] == nil
@@ -352,7 +352,7 @@ func (j *joiner) reside() (kept map[access]*resident, shift []int) {
 func (j *joiner) inPlace(chosen []*resident, kept map[access]*resident, list []*task.Extent) []*task.Extent {
 	for _, r := range chosen {
 		a := r.accesses[0]
-		plan := j.steps[a.step].part.plan.Tasks
+		plan := j.steps[a.step].part.made.Tasks
 		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].Elementwise() {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 // settle makes the tasks of a step, which are placed in memory, work on what is resident,
 // and moves their other tiles.
 func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, shift int) {
-	plan := j.steps[step].part.plan.Tasks
+	plan := j.steps[step].part.made.Tasks
 	moved, gone := map[*task.Tile]bool{}, map[*task.Tile]bool{}
 	for k, t := range tasks {
 		if kept[access{step, k, task.Operand1}] != nil && plan[k].First != nil {
@@ -56,7 +56,7 @@ func (j *joiner) settle(step int, tasks task.Chain, kept map[access]*resident, s
 				r.tile.Owner, r.tile.Result = t, false
 				t.Keeps(at, r.tile)
 				next := r.accesses[1]
-				if t.Passes() && j.steps[next.step].part.plan.Tasks[next.task].Planar() {
+				if t.Passes() && j.steps[next.step].part.made.Tasks[next.task].Planar() {
 					t.KeptPatch(t.InShape())
 				}
 			case which == task.Operand1:

@@ -12,7 +12,7 @@ type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
 
-// Moved is the layout so many bytes further.
+// Moved is the layout at another base.
 func (l Layout) Moved(base int) Layout {
 	l.Base = base
 	return l

@@ -17,6 +17,7 @@ import (
 type Builder struct {
 	Net   Network
 	outer *Builder // nil for that of the network
+	spare *Builder // one that was kept, whose memory the next one takes
 	// shapes are those of what inputs and layers make; a tensor of unknown shape is not among
 	// them.
 	shapes map[string]layer.Shape
@@ -30,9 +31,16 @@ func NewBuilder() *Builder {
 }
 
 // Try returns a builder that goes on from b.
-func (b *Builder) Try() *Builder { return &Builder{outer: b} }
+func (b *Builder) Try() *Builder {
+	t := b.spare
+	if t == nil {
+		t = &Builder{}
+	}
+	b.spare, t.outer = nil, b
+	return t
+}
 
-// Keep adds all of b to the builder that it goes on from.
+// Keep adds all of b to the builder that it goes on from. There is no more use of b after that.
 func (b *Builder) Keep() {
 	o, n := b.outer, &b.Net
 	layers, nodes := len(o.Net.Layers), len(o.Net.Nodes)
@@ -56,6 +64,12 @@ func (b *Builder) Keep() {
 	for name, of := range b.aliases {
 		put(&o.aliases, name, of)
 	}
+	clear(n.Layers)
+	clear(n.Constants)
+	clear(b.shapes)
+	clear(b.aliases)
+	*b = Builder{Net: Network{Layers: n.Layers[:0], Constants: n.Constants}, spare: b.spare, shapes: b.shapes, aliases: b.aliases}
+	o.spare = b
 }
 
 // put adds to a map that is made when something is added first: most builders add little.

@@ -82,80 +82,101 @@ func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && graph.Elements(g) > 0 {
 		return nil, fmt.Errorf("a grid of %v for %v", g, d)
 	}
-	mode, outside, corners := n.Text("mode", "linear"), n.Text("padding_mode", "zeros"), n.Int("align_corners", 0) != 0
-	h, w := d[2], d[3]
-	pixel := func(x float64, extent int) float64 {
-		if corners {
-			return (x + 1) / 2 * float64(extent-1)
-		}
-		return (float64((x+1)*float64(extent)) - 1) / 2
-	}
-	inside := func(x float64, extent int) float64 {
-		low, high := -0.5, float64(extent)-0.5
-		if corners {
-			low, high = 0, float64(extent-1)
-		}
-		switch outside {
-		case "border":
-			return min(max(x, 0), float64(extent-1))
-		case "reflection":
-			if span := high - low; span > 0 {
-				x = math.Mod(math.Abs(x-low), 2*span)
-				x = low + min(x, 2*span-x)
-			} else {
-				x = 0
-			}
-			return min(max(x, 0), float64(extent-1))
-		}
-		return x
-	}
-	at := func(p, y, x int) float64 {
-		if y < 0 || y >= h || x < 0 || x >= w {
-			if outside == "zeros" {
-				return 0
-			}
-			y, x = int(inside(float64(y), h)), int(inside(float64(x), w))
-		}
-		return v[(p*h+y)*w+x]
-	}
+	mode := n.Text("mode", "linear")
+	from := sampled{numbers: v, h: d[2], w: d[3], outside: n.Text("padding_mode", "zeros"), corners: n.Int("align_corners", 0) != 0}
 	out := make([]float64, graph.Elements(res[0].Dims))
 	places := g[1] * g[2]
 	for b := range d[0] {
 		for i := range places {
-			x, y := pixel(grid[2*(b*places+i)], w), pixel(grid[2*(b*places+i)+1], h)
+			x, y := from.pixel(grid[2*(b*places+i)], from.w), from.pixel(grid[2*(b*places+i)+1], from.h)
 			if mode != "cubic" && mode != "bicubic" {
-				x, y = inside(x, w), inside(y, h)
+				x, y = from.inside(x, from.w), from.inside(y, from.h)
 			}
 			if x != x || y != y || math.Abs(x) > 1<<30 || math.Abs(y) > 1<<30 {
 				x, y = -2, -2
 			}
-			x0, y0 := math.Floor(x), math.Floor(y)
 			for c := range d[1] {
-				p, sum := b*d[1]+c, 0.0
-				switch mode {
-				case "nearest":
-					sum = at(p, int(math.RoundToEven(y)), int(math.RoundToEven(x)))
-				case "linear", "bilinear":
-					for k := range 4 {
-						dy, dx := k/2, k%2
-						wy, wx := 1-math.Abs(y-y0-float64(dy)), 1-math.Abs(x-x0-float64(dx))
-						if wy*wx != 0 {
-							sum += float64(wy * wx * at(p, int(y0)+dy, int(x0)+dx))
-						}
-					}
-				case "cubic", "bicubic":
-					for k := range 16 {
-						dy, dx := k/4-1, k%4-1
-						sum += float64(cubicWeight(y-y0-float64(dy)) * cubicWeight(x-x0-float64(dx)) * at(p, int(y0)+dy, int(x0)+dx))
-					}
-				default:
-					return nil, fmt.Errorf("a grid of mode %q", mode)
+				p := b*d[1] + c
+				if out[p*places+i], err = from.between(p, y, x, mode); err != nil {
+					return nil, err
 				}
-				out[p*places+i] = sum
 			}
 		}
 	}
 	return made(res, out), nil
+}
+
+// sampled are pictures that are looked up at places between pixels.
+type sampled struct {
+	numbers []float64
+	h, w    int
+	outside string // what stands around a picture: zeros, border or reflection
+	corners bool   // whether -1 and 1 are the middle of the outermost pixels, not their edge
+}
+
+// pixel is the place of a grid, from -1 to 1, in pixels.
+func (s *sampled) pixel(x float64, extent int) float64 {
+	if s.corners {
+		return (x + 1) / 2 * float64(extent-1)
+	}
+	return (float64((x+1)*float64(extent)) - 1) / 2
+}
+
+// inside is the place that one outside of the picture is taken for.
+func (s *sampled) inside(x float64, extent int) float64 {
+	low, high := -0.5, float64(extent)-0.5
+	if s.corners {
+		low, high = 0, float64(extent-1)
+	}
+	switch s.outside {
+	case "border":
+		return min(max(x, 0), float64(extent-1))
+	case "reflection":
+		if span := high - low; span > 0 {
+			x = math.Mod(math.Abs(x-low), 2*span)
+			x = low + min(x, 2*span-x)
+		} else {
+			x = 0
+		}
+		return min(max(x, 0), float64(extent-1))
+	}
+	return x
+}
+
+// at is a pixel of picture p.
+func (s *sampled) at(p, y, x int) float64 {
+	if y < 0 || y >= s.h || x < 0 || x >= s.w {
+		if s.outside == "zeros" {
+			return 0
+		}
+		y, x = int(s.inside(float64(y), s.h)), int(s.inside(float64(x), s.w))
+	}
+	return s.numbers[(p*s.h+y)*s.w+x]
+}
+
+// between is picture p at a place between pixels.
+func (s *sampled) between(p int, y, x float64, mode string) (float64, error) {
+	x0, y0, sum := math.Floor(x), math.Floor(y), 0.0
+	switch mode {
+	case "nearest":
+		return s.at(p, int(math.RoundToEven(y)), int(math.RoundToEven(x))), nil
+	case "linear", "bilinear":
+		for k := range 4 {
+			dy, dx := k/2, k%2
+			wy, wx := 1-math.Abs(y-y0-float64(dy)), 1-math.Abs(x-x0-float64(dx))
+			if wy*wx != 0 {
+				sum += float64(wy * wx * s.at(p, int(y0)+dy, int(x0)+dx))
+			}
+		}
+		return sum, nil
+	case "cubic", "bicubic":
+		for k := range 16 {
+			dy, dx := k/4-1, k%4-1
+			sum += float64(cubicWeight(y-y0-float64(dy)) * cubicWeight(x-x0-float64(dx)) * s.at(p, int(y0)+dy, int(x0)+dx))
+		}
+		return sum, nil
+	}
+	return 0, fmt.Errorf("a grid of mode %q", mode)
 }
 
 // cubicWeight is that of an element at a distance, with the coefficient -0.75.
@@ -193,23 +214,6 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		half = 0.5
 	}
 	h, w := d[2], d[3]
-	sample := func(p int, y, x float64) [4]float64 { // four pixels by their weights
-		if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) {
-			return [4]float64{}
-		}
-		y, x = max(y, 0), max(x, 0)
-		y0, x0 := min(int(y), h-1), min(int(x), w-1)
-		y1, x1 := min(y0+1, h-1), min(x0+1, w-1)
-		if y0 == h-1 {
-			y = float64(y0)
-		}
-		if x0 == w-1 {
-			x = float64(x0)
-		}
-		fy, fx := y-float64(y0), x-float64(x0)
-		at := func(y, x int) float64 { return v[(p*h+y)*w+x] }
-		return [4]float64{(1 - fy) * (1 - fx) * at(y0, x0), (1 - fy) * fx * at(y0, x1), fy * (1 - fx) * at(y1, x0), fy * fx * at(y1, x1)}
-	}
 	out := make([]float64, graph.Elements(to))
 	for k := range r[0] {
 		b, err := placeIn(batch[k], d[0])
@@ -233,8 +237,8 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			p, y, x := i/(oh*ow), i/ow%oh, i%ow
 			sum, largest := 0.0, math.Inf(-1)
 			for q := range ny * nx {
-				s := sample(b*c+p, y1+sy*(float64(y)+(float64(q/nx)+0.5)/float64(ny)), x1+sx*(float64(x)+(float64(q%nx)+0.5)/float64(nx)))
-				for _, part := range s {
+				y, x := y1+sy*(float64(y)+(float64(q/nx)+0.5)/float64(ny)), x1+sx*(float64(x)+(float64(q%nx)+0.5)/float64(nx))
+				for _, part := range fourPixels(v[(b*c+p)*h*w:], h, w, y, x) {
 					sum += part
 					largest = max(largest, part)
 				}
@@ -245,4 +249,23 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 	}
 	return made(res, out), nil
+}
+
+// fourPixels are the pixels around a place in a picture, by their weights.
+func fourPixels(picture []float64, h, w int, y, x float64) [4]float64 {
+	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) {
+		return [4]float64{}
+	}
+	y, x = max(y, 0), max(x, 0)
+	y0, x0 := min(int(y), h-1), min(int(x), w-1)
+	y1, x1 := min(y0+1, h-1), min(x0+1, w-1)
+	if y0 == h-1 {
+		y = float64(y0)
+	}
+	if x0 == w-1 {
+		x = float64(x0)
+	}
+	fy, fx := y-float64(y0), x-float64(x0)
+	at := func(y, x int) float64 { return picture[y*w+x] }
+	return [4]float64{(1 - fy) * (1 - fx) * at(y0, x0), (1 - fy) * fx * at(y0, x1), fy * (1 - fx) * at(y1, x0), fy * fx * at(y1, x1)}
 }

@@ -63,24 +63,12 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if w.Taps == nil {
 		return w, errors.New("its kernel, strides, dilations or pads are no window")
 	}
-	auto := n.Text("auto_pad", "NOTSET")
 	w.Out = make([]int, len(in))
 	for i, e := range in {
-		span := w.Dilations[i]*(taps[i]-1) + 1
-		switch auto {
-		case "", "NOTSET":
-		case "VALID":
-			w.Before[i], w.After[i] = 0, 0
-		case "SAME_UPPER", "SAME_LOWER":
-			total := max(0, ((e+w.Strides[i]-1)/w.Strides[i]-1)*w.Strides[i]+span-e)
-			w.Before[i], w.After[i] = total/2, total-total/2
-			if auto == "SAME_LOWER" {
-				w.Before[i], w.After[i] = w.After[i], w.Before[i]
-			}
-		default:
-			return w, fmt.Errorf("auto_pad %q", auto)
+		if err := w.pad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
+			return w, err
 		}
-		room := e + w.Before[i] + w.After[i] - span
+		room := e + w.Before[i] + w.After[i] - w.span(i)
 		if room < 0 {
 			return w, fmt.Errorf("a window of %v does not fit %v", taps, in)
 		}
@@ -92,6 +80,27 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 	}
 	return w, nil
+}
+
+// span is what the taps of an axis cover.
+func (w *Window) span(axis int) int { return w.Dilations[axis]*(w.Taps[axis]-1) + 1 }
+
+// pad gives an axis of an extent the padding that a word says.
+func (w *Window) pad(auto string, axis, extent int) error {
+	switch step := w.Strides[axis]; auto {
+	case "", "NOTSET":
+	case "VALID":
+		w.Before[axis], w.After[axis] = 0, 0
+	case "SAME_UPPER", "SAME_LOWER":
+		total := max(0, ((extent+step-1)/step-1)*step+w.span(axis)-extent)
+		w.Before[axis], w.After[axis] = total/2, total-total/2
+		if auto == "SAME_LOWER" {
+			w.Before[axis], w.After[axis] = w.After[axis], w.Before[axis]
+		}
+	default:
+		return fmt.Errorf("auto_pad %q", auto)
+	}
+	return nil
 }
 
 // picture are the first input's dimensions, those behind batch and channels at least one.
